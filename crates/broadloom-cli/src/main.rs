@@ -1,0 +1,2 @@
+//! The `broadloom` command.
+fn main() {}

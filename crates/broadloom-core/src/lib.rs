@@ -1,0 +1,2 @@
+//! The inference engine of Broadloom.
+pub mod order;
