@@ -1,2 +1,33 @@
-//! The inference engine of Broadloom.
+//! The inference engine of Broadloom: dimensions, rows, constraints, and a solver that is complete,
+//! independent of order, and can explain itself.
+//!
+//! The theory is *The Formal Core of OCANNL's Shape and Projection Inference* ("Formal Core" in these
+//! pages); definitions, propositions and rules are cited by its numbers.
+//!
+//! - [`order`]: the ground algebra. What broadcasting means, without variables.
+//! - [`Constraint`] and its terms: what a caller says.
+//! - [`Solver`]: constraints in; sizes and reasons out.
+//!
+//! ```
+//! use broadloom_core::{Answer, Constraint, Role, RowTerm, Solver};
+//!
+//! // z = x + y, with x : [3]·◇·[4] and y : [3, 5, 4]; the shape of z is asked for.
+//! let mut solver = Solver::new();
+//! let z = solver.row_var(Role::Interior);
+//! let (three, four, five) = (solver.size(3), solver.size(4), solver.size(5));
+//! solver.add(Constraint::RowLe { res: RowTerm::var(z), opnd: RowTerm::marked(&[three], &[four]) });
+//! solver.add(Constraint::RowLe { res: RowTerm::var(z), opnd: RowTerm::closed(&[three, five, four]) });
+//! let Answer::Solved(closed) = solver.close() else { panic!("satisfiable") };
+//! assert_eq!(closed.row(z).rank(), 3);
+//! assert_eq!(closed.stats().branches, 0);
+//! ```
+
 pub mod order;
+mod solver;
+mod term;
+
+pub use solver::{
+    Answer, Binding, Bound, Budget, Cause, Clash, Closed, Core, DimShape, How, Link, Middle, Policy, Report,
+    RowShape, Solver, Stats, Unfilled,
+};
+pub use term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};

@@ -1,0 +1,215 @@
+//! The row rules (Formal Core, Def. 4.3): alignment of two row terms at their outer edges.
+//!
+//! Both rules work outside in. A position counted from an edge is either literal, or a certain axis
+//! of a row variable, or it depends on an open rank; in the last case the constraint waits, and the
+//! rank graph wakes it when the rank moves. Progress is a pair of counters per constraint, so a
+//! position is aligned once.
+//!
+//! The inequality follows the one-shot reading (Remark 2.15): an operand's leading flank faces the
+//! result's first axes, its trailing flank the last ones, and the axes of the operand's row
+//! variable face one or the other depending on its marker, unless the ranks agree.
+
+use super::Solver;
+use super::ranks::Pred;
+use super::reason::{Conflict, NIL, Reason, ReasonId, Side, Step};
+use super::rows::{Kind, RowCon, Slot, Spot, Term};
+use super::trail::set;
+use crate::term::DimTerm;
+
+impl Solver {
+    /// The rank facts of a row constraint (Def. 5.2.1).
+    pub(crate) fn rank_facts(&mut self, con: u32) -> Step {
+        let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+        self.rank_fact(con, res, opnd)?;
+        if kind == Kind::Eq { self.rank_fact(con, opnd, res) } else { Ok(()) }
+    }
+
+    /// `rank res ≥ rank opnd`, with the flanks moved to the constant side.
+    fn rank_fact(&mut self, con: u32, res: Term, opnd: Term) -> Step {
+        let k = i64::from(opnd.flanks()) - i64::from(res.flanks());
+        let Solver { ranks, trail, .. } = self;
+        match (res.hole, opnd.hole) {
+            (NIL, NIL) if k > 0 => Err(Conflict::ClosedRank { con }),
+            (NIL, NIL) => Ok(()),
+            (res, NIL) => ranks.at_least(trail, res, k.max(0) as u32, Pred::constraint(con)),
+            (NIL, opnd) => ranks.at_most(trail, opnd, -k, Pred::constraint(con)),
+            (res, opnd) => ranks.add_edge(trail, opnd, res, k as i32, con),
+        }
+    }
+
+    /// Equality case (b): a row variable whose axes are still unspoken takes the uncovered middle of
+    /// the closed side as its axes. The content is entailed; the marker stays open (Remark 2.11).
+    pub(crate) fn bind_middle(&mut self, con: u32) {
+        let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+        let (open, closed) = match (res.hole, opnd.hole) {
+            (NIL, NIL) => return,
+            (_, NIL) => (res, opnd),
+            (NIL, _) => (opnd, res),
+            _ => return,
+        };
+        let row = open.hole;
+        if open.flanks() <= closed.flanks() && !self.rows.is_fixed(row) && self.rows.partial(row).is_none() {
+            self.rows.bind_literals(&mut self.trail, row, closed.start + open.lead, con);
+        }
+    }
+
+    /// Aligns as much of a row constraint as is certain by now.
+    pub(crate) fn align(&mut self, con: u32) -> Step {
+        self.steps += 1;
+        match self.rows.cons[con as usize].kind {
+            Kind::Eq => self.align_equal(con),
+            Kind::Le => self.align_refine(con),
+        }
+    }
+
+    /// Equality `R₁ ≈ R₂`, all cases: equate what faces each other from either edge. With both
+    /// ranks fixed this is the flat zip of case (a); with open ranks it stops where a position
+    /// depends on a rank, which is how the split-surplus case (c) and the rotational case (d) wait.
+    fn align_equal(&mut self, con: u32) -> Step {
+        let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+        let total = match (self.rows.rank(&self.ranks, res), self.rows.rank(&self.ranks, opnd)) {
+            (Some(a), Some(_)) => Some(a),
+            _ => None,
+        };
+        for side in [Side::Left, Side::Right] {
+            loop {
+                let RowCon { left, right, .. } = self.rows.cons[con as usize];
+                if total.is_some_and(|total| left + right >= total) {
+                    return self.finish(con);
+                }
+                if !self.face(con, side, Kind::Eq)? {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Inequality `res ⊑ opnd`. The flanks of the operand face the result's outer axes (cases (iii)
+    /// and (iv) are rank facts); what faces the operand's inserted middle is unconstrained (case
+    /// (ii)); the middle of an open operand is a cap (case (i)), which closing joins.
+    fn align_refine(&mut self, con: u32) -> Step {
+        let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+        let (mut left, mut right) = (opnd.lead, opnd.trail);
+        let mut complete = opnd.hole == NIL;
+        if opnd.hole != NIL && self.rows.is_fixed(opnd.hole) {
+            let rank = self.ranks.lo(opnd.hole);
+            let tight = self.rows.rank(&self.ranks, res) == Some(opnd.flanks() + rank);
+            // At equal ranks nothing is inserted, so the marker is not consulted.
+            if tight || rank == 0 {
+                left += rank;
+                complete = true;
+            } else if let Some(marker) = self.rows.marker(opnd.hole) {
+                left += marker;
+                right += rank - marker;
+                complete = true;
+            }
+        }
+        while self.rows.cons[con as usize].left < left && self.face(con, Side::Left, Kind::Le)? {}
+        while self.rows.cons[con as usize].right < right && self.face(con, Side::Right, Kind::Le)? {}
+        let RowCon { left: done_left, right: done_right, .. } = self.rows.cons[con as usize];
+        if complete && done_left >= left && done_right >= right { self.finish(con) } else { Ok(()) }
+    }
+
+    fn finish(&mut self, con: u32) -> Step {
+        set!(self.trail, Done, con, self.rows.cons[con as usize].done, 1);
+        Ok(())
+    }
+
+    /// Relates the next pair of positions from one edge. False if a position is not certain yet.
+    fn face(&mut self, con: u32, side: Side, kind: Kind) -> Step<bool> {
+        let RowCon { res, opnd, left, right, .. } = self.rows.cons[con as usize];
+        let at = match side {
+            Side::Left => left,
+            Side::Right => right,
+        };
+        let below = self.rows.spot(&self.ranks, res, side, at);
+        let above = self.rows.spot(&self.ranks, opnd, side, at);
+        if below == Spot::Unknown || above == Spot::Unknown {
+            return Ok(false);
+        }
+        let reason = Reason::Align { con, side, at };
+        match kind {
+            Kind::Eq => self.relate_equal(below, above, reason)?,
+            Kind::Le => self.relate_refine(below, above, reason)?,
+        }
+        let entry = &mut self.rows.cons[con as usize];
+        match side {
+            Side::Left => set!(self.trail, Left, con, entry.left, at + 1),
+            Side::Right => set!(self.trail, Right, con, entry.right, at + 1),
+        }
+        Ok(true)
+    }
+
+    fn relate_equal(&mut self, a: Spot, b: Spot, reason: Reason) -> Step {
+        match (a, b) {
+            (Spot::Known(a), Spot::Known(b)) if a == b => Ok(()),
+            (Spot::Known(a), Spot::Known(b)) => {
+                let reason = self.because(reason);
+                self.dims.equate(&mut self.trail, a, b, reason)
+            }
+            (Spot::Known(term), Spot::Empty(slot)) | (Spot::Empty(slot), Spot::Known(term)) => {
+                self.speak(slot, term, reason);
+                Ok(())
+            }
+            (Spot::Empty(a), Spot::Empty(b)) => {
+                if a != b {
+                    let term = self.mint(a);
+                    self.speak(b, term, reason);
+                }
+                Ok(())
+            }
+            (Spot::Unknown, _) | (_, Spot::Unknown) => Ok(()),
+        }
+    }
+
+    fn relate_refine(&mut self, below: Spot, above: Spot, reason: Reason) -> Step {
+        let (res, opnd) = match (below, above) {
+            // DI-top and DI-refl, without minting a variable.
+            (_, Spot::Known(DimTerm::UNIT)) => return Ok(()),
+            (Spot::Empty(a), Spot::Empty(b)) if a == b => return Ok(()),
+            (Spot::Known(res), Spot::Known(opnd)) => (res, opnd),
+            // DI-pin on an axis nothing was said about: it is the atom.
+            (Spot::Empty(slot), Spot::Known(opnd)) if opnd.is_ground() => {
+                self.speak(slot, opnd, reason);
+                return Ok(());
+            }
+            // DI-pin-top likewise.
+            (Spot::Known(DimTerm::UNIT), Spot::Empty(slot)) => {
+                self.speak(slot, DimTerm::UNIT, reason);
+                return Ok(());
+            }
+            (below, above) => (self.term_at(below), self.term_at(above)),
+        };
+        let reason = self.because(reason);
+        self.dims.refine(&mut self.trail, res, opnd, reason)
+    }
+
+    /// The term at a spot, minted if nothing was said there.
+    fn term_at(&mut self, spot: Spot) -> DimTerm {
+        match spot {
+            Spot::Known(term) => term,
+            Spot::Empty(slot) => self.mint(slot),
+            Spot::Unknown => DimTerm::UNIT,
+        }
+    }
+
+    /// Names an axis by a new variable: no claim, hence no reason.
+    fn mint(&mut self, slot: Slot) -> DimTerm {
+        let term = DimTerm(self.dims.fresh());
+        self.material += 1;
+        self.rows.fill(&mut self.trail, slot, term, ReasonId(NIL));
+        term
+    }
+
+    /// Records what an axis is.
+    fn speak(&mut self, slot: Slot, term: DimTerm, reason: Reason) {
+        let why = self.because(reason);
+        self.material += 1;
+        self.rows.fill(&mut self.trail, slot, term, why);
+    }
+
+    fn because(&mut self, reason: Reason) -> ReasonId {
+        self.dims.reason(reason)
+    }
+}

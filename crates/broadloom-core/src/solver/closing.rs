@@ -1,0 +1,619 @@
+//! Closing (Formal Core, Def. 6.1): from bounds to shapes, by policy.
+//!
+//! Leaves close downward, to the join of their caps; interiors close upward, to no further axes and
+//! to the unit. Every step is taken on the trail, so that asking for final shapes changes nothing.
+//!
+//! 1. *Leaf ranks.* A leaf row takes as many axes as the join of its caps has (Prop. 2.7). Leaves
+//!    whose caps can no longer grow commit first, all at once; then the others; each commits once.
+//! 2. *Least ranks.* Every other row takes its least rank. The least ranks are a model of all rank
+//!    facts together, so this step cannot break one.
+//! 3. *Markers.* An operand that broadcasts into a longer result is marked at its preferred place.
+//! 4. *Leaf dimensions.* With ranks and markers fixed, only dimensions are left, and their caps have
+//!    travelled to the fixpoint. Leaves commit to their caps in rounds; leaves that would pin one
+//!    dimension to two atoms relax to the unit together. What is left is the unit.
+//!
+//! If steps 1-3 contradict a constraint, [`search`](super::search) takes over. Step 4 cannot fail.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::explain::{Clash, Core, Link};
+use super::ranks::{Pred, UNBOUNDED};
+use super::reason::{Conflict, NIL, Policy, Reason, Step};
+use super::rows::{Kind, RowCon, Term};
+use super::search::{Choice, Search};
+use super::{Mark, Solver, Stored};
+use crate::order::{Dim, Row};
+use crate::term::{Constraint, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
+
+/// What closing found.
+pub enum Answer<'a> {
+    /// Every variable has a value that satisfies every constraint.
+    Solved(Closed<'a>),
+    /// There are solutions, but a parameter has a hole.
+    Underdetermined(Closed<'a>, Vec<Unfilled>),
+    /// There is no solution.
+    Unsatisfiable(Core),
+    /// The budget was used up before an answer was found.
+    GaveUp,
+}
+
+/// A position of a parameter that nothing determines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unfilled {
+    /// A dimension variable.
+    Dim(DimVar),
+    /// An axis of a row variable, counted from the front.
+    Axis(RowVar, u32),
+}
+
+/// How a variable came by its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum How {
+    /// Entailed by the constraints; for a row, up to its marker.
+    Forced,
+    /// By the policy for leaves.
+    Leaf,
+    /// By the policy for interiors.
+    Interior,
+    /// By search, after the policy's first choice failed.
+    Search,
+}
+
+/// A solution, and the solver in the state that proves it. Dropping it undoes closing.
+pub struct Closed<'a> {
+    solver: &'a mut Solver,
+    mark: Mark,
+    closing: Closing,
+}
+
+/// What closing leaves behind besides the solver's state.
+#[derive(Default)]
+struct Closing {
+    /// The preferred marker of each row variable.
+    markers: Vec<u32>,
+    /// Which of the caller's variables were ground before closing.
+    forced_dims: FxHashSet<u32>,
+    forced_rows: FxHashSet<u32>,
+    unfilled: Vec<Unfilled>,
+    searched: bool,
+}
+
+/// Whether a set of constraints has a solution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    Satisfiable,
+    Unsatisfiable,
+    Unknown,
+}
+
+/// The join of a leaf row's caps: how many axes before and after the marker.
+#[derive(Clone, Copy)]
+struct Extent {
+    lead: u32,
+    trail: u32,
+    /// No cap can still grow.
+    firm: bool,
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.solver.dims.closing = false;
+        self.solver.undo(self.mark);
+    }
+}
+
+impl Closed<'_> {
+    /// The value of a dimension variable.
+    pub fn dim(&self, var: DimVar) -> Dim {
+        self.solver.closed_dim(var.into())
+    }
+
+    /// The value of a row variable.
+    pub fn row(&self, var: RowVar) -> Row {
+        let solver = &*self.solver;
+        let rank = solver.ranks.lo(var.0);
+        let axes = (0..rank).map(|at| solver.closed_dim(solver.rows.axis(var.0, at)));
+        let marker = solver.rows.marker(var.0).unwrap_or(self.closing.markers[var.index()]);
+        let marker = marker.min(rank) as usize;
+        let axes: Vec<Dim> = axes.collect();
+        Row::new(axes[..marker].iter().copied(), axes[marker..].iter().copied())
+    }
+
+    /// How a dimension variable came by its value.
+    pub fn how_dim(&self, var: DimVar) -> How {
+        if self.closing.forced_dims.contains(&var.0) {
+            return How::Forced;
+        }
+        let chain = self.why_dim(var);
+        let role = self.solver.dim_vars.iter().find(|(node, _)| *node == var.0).map(|(_, role)| *role);
+        self.how(&chain, role.unwrap_or_default())
+    }
+
+    /// How a row variable came by its value.
+    pub fn how_row(&self, var: RowVar) -> How {
+        let chain = self.why_row(var);
+        let searched = chain.iter().any(searched);
+        if self.closing.forced_rows.contains(&var.0) && !(self.closing.searched && searched) {
+            return How::Forced;
+        }
+        self.how(&chain, self.solver.rows.role(var.0))
+    }
+
+    fn how(&self, chain: &[Link], role: Role) -> How {
+        if self.closing.searched && chain.iter().any(searched) {
+            How::Search
+        } else if role != Role::Interior || chain.iter().any(by_leaf) {
+            How::Leaf
+        } else {
+            How::Interior
+        }
+    }
+
+    /// The chain of constraints and policies that fixed a dimension variable.
+    pub fn why_dim(&self, var: DimVar) -> Vec<Link> {
+        self.solver.chain_dim(var)
+    }
+
+    /// The chain of constraints and policies that fixed a row variable.
+    pub fn why_row(&self, var: RowVar) -> Vec<Link> {
+        self.solver.chain_row(var)
+    }
+
+    /// Counters, including the work of closing.
+    pub fn stats(&self) -> super::Stats {
+        self.solver.stats()
+    }
+}
+
+fn searched(link: &Link) -> bool {
+    use super::explain::Cause;
+    matches!(link.cause, Cause::Policy(Policy::SearchRank | Policy::SearchMarker, _))
+}
+
+fn by_leaf(link: &Link) -> bool {
+    use super::explain::Cause;
+    matches!(
+        link.cause,
+        Cause::Policy(Policy::LeafRank | Policy::LeafCap | Policy::LeafUnit | Policy::RelaxedLeaf, _)
+    )
+}
+
+impl Solver {
+    /// Closes every variable. The answer borrows the solver; when it is dropped, the solver is as it
+    /// was before, ready for more constraints.
+    pub fn close(&mut self) -> Answer<'_> {
+        if let Some(conflict) = self.conflict {
+            return self.refuse(conflict);
+        }
+        let mut closing = Closing { ..self.forced() };
+        let mark = self.mark();
+        self.dims.closing = true;
+        if let Err(conflict) = self.close_ranks(&mut closing.markers) {
+            let blamed = self.blame(conflict).constraints;
+            let clash = self.clash(conflict);
+            self.undo(mark);
+            self.branches += 1;
+            closing.searched = true;
+            if conflict == Conflict::TooMuch {
+                self.dims.closing = false;
+                return Answer::GaveUp;
+            }
+            // A contradiction that needs no more than these constraints is settled on its own.
+            if blamed.len() < self.constraints.len() && self.decide(&blamed) == Verdict::Unsatisfiable {
+                self.dims.closing = false;
+                return Answer::Unsatisfiable(self.core_from(blamed, clash));
+            }
+            let mark = self.mark();
+            return match self.search(Search::new(self.budget.branches), &mut closing.markers) {
+                Verdict::Satisfiable => self.finish_closing(mark, closing),
+                verdict => {
+                    self.undo(mark);
+                    self.dims.closing = false;
+                    if verdict == Verdict::Unknown {
+                        return Answer::GaveUp;
+                    }
+                    let all = (0..self.constraints.len() as u32).collect();
+                    Answer::Unsatisfiable(self.core_from(all, Clash::Exhausted))
+                }
+            };
+        }
+        self.finish_closing(mark, closing)
+    }
+
+    fn refuse(&mut self, conflict: Conflict) -> Answer<'_> {
+        if conflict == Conflict::TooMuch {
+            return Answer::GaveUp;
+        }
+        let blamed = self.blame(conflict).constraints;
+        Answer::Unsatisfiable(self.core_from(blamed, self.clash(conflict)))
+    }
+
+    fn finish_closing(&mut self, mark: Mark, mut closing: Closing) -> Answer<'_> {
+        self.close_dims(&mut closing);
+        let unfilled = std::mem::take(&mut closing.unfilled);
+        let closed = Closed { solver: self, mark, closing };
+        if unfilled.is_empty() { Answer::Solved(closed) } else { Answer::Underdetermined(closed, unfilled) }
+    }
+
+    /// Whether the given constraints have a solution, decided on a system of their own.
+    pub(crate) fn decide(&self, ids: &[u32]) -> Verdict {
+        let mut sub = Solver::with_budget(self.budget);
+        let mut dims: FxHashMap<u32, DimTerm> = FxHashMap::default();
+        let mut rows: FxHashMap<u32, RowVar> = FxHashMap::default();
+        sub.atoms.clone_from(&self.atoms);
+        let mut dim = |sub: &mut Solver, term: DimTerm| match term.node() {
+            Some(node) => *dims.entry(node).or_insert_with(|| sub.dim_var(Role::Interior).into()),
+            None => term,
+        };
+        for id in ids {
+            match self.constraints[*id as usize] {
+                Stored::DimEq(a, b) => {
+                    let (a, b) = (dim(&mut sub, a), dim(&mut sub, b));
+                    sub.add(Constraint::DimEq(a, b));
+                }
+                Stored::DimLe(res, opnd) => {
+                    let (res, opnd) = (dim(&mut sub, res), dim(&mut sub, opnd));
+                    sub.add(Constraint::DimLe { res, opnd });
+                }
+                Stored::Row(con) => {
+                    let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+                    let mut copy = |sub: &mut Solver, term: Term| {
+                        let axes: Vec<DimTerm> =
+                            self.rows.literals(term).iter().map(|axis| dim(sub, *axis)).collect();
+                        let hole = match term.hole {
+                            NIL => Hole::Marker,
+                            row => Hole::Var(*rows.entry(row).or_insert_with(|| sub.row_var(Role::Interior))),
+                        };
+                        (axes, hole, term.lead as usize)
+                    };
+                    let (res, opnd) = (copy(&mut sub, res), copy(&mut sub, opnd));
+                    let term = |(axes, hole, lead): &'_ (Vec<DimTerm>, Hole, usize)| (axes.clone(), *hole, *lead);
+                    let (res, opnd) = (term(&res), term(&opnd));
+                    let res = RowTerm { lead: &res.0[..res.2], hole: res.1, trail: &res.0[res.2..] };
+                    let opnd = RowTerm { lead: &opnd.0[..opnd.2], hole: opnd.1, trail: &opnd.0[opnd.2..] };
+                    sub.add(match kind {
+                        Kind::Eq => Constraint::RowEq(res, opnd),
+                        Kind::Le => Constraint::RowLe { res, opnd },
+                    });
+                }
+            }
+            if sub.conflict.is_some() {
+                break;
+            }
+        }
+        sub.decided()
+    }
+
+    /// Whether the system has a solution, by any policy.
+    fn decided(&mut self) -> Verdict {
+        match self.conflict {
+            Some(Conflict::TooMuch) => return Verdict::Unknown,
+            Some(_) => return Verdict::Unsatisfiable,
+            None => {}
+        }
+        let mark = self.mark();
+        let mut markers = Vec::new();
+        let outcome = self.close_ranks(&mut markers);
+        self.undo(mark);
+        match outcome {
+            Ok(()) => Verdict::Satisfiable,
+            Err(Conflict::TooMuch) => Verdict::Unknown,
+            Err(_) => {
+                let mark = self.mark();
+                let verdict = self.search(Search::new(self.budget.branches), &mut markers);
+                self.undo(mark);
+                verdict
+            }
+        }
+    }
+
+    fn forced(&self) -> Closing {
+        let ground = |term: DimTerm| self.dims.resolve(term).is_ground();
+        let dims = self.dim_vars.iter().map(|(node, _)| *node);
+        let row_is_ground = |row: &u32| {
+            let fixed = self.rows.is_fixed(*row);
+            fixed && (0..self.ranks.lo(*row)).all(|at| ground(self.rows.axis(*row, at)))
+        };
+        Closing {
+            forced_dims: dims.filter(|node| ground(DimTerm(*node))).collect(),
+            forced_rows: (0..self.rows.len() as u32).filter(row_is_ground).collect(),
+            ..Closing::default()
+        }
+    }
+
+    fn closed_dim(&self, term: DimTerm) -> Dim {
+        if term.is_none() {
+            return Dim::Unit;
+        }
+        self.ground(self.dims.resolve(term)).unwrap_or(Dim::Unit)
+    }
+
+    /// Steps 1-3, with every choice at its first value.
+    fn close_ranks(&mut self, markers: &mut Vec<u32>) -> Step {
+        *markers = self.preferred_markers(vec![0; self.rows.len()]);
+        self.close_leaf_ranks(markers)?;
+        let step = self.choose(Policy::LeastRank, NIL);
+        for row in 0..self.rows.len() as u32 {
+            if !self.rows.is_fixed(row) {
+                let least = i64::from(self.ranks.lo(row));
+                self.ranks.at_most(&mut self.trail, row, least, Pred::policy(step))?;
+            }
+        }
+        self.propagate()?;
+        *markers = self.preferred_markers(std::mem::take(markers));
+        self.close_markers(markers)
+    }
+
+    /// Records a policy step.
+    pub(crate) fn choose(&mut self, policy: Policy, row: u32) -> u32 {
+        self.policies.push(Choice { policy, row });
+        self.policies.len() as u32 - 1
+    }
+
+    /// Step 1.
+    fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
+        let mut waiting: FxHashMap<u32, Extent> = FxHashMap::default();
+        let mut dirty: Vec<u32> =
+            (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior).collect();
+        loop {
+            for row in dirty.drain(..) {
+                if !self.rows.is_fixed(row)
+                    && let Some(extent) = self.join_extent(row, markers)
+                {
+                    waiting.insert(row, extent);
+                }
+            }
+            let firm = waiting.values().any(|extent| extent.firm);
+            let mut ready: Vec<(u32, Extent)> =
+                waiting.iter().map(|(row, extent)| (*row, *extent)).filter(|(_, extent)| extent.firm == firm).collect();
+            if ready.is_empty() {
+                return Ok(());
+            }
+            ready.sort_unstable_by_key(|(row, _)| *row);
+            let logged = self.trail.entries.len();
+            for (row, extent) in ready {
+                waiting.remove(&row);
+                if self.rows.is_fixed(row) {
+                    continue;
+                }
+                let rank = (extent.lead + extent.trail).clamp(self.ranks.lo(row), self.ranks.hi(row));
+                markers[row as usize] = markers[row as usize].max(extent.lead);
+                let step = self.choose(Policy::LeafRank, row);
+                self.ranks.at_least(&mut self.trail, row, rank, Pred::policy(step))?;
+                self.ranks.at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
+                self.propagate()?;
+            }
+            self.leaves_above(logged, &mut dirty);
+        }
+    }
+
+    /// The leaves capped by rows whose ranks moved since a point of the trail.
+    fn leaves_above(&self, logged: usize, dirty: &mut Vec<u32>) {
+        use super::trail::Cell;
+        for entry in &self.trail.entries[logged..] {
+            if !matches!(entry.cell, Cell::Lo | Cell::Axes) {
+                continue;
+            }
+            for con in self.rows.watchers(entry.at) {
+                let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+                let above = kind == Kind::Le && res.hole == entry.at && opnd.hole != NIL;
+                if above && self.rows.role(opnd.hole) != Role::Interior && !self.rows.is_fixed(opnd.hole) {
+                    dirty.push(opnd.hole);
+                }
+            }
+        }
+    }
+
+    /// The join of the caps of a row variable (Prop. 2.7), as far as their ranks are known. A bare
+    /// adjacency to a row of which nothing is known is no cap (Def. 4.1).
+    fn join_extent(&self, row: u32, markers: &[u32]) -> Option<Extent> {
+        let mut join: Option<Extent> = None;
+        for con in self.rows.watchers(row) {
+            let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+            if kind != Kind::Le || opnd.hole != row || res.hole == row {
+                continue;
+            }
+            let (inner, marker, firm) = match res.hole {
+                NIL => (0, 0, true),
+                below => {
+                    let least = self.ranks.lo(below);
+                    (least, markers[below as usize].min(least), self.rows.is_fixed(below))
+                }
+            };
+            let material = (res.flanks() + inner).saturating_sub(opnd.flanks());
+            if !firm && material == 0 {
+                continue;
+            }
+            let lead = (res.lead + marker).saturating_sub(opnd.lead).min(material);
+            let trail = material - lead;
+            join = Some(match join {
+                None => Extent { lead, trail, firm },
+                Some(join) => Extent {
+                    lead: join.lead.min(lead),
+                    trail: join.trail.min(trail),
+                    firm: join.firm && firm,
+                },
+            });
+        }
+        join
+    }
+
+    /// Where the join of a row's caps has its marker.
+    pub(crate) fn join_lead(&self, row: u32, markers: &[u32]) -> Option<u32> {
+        self.join_extent(row, markers).map(|extent| extent.lead)
+    }
+
+    /// The rank the policy prefers for a row variable.
+    pub(crate) fn preferred_rank(&self, row: u32, markers: &[u32]) -> u32 {
+        let (lo, hi) = (self.ranks.lo(row), self.ranks.hi(row));
+        if self.rows.role(row) == Role::Interior {
+            return lo;
+        }
+        self.join_extent(row, markers).map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
+    }
+
+    /// Step 3.
+    fn close_markers(&mut self, markers: &[u32]) -> Step {
+        for con in 0..self.rows.cons.len() as u32 {
+            if let Some(row) = self.awaited_marker(con) {
+                let step = self.choose(Policy::PreferredMarker, row);
+                let marker = markers[row as usize].min(self.ranks.lo(row));
+                self.rows.set_marker(&mut self.trail, row, marker, step);
+            }
+            if self.rows.cons[con as usize].done == 0 {
+                self.align(con)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The row variable whose marker an inequality waits for.
+    pub(crate) fn awaited_marker(&self, con: u32) -> Option<u32> {
+        let RowCon { opnd, kind, done, .. } = self.rows.cons[con as usize];
+        let waits = done == 0 && kind == Kind::Le && opnd.hole != NIL;
+        (waits && self.rows.is_fixed(opnd.hole) && self.rows.marker(opnd.hole).is_none()).then_some(opnd.hole)
+    }
+
+    /// Where each row variable's marker would rather be: at the longest leading flank declared by
+    /// the closed rows it equals and by the operands it refines, within its rank; at the left edge
+    /// where nothing is declared. A function of the constraints, not of their order.
+    pub(crate) fn preferred_markers(&self, mut markers: Vec<u32>) -> Vec<u32> {
+        if !self.declared_markers {
+            return markers;
+        }
+        let mut queue: Vec<u32> = (0..self.rows.cons.len() as u32).collect();
+        queue.reverse();
+        while let Some(con) = queue.pop() {
+            let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+            let mut wish = |to: Term, from: Term, equal: bool| {
+                if to.hole == NIL {
+                    return;
+                }
+                let inner = match from.hole {
+                    NIL => 0,
+                    row => markers[row as usize].min(self.ranks.lo(row)),
+                };
+                // An equality between open rows passes on a declared marker, not a default one.
+                if equal && from.hole != NIL && inner == 0 {
+                    return;
+                }
+                let rank = self.ranks.lo(to.hole);
+                let place = (from.lead + inner).saturating_sub(to.lead);
+                if equal && place > rank {
+                    return;
+                }
+                let place = place.min(rank);
+                if place > markers[to.hole as usize] {
+                    markers[to.hole as usize] = place;
+                    queue.extend(self.rows.watchers(to.hole));
+                }
+            };
+            wish(res, opnd, kind == Kind::Eq);
+            if kind == Kind::Eq {
+                wish(opnd, res, true);
+            }
+        }
+        markers
+    }
+
+    /// Step 4.
+    fn close_dims(&mut self, closing: &mut Closing) {
+        let leaves = self.leaf_classes();
+        self.dims.capped.clear();
+        let mut round: Vec<u32> = leaves.keys().copied().collect();
+        while !round.is_empty() {
+            let candidates = self.candidates(&round, &leaves);
+            self.commit_leaves(&candidates);
+            round = std::mem::take(&mut self.dims.capped);
+        }
+        self.find_unfilled(closing);
+    }
+
+    /// The classes that contain a leaf dimension.
+    fn leaf_classes(&self) -> FxHashMap<u32, ()> {
+        let named = self.dim_vars.iter().filter(|(_, role)| *role != Role::Interior).map(|(node, _)| *node);
+        let rows = (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior);
+        let axes = rows.flat_map(|row| (0..self.ranks.lo(row)).filter_map(move |at| self.rows.axis(row, at).node()));
+        named.chain(axes).map(|node| (self.dims.find(node), ())).collect()
+    }
+
+    /// The leaf classes of a round that have a cap and no value, with the cap.
+    fn candidates(&self, round: &[u32], leaves: &FxHashMap<u32, ()>) -> FxHashMap<u32, DimTerm> {
+        let open = |root: &u32| leaves.contains_key(root) && self.dims.value(*root).is_none();
+        let roots = round.iter().map(|node| self.dims.find(*node)).filter(open);
+        roots.filter_map(|root| self.dims.cap(root).map(|cap| (root, cap))).collect()
+    }
+
+    /// One round: commit every candidate to its cap, except those that share a lower dimension with
+    /// a candidate of another cap; those relax to the unit.
+    fn commit_leaves(&mut self, candidates: &FxHashMap<u32, DimTerm>) {
+        let relaxed = self.contested(candidates);
+        let mut order: Vec<u32> = candidates.keys().copied().collect();
+        order.sort_unstable();
+        for root in order {
+            let (policy, value) = if relaxed.contains(&root) {
+                (Policy::RelaxedLeaf, DimTerm::UNIT)
+            } else {
+                (Policy::LeafCap, candidates[&root])
+            };
+            if self.dims.value(self.dims.find(root)).is_none() {
+                let step = self.choose(policy, NIL);
+                let reason = self.dims.reason(Reason::Policy(step));
+                let outcome = self.dims.commit(&mut self.trail, root, value, reason);
+                debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
+            }
+        }
+    }
+
+    /// The candidates whose down-set meets that of a candidate with another cap.
+    fn contested(&self, candidates: &FxHashMap<u32, DimTerm>) -> FxHashSet<u32> {
+        let mut wanted: FxHashMap<u32, DimTerm> = FxHashMap::default();
+        let mut contested = Vec::new();
+        for (root, cap) in candidates {
+            let mut stack = vec![*root];
+            while let Some(class) = stack.pop() {
+                match wanted.insert(class, *cap) {
+                    None => stack.extend(self.neighbours(self.dims.down(class).map(|edge| self.dims.edge(edge).lo))),
+                    Some(other) if other != *cap => contested.push(class),
+                    Some(_) => {}
+                }
+            }
+        }
+        let mut above: FxHashSet<u32> = FxHashSet::default();
+        while let Some(class) = contested.pop() {
+            if above.insert(class) {
+                contested.extend(self.neighbours(self.dims.up(class).map(|edge| self.dims.edge(edge).hi)));
+            }
+        }
+        above.retain(|class| candidates.contains_key(class));
+        above
+    }
+
+    /// The classes without a value among some nodes.
+    fn neighbours(&self, nodes: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+        nodes.map(|node| self.dims.find(node)).filter(|root| self.dims.value(*root).is_none())
+    }
+
+    /// Parameters with a hole: a position without a value after all commitments.
+    fn find_unfilled(&self, closing: &mut Closing) {
+        let hole = |term: DimTerm| term.is_none() || !self.dims.resolve(term).is_ground();
+        for (node, role) in &self.dim_vars {
+            if *role == Role::Param && hole(DimTerm(*node)) {
+                closing.unfilled.push(Unfilled::Dim(DimVar(*node)));
+            }
+        }
+        for row in (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) == Role::Param) {
+            for at in 0..self.ranks.lo(row) {
+                if hole(self.rows.axis(row, at)) {
+                    closing.unfilled.push(Unfilled::Axis(RowVar(row), at));
+                }
+            }
+        }
+    }
+
+    /// The greatest rank worth trying, if the rank facts give one.
+    pub(crate) fn greatest_rank(&self, row: u32) -> Option<u32> {
+        let hi = self.ranks.hi(row);
+        (hi != UNBOUNDED).then_some(hi)
+    }
+}

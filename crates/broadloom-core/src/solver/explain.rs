@@ -1,0 +1,439 @@
+//! Reasons read back: the chain behind a fact, and minimal unsatisfiable cores.
+//!
+//! A [`Walk`] goes from a fact to the facts it was derived from, until it reaches constraints and
+//! policy steps. It visits each fact once, with an explicit stack (chains may be long), and lists
+//! causes in derivation order: what came first stands first.
+//!
+//! A walk may name more than is needed, never less: where the exact dependence on a rank is not
+//! recorded it takes the rank's whole proof. [`Core`]s and chains are therefore shrunk by deletion.
+
+use rustc_hash::FxHashSet;
+
+use super::Solver;
+use super::closing::Verdict;
+use super::ranks::Cause as RankCause;
+use super::reason::{Conflict, NIL, Policy, Reason, ReasonId, Side};
+use super::rows::{Kind, RowCon, Slot, Term};
+use super::search::Choice;
+use crate::term::{ConstraintId, DimVar, RowVar};
+
+/// What a link of a chain rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// A constraint the caller added.
+    Constraint(ConstraintId),
+    /// A choice among solutions, about the given row variable where it is about one.
+    Policy(Policy, Option<RowVar>),
+}
+
+/// One link of the chain that fixed a variable, sources first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// The constraint or policy.
+    pub cause: Cause,
+}
+
+/// Constraints that have no solution together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Core {
+    /// The members, in the order of addition.
+    pub constraints: Vec<ConstraintId>,
+    /// Whether removing any one member makes the rest satisfiable. False only where the set was too
+    /// large to shrink in reasonable time.
+    pub minimal: bool,
+    /// What clashed, for the message.
+    pub clash: Clash,
+}
+
+/// The two ends of a contradiction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clash {
+    /// A dimension would have to be two different things.
+    Dims(crate::order::Dim, crate::order::Dim),
+    /// A row would need at least `lo` and at most `hi` axes.
+    Rank {
+        /// The row variable.
+        row: RowVar,
+        /// Its least rank.
+        lo: u32,
+        /// Its greatest rank.
+        hi: u32,
+    },
+    /// Row variables would each have to be longer than the other.
+    RankCycle,
+    /// Two closed rows have different numbers of axes.
+    ClosedRanks,
+    /// Every rank and marker leads to a contradiction.
+    Exhausted,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Fact {
+    Reason(u32),
+    ValueAt(u32),
+    CapAt(u32),
+    Equal(u32, u32),
+    Position { term: [u32; 4], right: bool, at: u32 },
+    LoRank(u32),
+    HiRank(u32),
+    Marker(u32),
+    RowCon(u32),
+    PolicyStep(u32),
+}
+
+/// What a walk found.
+#[derive(Default)]
+pub(crate) struct Walked {
+    /// Constraint ids in derivation order.
+    pub constraints: Vec<u32>,
+    /// Policy steps in derivation order.
+    pub policies: Vec<u32>,
+    /// Both, interleaved.
+    links: Vec<Ended>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Ended {
+    Constraint(u32),
+    Policy(u32),
+}
+
+struct Walk<'a> {
+    solver: &'a Solver,
+    seen: FxHashSet<Fact>,
+    ended: FxHashSet<Ended>,
+    found: Walked,
+}
+
+impl Walk<'_> {
+    fn run(mut self, facts: Vec<Fact>) -> Walked {
+        // Post-order: `None` closes a fact's subtree.
+        let mut stack: Vec<(Fact, bool)> = facts.into_iter().rev().map(|fact| (fact, false)).collect();
+        let mut children = Vec::new();
+        while let Some((fact, expanded)) = stack.pop() {
+            if expanded {
+                self.end(fact);
+            } else if self.seen.insert(fact) {
+                stack.push((fact, true));
+                children.clear();
+                self.expand(fact, &mut children);
+                stack.extend(children.iter().rev().map(|fact| (*fact, false)));
+            }
+        }
+        self.found
+    }
+
+    /// Notes the constraint or policy a fact itself rests on.
+    fn end(&mut self, fact: Fact) {
+        let ended = match fact {
+            Fact::Reason(bits) => match ReasonId(bits).as_constraint() {
+                Some(id) if bits != NIL => Ended::Constraint(id),
+                _ => return,
+            },
+            Fact::RowCon(con) => Ended::Constraint(self.solver.rows.cons[con as usize].id),
+            Fact::PolicyStep(step) => Ended::Policy(step),
+            _ => return,
+        };
+        if self.ended.insert(ended) {
+            self.found.links.push(ended);
+            match ended {
+                Ended::Constraint(id) => self.found.constraints.push(id),
+                Ended::Policy(step) => self.found.policies.push(step),
+            }
+        }
+    }
+
+    /// The facts a fact was derived from.
+    fn expand(&self, fact: Fact, out: &mut Vec<Fact>) {
+        let dims = &self.solver.dims;
+        match fact {
+            Fact::Reason(bits) => self.expand_reason(bits, out),
+            Fact::ValueAt(node) => {
+                let reason = dims.value_reason(node);
+                match self.reason(reason) {
+                    Some(Reason::TwoCaps { node: first, .. }) => out.push(Fact::Equal(first, node)),
+                    Some(Reason::Policy(step)) if self.policy(step) == Some(Policy::LeafCap) => {
+                        let cap = dims.cap_node(node);
+                        out.extend([Fact::Equal(node, cap), Fact::CapAt(cap)]);
+                    }
+                    _ => {}
+                }
+                out.push(Fact::Reason(reason.0));
+            }
+            Fact::CapAt(node) => out.push(Fact::Reason(dims.cap_reason(node).0)),
+            Fact::Equal(a, b) => out.extend(dims.path(a, b).into_iter().map(|reason| Fact::Reason(reason.0))),
+            Fact::Position { term, right, at } => {
+                let [start, lead, trail, hole] = term;
+                let side = if right { Side::Right } else { Side::Left };
+                self.expand_position(Term { start, lead, trail, hole }, side, at, out);
+            }
+            Fact::LoRank(row) => match self.solver.ranks.lo_cause(row) {
+                RankCause::Edge(edge) => {
+                    let edge = self.solver.ranks.edge(edge);
+                    out.extend([Fact::LoRank(edge.from), Fact::RowCon(edge.con)]);
+                }
+                cause => rank_root(cause, out),
+            },
+            Fact::HiRank(row) => match self.solver.ranks.hi_cause(row) {
+                RankCause::Edge(edge) => {
+                    let edge = self.solver.ranks.edge(edge);
+                    out.extend([Fact::HiRank(edge.to), Fact::RowCon(edge.con)]);
+                }
+                cause => rank_root(cause, out),
+            },
+            Fact::Marker(row) => match self.solver.rows.marker_policy(row) {
+                NIL => {}
+                step => out.push(Fact::PolicyStep(step)),
+            },
+            Fact::RowCon(_) | Fact::PolicyStep(_) => {}
+        }
+    }
+
+    fn expand_reason(&self, bits: u32, out: &mut Vec<Fact>) {
+        let dims = &self.solver.dims;
+        let mut flow = |edge: u32, end: fn(&super::dims::Edge) -> u32, from: u32, told: Fact| {
+            let edge = dims.edge(edge);
+            out.extend([told, Fact::Equal(end(&edge), from), Fact::Reason(edge.reason.0)]);
+        };
+        match self.reason(ReasonId(bits)) {
+            None => {}
+            Some(Reason::FlowDown { edge, from }) => flow(edge, |edge| edge.hi, from, Fact::ValueAt(from)),
+            Some(Reason::FlowUp { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::ValueAt(from)),
+            Some(Reason::FlowCap { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::CapAt(from)),
+            Some(Reason::TwoCaps { node, second }) => out.extend([Fact::CapAt(node), Fact::Reason(second.0)]),
+            Some(Reason::Align { con, side, at }) => self.expand_align(con, side, at, out),
+            Some(Reason::Overlap { row, at }) => {
+                let rank = self.solver.ranks.lo(row);
+                for slot in [
+                    Slot::Edge { row, side: Side::Left, at },
+                    Slot::Edge { row, side: Side::Right, at: rank - 1 - at },
+                ] {
+                    out.push(Fact::Reason(self.solver.rows.slot(slot).why.0));
+                }
+                out.extend([Fact::LoRank(row), Fact::HiRank(row)]);
+            }
+            Some(Reason::Policy(step)) => out.push(Fact::PolicyStep(step)),
+        }
+    }
+
+    fn expand_align(&self, con: u32, side: Side, at: u32, out: &mut Vec<Fact>) {
+        let RowCon { res, opnd, kind, .. } = self.solver.rows.cons[con as usize];
+        for term in [res, opnd] {
+            let key = [term.start, term.lead, term.trail, term.hole];
+            out.push(Fact::Position { term: key, right: side == Side::Right, at });
+        }
+        // Beyond the operand's flank the pairing rests on equal ranks or on its marker.
+        if kind == Kind::Le && at >= opnd.near(side) {
+            for hole in [res.hole, opnd.hole].into_iter().filter(|hole| *hole != NIL) {
+                out.extend([Fact::LoRank(hole), Fact::HiRank(hole)]);
+            }
+            out.push(Fact::Marker(opnd.hole));
+        }
+        out.push(Fact::RowCon(con));
+    }
+
+    /// What identifies the dimension at a position of a term.
+    fn expand_position(&self, term: Term, side: Side, at: u32, out: &mut Vec<Fact>) {
+        let near = term.near(side);
+        if at < near || term.hole == NIL {
+            return;
+        }
+        let (row, inner) = (term.hole, at - near);
+        let rows = &self.solver.rows;
+        out.push(Fact::LoRank(row));
+        if !rows.is_fixed(row) {
+            out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why.0));
+            return;
+        }
+        let rank = self.solver.ranks.lo(row);
+        if inner >= rank {
+            out.push(Fact::HiRank(row));
+            return;
+        }
+        if rows.source(row) != NIL {
+            out.extend([Fact::HiRank(row), Fact::RowCon(rows.source(row))]);
+            return;
+        }
+        let index = if side == Side::Left { inner } else { rank - 1 - inner };
+        let why = rows.slot(Slot::Axis { row, at: index }).why;
+        out.push(Fact::Reason(why.0));
+        // Named from the same edge, the axis is the same at every rank.
+        let same_edge = matches!(self.reason(why), Some(Reason::Align { side: named, .. }) if named == side);
+        if !same_edge {
+            out.push(Fact::HiRank(row));
+        }
+    }
+
+    fn reason(&self, id: ReasonId) -> Option<Reason> {
+        if id.0 == NIL || id.as_constraint().is_some() { None } else { self.solver.dims.reason_at(id) }
+    }
+
+    fn policy(&self, step: u32) -> Option<Policy> {
+        self.solver.policies.get(step as usize).map(|choice| choice.policy)
+    }
+}
+
+fn rank_root(cause: RankCause, out: &mut Vec<Fact>) {
+    match cause {
+        RankCause::Constraint(con) => out.push(Fact::RowCon(con)),
+        RankCause::Policy(step) => out.push(Fact::PolicyStep(step)),
+        RankCause::Start | RankCause::Edge(_) => {}
+    }
+}
+
+impl Solver {
+    fn walk(&self, facts: Vec<Fact>) -> Walked {
+        let walk = Walk {
+            solver: self,
+            seen: FxHashSet::default(),
+            ended: FxHashSet::default(),
+            found: Walked::default(),
+        };
+        walk.run(facts)
+    }
+
+    /// The constraints and policy steps behind a conflict.
+    pub(crate) fn blame(&self, conflict: Conflict) -> Walked {
+        let value_of = |node: u32| {
+            let at = self.dims.value_node(node);
+            [Fact::ValueAt(at), Fact::Equal(node, at)]
+        };
+        self.walk(match conflict {
+            Conflict::Value { node, reason, .. } => {
+                let [value, equal] = value_of(node);
+                vec![value, equal, Fact::Reason(reason.0)]
+            }
+            Conflict::Cap { node, reason, .. } => {
+                let at = self.dims.cap_node(node);
+                vec![Fact::CapAt(at), Fact::Equal(node, at), Fact::Reason(reason.0)]
+            }
+            Conflict::Merge { a, b, reason } => {
+                let ([value_a, equal_a], [value_b, equal_b]) = (value_of(a), value_of(b));
+                vec![value_a, equal_a, value_b, equal_b, Fact::Reason(reason.0)]
+            }
+            Conflict::Ground { reason, .. } => vec![Fact::Reason(reason.0)],
+            Conflict::Rank { row, .. } => vec![Fact::LoRank(row), Fact::HiRank(row)],
+            Conflict::RankCycle { row, con } => vec![Fact::LoRank(row), Fact::RowCon(con)],
+            Conflict::ClosedRank { con } => vec![Fact::RowCon(con)],
+            Conflict::TooMuch => Vec::new(),
+        })
+    }
+
+    /// The constraints and policy steps behind a row's rank bounds: the domain of a choice.
+    pub(crate) fn blame_rank(&self, row: u32) -> Walked {
+        self.walk(vec![Fact::LoRank(row), Fact::HiRank(row)])
+    }
+
+    /// The chain behind the value of a dimension variable, as it stands.
+    pub(crate) fn chain_dim(&self, var: DimVar) -> Vec<Link> {
+        let root = self.dims.find(var.0);
+        if self.dims.value(root).is_none() {
+            return Vec::new();
+        }
+        let at = self.dims.value_node(var.0);
+        self.links(self.walk(vec![Fact::ValueAt(at), Fact::Equal(var.0, at)]))
+    }
+
+    /// The chain behind the rank, the axes and the marker of a row variable, as they stand.
+    pub(crate) fn chain_row(&self, var: RowVar) -> Vec<Link> {
+        let row = var.0;
+        let mut facts = vec![Fact::LoRank(row), Fact::HiRank(row)];
+        if self.rows.is_fixed(row) {
+            for at in 0..self.ranks.lo(row) {
+                let term = [0, 0, 0, row];
+                facts.push(Fact::Position { term, right: false, at });
+                if let Some(node) = self.rows.axis(row, at).node()
+                    && self.dims.value(self.dims.find(node)).is_some()
+                {
+                    let named = self.dims.value_node(node);
+                    facts.extend([Fact::ValueAt(named), Fact::Equal(node, named)]);
+                }
+            }
+            facts.push(Fact::Marker(row));
+        }
+        self.links(self.walk(facts))
+    }
+
+    fn links(&self, walked: Walked) -> Vec<Link> {
+        let cause = |ended: &Ended| match *ended {
+            Ended::Constraint(id) => Some(Cause::Constraint(ConstraintId(id))),
+            Ended::Policy(step) => self.policies.get(step as usize).map(|choice| {
+                let Choice { policy, row, .. } = *choice;
+                Cause::Policy(policy, (row != NIL).then_some(RowVar(row)))
+            }),
+        };
+        walked.links.iter().filter_map(cause).map(|cause| Link { cause }).collect()
+    }
+
+    pub(crate) fn clash(&self, conflict: Conflict) -> Clash {
+        let ground = |bits: u32| self.ground(crate::term::DimTerm(bits)).unwrap_or(crate::order::Dim::Unit);
+        let value = |node: u32| {
+            let value = self.dims.value(self.dims.find(node));
+            value.and_then(|term| self.ground(term)).unwrap_or(crate::order::Dim::Unit)
+        };
+        match conflict {
+            Conflict::Value { have, want, .. } => Clash::Dims(ground(have), ground(want)),
+            Conflict::Cap { cap, want, .. } => Clash::Dims(ground(cap), ground(want)),
+            Conflict::Merge { a, b, .. } => Clash::Dims(value(a), value(b)),
+            Conflict::Ground { a, b, .. } => Clash::Dims(ground(a), ground(b)),
+            Conflict::Rank { row, lo, hi } => Clash::Rank { row: RowVar(row), lo, hi },
+            Conflict::RankCycle { .. } => Clash::RankCycle,
+            Conflict::ClosedRank { .. } => Clash::ClosedRanks,
+            Conflict::TooMuch => Clash::Exhausted,
+        }
+    }
+
+    /// Shrinks a set of constraints that has no solution to a minimal one.
+    pub(crate) fn core_from(&self, mut ids: Vec<u32>, clash: Clash) -> Core {
+        ids.sort_unstable();
+        ids.dedup();
+        let mut shrink = Shrink { solver: self, work: 0 };
+        if shrink.verdict(&ids) != Verdict::Unsatisfiable {
+            // The walk missed a dependence; the whole system is a core, if not a small one.
+            ids = (0..self.constraints.len() as u32).collect();
+        }
+        let (ids, minimal) = shrink.minimise(ids);
+        Core { constraints: ids.into_iter().map(ConstraintId).collect(), minimal, clash }
+    }
+}
+
+/// Deletion in halving chunks, so that large irrelevant parts go first.
+struct Shrink<'a> {
+    solver: &'a Solver,
+    work: u64,
+}
+
+impl Shrink<'_> {
+    /// Constraints that may be re-added in all before the core is returned as it is.
+    const WORK: u64 = 4_000_000;
+
+    fn verdict(&mut self, ids: &[u32]) -> Verdict {
+        self.work += ids.len() as u64;
+        self.solver.decide(ids)
+    }
+
+    fn minimise(&mut self, mut ids: Vec<u32>) -> (Vec<u32>, bool) {
+        let mut chunk = ids.len().div_ceil(2).max(1);
+        loop {
+            let mut at = 0;
+            while at < ids.len() {
+                if self.work > Self::WORK {
+                    return (ids, false);
+                }
+                let end = (at + chunk).min(ids.len());
+                let rest: Vec<u32> = ids[..at].iter().chain(&ids[end..]).copied().collect();
+                if self.verdict(&rest) == Verdict::Unsatisfiable {
+                    ids = rest;
+                } else {
+                    at = end;
+                }
+            }
+            if chunk == 1 {
+                // Deleting later members can only keep earlier ones necessary (unsatisfiability is
+                // monotone), so one pass at size one suffices.
+                return (ids, true);
+            }
+            chunk = chunk.div_ceil(2).min(ids.len()).max(1);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The solver (Formal Core, §4-6): constraints in, sizes and reasons out.
+//!
+//! Solving has two parts. *Propagation* runs as constraints are added and takes only semantic steps:
+//! every fact it records is entailed. *Closing* ([`Solver::close`]) takes policy steps on a trail, so
+//! that it can be undone: looking at final shapes changes nothing.
+//!
+//! The state is three stores that know nothing of each other, and the rules that join them:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `dims` | classes of dimension variables, values, caps, adjacencies (Def. 4.2) |
+//! | `ranks` | difference constraints on ranks, least and greatest solution (Def. 5.2.1) |
+//! | `rows` | axes and markers of row variables, row constraints and who waits for what |
+//! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
+//! | `closing` | the closing policy (Def. 6.1) |
+//! | `search` | choice points, when a policy step fails (Remark 6.7) |
+//! | `explain` | reasons read back: chains and minimal cores |
+//! | `report` | bindings and residual bounds (Thm. 5.6) |
+
+mod align;
+mod closing;
+mod dims;
+mod explain;
+mod ranks;
+mod reason;
+mod report;
+mod rows;
+mod search;
+mod trail;
+
+pub use closing::{Answer, Closed, How, Unfilled};
+pub use explain::{Cause, Clash, Core, Link};
+pub use reason::Policy;
+pub use report::{Binding, Bound, DimShape, Middle, Report, RowShape};
+
+use dims::{Dims, DimsMark};
+use ranks::Ranks;
+use reason::{Conflict, Reason, ReasonId, Step};
+use rows::{Kind, Rows, RowsMark};
+use rustc_hash::FxHashMap;
+use trail::Trail;
+
+use crate::order::{Atom, Basis, Dim};
+use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
+
+/// How much a solver may spend on choices before it gives up. Propagation is linear and has no
+/// budget of its own, except for the axes it lays out.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Failed branches of the search.
+    pub branches: u64,
+    /// Axes laid out for row variables: bounds memory on systems that ask for enormous ranks.
+    pub axes: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { branches: 50_000, axes: 1 << 24 }
+    }
+}
+
+/// Counters of the work done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Constraints added.
+    pub constraints: u64,
+    /// Units of work: alignments, events, adjacencies and rank nodes looked at.
+    pub steps: u64,
+    /// Branches of the search that failed; zero on the usual program.
+    pub branches: u64,
+    /// Bytes held by the solver's stores.
+    pub bytes: u64,
+}
+
+/// Where an added constraint is kept.
+#[derive(Clone, Copy)]
+enum Stored {
+    DimEq(DimTerm, DimTerm),
+    DimLe(DimTerm, DimTerm),
+    Row(u32),
+}
+
+/// A system of constraints, solved as it grows.
+///
+/// ```
+/// use broadloom_core::{Answer, Constraint, Role, Solver, order::Dim};
+/// let mut solver = Solver::new();
+/// let a = solver.dim_var(Role::Leaf);
+/// let three = solver.size(3);
+/// solver.add(Constraint::DimLe { res: three, opnd: a.into() });
+/// // Nothing forces `a`; as a leaf it closes to its cap.
+/// let Answer::Solved(closed) = solver.close() else { panic!("satisfiable") };
+/// assert_eq!(closed.dim(a), Dim::sized(3));
+/// ```
+///
+/// Where a choice must be made among equals, the variable made first goes first: a caller that
+/// makes its variables in the order of their names gets answers that depend on names alone.
+#[derive(Default)]
+pub struct Solver {
+    dims: Dims,
+    ranks: Ranks,
+    rows: Rows,
+    trail: Trail,
+    /// Role of each dimension variable the caller made; the solver's own nodes come between them.
+    dim_vars: Vec<(u32, Role)>,
+    atoms: Vec<Atom>,
+    atom_ids: FxHashMap<Atom, u32>,
+    constraints: Vec<Stored>,
+    /// Row constraints to align.
+    queue: Vec<u32>,
+    conflict: Option<Conflict>,
+    policies: Vec<search::Choice>,
+    /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
+    declared_markers: bool,
+    budget: Budget,
+    material: u64,
+    steps: u64,
+    branches: u64,
+}
+
+/// A point to return to.
+#[derive(Clone, Copy)]
+struct Mark {
+    entries: usize,
+    dims: DimsMark,
+    rows: RowsMark,
+    policies: usize,
+    material: u64,
+}
+
+impl Solver {
+    /// An empty system.
+    pub fn new() -> Solver {
+        Solver::default()
+    }
+
+    /// An empty system with its own limits on search.
+    pub fn with_budget(budget: Budget) -> Solver {
+        Solver { budget, ..Solver::default() }
+    }
+
+    /// A new dimension variable.
+    pub fn dim_var(&mut self, role: Role) -> DimVar {
+        let node = self.dims.fresh();
+        self.dim_vars.push((node, role));
+        DimVar(node)
+    }
+
+    /// A new row variable.
+    pub fn row_var(&mut self, role: Role) -> RowVar {
+        self.ranks.fresh();
+        RowVar(self.rows.fresh(role))
+    }
+
+    /// The atom of a size with the default basis.
+    pub fn size(&mut self, size: u64) -> DimTerm {
+        self.atom(Atom { size, basis: Basis::DEFAULT })
+    }
+
+    /// An atom as a term.
+    pub fn atom(&mut self, atom: Atom) -> DimTerm {
+        let next = self.atoms.len() as u32;
+        let id = *self.atom_ids.entry(atom).or_insert(next);
+        if id == next {
+            self.atoms.push(atom);
+        }
+        DimTerm::interned(id as usize)
+    }
+
+    /// The ground dimension of a term, if it is one.
+    pub fn ground(&self, term: DimTerm) -> Option<Dim> {
+        match term.atom_index() {
+            Some(atom) => Some(Dim::Atom(self.atoms[atom])),
+            None => (term == DimTerm::UNIT).then_some(Dim::Unit),
+        }
+    }
+
+    /// Adds a constraint and takes every semantic step it allows.
+    ///
+    /// After a contradiction the solver is [failed](Solver::is_failed): constraints are still
+    /// recorded, for the core, but no longer looked at.
+    pub fn add(&mut self, constraint: Constraint<'_>) -> ConstraintId {
+        let id = self.constraints.len() as u32;
+        let reason = ReasonId::constraint(id);
+        let outcome = match constraint {
+            Constraint::DimEq(a, b) => {
+                self.constraints.push(Stored::DimEq(a, b));
+                if self.conflict.is_some() { Ok(()) } else { self.dims.equate(&mut self.trail, a, b, reason) }
+            }
+            Constraint::DimLe { res, opnd } => {
+                self.constraints.push(Stored::DimLe(res, opnd));
+                if self.conflict.is_some() { Ok(()) } else { self.dims.refine(&mut self.trail, res, opnd, reason) }
+            }
+            Constraint::RowEq(a, b) => self.add_row(Kind::Eq, a, b, id),
+            Constraint::RowLe { res, opnd } => self.add_row(Kind::Le, res, opnd, id),
+        };
+        self.fail(outcome);
+        ConstraintId(id)
+    }
+
+    fn add_row(&mut self, kind: Kind, res: RowTerm<'_>, opnd: RowTerm<'_>, id: u32) -> Step {
+        self.declared_markers |= opnd.hole == Hole::Marker && !opnd.lead.is_empty();
+        self.declared_markers |= kind == Kind::Eq && res.hole == Hole::Marker && !res.lead.is_empty();
+        let (res, opnd) = (self.rows.store(res), self.rows.store(opnd));
+        let con = self.rows.watch(kind, res, opnd, id);
+        self.constraints.push(Stored::Row(con));
+        if self.conflict.is_some() {
+            return Ok(());
+        }
+        if kind == Kind::Eq {
+            self.bind_middle(con);
+        }
+        self.rank_facts(con)?;
+        self.rows.cons[con as usize].queued = true;
+        self.queue.push(con);
+        self.propagate()
+    }
+
+    fn fail(&mut self, outcome: Step) {
+        if let Err(conflict) = outcome {
+            self.settle_down();
+            self.conflict.get_or_insert(conflict);
+        }
+    }
+
+    /// Whether the constraints so far have no solution, as far as semantic steps tell. (A system
+    /// whose contradiction depends on open ranks is found out by [`close`](Solver::close).)
+    pub fn is_failed(&self) -> bool {
+        self.conflict.is_some_and(|conflict| conflict != Conflict::TooMuch)
+    }
+
+    /// The number of constraints added.
+    pub fn len(&self) -> usize {
+        self.constraints.len()
+    }
+
+    /// Whether no constraint was added.
+    pub fn is_empty(&self) -> bool {
+        self.constraints.is_empty()
+    }
+
+    /// The work done so far.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            constraints: self.constraints.len() as u64,
+            steps: self.steps + self.dims.steps + self.ranks.steps,
+            branches: self.branches,
+            bytes: (self.dims.bytes()
+                + self.ranks.bytes()
+                + self.rows.bytes()
+                + self.constraints.capacity() * size_of::<Stored>()) as u64,
+        }
+    }
+
+    /// Runs every constraint that a rank event woke, to the fixpoint.
+    fn propagate(&mut self) -> Step {
+        loop {
+            while let Some(row) = self.ranks.touched.pop() {
+                self.settle(row)?;
+            }
+            let Some(con) = self.queue.pop() else { return Ok(()) };
+            self.rows.cons[con as usize].queued = false;
+            self.align(con)?;
+        }
+    }
+
+    /// A row's least rank rose, or its rank became fixed: lay out its axes and wake who waits.
+    fn settle(&mut self, row: u32) -> Step {
+        if let Some(rank) = self.ranks.fixed(row)
+            && !self.rows.is_fixed(row)
+        {
+            self.spend(rank)?;
+            for (at, front, back) in self.rows.lay_out(&mut self.trail, row, rank) {
+                let reason = self.dims.reason(Reason::Overlap { row, at });
+                self.dims.equate(&mut self.trail, front, back, reason)?;
+            }
+        }
+        self.rows.wake(row, &mut self.queue);
+        Ok(())
+    }
+
+    fn spend(&mut self, axes: u32) -> Step {
+        self.material += u64::from(axes);
+        if self.material > self.budget.axes { Err(Conflict::TooMuch) } else { Ok(()) }
+    }
+
+    /// Empties the work lists after a conflict.
+    fn settle_down(&mut self) {
+        self.ranks.touched.clear();
+        for con in self.queue.drain(..) {
+            self.rows.cons[con as usize].queued = false;
+        }
+    }
+
+    fn mark(&mut self) -> Mark {
+        Mark {
+            entries: self.trail.open(),
+            dims: self.dims.mark(),
+            rows: self.rows.mark(),
+            policies: self.policies.len(),
+            material: self.material,
+        }
+    }
+
+    /// Returns to a mark, and closes it.
+    fn undo(&mut self, mark: Mark) {
+        self.settle_down();
+        while self.trail.entries.len() > mark.entries {
+            let Some(entry) = self.trail.entries.pop() else { break };
+            use trail::Cell::*;
+            match entry.cell {
+                Lo | Hi | LoPred | HiPred => self.ranks.restore(entry),
+                Axes | Source | Partial | Marker | MarkerPolicy | Left | Right | Done | Axis | Front | Back => {
+                    self.rows.restore(entry)
+                }
+                _ => self.dims.restore(entry),
+            }
+        }
+        self.dims.cut(mark.dims);
+        self.rows.cut(mark.rows);
+        self.policies.truncate(mark.policies);
+        self.material = mark.material;
+        self.trail.close();
+    }
+}

@@ -1,0 +1,273 @@
+//! The rank graph: exact feasibility of ranks (Formal Core, Defs. 4.5 and 5.2.1).
+//!
+//! Every row constraint is read as difference constraints `rank to ≥ rank from + k` (any sign of
+//! `k`) and absolute bounds. The graph keeps the least solution `lo` and the greatest solution `hi`
+//! (possibly unbounded), both incrementally. Facts are only ever added, so a positive cycle, or a
+//! least rank above the greatest, proves that no ranks exist; otherwise `lo` itself is a rank model,
+//! and termination follows (Thm. 5.2(a)). The open Detection Lemma is never needed.
+//!
+//! Relaxation visits nodes by decreasing gain (for `lo`) and increasing slack (for `hi`). With `lo`
+//! as potential all reduced costs are non-negative, so each node is settled once per update, as in
+//! Dijkstra's algorithm. A raise that comes back to the source of the edge just added is a positive
+//! cycle.
+
+use std::collections::BinaryHeap;
+
+use super::reason::{Conflict, NIL, Step};
+use super::trail::{Cell, Entry, Trail, set};
+
+/// No upper bound.
+pub(crate) const UNBOUNDED: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Node {
+    lo: u32,
+    hi: u32,
+    /// Edges along which a raise of `lo` travels on.
+    out: u32,
+    /// Edges along which a fall of `hi` travels on.
+    into: u32,
+    lo_pred: Pred,
+    hi_pred: Pred,
+}
+
+/// `rank to ≥ rank from + k`, because of row constraint `con`.
+#[derive(Clone, Copy)]
+pub(crate) struct RankEdge {
+    pub from: u32,
+    pub to: u32,
+    pub k: i32,
+    pub con: u32,
+    next_out: u32,
+    next_into: u32,
+}
+
+/// What last moved a bound: an edge, a row constraint, or a policy step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pred(u32);
+
+/// [`Pred`], unpacked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cause {
+    Start,
+    Edge(u32),
+    Constraint(u32),
+    Policy(u32),
+}
+
+impl Pred {
+    const NONE: Pred = Pred(NIL);
+
+    fn edge(edge: u32) -> Pred {
+        Pred(edge << 2)
+    }
+
+    /// An absolute bound from a row constraint.
+    pub fn constraint(con: u32) -> Pred {
+        Pred(con << 2 | 1)
+    }
+
+    /// A policy step.
+    pub fn policy(policy: u32) -> Pred {
+        Pred(policy << 2 | 2)
+    }
+
+    fn cause(self) -> Cause {
+        match self {
+            Pred::NONE => Cause::Start,
+            Pred(bits) if bits & 3 == 0 => Cause::Edge(bits >> 2),
+            Pred(bits) if bits & 3 == 1 => Cause::Constraint(bits >> 2),
+            Pred(bits) => Cause::Policy(bits >> 2),
+        }
+    }
+}
+
+/// The graph, one node per row variable.
+#[derive(Default)]
+pub(crate) struct Ranks {
+    nodes: Vec<Node>,
+    edges: Vec<RankEdge>,
+    heap: BinaryHeap<(i64, u32, u32, u32)>,
+    /// Row variables whose least rank rose, or whose rank became fixed, since the list was last emptied.
+    pub touched: Vec<u32>,
+    /// Work done: nodes settled.
+    pub steps: u64,
+}
+
+impl Ranks {
+    /// A node for a new row variable: any rank.
+    pub fn fresh(&mut self) {
+        self.nodes.push(Node {
+            lo: 0,
+            hi: UNBOUNDED,
+            out: NIL,
+            into: NIL,
+            lo_pred: Pred::NONE,
+            hi_pred: Pred::NONE,
+        });
+    }
+
+    /// The least rank in any solution of the rank facts.
+    #[inline]
+    pub fn lo(&self, row: u32) -> u32 {
+        self.nodes[row as usize].lo
+    }
+
+    /// The greatest rank, or [`UNBOUNDED`].
+    #[inline]
+    pub fn hi(&self, row: u32) -> u32 {
+        self.nodes[row as usize].hi
+    }
+
+    /// The rank, if it is entailed.
+    #[inline]
+    pub fn fixed(&self, row: u32) -> Option<u32> {
+        let Node { lo, hi, .. } = self.nodes[row as usize];
+        (lo == hi).then_some(lo)
+    }
+
+    /// What proved the least rank.
+    pub fn lo_cause(&self, row: u32) -> Cause {
+        self.nodes[row as usize].lo_pred.cause()
+    }
+
+    /// What proved the greatest rank.
+    pub fn hi_cause(&self, row: u32) -> Cause {
+        self.nodes[row as usize].hi_pred.cause()
+    }
+
+    pub fn edge(&self, edge: u32) -> RankEdge {
+        self.edges[edge as usize]
+    }
+
+    /// Adds the fact `rank to ≥ rank from + k`. Edges are permanent: they are never added under a
+    /// mark, because only constraints bring them.
+    pub fn add_edge(&mut self, trail: &mut Trail, from: u32, to: u32, k: i32, con: u32) -> Step {
+        if from == to {
+            return if k > 0 { Err(Conflict::RankCycle { row: to, con }) } else { Ok(()) };
+        }
+        let edge = self.edges.len() as u32;
+        let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
+        let next_into = std::mem::replace(&mut self.nodes[to as usize].into, edge);
+        self.edges.push(RankEdge { from, to, k, con, next_out, next_into });
+        let raised = i64::from(self.lo(from)) + i64::from(k);
+        if raised > i64::from(self.lo(to)) {
+            self.raise(trail, to, raised as u32, Pred::edge(edge), Some((from, con)))?;
+        }
+        let hi = self.hi(to);
+        if hi != UNBOUNDED && i64::from(hi) - i64::from(k) < i64::from(self.hi(from)) {
+            self.lower(trail, from, i64::from(hi) - i64::from(k), Pred::edge(edge))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the fact `rank row ≥ bound`.
+    pub fn at_least(&mut self, trail: &mut Trail, row: u32, bound: u32, pred: Pred) -> Step {
+        if bound > self.lo(row) { self.raise(trail, row, bound, pred, None) } else { Ok(()) }
+    }
+
+    /// Adds the fact `rank row ≤ bound`; a negative bound is a conflict.
+    pub fn at_most(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Step {
+        if bound < i64::from(self.hi(row)) { self.lower(trail, row, bound, pred) } else { Ok(()) }
+    }
+
+    /// Raises `lo` and everything that follows, largest gain first.
+    fn raise(
+        &mut self,
+        trail: &mut Trail,
+        row: u32,
+        bound: u32,
+        pred: Pred,
+        cycle: Option<(u32, u32)>,
+    ) -> Step {
+        self.heap.clear();
+        self.heap.push((i64::from(bound) - i64::from(self.lo(row)), row, bound, pred.0));
+        while let Some((_, row, bound, pred)) = self.heap.pop() {
+            let at = row as usize;
+            if bound <= self.nodes[at].lo {
+                continue;
+            }
+            self.steps += 1;
+            set!(trail, LoPred, row, self.nodes[at].lo_pred.0, pred);
+            set!(trail, Lo, row, self.nodes[at].lo, bound);
+            self.touched.push(row);
+            if let Some((source, con)) = cycle
+                && row == source
+            {
+                return Err(Conflict::RankCycle { row, con });
+            }
+            let hi = self.nodes[at].hi;
+            if bound > hi {
+                return Err(Conflict::Rank { row, lo: bound, hi });
+            }
+            let mut edge = self.nodes[at].out;
+            while edge != NIL {
+                let RankEdge { to, k, next_out, .. } = self.edges[edge as usize];
+                let next = i64::from(bound) + i64::from(k);
+                let gain = next - i64::from(self.nodes[to as usize].lo);
+                if gain > 0 {
+                    self.heap.push((gain, to, next as u32, Pred::edge(edge).0));
+                }
+                edge = next_out;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lowers `hi` and everything that follows, smallest slack first.
+    fn lower(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Step {
+        if bound < 0 {
+            // Not representable, so the explanation needs only the bound's own cause.
+            set!(trail, HiPred, row, self.nodes[row as usize].hi_pred.0, pred.0);
+            return Err(Conflict::Rank { row, lo: self.lo(row), hi: 0 });
+        }
+        self.heap.clear();
+        self.heap.push((i64::from(self.lo(row)) - bound, row, bound as u32, pred.0));
+        while let Some((_, row, bound, pred)) = self.heap.pop() {
+            let at = row as usize;
+            if bound >= self.nodes[at].hi {
+                continue;
+            }
+            self.steps += 1;
+            set!(trail, HiPred, row, self.nodes[at].hi_pred.0, pred);
+            set!(trail, Hi, row, self.nodes[at].hi, bound);
+            let lo = self.nodes[at].lo;
+            if bound == lo {
+                // Nothing waits for an upper bound as such.
+                self.touched.push(row);
+            }
+            if bound < lo {
+                return Err(Conflict::Rank { row, lo, hi: bound });
+            }
+            let mut edge = self.nodes[at].into;
+            while edge != NIL {
+                let RankEdge { from, k, next_into, .. } = self.edges[edge as usize];
+                let next = i64::from(bound) - i64::from(k);
+                if next < i64::from(self.nodes[from as usize].hi) {
+                    // `lo` is a model, so `next ≥ lo from ≥ 0`.
+                    let slack = next - i64::from(self.nodes[from as usize].lo);
+                    self.heap.push((-slack, from, next as u32, Pred::edge(edge).0));
+                }
+                edge = next_into;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a logged word back.
+    pub fn restore(&mut self, entry: Entry) {
+        let node = &mut self.nodes[entry.at as usize];
+        match entry.cell {
+            Cell::Lo => node.lo = entry.old,
+            Cell::Hi => node.hi = entry.old,
+            Cell::LoPred => node.lo_pred = Pred(entry.old),
+            Cell::HiPred => node.hi_pred = Pred(entry.old),
+            _ => {}
+        }
+    }
+
+    /// Bytes held, for the benchmarks.
+    pub fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>() + self.edges.capacity() * size_of::<RankEdge>()
+    }
+}

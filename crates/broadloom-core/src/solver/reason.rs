@@ -1,0 +1,98 @@
+//! Why a fact holds: one small record per event, kept apart from the hot state.
+//!
+//! A [`ReasonId`] is either a constraint (no record needed) or an index into the solver's list of
+//! [`Reason`]s. Reading reasons is rare and happens in [`explain`](super::explain); writing one is a push.
+
+/// `u32::MAX`: no node, no edge, no reason, no row constraint.
+pub(crate) const NIL: u32 = u32::MAX;
+
+/// A constraint, or the index of a [`Reason`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ReasonId(pub u32);
+
+impl ReasonId {
+    const CONSTRAINT: u32 = 1 << 31;
+
+    /// The reason "this constraint says so".
+    pub fn constraint(id: u32) -> ReasonId {
+        ReasonId(Self::CONSTRAINT | id)
+    }
+
+    /// The constraint, if the reason is one.
+    pub fn as_constraint(self) -> Option<u32> {
+        (self.0 & Self::CONSTRAINT != 0).then_some(self.0 & !Self::CONSTRAINT)
+    }
+}
+
+/// The outer edge from which positions of an alignment are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// A recorded step that is not simply a constraint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reason {
+    /// Row constraint `con` aligned its two rows at position `at` from `side`.
+    Align { con: u32, side: Side, at: u32 },
+    /// An atom moved down adjacency `edge` from the class whose value was recorded at `from`.
+    FlowDown { edge: u32, from: u32 },
+    /// A value moved up adjacency `edge` from the class whose value was recorded at `from`.
+    FlowUp { edge: u32, from: u32 },
+    /// A cap moved up along adjacency `edge` from the class whose cap was recorded at `from`.
+    FlowCap { edge: u32, from: u32 },
+    /// DI-cap collapse: the cap recorded at `node` met a different one.
+    TwoCaps { node: u32, second: ReasonId },
+    /// The known front and back of `row` share axis `at` once its rank is fixed.
+    Overlap { row: u32, at: u32 },
+    /// A policy step; the index of a [`Policy`].
+    Policy(u32),
+}
+
+/// A choice among solutions (policy step, Lemma 5.1), as opposed to an entailed fact.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// A leaf row takes as many axes as the join of its caps has (Def. 6.1, step 1).
+    LeafRank,
+    /// A row takes no further axes (Def. 6.1, step 3).
+    LeastRank,
+    /// A rank found by search, after a smaller one failed.
+    SearchRank,
+    /// A marker at its preferred place.
+    PreferredMarker,
+    /// A marker found by search, after the preferred place failed.
+    SearchMarker,
+    /// A leaf dimension takes the join of its caps.
+    LeafCap,
+    /// A leaf dimension that nothing bounds makes no claim.
+    LeafUnit,
+    /// Leaves whose commitments conflict relax to the unit together.
+    RelaxedLeaf,
+    /// An interior dimension closes upward, to the unit.
+    InteriorUnit,
+}
+
+/// Two facts that cannot both hold; where the walk for the core begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Conflict {
+    /// The class of `node` has one ground value and `reason` demands another.
+    Value { node: u32, have: u32, want: u32, reason: ReasonId },
+    /// The class of `node` has an atom cap and `reason` gives it a different atom.
+    Cap { node: u32, cap: u32, want: u32, reason: ReasonId },
+    /// Two valued classes are equated.
+    Merge { a: u32, b: u32, reason: ReasonId },
+    /// Two ground terms are compared and disagree.
+    Ground { a: u32, b: u32, reason: ReasonId },
+    /// The least rank of `row` exceeds the greatest.
+    Rank { row: u32, lo: u32, hi: u32 },
+    /// A positive cycle of rank facts through `row`, closed by constraint `con`.
+    RankCycle { row: u32, con: u32 },
+    /// Two closed rows of different ranks, in constraint `con`.
+    ClosedRank { con: u32 },
+    /// Not a contradiction: the budget for axes is used up.
+    TooMuch,
+}
+
+/// The outcome of a propagation step.
+pub(crate) type Step<T = ()> = Result<T, Conflict>;

@@ -1,0 +1,390 @@
+//! The answer before closing (Formal Core, Thm. 5.6): a substitution and residual bounds.
+//!
+//! Everything here is read off the store without changing it. Bindings are entailed; markers are not
+//! shown, because equality does not determine them. Adjacency cycles are equalities (§10, DI-antisym):
+//! they are collapsed here, where they are visible, by one pass over the strongly connected
+//! components.
+
+use rustc_hash::FxHashMap;
+
+use super::Solver;
+use super::ranks::UNBOUNDED;
+use super::reason::{NIL, Side};
+use super::rows::{Kind, RowCon, Slot, Term};
+use crate::order::Dim;
+use crate::term::{DimTerm, DimVar, RowVar};
+
+/// A dimension in an answer: ground, or named by the first variable or axis that stands for it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DimShape {
+    /// A known dimension.
+    Ground(Dim),
+    /// A dimension variable.
+    Var(DimVar),
+    /// An axis of a row variable, counted from the front.
+    Front(RowVar, u32),
+    /// An axis of a row variable, counted from the back.
+    Back(RowVar, u32),
+}
+
+/// The middle of a row in an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Middle {
+    /// No further axes.
+    Closed,
+    /// The axes of a row variable.
+    Var(RowVar),
+    /// Some more axes of the row variable the answer is about.
+    Rest(RowVar),
+}
+
+/// A row in an answer, up to its marker.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RowShape {
+    /// Known axes at the front.
+    pub lead: Vec<DimShape>,
+    /// What stands between.
+    pub middle: Middle,
+    /// Known axes at the back.
+    pub trail: Vec<DimShape>,
+    /// The rank, if it is entailed.
+    pub rank: Option<u32>,
+    /// The least possible rank.
+    pub least: u32,
+    /// The greatest possible rank, if there is one.
+    pub greatest: Option<u32>,
+}
+
+/// An entailed binding of a variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Binding {
+    /// A dimension variable equals a ground dimension or another variable.
+    Dim(DimVar, DimShape),
+    /// A row variable's axes, as far as they are entailed.
+    Row(RowVar, RowShape),
+}
+
+/// A bound that no solution violates and that is not yet a binding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// An atom below a dimension.
+    Cap(Dim, DimShape),
+    /// One dimension below another.
+    Below(DimShape, DimShape),
+    /// One row below another.
+    RowLe(RowShape, RowShape),
+    /// Two rows with the same axes, whose alignment depends on an open rank.
+    RowEq(RowShape, RowShape),
+}
+
+/// The partial answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Entailed bindings of the caller's variables, dimensions first, in the order they were made.
+    pub bindings: Vec<Binding>,
+    /// Residual bounds.
+    pub residual: Vec<Bound>,
+    /// Whether the bindings are a principal model (Cor. 5.8): no caps and no deferred equations
+    /// remain, only adjacencies.
+    pub principal: bool,
+}
+
+/// Names for unresolved classes.
+struct Names {
+    shapes: FxHashMap<u32, DimShape>,
+    /// Class to the representative of its adjacency cycle.
+    cycles: FxHashMap<u32, u32>,
+}
+
+impl Solver {
+    /// What is known of a dimension variable so far. Changes nothing.
+    pub fn observe_dim(&self, var: DimVar) -> Option<Dim> {
+        self.ground(self.dims.resolve(var.into()))
+    }
+
+    /// What is known of a row variable so far. Changes nothing, and costs no more than the row.
+    pub fn observe_row(&self, var: RowVar) -> RowShape {
+        let term = Term { start: 0, lead: 0, trail: 0, hole: var.0 };
+        self.shape(term, &Names { shapes: FxHashMap::default(), cycles: FxHashMap::default() })
+    }
+
+    /// Bindings, residual bounds, and whether they are principal. Changes nothing.
+    pub fn report(&self) -> Report {
+        let names = self.names();
+        let mut report = Report { principal: true, ..Report::default() };
+        self.bind_dims(&names, &mut report);
+        self.bind_rows(&names, &mut report);
+        self.dim_bounds(&names, &mut report);
+        self.row_bounds(&names, &mut report);
+        report
+    }
+
+    fn bind_dims(&self, names: &Names, report: &mut Report) {
+        for (node, _) in &self.dim_vars {
+            let shape = self.dim_shape(DimTerm(*node), names);
+            if shape != DimShape::Var(DimVar(*node)) {
+                report.bindings.push(Binding::Dim(DimVar(*node), shape));
+            }
+        }
+    }
+
+    /// Equality cases (b) and (c): a fixed row, a row whose ends are known, or a row that another
+    /// row is nested in.
+    fn bind_rows(&self, names: &Names, report: &mut Report) {
+        let nested = self.nested_rows();
+        for row in 0..self.rows.len() as u32 {
+            let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
+            let mut shape = self.shape(bare, names);
+            if shape.middle != Middle::Closed
+                && let Some((term, lead, trail)) = nested.get(&row)
+            {
+                let axes = self.rows.literals(*term);
+                let (front, back) = axes.split_at(term.lead as usize);
+                let name = |axis: &DimTerm| self.dim_shape(*axis, names);
+                shape.lead = front[*lead as usize..].iter().map(name).collect();
+                shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
+                shape.middle = Middle::Var(RowVar(term.hole));
+            }
+            let bound = shape.middle != Middle::Rest(RowVar(row)) || !shape.lead.is_empty() || !shape.trail.is_empty();
+            if bound {
+                report.bindings.push(Binding::Row(RowVar(row), shape));
+            }
+        }
+    }
+
+    /// For each open row at most one term it is nested in, with the flanks to strip: the one that
+    /// says most, then the one named first. Bare equalities point to the earlier variable, so there
+    /// are no cycles.
+    fn nested_rows(&self) -> FxHashMap<u32, (Term, u32, u32)> {
+        let mut nested: FxHashMap<u32, (Term, u32, u32)> = FxHashMap::default();
+        let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
+        for con in self.rows.cons.iter().filter(|con| con.kind == Kind::Eq) {
+            for (inner, outer) in [(con.res, con.opnd), (con.opnd, con.res)] {
+                let fits = inner.lead <= outer.lead && inner.trail <= outer.trail && inner.hole != outer.hole;
+                let strict = inner.flanks() < outer.flanks() || outer.hole < inner.hole;
+                if !(fits && strict && open(inner) && open(outer)) {
+                    continue;
+                }
+                let key = |term: &Term, lead: u32, trail: u32| {
+                    (std::cmp::Reverse(term.flanks() - lead - trail), term.hole)
+                };
+                let better = nested
+                    .get(&inner.hole)
+                    .is_none_or(|(term, lead, trail)| key(&outer, inner.lead, inner.trail) < key(term, *lead, *trail));
+                if better {
+                    nested.insert(inner.hole, (outer, inner.lead, inner.trail));
+                }
+            }
+        }
+        nested
+    }
+
+    fn dim_bounds(&self, names: &Names, report: &mut Report) {
+        for root in (0..self.dims.len() as u32).filter(|node| self.dims.find(*node) == *node) {
+            if self.dims.value(root).is_some() {
+                continue;
+            }
+            let here = self.dim_shape(DimTerm(root), names);
+            if let Some(cap) = self.dims.cap(root).and_then(|cap| self.ground(cap)) {
+                report.principal = false;
+                if names.cycles.get(&root).is_none_or(|first| *first == root) {
+                    report.residual.push(Bound::Cap(cap, here));
+                }
+            }
+            for edge in self.dims.up(root) {
+                let above = self.dims.find(self.dims.edge(edge).hi);
+                let there = self.dim_shape(DimTerm(above), names);
+                if self.dims.value(above).is_none() && here != there {
+                    report.residual.push(Bound::Below(here, there));
+                }
+            }
+        }
+    }
+
+    fn row_bounds(&self, names: &Names, report: &mut Report) {
+        for con in self.rows.cons.iter().filter(|con| con.done == 0) {
+            let RowCon { res, opnd, kind, .. } = *con;
+            let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
+            let unspoken = |term: Term| self.rows.partial(term.hole).is_none();
+            let aligned = res.lead == opnd.lead && res.trail == opnd.trail && open(res) && open(opnd);
+            let flanks_fit = [(res, opnd), (opnd, res)]
+                .iter()
+                .any(|(inner, outer)| inner.lead <= outer.lead && inner.trail <= outer.trail);
+            match kind {
+                // Cases (b) and (c-nested) are bindings.
+                Kind::Eq if flanks_fit && res.hole != opnd.hole => continue,
+                Kind::Eq if aligned => continue,
+                Kind::Le if aligned && res.hole == opnd.hole => continue,
+                Kind::Le if aligned && unspoken(res) && unspoken(opnd) => {}
+                _ => report.principal = false,
+            }
+            let (res, opnd) = (self.shape(res, names), self.shape(opnd, names));
+            report.residual.push(match kind {
+                Kind::Eq => Bound::RowEq(res, opnd),
+                Kind::Le => Bound::RowLe(res, opnd),
+            });
+        }
+    }
+
+    /// A term with everything known put in.
+    fn shape(&self, term: Term, names: &Names) -> RowShape {
+        let (front, back) = self.rows.literals(term).split_at(term.lead as usize);
+        let name = |axis: &DimTerm| self.dim_shape(*axis, names);
+        let mut lead: Vec<DimShape> = front.iter().map(name).collect();
+        let mut trail: Vec<DimShape> = Vec::new();
+        let flanks = term.flanks();
+        let (mut middle, mut least, mut greatest) = (Middle::Closed, flanks, Some(flanks));
+        if term.hole != NIL {
+            let (row, var) = (term.hole, RowVar(term.hole));
+            least = flanks + self.ranks.lo(row);
+            greatest = match self.ranks.hi(row) {
+                UNBOUNDED => None,
+                hi => Some(flanks + hi),
+            };
+            if self.rows.is_fixed(row) {
+                lead.extend((0..self.ranks.lo(row)).map(|at| {
+                    match self.rows.axis(row, at) {
+                        DimTerm::NONE => DimShape::Front(var, at),
+                        axis => self.dim_shape(axis, names),
+                    }
+                }));
+            } else {
+                middle = Middle::Rest(var);
+                self.known_ends(row, names, &mut lead, &mut trail);
+            }
+        }
+        trail.extend(back.iter().map(name));
+        let rank = (greatest == Some(least)).then_some(least);
+        RowShape { lead, middle, trail, rank, least, greatest }
+    }
+
+    /// The axes known at the ends of a row of open rank: the back first, then as many of the front as
+    /// cannot overlap it.
+    fn known_ends(&self, row: u32, names: &Names, lead: &mut Vec<DimShape>, trail: &mut Vec<DimShape>) {
+        let Some(partial) = self.rows.partial(row) else { return };
+        let least = self.ranks.lo(row) as usize;
+        let ends = |side: Side, len: usize, at: usize| -> DimShape {
+            let slot = Slot::Edge { row, side, at: at as u32 };
+            match (self.rows.slot(slot).term, side) {
+                (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at as u32),
+                (DimTerm::NONE, Side::Right) => DimShape::Back(RowVar(row), at as u32),
+                (axis, _) => {
+                    let _ = len;
+                    self.dim_shape(axis, names)
+                }
+            }
+        };
+        let known = |list: &[super::rows::Axis]| list.iter().rposition(|axis| !axis.term.is_none()).map_or(0, |at| at + 1);
+        let back = known(&partial.back).min(least);
+        let front = known(&partial.front).min(least - back);
+        lead.extend((0..front).map(|at| ends(Side::Left, front, at)));
+        trail.extend((0..back).rev().map(|at| ends(Side::Right, back, at)));
+    }
+
+    fn dim_shape(&self, term: DimTerm, names: &Names) -> DimShape {
+        let resolved = self.dims.resolve(term);
+        match (self.ground(resolved), resolved.node()) {
+            (Some(dim), _) => DimShape::Ground(dim),
+            (None, Some(root)) => {
+                let root = names.cycles.get(&root).copied().unwrap_or(root);
+                names.shapes.get(&root).copied().unwrap_or(DimShape::Var(DimVar(root)))
+            }
+            (None, None) => DimShape::Ground(Dim::Unit),
+        }
+    }
+
+    /// Names unresolved classes: by the caller's first variable, else by the first axis.
+    fn names(&self) -> Names {
+        let mut names = Names { shapes: FxHashMap::default(), cycles: self.dim_cycles() };
+        let root_of = |names: &Names, term: DimTerm| {
+            let root = self.dims.resolve(term).node()?;
+            Some(names.cycles.get(&root).copied().unwrap_or(root))
+        };
+        for (node, _) in &self.dim_vars {
+            if let Some(root) = root_of(&names, DimTerm(*node)) {
+                names.shapes.entry(root).or_insert(DimShape::Var(DimVar(*node)));
+            }
+        }
+        for row in 0..self.rows.len() as u32 {
+            let mut name = |axis: DimTerm, shape: DimShape| {
+                if !axis.is_none()
+                    && let Some(root) = root_of(&names, axis)
+                {
+                    names.shapes.entry(root).or_insert(shape);
+                }
+            };
+            if self.rows.is_fixed(row) {
+                for at in 0..self.ranks.lo(row) {
+                    name(self.rows.axis(row, at), DimShape::Front(RowVar(row), at));
+                }
+            } else if let Some(partial) = self.rows.partial(row) {
+                for (at, axis) in partial.front.iter().enumerate() {
+                    name(axis.term, DimShape::Front(RowVar(row), at as u32));
+                }
+                for (at, axis) in partial.back.iter().enumerate() {
+                    name(axis.term, DimShape::Back(RowVar(row), at as u32));
+                }
+            }
+        }
+        names
+    }
+
+    /// The adjacency-cycle rule: classes on a cycle of `⊑` are equal. Tarjan's algorithm with an
+    /// explicit stack; maps every class of a cycle to the smallest one.
+    fn dim_cycles(&self) -> FxHashMap<u32, u32> {
+        let mut cycles = FxHashMap::default();
+        let mut order: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut low: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut path: Vec<u32> = Vec::new();
+        let next = |root: u32| -> Vec<u32> {
+            let above = self.dims.up(root).map(|edge| self.dims.find(self.dims.edge(edge).hi));
+            above.filter(|above| *above != root && self.dims.value(*above).is_none()).collect()
+        };
+        for start in 0..self.dims.len() as u32 {
+            let open = self.dims.find(start) == start && self.dims.value(start).is_none();
+            if !open || order.contains_key(&start) || self.dims.up(start).next().is_none() {
+                continue;
+            }
+            let mut stack = vec![(start, next(start))];
+            order.insert(start, order.len() as u32);
+            low.insert(start, order[&start]);
+            path.push(start);
+            while let Some((root, above)) = stack.last_mut() {
+                let root = *root;
+                if let Some(up) = above.pop() {
+                    if let Some(seen) = order.get(&up) {
+                        if *seen != u32::MAX {
+                            let least = low[&root].min(*seen);
+                            low.insert(root, least);
+                        }
+                    } else {
+                        let number = order.len() as u32;
+                        order.insert(up, number);
+                        low.insert(up, number);
+                        path.push(up);
+                        stack.push((up, next(up)));
+                    }
+                    continue;
+                }
+                stack.pop();
+                let least = low[&root];
+                if let Some((parent, _)) = stack.last() {
+                    let merged = low[parent].min(least);
+                    low.insert(*parent, merged);
+                }
+                if least == order[&root] {
+                    let at = path.iter().rposition(|node| *node == root).unwrap_or(0);
+                    let members = path.split_off(at);
+                    let first = members.iter().copied().min().unwrap_or(root);
+                    for member in &members {
+                        if members.len() > 1 {
+                            cycles.insert(*member, first);
+                        }
+                        order.insert(*member, u32::MAX);
+                    }
+                }
+            }
+        }
+        cycles
+    }
+}

@@ -1,0 +1,334 @@
+//! Choice points (Formal Core, Remark 6.7(ii)): ranks and markers, tried in a fixed order.
+//!
+//! Reached only when the policy's first choices contradict a constraint. Row variables are decided
+//! one by one (leaves first, then in the order they were made): the preferred rank, then from the
+//! least upward; then markers: the preferred place, then from the left. After each decision,
+//! propagation runs. At fixed ranks and markers the dimensions need no search (Prop. 5.4), so
+//! exhausting ranks and markers decides satisfiability.
+//!
+//! A conflict names the decisions it rests on; the search returns to the latest of them and skips
+//! the rest (conflict-directed backjumping), so unrelated variables cost nothing.
+//!
+//! # How large a rank is worth trying
+//! Where the rank facts give no upper bound, the search stops at
+//! `max lo + V·(P + F)` per connected component of waiting constraints, with `V` open row variables,
+//! `F` axes written in their flanks, and `P` the least common multiple of the shifts around the
+//! component's cycles. The argument is a pumping one. In a solution with a longer row, two
+//! neighbouring ranks of the component differ by more than `P + F`; call the rows above the gap
+//! long. Rank facts between a long and a short row are slack by more than `P`. Away from the flanks
+//! a long row is related only to long rows, by shifts; along a chain of such relations the order,
+//! having height one above the atoms, changes at most once, so some window is periodic in every
+//! shift, hence in `P`. Cutting `P` axes there from every long row keeps every relation, and gives a
+//! smaller solution.
+
+use rustc_hash::FxHashMap;
+
+use super::closing::Verdict;
+use super::ranks::Pred;
+use super::reason::{Conflict, NIL, Policy, Step};
+use super::rows::{Kind, RowCon, Term};
+use super::{Mark, Solver};
+use crate::term::Role;
+
+/// A recorded policy step.
+#[derive(Clone, Copy)]
+pub(crate) struct Choice {
+    pub policy: Policy,
+    /// The row variable it is about, or `NIL`.
+    pub row: u32,
+}
+
+/// The limits of one search.
+pub(crate) struct Search {
+    branches: u64,
+}
+
+impl Search {
+    pub fn new(branches: u64) -> Search {
+        Search { branches }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Rank,
+    Marker,
+}
+
+/// A decision under way.
+struct Level {
+    row: u32,
+    what: What,
+    preferred: u32,
+    /// The next value to try, besides the preferred one.
+    next: u32,
+    last: u32,
+    fresh: bool,
+    mark: Option<Mark>,
+    /// The policy step of the current value.
+    step: u32,
+    /// Earlier levels that failures of this one rest on.
+    blamed: Vec<usize>,
+}
+
+impl Level {
+    /// The next value: the preferred one, then all others upward.
+    fn value(&mut self) -> Option<(u32, bool)> {
+        if std::mem::take(&mut self.fresh) {
+            return Some((self.preferred, true));
+        }
+        if self.next == self.preferred {
+            self.next += 1;
+        }
+        let value = self.next;
+        self.next += 1;
+        (value <= self.last).then_some((value, false))
+    }
+}
+
+/// Upper limits on ranks that the facts leave unbounded.
+struct Limits {
+    /// Per row variable; absent for rows no waiting constraint mentions.
+    limit: FxHashMap<u32, u32>,
+    /// Whether exhausting them proves anything.
+    exact: bool,
+}
+
+impl Solver {
+    /// Decides every open rank and marker, or proves that it cannot be done. On success the
+    /// decisions stay on the trail, above the caller's mark.
+    pub(crate) fn search(&mut self, search: Search, markers: &mut Vec<u32>) -> Verdict {
+        let limits = self.limits();
+        let mut levels: Vec<Level> = Vec::new();
+        let mut left = search.branches;
+        *markers = self.preferred_markers(vec![0; self.rows.len()]);
+        let verdict = 'search: loop {
+            let Some(level) = self.next_level(&limits, markers) else { break Verdict::Satisfiable };
+            levels.push(level);
+            loop {
+                let Some(top) = levels.last_mut() else { break 'search Verdict::Unsatisfiable };
+                let blamed = match top.value() {
+                    Some((value, preferred)) => match self.decide_level(top, value, preferred) {
+                        Ok(()) => break,
+                        Err(Conflict::TooMuch) => break 'search Verdict::Unknown,
+                        Err(conflict) => {
+                            self.branches += 1;
+                            if left == 0 {
+                                break 'search Verdict::Unknown;
+                            }
+                            left -= 1;
+                            let steps = self.blame(conflict).policies;
+                            levels_of(&levels, &steps)
+                        }
+                    },
+                    None => {
+                        let mut blamed = std::mem::take(&mut top.blamed);
+                        let steps = self.blame_rank(top.row).policies;
+                        if !limits.exact && top.what == What::Rank && self.greatest_rank(top.row).is_none() {
+                            break 'search Verdict::Unknown;
+                        }
+                        blamed.extend(levels_of(&levels, &steps));
+                        levels.pop();
+                        blamed
+                    }
+                };
+                if !self.jump(&mut levels, blamed) {
+                    break 'search Verdict::Unsatisfiable;
+                }
+            }
+        };
+        if verdict == Verdict::Satisfiable {
+            *markers = self.final_markers(markers);
+        }
+        // The caller's mark undoes everything; the levels' own marks are only closed.
+        for _ in levels.iter().filter(|level| level.mark.is_some()) {
+            self.trail.close();
+        }
+        verdict
+    }
+
+    /// Returns to the latest blamed level and undoes its value. False if nobody is to blame.
+    fn jump(&mut self, levels: &mut Vec<Level>, mut blamed: Vec<usize>) -> bool {
+        blamed.sort_unstable();
+        blamed.dedup();
+        let Some(target) = blamed.pop() else { return false };
+        while levels.len() > target + 1 {
+            if let Some(level) = levels.pop()
+                && let Some(mark) = level.mark
+            {
+                self.undo(mark);
+            }
+        }
+        if let Some(level) = levels.last_mut() {
+            level.blamed.append(&mut blamed);
+            if let Some(mark) = level.mark.take() {
+                self.undo(mark);
+            }
+        }
+        true
+    }
+
+    /// The next open question: the first undecided row, then the first awaited marker.
+    fn next_level(&self, limits: &Limits, markers: &[u32]) -> Option<Level> {
+        let level = |row, what, preferred, next, last| Level {
+            row,
+            what,
+            preferred,
+            next,
+            last,
+            fresh: true,
+            mark: None,
+            step: NIL,
+            blamed: Vec::new(),
+        };
+        let open = (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row));
+        let key = |row: &u32| (!limits.limit.contains_key(row), self.rows.role(*row) == Role::Interior, *row);
+        if let Some(row) = open.min_by_key(key) {
+            let (lo, hi) = (self.ranks.lo(row), self.ranks.hi(row));
+            let limit = limits.limit.get(&row).copied().unwrap_or(lo).max(lo);
+            let preferred = self.preferred_rank(row, markers);
+            return Some(level(row, What::Rank, preferred, lo, hi.min(limit.max(preferred))));
+        }
+        let awaited = (0..self.rows.cons.len() as u32).filter_map(|con| self.awaited_marker(con)).min()?;
+        let wishes = self.final_markers(markers);
+        let rank = self.ranks.lo(awaited);
+        Some(level(awaited, What::Marker, wishes[awaited as usize].min(rank), 0, rank))
+    }
+
+    /// Where markers would rather be now that ranks are fixed; a leaf's, where the join of its caps
+    /// puts it.
+    fn final_markers(&self, markers: &[u32]) -> Vec<u32> {
+        let mut wishes = self.preferred_markers(markers.to_vec());
+        for row in 0..self.rows.len() as u32 {
+            if self.rows.role(row) != Role::Interior
+                && let Some(lead) = self.join_lead(row, markers)
+            {
+                wishes[row as usize] = wishes[row as usize].max(lead);
+            }
+        }
+        wishes
+    }
+
+    fn decide_level(&mut self, level: &mut Level, value: u32, preferred: bool) -> Step {
+        let row = level.row;
+        level.mark = Some(self.mark());
+        let policy = match (level.what, preferred) {
+            (What::Rank, false) => Policy::SearchRank,
+            (What::Rank, true) if self.rows.role(row) == Role::Interior => Policy::LeastRank,
+            (What::Rank, true) => Policy::LeafRank,
+            (What::Marker, true) => Policy::PreferredMarker,
+            (What::Marker, false) => Policy::SearchMarker,
+        };
+        level.step = self.choose(policy, row);
+        match level.what {
+            What::Rank => {
+                self.ranks.at_least(&mut self.trail, row, value, Pred::policy(level.step))?;
+                self.ranks.at_most(&mut self.trail, row, i64::from(value), Pred::policy(level.step))?;
+            }
+            What::Marker => {
+                self.rows.set_marker(&mut self.trail, row, value, level.step);
+                self.rows.wake(row, &mut self.queue);
+            }
+        }
+        self.propagate()
+    }
+
+    /// The limits described in the module's header.
+    fn limits(&self) -> Limits {
+        let waiting: Vec<RowCon> = self.rows.cons.iter().filter(|con| con.done == 0).copied().collect();
+        let mut component = Components::default();
+        for con in &waiting {
+            component.join(self, con);
+        }
+        component.limits(self, &waiting)
+    }
+}
+
+/// The levels whose current policy step is among some steps.
+fn levels_of(levels: &[Level], steps: &[u32]) -> Vec<usize> {
+    let of = |step: &u32| levels.iter().rposition(|level| level.mark.is_some() && level.step == *step);
+    steps.iter().filter_map(of).collect()
+}
+
+/// Connected components of waiting constraints, with the offsets of their rows.
+#[derive(Default)]
+struct Components {
+    /// Open row variable to (component, offset from the left, offset from the right).
+    place: FxHashMap<u32, (usize, i64, i64)>,
+    /// Members of each component; a component merged into another is left empty.
+    members: Vec<Vec<u32>>,
+    /// Shifts found around cycles.
+    shifts: Vec<Vec<i64>>,
+}
+
+impl Components {
+    fn place(&mut self, row: u32) -> (usize, i64, i64) {
+        let next = self.members.len();
+        let place = *self.place.entry(row).or_insert((next, 0, 0));
+        if place.0 == next {
+            self.members.push(vec![row]);
+            self.shifts.push(Vec::new());
+        }
+        place
+    }
+
+    fn open(&mut self, solver: &Solver, term: Term) -> Option<(usize, i64, i64)> {
+        (term.hole != NIL && !solver.rows.is_fixed(term.hole)).then(|| self.place(term.hole))
+    }
+
+    fn join(&mut self, solver: &Solver, con: &RowCon) {
+        let (Some(a), Some(b)) = (self.open(solver, con.res), self.open(solver, con.opnd)) else { return };
+        // Position p of the one row faces position p + shift of the other.
+        let left = i64::from(con.res.lead) - i64::from(con.opnd.lead);
+        let right = i64::from(con.res.trail) - i64::from(con.opnd.trail);
+        if a.0 == b.0 {
+            self.shifts[a.0].extend([a.1 + left - b.1, a.2 + right - b.2]);
+            return;
+        }
+        // Move the smaller component over, adjusting its offsets.
+        let (to, from, dl, dr) = if self.members[a.0].len() >= self.members[b.0].len() {
+            (a.0, b.0, a.1 + left - b.1, a.2 + right - b.2)
+        } else {
+            (b.0, a.0, b.1 - left - a.1, b.2 - right - a.2)
+        };
+        for row in std::mem::take(&mut self.members[from]) {
+            if let Some(place) = self.place.get_mut(&row) {
+                *place = (to, place.1 + dl, place.2 + dr);
+            }
+            self.members[to].push(row);
+        }
+        let shifts = std::mem::take(&mut self.shifts[from]);
+        self.shifts[to].extend(shifts);
+    }
+
+    fn limits(&self, solver: &Solver, waiting: &[RowCon]) -> Limits {
+        const LONGEST: u64 = 4096;
+        let mut flanks = vec![0u64; self.members.len()];
+        for con in waiting {
+            let hole = [con.res.hole, con.opnd.hole].into_iter().find(|hole| self.place.contains_key(hole));
+            if let Some((component, ..)) = hole.and_then(|hole| self.place.get(&hole)) {
+                let inequality = u64::from(con.kind == Kind::Le);
+                flanks[*component] += u64::from(con.res.flanks()) + u64::from(con.opnd.flanks()) + inequality;
+            }
+        }
+        let mut limits = Limits { limit: FxHashMap::default(), exact: true };
+        for (component, members) in self.members.iter().enumerate() {
+            let shifts = self.shifts[component].iter().map(|shift| shift.unsigned_abs()).filter(|shift| *shift > 0);
+            let period = shifts.fold(1u64, |acc, shift| lcm(acc, shift).min(LONGEST));
+            let least = members.iter().map(|row| u64::from(solver.ranks.lo(*row))).max().unwrap_or(0);
+            let bound = least + members.len() as u64 * (period + flanks[component]);
+            limits.exact &= bound < LONGEST + least;
+            let bound = bound.min(LONGEST + least) as u32;
+            limits.limit.extend(members.iter().map(|row| (*row, bound)));
+        }
+        limits
+    }
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}

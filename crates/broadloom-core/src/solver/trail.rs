@@ -1,0 +1,86 @@
+//! The trail: what lets closing and search be undone.
+//!
+//! Every mutable word of the solver's state is addressed by a [`Cell`] and an index. While a mark
+//! is open, the old word is logged before it is overwritten; without one, logging is a single
+//! branch, so the monotone online phase pays nothing. Vectors that only grow are cut back to the
+//! lengths noted in the mark.
+
+/// Which column of the state a logged word belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cell {
+    Parent,
+    Size,
+    Value,
+    Cap,
+    UpHead,
+    UpTail,
+    DownHead,
+    DownTail,
+    NextUp,
+    NextDown,
+    Forest,
+    ForestReason,
+    Lo,
+    Hi,
+    LoPred,
+    HiPred,
+    Axes,
+    Source,
+    Partial,
+    Marker,
+    MarkerPolicy,
+    Left,
+    Right,
+    Done,
+    Axis,
+    Front,
+    Back,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub cell: Cell,
+    pub at: u32,
+    pub old: u32,
+}
+
+/// The log of overwritten words.
+#[derive(Default)]
+pub(crate) struct Trail {
+    pub entries: Vec<Entry>,
+    open: u32,
+}
+
+impl Trail {
+    /// Logs a word about to be overwritten, if anybody may want it back.
+    #[inline]
+    pub fn save(&mut self, cell: Cell, at: u32, old: u32) {
+        if self.open > 0 {
+            self.entries.push(Entry { cell, at, old });
+        }
+    }
+
+    /// Opens a mark; returns the log position to return to.
+    pub fn open(&mut self) -> usize {
+        self.open += 1;
+        self.entries.len()
+    }
+
+    /// Closes the innermost mark.
+    pub fn close(&mut self) {
+        self.open -= 1;
+    }
+}
+
+/// Stores `new` through `slot`, logging the old word.
+macro_rules! set {
+    ($trail:expr, $cell:ident, $at:expr, $slot:expr, $new:expr) => {{
+        let (at, new) = ($at, $new);
+        let slot = &mut $slot;
+        if *slot != new {
+            $trail.save($crate::solver::trail::Cell::$cell, at, *slot);
+            *slot = new;
+        }
+    }};
+}
+pub(crate) use set;

@@ -1,0 +1,205 @@
+//! Terms and constraints (Formal Core, Defs. 3.1 and 3.4): what a caller says to the solver.
+//!
+//! A dimension term is one machine word: a variable, an atom, or the unit. A row term is two
+//! flanks around a hole, borrowed from the caller; the solver copies it once.
+//!
+//! ```
+//! use broadloom_core::{Constraint, DimTerm, Role, RowTerm, Solver};
+//! let mut solver = Solver::new();
+//! let row = solver.row_var(Role::Leaf);
+//! let (three, four) = (solver.size(3), solver.size(4));
+//! // [..r.., 4] ~ [3, 4]
+//! solver.add(Constraint::RowEq(RowTerm::open(&[], row, &[four]), RowTerm::closed(&[three, four])));
+//! assert_eq!(solver.observe_row(row).rank, Some(1));
+//! ```
+
+use std::fmt;
+
+/// A dimension variable of a [`Solver`](crate::Solver).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DimVar(pub(crate) u32);
+
+/// A row variable of a [`Solver`](crate::Solver).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowVar(pub(crate) u32);
+
+/// A constraint of a [`Solver`](crate::Solver), numbered in the order of addition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConstraintId(pub(crate) u32);
+
+impl DimVar {
+    /// Position in the order in which the solver's dimension variables were made by the caller
+    /// and by the solver itself.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl RowVar {
+    /// Position in the order in which the solver's row variables were made.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ConstraintId {
+    /// Position in the order of addition, from zero.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Debug for DimVar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "d{}", self.0)
+    }
+}
+
+impl fmt::Debug for RowVar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "r{}", self.0)
+    }
+}
+
+impl fmt::Debug for ConstraintId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "c{}", self.0)
+    }
+}
+
+/// A dimension term (Def. 3.1): a variable, an atom or the unit, packed in one word.
+///
+/// Atoms are interned per solver; make them with [`Solver::size`](crate::Solver::size) or
+/// [`Solver::atom`](crate::Solver::atom).
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DimTerm(pub(crate) u32);
+
+impl DimTerm {
+    const GROUND: u32 = 1 << 31;
+    /// The claim-free unit, top of the broadcast order.
+    pub const UNIT: DimTerm = DimTerm(Self::GROUND);
+    /// Not a term: an axis that nothing has spoken about yet.
+    pub(crate) const NONE: DimTerm = DimTerm(u32::MAX);
+
+    pub(crate) fn interned(index: usize) -> DimTerm {
+        DimTerm(Self::GROUND + 1 + index as u32)
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self == Self::NONE
+    }
+
+    pub(crate) fn is_ground(self) -> bool {
+        self.0 & Self::GROUND != 0
+    }
+
+    /// The node behind a variable term.
+    pub(crate) fn node(self) -> Option<u32> {
+        (!self.is_ground()).then_some(self.0)
+    }
+
+    /// The index of an interned atom.
+    pub(crate) fn atom_index(self) -> Option<usize> {
+        (self.is_ground() && self != Self::UNIT && !self.is_none())
+            .then(|| (self.0 - Self::GROUND - 1) as usize)
+    }
+
+    /// The variable, if the term is one.
+    pub fn var(self) -> Option<DimVar> {
+        self.node().map(DimVar)
+    }
+}
+
+impl From<DimVar> for DimTerm {
+    fn from(var: DimVar) -> DimTerm {
+        DimTerm(var.0)
+    }
+}
+
+impl fmt::Debug for DimTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.node(), self.atom_index()) {
+            (Some(node), _) => write!(f, "d{node}"),
+            (None, Some(atom)) => write!(f, "atom{atom}"),
+            (None, None) if self.is_none() => f.write_str("?"),
+            (None, None) => f.write_str("_"),
+        }
+    }
+}
+
+/// What stands between the flanks of a row term.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hole {
+    /// The marker: the row is closed, and broadcasts here.
+    Marker,
+    /// A row variable: the row grows here.
+    Var(RowVar),
+}
+
+/// A row term (Def. 3.1): leading flank, hole, trailing flank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowTerm<'a> {
+    /// The axes before the hole, outermost first.
+    pub lead: &'a [DimTerm],
+    /// The marker or the row variable.
+    pub hole: Hole,
+    /// The axes after the hole.
+    pub trail: &'a [DimTerm],
+}
+
+impl<'a> RowTerm<'a> {
+    /// A closed row with its marker at the left edge: how a literal shape is written.
+    pub fn closed(axes: &'a [DimTerm]) -> Self {
+        RowTerm { lead: &[], hole: Hole::Marker, trail: axes }
+    }
+
+    /// A closed row with its marker between the flanks.
+    pub fn marked(lead: &'a [DimTerm], trail: &'a [DimTerm]) -> Self {
+        RowTerm { lead, hole: Hole::Marker, trail }
+    }
+
+    /// A row with a row variable between the flanks.
+    pub fn open(lead: &'a [DimTerm], var: RowVar, trail: &'a [DimTerm]) -> Self {
+        RowTerm { lead, hole: Hole::Var(var), trail }
+    }
+
+    /// A bare row variable.
+    pub fn var(var: RowVar) -> Self {
+        RowTerm::open(&[], var, &[])
+    }
+}
+
+/// An atomic constraint (Def. 3.4).
+#[derive(Clone, Copy, Debug)]
+pub enum Constraint<'a> {
+    /// The two dimensions are identical.
+    DimEq(DimTerm, DimTerm),
+    /// The result refines the operand: they agree, or the operand is the unit.
+    DimLe {
+        /// The dimension below.
+        res: DimTerm,
+        /// The dimension above, which may broadcast.
+        opnd: DimTerm,
+    },
+    /// The rows have the same flat sequence (`≈`); markers are not consulted.
+    RowEq(RowTerm<'a>, RowTerm<'a>),
+    /// The result refines the operand in the one-shot order (Remark 2.15(ii)).
+    RowLe {
+        /// The row below.
+        res: RowTerm<'a>,
+        /// The row above, which broadcasts at its own marker.
+        opnd: RowTerm<'a>,
+    },
+}
+
+/// Whom a variable belongs to; decides how it is closed (Def. 6.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Role {
+    /// A result: closes upward, to the unit and to no further axes.
+    #[default]
+    Interior,
+    /// A terminal tensor: closes downward, to the join of its caps.
+    Leaf,
+    /// A leaf whose sizes must be known: a hole is an error.
+    Param,
+}
