@@ -493,13 +493,16 @@ impl Solver {
                     NIL => 0,
                     row => markers[row as usize].min(self.ranks.lo(row)),
                 };
-                // An equality between open rows passes on a declared marker, not a default one.
-                if equal && from.hole != NIL && inner == 0 {
+                // An equality passes on a declared marker, not a default one, and only outward
+                // from the row nested in the other (Def. 4.3(b) and (c)).
+                let nested = to.lead <= from.lead && to.trail <= from.trail;
+                if equal && from.hole != NIL && (inner == 0 || !nested) {
                     return;
                 }
-                let rank = self.ranks.lo(to.hole);
                 let place = (from.lead + inner).saturating_sub(to.lead);
-                if equal && place > rank {
+                let rank = self.ranks.lo(to.hole);
+                // A closed row's marker outside the variable's part says nothing about it.
+                if equal && from.hole == NIL && place > rank {
                     return;
                 }
                 let place = place.min(rank);

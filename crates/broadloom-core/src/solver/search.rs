@@ -88,8 +88,9 @@ impl Level {
 
 /// Upper limits on ranks that the facts leave unbounded.
 struct Limits {
-    /// Per row variable; absent for rows no waiting constraint mentions.
-    limit: FxHashMap<u32, u32>,
+    /// Per row variable, the greatest least rank of its component and how far beyond it to go;
+    /// absent for rows whose rank no open question depends on.
+    limit: FxHashMap<u32, (u32, u32)>,
     /// Whether exhausting them proves anything.
     exact: bool,
 }
@@ -185,9 +186,10 @@ impl Solver {
         let key = |row: &u32| (!limits.limit.contains_key(row), self.rows.role(*row) == Role::Interior, *row);
         if let Some(row) = open.min_by_key(key) {
             let (lo, hi) = (self.ranks.lo(row), self.ranks.hi(row));
-            let limit = limits.limit.get(&row).copied().unwrap_or(lo).max(lo);
+            let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((lo, 0));
             let preferred = self.preferred_rank(row, markers);
-            return Some(level(row, What::Rank, preferred, lo, hi.min(limit.max(preferred))));
+            let limit = least.max(lo).saturating_add(beyond).max(preferred);
+            return Some(level(row, What::Rank, preferred, lo, hi.min(limit)));
         }
         let awaited = (0..self.rows.cons.len() as u32).filter_map(|con| self.awaited_marker(con)).min()?;
         let wishes = self.final_markers(markers);
@@ -239,6 +241,12 @@ impl Solver {
         let mut component = Components::default();
         for con in &waiting {
             component.join(self, con);
+        }
+        // A row whose known ends overlap at its least rank waits for nobody but itself.
+        for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
+            if self.rows.partial(row).is_some() {
+                component.place(row);
+            }
         }
         component.limits(self, &waiting)
     }
@@ -304,22 +312,31 @@ impl Components {
     fn limits(&self, solver: &Solver, waiting: &[RowCon]) -> Limits {
         const LONGEST: u64 = 4096;
         let mut flanks = vec![0u64; self.members.len()];
+        let length = |term: Term| {
+            let fixed = term.hole != NIL && solver.rows.is_fixed(term.hole);
+            u64::from(term.flanks()) + if fixed { u64::from(solver.ranks.lo(term.hole)) } else { 0 }
+        };
         for con in waiting {
             let hole = [con.res.hole, con.opnd.hole].into_iter().find(|hole| self.place.contains_key(hole));
             if let Some((component, ..)) = hole.and_then(|hole| self.place.get(&hole)) {
                 let inequality = u64::from(con.kind == Kind::Le);
-                flanks[*component] += u64::from(con.res.flanks()) + u64::from(con.opnd.flanks()) + inequality;
+                flanks[*component] += length(con.res) + length(con.opnd) + inequality;
+            }
+        }
+        for (row, (component, ..)) in &self.place {
+            if let Some(partial) = solver.rows.partial(*row) {
+                flanks[*component] += (partial.front.len() + partial.back.len()) as u64;
             }
         }
         let mut limits = Limits { limit: FxHashMap::default(), exact: true };
         for (component, members) in self.members.iter().enumerate() {
             let shifts = self.shifts[component].iter().map(|shift| shift.unsigned_abs()).filter(|shift| *shift > 0);
             let period = shifts.fold(1u64, |acc, shift| lcm(acc, shift).min(LONGEST));
-            let least = members.iter().map(|row| u64::from(solver.ranks.lo(*row))).max().unwrap_or(0);
-            let bound = least + members.len() as u64 * (period + flanks[component]);
-            limits.exact &= bound < LONGEST + least;
-            let bound = bound.min(LONGEST + least) as u32;
-            limits.limit.extend(members.iter().map(|row| (*row, bound)));
+            let least = members.iter().map(|row| solver.ranks.lo(*row)).max().unwrap_or(0);
+            let beyond = members.len() as u64 * (period + flanks[component]);
+            limits.exact &= beyond < LONGEST;
+            let beyond = beyond.min(LONGEST) as u32;
+            limits.limit.extend(members.iter().map(|row| (*row, (least, beyond))));
         }
         limits
     }
