@@ -185,39 +185,43 @@ impl Solver {
         if let Some(conflict) = self.conflict {
             return self.refuse(conflict);
         }
-        let mut closing = Closing { ..self.forced() };
+        let mut closing = self.forced();
         let mark = self.mark();
         self.dims.closing = true;
-        if let Err(conflict) = self.close_ranks(&mut closing.markers) {
-            let blamed = self.blame(conflict).constraints;
-            let clash = self.clash(conflict);
-            self.undo(mark);
-            self.branches += 1;
-            closing.searched = true;
-            if conflict == Conflict::TooMuch {
-                self.dims.closing = false;
-                return Answer::GaveUp;
-            }
-            // A contradiction that needs no more than these constraints is settled on its own.
-            if blamed.len() < self.constraints.len() && self.decide(&blamed) == Verdict::Unsatisfiable {
-                self.dims.closing = false;
-                return Answer::Unsatisfiable(self.core_from(blamed, clash));
-            }
+        let Err(conflict) = self.close_ranks(&mut closing.markers) else {
+            return self.finish_closing(mark, closing);
+        };
+        let blamed = self.blame(conflict).constraints;
+        let clash = self.clash(conflict);
+        self.undo(mark);
+        self.dims.closing = false;
+        if conflict == Conflict::TooMuch {
+            return Answer::GaveUp;
+        }
+        let mut search = Search::new(self.budget.branches);
+        // A contradiction that needs no more than these constraints is settled on its own.
+        if self.fail_branch(&mut search, blamed).is_ok() {
             let mark = self.mark();
-            return match self.search(Search::new(self.budget.branches), &mut closing.markers) {
-                Verdict::Satisfiable => self.finish_closing(mark, closing),
+            self.dims.closing = true;
+            closing.searched = true;
+            match self.search(&mut search, &mut closing.markers) {
+                Verdict::Satisfiable => return self.finish_closing(mark, closing),
                 verdict => {
                     self.undo(mark);
                     self.dims.closing = false;
                     if verdict == Verdict::Unknown {
                         return Answer::GaveUp;
                     }
-                    let all = (0..self.constraints.len() as u32).collect();
-                    Answer::Unsatisfiable(self.core_from(all, Clash::Exhausted))
                 }
-            };
+            }
         }
-        self.finish_closing(mark, closing)
+        match search.refuted {
+            Some(blamed) => Answer::Unsatisfiable(self.core_from(blamed, clash)),
+            None => {
+                let all = (0..self.constraints.len() as u32).collect();
+                Answer::Unsatisfiable(self.core_from(all, Clash::Exhausted))
+            }
+        }
     }
 
     fn refuse(&mut self, conflict: Conflict) -> Answer<'_> {
@@ -237,6 +241,19 @@ impl Solver {
 
     /// Whether the given constraints have a solution, decided on a system of their own.
     pub(crate) fn decide(&self, ids: &[u32]) -> Verdict {
+        self.decide_within(ids, &mut self.budget.branches.clone())
+    }
+
+    /// The same, with what is left of a budget of branches.
+    pub(crate) fn decide_within(&self, ids: &[u32], branches: &mut u64) -> Verdict {
+        let mut sub = self.subsystem(ids);
+        let verdict = sub.decided(*branches);
+        *branches = branches.saturating_sub(sub.branches);
+        verdict
+    }
+
+    /// The given constraints as a system of their own, all variables interior.
+    fn subsystem(&self, ids: &[u32]) -> Solver {
         let mut sub = Solver::with_budget(self.budget);
         let mut dims: FxHashMap<u32, DimTerm> = FxHashMap::default();
         let mut rows: FxHashMap<u32, RowVar> = FxHashMap::default();
@@ -267,8 +284,6 @@ impl Solver {
                         (axes, hole, term.lead as usize)
                     };
                     let (res, opnd) = (copy(&mut sub, res), copy(&mut sub, opnd));
-                    let term = |(axes, hole, lead): &'_ (Vec<DimTerm>, Hole, usize)| (axes.clone(), *hole, *lead);
-                    let (res, opnd) = (term(&res), term(&opnd));
                     let res = RowTerm { lead: &res.0[..res.2], hole: res.1, trail: &res.0[res.2..] };
                     let opnd = RowTerm { lead: &opnd.0[..opnd.2], hole: opnd.1, trail: &opnd.0[opnd.2..] };
                     sub.add(match kind {
@@ -281,11 +296,11 @@ impl Solver {
                 break;
             }
         }
-        sub.decided()
+        sub
     }
 
     /// Whether the system has a solution, by any policy.
-    fn decided(&mut self) -> Verdict {
+    fn decided(&mut self, branches: u64) -> Verdict {
         match self.conflict {
             Some(Conflict::TooMuch) => return Verdict::Unknown,
             Some(_) => return Verdict::Unsatisfiable,
@@ -300,7 +315,7 @@ impl Solver {
             Err(Conflict::TooMuch) => Verdict::Unknown,
             Err(_) => {
                 let mark = self.mark();
-                let verdict = self.search(Search::new(self.budget.branches), &mut markers);
+                let verdict = self.search(&mut Search::new(branches), &mut markers);
                 self.undo(mark);
                 verdict
             }

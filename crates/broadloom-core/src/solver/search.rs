@@ -21,7 +21,7 @@
 //! shift, hence in `P`. Cutting `P` axes there from every long row keeps every relation, and gives a
 //! smaller solution.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::closing::Verdict;
 use super::ranks::Pred;
@@ -38,18 +38,28 @@ pub(crate) struct Choice {
     pub row: u32,
 }
 
-/// The limits of one search.
+/// What one search remembers.
 pub(crate) struct Search {
+    /// Failed branches left.
     branches: u64,
+    /// Values that fail whatever else is decided.
+    hopeless: FxHashSet<(u32, What, u32)>,
+    /// Sets of constraints already tried on their own.
+    isolated: FxHashSet<Vec<u32>>,
+    /// Constraints proved to have no solution together.
+    pub refuted: Option<Vec<u32>>,
 }
 
 impl Search {
+    /// Sets of constraints worth trying on their own.
+    const ISOLATED: usize = 64;
+
     pub fn new(branches: u64) -> Search {
-        Search { branches }
+        Search { branches, hopeless: FxHashSet::default(), isolated: FxHashSet::default(), refuted: None }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum What {
     Rank,
     Marker,
@@ -65,6 +75,8 @@ struct Level {
     last: u32,
     fresh: bool,
     mark: Option<Mark>,
+    /// The current value.
+    value: u32,
     /// The policy step of the current value.
     step: u32,
     /// Earlier levels that failures of this one rest on.
@@ -72,17 +84,24 @@ struct Level {
 }
 
 impl Level {
-    /// The next value: the preferred one, then all others upward.
-    fn value(&mut self) -> Option<(u32, bool)> {
-        if std::mem::take(&mut self.fresh) {
-            return Some((self.preferred, true));
+    /// The next value that is not hopeless: the preferred one, then all others upward.
+    fn next_value(&mut self, hopeless: &FxHashSet<(u32, What, u32)>) -> Option<u32> {
+        loop {
+            let value = if std::mem::take(&mut self.fresh) {
+                self.preferred
+            } else if self.next == self.preferred {
+                self.next += 1;
+                continue;
+            } else if self.next > self.last {
+                return None;
+            } else {
+                self.next += 1;
+                self.next - 1
+            };
+            if !hopeless.contains(&(self.row, self.what, value)) {
+                return Some(value);
+            }
         }
-        if self.next == self.preferred {
-            self.next += 1;
-        }
-        let value = self.next;
-        self.next += 1;
-        (value <= self.last).then_some((value, false))
     }
 }
 
@@ -98,44 +117,15 @@ struct Limits {
 impl Solver {
     /// Decides every open rank and marker, or proves that it cannot be done. On success the
     /// decisions stay on the trail, above the caller's mark.
-    pub(crate) fn search(&mut self, search: Search, markers: &mut Vec<u32>) -> Verdict {
+    pub(crate) fn search(&mut self, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
         let limits = self.limits();
         let mut levels: Vec<Level> = Vec::new();
-        let mut left = search.branches;
         *markers = self.preferred_markers(vec![0; self.rows.len()]);
-        let verdict = 'search: loop {
+        let verdict = loop {
             let Some(level) = self.next_level(&limits, markers) else { break Verdict::Satisfiable };
             levels.push(level);
-            loop {
-                let Some(top) = levels.last_mut() else { break 'search Verdict::Unsatisfiable };
-                let blamed = match top.value() {
-                    Some((value, preferred)) => match self.decide_level(top, value, preferred) {
-                        Ok(()) => break,
-                        Err(Conflict::TooMuch) => break 'search Verdict::Unknown,
-                        Err(conflict) => {
-                            self.branches += 1;
-                            if left == 0 {
-                                break 'search Verdict::Unknown;
-                            }
-                            left -= 1;
-                            let steps = self.blame(conflict).policies;
-                            levels_of(&levels, &steps)
-                        }
-                    },
-                    None => {
-                        let mut blamed = std::mem::take(&mut top.blamed);
-                        let steps = self.blame_rank(top.row).policies;
-                        if !limits.exact && top.what == What::Rank && self.greatest_rank(top.row).is_none() {
-                            break 'search Verdict::Unknown;
-                        }
-                        blamed.extend(levels_of(&levels, &steps));
-                        levels.pop();
-                        blamed
-                    }
-                };
-                if !self.jump(&mut levels, blamed) {
-                    break 'search Verdict::Unsatisfiable;
-                }
+            if let Err(verdict) = self.settle_level(search, &limits, &mut levels) {
+                break verdict;
             }
         };
         if verdict == Verdict::Satisfiable {
@@ -148,8 +138,59 @@ impl Solver {
         verdict
     }
 
+    /// Finds a value for the last level, or returns to an earlier one and moves that on.
+    fn settle_level(&mut self, search: &mut Search, limits: &Limits, levels: &mut Vec<Level>) -> Result<(), Verdict> {
+        loop {
+            let Some(top) = levels.last_mut() else { return Err(Verdict::Unsatisfiable) };
+            let blamed = match top.next_value(&search.hopeless) {
+                Some(value) => match self.decide_level(top, value) {
+                    Ok(()) => return Ok(()),
+                    Err(Conflict::TooMuch) => return Err(Verdict::Unknown),
+                    Err(conflict) => {
+                        let walked = self.blame(conflict);
+                        self.fail_branch(search, walked.constraints)?;
+                        levels_of(levels, &walked.policies)
+                    }
+                },
+                None => {
+                    if !limits.exact && top.what == What::Rank && self.greatest_rank(top.row).is_none() {
+                        return Err(Verdict::Unknown);
+                    }
+                    let mut blamed = std::mem::take(&mut top.blamed);
+                    let steps = self.blame_rank(top.row).policies;
+                    blamed.extend(levels_of(levels, &steps));
+                    levels.pop();
+                    blamed
+                }
+            };
+            if !self.jump(search, levels, blamed) {
+                return Err(Verdict::Unsatisfiable);
+            }
+        }
+    }
+
+    /// Counts a failed branch. If the constraints it rests on have no solution by themselves, the
+    /// search is over.
+    pub(crate) fn fail_branch(&mut self, search: &mut Search, mut blamed: Vec<u32>) -> Result<(), Verdict> {
+        self.branches += 1;
+        if search.branches == 0 {
+            return Err(Verdict::Unknown);
+        }
+        search.branches -= 1;
+        blamed.sort_unstable();
+        if blamed.len() < self.constraints.len()
+            && search.isolated.len() < Search::ISOLATED
+            && search.isolated.insert(blamed.clone())
+            && self.decide_within(&blamed, &mut search.branches) == Verdict::Unsatisfiable
+        {
+            search.refuted = Some(blamed);
+            return Err(Verdict::Unsatisfiable);
+        }
+        Ok(())
+    }
+
     /// Returns to the latest blamed level and undoes its value. False if nobody is to blame.
-    fn jump(&mut self, levels: &mut Vec<Level>, mut blamed: Vec<usize>) -> bool {
+    fn jump(&mut self, search: &mut Search, levels: &mut Vec<Level>, mut blamed: Vec<usize>) -> bool {
         blamed.sort_unstable();
         blamed.dedup();
         let Some(target) = blamed.pop() else { return false };
@@ -161,6 +202,9 @@ impl Solver {
             }
         }
         if let Some(level) = levels.last_mut() {
+            if blamed.is_empty() {
+                search.hopeless.insert((level.row, level.what, level.value));
+            }
             level.blamed.append(&mut blamed);
             if let Some(mark) = level.mark.take() {
                 self.undo(mark);
@@ -179,6 +223,7 @@ impl Solver {
             last,
             fresh: true,
             mark: None,
+            value: 0,
             step: NIL,
             blamed: Vec::new(),
         };
@@ -211,10 +256,11 @@ impl Solver {
         wishes
     }
 
-    fn decide_level(&mut self, level: &mut Level, value: u32, preferred: bool) -> Step {
+    fn decide_level(&mut self, level: &mut Level, value: u32) -> Step {
         let row = level.row;
         level.mark = Some(self.mark());
-        let policy = match (level.what, preferred) {
+        level.value = value;
+        let policy = match (level.what, value == level.preferred) {
             (What::Rank, false) => Policy::SearchRank,
             (What::Rank, true) if self.rows.role(row) == Role::Interior => Policy::LeastRank,
             (What::Rank, true) => Policy::LeafRank,

@@ -1,0 +1,3 @@
+//! The parts of the `broadloom` command that can be used and tested without a terminal.
+
+pub mod rows;
