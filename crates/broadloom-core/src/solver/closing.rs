@@ -113,10 +113,16 @@ impl Closed<'_> {
         let solver = &*self.solver;
         let rank = solver.ranks.lo(var.0);
         let axes = (0..rank).map(|at| solver.closed_dim(solver.rows.axis(var.0, at)));
-        let marker = solver.rows.marker(var.0).unwrap_or(self.closing.markers[var.index()]);
+        let marker = solver
+            .rows
+            .marker(var.0)
+            .unwrap_or(self.closing.markers[var.index()]);
         let marker = marker.min(rank) as usize;
         let axes: Vec<Dim> = axes.collect();
-        Row::new(axes[..marker].iter().copied(), axes[marker..].iter().copied())
+        Row::new(
+            axes[..marker].iter().copied(),
+            axes[marker..].iter().copied(),
+        )
     }
 
     /// How a dimension variable came by its value.
@@ -125,7 +131,12 @@ impl Closed<'_> {
             return How::Forced;
         }
         let chain = self.why_dim(var);
-        let role = self.solver.dim_vars.iter().find(|(node, _)| *node == var.0).map(|(_, role)| *role);
+        let role = self
+            .solver
+            .dim_vars
+            .iter()
+            .find(|(node, _)| *node == var.0)
+            .map(|(_, role)| *role);
         self.how(&chain, role.unwrap_or_default())
     }
 
@@ -167,14 +178,20 @@ impl Closed<'_> {
 
 fn searched(link: &Link) -> bool {
     use super::explain::Cause;
-    matches!(link.cause, Cause::Policy(Policy::SearchRank | Policy::SearchMarker, _))
+    matches!(
+        link.cause,
+        Cause::Policy(Policy::SearchRank | Policy::SearchMarker, _)
+    )
 }
 
 fn by_leaf(link: &Link) -> bool {
     use super::explain::Cause;
     matches!(
         link.cause,
-        Cause::Policy(Policy::LeafRank | Policy::LeafCap | Policy::LeafUnit | Policy::RelaxedLeaf, _)
+        Cause::Policy(
+            Policy::LeafRank | Policy::LeafCap | Policy::LeafUnit | Policy::RelaxedLeaf,
+            _
+        )
     )
 }
 
@@ -235,8 +252,16 @@ impl Solver {
     fn finish_closing(&mut self, mark: Mark, mut closing: Closing) -> Answer<'_> {
         self.close_dims(&mut closing);
         let unfilled = std::mem::take(&mut closing.unfilled);
-        let closed = Closed { solver: self, mark, closing };
-        if unfilled.is_empty() { Answer::Solved(closed) } else { Answer::Underdetermined(closed, unfilled) }
+        let closed = Closed {
+            solver: self,
+            mark,
+            closing,
+        };
+        if unfilled.is_empty() {
+            Answer::Solved(closed)
+        } else {
+            Answer::Underdetermined(closed, unfilled)
+        }
     }
 
     /// Whether the given constraints have a solution, decided on a system of their own.
@@ -259,7 +284,9 @@ impl Solver {
         let mut rows: FxHashMap<u32, RowVar> = FxHashMap::default();
         sub.atoms.clone_from(&self.atoms);
         let mut dim = |sub: &mut Solver, term: DimTerm| match term.node() {
-            Some(node) => *dims.entry(node).or_insert_with(|| sub.dim_var(Role::Interior).into()),
+            Some(node) => *dims
+                .entry(node)
+                .or_insert_with(|| sub.dim_var(Role::Interior).into()),
             None => term,
         };
         for id in ids {
@@ -273,19 +300,37 @@ impl Solver {
                     sub.add(Constraint::DimLe { res, opnd });
                 }
                 Stored::Row(con) => {
-                    let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+                    let RowCon {
+                        res, opnd, kind, ..
+                    } = self.rows.cons[con as usize];
                     let mut copy = |sub: &mut Solver, term: Term| {
-                        let axes: Vec<DimTerm> =
-                            self.rows.literals(term).iter().map(|axis| dim(sub, *axis)).collect();
+                        let axes: Vec<DimTerm> = self
+                            .rows
+                            .literals(term)
+                            .iter()
+                            .map(|axis| dim(sub, *axis))
+                            .collect();
                         let hole = match term.hole {
                             NIL => Hole::Marker,
-                            row => Hole::Var(*rows.entry(row).or_insert_with(|| sub.row_var(Role::Interior))),
+                            row => Hole::Var(
+                                *rows
+                                    .entry(row)
+                                    .or_insert_with(|| sub.row_var(Role::Interior)),
+                            ),
                         };
                         (axes, hole, term.lead as usize)
                     };
                     let (res, opnd) = (copy(&mut sub, res), copy(&mut sub, opnd));
-                    let res = RowTerm { lead: &res.0[..res.2], hole: res.1, trail: &res.0[res.2..] };
-                    let opnd = RowTerm { lead: &opnd.0[..opnd.2], hole: opnd.1, trail: &opnd.0[opnd.2..] };
+                    let res = RowTerm {
+                        lead: &res.0[..res.2],
+                        hole: res.1,
+                        trail: &res.0[res.2..],
+                    };
+                    let opnd = RowTerm {
+                        lead: &opnd.0[..opnd.2],
+                        hole: opnd.1,
+                        trail: &opnd.0[opnd.2..],
+                    };
                     sub.add(match kind {
                         Kind::Eq => Constraint::RowEq(res, opnd),
                         Kind::Le => Constraint::RowLe { res, opnd },
@@ -351,7 +396,8 @@ impl Solver {
         for row in 0..self.rows.len() as u32 {
             if !self.rows.is_fixed(row) {
                 let least = i64::from(self.ranks.lo(row));
-                self.ranks.at_most(&mut self.trail, row, least, Pred::policy(step))?;
+                self.ranks
+                    .at_most(&mut self.trail, row, least, Pred::policy(step))?;
             }
         }
         self.propagate()?;
@@ -368,8 +414,9 @@ impl Solver {
     /// Step 1.
     fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
         let mut waiting: FxHashMap<u32, Extent> = FxHashMap::default();
-        let mut dirty: Vec<u32> =
-            (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior).collect();
+        let mut dirty: Vec<u32> = (0..self.rows.len() as u32)
+            .filter(|row| self.rows.role(*row) != Role::Interior)
+            .collect();
         loop {
             for row in dirty.drain(..) {
                 if !self.rows.is_fixed(row)
@@ -379,8 +426,11 @@ impl Solver {
                 }
             }
             let firm = waiting.values().any(|extent| extent.firm);
-            let mut ready: Vec<(u32, Extent)> =
-                waiting.iter().map(|(row, extent)| (*row, *extent)).filter(|(_, extent)| extent.firm == firm).collect();
+            let mut ready: Vec<(u32, Extent)> = waiting
+                .iter()
+                .map(|(row, extent)| (*row, *extent))
+                .filter(|(_, extent)| extent.firm == firm)
+                .collect();
             if ready.is_empty() {
                 return Ok(());
             }
@@ -391,11 +441,14 @@ impl Solver {
                 if self.rows.is_fixed(row) {
                     continue;
                 }
-                let rank = (extent.lead + extent.trail).clamp(self.ranks.lo(row), self.ranks.hi(row));
+                let rank =
+                    (extent.lead + extent.trail).clamp(self.ranks.lo(row), self.ranks.hi(row));
                 markers[row as usize] = markers[row as usize].max(extent.lead);
                 let step = self.choose(Policy::LeafRank, row);
-                self.ranks.at_least(&mut self.trail, row, rank, Pred::policy(step))?;
-                self.ranks.at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
+                self.ranks
+                    .at_least(&mut self.trail, row, rank, Pred::policy(step))?;
+                self.ranks
+                    .at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
                 self.propagate()?;
             }
             self.leaves_above(logged, &mut dirty);
@@ -410,9 +463,14 @@ impl Solver {
                 continue;
             }
             for con in self.rows.watchers(entry.at) {
-                let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+                let RowCon {
+                    res, opnd, kind, ..
+                } = self.rows.cons[con as usize];
                 let above = kind == Kind::Le && res.hole == entry.at && opnd.hole != NIL;
-                if above && self.rows.role(opnd.hole) != Role::Interior && !self.rows.is_fixed(opnd.hole) {
+                if above
+                    && self.rows.role(opnd.hole) != Role::Interior
+                    && !self.rows.is_fixed(opnd.hole)
+                {
                     dirty.push(opnd.hole);
                 }
             }
@@ -424,7 +482,9 @@ impl Solver {
     fn join_extent(&self, row: u32, markers: &[u32]) -> Option<Extent> {
         let mut join: Option<Extent> = None;
         for con in self.rows.watchers(row) {
-            let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+            let RowCon {
+                res, opnd, kind, ..
+            } = self.rows.cons[con as usize];
             if kind != Kind::Le || opnd.hole != row || res.hole == row {
                 continue;
             }
@@ -432,7 +492,11 @@ impl Solver {
                 NIL => (0, 0, true),
                 below => {
                     let least = self.ranks.lo(below);
-                    (least, markers[below as usize].min(least), self.rows.is_fixed(below))
+                    (
+                        least,
+                        markers[below as usize].min(least),
+                        self.rows.is_fixed(below),
+                    )
                 }
             };
             let material = (res.flanks() + inner).saturating_sub(opnd.flanks());
@@ -464,7 +528,8 @@ impl Solver {
         if self.rows.role(row) == Role::Interior {
             return lo;
         }
-        self.join_extent(row, markers).map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
+        self.join_extent(row, markers)
+            .map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
     }
 
     /// Step 3.
@@ -484,9 +549,12 @@ impl Solver {
 
     /// The row variable whose marker an inequality waits for.
     pub(crate) fn awaited_marker(&self, con: u32) -> Option<u32> {
-        let RowCon { opnd, kind, done, .. } = self.rows.cons[con as usize];
+        let RowCon {
+            opnd, kind, done, ..
+        } = self.rows.cons[con as usize];
         let waits = done == 0 && kind == Kind::Le && opnd.hole != NIL;
-        (waits && self.rows.is_fixed(opnd.hole) && self.rows.marker(opnd.hole).is_none()).then_some(opnd.hole)
+        (waits && self.rows.is_fixed(opnd.hole) && self.rows.marker(opnd.hole).is_none())
+            .then_some(opnd.hole)
     }
 
     /// Where each row variable's marker would rather be: at the longest leading flank declared by
@@ -499,7 +567,9 @@ impl Solver {
         let mut queue: Vec<u32> = (0..self.rows.cons.len() as u32).collect();
         queue.reverse();
         while let Some(con) = queue.pop() {
-            let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+            let RowCon {
+                res, opnd, kind, ..
+            } = self.rows.cons[con as usize];
             let mut wish = |to: Term, from: Term, equal: bool| {
                 if to.hole == NIL {
                     return;
@@ -549,17 +619,28 @@ impl Solver {
 
     /// The classes that contain a leaf dimension.
     fn leaf_classes(&self) -> FxHashMap<u32, ()> {
-        let named = self.dim_vars.iter().filter(|(_, role)| *role != Role::Interior).map(|(node, _)| *node);
+        let named = self
+            .dim_vars
+            .iter()
+            .filter(|(_, role)| *role != Role::Interior)
+            .map(|(node, _)| *node);
         let rows = (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior);
-        let axes = rows.flat_map(|row| (0..self.ranks.lo(row)).filter_map(move |at| self.rows.axis(row, at).node()));
-        named.chain(axes).map(|node| (self.dims.find(node), ())).collect()
+        let axes = rows.flat_map(|row| {
+            (0..self.ranks.lo(row)).filter_map(move |at| self.rows.axis(row, at).node())
+        });
+        named
+            .chain(axes)
+            .map(|node| (self.dims.find(node), ()))
+            .collect()
     }
 
     /// The leaf classes of a round that have a cap and no value, with the cap.
     fn candidates(&self, round: &[u32], leaves: &FxHashMap<u32, ()>) -> FxHashMap<u32, DimTerm> {
         let open = |root: &u32| leaves.contains_key(root) && self.dims.value(*root).is_none();
         let roots = round.iter().map(|node| self.dims.find(*node)).filter(open);
-        roots.filter_map(|root| self.dims.cap(root).map(|cap| (root, cap))).collect()
+        roots
+            .filter_map(|root| self.dims.cap(root).map(|cap| (root, cap)))
+            .collect()
     }
 
     /// One round: commit every candidate to its cap, except those that share a lower dimension with
@@ -578,7 +659,10 @@ impl Solver {
                 let step = self.choose(policy, NIL);
                 let reason = self.dims.reason(Reason::Policy(step));
                 let outcome = self.dims.commit(&mut self.trail, root, value, reason);
-                debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
+                debug_assert!(
+                    outcome.is_ok(),
+                    "leaf commitments are compatible by construction"
+                );
             }
         }
     }
@@ -591,7 +675,9 @@ impl Solver {
             let mut stack = vec![*root];
             while let Some(class) = stack.pop() {
                 match wanted.insert(class, *cap) {
-                    None => stack.extend(self.neighbours(self.dims.down(class).map(|edge| self.dims.edge(edge).lo))),
+                    None => stack.extend(
+                        self.neighbours(self.dims.down(class).map(|edge| self.dims.edge(edge).lo)),
+                    ),
                     Some(other) if other != *cap => contested.push(class),
                     Some(_) => {}
                 }
@@ -600,7 +686,9 @@ impl Solver {
         let mut above: FxHashSet<u32> = FxHashSet::default();
         while let Some(class) = contested.pop() {
             if above.insert(class) {
-                contested.extend(self.neighbours(self.dims.up(class).map(|edge| self.dims.edge(edge).hi)));
+                contested.extend(
+                    self.neighbours(self.dims.up(class).map(|edge| self.dims.edge(edge).hi)),
+                );
             }
         }
         above.retain(|class| candidates.contains_key(class));
@@ -609,7 +697,9 @@ impl Solver {
 
     /// The classes without a value among some nodes.
     fn neighbours(&self, nodes: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
-        nodes.map(|node| self.dims.find(node)).filter(|root| self.dims.value(*root).is_none())
+        nodes
+            .map(|node| self.dims.find(node))
+            .filter(|root| self.dims.value(*root).is_none())
     }
 
     /// Parameters with a hole: a position without a value after all commitments.

@@ -7,7 +7,7 @@
 //! A walk may name more than is needed, never less: where the exact dependence on a rank is not
 //! recorded it takes the rank's whole proof. [`Core`]s and chains are therefore shrunk by deletion.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Solver;
 use super::closing::Verdict;
@@ -73,7 +73,11 @@ enum Fact {
     ValueAt(u32),
     CapAt(u32),
     Equal(u32, u32),
-    Position { term: [u32; 4], right: bool, at: u32 },
+    Position {
+        term: [u32; 4],
+        right: bool,
+        at: u32,
+    },
     LoRank(u32),
     HiRank(u32),
     Marker(u32),
@@ -88,6 +92,8 @@ pub(crate) struct Walked {
     pub constraints: Vec<u32>,
     /// Policy steps in derivation order.
     pub policies: Vec<u32>,
+    /// For each row whose marker mattered: the first and last marker with the same consequences.
+    pub markers: FxHashMap<u32, (u32, u32)>,
     /// Both, interleaved.
     links: Vec<Ended>,
 }
@@ -108,7 +114,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn run(mut self, facts: Vec<Fact>) -> Walked {
         // Post-order: `None` closes a fact's subtree.
-        let mut stack: Vec<(Fact, bool)> = facts.into_iter().rev().map(|fact| (fact, false)).collect();
+        let mut stack: Vec<(Fact, bool)> =
+            facts.into_iter().rev().map(|fact| (fact, false)).collect();
         let mut children = Vec::new();
         while let Some((fact, expanded)) = stack.pop() {
             if expanded {
@@ -144,8 +151,9 @@ impl Walk<'_> {
     }
 
     /// The facts a fact was derived from.
-    fn expand(&self, fact: Fact, out: &mut Vec<Fact>) {
-        let dims = &self.solver.dims;
+    fn expand(&mut self, fact: Fact, out: &mut Vec<Fact>) {
+        let solver = self.solver;
+        let dims = &solver.dims;
         match fact {
             Fact::Reason(bits) => self.expand_reason(bits, out),
             Fact::ValueAt(node) => {
@@ -161,11 +169,25 @@ impl Walk<'_> {
                 out.push(Fact::Reason(reason.0));
             }
             Fact::CapAt(node) => out.push(Fact::Reason(dims.cap_reason(node).0)),
-            Fact::Equal(a, b) => out.extend(dims.path(a, b).into_iter().map(|reason| Fact::Reason(reason.0))),
+            Fact::Equal(a, b) => out.extend(
+                dims.path(a, b)
+                    .into_iter()
+                    .map(|reason| Fact::Reason(reason.0)),
+            ),
             Fact::Position { term, right, at } => {
                 let [start, lead, trail, hole] = term;
                 let side = if right { Side::Right } else { Side::Left };
-                self.expand_position(Term { start, lead, trail, hole }, side, at, out);
+                self.expand_position(
+                    Term {
+                        start,
+                        lead,
+                        trail,
+                        hole,
+                    },
+                    side,
+                    at,
+                    out,
+                );
             }
             Fact::LoRank(row) => match self.solver.ranks.lo_cause(row) {
                 RankCause::Edge(edge) => {
@@ -189,24 +211,45 @@ impl Walk<'_> {
         }
     }
 
-    fn expand_reason(&self, bits: u32, out: &mut Vec<Fact>) {
-        let dims = &self.solver.dims;
+    fn expand_reason(&mut self, bits: u32, out: &mut Vec<Fact>) {
+        let solver = self.solver;
+        let dims = &solver.dims;
         let mut flow = |edge: u32, end: fn(&super::dims::Edge) -> u32, from: u32, told: Fact| {
             let edge = dims.edge(edge);
-            out.extend([told, Fact::Equal(end(&edge), from), Fact::Reason(edge.reason.0)]);
+            out.extend([
+                told,
+                Fact::Equal(end(&edge), from),
+                Fact::Reason(edge.reason.0),
+            ]);
         };
         match self.reason(ReasonId(bits)) {
             None => {}
-            Some(Reason::FlowDown { edge, from }) => flow(edge, |edge| edge.hi, from, Fact::ValueAt(from)),
-            Some(Reason::FlowUp { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::ValueAt(from)),
-            Some(Reason::FlowCap { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::CapAt(from)),
-            Some(Reason::TwoCaps { node, second }) => out.extend([Fact::CapAt(node), Fact::Reason(second.0)]),
+            Some(Reason::FlowDown { edge, from }) => {
+                flow(edge, |edge| edge.hi, from, Fact::ValueAt(from))
+            }
+            Some(Reason::FlowUp { edge, from }) => {
+                flow(edge, |edge| edge.lo, from, Fact::ValueAt(from))
+            }
+            Some(Reason::FlowCap { edge, from }) => {
+                flow(edge, |edge| edge.lo, from, Fact::CapAt(from))
+            }
+            Some(Reason::TwoCaps { node, second }) => {
+                out.extend([Fact::CapAt(node), Fact::Reason(second.0)])
+            }
             Some(Reason::Align { con, side, at }) => self.expand_align(con, side, at, out),
             Some(Reason::Overlap { row, at }) => {
                 let rank = self.solver.ranks.lo(row);
                 for slot in [
-                    Slot::Edge { row, side: Side::Left, at },
-                    Slot::Edge { row, side: Side::Right, at: rank - 1 - at },
+                    Slot::Edge {
+                        row,
+                        side: Side::Left,
+                        at,
+                    },
+                    Slot::Edge {
+                        row,
+                        side: Side::Right,
+                        at: rank - 1 - at,
+                    },
                 ] {
                     out.push(Fact::Reason(self.solver.rows.slot(slot).why.0));
                 }
@@ -216,20 +259,44 @@ impl Walk<'_> {
         }
     }
 
-    fn expand_align(&self, con: u32, side: Side, at: u32, out: &mut Vec<Fact>) {
-        let RowCon { res, opnd, kind, .. } = self.solver.rows.cons[con as usize];
+    fn expand_align(&mut self, con: u32, side: Side, at: u32, out: &mut Vec<Fact>) {
+        let Solver { rows, ranks, .. } = self.solver;
+        let RowCon {
+            res, opnd, kind, ..
+        } = rows.cons[con as usize];
         for term in [res, opnd] {
             let key = [term.start, term.lead, term.trail, term.hole];
-            out.push(Fact::Position { term: key, right: side == Side::Right, at });
-        }
-        // Beyond the operand's flank the pairing rests on equal ranks or on its marker.
-        if kind == Kind::Le && at >= opnd.near(side) {
-            for hole in [res.hole, opnd.hole].into_iter().filter(|hole| *hole != NIL) {
-                out.extend([Fact::LoRank(hole), Fact::HiRank(hole)]);
-            }
-            out.push(Fact::Marker(opnd.hole));
+            out.push(Fact::Position {
+                term: key,
+                right: side == Side::Right,
+                at,
+            });
         }
         out.push(Fact::RowCon(con));
+        if kind == Kind::Eq || at < opnd.near(side) {
+            return;
+        }
+        // Beyond the operand's flank the pairing rests on equal ranks or on its marker.
+        match rows.marker(opnd.hole) {
+            Some(_) if rows.rank(ranks, res) != rows.rank(ranks, opnd) => {
+                let (rank, inner) = (ranks.lo(opnd.hole), at - opnd.near(side));
+                let same = self.found.markers.entry(opnd.hole).or_insert((0, rank));
+                match side {
+                    // Axis `inner` stays before every marker beyond it.
+                    Side::Left => same.0 = same.0.max(inner + 1),
+                    Side::Right => same.1 = same.1.min(rank - 1 - inner),
+                }
+                out.push(Fact::Marker(opnd.hole));
+            }
+            _ => {
+                for hole in [res.hole, opnd.hole]
+                    .into_iter()
+                    .filter(|hole| *hole != NIL)
+                {
+                    out.extend([Fact::LoRank(hole), Fact::HiRank(hole)]);
+                }
+            }
+        }
     }
 
     /// What identifies the dimension at a position of a term.
@@ -242,7 +309,15 @@ impl Walk<'_> {
         let rows = &self.solver.rows;
         out.push(Fact::LoRank(row));
         if !rows.is_fixed(row) {
-            out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why.0));
+            out.push(Fact::Reason(
+                rows.slot(Slot::Edge {
+                    row,
+                    side,
+                    at: inner,
+                })
+                .why
+                .0,
+            ));
             return;
         }
         let rank = self.solver.ranks.lo(row);
@@ -254,22 +329,34 @@ impl Walk<'_> {
             out.extend([Fact::HiRank(row), Fact::RowCon(rows.source(row))]);
             return;
         }
-        let index = if side == Side::Left { inner } else { rank - 1 - inner };
+        let index = if side == Side::Left {
+            inner
+        } else {
+            rank - 1 - inner
+        };
         let why = rows.slot(Slot::Axis { row, at: index }).why;
         out.push(Fact::Reason(why.0));
         // Named from the same edge, the axis is the same at every rank.
-        let same_edge = matches!(self.reason(why), Some(Reason::Align { side: named, .. }) if named == side);
+        let same_edge =
+            matches!(self.reason(why), Some(Reason::Align { side: named, .. }) if named == side);
         if !same_edge {
             out.push(Fact::HiRank(row));
         }
     }
 
     fn reason(&self, id: ReasonId) -> Option<Reason> {
-        if id.0 == NIL || id.as_constraint().is_some() { None } else { self.solver.dims.reason_at(id) }
+        if id.0 == NIL || id.as_constraint().is_some() {
+            None
+        } else {
+            self.solver.dims.reason_at(id)
+        }
     }
 
     fn policy(&self, step: u32) -> Option<Policy> {
-        self.solver.policies.get(step as usize).map(|choice| choice.policy)
+        self.solver
+            .policies
+            .get(step as usize)
+            .map(|choice| choice.policy)
     }
 }
 
@@ -305,7 +392,11 @@ impl Solver {
             }
             Conflict::Cap { node, reason, .. } => {
                 let at = self.dims.cap_node(node);
-                vec![Fact::CapAt(at), Fact::Equal(node, at), Fact::Reason(reason.0)]
+                vec![
+                    Fact::CapAt(at),
+                    Fact::Equal(node, at),
+                    Fact::Reason(reason.0),
+                ]
             }
             Conflict::Merge { a, b, reason } => {
                 let ([value_a, equal_a], [value_b, equal_b]) = (value_of(a), value_of(b));
@@ -341,7 +432,11 @@ impl Solver {
         if self.rows.is_fixed(row) {
             for at in 0..self.ranks.lo(row) {
                 let term = [0, 0, 0, row];
-                facts.push(Fact::Position { term, right: false, at });
+                facts.push(Fact::Position {
+                    term,
+                    right: false,
+                    at,
+                });
                 if let Some(node) = self.rows.axis(row, at).node()
                     && self.dims.value(self.dims.find(node)).is_some()
                 {
@@ -362,21 +457,35 @@ impl Solver {
                 Cause::Policy(policy, (row != NIL).then_some(RowVar(row)))
             }),
         };
-        walked.links.iter().filter_map(cause).map(|cause| Link { cause }).collect()
+        walked
+            .links
+            .iter()
+            .filter_map(cause)
+            .map(|cause| Link { cause })
+            .collect()
     }
 
     pub(crate) fn clash(&self, conflict: Conflict) -> Clash {
-        let ground = |bits: u32| self.ground(crate::term::DimTerm(bits)).unwrap_or(crate::order::Dim::Unit);
+        let ground = |bits: u32| {
+            self.ground(crate::term::DimTerm(bits))
+                .unwrap_or(crate::order::Dim::Unit)
+        };
         let value = |node: u32| {
             let value = self.dims.value(self.dims.find(node));
-            value.and_then(|term| self.ground(term)).unwrap_or(crate::order::Dim::Unit)
+            value
+                .and_then(|term| self.ground(term))
+                .unwrap_or(crate::order::Dim::Unit)
         };
         match conflict {
             Conflict::Value { have, want, .. } => Clash::Dims(ground(have), ground(want)),
             Conflict::Cap { cap, want, .. } => Clash::Dims(ground(cap), ground(want)),
             Conflict::Merge { a, b, .. } => Clash::Dims(value(a), value(b)),
             Conflict::Ground { a, b, .. } => Clash::Dims(ground(a), ground(b)),
-            Conflict::Rank { row, lo, hi } => Clash::Rank { row: RowVar(row), lo, hi },
+            Conflict::Rank { row, lo, hi } => Clash::Rank {
+                row: RowVar(row),
+                lo,
+                hi,
+            },
             Conflict::RankCycle { .. } => Clash::RankCycle,
             Conflict::ClosedRank { .. } => Clash::ClosedRanks,
             Conflict::TooMuch => Clash::Exhausted,
@@ -387,13 +496,20 @@ impl Solver {
     pub(crate) fn core_from(&self, mut ids: Vec<u32>, clash: Clash) -> Core {
         ids.sort_unstable();
         ids.dedup();
-        let mut shrink = Shrink { solver: self, work: 0 };
+        let mut shrink = Shrink {
+            solver: self,
+            work: 0,
+        };
         if shrink.verdict(&ids) != Verdict::Unsatisfiable {
             // The walk missed a dependence; the whole system is a core, if not a small one.
             ids = (0..self.constraints.len() as u32).collect();
         }
         let (ids, minimal) = shrink.minimise(ids);
-        Core { constraints: ids.into_iter().map(ConstraintId).collect(), minimal, clash }
+        Core {
+            constraints: ids.into_iter().map(ConstraintId).collect(),
+            minimal,
+            clash,
+        }
     }
 }
 

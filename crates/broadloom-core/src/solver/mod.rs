@@ -55,7 +55,10 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { branches: 50_000, axes: 1 << 24 }
+        Budget {
+            branches: 50_000,
+            axes: 1 << 24,
+        }
     }
 }
 
@@ -136,7 +139,10 @@ impl Solver {
 
     /// An empty system with its own limits on search.
     pub fn with_budget(budget: Budget) -> Solver {
-        Solver { budget, ..Solver::default() }
+        Solver {
+            budget,
+            ..Solver::default()
+        }
     }
 
     /// A new dimension variable.
@@ -154,7 +160,10 @@ impl Solver {
 
     /// The atom of a size with the default basis.
     pub fn size(&mut self, size: u64) -> DimTerm {
-        self.atom(Atom { size, basis: Basis::DEFAULT })
+        self.atom(Atom {
+            size,
+            basis: Basis::DEFAULT,
+        })
     }
 
     /// An atom as a term.
@@ -185,11 +194,19 @@ impl Solver {
         let outcome = match constraint {
             Constraint::DimEq(a, b) => {
                 self.constraints.push(Stored::DimEq(a, b));
-                if self.conflict.is_some() { Ok(()) } else { self.dims.equate(&mut self.trail, a, b, reason) }
+                if self.conflict.is_some() {
+                    Ok(())
+                } else {
+                    self.dims.equate(&mut self.trail, a, b, reason)
+                }
             }
             Constraint::DimLe { res, opnd } => {
                 self.constraints.push(Stored::DimLe(res, opnd));
-                if self.conflict.is_some() { Ok(()) } else { self.dims.refine(&mut self.trail, res, opnd, reason) }
+                if self.conflict.is_some() {
+                    Ok(())
+                } else {
+                    self.dims.refine(&mut self.trail, res, opnd, reason)
+                }
             }
             Constraint::RowEq(a, b) => self.add_row(Kind::Eq, a, b, id),
             Constraint::RowLe { res, opnd } => self.add_row(Kind::Le, res, opnd, id),
@@ -200,7 +217,8 @@ impl Solver {
 
     fn add_row(&mut self, kind: Kind, res: RowTerm<'_>, opnd: RowTerm<'_>, id: u32) -> Step {
         self.declared_markers |= opnd.hole == Hole::Marker && !opnd.lead.is_empty();
-        self.declared_markers |= kind == Kind::Eq && res.hole == Hole::Marker && !res.lead.is_empty();
+        self.declared_markers |=
+            kind == Kind::Eq && res.hole == Hole::Marker && !res.lead.is_empty();
         let (res, opnd) = (self.rows.store(res), self.rows.store(opnd));
         let con = self.rows.watch(kind, res, opnd, id);
         self.constraints.push(Stored::Row(con));
@@ -226,7 +244,8 @@ impl Solver {
     /// Whether the constraints so far have no solution, as far as semantic steps tell. (A system
     /// whose contradiction depends on open ranks is found out by [`close`](Solver::close).)
     pub fn is_failed(&self) -> bool {
-        self.conflict.is_some_and(|conflict| conflict != Conflict::TooMuch)
+        self.conflict
+            .is_some_and(|conflict| conflict != Conflict::TooMuch)
     }
 
     /// The number of constraints added.
@@ -258,7 +277,9 @@ impl Solver {
             while let Some(row) = self.ranks.touched.pop() {
                 self.settle(row)?;
             }
-            let Some(con) = self.queue.pop() else { return Ok(()) };
+            let Some(con) = self.queue.pop() else {
+                return Ok(());
+            };
             self.rows.cons[con as usize].queued = false;
             self.align(con)?;
         }
@@ -281,7 +302,11 @@ impl Solver {
 
     fn spend(&mut self, axes: u32) -> Step {
         self.material += u64::from(axes);
-        if self.material > self.budget.axes { Err(Conflict::TooMuch) } else { Ok(()) }
+        if self.material > self.budget.axes {
+            Err(Conflict::TooMuch)
+        } else {
+            Ok(())
+        }
     }
 
     /// Empties the work lists after a conflict.
@@ -306,13 +331,14 @@ impl Solver {
     fn undo(&mut self, mark: Mark) {
         self.settle_down();
         while self.trail.entries.len() > mark.entries {
-            let Some(entry) = self.trail.entries.pop() else { break };
+            let Some(entry) = self.trail.entries.pop() else {
+                break;
+            };
             use trail::Cell::*;
             match entry.cell {
                 Lo | Hi | LoPred | HiPred => self.ranks.restore(entry),
-                Axes | Source | Partial | Marker | MarkerPolicy | Left | Right | Done | Axis | Front | Back => {
-                    self.rows.restore(entry)
-                }
+                Axes | Source | Partial | Marker | MarkerPolicy | Left | Right | Done | Axis
+                | Front | Back => self.rows.restore(entry),
                 _ => self.dims.restore(entry),
             }
         }

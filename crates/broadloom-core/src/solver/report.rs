@@ -104,14 +104,28 @@ impl Solver {
 
     /// What is known of a row variable so far. Changes nothing, and costs no more than the row.
     pub fn observe_row(&self, var: RowVar) -> RowShape {
-        let term = Term { start: 0, lead: 0, trail: 0, hole: var.0 };
-        self.shape(term, &Names { shapes: FxHashMap::default(), cycles: FxHashMap::default() })
+        let term = Term {
+            start: 0,
+            lead: 0,
+            trail: 0,
+            hole: var.0,
+        };
+        self.shape(
+            term,
+            &Names {
+                shapes: FxHashMap::default(),
+                cycles: FxHashMap::default(),
+            },
+        )
     }
 
     /// Bindings, residual bounds, and whether they are principal. Changes nothing.
     pub fn report(&self) -> Report {
         let names = self.names();
-        let mut report = Report { principal: true, ..Report::default() };
+        let mut report = Report {
+            principal: true,
+            ..Report::default()
+        };
         self.bind_dims(&names, &mut report);
         self.bind_rows(&names, &mut report);
         self.dim_bounds(&names, &mut report);
@@ -133,7 +147,12 @@ impl Solver {
     fn bind_rows(&self, names: &Names, report: &mut Report) {
         let nested = self.nested_rows();
         for row in 0..self.rows.len() as u32 {
-            let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
+            let bare = Term {
+                start: 0,
+                lead: 0,
+                trail: 0,
+                hole: row,
+            };
             let mut shape = self.shape(bare, names);
             if shape.middle != Middle::Closed
                 && let Some((term, lead, trail)) = nested.get(&row)
@@ -142,10 +161,15 @@ impl Solver {
                 let (front, back) = axes.split_at(term.lead as usize);
                 let name = |axis: &DimTerm| self.dim_shape(*axis, names);
                 shape.lead = front[*lead as usize..].iter().map(name).collect();
-                shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
+                shape.trail = back[..back.len() - *trail as usize]
+                    .iter()
+                    .map(name)
+                    .collect();
                 shape.middle = Middle::Var(RowVar(term.hole));
             }
-            let bound = shape.middle != Middle::Rest(RowVar(row)) || !shape.lead.is_empty() || !shape.trail.is_empty();
+            let bound = shape.middle != Middle::Rest(RowVar(row))
+                || !shape.lead.is_empty()
+                || !shape.trail.is_empty();
             if bound {
                 report.bindings.push(Binding::Row(RowVar(row), shape));
             }
@@ -160,7 +184,9 @@ impl Solver {
         let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
         for con in self.rows.cons.iter().filter(|con| con.kind == Kind::Eq) {
             for (inner, outer) in [(con.res, con.opnd), (con.opnd, con.res)] {
-                let fits = inner.lead <= outer.lead && inner.trail <= outer.trail && inner.hole != outer.hole;
+                let fits = inner.lead <= outer.lead
+                    && inner.trail <= outer.trail
+                    && inner.hole != outer.hole;
                 let strict = inner.flanks() < outer.flanks() || outer.hole < inner.hole;
                 if !(fits && strict && open(inner) && open(outer)) {
                     continue;
@@ -168,9 +194,9 @@ impl Solver {
                 let key = |term: &Term, lead: u32, trail: u32| {
                     (std::cmp::Reverse(term.flanks() - lead - trail), term.hole)
                 };
-                let better = nested
-                    .get(&inner.hole)
-                    .is_none_or(|(term, lead, trail)| key(&outer, inner.lead, inner.trail) < key(term, *lead, *trail));
+                let better = nested.get(&inner.hole).is_none_or(|(term, lead, trail)| {
+                    key(&outer, inner.lead, inner.trail) < key(term, *lead, *trail)
+                });
                 if better {
                     nested.insert(inner.hole, (outer, inner.lead, inner.trail));
                 }
@@ -203,10 +229,13 @@ impl Solver {
 
     fn row_bounds(&self, names: &Names, report: &mut Report) {
         for con in self.rows.cons.iter().filter(|con| con.done == 0) {
-            let RowCon { res, opnd, kind, .. } = *con;
+            let RowCon {
+                res, opnd, kind, ..
+            } = *con;
             let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
             let unspoken = |term: Term| self.rows.partial(term.hole).is_none();
-            let aligned = res.lead == opnd.lead && res.trail == opnd.trail && open(res) && open(opnd);
+            let aligned =
+                res.lead == opnd.lead && res.trail == opnd.trail && open(res) && open(opnd);
             let flanks_fit = [(res, opnd), (opnd, res)]
                 .iter()
                 .any(|(inner, outer)| inner.lead <= outer.lead && inner.trail <= outer.trail);
@@ -242,12 +271,12 @@ impl Solver {
                 hi => Some(flanks + hi),
             };
             if self.rows.is_fixed(row) {
-                lead.extend((0..self.ranks.lo(row)).map(|at| {
-                    match self.rows.axis(row, at) {
+                lead.extend(
+                    (0..self.ranks.lo(row)).map(|at| match self.rows.axis(row, at) {
                         DimTerm::NONE => DimShape::Front(var, at),
                         axis => self.dim_shape(axis, names),
-                    }
-                }));
+                    }),
+                );
             } else {
                 middle = Middle::Rest(var);
                 self.known_ends(row, names, &mut lead, &mut trail);
@@ -255,16 +284,35 @@ impl Solver {
         }
         trail.extend(back.iter().map(name));
         let rank = (greatest == Some(least)).then_some(least);
-        RowShape { lead, middle, trail, rank, least, greatest }
+        RowShape {
+            lead,
+            middle,
+            trail,
+            rank,
+            least,
+            greatest,
+        }
     }
 
     /// The axes known at the ends of a row of open rank: the back first, then as many of the front as
     /// cannot overlap it.
-    fn known_ends(&self, row: u32, names: &Names, lead: &mut Vec<DimShape>, trail: &mut Vec<DimShape>) {
-        let Some(partial) = self.rows.partial(row) else { return };
+    fn known_ends(
+        &self,
+        row: u32,
+        names: &Names,
+        lead: &mut Vec<DimShape>,
+        trail: &mut Vec<DimShape>,
+    ) {
+        let Some(partial) = self.rows.partial(row) else {
+            return;
+        };
         let least = self.ranks.lo(row) as usize;
         let ends = |side: Side, len: usize, at: usize| -> DimShape {
-            let slot = Slot::Edge { row, side, at: at as u32 };
+            let slot = Slot::Edge {
+                row,
+                side,
+                at: at as u32,
+            };
             match (self.rows.slot(slot).term, side) {
                 (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at as u32),
                 (DimTerm::NONE, Side::Right) => DimShape::Back(RowVar(row), at as u32),
@@ -274,7 +322,11 @@ impl Solver {
                 }
             }
         };
-        let known = |list: &[super::rows::Axis]| list.iter().rposition(|axis| !axis.term.is_none()).map_or(0, |at| at + 1);
+        let known = |list: &[super::rows::Axis]| {
+            list.iter()
+                .rposition(|axis| !axis.term.is_none())
+                .map_or(0, |at| at + 1)
+        };
         let back = known(&partial.back).min(least);
         let front = known(&partial.front).min(least - back);
         lead.extend((0..front).map(|at| ends(Side::Left, front, at)));
@@ -287,7 +339,11 @@ impl Solver {
             (Some(dim), _) => DimShape::Ground(dim),
             (None, Some(root)) => {
                 let root = names.cycles.get(&root).copied().unwrap_or(root);
-                names.shapes.get(&root).copied().unwrap_or(DimShape::Var(DimVar(root)))
+                names
+                    .shapes
+                    .get(&root)
+                    .copied()
+                    .unwrap_or(DimShape::Var(DimVar(root)))
             }
             (None, None) => DimShape::Ground(Dim::Unit),
         }
@@ -295,14 +351,20 @@ impl Solver {
 
     /// Names unresolved classes: by the caller's first variable, else by the first axis.
     fn names(&self) -> Names {
-        let mut names = Names { shapes: FxHashMap::default(), cycles: self.dim_cycles() };
+        let mut names = Names {
+            shapes: FxHashMap::default(),
+            cycles: self.dim_cycles(),
+        };
         let root_of = |names: &Names, term: DimTerm| {
             let root = self.dims.resolve(term).node()?;
             Some(names.cycles.get(&root).copied().unwrap_or(root))
         };
         for (node, _) in &self.dim_vars {
             if let Some(root) = root_of(&names, DimTerm(*node)) {
-                names.shapes.entry(root).or_insert(DimShape::Var(DimVar(*node)));
+                names
+                    .shapes
+                    .entry(root)
+                    .or_insert(DimShape::Var(DimVar(*node)));
             }
         }
         for row in 0..self.rows.len() as u32 {
@@ -337,8 +399,13 @@ impl Solver {
         let mut low: FxHashMap<u32, u32> = FxHashMap::default();
         let mut path: Vec<u32> = Vec::new();
         let next = |root: u32| -> Vec<u32> {
-            let above = self.dims.up(root).map(|edge| self.dims.find(self.dims.edge(edge).hi));
-            above.filter(|above| *above != root && self.dims.value(*above).is_none()).collect()
+            let above = self
+                .dims
+                .up(root)
+                .map(|edge| self.dims.find(self.dims.edge(edge).hi));
+            above
+                .filter(|above| *above != root && self.dims.value(*above).is_none())
+                .collect()
         };
         for start in 0..self.dims.len() as u32 {
             let open = self.dims.find(start) == start && self.dims.value(start).is_none();

@@ -75,7 +75,10 @@ pub(crate) struct Axis {
     pub why: ReasonId,
 }
 
-const UNSPOKEN: Axis = Axis { term: DimTerm::NONE, why: ReasonId(NIL) };
+const UNSPOKEN: Axis = Axis {
+    term: DimTerm::NONE,
+    why: ReasonId(NIL),
+};
 
 /// Axes known from either edge while the rank is open; each list reaches at most to the least rank.
 #[derive(Clone, Default)]
@@ -190,7 +193,12 @@ impl Rows {
             Hole::Marker => NIL,
             Hole::Var(row) => row.0,
         };
-        Term { start, lead: term.lead.len() as u32, trail: term.trail.len() as u32, hole }
+        Term {
+            start,
+            lead: term.lead.len() as u32,
+            trail: term.trail.len() as u32,
+            hole,
+        }
     }
 
     /// The literal axes of a stored term, lead then trail.
@@ -261,16 +269,25 @@ impl Rows {
 
     /// Whether anything is known of the axes of a row of open rank.
     pub fn partial(&self, row: u32) -> Option<&Partial> {
-        self.partials.get(self.states[row as usize].partial as usize)
+        self.partials
+            .get(self.states[row as usize].partial as usize)
     }
 
     /// Lays out the axes of a row whose rank is now fixed. Returns the axes claimed both by the
     /// front and by the back: the caller equates them.
-    pub fn lay_out(&mut self, trail: &mut Trail, row: u32, rank: u32) -> SmallVec<[(u32, DimTerm, DimTerm); 2]> {
+    pub fn lay_out(
+        &mut self,
+        trail: &mut Trail,
+        row: u32,
+        rank: u32,
+    ) -> SmallVec<[(u32, DimTerm, DimTerm); 2]> {
         let start = self.blocks.len();
         self.blocks.resize(start + rank as usize, UNSPOKEN);
         let mut overlaps = SmallVec::new();
-        if let Some(partial) = self.partials.get(self.states[row as usize].partial as usize) {
+        if let Some(partial) = self
+            .partials
+            .get(self.states[row as usize].partial as usize)
+        {
             let block = &mut self.blocks[start..];
             for (at, axis) in partial.front.iter().enumerate().take(rank as usize) {
                 block[at] = *axis;
@@ -284,7 +301,13 @@ impl Rows {
                 }
             }
         }
-        set!(trail, Axes, row, self.states[row as usize].axes, start as u32);
+        set!(
+            trail,
+            Axes,
+            row,
+            self.states[row as usize].axes,
+            start as u32
+        );
         overlaps
     }
 
@@ -292,7 +315,11 @@ impl Rows {
     pub fn axis(&self, row: u32, at: u32) -> DimTerm {
         let State { axes, source, .. } = self.states[row as usize];
         let index = (axes + at) as usize;
-        if source == NIL { self.blocks[index].term } else { self.literals[index] }
+        if source == NIL {
+            self.blocks[index].term
+        } else {
+            self.literals[index]
+        }
     }
 
     /// What is recorded at a slot: the term (or `NONE`) and why.
@@ -311,7 +338,10 @@ impl Rows {
                 if source == NIL {
                     self.blocks[index]
                 } else {
-                    Axis { term: self.literals[index], why: ReasonId(NIL) }
+                    Axis {
+                        term: self.literals[index],
+                        why: ReasonId(NIL),
+                    }
                 }
             }
         }
@@ -328,7 +358,13 @@ impl Rows {
             Slot::Edge { row, side, at } => {
                 let state = &mut self.states[row as usize];
                 if state.partial == NIL {
-                    set!(trail, Partial, row, state.partial, self.partials.len() as u32);
+                    set!(
+                        trail,
+                        Partial,
+                        row,
+                        state.partial,
+                        self.partials.len() as u32
+                    );
                     self.partials.push(Partial::default());
                 }
                 let partial = &mut self.partials[state.partial as usize];
@@ -372,7 +408,11 @@ impl Rows {
                 term => Spot::Known(term),
             }
         } else if inner < ranks.lo(row) {
-            let slot = Slot::Edge { row, side, at: inner };
+            let slot = Slot::Edge {
+                row,
+                side,
+                at: inner,
+            };
             match self.slot(slot).term {
                 DimTerm::NONE => Spot::Empty(slot),
                 term => Spot::Known(term),
@@ -394,7 +434,10 @@ impl Rows {
     }
 
     pub fn mark(&self) -> RowsMark {
-        RowsMark { blocks: self.blocks.len(), partials: self.partials.len() }
+        RowsMark {
+            blocks: self.blocks.len(),
+            partials: self.partials.len(),
+        }
     }
 
     pub fn cut(&mut self, mark: RowsMark) {

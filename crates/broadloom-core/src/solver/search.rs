@@ -55,7 +55,12 @@ impl Search {
     const ISOLATED: usize = 64;
 
     pub fn new(branches: u64) -> Search {
-        Search { branches, hopeless: FxHashSet::default(), isolated: FxHashSet::default(), refuted: None }
+        Search {
+            branches,
+            hopeless: FxHashSet::default(),
+            isolated: FxHashSet::default(),
+            refuted: None,
+        }
     }
 }
 
@@ -81,6 +86,10 @@ struct Level {
     step: u32,
     /// Earlier levels that failures of this one rest on.
     blamed: Vec<usize>,
+    /// Markers that fail for the same reason as one that was tried: first and last.
+    dead: Vec<(u32, u32)>,
+    /// Where in the order of rows this decision stands.
+    place: usize,
 }
 
 impl Level {
@@ -98,7 +107,11 @@ impl Level {
                 self.next += 1;
                 self.next - 1
             };
-            if !hopeless.contains(&(self.row, self.what, value)) {
+            let dead = self
+                .dead
+                .iter()
+                .any(|(first, last)| (*first..=*last).contains(&value));
+            if !dead && !hopeless.contains(&(self.row, self.what, value)) {
                 return Some(value);
             }
         }
@@ -107,6 +120,8 @@ impl Level {
 
 /// Upper limits on ranks that the facts leave unbounded.
 struct Limits {
+    /// The order of decisions: rows that matter, then the rest; leaves first.
+    order: Vec<u32>,
     /// Per row variable, the greatest least rank of its component and how far beyond it to go;
     /// absent for rows whose rank no open question depends on.
     limit: FxHashMap<u32, (u32, u32)>,
@@ -122,7 +137,9 @@ impl Solver {
         let mut levels: Vec<Level> = Vec::new();
         *markers = self.preferred_markers(vec![0; self.rows.len()]);
         let verdict = loop {
-            let Some(level) = self.next_level(&limits, markers) else { break Verdict::Satisfiable };
+            let Some(level) = self.next_level(&limits, levels.last(), markers) else {
+                break Verdict::Satisfiable;
+            };
             levels.push(level);
             if let Err(verdict) = self.settle_level(search, &limits, &mut levels) {
                 break verdict;
@@ -139,9 +156,16 @@ impl Solver {
     }
 
     /// Finds a value for the last level, or returns to an earlier one and moves that on.
-    fn settle_level(&mut self, search: &mut Search, limits: &Limits, levels: &mut Vec<Level>) -> Result<(), Verdict> {
+    fn settle_level(
+        &mut self,
+        search: &mut Search,
+        limits: &Limits,
+        levels: &mut Vec<Level>,
+    ) -> Result<(), Verdict> {
         loop {
-            let Some(top) = levels.last_mut() else { return Err(Verdict::Unsatisfiable) };
+            let Some(top) = levels.last_mut() else {
+                return Err(Verdict::Unsatisfiable);
+            };
             let blamed = match top.next_value(&search.hopeless) {
                 Some(value) => match self.decide_level(top, value) {
                     Ok(()) => return Ok(()),
@@ -149,11 +173,22 @@ impl Solver {
                     Err(conflict) => {
                         let walked = self.blame(conflict);
                         self.fail_branch(search, walked.constraints)?;
-                        levels_of(levels, &walked.policies)
+                        let blamed = levels_of(levels, &walked.policies);
+                        if let Some(level) =
+                            blamed.iter().max().and_then(|level| levels.get_mut(*level))
+                            && let Some(same) = walked.markers.get(&level.row)
+                            && level.what == What::Marker
+                        {
+                            level.dead.push(*same);
+                        }
+                        blamed
                     }
                 },
                 None => {
-                    if !limits.exact && top.what == What::Rank && self.greatest_rank(top.row).is_none() {
+                    if !limits.exact
+                        && top.what == What::Rank
+                        && self.greatest_rank(top.row).is_none()
+                    {
                         return Err(Verdict::Unknown);
                     }
                     let mut blamed = std::mem::take(&mut top.blamed);
@@ -171,7 +206,11 @@ impl Solver {
 
     /// Counts a failed branch. If the constraints it rests on have no solution by themselves, the
     /// search is over.
-    pub(crate) fn fail_branch(&mut self, search: &mut Search, mut blamed: Vec<u32>) -> Result<(), Verdict> {
+    pub(crate) fn fail_branch(
+        &mut self,
+        search: &mut Search,
+        mut blamed: Vec<u32>,
+    ) -> Result<(), Verdict> {
         self.branches += 1;
         if search.branches == 0 {
             return Err(Verdict::Unknown);
@@ -190,10 +229,17 @@ impl Solver {
     }
 
     /// Returns to the latest blamed level and undoes its value. False if nobody is to blame.
-    fn jump(&mut self, search: &mut Search, levels: &mut Vec<Level>, mut blamed: Vec<usize>) -> bool {
+    fn jump(
+        &mut self,
+        search: &mut Search,
+        levels: &mut Vec<Level>,
+        mut blamed: Vec<usize>,
+    ) -> bool {
         blamed.sort_unstable();
         blamed.dedup();
-        let Some(target) = blamed.pop() else { return false };
+        let Some(target) = blamed.pop() else {
+            return false;
+        };
         while levels.len() > target + 1 {
             if let Some(level) = levels.pop()
                 && let Some(mark) = level.mark
@@ -214,8 +260,8 @@ impl Solver {
     }
 
     /// The next open question: the first undecided row, then the first awaited marker.
-    fn next_level(&self, limits: &Limits, markers: &[u32]) -> Option<Level> {
-        let level = |row, what, preferred, next, last| Level {
+    fn next_level(&self, limits: &Limits, last: Option<&Level>, markers: &[u32]) -> Option<Level> {
+        let level = |row, what, preferred, next, last, place| Level {
             row,
             what,
             preferred,
@@ -226,20 +272,41 @@ impl Solver {
             value: 0,
             step: NIL,
             blamed: Vec::new(),
+            dead: Vec::new(),
+            place,
         };
-        let open = (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row));
-        let key = |row: &u32| (!limits.limit.contains_key(row), self.rows.role(*row) == Role::Interior, *row);
-        if let Some(row) = open.min_by_key(key) {
-            let (lo, hi) = (self.ranks.lo(row), self.ranks.hi(row));
-            let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((lo, 0));
-            let preferred = self.preferred_rank(row, markers);
-            let limit = least.max(lo).saturating_add(beyond).max(preferred);
-            return Some(level(row, What::Rank, preferred, lo, hi.min(limit)));
+        // What stands before the last decision is settled.
+        let (start, what) = last.map_or((0, What::Rank), |level| (level.place + 1, level.what));
+        let mut first_marker = 0;
+        match what {
+            What::Rank => {
+                let mut open = limits.order.iter().enumerate().skip(start);
+                if let Some((place, row)) = open.find(|(_, row)| !self.rows.is_fixed(**row)) {
+                    let (lo, hi) = (self.ranks.lo(*row), self.ranks.hi(*row));
+                    let (least, beyond) = limits.limit.get(row).copied().unwrap_or((lo, 0));
+                    let preferred = self.preferred_rank(*row, markers);
+                    let limit = least.max(lo).saturating_add(beyond).max(preferred);
+                    return Some(level(*row, What::Rank, preferred, lo, hi.min(limit), place));
+                }
+            }
+            What::Marker => first_marker = start,
         }
-        let awaited = (0..self.rows.cons.len() as u32).filter_map(|con| self.awaited_marker(con)).min()?;
+        let awaits = |row: &u32| {
+            self.rows
+                .watchers(*row)
+                .any(|con| self.awaited_marker(con) == Some(*row))
+        };
+        let awaited = (first_marker as u32..self.rows.len() as u32).find(awaits)?;
         let wishes = self.final_markers(markers);
         let rank = self.ranks.lo(awaited);
-        Some(level(awaited, What::Marker, wishes[awaited as usize].min(rank), 0, rank))
+        Some(level(
+            awaited,
+            What::Marker,
+            wishes[awaited as usize].min(rank),
+            0,
+            rank,
+            awaited as usize,
+        ))
     }
 
     /// Where markers would rather be now that ranks are fixed; a leaf's, where the join of its caps
@@ -270,11 +337,18 @@ impl Solver {
         level.step = self.choose(policy, row);
         match level.what {
             What::Rank => {
-                self.ranks.at_least(&mut self.trail, row, value, Pred::policy(level.step))?;
-                self.ranks.at_most(&mut self.trail, row, i64::from(value), Pred::policy(level.step))?;
+                self.ranks
+                    .at_least(&mut self.trail, row, value, Pred::policy(level.step))?;
+                self.ranks.at_most(
+                    &mut self.trail,
+                    row,
+                    i64::from(value),
+                    Pred::policy(level.step),
+                )?;
             }
             What::Marker => {
-                self.rows.set_marker(&mut self.trail, row, value, level.step);
+                self.rows
+                    .set_marker(&mut self.trail, row, value, level.step);
                 self.rows.wake(row, &mut self.queue);
             }
         }
@@ -283,7 +357,13 @@ impl Solver {
 
     /// The limits described in the module's header.
     fn limits(&self) -> Limits {
-        let waiting: Vec<RowCon> = self.rows.cons.iter().filter(|con| con.done == 0).copied().collect();
+        let waiting: Vec<RowCon> = self
+            .rows
+            .cons
+            .iter()
+            .filter(|con| con.done == 0)
+            .copied()
+            .collect();
         let mut component = Components::default();
         for con in &waiting {
             component.join(self, con);
@@ -294,13 +374,29 @@ impl Solver {
                 component.place(row);
             }
         }
-        component.limits(self, &waiting)
+        let mut limits = component.limits(self, &waiting);
+        limits.order = (0..self.rows.len() as u32)
+            .filter(|row| !self.rows.is_fixed(*row))
+            .collect();
+        let key = |row: &u32| {
+            (
+                !limits.limit.contains_key(row),
+                self.rows.role(*row) == Role::Interior,
+                *row,
+            )
+        };
+        limits.order.sort_unstable_by_key(key);
+        limits
     }
 }
 
 /// The levels whose current policy step is among some steps.
 fn levels_of(levels: &[Level], steps: &[u32]) -> Vec<usize> {
-    let of = |step: &u32| levels.iter().rposition(|level| level.mark.is_some() && level.step == *step);
+    let of = |step: &u32| {
+        levels
+            .iter()
+            .rposition(|level| level.mark.is_some() && level.step == *step)
+    };
     steps.iter().filter_map(of).collect()
 }
 
@@ -331,7 +427,9 @@ impl Components {
     }
 
     fn join(&mut self, solver: &Solver, con: &RowCon) {
-        let (Some(a), Some(b)) = (self.open(solver, con.res), self.open(solver, con.opnd)) else { return };
+        let (Some(a), Some(b)) = (self.open(solver, con.res), self.open(solver, con.opnd)) else {
+            return;
+        };
         // Position p of the one row faces position p + shift of the other.
         let left = i64::from(con.res.lead) - i64::from(con.opnd.lead);
         let right = i64::from(con.res.trail) - i64::from(con.opnd.trail);
@@ -360,10 +458,17 @@ impl Components {
         let mut flanks = vec![0u64; self.members.len()];
         let length = |term: Term| {
             let fixed = term.hole != NIL && solver.rows.is_fixed(term.hole);
-            u64::from(term.flanks()) + if fixed { u64::from(solver.ranks.lo(term.hole)) } else { 0 }
+            u64::from(term.flanks())
+                + if fixed {
+                    u64::from(solver.ranks.lo(term.hole))
+                } else {
+                    0
+                }
         };
         for con in waiting {
-            let hole = [con.res.hole, con.opnd.hole].into_iter().find(|hole| self.place.contains_key(hole));
+            let hole = [con.res.hole, con.opnd.hole]
+                .into_iter()
+                .find(|hole| self.place.contains_key(hole));
             if let Some((component, ..)) = hole.and_then(|hole| self.place.get(&hole)) {
                 let inequality = u64::from(con.kind == Kind::Le);
                 flanks[*component] += length(con.res) + length(con.opnd) + inequality;
@@ -374,15 +479,28 @@ impl Components {
                 flanks[*component] += (partial.front.len() + partial.back.len()) as u64;
             }
         }
-        let mut limits = Limits { limit: FxHashMap::default(), exact: true };
+        let mut limits = Limits {
+            order: Vec::new(),
+            limit: FxHashMap::default(),
+            exact: true,
+        };
         for (component, members) in self.members.iter().enumerate() {
-            let shifts = self.shifts[component].iter().map(|shift| shift.unsigned_abs()).filter(|shift| *shift > 0);
+            let shifts = self.shifts[component]
+                .iter()
+                .map(|shift| shift.unsigned_abs())
+                .filter(|shift| *shift > 0);
             let period = shifts.fold(1u64, |acc, shift| lcm(acc, shift).min(LONGEST));
-            let least = members.iter().map(|row| solver.ranks.lo(*row)).max().unwrap_or(0);
+            let least = members
+                .iter()
+                .map(|row| solver.ranks.lo(*row))
+                .max()
+                .unwrap_or(0);
             let beyond = members.len() as u64 * (period + flanks[component]);
             limits.exact &= beyond < LONGEST;
             let beyond = beyond.min(LONGEST) as u32;
-            limits.limit.extend(members.iter().map(|row| (*row, (least, beyond))));
+            limits
+                .limit
+                .extend(members.iter().map(|row| (*row, (least, beyond))));
         }
         limits
     }
