@@ -150,29 +150,17 @@ pub struct RowTerm<'a> {
 impl<'a> RowTerm<'a> {
     /// A closed row with its marker at the left edge: how a literal shape is written.
     pub fn closed(axes: &'a [DimTerm]) -> Self {
-        RowTerm {
-            lead: &[],
-            hole: Hole::Marker,
-            trail: axes,
-        }
+        RowTerm { lead: &[], hole: Hole::Marker, trail: axes }
     }
 
     /// A closed row with its marker between the flanks.
     pub fn marked(lead: &'a [DimTerm], trail: &'a [DimTerm]) -> Self {
-        RowTerm {
-            lead,
-            hole: Hole::Marker,
-            trail,
-        }
+        RowTerm { lead, hole: Hole::Marker, trail }
     }
 
     /// A row with a row variable between the flanks.
     pub fn open(lead: &'a [DimTerm], var: RowVar, trail: &'a [DimTerm]) -> Self {
-        RowTerm {
-            lead,
-            hole: Hole::Var(var),
-            trail,
-        }
+        RowTerm { lead, hole: Hole::Var(var), trail }
     }
 
     /// A bare row variable.

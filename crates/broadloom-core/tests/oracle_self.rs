@@ -32,10 +32,7 @@ fn fast_set(system: &System, max_rank: usize, atoms: &[Atom]) -> BTreeSet<Assign
     let mut found = BTreeSet::new();
     let _: ControlFlow<()> = enumerate(system, max_rank, atoms, |solution| {
         assert_eq!(satisfies(system, solution), Ok(()), "{system}\n{solution}");
-        assert!(
-            found.insert(solution.clone()),
-            "twice: {system}\n{solution}"
-        );
+        assert!(found.insert(solution.clone()), "twice: {system}\n{solution}");
         ControlFlow::Continue(())
     });
     found
@@ -52,20 +49,14 @@ fn naive_set(system: &System, max_rank: usize, atoms: &[Atom]) -> BTreeSet<Assig
 
 /// The largest rank up to 3 for which the naive enumeration tries at most this many candidates.
 fn naive_rank(system: &System, atoms: &[Atom], max_candidates: u64) -> Option<usize> {
-    (0..=3)
-        .rev()
-        .find(|rank| naive_candidates(system, *rank, atoms) <= max_candidates)
+    (0..=3).rev().find(|rank| naive_candidates(system, *rank, atoms) <= max_candidates)
 }
 
 fn count(system: &System, max_rank: usize, atoms: &[Atom], cap: usize) -> usize {
     let mut n_found = 0;
     let _ = enumerate(system, max_rank, atoms, |_| {
         n_found += 1;
-        if n_found == cap {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if n_found == cap { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     n_found
 }
@@ -146,15 +137,9 @@ fn atoms_outside_the_list_are_never_assigned() {
 fn the_first_violated_constraint_is_named() {
     let system = system("[..r..] ~ [3]\na = 3\na <= _\n[..r..] <= [a, a]");
     let three = Dim::Atom(Atom::new(3));
-    let row = |dims: &[Dim]| Row {
-        dims: dims.to_vec(),
-        marker: 0,
-    };
+    let row = |dims: &[Dim]| Row { dims: dims.to_vec(), marker: 0 };
     let check = |dim: Dim, dims: &[Dim]| {
-        let assignment = Assignment {
-            dims: vec![dim],
-            rows: vec![row(dims)],
-        };
+        let assignment = Assignment { dims: vec![dim], rows: vec![row(dims)] };
         satisfies(&system, &assignment)
     };
     assert_eq!(check(three, &[]), Err(0));
@@ -204,10 +189,7 @@ fn bindings_match_up_to_markers_and_existential_parts() {
     };
 
     let text = "[..r..] ~ [3, ..s.., a]\n[..s..] <= [..r..]";
-    assert!(
-        claim(text, &[Binding::Dim(0, Fresh(0))]),
-        "there is no solution"
-    );
+    assert!(claim(text, &[Binding::Dim(0, Fresh(0))]), "there is no solution");
 
     let text = "[..r..] ~ [3, ..s.., a]\n[a, ..t..] <= [3, ..s..]";
     let a = Term(DimTerm::Var(0));
@@ -226,21 +208,12 @@ fn bindings_match_up_to_markers_and_existential_parts() {
     assert!(!claim(text, &[row(0, &[three], Rest::Closed, &[a])]));
     assert!(!claim(text, &[row(0, &[three], Rest::Var(2), &[a])]));
     assert!(!claim(text, &[row(1, &[Fresh(0)], Rest::Any, &[])]));
-    assert!(!claim(
-        text,
-        &[
-            row(1, &[], Rest::Shared(0), &[]),
-            row(2, &[], Rest::Shared(0), &[])
-        ]
-    ));
+    assert!(!claim(text, &[row(1, &[], Rest::Shared(0), &[]), row(2, &[], Rest::Shared(0), &[])]));
 
     // One fresh atom tells variables apart from each other and from the unit.
     assert!(!claim("a <= _", &[Binding::Dim(0, Term(DimTerm::Unit))]));
     assert!(!claim("a <= b", &[Binding::Dim(0, Term(DimTerm::Var(1)))]));
-    assert!(claim(
-        "a <= b\nb <= a",
-        &[Binding::Dim(0, Term(DimTerm::Var(1)))]
-    ));
+    assert!(claim("a <= b\nb <= a", &[Binding::Dim(0, Term(DimTerm::Var(1)))]));
 }
 
 #[test]
@@ -257,11 +230,7 @@ fn fast_and_naive_enumeration_agree() {
             };
             let naive = naive_set(&system, max_rank, &atoms);
             let fast = fast_set(&system, max_rank, &atoms);
-            assert_eq!(
-                fast, naive,
-                "{} {seed}, rank {max_rank}:\n{system}",
-                profile.name
-            );
+            assert_eq!(fast, naive, "{} {seed}, rank {max_rank}:\n{system}", profile.name);
             n_compared += 1;
             n_solutions += fast.len();
         }
@@ -286,10 +255,8 @@ fn a_mirrored_system_has_the_mirrored_solutions() {
             );
             if count(&system, 2, &atoms, 1_000) < 1_000 {
                 let found = fast_set(&system, 2, &atoms);
-                let found: BTreeSet<Assignment> = found
-                    .iter()
-                    .map(|solution| mirror.canonical(&mirrored_assignment(solution)))
-                    .collect();
+                let found: BTreeSet<Assignment> =
+                    found.iter().map(|solution| mirror.canonical(&mirrored_assignment(solution))).collect();
                 let expected = fast_set(&mirror, 2, &atoms);
                 assert_eq!(found, expected, "{} {seed}:\n{system}", profile.name);
             }
@@ -337,10 +304,8 @@ fn profiles_have_a_healthy_share_of_satisfiable_systems() {
     for profile in PROFILES {
         let systems: Vec<System> = (0..N_SYSTEMS).map(|seed| generate(seed, profile)).collect();
         let start = Instant::now();
-        let n_satisfiable = systems
-            .iter()
-            .filter(|system| satisfiable(system, 3, &system.atoms(1)).is_some())
-            .count();
+        let n_satisfiable =
+            systems.iter().filter(|system| satisfiable(system, 3, &system.atoms(1)).is_some()).count();
         let deciding = start.elapsed();
         let mut visiting = Duration::ZERO;
         let mut worst = Duration::ZERO;

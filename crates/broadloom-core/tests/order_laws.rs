@@ -34,8 +34,7 @@ mod naive {
     }
 
     pub fn pointwise(result: &[Dim], operand: &[Dim]) -> bool {
-        result.len() == operand.len()
-            && (0..result.len()).all(|i| dim_refines(result[i], operand[i]))
+        result.len() == operand.len() && (0..result.len()).all(|i| dim_refines(result[i], operand[i]))
     }
 
     pub fn flat((lead, trail): &Flanks) -> Vec<Dim> {
@@ -214,10 +213,7 @@ impl Relation {
 // ------------------------------------------------- definitions, read twice
 
 /// Checks that two relations hold between the same indices.
-fn assert_agree<A, B>(
-    library: (&[A], impl Fn(&A, &A) -> bool),
-    definition: (&[B], impl Fn(&B, &B) -> bool),
-) {
+fn assert_agree<A, B>(library: (&[A], impl Fn(&A, &A) -> bool), definition: (&[B], impl Fn(&B, &B) -> bool)) {
     let expected = Relation::on(definition.0, definition.1);
     assert_eq!(Relation::on(library.0, library.1), expected);
 }
@@ -268,10 +264,7 @@ fn def_2_3_and_remark_2_15_row_relations() {
         let flat_eq = |a: &_, b: &_| naive::flat(a) == naive::flat(b);
         assert_agree((&rows, Row::refines), (&flanks, naive::refines));
         assert_agree((&rows, Row::refines_once), (&flanks, one_shot));
-        assert_agree(
-            (&rows, |a, b| a.rigid().refines_row(b)),
-            (&flanks, one_shot),
-        );
+        assert_agree((&rows, |a, b| a.rigid().refines_row(b)), (&flanks, one_shot));
         assert_agree((&rows, Row::flat_eq), (&flanks, flat_eq));
     }
 }

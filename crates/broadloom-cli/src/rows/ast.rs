@@ -32,12 +32,10 @@ pub struct System {
 impl System {
     /// The constraints in the order of the file, each with its line number.
     pub fn constraints(&self) -> impl Iterator<Item = (u32, &Constraint)> {
-        self.statements
-            .iter()
-            .filter_map(|statement| match &statement.kind {
-                StatementKind::Constraint(constraint) => Some((statement.line, constraint)),
-                StatementKind::Tag { .. } => None,
-            })
+        self.statements.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Constraint(constraint) => Some((statement.line, constraint)),
+            StatementKind::Tag { .. } => None,
+        })
     }
 
     /// The terms of a row before its hole.
@@ -150,19 +148,11 @@ pub enum Constraint {
 impl Constraint {
     fn erase_spans(&mut self) {
         match self {
-            Constraint::DimEq { left: a, right: b }
-            | Constraint::DimLe {
-                result: a,
-                operand: b,
-            } => {
+            Constraint::DimEq { left: a, right: b } | Constraint::DimLe { result: a, operand: b } => {
                 a.span = Span::default();
                 b.span = Span::default();
             }
-            Constraint::RowEq { left: a, right: b }
-            | Constraint::RowLe {
-                result: a,
-                operand: b,
-            } => {
+            Constraint::RowEq { left: a, right: b } | Constraint::RowLe { result: a, operand: b } => {
                 for row in [a, b] {
                     row.span = Span::default();
                     row.hole.span = Span::default();

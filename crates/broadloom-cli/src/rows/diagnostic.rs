@@ -35,10 +35,7 @@ impl Diagnostic {
     pub fn new(message: impl Into<String>, span: Span, label: impl Into<String>) -> Diagnostic {
         Diagnostic {
             message: message.into(),
-            primary: Label {
-                span,
-                text: label.into(),
-            },
+            primary: Label { span, text: label.into() },
             secondary: Vec::new(),
             notes: Vec::new(),
             help: None,
@@ -47,10 +44,7 @@ impl Diagnostic {
 
     /// Adds a secondary label.
     pub fn with_secondary(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
-        self.secondary.push(Label {
-            span,
-            text: label.into(),
-        });
+        self.secondary.push(Label { span, text: label.into() });
         self
     }
 

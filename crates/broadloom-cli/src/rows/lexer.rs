@@ -63,10 +63,7 @@ impl TokenKind {
 
     /// Whether a dimension term starts with it.
     pub fn starts_dim(self) -> bool {
-        matches!(
-            self,
-            TokenKind::Number | TokenKind::Underscore | TokenKind::Name
-        )
+        matches!(self, TokenKind::Number | TokenKind::Underscore | TokenKind::Name)
     }
 
     /// Whether it is a hole.
@@ -102,12 +99,7 @@ impl<'a> Lexer<'a> {
             true => BYTE_ORDER_MARK.len_utf8(),
             false => 0,
         };
-        let mut lexer = Lexer {
-            text,
-            kind: TokenKind::End,
-            start: position,
-            position,
-        };
+        let mut lexer = Lexer { text, kind: TokenKind::End, start: position, position };
         lexer.advance();
         lexer
     }
@@ -124,10 +116,7 @@ impl<'a> Lexer<'a> {
 
     /// The current token.
     pub fn token(&self) -> Token {
-        Token {
-            kind: self.kind,
-            span: self.span(),
-        }
+        Token { kind: self.kind, span: self.span() }
     }
 
     /// Moves to the next token, over blanks and comments.
@@ -208,9 +197,7 @@ impl<'a> Lexer<'a> {
             self.position += 1;
         }
         match self.byte() {
-            Some(b'.' | b'_' | b'\'' | b'a'..=b'z' | b'A'..=b'Z') => {
-                self.bad_run(TokenKind::BadNumber)
-            }
+            Some(b'.' | b'_' | b'\'' | b'a'..=b'z' | b'A'..=b'Z') => self.bad_run(TokenKind::BadNumber),
             Some(0x80..) if self.char().is_some_and(|c| c == '∅' || c.is_alphanumeric()) => {
                 self.bad_run(TokenKind::BadNumber)
             }
@@ -222,11 +209,7 @@ impl<'a> Lexer<'a> {
         self.position += 1;
         let start = self.position;
         self.skip_word();
-        if self.position == start {
-            TokenKind::Underscore
-        } else {
-            TokenKind::BadName
-        }
+        if self.position == start { TokenKind::Underscore } else { TokenKind::BadName }
     }
 
     /// `..name..` with exactly two dots on each side and nothing stuck to them.
@@ -287,10 +270,7 @@ impl<'a> Lexer<'a> {
     fn skip_word(&mut self) {
         let bytes = self.text.as_bytes();
         loop {
-            while bytes
-                .get(self.position)
-                .is_some_and(|&byte| WORD[byte as usize])
-            {
+            while bytes.get(self.position).is_some_and(|&byte| WORD[byte as usize]) {
                 self.position += 1;
             }
             match self.byte() {
@@ -322,8 +302,7 @@ const WORD: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < 128 {
-        table[byte] =
-            (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' || byte as u8 == b'\'';
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' || byte as u8 == b'\'';
         byte += 1;
     }
     table
@@ -341,17 +320,14 @@ mod tests {
             lexer.advance();
             Some(token).filter(|token| token.kind != End)
         });
-        tokens
-            .map(|token| (token.kind, token.span.slice(text)))
-            .collect()
+        tokens.map(|token| (token.kind, token.span.slice(text))).collect()
     }
 
     #[test]
     fn slips_are_covered_whole() {
         assert_eq!(lex("..r.. <>"), [(RowVariable, "..r.."), (Marker, "<>")]);
-        for text in [
-            "..r", "r..", "...", "..", ".", "..r...", ".r.", "..r..s..", "..3..", "...r..", ".._..",
-        ] {
+        for text in ["..r", "r..", "...", "..", ".", "..r...", ".r.", "..r..s..", "..3..", "...r..", ".._.."]
+        {
             assert_eq!(lex(text), [(BadDots, text)]);
         }
         for text in ["3a", "1_000", "3.5", "1∅", "3..r..", "3é"] {
@@ -365,10 +341,7 @@ mod tests {
 
     #[test]
     fn names_take_letters_of_any_script() {
-        assert_eq!(
-            lex("ä' β_2 名"),
-            [(Name, "ä'"), (Name, "β_2"), (Name, "名")]
-        );
+        assert_eq!(lex("ä' β_2 名"), [(Name, "ä'"), (Name, "β_2"), (Name, "名")]);
         assert_eq!(lex("..β.."), [(RowVariable, "..β..")]);
     }
 
@@ -377,13 +350,7 @@ mod tests {
         let tokens = lex("\u{feff}a\u{a0}#x\r\n\r_\n");
         assert_eq!(
             tokens,
-            [
-                (Name, "a"),
-                (LineEnd, "\r\n"),
-                (LineEnd, "\r"),
-                (Underscore, "_"),
-                (LineEnd, "\n")
-            ]
+            [(Name, "a"), (LineEnd, "\r\n"), (LineEnd, "\r"), (Underscore, "_"), (LineEnd, "\n")]
         );
     }
 }

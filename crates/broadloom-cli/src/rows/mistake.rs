@@ -113,10 +113,8 @@ impl Mistake {
         let expected = |what: &str, found: Span| expected(what, found.slice(text));
         match self {
             Mistake::Slip(token) => slip(token, text),
-            Mistake::SizeZero(span) => {
-                Diagnostic::new("sizes start at 1", span, "this size is zero")
-                    .with_help("write `_` for the unit, or `1` for an axis one wide")
-            }
+            Mistake::SizeZero(span) => Diagnostic::new("sizes start at 1", span, "this size is zero")
+                .with_help("write `_` for the unit, or `1` for an axis one wide"),
             Mistake::SizeTooLarge(span) => {
                 Diagnostic::new("this size is too large", span, "does not fit in 64 bits")
                     .with_help(format!("sizes go up to {}", u64::MAX))
@@ -126,24 +124,17 @@ impl Mistake {
                 let label = expected("a name", found);
                 Diagnostic::new("the basis after `:` is missing", found, label)
                     .with_secondary(atom, "this size announces a basis")
-                    .with_help(format!(
-                        "write `{size}:tag`, or `{size}` for the default basis"
-                    ))
+                    .with_help(format!("write `{size}:tag`, or `{size}` for the default basis"))
             }
             Mistake::BasisMisplaced { dim, colon } => {
                 let (message, help) = match dim.kind {
-                    DimKind::Unit => (
-                        "the unit has no basis",
-                        "write `1:tag` for an axis one wide with a basis",
-                    ),
-                    DimKind::Var(_) => (
-                        "a variable has no basis",
-                        "only a size has a basis, as in `3:tag`",
-                    ),
-                    DimKind::Atom { .. } => (
-                        "a size has only one basis",
-                        "write one name after the size, as in `3:tag`",
-                    ),
+                    DimKind::Unit => {
+                        ("the unit has no basis", "write `1:tag` for an axis one wide with a basis")
+                    }
+                    DimKind::Var(_) => ("a variable has no basis", "only a size has a basis, as in `3:tag`"),
+                    DimKind::Atom { .. } => {
+                        ("a size has only one basis", "write one name after the size, as in `3:tag`")
+                    }
                 };
                 Diagnostic::new(message, colon, "no basis can follow here").with_help(help)
             }
@@ -153,34 +144,22 @@ impl Mistake {
                 Diagnostic::new(message, right, "expected `,` before this")
                     .with_help(format!("write `{left}, {shown}`"))
             }
-            Mistake::MissingTerm(span) => Diagnostic::new(
-                "a term is missing before this comma",
-                span,
-                "expected a term",
-            )
-            .with_help("delete the comma, or write a size, a variable or `_` before it"),
+            Mistake::MissingTerm(span) => {
+                Diagnostic::new("a term is missing before this comma", span, "expected a term")
+                    .with_help("delete the comma, or write a size, a variable or `_` before it")
+            }
             Mistake::TwoHoles { first, second } => {
                 Diagnostic::new("a row has at most one hole", second, "a second hole")
                     .with_secondary(first, "the first hole")
-                    .with_help(
-                        "keep one row variable or marker, and write other axes as dimensions",
-                    )
+                    .with_help("keep one row variable or marker, and write other axes as dimensions")
             }
             Mistake::NestedRow { outer, inner } => {
                 Diagnostic::new("rows do not nest", inner, "a row inside a row")
                     .with_secondary(outer, "this row is still open")
                     .with_help("a row is one list of terms, as in `[3, a, ..r..]`")
             }
-            Mistake::Unclosed {
-                open,
-                found,
-                after_term,
-            } => {
-                let item = if after_term {
-                    "`,` or `]`"
-                } else {
-                    "a term or `]`"
-                };
+            Mistake::Unclosed { open, found, after_term } => {
+                let item = if after_term { "`,` or `]`" } else { "a term or `]`" };
                 Diagnostic::new("this row is not closed", found, expected(item, found))
                     .with_secondary(open, "the row starts here")
                     .with_help(match found.start == found.end {
@@ -188,10 +167,8 @@ impl Mistake {
                         false => "write `]` at the end of the row",
                     })
             }
-            Mistake::Unopened(span) => {
-                Diagnostic::new("this `]` closes nothing", span, "no `[` before it")
-                    .with_help("write `[` at the start of the row, or delete `]`")
-            }
+            Mistake::Unopened(span) => Diagnostic::new("this `]` closes nothing", span, "no `[` before it")
+                .with_help("write `[` at the start of the row, or delete `]`"),
             Mistake::RowVariableOutside(span) => {
                 let message = "a row variable must stand inside brackets";
                 Diagnostic::new(message, span, "not inside a row")
@@ -211,17 +188,11 @@ impl Mistake {
                 Diagnostic::new("this comma is not inside a row", comma, "no `[` before it")
                     .with_help(format!("write `[{}, …]` for a row", plain(left)))
             }
-            Mistake::MissingSide {
-                operator: Some(operator),
-                found,
-            } => {
+            Mistake::MissingSide { operator: Some(operator), found } => {
                 let message = format!("nothing to compare after {}", quote(operator));
                 Diagnostic::new(message, found, expected("a dimension or a row", found))
             }
-            Mistake::MissingSide {
-                operator: None,
-                found,
-            } => {
+            Mistake::MissingSide { operator: None, found } => {
                 let message = format!("a statement cannot start with {}", quote(found));
                 Diagnostic::new(message, found, "expected a dimension, a row or a tag")
                     .with_help("write something like `a = 3`, `[..r..] <= [3]` or `leaf a`")
@@ -231,17 +202,15 @@ impl Mistake {
                 let message = format!("{} is not compared with anything", quote(left));
                 let diagnostic = Diagnostic::new(message, found, expected(operators, found));
                 match found.slice(text).chars().next() {
-                    Some(c) if !rows && (c.is_alphabetic() || c == '.') => diagnostic
-                        .with_help("to tag variables, write `leaf` or `param` before them"),
+                    Some(c) if !rows && (c.is_alphabetic() || c == '.') => {
+                        diagnostic.with_help("to tag variables, write `leaf` or `param` before them")
+                    }
                     _ => diagnostic,
                 }
             }
-            Mistake::WrongOperator {
-                operator,
-                left,
-                right,
-                rows,
-            } => wrong_operator(text, operator, left, right, rows),
+            Mistake::WrongOperator { operator, left, right, rows } => {
+                wrong_operator(text, operator, left, right, rows)
+            }
             Mistake::EqualsBetweenRows(operator) => {
                 let message = "rows are equated with `~`, not `=`";
                 Diagnostic::new(message, operator, "between two rows")
@@ -256,22 +225,17 @@ impl Mistake {
                 Diagnostic::new("a row cannot be compared with a dimension", operator, "")
                     .with_secondary(row, "a row")
                     .with_secondary(dim.span, "a dimension")
-                    .with_help(format!(
-                        "write `[{}]` for the row with that axis",
-                        plain(dim.span)
-                    ))
+                    .with_help(format!("write `[{}]` for the row with that axis", plain(dim.span)))
             }
             Mistake::Chain(operator) => {
                 let message = "a statement compares two things only";
                 Diagnostic::new(message, operator, "a second comparison")
                     .with_help("write the second comparison on a line of its own")
             }
-            Mistake::TagCompares(operator) => Diagnostic::new(
-                "a tag does not compare",
-                operator,
-                "expected the end of the line",
-            )
-            .with_help("write the tag and the constraint on lines of their own"),
+            Mistake::TagCompares(operator) => {
+                Diagnostic::new("a tag does not compare", operator, "expected the end of the line")
+                    .with_help("write the tag and the constraint on lines of their own")
+            }
             Mistake::AfterStatement { statement, found } => {
                 let message = format!("{} does not belong to this statement", quote(found));
                 Diagnostic::new(message, found, "expected the end of the line")
@@ -322,10 +286,7 @@ fn two_kinds(system: &System, name: NameId, span: Span) -> Diagnostic {
         span,
         format!("used as {} here", in_words(here)),
     )
-    .with_secondary(
-        first.first_use,
-        format!("first used as {} here", in_words(first.kind)),
-    )
+    .with_secondary(first.first_use, format!("first used as {} here", in_words(first.kind)))
     .with_help(match here {
         NameKind::Dim => {
             format!("write `..{text}..` if the row is meant, or give the dimension another name")
@@ -336,25 +297,14 @@ fn two_kinds(system: &System, name: NameId, span: Span) -> Diagnostic {
     })
 }
 
-fn wrong_operator(
-    text: &str,
-    operator: Span,
-    left: Span,
-    right: Option<Span>,
-    rows: bool,
-) -> Diagnostic {
-    let (things, equal) = if rows {
-        ("rows", "~")
-    } else {
-        ("dimensions", "=")
-    };
+fn wrong_operator(text: &str, operator: Span, left: Span, right: Option<Span>, rows: bool) -> Diagnostic {
+    let (things, equal) = if rows { ("rows", "~") } else { ("dimensions", "=") };
     let written = operator.slice(text);
     let quoted = quote(written);
     let (message, help) = match written {
-        "==" | "===" | "≡" | "≅" | "≃" | "∼" | "~=" | "=~" | "~~" => (
-            format!("{things} are equated with `{equal}`, not {quoted}"),
-            format!("write `{equal}`"),
-        ),
+        "==" | "===" | "≡" | "≅" | "≃" | "∼" | "~=" | "=~" | "~~" => {
+            (format!("{things} are equated with `{equal}`, not {quoted}"), format!("write `{equal}`"))
+        }
         ">=" | "=>" | ">" | "≥" | "⩾" | "⊒" | "⊐" => {
             let turned = right.map(|right| (right.slice(text), left.slice(text)));
             let turned = match turned {
@@ -363,10 +313,7 @@ fn wrong_operator(
                 }
                 _ => "`result <= operand`".to_owned(),
             };
-            (
-                format!("there is no {quoted}: the result comes first"),
-                format!("turn it round: {turned}"),
-            )
+            (format!("there is no {quoted}: the result comes first"), format!("turn it round: {turned}"))
         }
         "<" | "=<" | "≤" | "⩽" | "⊏" => (
             format!("there is no {quoted}: the order is written `<=`"),
@@ -376,10 +323,7 @@ fn wrong_operator(
             "no constraint says that two terms differ".to_owned(),
             format!("constraints are equalities `{equal}` and inequalities `<=`"),
         ),
-        _ => (
-            format!("{quoted} is not an operator"),
-            format!("write `{equal}` or `<=`"),
-        ),
+        _ => (format!("{quoted} is not an operator"), format!("write `{equal}` or `<=`")),
     };
     Diagnostic::new(message, operator, format!("not a comparison of {things}")).with_help(help)
 }
@@ -423,11 +367,7 @@ fn slip(token: Token, text: &str) -> Diagnostic {
 }
 
 fn bad_number(diagnostic: Diagnostic, written: &str) -> Diagnostic {
-    let digits: String = written
-        .chars()
-        .filter(char::is_ascii_digit)
-        .take(40)
-        .collect();
+    let digits: String = written.chars().filter(char::is_ascii_digit).take(40).collect();
     if written.ends_with('∅') {
         diagnostic.with_help("write `_` for the unit")
     } else if written.chars().all(|c| c.is_ascii_digit() || c == '_') && digits.len() < 40 {

@@ -101,10 +101,7 @@ impl Names {
 
     /// All variables in order of first use.
     pub fn iter(&self) -> impl Iterator<Item = (NameId, &Name)> {
-        self.entries
-            .iter()
-            .enumerate()
-            .map(|(id, name)| (NameId(id as u32), name))
+        self.entries.iter().enumerate().map(|(id, name)| (NameId(id as u32), name))
     }
 
     /// The variable spelled `text`, entered with `kind` and `first_use` if it is new.
@@ -112,12 +109,7 @@ impl Names {
     pub(super) fn intern(&mut self, text: &str, kind: NameKind, first_use: Span) -> NameId {
         let id = self.spellings.intern(text);
         if id as usize == self.entries.len() {
-            self.entries.push(Name {
-                kind,
-                tag: None,
-                first_use,
-                tag_span: Span::default(),
-            });
+            self.entries.push(Name { kind, tag: None, first_use, tag_span: Span::default() });
         }
         NameId(id)
     }
@@ -154,10 +146,7 @@ pub struct Bases {
 
 impl Bases {
     /// The number of bases, at least one.
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "the default basis is always there"
-    )]
+    #[expect(clippy::len_without_is_empty, reason = "the default basis is always there")]
     pub fn len(&self) -> usize {
         self.spellings.len()
     }
@@ -218,11 +207,7 @@ impl Interner {
 
     fn text(&self, id: u32) -> &str {
         let end = self.ends[id as usize] as usize;
-        let start = if id == 0 {
-            0
-        } else {
-            self.ends[id as usize - 1] as usize
-        };
+        let start = if id == 0 { 0 } else { self.ends[id as usize - 1] as usize };
         &self.text[start..end]
     }
 
@@ -230,9 +215,7 @@ impl Interner {
         if self.slots.is_empty() {
             return None;
         }
-        self.slots[self.slot_of(text, self.hash(text))]
-            .id_plus_one
-            .checked_sub(1)
+        self.slots[self.slot_of(text, self.hash(text))].id_plus_one.checked_sub(1)
     }
 
     fn intern(&mut self, text: &str) -> u32 {
@@ -246,10 +229,7 @@ impl Interner {
         }
         self.text.push_str(text);
         self.ends.push(self.text.len() as u32);
-        self.slots[slot] = Slot {
-            hash,
-            id_plus_one: self.ends.len() as u32,
-        };
+        self.slots[slot] = Slot { hash, id_plus_one: self.ends.len() as u32 };
         self.ends.len() as u32 - 1
     }
 
@@ -291,10 +271,7 @@ impl Interner {
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
-            let Slot {
-                hash: found,
-                id_plus_one,
-            } = self.slots[slot];
+            let Slot { hash: found, id_plus_one } = self.slots[slot];
             if id_plus_one == 0 || (found == hash && self.text(id_plus_one - 1) == text) {
                 return slot;
             }
@@ -328,12 +305,8 @@ impl Interner {
             product as u64 ^ (product >> 64) as u64
         };
         let (words, rest) = prefix.as_chunks::<8>();
-        let hash = words.iter().fold(self.seed, |hash, &word| {
-            fold(hash, u64::from_le_bytes(word))
-        });
-        let word = rest.iter().fold(prefix.len() as u64, |word, &byte| {
-            word << 8 | u64::from(byte)
-        });
+        let hash = words.iter().fold(self.seed, |hash, &word| fold(hash, u64::from_le_bytes(word)));
+        let word = rest.iter().fold(prefix.len() as u64, |word, &byte| word << 8 | u64::from(byte));
         let hash = fold(hash, word);
         ((hash ^ hash >> 32) as u32).wrapping_add(u32::from(last))
     }
@@ -342,12 +315,7 @@ impl Interner {
 impl Default for Interner {
     fn default() -> Interner {
         let seed = RandomState::new().hash_one(0);
-        Interner {
-            text: String::new(),
-            ends: Vec::new(),
-            slots: Vec::new(),
-            seed,
-        }
+        Interner { text: String::new(), ends: Vec::new(), slots: Vec::new(), seed }
     }
 }
 

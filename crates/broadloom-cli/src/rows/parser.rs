@@ -12,8 +12,7 @@
 //! the name `a` but not `b`.
 
 use super::ast::{
-    Constraint, Dim, DimKind, Hole, HoleKind, Row, Statement, StatementKind, System, TagList,
-    Tagged,
+    Constraint, Dim, DimKind, Hole, HoleKind, Row, Statement, StatementKind, System, TagList, Tagged,
 };
 use super::diagnostic::Diagnostic;
 use super::lexer::{Lexer, Token, TokenKind};
@@ -46,10 +45,7 @@ impl Parsed {
 pub fn parse(text: &str) -> Parsed {
     if u32::try_from(text.len()).is_err() {
         let diagnostic = Mistake::TextTooLong.diagnose(text, &System::default());
-        return Parsed {
-            diagnostics: vec![diagnostic],
-            ..Parsed::default()
-        };
+        return Parsed { diagnostics: vec![diagnostic], ..Parsed::default() };
     }
     let mut parser = Parser {
         text,
@@ -116,10 +112,7 @@ impl Parser<'_> {
         match self.statement() {
             Ok(kind) => {
                 let span = Span::new(start, self.previous_end);
-                self.parsed
-                    .system
-                    .statements
-                    .push(Statement { kind, span, line });
+                self.parsed.system.statements.push(Statement { kind, span, line });
             }
             Err(mistake) => {
                 self.report(mistake, names);
@@ -147,9 +140,7 @@ impl Parser<'_> {
             }
         }
         if self.parsed.diagnostics.len() < MAX_DIAGNOSTICS {
-            self.parsed
-                .diagnostics
-                .push(mistake.diagnose(self.text, &self.parsed.system));
+            self.parsed.diagnostics.push(mistake.diagnose(self.text, &self.parsed.system));
         } else {
             self.parsed.suppressed += 1;
         }
@@ -170,22 +161,16 @@ impl Parser<'_> {
             Some(tag) => {
                 self.advance();
                 match self.lexer.kind() {
-                    TokenKind::Name | TokenKind::RowVariable | TokenKind::BadDots => {
-                        self.tag(tag)?
-                    }
+                    TokenKind::Name | TokenKind::RowVariable | TokenKind::BadDots => self.tag(tag)?,
                     kind if kind.is_operator() => {
                         let name = self.intern(first.span, NameKind::Dim, first.span)?;
-                        let left = Side::Dim(Dim {
-                            kind: DimKind::Var(name),
-                            span: first.span,
-                        });
+                        let left = Side::Dim(Dim { kind: DimKind::Var(name), span: first.span });
                         StatementKind::Constraint(self.comparison(left)?)
                     }
                     _ => {
-                        return Err(self.expected(|found| Mistake::TagWithoutVariable {
-                            tag: first.span,
-                            found,
-                        }));
+                        return Err(
+                            self.expected(|found| Mistake::TagWithoutVariable { tag: first.span, found })
+                        );
                     }
                 }
             }
@@ -208,10 +193,7 @@ impl Parser<'_> {
                 TokenKind::RowVariable => self.row_variable(token.span)?,
                 _ => return Err(self.expected(Mistake::TagsVariablesOnly)),
             };
-            self.parsed.system.tagged.push(Tagged {
-                name,
-                span: token.span,
-            });
+            self.parsed.system.tagged.push(Tagged { name, span: token.span });
             self.advance();
             if self.lexer.kind() == TokenKind::Comma {
                 self.advance();
@@ -219,31 +201,22 @@ impl Parser<'_> {
                     break;
                 }
             } else if matches!(self.lexer.kind(), TokenKind::Name | TokenKind::RowVariable) {
-                return Err(Mistake::MissingComma {
-                    left: token.span,
-                    right: self.lexer.span(),
-                });
+                return Err(Mistake::MissingComma { left: token.span, right: self.lexer.span() });
             } else {
                 break;
             }
         }
         let complete = self.at_line_end();
         let System { names, tagged, .. } = &mut self.parsed.system;
-        let clash = tagged[start..]
-            .iter()
-            .find(|tagged| names.get(tagged.name).tag.is_some_and(|old| old != tag));
+        let clash =
+            tagged[start..].iter().find(|tagged| names.get(tagged.name).tag.is_some_and(|old| old != tag));
         if let Some(&Tagged { name, span }) = clash {
             return Err(Mistake::TwoTags { name, span, tag });
         }
         if complete {
-            tagged[start..]
-                .iter()
-                .for_each(|&Tagged { name, span }| names.set_tag(name, tag, span));
+            tagged[start..].iter().for_each(|&Tagged { name, span }| names.set_tag(name, tag, span));
         }
-        Ok(StatementKind::Tag {
-            tag,
-            list: TagList(start as u32..tagged.len() as u32),
-        })
+        Ok(StatementKind::Tag { tag, list: TagList(start as u32..tagged.len() as u32) })
     }
 
     /// The operator and the right side.
@@ -266,15 +239,11 @@ impl Parser<'_> {
             right => right?,
         };
         match (left, operator.kind, right) {
-            (Side::Dim(left), TokenKind::Equals, Side::Dim(right)) => {
-                Ok(Constraint::DimEq { left, right })
-            }
+            (Side::Dim(left), TokenKind::Equals, Side::Dim(right)) => Ok(Constraint::DimEq { left, right }),
             (Side::Dim(result), TokenKind::LessEqual, Side::Dim(operand)) => {
                 Ok(Constraint::DimLe { result, operand })
             }
-            (Side::Row(left), TokenKind::Tilde, Side::Row(right)) => {
-                Ok(Constraint::RowEq { left, right })
-            }
+            (Side::Row(left), TokenKind::Tilde, Side::Row(right)) => Ok(Constraint::RowEq { left, right }),
             (Side::Row(result), TokenKind::LessEqual, Side::Row(operand)) => {
                 Ok(Constraint::RowLe { result, operand })
             }
@@ -282,11 +251,7 @@ impl Parser<'_> {
                 Err(self.instead_of_operator(&right))
             }
             (Side::Row(row), _, Side::Dim(dim)) | (Side::Dim(dim), _, Side::Row(row)) => {
-                Err(Mistake::RowWithDim {
-                    operator: operator.span,
-                    row: row.span,
-                    dim,
-                })
+                Err(Mistake::RowWithDim { operator: operator.span, row: row.span, dim })
             }
             _ if wrong => Err(wrong_operator),
             (Side::Row(_), ..) => Err(Mistake::EqualsBetweenRows(operator.span)),
@@ -324,19 +289,13 @@ impl Parser<'_> {
                 }
                 TokenKind::RowVariable | TokenKind::Marker => {
                     if let Some(Hole { span, .. }) = hole {
-                        return Err(Mistake::TwoHoles {
-                            first: span,
-                            second: token.span,
-                        });
+                        return Err(Mistake::TwoHoles { first: span, second: token.span });
                     }
                     let kind = match token.kind {
                         TokenKind::Marker => HoleKind::Marker,
                         _ => HoleKind::Var(self.row_variable(token.span)?),
                     };
-                    hole = Some(Hole {
-                        kind,
-                        span: token.span,
-                    });
+                    hole = Some(Hole { kind, span: token.span });
                     split = self.parsed.system.terms.len() as u32;
                     self.advance();
                 }
@@ -348,27 +307,16 @@ impl Parser<'_> {
                 TokenKind::Comma => self.advance(),
                 TokenKind::RightBracket => {}
                 kind if kind.starts_dim() || kind.is_hole() => {
-                    return Err(Mistake::MissingComma {
-                        left: item,
-                        right: self.lexer.span(),
-                    });
+                    return Err(Mistake::MissingComma { left: item, right: self.lexer.span() });
                 }
                 _ => return Err(self.inside_row(open, true)),
             }
         }
         let span = open.to(self.lexer.span());
         self.advance();
-        let hole = hole.unwrap_or(Hole {
-            kind: HoleKind::Marker,
-            span: Span::empty(open.end),
-        });
+        let hole = hole.unwrap_or(Hole { kind: HoleKind::Marker, span: Span::empty(open.end) });
         let end = self.parsed.system.terms.len() as u32;
-        Ok(Row {
-            span,
-            hole,
-            terms: first..end,
-            split,
-        })
+        Ok(Row { span, hole, terms: first..end, split })
     }
 
     /// A dimension term; the token is a number, `_` or a name.
@@ -407,21 +355,13 @@ impl Parser<'_> {
             let atom = Span::new(size.start, self.previous_end);
             return Err(self.expected(|found| Mistake::MissingBasis { atom, found }));
         }
-        let basis = self
-            .parsed
-            .system
-            .bases
-            .intern(self.lexer.span().slice(self.text));
+        let basis = self.parsed.system.bases.intern(self.lexer.span().slice(self.text));
         self.advance();
         Ok(basis)
     }
 
     fn row_variable(&mut self, dotted: Span) -> Result<NameId, Mistake> {
-        self.intern(
-            Span::new(dotted.start + 2, dotted.end - 2),
-            NameKind::Row,
-            dotted,
-        )
+        self.intern(Span::new(dotted.start + 2, dotted.end - 2), NameKind::Row, dotted)
     }
 
     fn intern(&mut self, name: Span, kind: NameKind, span: Span) -> Result<NameId, Mistake> {
@@ -460,11 +400,7 @@ impl Parser<'_> {
         let inner = self.lexer.span();
         match self.lexer.kind() {
             TokenKind::LeftBracket => Mistake::NestedRow { outer: open, inner },
-            _ => self.expected(|found| Mistake::Unclosed {
-                open,
-                found,
-                after_term,
-            }),
+            _ => self.expected(|found| Mistake::Unclosed { open, found, after_term }),
         }
     }
 
@@ -473,10 +409,7 @@ impl Parser<'_> {
         match self.lexer.kind() {
             TokenKind::Marker => Mistake::MarkerAsOperator(self.lexer.span()),
             TokenKind::RightBracket => Mistake::Unopened(self.lexer.span()),
-            TokenKind::Comma => Mistake::CommaOutside {
-                left,
-                comma: self.lexer.span(),
-            },
+            TokenKind::Comma => Mistake::CommaOutside { left, comma: self.lexer.span() },
             _ => self.expected(|found| Mistake::MissingOperator { left, rows, found }),
         }
     }
@@ -494,7 +427,5 @@ impl Parser<'_> {
 
 /// The value of decimal digits, if it fits.
 fn size(digits: &str) -> Option<u64> {
-    digits.bytes().try_fold(0u64, |size, digit| {
-        size.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
-    })
+    digits.bytes().try_fold(0u64, |size, digit| size.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
 }

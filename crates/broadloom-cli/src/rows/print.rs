@@ -29,9 +29,7 @@ impl System {
 /// All statements, one a line.
 impl Display for System {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.statements
-            .iter()
-            .try_for_each(|statement| writeln!(f, "{}", self.show(statement)))
+        self.statements.iter().try_for_each(|statement| writeln!(f, "{}", self.show(statement)))
     }
 }
 
@@ -73,10 +71,7 @@ impl Display for Show<'_, Constraint> {
 
 impl Display for Show<'_, Row> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (leading, trailing) = (
-            self.system.leading(self.node),
-            self.system.trailing(self.node),
-        );
+        let (leading, trailing) = (self.system.leading(self.node), self.system.trailing(self.node));
         let mut separator = "[";
         for dim in leading {
             write!(f, "{separator}{}", self.system.show(dim))?;
@@ -110,10 +105,7 @@ impl Display for Show<'_, Dim> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.node.kind {
             DimKind::Unit => f.write_char('_'),
-            DimKind::Atom {
-                size,
-                basis: BasisId::DEFAULT,
-            } => size.fmt(f),
+            DimKind::Atom { size, basis: BasisId::DEFAULT } => size.fmt(f),
             DimKind::Atom { size, basis } => write!(f, "{size}:{}", self.system.show(basis)),
             DimKind::Var(name) => self.system.show(name).fmt(f),
         }
@@ -149,10 +141,7 @@ mod tests {
             ("_<=3:rgb", "_ <= 3:rgb\n"),
             ("[<>,3]≈[◇]", "[3] ~ []\n"),
             ("[3,◇,]⊑[a,..r..,_]", "[3, <>] <= [a, ..r.., _]\n"),
-            (
-                "leaf = 3\nleaf leaf\nparam<=leaf",
-                "leaf = 3\nleaf leaf\nparam <= leaf\n",
-            ),
+            ("leaf = 3\nleaf leaf\nparam<=leaf", "leaf = 3\nleaf leaf\nparam <= leaf\n"),
         ];
         for (text, printed) in cases {
             let parsed = parse(text);

@@ -34,21 +34,13 @@ pub struct Style {
 /// Without colour, 100 characters of a line.
 impl Default for Style {
     fn default() -> Style {
-        Style {
-            color: false,
-            width: 100,
-        }
+        Style { color: false, width: 100 }
     }
 }
 
 /// Renders diagnostics with blank lines between them and a last line that
 /// counts them; `suppressed` more were found but not kept. Empty if there are none.
-pub fn render_all(
-    source: &Source,
-    diagnostics: &[Diagnostic],
-    suppressed: usize,
-    style: Style,
-) -> String {
+pub fn render_all(source: &Source, diagnostics: &[Diagnostic], suppressed: usize, style: Style) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
         out.push_str(&render(source, diagnostic, style));
@@ -76,20 +68,13 @@ pub fn render(source: &Source, diagnostic: &Diagnostic, style: Style) -> String 
     let last_line = marks.iter().map(|mark| mark.line).max().unwrap_or(1);
     let gutter = last_line.to_string().len();
     let (line, column) = source.position(diagnostic.primary.span.start);
-    let mut out = Canvas {
-        out: String::new(),
-        color: style.color,
-    };
+    let mut out = Canvas { out: String::new(), color: style.color };
 
     out.write("error", Ink::Primary);
     out.write(&format!(": {}", diagnostic.message), Ink::Strong);
     out.end_line();
     out.write(&format!("{:gutter$}--> ", ""), Ink::Frame);
-    let name: String = source
-        .name()
-        .chars()
-        .map(|c| if c.is_control() { '�' } else { c })
-        .collect();
+    let name: String = source.name().chars().map(|c| if c.is_control() { '�' } else { c }).collect();
     out.write(&format!("{name}:{line}:{column}"), Ink::Plain);
     out.end_line();
     excerpts(source, marks, gutter, style, &mut out);
@@ -125,21 +110,8 @@ impl<'a> Mark<'a> {
         let bounds = source.line_span(line);
         let (first, last) = (bounds.start as usize, bounds.end as usize);
         let start = start.clamp(first, last);
-        let end = source
-            .text()
-            .ceil_char_boundary(span.end as usize)
-            .clamp(start, last);
-        Mark {
-            line,
-            start,
-            end,
-            text,
-            ink: if primary {
-                Ink::Primary
-            } else {
-                Ink::Secondary
-            },
-        }
+        let end = source.text().ceil_char_boundary(span.end as usize).clamp(start, last);
+        Mark { line, start, end, text, ink: if primary { Ink::Primary } else { Ink::Secondary } }
     }
 }
 
@@ -149,10 +121,7 @@ fn excerpts(source: &Source, mut marks: Vec<Mark>, gutter: usize, style: Style, 
     let frame = |out: &mut Canvas, line: Option<u32>, cells: &[(char, Ink)]| {
         let number = line.map(|line| line.to_string()).unwrap_or_default();
         out.write(&format!("{number:>gutter$} |"), Ink::Frame);
-        let length = cells
-            .iter()
-            .rposition(|&(c, _)| c != ' ')
-            .map_or(0, |last| last + 1);
+        let length = cells.iter().rposition(|&(c, _)| c != ' ').map_or(0, |last| last + 1);
         if length > 0 {
             out.write(" ", Ink::Plain);
         }
@@ -166,10 +135,8 @@ fn excerpts(source: &Source, mut marks: Vec<Mark>, gutter: usize, style: Style, 
     let mut rest = &marks[..];
     while let Some(first) = rest.first() {
         let window = Window::around(source, first, style.width.max(20));
-        let count = rest
-            .iter()
-            .take_while(|mark| mark.line == first.line && mark.start <= window.end)
-            .count();
+        let count =
+            rest.iter().take_while(|mark| mark.line == first.line && mark.start <= window.end).count();
         if previous_line.is_some_and(|previous| previous + 1 < first.line) {
             out.write("...", Ink::Frame);
             out.end_line();
@@ -199,42 +166,22 @@ impl Window {
         let line = source.line_span(mark.line);
         let (first, last) = (line.start as usize, line.end as usize);
         let text = source.text();
-        let mut after = text[mark.start..last]
-            .char_indices()
-            .map(|(offset, _)| mark.start + offset);
-        let before = text[first..mark.start]
-            .char_indices()
-            .rev()
-            .map(|(offset, _)| first + offset);
+        let mut after = text[mark.start..last].char_indices().map(|(offset, _)| mark.start + offset);
+        let before = text[first..mark.start].char_indices().rev().map(|(offset, _)| first + offset);
         let n_after = after.clone().take(width + 1).count();
         let n_before = before.clone().take(width + 1).count();
         if n_before + n_after <= width {
-            return Window {
-                start: first,
-                end: last,
-                cut_before: false,
-                cut_after: false,
-            };
+            return Window { start: first, end: last, cut_before: false, cut_after: false };
         }
         let keep_before = n_before.min((width / 3).max(width.saturating_sub(n_after)));
         let start = before.take(keep_before).last().unwrap_or(mark.start);
         let end = after.nth(width - keep_before).unwrap_or(last);
-        Window {
-            start,
-            end,
-            cut_before: start > first,
-            cut_after: end < last,
-        }
+        Window { start, end, cut_before: start > first, cut_after: end < last }
     }
 
     fn excerpt(&self, source: &Source) -> Vec<(char, Ink)> {
         let mut cells = Vec::new();
-        let dots = |cut: bool| {
-            ELLIPSIS
-                .chars()
-                .filter(move |_| cut)
-                .map(|c| (c, Ink::Frame))
-        };
+        let dots = |cut: bool| ELLIPSIS.chars().filter(move |_| cut).map(|c| (c, Ink::Frame));
         cells.extend(dots(self.cut_before));
         for c in source.text()[self.start..self.end].chars() {
             match c {
@@ -266,28 +213,17 @@ fn underlines(source: &Source, window: &Window, marks: &[Mark]) -> Vec<Vec<(char
         })
         .collect();
     let mut rows = vec![Vec::new()];
-    let by_importance = marks
-        .iter()
-        .zip(&columns)
-        .filter(|(mark, _)| mark.ink == Ink::Secondary);
-    let by_importance = by_importance.chain(
-        marks
-            .iter()
-            .zip(&columns)
-            .filter(|(mark, _)| mark.ink == Ink::Primary),
-    );
+    let by_importance = marks.iter().zip(&columns).filter(|(mark, _)| mark.ink == Ink::Secondary);
+    let by_importance =
+        by_importance.chain(marks.iter().zip(&columns).filter(|(mark, _)| mark.ink == Ink::Primary));
     for (mark, &(start, end)) in by_importance {
         let c = if mark.ink == Ink::Primary { '^' } else { '-' };
         (start..end).for_each(|column| put(&mut rows[0], column, c, mark.ink));
     }
-    let mut hanging: Vec<(&Mark, usize)> = marks
-        .iter()
-        .zip(columns.iter().map(|&(start, _)| start))
-        .collect();
+    let mut hanging: Vec<(&Mark, usize)> =
+        marks.iter().zip(columns.iter().map(|&(start, _)| start)).collect();
     if let (Some(last), Some(&(start, end))) = (marks.last(), columns.last()) {
-        let overlapped = columns[..columns.len() - 1]
-            .iter()
-            .any(|&(_, other_end)| other_end > start);
+        let overlapped = columns[..columns.len() - 1].iter().any(|&(_, other_end)| other_end > start);
         if !overlapped {
             put_text(&mut rows[0], end + 1, last.text, last.ink);
             hanging.pop();
@@ -319,9 +255,7 @@ fn put(row: &mut Vec<(char, Ink)>, column: usize, c: char, ink: Ink) {
 }
 
 fn put_text(row: &mut Vec<(char, Ink)>, column: usize, text: &str, ink: Ink) {
-    text.chars()
-        .enumerate()
-        .for_each(|(index, c)| put(row, column + index, c, ink));
+    text.chars().enumerate().for_each(|(index, c)| put(row, column + index, c, ink));
 }
 
 const TAB_WIDTH: usize = 4;
@@ -439,10 +373,7 @@ mod tests {
             1 error
         "#]],
         );
-        let style = Style {
-            color: true,
-            ..Style::default()
-        };
+        let style = Style { color: true, ..Style::default() };
         let colored = shown("# one\r\na = 3\rb = 0\n", style);
         expect![[r#"
             ESC[1;31merrorESC[0mESC[1m: sizes start at 1ESC[0m

@@ -31,24 +31,17 @@ impl Span {
 
     /// The place just before the byte at `offset`.
     pub fn empty(offset: u32) -> Span {
-        Span {
-            start: offset,
-            end: offset,
-        }
+        Span { start: offset, end: offset }
     }
 
     /// From the start of this span to the end of `last`.
     pub fn to(self, last: Span) -> Span {
-        Span {
-            start: self.start,
-            end: last.end,
-        }
+        Span { start: self.start, end: last.end }
     }
 
     /// The text the span covers; empty if the span does not fit `text`.
     pub fn slice(self, text: &str) -> &str {
-        text.get(self.start as usize..self.end as usize)
-            .unwrap_or("")
+        text.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 }
 
@@ -64,22 +57,14 @@ impl<'a> Source<'a> {
     /// Finds the lines of `text`; `name` is shown in front of positions.
     pub fn new(name: &'a str, text: &'a str) -> Source<'a> {
         let bytes = text.as_bytes();
-        let first = if text.starts_with(BYTE_ORDER_MARK) {
-            BYTE_ORDER_MARK.len_utf8()
-        } else {
-            0
-        };
+        let first = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
         let mut line_starts = vec![first as u32];
         for (offset, &byte) in bytes.iter().enumerate() {
             if byte == b'\n' || (byte == b'\r' && bytes.get(offset + 1) != Some(&b'\n')) {
                 line_starts.push(offset as u32 + 1);
             }
         }
-        Source {
-            name,
-            text,
-            line_starts,
-        }
+        Source { name, text, line_starts }
     }
 
     /// The name given to [`Source::new`].
@@ -101,21 +86,11 @@ impl<'a> Source<'a> {
     pub fn line_span(&self, line: u32) -> Span {
         let line = (line as usize).clamp(1, self.line_starts.len());
         let start = self.line_starts[line - 1];
-        let end = self
-            .line_starts
-            .get(line)
-            .map_or(self.text.len(), |&next| next as usize);
+        let end = self.line_starts.get(line).map_or(self.text.len(), |&next| next as usize);
         let bytes = &self.text.as_bytes()[start as usize..end];
-        let line_end = bytes
-            .iter()
-            .rev()
-            .take(2)
-            .take_while(|byte| matches!(byte, b'\n' | b'\r'));
+        let line_end = bytes.iter().rev().take(2).take_while(|byte| matches!(byte, b'\n' | b'\r'));
         // Two line ends in a row are never inside one line, so both bytes belong to `\r\n`.
-        Span {
-            start,
-            end: (end - line_end.count()) as u32,
-        }
+        Span { start, end: (end - line_end.count()) as u32 }
     }
 
     /// Line and column of the byte at `offset`, both counted from 1; the column
@@ -137,13 +112,7 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, DecodeError> {
         let valid = std::str::from_utf8(&bytes[..offset]).unwrap_or_default();
         let (line, column) = Source::new("", valid).position(offset as u32);
         let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-        DecodeError {
-            offset,
-            line,
-            column,
-            byte: bytes[offset],
-            utf16,
-        }
+        DecodeError { offset, line, column, byte: bytes[offset], utf16 }
     })
 }
 
@@ -178,10 +147,7 @@ impl DecodeError {
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DecodeError { offset, byte, .. } = self;
-        write!(
-            f,
-            "the file is not UTF-8: byte 0x{byte:02x} at offset {offset} is not part of a character"
-        )
+        write!(f, "the file is not UTF-8: byte 0x{byte:02x} at offset {offset} is not part of a character")
     }
 }
 
@@ -200,9 +166,7 @@ mod tests {
         assert_eq!(position_of('c'), (3, 1));
         assert_eq!(position_of('d'), (5, 1));
         assert_eq!(source.position(u32::MAX), (5, 2));
-        let lines: Vec<&str> = (1..=5)
-            .map(|n| source.line_span(n).slice(source.text()))
-            .collect();
+        let lines: Vec<&str> = (1..=5).map(|n| source.line_span(n).slice(source.text())).collect();
         assert_eq!(lines, ["a", "bé", "c", "", "d"]);
     }
 
@@ -210,10 +174,7 @@ mod tests {
     fn decoding_names_the_first_bad_byte() {
         assert_eq!(decode(b"a = 3".to_vec()), Ok("a = 3".to_owned()));
         let error = decode(b"# \xc3\xa9\r\nab\xff = 3".to_vec()).unwrap_err();
-        assert_eq!(
-            (error.offset, error.line, error.column, error.byte),
-            (8, 2, 3, 0xff)
-        );
+        assert_eq!((error.offset, error.line, error.column, error.byte), (8, 2, 3, 0xff));
         assert_eq!(
             error.render("x.rows"),
             "error: the file is not UTF-8: byte 0xff at offset 8 is not part of a character\n \

@@ -7,11 +7,7 @@ use proptest::prelude::*;
 #[test]
 fn the_tree_says_what_is_written() {
     let text = "param w\r\n\r\n[w, ..r.., 3:rgb, _] <= [4]  # why\r\nbroken\r\nw = 3:default";
-    let Parsed {
-        system,
-        diagnostics,
-        ..
-    } = parse(text);
+    let Parsed { system, diagnostics, .. } = parse(text);
     assert_eq!(diagnostics.len(), 1);
     let constraints: Vec<_> = system.constraints().collect();
     let (3, Constraint::RowLe { result, operand }) = constraints[0] else {
@@ -21,16 +17,7 @@ fn the_tree_says_what_is_written() {
     let rgb = BasisId(1);
     assert_eq!(kinds(system.leading(result)), [DimKind::Var(NameId(0))]);
     assert_eq!(result.hole.kind, HoleKind::Var(NameId(1)));
-    assert_eq!(
-        kinds(system.trailing(result)),
-        [
-            DimKind::Atom {
-                size: 3,
-                basis: rgb
-            },
-            DimKind::Unit
-        ]
-    );
+    assert_eq!(kinds(system.trailing(result)), [DimKind::Atom { size: 3, basis: rgb }, DimKind::Unit]);
     assert_eq!(operand.hole.kind, HoleKind::Marker);
     assert_eq!(system.trailing(result)[0].span.slice(text), "3:rgb");
     assert_eq!(operand.span.slice(text), "[4]");
@@ -45,49 +32,24 @@ fn the_tree_says_what_is_written() {
 /// What holds for every text: spans lie between characters, rendering works, and what
 /// was understood prints to a text that is understood in the same way.
 fn check_laws(text: &str) {
-    let Parsed {
-        mut system,
-        diagnostics,
-        suppressed,
-    } = parse(text);
+    let Parsed { mut system, diagnostics, suppressed } = parse(text);
     let on_characters = |span: Span| text.get(span.start as usize..span.end as usize).is_some();
-    let labels = diagnostics
-        .iter()
-        .flat_map(Diagnostic::labels)
-        .map(|label| label.span);
+    let labels = diagnostics.iter().flat_map(Diagnostic::labels).map(|label| label.span);
     let statements = system.statements.iter().map(|statement| statement.span);
-    let rows = system
-        .constraints()
-        .flat_map(|(_, constraint)| match constraint {
-            Constraint::RowEq { left: a, right: b }
-            | Constraint::RowLe {
-                result: a,
-                operand: b,
-            } => vec![a, b],
-            _ => vec![],
-        });
+    let rows = system.constraints().flat_map(|(_, constraint)| match constraint {
+        Constraint::RowEq { left: a, right: b } | Constraint::RowLe { result: a, operand: b } => vec![a, b],
+        _ => vec![],
+    });
     let dims = rows.flat_map(|row| system.leading(row).iter().chain(system.trailing(row)));
     let spans = labels.chain(statements).chain(dims.map(|dim| dim.span));
     assert!(spans.into_iter().all(on_characters), "{text:?}");
     if !diagnostics.is_empty() {
-        let style = Style {
-            color: text.len().is_multiple_of(2),
-            width: 20 + text.len() % 50,
-        };
-        render_all(
-            &Source::new("x.rows", text),
-            &diagnostics,
-            suppressed,
-            style,
-        );
+        let style = Style { color: text.len().is_multiple_of(2), width: 20 + text.len() % 50 };
+        render_all(&Source::new("x.rows", text), &diagnostics, suppressed, style);
     }
     let printed = system.to_string();
     let mut again = parse(&printed);
-    assert!(
-        again.is_ok(),
-        "{text:?} prints as {printed:?}: {:?}",
-        again.diagnostics
-    );
+    assert!(again.is_ok(), "{text:?} prints as {printed:?}: {:?}", again.diagnostics);
     again.system.erase_spans();
     system.erase_spans();
     assert_eq!(again.system, system, "{text:?} prints as {printed:?}");
@@ -113,9 +75,7 @@ impl Random {
 fn laws_hold_for_random_bytes() {
     let mut random = Random(1);
     for _ in 0..100_000 {
-        let bytes: Vec<u8> = (0..random.below(60))
-            .map(|_| random.below(256) as u8)
-            .collect();
+        let bytes: Vec<u8> = (0..random.below(60)).map(|_| random.below(256) as u8).collect();
         if let Err(error) = decode(bytes.clone()) {
             assert!(error.offset < bytes.len() && !error.render("x.rows").is_empty());
         }
@@ -134,9 +94,7 @@ fn laws_hold_for_random_tokens() {
     ];
     let mut random = Random(2);
     for _ in 0..200_000 {
-        let text: String = (0..random.below(24))
-            .map(|_| random.pick(&tokens))
-            .collect();
+        let text: String = (0..random.below(24)).map(|_| random.pick(&tokens)).collect();
         check_laws(&text);
     }
 }
@@ -156,9 +114,7 @@ fn laws_hold_for_mutated_programs() {
                 0 => bytes[at] = random.below(256) as u8,
                 1 => bytes[at] = bytes[to],
                 2 => bytes.insert(at, b"[].,<>=~:#_'\n\r0a "[random.below(17)]),
-                3 if bytes.len() > 8 => {
-                    drop(bytes.drain(at..(at + 3).min(bytes.len() - 4).max(at)))
-                }
+                3 if bytes.len() > 8 => drop(bytes.drain(at..(at + 3).min(bytes.len() - 4).max(at))),
                 _ => bytes.swap(at, to),
             }
         }
@@ -170,32 +126,12 @@ fn laws_hold_for_mutated_programs() {
 fn any_spans_can_be_rendered() {
     let mut random = Random(4);
     for _ in 0..50_000 {
-        let pieces = [
-            "a",
-            "é",
-            "名",
-            "\n",
-            "\r\n",
-            "\t",
-            "\u{feff}",
-            "..........",
-            "\u{301}",
-        ];
-        let text: String = (0..random.below(40))
-            .map(|_| random.pick(&pieces))
-            .collect();
+        let pieces = ["a", "é", "名", "\n", "\r\n", "\t", "\u{feff}", "..........", "\u{301}"];
+        let text: String = (0..random.below(40)).map(|_| random.pick(&pieces)).collect();
         let mut span = || Span::new(random.below(60) as u32, random.below(60) as u32);
-        let diagnostic = Diagnostic::new("m", span(), "p")
-            .with_secondary(span(), "s")
-            .with_secondary(span(), "");
-        render(
-            &Source::new("x", &text),
-            &diagnostic,
-            Style {
-                color: false,
-                width: 20,
-            },
-        );
+        let diagnostic =
+            Diagnostic::new("m", span(), "p").with_secondary(span(), "s").with_secondary(span(), "");
+        render(&Source::new("x", &text), &diagnostic, Style { color: false, width: 20 });
     }
 }
 
@@ -222,14 +158,7 @@ fn row() -> impl Strategy<Value = String> {
 fn statement() -> impl Strategy<Value = String> {
     let row_operator = prop::sample::select(vec!["~", "<=", " ≈ ", "\t⊑ "]);
     let dim_operator = prop::sample::select(vec!["=", " = ", "<=", " ⊑"]);
-    let tags = vec![
-        "leaf a, ..r..",
-        "leaf leaf",
-        "param b,..s..,",
-        "param x_1",
-        "",
-        "# é",
-    ];
+    let tags = vec!["leaf a, ..r..", "leaf leaf", "param b,..s..,", "param x_1", "", "# é"];
     prop_oneof![
         (dim(), dim_operator, dim()).prop_map(|(left, operator, right)| left + operator + &right),
         (row(), row_operator, row()).prop_map(|(left, operator, right)| left + operator + &right),

@@ -227,9 +227,7 @@ impl Bounded {
     pub fn meet(self, other: Bounded) -> Bounded {
         match (self, other) {
             (Bounded::Bottom, _) | (_, Bounded::Bottom) => Bounded::Bottom,
-            (Bounded::Dim(one), Bounded::Dim(two)) => {
-                one.meet(two).map_or(Bounded::Bottom, Bounded::Dim)
-            }
+            (Bounded::Dim(one), Bounded::Dim(two)) => one.meet(two).map_or(Bounded::Bottom, Bounded::Dim),
         }
     }
 

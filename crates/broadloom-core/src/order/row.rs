@@ -72,10 +72,7 @@ impl Row {
     /// assert_eq!(Row::trailing([Dim::sized(3)]), Row::new([], [Dim::sized(3)]));
     /// ```
     pub fn trailing(axes: impl IntoIterator<Item = Dim>) -> Row {
-        Row {
-            axes: axes.into_iter().collect(),
-            marker: 0,
-        }
+        Row { axes: axes.into_iter().collect(), marker: 0 }
     }
 
     /// The row with the given flat sequence and its marker before the axis at
@@ -222,8 +219,8 @@ impl Row {
     /// assert!(!result.refines(&Row::new([three, four], [])));
     /// ```
     pub fn refines(&self, operand: &Row) -> bool {
-        let flanks_fit = operand.lead().len() <= self.lead().len()
-            && operand.trail().len() <= self.trail().len();
+        let flanks_fit =
+            operand.lead().len() <= self.lead().len() && operand.trail().len() <= self.trail().len();
         flanks_fit && self.refines_once(operand)
     }
 
@@ -290,9 +287,7 @@ impl Row {
     pub fn join(&self, other: &Row) -> Row {
         let joined = |(one, two): (&Dim, &Dim)| one.join(*two);
         let length = self.trail().len().min(other.trail().len());
-        let trails = last(self.trail(), length)
-            .iter()
-            .zip(last(other.trail(), length));
+        let trails = last(self.trail(), length).iter().zip(last(other.trail(), length));
         let leads = self.lead().iter().zip(other.lead());
         Row::new(leads.map(joined), trails.map(joined))
     }
@@ -373,9 +368,5 @@ fn last(axes: &[Dim], n: usize) -> &[Dim] {
 
 /// The two flanks, the longer one first.
 fn by_length<'a>(one: &'a [Dim], two: &'a [Dim]) -> (&'a [Dim], &'a [Dim]) {
-    if one.len() >= two.len() {
-        (one, two)
-    } else {
-        (two, one)
-    }
+    if one.len() >= two.len() { (one, two) } else { (two, one) }
 }

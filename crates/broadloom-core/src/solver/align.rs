@@ -19,15 +19,9 @@ use crate::term::DimTerm;
 impl Solver {
     /// The rank facts of a row constraint (Def. 5.2.1).
     pub(crate) fn rank_facts(&mut self, con: u32) -> Step {
-        let RowCon {
-            res, opnd, kind, ..
-        } = self.rows.cons[con as usize];
+        let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
         self.rank_fact(con, res, opnd)?;
-        if kind == Kind::Eq {
-            self.rank_fact(con, opnd, res)
-        } else {
-            Ok(())
-        }
+        if kind == Kind::Eq { self.rank_fact(con, opnd, res) } else { Ok(()) }
     }
 
     /// `rank res ≥ rank opnd`, with the flanks moved to the constant side.
@@ -54,12 +48,8 @@ impl Solver {
             _ => return,
         };
         let row = open.hole;
-        if open.flanks() <= closed.flanks()
-            && !self.rows.is_fixed(row)
-            && self.rows.partial(row).is_none()
-        {
-            self.rows
-                .bind_literals(&mut self.trail, row, closed.start + open.lead, con);
+        if open.flanks() <= closed.flanks() && !self.rows.is_fixed(row) && self.rows.partial(row).is_none() {
+            self.rows.bind_literals(&mut self.trail, row, closed.start + open.lead, con);
         }
     }
 
@@ -77,10 +67,7 @@ impl Solver {
     /// depends on a rank, which is how the split-surplus case (c) and the rotational case (d) wait.
     fn align_equal(&mut self, con: u32) -> Step {
         let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
-        let total = match (
-            self.rows.rank(&self.ranks, res),
-            self.rows.rank(&self.ranks, opnd),
-        ) {
+        let total = match (self.rows.rank(&self.ranks, res), self.rows.rank(&self.ranks, opnd)) {
             (Some(a), Some(_)) => Some(a),
             _ => None,
         };
@@ -119,18 +106,9 @@ impl Solver {
             }
         }
         while self.rows.cons[con as usize].left < left && self.face(con, Side::Left, Kind::Le)? {}
-        while self.rows.cons[con as usize].right < right && self.face(con, Side::Right, Kind::Le)? {
-        }
-        let RowCon {
-            left: done_left,
-            right: done_right,
-            ..
-        } = self.rows.cons[con as usize];
-        if complete && done_left >= left && done_right >= right {
-            self.finish(con)
-        } else {
-            Ok(())
-        }
+        while self.rows.cons[con as usize].right < right && self.face(con, Side::Right, Kind::Le)? {}
+        let RowCon { left: done_left, right: done_right, .. } = self.rows.cons[con as usize];
+        if complete && done_left >= left && done_right >= right { self.finish(con) } else { Ok(()) }
     }
 
     fn finish(&mut self, con: u32) -> Step {
@@ -140,13 +118,7 @@ impl Solver {
 
     /// Relates the next pair of positions from one edge. False if a position is not certain yet.
     fn face(&mut self, con: u32, side: Side, kind: Kind) -> Step<bool> {
-        let RowCon {
-            res,
-            opnd,
-            left,
-            right,
-            ..
-        } = self.rows.cons[con as usize];
+        let RowCon { res, opnd, left, right, .. } = self.rows.cons[con as usize];
         let at = match side {
             Side::Left => left,
             Side::Right => right,

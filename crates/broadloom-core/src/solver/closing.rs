@@ -16,14 +16,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::explain::{Clash, Core, Link};
-use super::ranks::{Pred, UNBOUNDED};
+use super::cores::{Core, Verdict};
+use super::explain::Link;
+use super::ranks::{Cause, Pred, UNBOUNDED};
 use super::reason::{Conflict, NIL, Policy, Reason, Step};
 use super::rows::{Kind, RowCon, Term};
 use super::search::{Choice, Search};
-use super::{Mark, Solver, Stored};
+use super::{Mark, Solver};
 use crate::order::{Dim, Row};
-use crate::term::{Constraint, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
+use crate::term::{DimTerm, DimVar, Role, RowVar};
 
 /// What closing found.
 pub enum Answer<'a> {
@@ -68,22 +69,14 @@ pub struct Closed<'a> {
 
 /// What closing leaves behind besides the solver's state.
 #[derive(Default)]
-struct Closing {
+pub(crate) struct Closing {
     /// The preferred marker of each row variable.
     markers: Vec<u32>,
     /// Which of the caller's variables were ground before closing.
     forced_dims: FxHashSet<u32>,
     forced_rows: FxHashSet<u32>,
-    unfilled: Vec<Unfilled>,
+    pub unfilled: Vec<Unfilled>,
     searched: bool,
-}
-
-/// Whether a set of constraints has a solution.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
-    Satisfiable,
-    Unsatisfiable,
-    Unknown,
 }
 
 /// The join of a leaf row's caps: how many axes before and after the marker.
@@ -113,50 +106,47 @@ impl Closed<'_> {
         let solver = &*self.solver;
         let rank = solver.ranks.lo(var.0);
         let axes = (0..rank).map(|at| solver.closed_dim(solver.rows.axis(var.0, at)));
-        let marker = solver
-            .rows
-            .marker(var.0)
-            .unwrap_or(self.closing.markers[var.index()]);
+        let marker = solver.rows.marker(var.0).unwrap_or(self.closing.markers[var.index()]);
         let marker = marker.min(rank) as usize;
         let axes: Vec<Dim> = axes.collect();
-        Row::new(
-            axes[..marker].iter().copied(),
-            axes[marker..].iter().copied(),
-        )
+        Row::new(axes[..marker].iter().copied(), axes[marker..].iter().copied())
     }
 
     /// How a dimension variable came by its value.
     pub fn how_dim(&self, var: DimVar) -> How {
+        let solver = &*self.solver;
         if self.closing.forced_dims.contains(&var.0) {
             return How::Forced;
         }
-        let chain = self.why_dim(var);
-        let role = self
-            .solver
-            .dim_vars
-            .iter()
-            .find(|(node, _)| *node == var.0)
-            .map(|(_, role)| *role);
-        self.how(&chain, role.unwrap_or_default())
+        let role = solver.dim_role(var);
+        let closed = if role == Role::Interior { How::Interior } else { How::Leaf };
+        if solver.dims.value(solver.dims.find(var.0)).is_none() {
+            return closed;
+        }
+        match solver.dims.reason_at(solver.dims.value_reason(solver.dims.value_node(var.0))) {
+            Some(Reason::Policy(_)) => How::Leaf,
+            _ if self.closing.searched => How::Search,
+            Some(Reason::FlowDown { .. } | Reason::FlowUp { .. }) => How::Leaf,
+            _ => closed,
+        }
     }
 
     /// How a row variable came by its value.
     pub fn how_row(&self, var: RowVar) -> How {
-        let chain = self.why_row(var);
-        let searched = chain.iter().any(searched);
-        if self.closing.forced_rows.contains(&var.0) && !(self.closing.searched && searched) {
+        let solver = &*self.solver;
+        let policy = |step: u32| solver.policies.get(step as usize).map(|choice| choice.policy);
+        if policy(solver.rows.marker_policy(var.0)) == Some(Policy::SearchMarker) {
+            return How::Search;
+        }
+        if self.closing.forced_rows.contains(&var.0) {
             return How::Forced;
         }
-        self.how(&chain, self.solver.rows.role(var.0))
-    }
-
-    fn how(&self, chain: &[Link], role: Role) -> How {
-        if self.closing.searched && chain.iter().any(searched) {
-            How::Search
-        } else if role != Role::Interior || chain.iter().any(by_leaf) {
-            How::Leaf
-        } else {
-            How::Interior
+        let by = |cause| if let Cause::Policy(step) = cause { policy(step) } else { None };
+        match (by(solver.ranks.lo_cause(var.0)), by(solver.ranks.hi_cause(var.0))) {
+            (Some(Policy::SearchRank), _) | (_, Some(Policy::SearchRank)) => How::Search,
+            (Some(Policy::LeafRank), _) | (_, Some(Policy::LeafRank)) => How::Leaf,
+            _ if solver.rows.role(var.0) != Role::Interior => How::Leaf,
+            _ => How::Interior,
         }
     }
 
@@ -176,25 +166,6 @@ impl Closed<'_> {
     }
 }
 
-fn searched(link: &Link) -> bool {
-    use super::explain::Cause;
-    matches!(
-        link.cause,
-        Cause::Policy(Policy::SearchRank | Policy::SearchMarker, _)
-    )
-}
-
-fn by_leaf(link: &Link) -> bool {
-    use super::explain::Cause;
-    matches!(
-        link.cause,
-        Cause::Policy(
-            Policy::LeafRank | Policy::LeafCap | Policy::LeafUnit | Policy::RelaxedLeaf,
-            _
-        )
-    )
-}
-
 impl Solver {
     /// Closes every variable. The answer borrows the solver; when it is dropped, the solver is as it
     /// was before, ready for more constraints.
@@ -209,7 +180,6 @@ impl Solver {
             return self.finish_closing(mark, closing);
         };
         let blamed = self.blame(conflict).constraints;
-        let clash = self.clash(conflict);
         self.undo(mark);
         self.dims.closing = false;
         if conflict == Conflict::TooMuch {
@@ -232,13 +202,8 @@ impl Solver {
                 }
             }
         }
-        match search.refuted {
-            Some(blamed) => Answer::Unsatisfiable(self.core_from(blamed, clash)),
-            None => {
-                let all = (0..self.constraints.len() as u32).collect();
-                Answer::Unsatisfiable(self.core_from(all, Clash::Exhausted))
-            }
-        }
+        let all = || (0..self.constraints.len() as u32).collect();
+        Answer::Unsatisfiable(self.core_from(search.refuted.unwrap_or_else(all)))
     }
 
     fn refuse(&mut self, conflict: Conflict) -> Answer<'_> {
@@ -246,125 +211,14 @@ impl Solver {
             return Answer::GaveUp;
         }
         let blamed = self.blame(conflict).constraints;
-        Answer::Unsatisfiable(self.core_from(blamed, self.clash(conflict)))
+        Answer::Unsatisfiable(self.core_from(blamed))
     }
 
     fn finish_closing(&mut self, mark: Mark, mut closing: Closing) -> Answer<'_> {
         self.close_dims(&mut closing);
         let unfilled = std::mem::take(&mut closing.unfilled);
-        let closed = Closed {
-            solver: self,
-            mark,
-            closing,
-        };
-        if unfilled.is_empty() {
-            Answer::Solved(closed)
-        } else {
-            Answer::Underdetermined(closed, unfilled)
-        }
-    }
-
-    /// Whether the given constraints have a solution, decided on a system of their own.
-    pub(crate) fn decide(&self, ids: &[u32]) -> Verdict {
-        self.decide_within(ids, &mut self.budget.branches.clone())
-    }
-
-    /// The same, with what is left of a budget of branches.
-    pub(crate) fn decide_within(&self, ids: &[u32], branches: &mut u64) -> Verdict {
-        let mut sub = self.subsystem(ids);
-        let verdict = sub.decided(*branches);
-        *branches = branches.saturating_sub(sub.branches);
-        verdict
-    }
-
-    /// The given constraints as a system of their own, all variables interior.
-    fn subsystem(&self, ids: &[u32]) -> Solver {
-        let mut sub = Solver::with_budget(self.budget);
-        let mut dims: FxHashMap<u32, DimTerm> = FxHashMap::default();
-        let mut rows: FxHashMap<u32, RowVar> = FxHashMap::default();
-        sub.atoms.clone_from(&self.atoms);
-        let mut dim = |sub: &mut Solver, term: DimTerm| match term.node() {
-            Some(node) => *dims
-                .entry(node)
-                .or_insert_with(|| sub.dim_var(Role::Interior).into()),
-            None => term,
-        };
-        for id in ids {
-            match self.constraints[*id as usize] {
-                Stored::DimEq(a, b) => {
-                    let (a, b) = (dim(&mut sub, a), dim(&mut sub, b));
-                    sub.add(Constraint::DimEq(a, b));
-                }
-                Stored::DimLe(res, opnd) => {
-                    let (res, opnd) = (dim(&mut sub, res), dim(&mut sub, opnd));
-                    sub.add(Constraint::DimLe { res, opnd });
-                }
-                Stored::Row(con) => {
-                    let RowCon {
-                        res, opnd, kind, ..
-                    } = self.rows.cons[con as usize];
-                    let mut copy = |sub: &mut Solver, term: Term| {
-                        let axes: Vec<DimTerm> = self
-                            .rows
-                            .literals(term)
-                            .iter()
-                            .map(|axis| dim(sub, *axis))
-                            .collect();
-                        let hole = match term.hole {
-                            NIL => Hole::Marker,
-                            row => Hole::Var(
-                                *rows
-                                    .entry(row)
-                                    .or_insert_with(|| sub.row_var(Role::Interior)),
-                            ),
-                        };
-                        (axes, hole, term.lead as usize)
-                    };
-                    let (res, opnd) = (copy(&mut sub, res), copy(&mut sub, opnd));
-                    let res = RowTerm {
-                        lead: &res.0[..res.2],
-                        hole: res.1,
-                        trail: &res.0[res.2..],
-                    };
-                    let opnd = RowTerm {
-                        lead: &opnd.0[..opnd.2],
-                        hole: opnd.1,
-                        trail: &opnd.0[opnd.2..],
-                    };
-                    sub.add(match kind {
-                        Kind::Eq => Constraint::RowEq(res, opnd),
-                        Kind::Le => Constraint::RowLe { res, opnd },
-                    });
-                }
-            }
-            if sub.conflict.is_some() {
-                break;
-            }
-        }
-        sub
-    }
-
-    /// Whether the system has a solution, by any policy.
-    fn decided(&mut self, branches: u64) -> Verdict {
-        match self.conflict {
-            Some(Conflict::TooMuch) => return Verdict::Unknown,
-            Some(_) => return Verdict::Unsatisfiable,
-            None => {}
-        }
-        let mark = self.mark();
-        let mut markers = Vec::new();
-        let outcome = self.close_ranks(&mut markers);
-        self.undo(mark);
-        match outcome {
-            Ok(()) => Verdict::Satisfiable,
-            Err(Conflict::TooMuch) => Verdict::Unknown,
-            Err(_) => {
-                let mark = self.mark();
-                let verdict = self.search(&mut Search::new(branches), &mut markers);
-                self.undo(mark);
-                verdict
-            }
-        }
+        let closed = Closed { solver: self, mark, closing };
+        if unfilled.is_empty() { Answer::Solved(closed) } else { Answer::Underdetermined(closed, unfilled) }
     }
 
     fn forced(&self) -> Closing {
@@ -389,15 +243,14 @@ impl Solver {
     }
 
     /// Steps 1-3, with every choice at its first value.
-    fn close_ranks(&mut self, markers: &mut Vec<u32>) -> Step {
+    pub(crate) fn close_ranks(&mut self, markers: &mut Vec<u32>) -> Step {
         *markers = self.preferred_markers(vec![0; self.rows.len()]);
         self.close_leaf_ranks(markers)?;
         let step = self.choose(Policy::LeastRank, NIL);
         for row in 0..self.rows.len() as u32 {
             if !self.rows.is_fixed(row) {
                 let least = i64::from(self.ranks.lo(row));
-                self.ranks
-                    .at_most(&mut self.trail, row, least, Pred::policy(step))?;
+                self.ranks.at_most(&mut self.trail, row, least, Pred::policy(step))?;
             }
         }
         self.propagate()?;
@@ -414,9 +267,8 @@ impl Solver {
     /// Step 1.
     fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
         let mut waiting: FxHashMap<u32, Extent> = FxHashMap::default();
-        let mut dirty: Vec<u32> = (0..self.rows.len() as u32)
-            .filter(|row| self.rows.role(*row) != Role::Interior)
-            .collect();
+        let mut dirty: Vec<u32> =
+            (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior).collect();
         loop {
             for row in dirty.drain(..) {
                 if !self.rows.is_fixed(row)
@@ -441,14 +293,11 @@ impl Solver {
                 if self.rows.is_fixed(row) {
                     continue;
                 }
-                let rank =
-                    (extent.lead + extent.trail).clamp(self.ranks.lo(row), self.ranks.hi(row));
+                let rank = (extent.lead + extent.trail).clamp(self.ranks.lo(row), self.ranks.hi(row));
                 markers[row as usize] = markers[row as usize].max(extent.lead);
                 let step = self.choose(Policy::LeafRank, row);
-                self.ranks
-                    .at_least(&mut self.trail, row, rank, Pred::policy(step))?;
-                self.ranks
-                    .at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
+                self.ranks.at_least(&mut self.trail, row, rank, Pred::policy(step))?;
+                self.ranks.at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
                 self.propagate()?;
             }
             self.leaves_above(logged, &mut dirty);
@@ -463,14 +312,9 @@ impl Solver {
                 continue;
             }
             for con in self.rows.watchers(entry.at) {
-                let RowCon {
-                    res, opnd, kind, ..
-                } = self.rows.cons[con as usize];
+                let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
                 let above = kind == Kind::Le && res.hole == entry.at && opnd.hole != NIL;
-                if above
-                    && self.rows.role(opnd.hole) != Role::Interior
-                    && !self.rows.is_fixed(opnd.hole)
-                {
+                if above && self.rows.role(opnd.hole) != Role::Interior && !self.rows.is_fixed(opnd.hole) {
                     dirty.push(opnd.hole);
                 }
             }
@@ -482,9 +326,7 @@ impl Solver {
     fn join_extent(&self, row: u32, markers: &[u32]) -> Option<Extent> {
         let mut join: Option<Extent> = None;
         for con in self.rows.watchers(row) {
-            let RowCon {
-                res, opnd, kind, ..
-            } = self.rows.cons[con as usize];
+            let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
             if kind != Kind::Le || opnd.hole != row || res.hole == row {
                 continue;
             }
@@ -492,11 +334,7 @@ impl Solver {
                 NIL => (0, 0, true),
                 below => {
                     let least = self.ranks.lo(below);
-                    (
-                        least,
-                        markers[below as usize].min(least),
-                        self.rows.is_fixed(below),
-                    )
+                    (least, markers[below as usize].min(least), self.rows.is_fixed(below))
                 }
             };
             let material = (res.flanks() + inner).saturating_sub(opnd.flanks());
@@ -528,8 +366,7 @@ impl Solver {
         if self.rows.role(row) == Role::Interior {
             return lo;
         }
-        self.join_extent(row, markers)
-            .map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
+        self.join_extent(row, markers).map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
     }
 
     /// Step 3.
@@ -549,12 +386,9 @@ impl Solver {
 
     /// The row variable whose marker an inequality waits for.
     pub(crate) fn awaited_marker(&self, con: u32) -> Option<u32> {
-        let RowCon {
-            opnd, kind, done, ..
-        } = self.rows.cons[con as usize];
+        let RowCon { opnd, kind, done, .. } = self.rows.cons[con as usize];
         let waits = done == 0 && kind == Kind::Le && opnd.hole != NIL;
-        (waits && self.rows.is_fixed(opnd.hole) && self.rows.marker(opnd.hole).is_none())
-            .then_some(opnd.hole)
+        (waits && self.rows.is_fixed(opnd.hole) && self.rows.marker(opnd.hole).is_none()).then_some(opnd.hole)
     }
 
     /// Where each row variable's marker would rather be: at the longest leading flank declared by
@@ -567,9 +401,7 @@ impl Solver {
         let mut queue: Vec<u32> = (0..self.rows.cons.len() as u32).collect();
         queue.reverse();
         while let Some(con) = queue.pop() {
-            let RowCon {
-                res, opnd, kind, ..
-            } = self.rows.cons[con as usize];
+            let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
             let mut wish = |to: Term, from: Term, equal: bool| {
                 if to.hole == NIL {
                     return;
@@ -602,121 +434,6 @@ impl Solver {
             }
         }
         markers
-    }
-
-    /// Step 4.
-    fn close_dims(&mut self, closing: &mut Closing) {
-        let leaves = self.leaf_classes();
-        self.dims.capped.clear();
-        let mut round: Vec<u32> = leaves.keys().copied().collect();
-        while !round.is_empty() {
-            let candidates = self.candidates(&round, &leaves);
-            self.commit_leaves(&candidates);
-            round = std::mem::take(&mut self.dims.capped);
-        }
-        self.find_unfilled(closing);
-    }
-
-    /// The classes that contain a leaf dimension.
-    fn leaf_classes(&self) -> FxHashMap<u32, ()> {
-        let named = self
-            .dim_vars
-            .iter()
-            .filter(|(_, role)| *role != Role::Interior)
-            .map(|(node, _)| *node);
-        let rows = (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior);
-        let axes = rows.flat_map(|row| {
-            (0..self.ranks.lo(row)).filter_map(move |at| self.rows.axis(row, at).node())
-        });
-        named
-            .chain(axes)
-            .map(|node| (self.dims.find(node), ()))
-            .collect()
-    }
-
-    /// The leaf classes of a round that have a cap and no value, with the cap.
-    fn candidates(&self, round: &[u32], leaves: &FxHashMap<u32, ()>) -> FxHashMap<u32, DimTerm> {
-        let open = |root: &u32| leaves.contains_key(root) && self.dims.value(*root).is_none();
-        let roots = round.iter().map(|node| self.dims.find(*node)).filter(open);
-        roots
-            .filter_map(|root| self.dims.cap(root).map(|cap| (root, cap)))
-            .collect()
-    }
-
-    /// One round: commit every candidate to its cap, except those that share a lower dimension with
-    /// a candidate of another cap; those relax to the unit.
-    fn commit_leaves(&mut self, candidates: &FxHashMap<u32, DimTerm>) {
-        let relaxed = self.contested(candidates);
-        let mut order: Vec<u32> = candidates.keys().copied().collect();
-        order.sort_unstable();
-        for root in order {
-            let (policy, value) = if relaxed.contains(&root) {
-                (Policy::RelaxedLeaf, DimTerm::UNIT)
-            } else {
-                (Policy::LeafCap, candidates[&root])
-            };
-            if self.dims.value(self.dims.find(root)).is_none() {
-                let step = self.choose(policy, NIL);
-                let reason = self.dims.reason(Reason::Policy(step));
-                let outcome = self.dims.commit(&mut self.trail, root, value, reason);
-                debug_assert!(
-                    outcome.is_ok(),
-                    "leaf commitments are compatible by construction"
-                );
-            }
-        }
-    }
-
-    /// The candidates whose down-set meets that of a candidate with another cap.
-    fn contested(&self, candidates: &FxHashMap<u32, DimTerm>) -> FxHashSet<u32> {
-        let mut wanted: FxHashMap<u32, DimTerm> = FxHashMap::default();
-        let mut contested = Vec::new();
-        for (root, cap) in candidates {
-            let mut stack = vec![*root];
-            while let Some(class) = stack.pop() {
-                match wanted.insert(class, *cap) {
-                    None => stack.extend(
-                        self.neighbours(self.dims.down(class).map(|edge| self.dims.edge(edge).lo)),
-                    ),
-                    Some(other) if other != *cap => contested.push(class),
-                    Some(_) => {}
-                }
-            }
-        }
-        let mut above: FxHashSet<u32> = FxHashSet::default();
-        while let Some(class) = contested.pop() {
-            if above.insert(class) {
-                contested.extend(
-                    self.neighbours(self.dims.up(class).map(|edge| self.dims.edge(edge).hi)),
-                );
-            }
-        }
-        above.retain(|class| candidates.contains_key(class));
-        above
-    }
-
-    /// The classes without a value among some nodes.
-    fn neighbours(&self, nodes: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
-        nodes
-            .map(|node| self.dims.find(node))
-            .filter(|root| self.dims.value(*root).is_none())
-    }
-
-    /// Parameters with a hole: a position without a value after all commitments.
-    fn find_unfilled(&self, closing: &mut Closing) {
-        let hole = |term: DimTerm| term.is_none() || !self.dims.resolve(term).is_ground();
-        for (node, role) in &self.dim_vars {
-            if *role == Role::Param && hole(DimTerm(*node)) {
-                closing.unfilled.push(Unfilled::Dim(DimVar(*node)));
-            }
-        }
-        for row in (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) == Role::Param) {
-            for at in 0..self.ranks.lo(row) {
-                if hole(self.rows.axis(row, at)) {
-                    closing.unfilled.push(Unfilled::Axis(RowVar(row), at));
-                }
-            }
-        }
     }
 
     /// The greatest rank worth trying, if the rank facts give one.

@@ -38,10 +38,7 @@ struct List {
     tail: u32,
 }
 
-const EMPTY: List = List {
-    head: NIL,
-    tail: NIL,
-};
+const EMPTY: List = List { head: NIL, tail: NIL };
 
 /// Reasons, read only by explanations.
 #[derive(Clone, Copy)]
@@ -103,14 +100,7 @@ impl Dims {
     /// A new variable.
     pub fn fresh(&mut self) -> u32 {
         let id = self.nodes.len() as u32;
-        self.nodes.push(Node {
-            parent: id,
-            size: 1,
-            value: NIL,
-            cap: NIL,
-            up: EMPTY,
-            down: EMPTY,
-        });
+        self.nodes.push(Node { parent: id, size: 1, value: NIL, cap: NIL, up: EMPTY, down: EMPTY });
         let none = ReasonId(NIL);
         self.whys.push(Why {
             forest: NIL,
@@ -158,11 +148,7 @@ impl Dims {
             Some(node) => {
                 let root = self.find(node);
                 let value = self.nodes[root as usize].value;
-                if value == NIL {
-                    DimTerm(root)
-                } else {
-                    DimTerm(value)
-                }
+                if value == NIL { DimTerm(root) } else { DimTerm(value) }
             }
             None => term,
         }
@@ -184,11 +170,7 @@ impl Dims {
     pub fn equate(&mut self, trail: &mut Trail, a: DimTerm, b: DimTerm, reason: ReasonId) -> Step {
         match (a.node(), b.node()) {
             (None, None) if a == b => Ok(()),
-            (None, None) => Err(Conflict::Ground {
-                a: a.0,
-                b: b.0,
-                reason,
-            }),
+            (None, None) => Err(Conflict::Ground { a: a.0, b: b.0, reason }),
             (Some(node), None) => self.set_value(trail, node, b, reason),
             (None, Some(node)) => self.set_value(trail, node, a, reason),
             (Some(a), Some(b)) => self.merge(trail, a, b, reason),
@@ -197,29 +179,17 @@ impl Dims {
     }
 
     /// `res ⊑ opnd`: the `DI-…` rules.
-    pub fn refine(
-        &mut self,
-        trail: &mut Trail,
-        res: DimTerm,
-        opnd: DimTerm,
-        reason: ReasonId,
-    ) -> Step {
+    pub fn refine(&mut self, trail: &mut Trail, res: DimTerm, opnd: DimTerm, reason: ReasonId) -> Step {
         match (res.node(), opnd.node()) {
             // DI-top, DI-ground.
             _ if opnd == DimTerm::UNIT || res == opnd => return Ok(()),
             (None, None) => {
-                return Err(Conflict::Ground {
-                    a: res.0,
-                    b: opnd.0,
-                    reason,
-                });
+                return Err(Conflict::Ground { a: res.0, b: opnd.0, reason });
             }
             // DI-pin: only the atom itself is below an atom.
             (Some(node), None) => self.set_value(trail, node, opnd, reason)?,
             // DI-pin-top: only the top is above the top.
-            (None, Some(node)) if res == DimTerm::UNIT => {
-                self.set_value(trail, node, res, reason)?
-            }
+            (None, Some(node)) if res == DimTerm::UNIT => self.set_value(trail, node, res, reason)?,
             // DI-cap.
             (None, Some(node)) => self.add_cap(trail, node, res, reason)?,
             (Some(lo), Some(hi)) => self.adjoin(trail, lo, hi, reason)?,
@@ -235,40 +205,16 @@ impl Dims {
             return Ok(());
         }
         let edge = self.edges.len() as u32;
-        self.edges.push(Edge {
-            lo,
-            hi,
-            next_up: NIL,
-            next_down: NIL,
-            reason,
-        });
+        self.edges.push(Edge { lo, hi, next_up: NIL, next_down: NIL, reason });
         if hi_value.is_some() {
             return self.flow_down(trail, edge);
         }
         if lo_value.is_some() {
             return self.flow_up(trail, edge);
         }
-        self.link_up(
-            trail,
-            below,
-            List {
-                head: edge,
-                tail: edge,
-            },
-        );
-        self.link_down(
-            trail,
-            above,
-            List {
-                head: edge,
-                tail: edge,
-            },
-        );
-        if self.nodes[below as usize].cap != NIL {
-            self.flow_up(trail, edge)
-        } else {
-            Ok(())
-        }
+        self.link_up(trail, below, List { head: edge, tail: edge });
+        self.link_down(trail, above, List { head: edge, tail: edge });
+        if self.nodes[below as usize].cap != NIL { self.flow_up(trail, edge) } else { Ok(()) }
     }
 
     /// The upper end is an atom: pin the lower end to it.
@@ -310,36 +256,18 @@ impl Dims {
     }
 
     /// Gives a class its value and queues the consequences.
-    pub fn set_value(
-        &mut self,
-        trail: &mut Trail,
-        node: u32,
-        value: DimTerm,
-        reason: ReasonId,
-    ) -> Step {
+    pub fn set_value(&mut self, trail: &mut Trail, node: u32, value: DimTerm, reason: ReasonId) -> Step {
         let root = self.find(node);
         let at = root as usize;
-        let Node {
-            value: have, cap, ..
-        } = self.nodes[at];
+        let Node { value: have, cap, .. } = self.nodes[at];
         if have == value.0 {
             return Ok(());
         }
         if have != NIL {
-            return Err(Conflict::Value {
-                node,
-                have,
-                want: value.0,
-                reason,
-            });
+            return Err(Conflict::Value { node, have, want: value.0, reason });
         }
         if cap != NIL && value != DimTerm::UNIT && cap != value.0 {
-            return Err(Conflict::Cap {
-                node,
-                cap,
-                want: value.0,
-                reason,
-            });
+            return Err(Conflict::Cap { node, cap, want: value.0, reason });
         }
         set!(trail, Value, root, self.nodes[at].value, value.0);
         self.whys[at].value_node = node;
@@ -357,19 +285,11 @@ impl Dims {
             return Ok(());
         }
         if value != NIL {
-            return Err(Conflict::Value {
-                node,
-                have: value,
-                want: atom.0,
-                reason,
-            });
+            return Err(Conflict::Value { node, have: value, want: atom.0, reason });
         }
         if cap != NIL {
             let first = self.whys[at].cap_node;
-            let collapse = self.reason(Reason::TwoCaps {
-                node: first,
-                second: reason,
-            });
+            let collapse = self.reason(Reason::TwoCaps { node: first, second: reason });
             return self.set_value(trail, node, DimTerm::UNIT, collapse);
         }
         set!(trail, Cap, root, self.nodes[at].cap, atom.0);
@@ -380,13 +300,7 @@ impl Dims {
     }
 
     /// Gives a class its value and follows every consequence; for policy steps.
-    pub fn commit(
-        &mut self,
-        trail: &mut Trail,
-        node: u32,
-        value: DimTerm,
-        reason: ReasonId,
-    ) -> Step {
+    pub fn commit(&mut self, trail: &mut Trail, node: u32, value: DimTerm, reason: ReasonId) -> Step {
         self.set_value(trail, node, value, reason)?;
         self.drain(trail)
     }
@@ -448,36 +362,19 @@ impl Dims {
             return Ok(());
         }
         let larger = self.nodes[root_a as usize].size >= self.nodes[root_b as usize].size;
-        let (keep, gone) = if larger {
-            (root_a, root_b)
-        } else {
-            (root_b, root_a)
-        };
+        let (keep, gone) = if larger { (root_a, root_b) } else { (root_b, root_a) };
         let (kept, lost) = (self.nodes[keep as usize], self.nodes[gone as usize]);
         if kept.value != NIL && lost.value != NIL && kept.value != lost.value {
             return Err(Conflict::Merge { a, b, reason });
         }
         self.link_forest(trail, a, b, reason);
         set!(trail, Parent, gone, self.nodes[gone as usize].parent, keep);
-        set!(
-            trail,
-            Size,
-            keep,
-            self.nodes[keep as usize].size,
-            kept.size + lost.size
-        );
+        set!(trail, Size, keep, self.nodes[keep as usize].size, kept.size + lost.size);
         self.merge_facts(trail, keep, gone, kept, lost)
     }
 
     /// Brings the value, the cap and the adjacencies of a merged class over to its new root.
-    fn merge_facts(
-        &mut self,
-        trail: &mut Trail,
-        keep: u32,
-        gone: u32,
-        kept: Node,
-        lost: Node,
-    ) -> Step {
+    fn merge_facts(&mut self, trail: &mut Trail, keep: u32, gone: u32, kept: Node, lost: Node) -> Step {
         let mut value_from = None;
         if kept.value == NIL && lost.value != NIL {
             value_from = Some((self.whys[gone as usize].value_node, lost.value));
@@ -518,13 +415,7 @@ impl Dims {
         let at = root as usize;
         match self.nodes[at].up.tail {
             NIL => set!(trail, UpHead, root, self.nodes[at].up.head, list.head),
-            tail => set!(
-                trail,
-                NextUp,
-                tail,
-                self.edges[tail as usize].next_up,
-                list.head
-            ),
+            tail => set!(trail, NextUp, tail, self.edges[tail as usize].next_up, list.head),
         }
         set!(trail, UpTail, root, self.nodes[at].up.tail, list.tail);
     }
@@ -536,13 +427,7 @@ impl Dims {
         let at = root as usize;
         match self.nodes[at].down.tail {
             NIL => set!(trail, DownHead, root, self.nodes[at].down.head, list.head),
-            tail => set!(
-                trail,
-                NextDown,
-                tail,
-                self.edges[tail as usize].next_down,
-                list.head
-            ),
+            tail => set!(trail, NextDown, tail, self.edges[tail as usize].next_down, list.head),
         }
         set!(trail, DownTail, root, self.nodes[at].down.tail, list.tail);
     }
@@ -555,13 +440,7 @@ impl Dims {
             let at = node as usize;
             let (old_parent, old_why) = (self.whys[at].forest, self.whys[at].forest_reason);
             set!(trail, Forest, node, self.whys[at].forest, parent);
-            set!(
-                trail,
-                ForestReason,
-                node,
-                self.whys[at].forest_reason.0,
-                why.0
-            );
+            set!(trail, ForestReason, node, self.whys[at].forest_reason.0, why.0);
             (parent, why, node) = (node, old_why, old_parent);
         }
     }
@@ -623,27 +502,14 @@ impl Dims {
         };
         let up_a: Vec<u32> = ancestors(a).collect();
         let up_b: Vec<u32> = ancestors(b).collect();
-        let shared = up_a
-            .iter()
-            .rev()
-            .zip(up_b.iter().rev())
-            .take_while(|(x, y)| x == y)
-            .count();
+        let shared = up_a.iter().rev().zip(up_b.iter().rev()).take_while(|(x, y)| x == y).count();
         let side_a = &up_a[..up_a.len() - shared];
         let side_b = &up_b[..up_b.len() - shared];
-        side_a
-            .iter()
-            .chain(side_b.iter().rev())
-            .map(|node| self.whys[*node as usize].forest_reason)
-            .collect()
+        side_a.iter().chain(side_b.iter().rev()).map(|node| self.whys[*node as usize].forest_reason).collect()
     }
 
     pub fn mark(&self) -> DimsMark {
-        DimsMark {
-            nodes: self.nodes.len(),
-            edges: self.edges.len(),
-            reasons: self.reasons.len(),
-        }
+        DimsMark { nodes: self.nodes.len(), edges: self.edges.len(), reasons: self.reasons.len() }
     }
 
     pub fn cut(&mut self, mark: DimsMark) {

@@ -1,20 +1,23 @@
-//! Reasons read back: the chain behind a fact, and minimal unsatisfiable cores.
+//! Reasons read back: the chain behind a fact.
 //!
 //! A [`Walk`] goes from a fact to the facts it was derived from, until it reaches constraints and
 //! policy steps. It visits each fact once, with an explicit stack (chains may be long), and lists
 //! causes in derivation order: what came first stands first.
 //!
 //! A walk may name more than is needed, never less: where the exact dependence on a rank is not
-//! recorded it takes the rank's whole proof. [`Core`]s and chains are therefore shrunk by deletion.
+//! recorded it takes the rank's whole proof. [Cores](super::cores) and chains of forced values are
+//! therefore shrunk by deletion.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Solver;
-use super::closing::Verdict;
+use super::cores::Subsystem;
 use super::ranks::Cause as RankCause;
 use super::reason::{Conflict, NIL, Policy, Reason, ReasonId, Side};
+use super::report::DimShape;
 use super::rows::{Kind, RowCon, Slot, Term};
 use super::search::Choice;
+use crate::order::Dim;
 use crate::term::{ConstraintId, DimVar, RowVar};
 
 /// What a link of a chain rests on.
@@ -33,38 +36,11 @@ pub struct Link {
     pub cause: Cause,
 }
 
-/// Constraints that have no solution together.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Core {
-    /// The members, in the order of addition.
-    pub constraints: Vec<ConstraintId>,
-    /// Whether removing any one member makes the rest satisfiable. False only where the set was too
-    /// large to shrink in reasonable time.
-    pub minimal: bool,
-    /// What clashed, for the message.
-    pub clash: Clash,
-}
-
-/// The two ends of a contradiction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clash {
-    /// A dimension would have to be two different things.
-    Dims(crate::order::Dim, crate::order::Dim),
-    /// A row would need at least `lo` and at most `hi` axes.
-    Rank {
-        /// The row variable.
-        row: RowVar,
-        /// Its least rank.
-        lo: u32,
-        /// Its greatest rank.
-        hi: u32,
-    },
-    /// Row variables would each have to be longer than the other.
-    RankCycle,
-    /// Two closed rows have different numbers of axes.
-    ClosedRanks,
-    /// Every rank and marker leads to a contradiction.
-    Exhausted,
+impl Link {
+    /// The constraint, if the link is one.
+    pub fn constraint(&self) -> Option<ConstraintId> {
+        if let Cause::Constraint(id) = self.cause { Some(id) } else { None }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -73,11 +49,7 @@ enum Fact {
     ValueAt(u32),
     CapAt(u32),
     Equal(u32, u32),
-    Position {
-        term: [u32; 4],
-        right: bool,
-        at: u32,
-    },
+    Position { term: [u32; 4], right: bool, at: u32 },
     LoRank(u32),
     HiRank(u32),
     Marker(u32),
@@ -114,8 +86,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn run(mut self, facts: Vec<Fact>) -> Walked {
         // Post-order: `None` closes a fact's subtree.
-        let mut stack: Vec<(Fact, bool)> =
-            facts.into_iter().rev().map(|fact| (fact, false)).collect();
+        let mut stack: Vec<(Fact, bool)> = facts.into_iter().rev().map(|fact| (fact, false)).collect();
         let mut children = Vec::new();
         while let Some((fact, expanded)) = stack.pop() {
             if expanded {
@@ -169,25 +140,11 @@ impl Walk<'_> {
                 out.push(Fact::Reason(reason.0));
             }
             Fact::CapAt(node) => out.push(Fact::Reason(dims.cap_reason(node).0)),
-            Fact::Equal(a, b) => out.extend(
-                dims.path(a, b)
-                    .into_iter()
-                    .map(|reason| Fact::Reason(reason.0)),
-            ),
+            Fact::Equal(a, b) => out.extend(dims.path(a, b).into_iter().map(|reason| Fact::Reason(reason.0))),
             Fact::Position { term, right, at } => {
                 let [start, lead, trail, hole] = term;
                 let side = if right { Side::Right } else { Side::Left };
-                self.expand_position(
-                    Term {
-                        start,
-                        lead,
-                        trail,
-                        hole,
-                    },
-                    side,
-                    at,
-                    out,
-                );
+                self.expand_position(Term { start, lead, trail, hole }, side, at, out);
             }
             Fact::LoRank(row) => match self.solver.ranks.lo_cause(row) {
                 RankCause::Edge(edge) => {
@@ -216,40 +173,20 @@ impl Walk<'_> {
         let dims = &solver.dims;
         let mut flow = |edge: u32, end: fn(&super::dims::Edge) -> u32, from: u32, told: Fact| {
             let edge = dims.edge(edge);
-            out.extend([
-                told,
-                Fact::Equal(end(&edge), from),
-                Fact::Reason(edge.reason.0),
-            ]);
+            out.extend([told, Fact::Equal(end(&edge), from), Fact::Reason(edge.reason.0)]);
         };
         match self.reason(ReasonId(bits)) {
             None => {}
-            Some(Reason::FlowDown { edge, from }) => {
-                flow(edge, |edge| edge.hi, from, Fact::ValueAt(from))
-            }
-            Some(Reason::FlowUp { edge, from }) => {
-                flow(edge, |edge| edge.lo, from, Fact::ValueAt(from))
-            }
-            Some(Reason::FlowCap { edge, from }) => {
-                flow(edge, |edge| edge.lo, from, Fact::CapAt(from))
-            }
-            Some(Reason::TwoCaps { node, second }) => {
-                out.extend([Fact::CapAt(node), Fact::Reason(second.0)])
-            }
+            Some(Reason::FlowDown { edge, from }) => flow(edge, |edge| edge.hi, from, Fact::ValueAt(from)),
+            Some(Reason::FlowUp { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::ValueAt(from)),
+            Some(Reason::FlowCap { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::CapAt(from)),
+            Some(Reason::TwoCaps { node, second }) => out.extend([Fact::CapAt(node), Fact::Reason(second.0)]),
             Some(Reason::Align { con, side, at }) => self.expand_align(con, side, at, out),
             Some(Reason::Overlap { row, at }) => {
                 let rank = self.solver.ranks.lo(row);
                 for slot in [
-                    Slot::Edge {
-                        row,
-                        side: Side::Left,
-                        at,
-                    },
-                    Slot::Edge {
-                        row,
-                        side: Side::Right,
-                        at: rank - 1 - at,
-                    },
+                    Slot::Edge { row, side: Side::Left, at },
+                    Slot::Edge { row, side: Side::Right, at: rank - 1 - at },
                 ] {
                     out.push(Fact::Reason(self.solver.rows.slot(slot).why.0));
                 }
@@ -261,16 +198,10 @@ impl Walk<'_> {
 
     fn expand_align(&mut self, con: u32, side: Side, at: u32, out: &mut Vec<Fact>) {
         let Solver { rows, ranks, .. } = self.solver;
-        let RowCon {
-            res, opnd, kind, ..
-        } = rows.cons[con as usize];
+        let RowCon { res, opnd, kind, .. } = rows.cons[con as usize];
         for term in [res, opnd] {
             let key = [term.start, term.lead, term.trail, term.hole];
-            out.push(Fact::Position {
-                term: key,
-                right: side == Side::Right,
-                at,
-            });
+            out.push(Fact::Position { term: key, right: side == Side::Right, at });
         }
         out.push(Fact::RowCon(con));
         if kind == Kind::Eq || at < opnd.near(side) {
@@ -289,10 +220,7 @@ impl Walk<'_> {
                 out.push(Fact::Marker(opnd.hole));
             }
             _ => {
-                for hole in [res.hole, opnd.hole]
-                    .into_iter()
-                    .filter(|hole| *hole != NIL)
-                {
+                for hole in [res.hole, opnd.hole].into_iter().filter(|hole| *hole != NIL) {
                     out.extend([Fact::LoRank(hole), Fact::HiRank(hole)]);
                 }
             }
@@ -309,15 +237,7 @@ impl Walk<'_> {
         let rows = &self.solver.rows;
         out.push(Fact::LoRank(row));
         if !rows.is_fixed(row) {
-            out.push(Fact::Reason(
-                rows.slot(Slot::Edge {
-                    row,
-                    side,
-                    at: inner,
-                })
-                .why
-                .0,
-            ));
+            out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why.0));
             return;
         }
         let rank = self.solver.ranks.lo(row);
@@ -329,34 +249,22 @@ impl Walk<'_> {
             out.extend([Fact::HiRank(row), Fact::RowCon(rows.source(row))]);
             return;
         }
-        let index = if side == Side::Left {
-            inner
-        } else {
-            rank - 1 - inner
-        };
+        let index = if side == Side::Left { inner } else { rank - 1 - inner };
         let why = rows.slot(Slot::Axis { row, at: index }).why;
         out.push(Fact::Reason(why.0));
         // Named from the same edge, the axis is the same at every rank.
-        let same_edge =
-            matches!(self.reason(why), Some(Reason::Align { side: named, .. }) if named == side);
+        let same_edge = matches!(self.reason(why), Some(Reason::Align { side: named, .. }) if named == side);
         if !same_edge {
             out.push(Fact::HiRank(row));
         }
     }
 
     fn reason(&self, id: ReasonId) -> Option<Reason> {
-        if id.0 == NIL || id.as_constraint().is_some() {
-            None
-        } else {
-            self.solver.dims.reason_at(id)
-        }
+        if id.0 == NIL || id.as_constraint().is_some() { None } else { self.solver.dims.reason_at(id) }
     }
 
     fn policy(&self, step: u32) -> Option<Policy> {
-        self.solver
-            .policies
-            .get(step as usize)
-            .map(|choice| choice.policy)
+        self.solver.policies.get(step as usize).map(|choice| choice.policy)
     }
 }
 
@@ -392,11 +300,7 @@ impl Solver {
             }
             Conflict::Cap { node, reason, .. } => {
                 let at = self.dims.cap_node(node);
-                vec![
-                    Fact::CapAt(at),
-                    Fact::Equal(node, at),
-                    Fact::Reason(reason.0),
-                ]
+                vec![Fact::CapAt(at), Fact::Equal(node, at), Fact::Reason(reason.0)]
             }
             Conflict::Merge { a, b, reason } => {
                 let ([value_a, equal_a], [value_b, equal_b]) = (value_of(a), value_of(b));
@@ -413,6 +317,31 @@ impl Solver {
     /// The constraints and policy steps behind a row's rank bounds: the domain of a choice.
     pub(crate) fn blame_rank(&self, row: u32) -> Walked {
         self.walk(vec![Fact::LoRank(row), Fact::HiRank(row)])
+    }
+
+    /// The chain of constraints that forces a dimension variable, if they do: minimal, sources first.
+    pub fn why_dim(&self, var: DimVar) -> Option<Vec<ConstraintId>> {
+        let value = self.observe_dim(var)?;
+        let entails =
+            |sub: &Subsystem| sub.dim(var).and_then(|var| sub.solver.observe_dim(var)) == Some(value);
+        Some(self.shrink_chain(&self.chain_dim(var), entails))
+    }
+
+    /// The chain of constraints that forces the axes of a row variable, if they do.
+    pub fn why_row(&self, var: RowVar) -> Option<Vec<ConstraintId>> {
+        let axes = self.observe_axes(var)?;
+        let entails = |sub: &Subsystem| {
+            sub.row(var).and_then(|var| sub.solver.observe_axes(var)).as_ref() == Some(&axes)
+        };
+        Some(self.shrink_chain(&self.chain_row(var), entails))
+    }
+
+    /// The axes of a row variable, if all are known.
+    fn observe_axes(&self, var: RowVar) -> Option<Vec<Dim>> {
+        let shape = self.observe_row(var);
+        shape.rank?;
+        let ground = |axis: &DimShape| if let DimShape::Ground(dim) = axis { Some(*dim) } else { None };
+        shape.lead.iter().chain(&shape.trail).map(ground).collect()
     }
 
     /// The chain behind the value of a dimension variable, as it stands.
@@ -432,11 +361,7 @@ impl Solver {
         if self.rows.is_fixed(row) {
             for at in 0..self.ranks.lo(row) {
                 let term = [0, 0, 0, row];
-                facts.push(Fact::Position {
-                    term,
-                    right: false,
-                    at,
-                });
+                facts.push(Fact::Position { term, right: false, at });
                 if let Some(node) = self.rows.axis(row, at).node()
                     && self.dims.value(self.dims.find(node)).is_some()
                 {
@@ -457,99 +382,23 @@ impl Solver {
                 Cause::Policy(policy, (row != NIL).then_some(RowVar(row)))
             }),
         };
-        walked
-            .links
-            .iter()
-            .filter_map(cause)
-            .map(|cause| Link { cause })
-            .collect()
+        walked.links.iter().filter_map(cause).map(|cause| Link { cause }).collect()
     }
 
-    pub(crate) fn clash(&self, conflict: Conflict) -> Clash {
-        let ground = |bits: u32| {
-            self.ground(crate::term::DimTerm(bits))
-                .unwrap_or(crate::order::Dim::Unit)
-        };
+    /// The first constraint behind each end of a contradiction between two dimensions.
+    pub(crate) fn sources(&self, conflict: Conflict) -> [Option<ConstraintId>; 2] {
+        let first = |facts: Vec<Fact>| self.walk(facts).constraints.first().map(|id| ConstraintId(*id));
         let value = |node: u32| {
-            let value = self.dims.value(self.dims.find(node));
-            value
-                .and_then(|term| self.ground(term))
-                .unwrap_or(crate::order::Dim::Unit)
+            let at = self.dims.value_node(node);
+            first(vec![Fact::ValueAt(at), Fact::Equal(node, at)])
         };
         match conflict {
-            Conflict::Value { have, want, .. } => Clash::Dims(ground(have), ground(want)),
-            Conflict::Cap { cap, want, .. } => Clash::Dims(ground(cap), ground(want)),
-            Conflict::Merge { a, b, .. } => Clash::Dims(value(a), value(b)),
-            Conflict::Ground { a, b, .. } => Clash::Dims(ground(a), ground(b)),
-            Conflict::Rank { row, lo, hi } => Clash::Rank {
-                row: RowVar(row),
-                lo,
-                hi,
-            },
-            Conflict::RankCycle { .. } => Clash::RankCycle,
-            Conflict::ClosedRank { .. } => Clash::ClosedRanks,
-            Conflict::TooMuch => Clash::Exhausted,
-        }
-    }
-
-    /// Shrinks a set of constraints that has no solution to a minimal one.
-    pub(crate) fn core_from(&self, mut ids: Vec<u32>, clash: Clash) -> Core {
-        ids.sort_unstable();
-        ids.dedup();
-        let mut shrink = Shrink {
-            solver: self,
-            work: 0,
-        };
-        if shrink.verdict(&ids) != Verdict::Unsatisfiable {
-            // The walk missed a dependence; the whole system is a core, if not a small one.
-            ids = (0..self.constraints.len() as u32).collect();
-        }
-        let (ids, minimal) = shrink.minimise(ids);
-        Core {
-            constraints: ids.into_iter().map(ConstraintId).collect(),
-            minimal,
-            clash,
-        }
-    }
-}
-
-/// Deletion in halving chunks, so that large irrelevant parts go first.
-struct Shrink<'a> {
-    solver: &'a Solver,
-    work: u64,
-}
-
-impl Shrink<'_> {
-    /// Constraints that may be re-added in all before the core is returned as it is.
-    const WORK: u64 = 4_000_000;
-
-    fn verdict(&mut self, ids: &[u32]) -> Verdict {
-        self.work += ids.len() as u64;
-        self.solver.decide(ids)
-    }
-
-    fn minimise(&mut self, mut ids: Vec<u32>) -> (Vec<u32>, bool) {
-        let mut chunk = ids.len().div_ceil(2).max(1);
-        loop {
-            let mut at = 0;
-            while at < ids.len() {
-                if self.work > Self::WORK {
-                    return (ids, false);
-                }
-                let end = (at + chunk).min(ids.len());
-                let rest: Vec<u32> = ids[..at].iter().chain(&ids[end..]).copied().collect();
-                if self.verdict(&rest) == Verdict::Unsatisfiable {
-                    ids = rest;
-                } else {
-                    at = end;
-                }
+            Conflict::Value { node, reason, .. } => [value(node), first(vec![Fact::Reason(reason.0)])],
+            Conflict::Cap { node, reason, .. } => {
+                [first(vec![Fact::CapAt(self.dims.cap_node(node))]), first(vec![Fact::Reason(reason.0)])]
             }
-            if chunk == 1 {
-                // Deleting later members can only keep earlier ones necessary (unsatisfiability is
-                // monotone), so one pass at size one suffices.
-                return (ids, true);
-            }
-            chunk = chunk.div_ceil(2).min(ids.len()).max(1);
+            Conflict::Merge { a, b, .. } => [value(a), value(b)],
+            _ => [None, None],
         }
     }
 }

@@ -12,15 +12,18 @@
 //! | `ranks` | difference constraints on ranks, least and greatest solution (Def. 5.2.1) |
 //! | `rows` | axes and markers of row variables, row constraints and who waits for what |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
-//! | `closing` | the closing policy (Def. 6.1) |
+//! | `closing`, `leaves` | the closing policy (Def. 6.1): ranks and markers, then leaf dimensions |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
-//! | `explain` | reasons read back: chains and minimal cores |
+//! | `explain` | reasons read back: the chain behind a fact |
+//! | `cores` | minimal unsatisfiable cores |
 //! | `report` | bindings and residual bounds (Thm. 5.6) |
 
 mod align;
 mod closing;
+mod cores;
 mod dims;
 mod explain;
+mod leaves;
 mod ranks;
 mod reason;
 mod report;
@@ -29,7 +32,8 @@ mod search;
 mod trail;
 
 pub use closing::{Answer, Closed, How, Unfilled};
-pub use explain::{Cause, Clash, Core, Link};
+pub use cores::{Clash, Core};
+pub use explain::{Cause, Link};
 pub use reason::Policy;
 pub use report::{Binding, Bound, DimShape, Middle, Report, RowShape};
 
@@ -55,10 +59,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget {
-            branches: 50_000,
-            axes: 1 << 24,
-        }
+        Budget { branches: 50_000, axes: 1 << 24 }
     }
 }
 
@@ -139,10 +140,7 @@ impl Solver {
 
     /// An empty system with its own limits on search.
     pub fn with_budget(budget: Budget) -> Solver {
-        Solver {
-            budget,
-            ..Solver::default()
-        }
+        Solver { budget, ..Solver::default() }
     }
 
     /// A new dimension variable.
@@ -160,10 +158,7 @@ impl Solver {
 
     /// The atom of a size with the default basis.
     pub fn size(&mut self, size: u64) -> DimTerm {
-        self.atom(Atom {
-            size,
-            basis: Basis::DEFAULT,
-        })
+        self.atom(Atom { size, basis: Basis::DEFAULT })
     }
 
     /// An atom as a term.
@@ -194,11 +189,7 @@ impl Solver {
         let outcome = match constraint {
             Constraint::DimEq(a, b) => {
                 self.constraints.push(Stored::DimEq(a, b));
-                if self.conflict.is_some() {
-                    Ok(())
-                } else {
-                    self.dims.equate(&mut self.trail, a, b, reason)
-                }
+                if self.conflict.is_some() { Ok(()) } else { self.dims.equate(&mut self.trail, a, b, reason) }
             }
             Constraint::DimLe { res, opnd } => {
                 self.constraints.push(Stored::DimLe(res, opnd));
@@ -217,8 +208,7 @@ impl Solver {
 
     fn add_row(&mut self, kind: Kind, res: RowTerm<'_>, opnd: RowTerm<'_>, id: u32) -> Step {
         self.declared_markers |= opnd.hole == Hole::Marker && !opnd.lead.is_empty();
-        self.declared_markers |=
-            kind == Kind::Eq && res.hole == Hole::Marker && !res.lead.is_empty();
+        self.declared_markers |= kind == Kind::Eq && res.hole == Hole::Marker && !res.lead.is_empty();
         let (res, opnd) = (self.rows.store(res), self.rows.store(opnd));
         let con = self.rows.watch(kind, res, opnd, id);
         self.constraints.push(Stored::Row(con));
@@ -244,8 +234,13 @@ impl Solver {
     /// Whether the constraints so far have no solution, as far as semantic steps tell. (A system
     /// whose contradiction depends on open ranks is found out by [`close`](Solver::close).)
     pub fn is_failed(&self) -> bool {
-        self.conflict
-            .is_some_and(|conflict| conflict != Conflict::TooMuch)
+        self.conflict.is_some_and(|conflict| conflict != Conflict::TooMuch)
+    }
+
+    /// The role a dimension variable was made with; the solver's own are interior.
+    fn dim_role(&self, var: DimVar) -> Role {
+        let made = self.dim_vars.binary_search_by_key(&var.0, |(node, _)| *node);
+        made.map_or(Role::Interior, |at| self.dim_vars[at].1)
     }
 
     /// The number of constraints added.
@@ -302,11 +297,7 @@ impl Solver {
 
     fn spend(&mut self, axes: u32) -> Step {
         self.material += u64::from(axes);
-        if self.material > self.budget.axes {
-            Err(Conflict::TooMuch)
-        } else {
-            Ok(())
-        }
+        if self.material > self.budget.axes { Err(Conflict::TooMuch) } else { Ok(()) }
     }
 
     /// Empties the work lists after a conflict.
@@ -337,8 +328,8 @@ impl Solver {
             use trail::Cell::*;
             match entry.cell {
                 Lo | Hi | LoPred | HiPred => self.ranks.restore(entry),
-                Axes | Source | Partial | Marker | MarkerPolicy | Left | Right | Done | Axis
-                | Front | Back => self.rows.restore(entry),
+                Axes | Source | Partial | Marker | MarkerPolicy | Left | Right | Done | Axis | Front
+                | Back => self.rows.restore(entry),
                 _ => self.dims.restore(entry),
             }
         }

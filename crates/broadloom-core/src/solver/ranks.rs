@@ -144,32 +144,15 @@ impl Ranks {
     /// mark, because only constraints bring them.
     pub fn add_edge(&mut self, trail: &mut Trail, from: u32, to: u32, k: i32, con: u32) -> Step {
         if from == to {
-            return if k > 0 {
-                Err(Conflict::RankCycle { row: to, con })
-            } else {
-                Ok(())
-            };
+            return if k > 0 { Err(Conflict::RankCycle { row: to, con }) } else { Ok(()) };
         }
         let edge = self.edges.len() as u32;
         let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
         let next_into = std::mem::replace(&mut self.nodes[to as usize].into, edge);
-        self.edges.push(RankEdge {
-            from,
-            to,
-            k,
-            con,
-            next_out,
-            next_into,
-        });
+        self.edges.push(RankEdge { from, to, k, con, next_out, next_into });
         let raised = i64::from(self.lo(from)) + i64::from(k);
         if raised > i64::from(self.lo(to)) {
-            self.raise(
-                trail,
-                to,
-                raised as u32,
-                Pred::edge(edge),
-                Some((from, con)),
-            )?;
+            self.raise(trail, to, raised as u32, Pred::edge(edge), Some((from, con)))?;
         }
         let hi = self.hi(to);
         if hi != UNBOUNDED && i64::from(hi) - i64::from(k) < i64::from(self.hi(from)) {
@@ -180,20 +163,12 @@ impl Ranks {
 
     /// Adds the fact `rank row ≥ bound`.
     pub fn at_least(&mut self, trail: &mut Trail, row: u32, bound: u32, pred: Pred) -> Step {
-        if bound > self.lo(row) {
-            self.raise(trail, row, bound, pred, None)
-        } else {
-            Ok(())
-        }
+        if bound > self.lo(row) { self.raise(trail, row, bound, pred, None) } else { Ok(()) }
     }
 
     /// Adds the fact `rank row ≤ bound`; a negative bound is a conflict.
     pub fn at_most(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Step {
-        if bound < i64::from(self.hi(row)) {
-            self.lower(trail, row, bound, pred)
-        } else {
-            Ok(())
-        }
+        if bound < i64::from(self.hi(row)) { self.lower(trail, row, bound, pred) } else { Ok(()) }
     }
 
     /// Raises `lo` and everything that follows, largest gain first.
@@ -206,12 +181,7 @@ impl Ranks {
         cycle: Option<(u32, u32)>,
     ) -> Step {
         self.heap.clear();
-        self.heap.push((
-            i64::from(bound) - i64::from(self.lo(row)),
-            row,
-            bound,
-            pred.0,
-        ));
+        self.heap.push((i64::from(bound) - i64::from(self.lo(row)), row, bound, pred.0));
         while let Some((_, row, bound, pred)) = self.heap.pop() {
             let at = row as usize;
             if bound <= self.nodes[at].lo {
@@ -232,9 +202,7 @@ impl Ranks {
             }
             let mut edge = self.nodes[at].out;
             while edge != NIL {
-                let RankEdge {
-                    to, k, next_out, ..
-                } = self.edges[edge as usize];
+                let RankEdge { to, k, next_out, .. } = self.edges[edge as usize];
                 let next = i64::from(bound) + i64::from(k);
                 let gain = next - i64::from(self.nodes[to as usize].lo);
                 if gain > 0 {
@@ -250,22 +218,11 @@ impl Ranks {
     fn lower(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Step {
         if bound < 0 {
             // Not representable, so the explanation needs only the bound's own cause.
-            set!(
-                trail,
-                HiPred,
-                row,
-                self.nodes[row as usize].hi_pred.0,
-                pred.0
-            );
-            return Err(Conflict::Rank {
-                row,
-                lo: self.lo(row),
-                hi: 0,
-            });
+            set!(trail, HiPred, row, self.nodes[row as usize].hi_pred.0, pred.0);
+            return Err(Conflict::Rank { row, lo: self.lo(row), hi: 0 });
         }
         self.heap.clear();
-        self.heap
-            .push((i64::from(self.lo(row)) - bound, row, bound as u32, pred.0));
+        self.heap.push((i64::from(self.lo(row)) - bound, row, bound as u32, pred.0));
         while let Some((_, row, bound, pred)) = self.heap.pop() {
             let at = row as usize;
             if bound >= self.nodes[at].hi {
@@ -284,20 +241,47 @@ impl Ranks {
             }
             let mut edge = self.nodes[at].into;
             while edge != NIL {
-                let RankEdge {
-                    from, k, next_into, ..
-                } = self.edges[edge as usize];
+                let RankEdge { from, k, next_into, .. } = self.edges[edge as usize];
                 let next = i64::from(bound) - i64::from(k);
                 if next < i64::from(self.nodes[from as usize].hi) {
                     // `lo` is a model, so `next ≥ lo from ≥ 0`.
                     let slack = next - i64::from(self.nodes[from as usize].lo);
-                    self.heap
-                        .push((-slack, from, next as u32, Pred::edge(edge).0));
+                    self.heap.push((-slack, from, next as u32, Pred::edge(edge).0));
                 }
                 edge = next_into;
             }
         }
         Ok(())
+    }
+
+    /// How many groups some rows fall into, if rows bounded by each other form one group. Counts
+    /// every row as its own group where there are too many to compare.
+    pub fn tied_groups(&self, rows: &[u32]) -> u64 {
+        const MANY: usize = 64;
+        if rows.len() > MANY {
+            return rows.len() as u64;
+        }
+        let above: Vec<Vec<u32>> = rows.iter().map(|row| self.above(*row)).collect();
+        let tied = |a: usize, b: usize| above[a].contains(&rows[b]) && above[b].contains(&rows[a]);
+        (0..rows.len()).filter(|b| !(0..*b).any(|a| tied(a, *b))).count() as u64
+    }
+
+    /// The rows whose ranks some fact bounds from below by this row's.
+    fn above(&self, row: u32) -> Vec<u32> {
+        let mut found = vec![row];
+        let mut at = 0;
+        while let Some(row) = found.get(at) {
+            let mut edge = self.nodes[*row as usize].out;
+            while edge != NIL {
+                let RankEdge { to, next_out, .. } = self.edges[edge as usize];
+                if !found.contains(&to) {
+                    found.push(to);
+                }
+                edge = next_out;
+            }
+            at += 1;
+        }
+        found
     }
 
     /// Puts a logged word back.

@@ -77,19 +77,9 @@ pub enum Policy {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Conflict {
     /// The class of `node` has one ground value and `reason` demands another.
-    Value {
-        node: u32,
-        have: u32,
-        want: u32,
-        reason: ReasonId,
-    },
+    Value { node: u32, have: u32, want: u32, reason: ReasonId },
     /// The class of `node` has an atom cap and `reason` gives it a different atom.
-    Cap {
-        node: u32,
-        cap: u32,
-        want: u32,
-        reason: ReasonId,
-    },
+    Cap { node: u32, cap: u32, want: u32, reason: ReasonId },
     /// Two valued classes are equated.
     Merge { a: u32, b: u32, reason: ReasonId },
     /// Two ground terms are compared and disagree.

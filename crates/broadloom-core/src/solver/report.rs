@@ -104,28 +104,14 @@ impl Solver {
 
     /// What is known of a row variable so far. Changes nothing, and costs no more than the row.
     pub fn observe_row(&self, var: RowVar) -> RowShape {
-        let term = Term {
-            start: 0,
-            lead: 0,
-            trail: 0,
-            hole: var.0,
-        };
-        self.shape(
-            term,
-            &Names {
-                shapes: FxHashMap::default(),
-                cycles: FxHashMap::default(),
-            },
-        )
+        let term = Term { start: 0, lead: 0, trail: 0, hole: var.0 };
+        self.shape(term, &Names { shapes: FxHashMap::default(), cycles: FxHashMap::default() })
     }
 
     /// Bindings, residual bounds, and whether they are principal. Changes nothing.
     pub fn report(&self) -> Report {
         let names = self.names();
-        let mut report = Report {
-            principal: true,
-            ..Report::default()
-        };
+        let mut report = Report { principal: true, ..Report::default() };
         self.bind_dims(&names, &mut report);
         self.bind_rows(&names, &mut report);
         self.dim_bounds(&names, &mut report);
@@ -147,12 +133,7 @@ impl Solver {
     fn bind_rows(&self, names: &Names, report: &mut Report) {
         let nested = self.nested_rows();
         for row in 0..self.rows.len() as u32 {
-            let bare = Term {
-                start: 0,
-                lead: 0,
-                trail: 0,
-                hole: row,
-            };
+            let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
             let mut shape = self.shape(bare, names);
             if shape.middle != Middle::Closed
                 && let Some((term, lead, trail)) = nested.get(&row)
@@ -161,10 +142,7 @@ impl Solver {
                 let (front, back) = axes.split_at(term.lead as usize);
                 let name = |axis: &DimTerm| self.dim_shape(*axis, names);
                 shape.lead = front[*lead as usize..].iter().map(name).collect();
-                shape.trail = back[..back.len() - *trail as usize]
-                    .iter()
-                    .map(name)
-                    .collect();
+                shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
                 shape.middle = Middle::Var(RowVar(term.hole));
             }
             let bound = shape.middle != Middle::Rest(RowVar(row))
@@ -184,9 +162,7 @@ impl Solver {
         let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
         for con in self.rows.cons.iter().filter(|con| con.kind == Kind::Eq) {
             for (inner, outer) in [(con.res, con.opnd), (con.opnd, con.res)] {
-                let fits = inner.lead <= outer.lead
-                    && inner.trail <= outer.trail
-                    && inner.hole != outer.hole;
+                let fits = inner.lead <= outer.lead && inner.trail <= outer.trail && inner.hole != outer.hole;
                 let strict = inner.flanks() < outer.flanks() || outer.hole < inner.hole;
                 if !(fits && strict && open(inner) && open(outer)) {
                     continue;
@@ -229,13 +205,10 @@ impl Solver {
 
     fn row_bounds(&self, names: &Names, report: &mut Report) {
         for con in self.rows.cons.iter().filter(|con| con.done == 0) {
-            let RowCon {
-                res, opnd, kind, ..
-            } = *con;
+            let RowCon { res, opnd, kind, .. } = *con;
             let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
             let unspoken = |term: Term| self.rows.partial(term.hole).is_none();
-            let aligned =
-                res.lead == opnd.lead && res.trail == opnd.trail && open(res) && open(opnd);
+            let aligned = res.lead == opnd.lead && res.trail == opnd.trail && open(res) && open(opnd);
             let flanks_fit = [(res, opnd), (opnd, res)]
                 .iter()
                 .any(|(inner, outer)| inner.lead <= outer.lead && inner.trail <= outer.trail);
@@ -271,12 +244,10 @@ impl Solver {
                 hi => Some(flanks + hi),
             };
             if self.rows.is_fixed(row) {
-                lead.extend(
-                    (0..self.ranks.lo(row)).map(|at| match self.rows.axis(row, at) {
-                        DimTerm::NONE => DimShape::Front(var, at),
-                        axis => self.dim_shape(axis, names),
-                    }),
-                );
+                lead.extend((0..self.ranks.lo(row)).map(|at| match self.rows.axis(row, at) {
+                    DimTerm::NONE => DimShape::Front(var, at),
+                    axis => self.dim_shape(axis, names),
+                }));
             } else {
                 middle = Middle::Rest(var);
                 self.known_ends(row, names, &mut lead, &mut trail);
@@ -284,35 +255,18 @@ impl Solver {
         }
         trail.extend(back.iter().map(name));
         let rank = (greatest == Some(least)).then_some(least);
-        RowShape {
-            lead,
-            middle,
-            trail,
-            rank,
-            least,
-            greatest,
-        }
+        RowShape { lead, middle, trail, rank, least, greatest }
     }
 
     /// The axes known at the ends of a row of open rank: the back first, then as many of the front as
     /// cannot overlap it.
-    fn known_ends(
-        &self,
-        row: u32,
-        names: &Names,
-        lead: &mut Vec<DimShape>,
-        trail: &mut Vec<DimShape>,
-    ) {
+    fn known_ends(&self, row: u32, names: &Names, lead: &mut Vec<DimShape>, trail: &mut Vec<DimShape>) {
         let Some(partial) = self.rows.partial(row) else {
             return;
         };
         let least = self.ranks.lo(row) as usize;
         let ends = |side: Side, len: usize, at: usize| -> DimShape {
-            let slot = Slot::Edge {
-                row,
-                side,
-                at: at as u32,
-            };
+            let slot = Slot::Edge { row, side, at: at as u32 };
             match (self.rows.slot(slot).term, side) {
                 (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at as u32),
                 (DimTerm::NONE, Side::Right) => DimShape::Back(RowVar(row), at as u32),
@@ -323,9 +277,7 @@ impl Solver {
             }
         };
         let known = |list: &[super::rows::Axis]| {
-            list.iter()
-                .rposition(|axis| !axis.term.is_none())
-                .map_or(0, |at| at + 1)
+            list.iter().rposition(|axis| !axis.term.is_none()).map_or(0, |at| at + 1)
         };
         let back = known(&partial.back).min(least);
         let front = known(&partial.front).min(least - back);
@@ -339,32 +291,39 @@ impl Solver {
             (Some(dim), _) => DimShape::Ground(dim),
             (None, Some(root)) => {
                 let root = names.cycles.get(&root).copied().unwrap_or(root);
-                names
-                    .shapes
-                    .get(&root)
-                    .copied()
-                    .unwrap_or(DimShape::Var(DimVar(root)))
+                names.shapes.get(&root).copied().unwrap_or(DimShape::Var(DimVar(root)))
             }
             (None, None) => DimShape::Ground(Dim::Unit),
         }
     }
 
+    /// The first of the caller's variables, or else the first axis, that stands for a node's class.
+    pub(crate) fn name_of(&self, node: u32) -> Option<DimShape> {
+        let class = self.dims.find(node);
+        let same = |term: DimTerm| term.node().is_some_and(|node| self.dims.find(node) == class);
+        let var = self
+            .dim_vars
+            .iter()
+            .find(|(var, _)| same(DimTerm(*var)))
+            .map(|(var, _)| DimShape::Var(DimVar(*var)));
+        let axis = |row: u32| {
+            let known = if self.rows.is_fixed(row) { self.ranks.lo(row) } else { 0 };
+            let front = (0..known).find(|at| same(self.rows.axis(row, *at)));
+            front.map(|at| DimShape::Front(RowVar(row), at))
+        };
+        var.or_else(|| (0..self.rows.len() as u32).find_map(axis))
+    }
+
     /// Names unresolved classes: by the caller's first variable, else by the first axis.
     fn names(&self) -> Names {
-        let mut names = Names {
-            shapes: FxHashMap::default(),
-            cycles: self.dim_cycles(),
-        };
+        let mut names = Names { shapes: FxHashMap::default(), cycles: self.dim_cycles() };
         let root_of = |names: &Names, term: DimTerm| {
             let root = self.dims.resolve(term).node()?;
             Some(names.cycles.get(&root).copied().unwrap_or(root))
         };
         for (node, _) in &self.dim_vars {
             if let Some(root) = root_of(&names, DimTerm(*node)) {
-                names
-                    .shapes
-                    .entry(root)
-                    .or_insert(DimShape::Var(DimVar(*node)));
+                names.shapes.entry(root).or_insert(DimShape::Var(DimVar(*node)));
             }
         }
         for row in 0..self.rows.len() as u32 {
@@ -399,13 +358,8 @@ impl Solver {
         let mut low: FxHashMap<u32, u32> = FxHashMap::default();
         let mut path: Vec<u32> = Vec::new();
         let next = |root: u32| -> Vec<u32> {
-            let above = self
-                .dims
-                .up(root)
-                .map(|edge| self.dims.find(self.dims.edge(edge).hi));
-            above
-                .filter(|above| *above != root && self.dims.value(*above).is_none())
-                .collect()
+            let above = self.dims.up(root).map(|edge| self.dims.find(self.dims.edge(edge).hi));
+            above.filter(|above| *above != root && self.dims.value(*above).is_none()).collect()
         };
         for start in 0..self.dims.len() as u32 {
             let open = self.dims.find(start) == start && self.dims.value(start).is_none();

@@ -75,10 +75,7 @@ pub(crate) struct Axis {
     pub why: ReasonId,
 }
 
-const UNSPOKEN: Axis = Axis {
-    term: DimTerm::NONE,
-    why: ReasonId(NIL),
-};
+const UNSPOKEN: Axis = Axis { term: DimTerm::NONE, why: ReasonId(NIL) };
 
 /// Axes known from either edge while the rank is open; each list reaches at most to the least rank.
 #[derive(Clone, Default)]
@@ -193,12 +190,7 @@ impl Rows {
             Hole::Marker => NIL,
             Hole::Var(row) => row.0,
         };
-        Term {
-            start,
-            lead: term.lead.len() as u32,
-            trail: term.trail.len() as u32,
-            hole,
-        }
+        Term { start, lead: term.lead.len() as u32, trail: term.trail.len() as u32, hole }
     }
 
     /// The literal axes of a stored term, lead then trail.
@@ -216,17 +208,7 @@ impl Rows {
                 next[at] = std::mem::replace(&mut self.states[hole as usize].watch, con);
             }
         }
-        self.cons.push(RowCon {
-            res,
-            opnd,
-            id,
-            left: 0,
-            right: 0,
-            done: 0,
-            next,
-            kind,
-            queued: false,
-        });
+        self.cons.push(RowCon { res, opnd, id, left: 0, right: 0, done: 0, next, kind, queued: false });
         con
     }
 
@@ -269,8 +251,7 @@ impl Rows {
 
     /// Whether anything is known of the axes of a row of open rank.
     pub fn partial(&self, row: u32) -> Option<&Partial> {
-        self.partials
-            .get(self.states[row as usize].partial as usize)
+        self.partials.get(self.states[row as usize].partial as usize)
     }
 
     /// Lays out the axes of a row whose rank is now fixed. Returns the axes claimed both by the
@@ -284,10 +265,7 @@ impl Rows {
         let start = self.blocks.len();
         self.blocks.resize(start + rank as usize, UNSPOKEN);
         let mut overlaps = SmallVec::new();
-        if let Some(partial) = self
-            .partials
-            .get(self.states[row as usize].partial as usize)
-        {
+        if let Some(partial) = self.partials.get(self.states[row as usize].partial as usize) {
             let block = &mut self.blocks[start..];
             for (at, axis) in partial.front.iter().enumerate().take(rank as usize) {
                 block[at] = *axis;
@@ -301,13 +279,7 @@ impl Rows {
                 }
             }
         }
-        set!(
-            trail,
-            Axes,
-            row,
-            self.states[row as usize].axes,
-            start as u32
-        );
+        set!(trail, Axes, row, self.states[row as usize].axes, start as u32);
         overlaps
     }
 
@@ -315,11 +287,7 @@ impl Rows {
     pub fn axis(&self, row: u32, at: u32) -> DimTerm {
         let State { axes, source, .. } = self.states[row as usize];
         let index = (axes + at) as usize;
-        if source == NIL {
-            self.blocks[index].term
-        } else {
-            self.literals[index]
-        }
+        if source == NIL { self.blocks[index].term } else { self.literals[index] }
     }
 
     /// What is recorded at a slot: the term (or `NONE`) and why.
@@ -338,10 +306,7 @@ impl Rows {
                 if source == NIL {
                     self.blocks[index]
                 } else {
-                    Axis {
-                        term: self.literals[index],
-                        why: ReasonId(NIL),
-                    }
+                    Axis { term: self.literals[index], why: ReasonId(NIL) }
                 }
             }
         }
@@ -358,13 +323,7 @@ impl Rows {
             Slot::Edge { row, side, at } => {
                 let state = &mut self.states[row as usize];
                 if state.partial == NIL {
-                    set!(
-                        trail,
-                        Partial,
-                        row,
-                        state.partial,
-                        self.partials.len() as u32
-                    );
+                    set!(trail, Partial, row, state.partial, self.partials.len() as u32);
                     self.partials.push(Partial::default());
                 }
                 let partial = &mut self.partials[state.partial as usize];
@@ -408,11 +367,7 @@ impl Rows {
                 term => Spot::Known(term),
             }
         } else if inner < ranks.lo(row) {
-            let slot = Slot::Edge {
-                row,
-                side,
-                at: inner,
-            };
+            let slot = Slot::Edge { row, side, at: inner };
             match self.slot(slot).term {
                 DimTerm::NONE => Spot::Empty(slot),
                 term => Spot::Known(term),
@@ -434,10 +389,7 @@ impl Rows {
     }
 
     pub fn mark(&self) -> RowsMark {
-        RowsMark {
-            blocks: self.blocks.len(),
-            partials: self.partials.len(),
-        }
+        RowsMark { blocks: self.blocks.len(), partials: self.partials.len() }
     }
 
     pub fn cut(&mut self, mark: RowsMark) {
@@ -459,8 +411,8 @@ impl Rows {
             Cell::Right => self.cons[index].right = old,
             Cell::Done => self.cons[index].done = old,
             Cell::Axis => self.blocks[index] = UNSPOKEN,
-            Cell::Front => self.partials[index].front[old as usize] = UNSPOKEN,
-            Cell::Back => self.partials[index].back[old as usize] = UNSPOKEN,
+            Cell::Front => forget(&mut self.partials[index].front, old),
+            Cell::Back => forget(&mut self.partials[index].back, old),
             _ => {}
         }
     }
@@ -472,5 +424,13 @@ impl Rows {
             + self.partials.capacity() * size_of::<Partial>()
             + self.states.capacity() * size_of::<State>()
             + self.cons.capacity() * size_of::<RowCon>()
+    }
+}
+
+/// Takes back what was said at `at`, and the silence it was padded with.
+fn forget(list: &mut SmallVec<[Axis; 2]>, at: u32) {
+    list[at as usize] = UNSPOKEN;
+    while list.last().is_some_and(|axis| axis.term.is_none()) {
+        list.pop();
     }
 }

@@ -11,11 +11,11 @@
 //!
 //! # How large a rank is worth trying
 //! Where the rank facts give no upper bound, the search stops at
-//! `max lo + V·(P + F)` per connected component of waiting constraints, with `V` open row variables,
-//! `F` axes written in their flanks, and `P` the least common multiple of the shifts around the
-//! component's cycles. The argument is a pumping one. In a solution with a longer row, two
-//! neighbouring ranks of the component differ by more than `P + F`; call the rows above the gap
-//! long. Rank facts between a long and a short row are slack by more than `P`. Away from the flanks
+//! `max lo + K·(P + F) + F` per connected component of waiting constraints, with `K` groups of row
+//! variables whose ranks are tied to each other, `F` axes written in the flanks, and `P` the least
+//! common multiple of the shifts around the component's cycles. The argument is a pumping one. In a
+//! solution with a longer row, the ranks of two neighbouring groups differ by more than `P + F`; call
+//! the rows above the gap long. Rank facts between a long and a short row are slack by more than `P`. Away from the flanks
 //! a long row is related only to long rows, by shifts; along a chain of such relations the order,
 //! having height one above the atoms, changes at most once, so some window is periodic in every
 //! shift, hence in `P`. Cutting `P` axes there from every long row keeps every relation, and gives a
@@ -23,7 +23,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::closing::Verdict;
+use super::cores::Verdict;
 use super::ranks::Pred;
 use super::reason::{Conflict, NIL, Policy, Step};
 use super::rows::{Kind, RowCon, Term};
@@ -55,12 +55,7 @@ impl Search {
     const ISOLATED: usize = 64;
 
     pub fn new(branches: u64) -> Search {
-        Search {
-            branches,
-            hopeless: FxHashSet::default(),
-            isolated: FxHashSet::default(),
-            refuted: None,
-        }
+        Search { branches, hopeless: FxHashSet::default(), isolated: FxHashSet::default(), refuted: None }
     }
 }
 
@@ -82,10 +77,10 @@ struct Level {
     mark: Option<Mark>,
     /// The current value.
     value: u32,
-    /// The policy step of the current value.
+    /// The policy step of the current value: of a rank's lower bound; the next one is the upper's.
     step: u32,
     /// Earlier levels that failures of this one rest on.
-    blamed: Vec<usize>,
+    blamed: Vec<Blame>,
     /// Markers that fail for the same reason as one that was tried: first and last.
     dead: Vec<(u32, u32)>,
     /// Where in the order of rows this decision stands.
@@ -98,24 +93,36 @@ impl Level {
         loop {
             let value = if std::mem::take(&mut self.fresh) {
                 self.preferred
+            } else if self.next > self.last {
+                return None;
             } else if self.next == self.preferred {
                 self.next += 1;
                 continue;
-            } else if self.next > self.last {
-                return None;
             } else {
                 self.next += 1;
                 self.next - 1
             };
-            let dead = self
-                .dead
-                .iter()
-                .any(|(first, last)| (*first..=*last).contains(&value));
+            let dead = self.dead.iter().any(|(first, last)| (*first..=*last).contains(&value));
             if !dead && !hopeless.contains(&(self.row, self.what, value)) {
                 return Some(value);
             }
         }
     }
+}
+
+/// A decision that a failure rests on, and which half of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Blame {
+    level: usize,
+    half: Half,
+}
+
+/// A rank is decided by two bounds. A failure that rests on the lower one alone recurs at every
+/// greater rank, one that rests on the upper one alone at every smaller rank.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Half {
+    Lower,
+    Upper,
 }
 
 /// Upper limits on ranks that the facts leave unbounded.
@@ -174,8 +181,7 @@ impl Solver {
                         let walked = self.blame(conflict);
                         self.fail_branch(search, walked.constraints)?;
                         let blamed = levels_of(levels, &walked.policies);
-                        if let Some(level) =
-                            blamed.iter().max().and_then(|level| levels.get_mut(*level))
+                        if let Some(level) = blamed.iter().max().and_then(|blame| levels.get_mut(blame.level))
                             && let Some(same) = walked.markers.get(&level.row)
                             && level.what == What::Marker
                         {
@@ -185,10 +191,7 @@ impl Solver {
                     }
                 },
                 None => {
-                    if !limits.exact
-                        && top.what == What::Rank
-                        && self.greatest_rank(top.row).is_none()
-                    {
+                    if !limits.exact && top.what == What::Rank && self.greatest_rank(top.row).is_none() {
                         return Err(Verdict::Unknown);
                     }
                     let mut blamed = std::mem::take(&mut top.blamed);
@@ -206,11 +209,7 @@ impl Solver {
 
     /// Counts a failed branch. If the constraints it rests on have no solution by themselves, the
     /// search is over.
-    pub(crate) fn fail_branch(
-        &mut self,
-        search: &mut Search,
-        mut blamed: Vec<u32>,
-    ) -> Result<(), Verdict> {
+    pub(crate) fn fail_branch(&mut self, search: &mut Search, mut blamed: Vec<u32>) -> Result<(), Verdict> {
         self.branches += 1;
         if search.branches == 0 {
             return Err(Verdict::Unknown);
@@ -229,27 +228,26 @@ impl Solver {
     }
 
     /// Returns to the latest blamed level and undoes its value. False if nobody is to blame.
-    fn jump(
-        &mut self,
-        search: &mut Search,
-        levels: &mut Vec<Level>,
-        mut blamed: Vec<usize>,
-    ) -> bool {
+    fn jump(&mut self, search: &mut Search, levels: &mut Vec<Level>, mut blamed: Vec<Blame>) -> bool {
         blamed.sort_unstable();
         blamed.dedup();
-        let Some(target) = blamed.pop() else {
-            return false;
-        };
+        let Some(Blame { level: target, half }) = blamed.pop() else { return false };
+        let both = blamed.pop_if(|blame| blame.level == target).is_some();
         while levels.len() > target + 1 {
-            if let Some(level) = levels.pop()
-                && let Some(mark) = level.mark
-            {
+            if let Some(mark) = levels.pop().and_then(|level| level.mark) {
                 self.undo(mark);
             }
         }
         if let Some(level) = levels.last_mut() {
             if blamed.is_empty() {
                 search.hopeless.insert((level.row, level.what, level.value));
+            }
+            match (level.what, half) {
+                (What::Rank, Half::Lower) if !both => {
+                    level.last = level.last.min(level.value.saturating_sub(1))
+                }
+                (What::Rank, Half::Upper) if !both => level.next = level.next.max(level.value + 1),
+                _ => {}
             }
             level.blamed.append(&mut blamed);
             if let Some(mark) = level.mark.take() {
@@ -291,22 +289,11 @@ impl Solver {
             }
             What::Marker => first_marker = start,
         }
-        let awaits = |row: &u32| {
-            self.rows
-                .watchers(*row)
-                .any(|con| self.awaited_marker(con) == Some(*row))
-        };
+        let awaits = |row: &u32| self.rows.watchers(*row).any(|con| self.awaited_marker(con) == Some(*row));
         let awaited = (first_marker as u32..self.rows.len() as u32).find(awaits)?;
         let wishes = self.final_markers(markers);
         let rank = self.ranks.lo(awaited);
-        Some(level(
-            awaited,
-            What::Marker,
-            wishes[awaited as usize].min(rank),
-            0,
-            rank,
-            awaited as usize,
-        ))
+        Some(level(awaited, What::Marker, wishes[awaited as usize].min(rank), 0, rank, awaited as usize))
     }
 
     /// Where markers would rather be now that ranks are fixed; a leaf's, where the join of its caps
@@ -337,18 +324,12 @@ impl Solver {
         level.step = self.choose(policy, row);
         match level.what {
             What::Rank => {
-                self.ranks
-                    .at_least(&mut self.trail, row, value, Pred::policy(level.step))?;
-                self.ranks.at_most(
-                    &mut self.trail,
-                    row,
-                    i64::from(value),
-                    Pred::policy(level.step),
-                )?;
+                let upper = self.choose(policy, row);
+                self.ranks.at_least(&mut self.trail, row, value, Pred::policy(level.step))?;
+                self.ranks.at_most(&mut self.trail, row, i64::from(value), Pred::policy(upper))?;
             }
             What::Marker => {
-                self.rows
-                    .set_marker(&mut self.trail, row, value, level.step);
+                self.rows.set_marker(&mut self.trail, row, value, level.step);
                 self.rows.wake(row, &mut self.queue);
             }
         }
@@ -357,13 +338,7 @@ impl Solver {
 
     /// The limits described in the module's header.
     fn limits(&self) -> Limits {
-        let waiting: Vec<RowCon> = self
-            .rows
-            .cons
-            .iter()
-            .filter(|con| con.done == 0)
-            .copied()
-            .collect();
+        let waiting: Vec<RowCon> = self.rows.cons.iter().filter(|con| con.done == 0).copied().collect();
         let mut component = Components::default();
         for con in &waiting {
             component.join(self, con);
@@ -375,27 +350,22 @@ impl Solver {
             }
         }
         let mut limits = component.limits(self, &waiting);
-        limits.order = (0..self.rows.len() as u32)
-            .filter(|row| !self.rows.is_fixed(*row))
-            .collect();
-        let key = |row: &u32| {
-            (
-                !limits.limit.contains_key(row),
-                self.rows.role(*row) == Role::Interior,
-                *row,
-            )
-        };
+        limits.order = (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)).collect();
+        let key = |row: &u32| (!limits.limit.contains_key(row), self.rows.role(*row) == Role::Interior, *row);
         limits.order.sort_unstable_by_key(key);
         limits
     }
 }
 
-/// The levels whose current policy step is among some steps.
-fn levels_of(levels: &[Level], steps: &[u32]) -> Vec<usize> {
+/// The decisions behind some policy steps.
+fn levels_of(levels: &[Level], steps: &[u32]) -> Vec<Blame> {
+    let decided = |level: &Level| level.mark.is_some();
     let of = |step: &u32| {
-        levels
-            .iter()
-            .rposition(|level| level.mark.is_some() && level.step == *step)
+        // Steps grow with levels, so the owner is the last level that begins at or before the step.
+        let decided = levels.partition_point(|level| decided(level) && level.step <= *step);
+        let level = decided.checked_sub(1)?;
+        let half = if levels[level].step == *step { Half::Lower } else { Half::Upper };
+        Some(Blame { level, half })
     };
     steps.iter().filter_map(of).collect()
 }
@@ -458,17 +428,10 @@ impl Components {
         let mut flanks = vec![0u64; self.members.len()];
         let length = |term: Term| {
             let fixed = term.hole != NIL && solver.rows.is_fixed(term.hole);
-            u64::from(term.flanks())
-                + if fixed {
-                    u64::from(solver.ranks.lo(term.hole))
-                } else {
-                    0
-                }
+            u64::from(term.flanks()) + if fixed { u64::from(solver.ranks.lo(term.hole)) } else { 0 }
         };
         for con in waiting {
-            let hole = [con.res.hole, con.opnd.hole]
-                .into_iter()
-                .find(|hole| self.place.contains_key(hole));
+            let hole = [con.res.hole, con.opnd.hole].into_iter().find(|hole| self.place.contains_key(hole));
             if let Some((component, ..)) = hole.and_then(|hole| self.place.get(&hole)) {
                 let inequality = u64::from(con.kind == Kind::Le);
                 flanks[*component] += length(con.res) + length(con.opnd) + inequality;
@@ -479,28 +442,16 @@ impl Components {
                 flanks[*component] += (partial.front.len() + partial.back.len()) as u64;
             }
         }
-        let mut limits = Limits {
-            order: Vec::new(),
-            limit: FxHashMap::default(),
-            exact: true,
-        };
+        let mut limits = Limits { order: Vec::new(), limit: FxHashMap::default(), exact: true };
         for (component, members) in self.members.iter().enumerate() {
-            let shifts = self.shifts[component]
-                .iter()
-                .map(|shift| shift.unsigned_abs())
-                .filter(|shift| *shift > 0);
+            let shifts =
+                self.shifts[component].iter().map(|shift| shift.unsigned_abs()).filter(|shift| *shift > 0);
             let period = shifts.fold(1u64, |acc, shift| lcm(acc, shift).min(LONGEST));
-            let least = members
-                .iter()
-                .map(|row| solver.ranks.lo(*row))
-                .max()
-                .unwrap_or(0);
-            let beyond = members.len() as u64 * (period + flanks[component]);
+            let least = members.iter().map(|row| solver.ranks.lo(*row)).max().unwrap_or(0);
+            let beyond = solver.ranks.tied_groups(members) * (period + flanks[component]) + flanks[component];
             limits.exact &= beyond < LONGEST;
             let beyond = beyond.min(LONGEST) as u32;
-            limits
-                .limit
-                .extend(members.iter().map(|row| (*row, (least, beyond))));
+            limits.limit.extend(members.iter().map(|row| (*row, (least, beyond))));
         }
         limits
     }

@@ -56,11 +56,7 @@ pub enum Rest {
 
 /// Whether some choice of the existential parts makes all bindings hold in the assignment.
 pub fn binding_holds(assignment: &Assignment, bindings: &[Binding]) -> bool {
-    let mut matcher = Matcher {
-        assignment,
-        fresh: Vec::new(),
-        shared: Vec::new(),
-    };
+    let mut matcher = Matcher { assignment, fresh: Vec::new(), shared: Vec::new() };
     bindings.iter().all(|binding| match binding {
         Binding::Dim(dim_var, pattern) => matcher.dim(assignment.dims[*dim_var], *pattern),
         Binding::Row(row_var, pattern) => matcher.row(&assignment.rows[*row_var].dims, pattern),

@@ -71,16 +71,11 @@ pub fn enumerate<B>(
 /// A solution within the bounds of [`enumerate`], if there is one. No fresh atom is needed. The
 /// answer `None` does not exclude a solution of a larger rank.
 pub fn satisfiable(system: &System, max_rank: usize, atoms: &[Atom]) -> Option<Assignment> {
-    let flow = enumerate(system, max_rank, atoms, |assignment| {
-        ControlFlow::Break(assignment.clone())
-    });
+    let flow = enumerate(system, max_rank, atoms, |assignment| ControlFlow::Break(assignment.clone()));
     flow.break_value()
 }
 
-const EMPTY_ROW: Row = Row {
-    dims: Vec::new(),
-    marker: 0,
-};
+const EMPTY_ROW: Row = Row { dims: Vec::new(), marker: 0 };
 
 /// A set of values, by their index in [`Search::values`].
 type Mask = u64;
@@ -186,13 +181,11 @@ impl<B, F: FnMut(&Assignment) -> ControlFlow<B>> Search<'_, F> {
     /// The start of stage 2: all constraints that depend on no variable's marker.
     fn lay_out_cells(&mut self) -> ControlFlow<B> {
         self.places.clear();
-        self.places
-            .extend((0..self.system.dim_vars).map(Place::Dim));
+        self.places.extend((0..self.system.dim_vars).map(Place::Dim));
         for (row_var, row) in self.assignment.rows.iter().enumerate() {
             self.first_cells[row_var] = self.places.len();
             let axes = 0..row.dims.len();
-            self.places
-                .extend(axes.map(|axis| Place::Axis(row_var, axis)));
+            self.places.extend(axes.map(|axis| Place::Axis(row_var, axis)));
         }
         self.pairs.clear();
         let mut masks = vec![self.candidates; self.places.len()];
@@ -240,15 +233,12 @@ impl<B, F: FnMut(&Assignment) -> ControlFlow<B>> Search<'_, F> {
             self.pairs.truncate(n_pairs);
             let mut masks = masks.to_vec();
             let system = self.system;
-            let possible = system
-                .constraints
-                .iter()
-                .all(|constraint| match constraint {
-                    Constraint::RowLe(res, opnd) if opnd.hole == Hole::Var(row_var) => {
-                        self.relate_expanded(res, opnd, &mut masks)
-                    }
-                    _ => true,
-                });
+            let possible = system.constraints.iter().all(|constraint| match constraint {
+                Constraint::RowLe(res, opnd) if opnd.hole == Hole::Var(row_var) => {
+                    self.relate_expanded(res, opnd, &mut masks)
+                }
+                _ => true,
+            });
             if possible && narrow_all(&self.pairs, &mut masks) {
                 self.choose_markers(row_var + 1, &masks)?;
             }
@@ -267,10 +257,7 @@ impl<B, F: FnMut(&Assignment) -> ControlFlow<B>> Search<'_, F> {
             let value = values_left & values_left.wrapping_neg();
             values_left ^= value;
             self.store(cell, value);
-            if let Some(base) = self
-                .plan
-                .narrow_later(place, value, base, self.places.len())
-            {
+            if let Some(base) = self.plan.narrow_later(place, value, base, self.places.len()) {
                 self.choose_values(place + 1, base)?;
             }
         }
@@ -280,18 +267,13 @@ impl<B, F: FnMut(&Assignment) -> ControlFlow<B>> Search<'_, F> {
     /// Whether the row constraints on variables before `n_known` can hold with their ranks.
     fn ranks_fit(&self, n_known: usize) -> bool {
         let known = |term: &RowTerm| term.row_var().is_none_or(|row_var| row_var < n_known);
-        self.system
-            .constraints
-            .iter()
-            .all(|constraint| match constraint {
-                Constraint::RowEq(left, right) if known(left) && known(right) => {
-                    self.rank(left) == self.rank(right)
-                }
-                Constraint::RowLe(res, opnd) if known(res) && known(opnd) => {
-                    self.rank(res) >= self.rank(opnd)
-                }
-                _ => true,
-            })
+        self.system.constraints.iter().all(|constraint| match constraint {
+            Constraint::RowEq(left, right) if known(left) && known(right) => {
+                self.rank(left) == self.rank(right)
+            }
+            Constraint::RowLe(res, opnd) if known(res) && known(opnd) => self.rank(res) >= self.rank(opnd),
+            _ => true,
+        })
     }
 
     fn rank(&self, term: &RowTerm) -> usize {
@@ -325,17 +307,11 @@ impl<B, F: FnMut(&Assignment) -> ControlFlow<B>> Search<'_, F> {
 
     /// Adds the dimension constraints of a row inequality. The inserted units constrain nothing.
     fn relate_expanded(&mut self, res: &RowTerm, opnd: &RowTerm, masks: &mut [Mask]) -> bool {
-        let inner = opnd
-            .row_var()
-            .map_or(0, |row_var| self.assignment.rows[row_var].marker);
+        let inner = opnd.row_var().map_or(0, |row_var| self.assignment.rows[row_var].marker);
         let marker = opnd.lead.len() + inner;
         let n_inserted = self.rank(res) - self.rank(opnd);
         (0..self.rank(opnd)).all(|axis| {
-            let res_axis = if axis < marker {
-                axis
-            } else {
-                axis + n_inserted
-            };
+            let res_axis = if axis < marker { axis } else { axis + n_inserted };
             let (res, opnd) = (self.axis(res, res_axis), self.axis(opnd, axis));
             self.relate(Relation::Le, res, opnd, masks)
         })
@@ -347,11 +323,7 @@ impl<B, F: FnMut(&Assignment) -> ControlFlow<B>> Search<'_, F> {
             return true;
         }
         if let (Side::Cell(left), Side::Cell(right)) = (left, right) {
-            self.pairs.push(Pair {
-                relation,
-                left,
-                right,
-            });
+            self.pairs.push(Pair { relation, left, right });
             return true;
         }
         let mask = |side| match side {
@@ -442,18 +414,8 @@ impl Plan {
     }
 
     /// Where the masks after the choice of a value start, unless one of them is empty.
-    fn narrow_later(
-        &mut self,
-        place: usize,
-        value: Mask,
-        base: usize,
-        n_cells: usize,
-    ) -> Option<usize> {
-        let check_start = if place == 0 {
-            0
-        } else {
-            self.check_ends[place - 1]
-        };
+    fn narrow_later(&mut self, place: usize, value: Mask, base: usize, n_cells: usize) -> Option<usize> {
+        let check_start = if place == 0 { 0 } else { self.check_ends[place - 1] };
         let checks = &self.checks[check_start..self.check_ends[place]];
         if checks.is_empty() {
             return Some(base);

@@ -8,10 +8,7 @@ use super::{Assignment, Constraint, Dim, DimTerm, Hole, Row, RowTerm, System};
 
 /// Whether the assignment satisfies every constraint; if not, the index of the first violated one.
 pub fn satisfies(system: &System, assignment: &Assignment) -> Result<(), usize> {
-    let violated = system
-        .constraints
-        .iter()
-        .position(|constraint| !holds(constraint, assignment));
+    let violated = system.constraints.iter().position(|constraint| !holds(constraint, assignment));
     violated.map_or(Ok(()), Err)
 }
 
@@ -25,10 +22,7 @@ pub fn holds(constraint: &Constraint, assignment: &Assignment) -> bool {
             let res = assignment.row(res).dims;
             let opnd = assignment.row(opnd);
             res.len() >= opnd.dims.len()
-                && res
-                    .iter()
-                    .zip(opnd.expand(res.len()))
-                    .all(|(res, opnd)| res.refines(opnd))
+                && res.iter().zip(opnd.expand(res.len())).all(|(res, opnd)| res.refines(opnd))
         }
     }
 }

@@ -74,12 +74,7 @@ pub const ROWS: Profile = Profile {
     dim_vars: (0, 3),
     row_vars: (1, 3),
     constraints: (1, 5),
-    shapes: &[
-        (Shape::RowEq, 3),
-        (Shape::RowLe, 6),
-        (Shape::AnchorEq, 1),
-        (Shape::AnchorLe, 2),
-    ],
+    shapes: &[(Shape::RowEq, 3), (Shape::RowLe, 6), (Shape::AnchorEq, 1), (Shape::AnchorLe, 2)],
     palette: (1, 3),
     dim_var_percent: 35,
     unit_percent: 15,
@@ -92,11 +87,7 @@ pub const WORDS: Profile = Profile {
     dim_vars: (0, 2),
     row_vars: (1, 3),
     constraints: (1, 4),
-    shapes: &[
-        (Shape::ShiftedEq, 6),
-        (Shape::RowEq, 1),
-        (Shape::AnchorEq, 1),
-    ],
+    shapes: &[(Shape::ShiftedEq, 6), (Shape::RowEq, 1), (Shape::AnchorEq, 1)],
     palette: (1, 3),
     dim_var_percent: 25,
     unit_percent: 10,
@@ -109,11 +100,7 @@ pub const INEQUALITIES: Profile = Profile {
     dim_vars: (0, 2),
     row_vars: (1, 3),
     constraints: (2, 5),
-    shapes: &[
-        (Shape::ShiftedLe, 4),
-        (Shape::RowLe, 2),
-        (Shape::AnchorLe, 3),
-    ],
+    shapes: &[(Shape::ShiftedLe, 4), (Shape::RowLe, 2), (Shape::AnchorLe, 3)],
     palette: (1, 3),
     dim_var_percent: 25,
     unit_percent: 10,
@@ -126,12 +113,7 @@ pub const CYCLES: Profile = Profile {
     dim_vars: (0, 2),
     row_vars: (1, 3),
     constraints: (2, 4),
-    shapes: &[
-        (Shape::Cycle, 3),
-        (Shape::AnchorLe, 3),
-        (Shape::RowLe, 1),
-        (Shape::DimLe, 1),
-    ],
+    shapes: &[(Shape::Cycle, 3), (Shape::AnchorLe, 3), (Shape::RowLe, 1), (Shape::DimLe, 1)],
     palette: (1, 3),
     dim_var_percent: 25,
     unit_percent: 10,
@@ -222,10 +204,7 @@ impl Generator<'_> {
         let dims = (0..self.dim_vars).map(|_| self.dim()).collect();
         let rows = (0..self.row_vars).map(|_| {
             let rank = [0, 1, 1, 2, 2, 2, 3][self.rng.below(7)];
-            Row {
-                dims: (0..rank).map(|_| self.dim()).collect(),
-                marker: self.rng.below(rank + 1),
-            }
+            Row { dims: (0..rank).map(|_| self.dim()).collect(), marker: self.rng.below(rank + 1) }
         });
         let rows = rows.collect();
         Assignment { dims, rows }
@@ -233,9 +212,7 @@ impl Generator<'_> {
 
     fn shape(&mut self) -> Shape {
         let shapes = self.profile.shapes;
-        let mut pick = self
-            .rng
-            .below(shapes.iter().map(|(_, weight)| weight).sum());
+        let mut pick = self.rng.below(shapes.iter().map(|(_, weight)| weight).sum());
         let found = shapes.iter().find(|(_, weight)| {
             let found = pick < *weight;
             pick = pick.saturating_sub(*weight);
@@ -266,9 +243,7 @@ impl Generator<'_> {
                 Constraint::RowLe(res, opnd)
             }
             Shape::AnchorEq => Constraint::RowEq(self.row_var(), self.closed_row()),
-            Shape::AnchorLe if self.rng.percent(50) => {
-                Constraint::RowLe(self.row_var(), self.closed_row())
-            }
+            Shape::AnchorLe if self.rng.percent(50) => Constraint::RowLe(self.row_var(), self.closed_row()),
             Shape::AnchorLe => Constraint::RowLe(self.closed_row(), self.row_var()),
             Shape::Cycle => return self.cycle(),
         }]
@@ -303,11 +278,7 @@ impl Generator<'_> {
     fn closed_row(&mut self) -> RowTerm {
         let n_axes = 1 + self.rng.below(3);
         let n_lead = self.rng.below(n_axes + 1);
-        RowTerm {
-            lead: self.dim_terms(n_lead),
-            hole: Hole::Marker,
-            trail: self.dim_terms(n_axes - n_lead),
-        }
+        RowTerm { lead: self.dim_terms(n_lead), hole: Hole::Marker, trail: self.dim_terms(n_axes - n_lead) }
     }
 
     /// Two row terms that are seldom both closed.
@@ -316,11 +287,7 @@ impl Generator<'_> {
         if left.row_var().is_none() && right.row_var().is_none() && self.rng.percent(80) {
             left.hole = Hole::Var(self.rng.below(self.row_vars));
         }
-        if self.rng.percent(50) {
-            (left, right)
-        } else {
-            (right, left)
-        }
+        if self.rng.percent(50) { (left, right) } else { (right, left) }
     }
 
     /// A row term with a variable, a marker, or a marker at the left edge.
@@ -336,11 +303,7 @@ impl Generator<'_> {
         } else {
             (n_lead, n_trail)
         };
-        RowTerm {
-            lead: self.dim_terms(n_lead),
-            hole,
-            trail: self.dim_terms(n_trail),
-        }
+        RowTerm { lead: self.dim_terms(n_lead), hole, trail: self.dim_terms(n_trail) }
     }
 
     /// Two open row terms whose flanks have mostly equally many axes, often the same ones in
@@ -348,11 +311,7 @@ impl Generator<'_> {
     fn shifted(&mut self) -> (RowTerm, RowTerm) {
         let var = self.rng.below(self.row_vars);
         let same = self.rng.percent(50);
-        let other_var = if same {
-            var
-        } else {
-            self.rng.below(self.row_vars)
-        };
+        let other_var = if same { var } else { self.rng.below(self.row_vars) };
         let n_axes = 1 + self.rng.below(MAX_FLANK + 1);
         let axes = self.dim_terms(n_axes);
         let mut other_axes = if self.rng.percent(50) {
@@ -379,11 +338,7 @@ impl Generator<'_> {
         let most = axes.len().min(MAX_FLANK);
         let least = axes.len().saturating_sub(MAX_FLANK);
         let trail = axes.split_off(self.rng.between((least, most)));
-        RowTerm {
-            lead: axes,
-            hole: Hole::Var(row_var),
-            trail,
-        }
+        RowTerm { lead: axes, hole: Hole::Var(row_var), trail }
     }
 
     /// A closed walk through the row variables. The axes that the steps add and take away are
@@ -399,11 +354,7 @@ impl Generator<'_> {
             let n_opnd = self.rng.below(MAX_FLANK + 1);
             balance += n_res as i32 - n_opnd as i32;
             let from = (start + step) % self.row_vars;
-            let to = if step + 1 == n_steps {
-                start
-            } else {
-                (from + 1) % self.row_vars
-            };
+            let to = if step + 1 == n_steps { start } else { (from + 1) % self.row_vars };
             steps.push((from, n_res, n_opnd, to));
         }
         // The last steps make up for what is missing or too much, as far as flanks allow.

@@ -166,11 +166,7 @@ impl Atom {
 impl RowTerm {
     /// The row term that is just this variable.
     pub fn var(row_var: usize) -> RowTerm {
-        RowTerm {
-            lead: Vec::new(),
-            hole: Hole::Var(row_var),
-            trail: Vec::new(),
-        }
+        RowTerm { lead: Vec::new(), hole: Hole::Var(row_var), trail: Vec::new() }
     }
 
     /// The row variable in the hole, if the term is open.
@@ -258,9 +254,9 @@ impl System {
     /// Whether some constraint consults the marker of this row variable, which only the operand
     /// side of an inequality does.
     pub fn marker_matters(&self, row_var: usize) -> bool {
-        self.constraints.iter().any(|constraint| {
-            matches!(constraint, Constraint::RowLe(_, opnd) if opnd.row_var() == Some(row_var))
-        })
+        self.constraints.iter().any(
+            |constraint| matches!(constraint, Constraint::RowLe(_, opnd) if opnd.row_var() == Some(row_var)),
+        )
     }
 
     /// The assignment with every marker that no constraint consults put to 0, which is the one

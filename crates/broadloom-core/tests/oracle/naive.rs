@@ -23,10 +23,7 @@ pub fn enumerate_naive<B>(
         let (dim_digits, row_digits) = digits.split_at(system.dim_vars);
         let assignment = Assignment {
             dims: dim_digits.iter().map(|digit| dims[*digit]).collect(),
-            rows: row_digits
-                .iter()
-                .map(|digit: &usize| rows[*digit].clone())
-                .collect(),
+            rows: row_digits.iter().map(|digit: &usize| rows[*digit].clone()).collect(),
         };
         if satisfies(system, &assignment).is_ok() {
             visit(&assignment)?;
@@ -38,11 +35,7 @@ pub fn enumerate_naive<B>(
                 return ControlFlow::Continue(());
             }
             digits[place] += 1;
-            let n_values = if place < system.dim_vars {
-                dims.len()
-            } else {
-                rows.len()
-            };
+            let n_values = if place < system.dim_vars { dims.len() } else { rows.len() };
             if digits[place] < n_values {
                 break;
             }
@@ -55,9 +48,7 @@ pub fn enumerate_naive<B>(
 /// How many assignments [`enumerate_naive`] would try.
 pub fn naive_candidates(system: &System, max_rank: usize, atoms: &[Atom]) -> u64 {
     let n_dims = atoms.len() as u64 + 1;
-    let n_rows: u64 = (0..=max_rank as u32)
-        .map(|rank| u64::from(rank + 1) * n_dims.pow(rank))
-        .sum();
+    let n_rows: u64 = (0..=max_rank as u32).map(|rank| u64::from(rank + 1) * n_dims.pow(rank)).sum();
     n_dims
         .saturating_pow(system.dim_vars as u32)
         .saturating_mul(n_rows.saturating_pow(system.row_vars as u32))
@@ -87,11 +78,6 @@ fn all_rows(max_rank: usize, dims: &[Dim]) -> Vec<Row> {
     }
     contents
         .into_iter()
-        .flat_map(|dims: Vec<Dim>| {
-            (0..=dims.len()).map(move |marker| Row {
-                dims: dims.clone(),
-                marker,
-            })
-        })
+        .flat_map(|dims: Vec<Dim>| (0..=dims.len()).map(move |marker| Row { dims: dims.clone(), marker }))
         .collect()
 }

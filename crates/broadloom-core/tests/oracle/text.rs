@@ -71,33 +71,21 @@ impl System {
         let mut hole = None;
         let mut trail = Vec::new();
         for item in inside.split(',').map(str::trim) {
-            let found = if item == "<>" {
-                Some(Hole::Marker)
-            } else {
-                self.row_var(item).map(Hole::Var)
-            };
+            let found = if item == "<>" { Some(Hole::Marker) } else { self.row_var(item).map(Hole::Var) };
             if found.is_some() {
                 if hole.is_some() {
                     return None;
                 }
                 hole = found;
             } else if !inside.is_empty() {
-                let flank = if hole.is_none() {
-                    &mut lead
-                } else {
-                    &mut trail
-                };
+                let flank = if hole.is_none() { &mut lead } else { &mut trail };
                 flank.push(self.dim(item)?);
             }
         }
         if hole.is_none() {
             std::mem::swap(&mut lead, &mut trail);
         }
-        Some(RowTerm {
-            lead,
-            hole: hole.unwrap_or(Hole::Marker),
-            trail,
-        })
+        Some(RowTerm { lead, hole: hole.unwrap_or(Hole::Marker), trail })
     }
 
     fn row_var(&mut self, text: &str) -> Option<usize> {

@@ -29,16 +29,11 @@ pub fn shuffled(system: &System, seed: u64) -> System {
 /// The system with every row read from right to left.
 pub fn mirrored(system: &System) -> System {
     let mirror = |constraint: &Constraint| match constraint {
-        Constraint::RowEq(left, right) => {
-            Constraint::RowEq(mirrored_row(left), mirrored_row(right))
-        }
+        Constraint::RowEq(left, right) => Constraint::RowEq(mirrored_row(left), mirrored_row(right)),
         Constraint::RowLe(res, opnd) => Constraint::RowLe(mirrored_row(res), mirrored_row(opnd)),
         Constraint::DimEq(..) | Constraint::DimLe(..) => constraint.clone(),
     };
-    System {
-        constraints: system.constraints.iter().map(mirror).collect(),
-        ..system.clone()
-    }
+    System { constraints: system.constraints.iter().map(mirror).collect(), ..system.clone() }
 }
 
 /// The assignment with every row read from right to left; a solution of the [`mirrored`] system

@@ -1,0 +1,306 @@
+//! Minimal unsatisfiable cores, and the subsystems they are found with.
+//!
+//! A set of constraints is judged by solving it afresh as a system of its own; what is small is
+//! cheap, and nothing of the failed system's state is trusted. Shrinking deletes in halving chunks,
+//! so that large irrelevant parts go first.
+
+use rustc_hash::FxHashMap;
+
+use super::reason::{Conflict, NIL};
+use super::report::DimShape;
+use super::rows::{Kind, RowCon, Term};
+use super::search::Search;
+use super::{Link, Solver, Stored};
+use crate::order::Dim;
+use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, RowTerm, RowVar};
+
+/// Constraints that have no solution together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Core {
+    /// The members, in the order of addition.
+    pub constraints: Vec<ConstraintId>,
+    /// Whether removing any one member makes the rest satisfiable. False only where that could not
+    /// be settled in reasonable time.
+    pub minimal: bool,
+    /// What clashed, for the message.
+    pub clash: Clash,
+}
+
+/// The two ends of a contradiction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clash {
+    /// A dimension would have to be two different things.
+    Dims {
+        /// The dimension, if it has a name.
+        what: Option<DimShape>,
+        /// The two things.
+        ends: [Dim; 2],
+        /// The constraint each of them comes from.
+        sources: [Option<ConstraintId>; 2],
+    },
+    /// A row would need at least `lo` and at most `hi` axes.
+    Rank {
+        /// The row variable.
+        row: RowVar,
+        /// Its least rank.
+        lo: u32,
+        /// Its greatest rank.
+        hi: u32,
+    },
+    /// Row variables would each have to be longer than the other.
+    RankCycle,
+    /// Two rows that are written out have different numbers of axes.
+    ClosedRanks,
+    /// Every rank and every marker leads to a contradiction.
+    Exhausted,
+}
+
+/// Whether a set of constraints has a solution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    Satisfiable,
+    Unsatisfiable,
+    Unknown,
+}
+
+/// Some of a solver's constraints as a system of their own.
+pub(crate) struct Subsystem {
+    pub solver: Solver,
+    /// The original variables, in their order, with their copies.
+    dims: Vec<(u32, DimVar)>,
+    rows: Vec<(u32, RowVar)>,
+    ids: Vec<u32>,
+}
+
+impl Subsystem {
+    /// The copy of a dimension variable, if a constraint mentions it.
+    pub fn dim(&self, var: DimVar) -> Option<DimVar> {
+        let at = self.dims.binary_search_by_key(&var.0, |(node, _)| *node).ok()?;
+        Some(self.dims[at].1)
+    }
+
+    /// The copy of a row variable, if a constraint mentions it.
+    pub fn row(&self, var: RowVar) -> Option<RowVar> {
+        let at = self.rows.binary_search_by_key(&var.0, |(row, _)| *row).ok()?;
+        Some(self.rows[at].1)
+    }
+
+    fn original_dim(&self, copy: DimVar) -> Option<DimVar> {
+        self.dims.iter().find(|(_, var)| *var == copy).map(|(node, _)| DimVar(*node))
+    }
+
+    fn original_row(&self, copy: RowVar) -> Option<RowVar> {
+        self.rows.iter().find(|(_, var)| *var == copy).map(|(row, _)| RowVar(*row))
+    }
+
+    fn original_constraint(&self, copy: ConstraintId) -> ConstraintId {
+        ConstraintId(self.ids[copy.index()])
+    }
+
+    /// What the system's contradiction is, in the names of the original.
+    fn clash(&self) -> Clash {
+        let solver = &self.solver;
+        let ground = |bits: u32| solver.ground(DimTerm(bits)).unwrap_or(Dim::Unit);
+        let value = |node: u32| {
+            let value = solver.dims.value(solver.dims.find(node));
+            value.and_then(|term| solver.ground(term)).unwrap_or(Dim::Unit)
+        };
+        let Some(conflict) = solver.conflict else { return Clash::Exhausted };
+        let (node, ends) = match conflict {
+            Conflict::Value { node, have, want, .. } => (node, [ground(have), ground(want)]),
+            Conflict::Cap { node, cap, want, .. } => (node, [ground(cap), ground(want)]),
+            Conflict::Merge { a, b, .. } => (a, [value(a), value(b)]),
+            Conflict::Ground { a, b, .. } => (NIL, [ground(a), ground(b)]),
+            Conflict::Rank { row, lo, hi } => {
+                return self.original_row(RowVar(row)).map_or(Clash::Exhausted, |row| Clash::Rank {
+                    row,
+                    lo,
+                    hi,
+                });
+            }
+            Conflict::RankCycle { .. } => return Clash::RankCycle,
+            Conflict::ClosedRank { .. } => return Clash::ClosedRanks,
+            Conflict::TooMuch => return Clash::Exhausted,
+        };
+        let what = (node != NIL).then(|| solver.name_of(node)).flatten();
+        let what = what.and_then(|shape| match shape {
+            DimShape::Ground(_) => None,
+            DimShape::Var(var) => self.original_dim(var).map(DimShape::Var),
+            DimShape::Front(row, at) => self.original_row(row).map(|row| DimShape::Front(row, at)),
+            DimShape::Back(row, at) => self.original_row(row).map(|row| DimShape::Back(row, at)),
+        });
+        let sources = solver.sources(conflict).map(|id| id.map(|id| self.original_constraint(id)));
+        Clash::Dims { what, ends, sources }
+    }
+}
+
+impl Solver {
+    /// Some constraints as a system of their own. Variables keep their roles and their order.
+    pub(crate) fn subsystem(&self, ids: &[u32]) -> Subsystem {
+        let mut sub = Subsystem {
+            solver: Solver::with_budget(self.budget),
+            dims: Vec::new(),
+            rows: Vec::new(),
+            ids: ids.to_vec(),
+        };
+        sub.solver.atoms.clone_from(&self.atoms);
+        let (mut dims, mut rows) = self.variables(ids);
+        dims.sort_unstable();
+        dims.dedup();
+        rows.sort_unstable();
+        rows.dedup();
+        sub.dims =
+            dims.iter().map(|node| (*node, sub.solver.dim_var(self.dim_role(DimVar(*node))))).collect();
+        sub.rows = rows.iter().map(|row| (*row, sub.solver.row_var(self.rows.role(*row)))).collect();
+        let dim_map: FxHashMap<u32, DimVar> = sub.dims.iter().copied().collect();
+        let row_map: FxHashMap<u32, RowVar> = sub.rows.iter().copied().collect();
+        let dim =
+            |term: DimTerm| term.node().and_then(|node| dim_map.get(&node)).map_or(term, |var| (*var).into());
+        let axes =
+            |term: Term| -> Vec<DimTerm> { self.rows.literals(term).iter().map(|axis| dim(*axis)).collect() };
+        for id in ids {
+            match self.constraints[*id as usize] {
+                Stored::DimEq(a, b) => sub.solver.add(Constraint::DimEq(dim(a), dim(b))),
+                Stored::DimLe(res, opnd) => {
+                    sub.solver.add(Constraint::DimLe { res: dim(res), opnd: dim(opnd) })
+                }
+                Stored::Row(con) => {
+                    let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+                    let (below, above) = (axes(res), axes(opnd));
+                    let term = |axes: &'_ [DimTerm], term: Term| -> (usize, Hole) {
+                        debug_assert_eq!(axes.len(), term.flanks() as usize);
+                        (
+                            term.lead as usize,
+                            row_map.get(&term.hole).map_or(Hole::Marker, |row| Hole::Var(*row)),
+                        )
+                    };
+                    let ((at, hole), (opnd_at, opnd_hole)) = (term(&below, res), term(&above, opnd));
+                    let res = RowTerm { lead: &below[..at], hole, trail: &below[at..] };
+                    let opnd = RowTerm { lead: &above[..opnd_at], hole: opnd_hole, trail: &above[opnd_at..] };
+                    sub.solver.add(match kind {
+                        Kind::Eq => Constraint::RowEq(res, opnd),
+                        Kind::Le => Constraint::RowLe { res, opnd },
+                    })
+                }
+            };
+        }
+        sub
+    }
+
+    /// The variables some constraints mention, with repetitions.
+    fn variables(&self, ids: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let (mut dims, mut rows) = (Vec::new(), Vec::new());
+        for id in ids {
+            match self.constraints[*id as usize] {
+                Stored::DimEq(a, b) | Stored::DimLe(a, b) => {
+                    dims.extend([a, b].iter().filter_map(|term| term.node()))
+                }
+                Stored::Row(con) => {
+                    let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+                    for term in [res, opnd] {
+                        dims.extend(self.rows.literals(term).iter().filter_map(|axis| axis.node()));
+                        rows.extend((term.hole != NIL).then_some(term.hole));
+                    }
+                }
+            }
+        }
+        (dims, rows)
+    }
+
+    /// Whether some constraints have a solution, within what is left of a budget of branches.
+    pub(crate) fn decide_within(&self, ids: &[u32], branches: &mut u64) -> Verdict {
+        let mut sub = self.subsystem(ids);
+        let verdict = sub.solver.decided(*branches);
+        *branches = branches.saturating_sub(sub.solver.branches);
+        verdict
+    }
+
+    /// Whether the system has a solution, by any policy.
+    fn decided(&mut self, branches: u64) -> Verdict {
+        match self.conflict {
+            Some(Conflict::TooMuch) => return Verdict::Unknown,
+            Some(_) => return Verdict::Unsatisfiable,
+            None => {}
+        }
+        let mark = self.mark();
+        let mut markers = Vec::new();
+        let outcome = self.close_ranks(&mut markers);
+        self.undo(mark);
+        match outcome {
+            Ok(()) => Verdict::Satisfiable,
+            Err(Conflict::TooMuch) => Verdict::Unknown,
+            Err(_) => {
+                let mark = self.mark();
+                let verdict = self.search(&mut Search::new(branches), &mut markers);
+                self.undo(mark);
+                verdict
+            }
+        }
+    }
+
+    /// Shrinks a set of constraints that has no solution to a minimal one.
+    pub(crate) fn core_from(&self, mut ids: Vec<u32>) -> Core {
+        ids.sort_unstable();
+        ids.dedup();
+        let mut unknown = false;
+        let budget = self.budget.branches;
+        let mut refuted = |ids: &[u32]| {
+            let verdict = self.decide_within(ids, &mut budget.clone());
+            unknown |= verdict == Verdict::Unknown;
+            verdict == Verdict::Unsatisfiable
+        };
+        if !refuted(&ids) {
+            // The walk missed a dependence; the whole system is a core, if not a small one.
+            ids = (0..self.constraints.len() as u32).collect();
+        }
+        let (ids, complete) = shrink(ids, refuted);
+        let clash = self.subsystem(&ids).clash();
+        Core {
+            constraints: ids.into_iter().map(ConstraintId).collect(),
+            minimal: complete && !unknown,
+            clash,
+        }
+    }
+
+    /// Shrinks the constraints of a chain to a minimal set that still entails something, in the
+    /// chain's order.
+    pub(crate) fn shrink_chain(
+        &self,
+        chain: &[Link],
+        entails: impl Fn(&Subsystem) -> bool,
+    ) -> Vec<ConstraintId> {
+        let ids: Vec<u32> = chain.iter().filter_map(|link| link.constraint()).map(|id| id.0).collect();
+        let enough = |ids: &[u32]| entails(&self.subsystem(ids));
+        let ids = if enough(&ids) { ids } else { (0..self.constraints.len() as u32).collect() };
+        shrink(ids, enough).0.into_iter().map(ConstraintId).collect()
+    }
+}
+
+/// Deletes members as long as what is left still holds. Whether it holds must be monotone. False if
+/// the work became too much before every member was tried.
+fn shrink(mut ids: Vec<u32>, mut holds: impl FnMut(&[u32]) -> bool) -> (Vec<u32>, bool) {
+    const WORK: usize = 4_000_000;
+    let mut work = 0;
+    let mut chunk = ids.len().div_ceil(2).max(1);
+    loop {
+        let mut at = 0;
+        while at < ids.len() {
+            work += ids.len();
+            if work > WORK {
+                return (ids, false);
+            }
+            let end = (at + chunk).min(ids.len());
+            let rest: Vec<u32> = ids[..at].iter().chain(&ids[end..]).copied().collect();
+            if holds(&rest) {
+                ids = rest;
+            } else {
+                at = end;
+            }
+        }
+        if chunk == 1 {
+            // A member that was needed stays needed when others go: one pass of single ones is enough.
+            return (ids, true);
+        }
+        chunk = chunk.div_ceil(2).min(ids.len()).max(1);
+    }
+}
