@@ -187,7 +187,7 @@ impl Solver {
         }
         let mut search = Search::new(self.budget.branches);
         // A contradiction that needs no more than these constraints is settled on its own.
-        if self.fail_branch(&mut search, blamed).is_ok() {
+        if self.isolate(&mut search, blamed).is_ok() {
             let mark = self.mark();
             self.dims.closing = true;
             closing.searched = true;

@@ -81,6 +81,9 @@ struct Walk<'a> {
     seen: FxHashSet<Fact>,
     ended: FxHashSet<Ended>,
     found: Walked,
+    /// Whether a policy step is followed to the failures that led to it. Not for blame: there the
+    /// step itself is the culprit.
+    beyond_policy: bool,
 }
 
 impl Walk<'_> {
@@ -164,7 +167,14 @@ impl Walk<'_> {
                 NIL => {}
                 step => out.push(Fact::PolicyStep(step)),
             },
-            Fact::RowCon(_) | Fact::PolicyStep(_) => {}
+            Fact::PolicyStep(step) => {
+                let searched = matches!(self.policy(step), Some(Policy::SearchRank | Policy::SearchMarker));
+                if self.beyond_policy && searched {
+                    let because = solver.failures.get(&step).into_iter().flatten();
+                    out.extend(because.map(|id| Fact::Reason(ReasonId::constraint(*id).0)));
+                }
+            }
+            Fact::RowCon(_) => {}
         }
     }
 
@@ -192,7 +202,15 @@ impl Walk<'_> {
                 }
                 out.extend([Fact::LoRank(row), Fact::HiRank(row)]);
             }
-            Some(Reason::Policy(step)) => out.push(Fact::PolicyStep(step)),
+            Some(Reason::Policy(step)) => {
+                if let Some(rivalry) = solver.rivalries.get(&step)
+                    && self.policy(step) == Some(Policy::RelaxedLeaf)
+                {
+                    out.extend(rivalry.leaves.iter().map(|leaf| Fact::CapAt(dims.cap_node(*leaf))));
+                    out.extend(rivalry.edges.iter().map(|edge| Fact::Reason(dims.edge(*edge).reason.0)));
+                }
+                out.push(Fact::PolicyStep(step));
+            }
         }
     }
 
@@ -278,7 +296,12 @@ fn rank_root(cause: RankCause, out: &mut Vec<Fact>) {
 
 impl Solver {
     fn walk(&self, facts: Vec<Fact>) -> Walked {
+        self.walk_with(facts, false)
+    }
+
+    fn walk_with(&self, facts: Vec<Fact>, beyond_policy: bool) -> Walked {
         let walk = Walk {
+            beyond_policy,
             solver: self,
             seen: FxHashSet::default(),
             ended: FxHashSet::default(),
@@ -351,7 +374,7 @@ impl Solver {
             return Vec::new();
         }
         let at = self.dims.value_node(var.0);
-        self.links(self.walk(vec![Fact::ValueAt(at), Fact::Equal(var.0, at)]))
+        self.links(self.walk_with(vec![Fact::ValueAt(at), Fact::Equal(var.0, at)], true))
     }
 
     /// The chain behind the rank, the axes and the marker of a row variable, as they stand.
@@ -371,7 +394,7 @@ impl Solver {
             }
             facts.push(Fact::Marker(row));
         }
-        self.links(self.walk(facts))
+        self.links(self.walk_with(facts, true))
     }
 
     fn links(&self, walked: Walked) -> Vec<Link> {

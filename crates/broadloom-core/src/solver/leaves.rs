@@ -15,6 +15,21 @@ use super::closing::{Closing, Unfilled};
 use super::reason::{NIL, Policy, Reason};
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
+/// Why a leaf had to give way: two leaves and the adjacencies between them and a common dimension.
+#[derive(Clone)]
+pub(crate) struct Rivalry {
+    pub leaves: Vec<u32>,
+    pub edges: Vec<u32>,
+}
+
+/// A candidate's claim on a class below it, and the adjacency by which it got there.
+#[derive(Clone, Copy)]
+struct Claim {
+    leaf: u32,
+    cap: DimTerm,
+    edge: u32,
+}
+
 impl Solver {
     /// Step 4.
     pub(crate) fn close_dims(&mut self, closing: &mut Closing) {
@@ -48,47 +63,88 @@ impl Solver {
     /// One round: commit every candidate to its cap, except those that share a lower dimension with
     /// a candidate of another cap; those relax to the unit.
     fn commit_leaves(&mut self, candidates: &FxHashMap<u32, DimTerm>) {
-        let relaxed = self.contested(candidates);
         let mut order: Vec<u32> = candidates.keys().copied().collect();
         order.sort_unstable();
+        let relaxed = self.contested(candidates, &order);
         for root in order {
-            let (policy, value) = if relaxed.contains(&root) {
-                (Policy::RelaxedLeaf, DimTerm::UNIT)
-            } else {
-                (Policy::LeafCap, candidates[&root])
-            };
-            if self.dims.value(self.dims.find(root)).is_none() {
-                let step = self.choose(policy, NIL);
-                let reason = self.dims.reason(Reason::Policy(step));
-                let outcome = self.dims.commit(&mut self.trail, root, value, reason);
-                debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
+            if self.dims.value(self.dims.find(root)).is_some() {
+                continue;
             }
+            let (step, value) = match relaxed.get(&root) {
+                Some(rivalry) => {
+                    let step = self.choose(Policy::RelaxedLeaf, NIL);
+                    self.rivalries.insert(step, rivalry.clone());
+                    (step, DimTerm::UNIT)
+                }
+                None => (self.choose(Policy::LeafCap, NIL), candidates[&root]),
+            };
+            let reason = self.dims.reason(Reason::Policy(step));
+            let outcome = self.dims.commit(&mut self.trail, root, value, reason);
+            debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
         }
     }
 
-    /// The candidates whose down-set meets that of a candidate with another cap.
-    fn contested(&self, candidates: &FxHashMap<u32, DimTerm>) -> FxHashSet<u32> {
-        let mut wanted: FxHashMap<u32, DimTerm> = FxHashMap::default();
-        let mut contested = Vec::new();
-        for (root, cap) in candidates {
-            let mut stack = vec![*root];
-            while let Some(class) = stack.pop() {
-                match wanted.insert(class, *cap) {
-                    None => stack
-                        .extend(self.neighbours(self.dims.down(class).map(|edge| self.dims.edge(edge).lo))),
-                    Some(other) if other != *cap => contested.push(class),
+    /// The candidates whose down-set meets that of a candidate with another cap, and why.
+    fn contested(&self, candidates: &FxHashMap<u32, DimTerm>, order: &[u32]) -> FxHashMap<u32, Rivalry> {
+        let mut claims: FxHashMap<u32, Claim> = FxHashMap::default();
+        let mut relaxed: FxHashMap<u32, Rivalry> = FxHashMap::default();
+        let mut stack = Vec::new();
+        for root in order {
+            let claim = Claim { leaf: *root, cap: candidates[root], edge: NIL };
+            stack.push((*root, claim));
+            while let Some((class, claim)) = stack.pop() {
+                match claims.get(&class) {
+                    None => {
+                        claims.insert(class, claim);
+                        for edge in self.dims.down(class) {
+                            let below = self.dims.find(self.dims.edge(edge).lo);
+                            if self.dims.value(below).is_none() {
+                                stack.push((below, Claim { edge, ..claim }));
+                            }
+                        }
+                    }
+                    Some(other) if other.cap != claim.cap => {
+                        let mut edges = self.path_up(&claims, other.edge);
+                        edges.extend(self.path_up(&claims, claim.edge));
+                        let rivalry = Rivalry { leaves: vec![other.leaf, claim.leaf], edges };
+                        self.relax_above(class, candidates, &rivalry, &mut relaxed);
+                    }
                     Some(_) => {}
                 }
             }
         }
-        let mut above: FxHashSet<u32> = FxHashSet::default();
-        while let Some(class) = contested.pop() {
-            if above.insert(class) {
-                contested.extend(self.neighbours(self.dims.up(class).map(|edge| self.dims.edge(edge).hi)));
+        relaxed
+    }
+
+    /// The adjacencies from a class up to the leaf that claims it.
+    fn path_up(&self, claims: &FxHashMap<u32, Claim>, mut edge: u32) -> Vec<u32> {
+        let mut edges = Vec::new();
+        while edge != NIL && edges.len() <= claims.len() {
+            edges.push(edge);
+            let above = self.dims.find(self.dims.edge(edge).hi);
+            edge = claims.get(&above).map_or(NIL, |claim| claim.edge);
+        }
+        edges
+    }
+
+    /// Every candidate above a contested class relaxes.
+    fn relax_above(
+        &self,
+        contested: u32,
+        candidates: &FxHashMap<u32, DimTerm>,
+        rivalry: &Rivalry,
+        relaxed: &mut FxHashMap<u32, Rivalry>,
+    ) {
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
+        let mut stack = vec![contested];
+        while let Some(class) = stack.pop() {
+            if seen.insert(class) {
+                stack.extend(self.neighbours(self.dims.up(class).map(|edge| self.dims.edge(edge).hi)));
+                if candidates.contains_key(&class) {
+                    relaxed.entry(class).or_insert_with(|| rivalry.clone());
+                }
             }
         }
-        above.retain(|class| candidates.contains_key(class));
-        above
     }
 
     /// The classes without a value among some nodes.

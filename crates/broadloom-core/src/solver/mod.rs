@@ -59,7 +59,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { branches: 50_000, axes: 1 << 24 }
+        Budget { branches: 100_000, axes: 1 << 24 }
     }
 }
 
@@ -114,6 +114,10 @@ pub struct Solver {
     queue: Vec<u32>,
     conflict: Option<Conflict>,
     policies: Vec<search::Choice>,
+    /// Per policy step that search took, the constraints behind the failure of its last rival.
+    failures: FxHashMap<u32, Vec<u32>>,
+    /// Per policy step that relaxed a leaf, why it had to give way.
+    rivalries: FxHashMap<u32, leaves::Rivalry>,
     /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
     declared_markers: bool,
     budget: Budget,

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::Solver;
 use super::ranks::UNBOUNDED;
 use super::reason::{NIL, Side};
-use super::rows::{Kind, RowCon, Slot, Term};
+use super::rows::{Axis, Kind, RowCon, Slot, Term};
 use crate::order::Dim;
 use crate::term::{DimTerm, DimVar, RowVar};
 
@@ -32,9 +32,11 @@ pub enum DimShape {
 pub enum Middle {
     /// No further axes.
     Closed,
+    /// No further axes; the row broadcasts here.
+    Marker,
     /// The axes of a row variable.
     Var(RowVar),
-    /// Some more axes of the row variable the answer is about.
+    /// The axes of a row variable that are not written out in the flanks.
     Rest(RowVar),
 }
 
@@ -116,6 +118,7 @@ impl Solver {
         self.bind_rows(&names, &mut report);
         self.dim_bounds(&names, &mut report);
         self.row_bounds(&names, &mut report);
+        self.overlap_bounds(&names, &mut report);
         report
     }
 
@@ -145,10 +148,7 @@ impl Solver {
                 shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
                 shape.middle = Middle::Var(RowVar(term.hole));
             }
-            let bound = shape.middle != Middle::Rest(RowVar(row))
-                || !shape.lead.is_empty()
-                || !shape.trail.is_empty();
-            if bound {
+            if shape.middle != Middle::Var(RowVar(row)) {
                 report.bindings.push(Binding::Row(RowVar(row), shape));
             }
         }
@@ -220,12 +220,49 @@ impl Solver {
                 Kind::Le if aligned && unspoken(res) && unspoken(opnd) => {}
                 _ => report.principal = false,
             }
-            let (res, opnd) = (self.shape(res, names), self.shape(opnd, names));
+            let (res, opnd) = (self.shape(res, names), self.written(opnd, names));
             report.residual.push(match kind {
                 Kind::Eq => Bound::RowEq(res, opnd),
                 Kind::Le => Bound::RowLe(res, opnd),
             });
         }
+    }
+
+    /// Rows whose known ends overlap at the least rank: the front is a bound of its own.
+    fn overlap_bounds(&self, names: &Names, report: &mut Report) {
+        for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
+            let Some(partial) = self.rows.partial(row) else { continue };
+            let (front, back) = (known(&partial.front), known(&partial.back));
+            if front + back <= self.ranks.lo(row) as usize {
+                continue;
+            }
+            report.principal = false;
+            let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
+            let lead = (0..front).map(|at| self.end(row, Side::Left, at, names)).collect();
+            let size = front as u32;
+            let declared = RowShape {
+                lead,
+                middle: Middle::Marker,
+                trail: Vec::new(),
+                rank: Some(size),
+                least: size,
+                greatest: Some(size),
+            };
+            report.residual.push(Bound::RowLe(self.shape(bare, names), declared));
+        }
+    }
+
+    /// A term as it was written, if its row variable's axes are known but its marker is not.
+    fn written(&self, term: Term, names: &Names) -> RowShape {
+        let mut shape = self.shape(term, names);
+        if term.hole != NIL && self.rows.is_fixed(term.hole) {
+            let (front, back) = self.rows.literals(term).split_at(term.lead as usize);
+            let name = |axis: &DimTerm| self.dim_shape(*axis, names);
+            shape.lead = front.iter().map(name).collect();
+            shape.trail = back.iter().map(name).collect();
+            shape.middle = Middle::Var(RowVar(term.hole));
+        }
+        shape
     }
 
     /// A term with everything known put in.
@@ -249,8 +286,9 @@ impl Solver {
                     axis => self.dim_shape(axis, names),
                 }));
             } else {
-                middle = Middle::Rest(var);
+                let known = lead.len() + trail.len();
                 self.known_ends(row, names, &mut lead, &mut trail);
+                middle = if lead.len() + trail.len() > known { Middle::Rest(var) } else { Middle::Var(var) };
             }
         }
         trail.extend(back.iter().map(name));
@@ -265,24 +303,20 @@ impl Solver {
             return;
         };
         let least = self.ranks.lo(row) as usize;
-        let ends = |side: Side, len: usize, at: usize| -> DimShape {
-            let slot = Slot::Edge { row, side, at: at as u32 };
-            match (self.rows.slot(slot).term, side) {
-                (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at as u32),
-                (DimTerm::NONE, Side::Right) => DimShape::Back(RowVar(row), at as u32),
-                (axis, _) => {
-                    let _ = len;
-                    self.dim_shape(axis, names)
-                }
-            }
-        };
-        let known = |list: &[super::rows::Axis]| {
-            list.iter().rposition(|axis| !axis.term.is_none()).map_or(0, |at| at + 1)
-        };
         let back = known(&partial.back).min(least);
         let front = known(&partial.front).min(least - back);
-        lead.extend((0..front).map(|at| ends(Side::Left, front, at)));
-        trail.extend((0..back).rev().map(|at| ends(Side::Right, back, at)));
+        lead.extend((0..front).map(|at| self.end(row, Side::Left, at, names)));
+        trail.extend((0..back).rev().map(|at| self.end(row, Side::Right, at, names)));
+    }
+
+    /// The axis at a place from an edge of a row of open rank.
+    fn end(&self, row: u32, side: Side, at: usize, names: &Names) -> DimShape {
+        let at = at as u32;
+        match (self.rows.slot(Slot::Edge { row, side, at }).term, side) {
+            (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at),
+            (DimTerm::NONE, Side::Right) => DimShape::Back(RowVar(row), at),
+            (axis, _) => self.dim_shape(axis, names),
+        }
     }
 
     fn dim_shape(&self, term: DimTerm, names: &Names) -> DimShape {
@@ -408,4 +442,9 @@ impl Solver {
         }
         cycles
     }
+}
+
+/// How far a list of axes says anything.
+fn known(list: &[Axis]) -> usize {
+    list.iter().rposition(|axis| !axis.term.is_none()).map_or(0, |at| at + 1)
 }

@@ -81,6 +81,8 @@ struct Level {
     step: u32,
     /// Earlier levels that failures of this one rest on.
     blamed: Vec<Blame>,
+    /// The constraints behind the last failure.
+    because: Vec<u32>,
     /// Markers that fail for the same reason as one that was tried: first and last.
     dead: Vec<(u32, u32)>,
     /// Where in the order of rows this decision stands.
@@ -179,6 +181,7 @@ impl Solver {
                     Err(Conflict::TooMuch) => return Err(Verdict::Unknown),
                     Err(conflict) => {
                         let walked = self.blame(conflict);
+                        top.because.clone_from(&walked.constraints);
                         self.fail_branch(search, walked.constraints)?;
                         let blamed = levels_of(levels, &walked.policies);
                         if let Some(level) = blamed.iter().max().and_then(|blame| levels.get_mut(blame.level))
@@ -195,9 +198,13 @@ impl Solver {
                         return Err(Verdict::Unknown);
                     }
                     let mut blamed = std::mem::take(&mut top.blamed);
+                    let because = std::mem::take(&mut top.because);
                     let steps = self.blame_rank(top.row).policies;
                     blamed.extend(levels_of(levels, &steps));
                     levels.pop();
+                    if let Some(level) = blamed.iter().max().and_then(|blame| levels.get_mut(blame.level)) {
+                        level.because = because;
+                    }
                     blamed
                 }
             };
@@ -207,14 +214,18 @@ impl Solver {
         }
     }
 
-    /// Counts a failed branch. If the constraints it rests on have no solution by themselves, the
-    /// search is over.
-    pub(crate) fn fail_branch(&mut self, search: &mut Search, mut blamed: Vec<u32>) -> Result<(), Verdict> {
+    /// Counts a failed branch.
+    fn fail_branch(&mut self, search: &mut Search, blamed: Vec<u32>) -> Result<(), Verdict> {
         self.branches += 1;
         if search.branches == 0 {
             return Err(Verdict::Unknown);
         }
         search.branches -= 1;
+        self.isolate(search, blamed)
+    }
+
+    /// If the constraints a failure rests on have no solution by themselves, the search is over.
+    pub(crate) fn isolate(&self, search: &mut Search, mut blamed: Vec<u32>) -> Result<(), Verdict> {
         blamed.sort_unstable();
         if blamed.len() < self.constraints.len()
             && search.isolated.len() < Search::ISOLATED
@@ -270,6 +281,7 @@ impl Solver {
             value: 0,
             step: NIL,
             blamed: Vec::new(),
+            because: Vec::new(),
             dead: Vec::new(),
             place,
         };
@@ -322,6 +334,9 @@ impl Solver {
             (What::Marker, false) => Policy::SearchMarker,
         };
         level.step = self.choose(policy, row);
+        if value != level.preferred {
+            self.failures.insert(level.step, level.because.clone());
+        }
         match level.what {
             What::Rank => {
                 let upper = self.choose(policy, row);

@@ -1,0 +1,200 @@
+//! The answer to a system, in words: closed values, how they came about, and what went wrong.
+
+use broadloom_core::order::Dim;
+use broadloom_core::{Answer, Clash, Closed, Core, DimShape, How, Report, Unfilled};
+
+use super::explain::{self, Explanation};
+use super::problem::{Problem, Var};
+use super::{Options, Status, text};
+use crate::rows::{Diagnostic, NameId};
+
+/// Labels shown in one message; a longer core is cut.
+const MOST_LABELS: usize = 8;
+
+/// Everything there is to print.
+pub struct Answered {
+    /// How it ended.
+    pub status: Status,
+    /// Name, value, and how it was fixed; empty without a solution.
+    pub solution: Vec<(NameId, String, How)>,
+    /// Bindings and residual bounds before closing.
+    pub report: Report,
+    /// Branches that failed.
+    pub branches: u64,
+    /// Lines of the core, or of the constraints on an unfilled parameter.
+    pub core: Vec<u32>,
+    /// What went wrong.
+    pub diagnostic: Option<Diagnostic>,
+    /// The asked-for chains.
+    pub explanations: Vec<Explanation>,
+}
+
+impl Answered {
+    /// Closes the system.
+    pub fn new(problem: &mut Problem, options: &Options) -> Answered {
+        let report = if problem.solver.is_failed() { Report::default() } else { problem.solver.report() };
+        let mut answered = Answered {
+            status: Status::GaveUp,
+            solution: Vec::new(),
+            report,
+            branches: 0,
+            core: Vec::new(),
+            diagnostic: None,
+            explanations: Vec::new(),
+        };
+        let mut solver = std::mem::take(&mut problem.solver);
+        match solver.close() {
+            Answer::Solved(closed) => {
+                answered.status = Status::Solved;
+                answered.read(problem, &closed);
+                answered.explanations = explain::closed(problem, &closed, options);
+            }
+            Answer::Underdetermined(closed, holes) => {
+                answered.status = Status::Underdetermined;
+                answered.read(problem, &closed);
+                answered.explanations = explain::closed(problem, &closed, options);
+                answered.unfilled(problem, &holes);
+            }
+            Answer::Unsatisfiable(core) => {
+                answered.status = Status::Unsatisfiable;
+                answered.refuted(problem, &core);
+            }
+            Answer::GaveUp => answered.gave_up(problem, options),
+        }
+        answered.branches = solver.stats().branches;
+        problem.solver = solver;
+        if answered.status != Status::Unsatisfiable {
+            explain::forced(problem, &mut answered.explanations);
+        }
+        answered
+    }
+
+    fn read(&mut self, problem: &Problem, closed: &Closed<'_>) {
+        self.solution = problem
+            .vars
+            .iter()
+            .map(|(name, var)| match var {
+                Var::Dim(var) => (*name, text::dim(problem, closed.dim(*var)), closed.how_dim(*var)),
+                Var::Row(var) => (*name, text::row(problem, &closed.row(*var)), closed.how_row(*var)),
+            })
+            .collect();
+    }
+
+    fn refuted(&mut self, problem: &Problem, core: &Core) {
+        self.core = core.constraints.iter().map(|id| problem.line(*id)).collect();
+        let label = |id| -> String {
+            let Clash::Dims { ends, sources, .. } = core.clash else { return String::new() };
+            let says: Vec<String> = (0..2)
+                .filter(|end| sources[*end] == Some(id))
+                .map(|end| format!("{} because of this", text::dim(problem, ends[end])))
+                .collect();
+            says.join("; ")
+        };
+        // The first label is where the reader looks first: the later end of the clash.
+        let primary = match core.clash {
+            Clash::Dims { sources: [_, Some(later)], .. } => later,
+            _ => match core.constraints.last() {
+                Some(last) => *last,
+                None => return,
+            },
+        };
+        let mut diagnostic =
+            Diagnostic::new(clash_message(problem, &core.clash), problem.span(primary), label(primary));
+        for id in core.constraints.iter().filter(|id| **id != primary).take(MOST_LABELS) {
+            diagnostic = diagnostic.with_secondary(problem.span(*id), label(*id));
+        }
+        if core.constraints.len() > MOST_LABELS + 1 {
+            let more = core.constraints.len() - MOST_LABELS - 1;
+            diagnostic =
+                diagnostic.with_note(format!("{more} more lines take part; `--json` lists them all"));
+        }
+        if core.minimal && core.constraints.len() > 1 {
+            diagnostic = diagnostic.with_note("without any one of these lines the others have a solution");
+        }
+        if let Some(help) = clash_help(&core.clash) {
+            diagnostic = diagnostic.with_help(help);
+        }
+        self.diagnostic = Some(diagnostic);
+    }
+
+    fn unfilled(&mut self, problem: &Problem, holes: &[Unfilled]) {
+        let Some(hole) = holes.first() else { return };
+        let (name, place, below) = match *hole {
+            Unfilled::Dim(var) => {
+                let name = problem.dim_name(var).unwrap_or("?");
+                (
+                    name,
+                    format!("parameter `{name}` has no size"),
+                    format!("`8 <= {name}`, or fix it: `{name} = 8`"),
+                )
+            }
+            Unfilled::Axis(var, at) => {
+                let name = problem.row_name(var);
+                let place = format!("axis {} of parameter `..{name}..` has no size", at + 1);
+                (name, place, format!("a row below `[..{name}..]` whose axis there has a size"))
+            }
+        };
+        let Some(id) = problem.system.names.find(name) else { return };
+        let more = holes.len() - 1;
+        let entry = problem.system.names.get(id);
+        let mut diagnostic = Diagnostic::new(place, entry.tag_span, "a parameter must be determined")
+            .with_note("no constraint gives this position a size from below, and a parameter may not guess")
+            .with_help(format!("bound it from below, as its use would: {below}"));
+        if more > 0 {
+            diagnostic = diagnostic.with_note(format!("{more} more positions of parameters are open"));
+        }
+        self.diagnostic = Some(diagnostic);
+        self.core = explain::lines_about(problem, id);
+    }
+
+    fn gave_up(&mut self, problem: &Problem, options: &Options) {
+        let span =
+            problem.system.statements.first().map_or(crate::rows::Span::empty(0), |statement| statement.span);
+        let message = format!("gave up after {} branches", options.branches);
+        let diagnostic = Diagnostic::new(message, span, "")
+            .with_note("ranks or markers are open that no line decides, and the search did not end in time")
+            .with_help("fix the rank of a row, for example `[..r..] ~ [a, b]`, or raise `--branches`");
+        self.diagnostic = Some(diagnostic);
+    }
+}
+
+fn clash_message(problem: &Problem, clash: &Clash) -> String {
+    match clash {
+        Clash::Dims { what: Some(what), ends, .. } => {
+            let what = match what {
+                DimShape::Front(row, at) => format!("axis {} of `..{}..`", at + 1, problem.row_name(*row)),
+                other => format!("`{}`", text::dim_shape(problem, *other)),
+            };
+            let [a, b] = ends.map(|end| text::dim(problem, end));
+            format!("{what} cannot be both `{a}` and `{b}`")
+        }
+        Clash::Dims { what: None, ends, .. } => {
+            let [a, b] = ends.map(|end| text::dim(problem, end));
+            format!("`{a}` meets `{b}`, which is neither the same nor the unit")
+        }
+        Clash::Rank { row, lo, hi } => {
+            let name = problem.row_name(*row);
+            format!("`..{name}..` would need at least {} and at most {}", axes(*lo), axes(*hi))
+        }
+        Clash::RankCycle => "each of these rows would have to be longer than itself".into(),
+        Clash::ClosedRanks => "the two rows have different numbers of axes".into(),
+        Clash::Exhausted => "no number of axes and no marker satisfies these lines together".into(),
+    }
+}
+
+fn clash_help(clash: &Clash) -> Option<String> {
+    let Clash::Dims { ends, .. } = clash else { return None };
+    let one = |dim: &Dim| matches!(dim, Dim::Atom(atom) if atom.size == 1);
+    if ends.contains(&Dim::Unit) && ends.iter().any(one) {
+        return Some("`_` makes no claim and broadcasts; `1` claims to be one wide and does not: write the same on both sides".into());
+    }
+    if ends.contains(&Dim::Unit) {
+        return Some("`_` is the unit: only the unit is above it and it equals no size".into());
+    }
+    let [Dim::Atom(a), Dim::Atom(b)] = ends else { return None };
+    (a.size == b.size).then(|| "the sizes agree, the bases do not: a basis says what an axis counts".into())
+}
+
+fn axes(count: u32) -> String {
+    if count == 1 { "1 axis".into() } else { format!("{count} axes") }
+}

@@ -1,0 +1,156 @@
+//! `--explain`: the chain of lines and policies that fixed a variable.
+//!
+//! The lines of the chain are replayed one at a time on a solver of their own; what each of them
+//! newly tells is shown beside it.
+
+use broadloom_core::{Cause, Closed, ConstraintId, Link, Policy, RowVar};
+
+use super::problem::{Problem, Var};
+use super::{Options, text};
+use crate::rows::{Constraint, DimKind, HoleKind, NameId, StatementKind};
+
+/// Facts shown beside one line.
+const MOST_FACTS: usize = 3;
+
+/// Why a variable has its value.
+pub struct Explanation {
+    /// The variable.
+    pub name: NameId,
+    /// The variable again.
+    var: Var,
+    /// The chain as closing left it.
+    links: Vec<Link>,
+    /// What to print, sources first.
+    pub steps: Vec<Step>,
+}
+
+/// One link, in words.
+pub struct Step {
+    /// The line, if the link is a constraint.
+    pub line: Option<u32>,
+    /// The constraint as it would be printed, or the policy in a sentence.
+    pub what: String,
+    /// What is newly known.
+    pub so: Vec<String>,
+}
+
+/// The chains of the asked-for variables, read while the answer is closed.
+pub fn closed(problem: &Problem, closed: &Closed<'_>, options: &Options) -> Vec<Explanation> {
+    let found = options.explain.iter().filter_map(|wanted| problem.find(wanted));
+    found
+        .map(|(name, var)| {
+            let links = match var {
+                Var::Dim(var) => closed.why_dim(var),
+                Var::Row(var) => closed.why_row(var),
+            };
+            Explanation { name, var, links, steps: Vec::new() }
+        })
+        .collect()
+}
+
+/// Puts the chains into words. A forced variable gets its minimal chain.
+pub fn forced(problem: &Problem, explanations: &mut [Explanation]) {
+    for explanation in explanations {
+        let minimal = match explanation.var {
+            Var::Dim(var) => problem.solver.why_dim(var),
+            Var::Row(var) => problem.solver.why_row(var),
+        };
+        if let Some(ids) = minimal {
+            // The axes are forced; if the marker was chosen, what led to that choice follows.
+            let chosen = explanation.links.iter().any(|link| matches!(link.cause, Cause::Policy(..)));
+            let rest = if chosen { std::mem::take(&mut explanation.links) } else { Vec::new() };
+            explanation.links = ids.into_iter().map(|id| Link { cause: Cause::Constraint(id) }).collect();
+            for link in rest {
+                if !explanation.links.contains(&link) {
+                    explanation.links.push(link);
+                }
+            }
+        }
+        // Lines first, in the order of derivation; then the choices made on top of them.
+        explanation.links.sort_by_key(|link| link.constraint().is_none());
+        explanation.steps = replay(problem, &explanation.links);
+        if explanation.steps.is_empty() {
+            let what = "nothing constrains it: it makes no claim".into();
+            explanation.steps.push(Step { line: None, what, so: Vec::new() });
+        }
+    }
+}
+
+fn replay(problem: &Problem, links: &[Link]) -> Vec<Step> {
+    let mut replayed = Problem::empty(problem.system, 0);
+    let mut known = Vec::new();
+    let mut steps = Vec::new();
+    for link in links {
+        match link.cause {
+            Cause::Constraint(id) => {
+                replayed.add(problem.statement_index(id));
+                let facts = facts(&replayed);
+                let so =
+                    facts.iter().filter(|fact| !known.contains(*fact)).take(MOST_FACTS).cloned().collect();
+                known = facts;
+                steps.push(Step { line: Some(problem.line(id)), what: statement(problem, id), so });
+            }
+            Cause::Policy(policy, row) => {
+                let what = policy_text(problem, policy, row);
+                if steps.last().is_none_or(|step: &Step| step.what != what) {
+                    steps.push(Step { line: None, what, so: Vec::new() });
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// What a partial system tells, one text a fact.
+fn facts(problem: &Problem) -> Vec<String> {
+    let report = problem.solver.report();
+    let bindings = report.bindings.iter().map(|binding| {
+        let (name, value) = text::binding(problem, binding);
+        format!("{name} = {value}")
+    });
+    bindings.chain(report.residual.iter().map(|bound| text::bound(problem, bound))).collect()
+}
+
+fn statement(problem: &Problem, id: ConstraintId) -> String {
+    problem.system.show(problem.statement(id)).to_string()
+}
+
+fn policy_text(problem: &Problem, policy: Policy, row: Option<RowVar>) -> String {
+    let name = row.map_or("the rows left open".into(), |row| format!("..{}..", problem.row_name(row)));
+    match policy {
+        Policy::LeafRank => format!("policy: {name} is a leaf and takes the axes of the rows below it"),
+        Policy::LeastRank => format!("policy: {name} take no further axes"),
+        Policy::SearchRank => format!("search: with fewer axes for {name} some line fails"),
+        Policy::PreferredMarker => {
+            format!("policy: {name} is marked where it was declared, or at the left edge")
+        }
+        Policy::SearchMarker => format!("search: with the marker of {name} elsewhere some line fails"),
+        Policy::LeafCap => "policy: a leaf takes the size below it".into(),
+        Policy::LeafUnit => "policy: a leaf that nothing bounds is the unit".into(),
+        Policy::RelaxedLeaf => {
+            "policy: leaves that cannot all take the sizes below them become the unit together".into()
+        }
+        Policy::InteriorUnit => "policy: an interior variable closes to the unit".into(),
+    }
+}
+
+/// The lines that mention a variable.
+pub fn lines_about(problem: &Problem, name: NameId) -> Vec<u32> {
+    let system = problem.system;
+    let dim = |kind: DimKind| kind == DimKind::Var(name);
+    let row = |row: &crate::rows::Row| {
+        let axes = system.leading(row).iter().chain(system.trailing(row)).any(|axis| dim(axis.kind));
+        axes || row.hole.kind == HoleKind::Var(name)
+    };
+    let mentions = |constraint: &Constraint| match constraint {
+        Constraint::DimEq { left, right } => dim(left.kind) || dim(right.kind),
+        Constraint::DimLe { result, operand } => dim(result.kind) || dim(operand.kind),
+        Constraint::RowEq { left, right } => row(left) || row(right),
+        Constraint::RowLe { result, operand } => row(result) || row(operand),
+    };
+    let constraints = system.statements.iter().filter_map(|statement| match &statement.kind {
+        StatementKind::Constraint(constraint) => Some((statement.line, constraint)),
+        StatementKind::Tag { .. } => None,
+    });
+    constraints.filter(|(_, constraint)| mentions(constraint)).map(|(line, _)| line).collect()
+}

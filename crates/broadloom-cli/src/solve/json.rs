@@ -1,0 +1,100 @@
+//! The answer as one JSON object.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::answer::Answered;
+use super::problem::Problem;
+use super::{people, text};
+use crate::rows::{Diagnostic, Source};
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    status: &'static str,
+    solution: BTreeMap<&'a str, &'a str>,
+    how: BTreeMap<&'a str, &'static str>,
+    bindings: BTreeMap<String, String>,
+    residual: Vec<String>,
+    principal: bool,
+    branches: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    core: Option<&'a [u32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    explanations: Vec<Explanation<'a>>,
+}
+
+#[derive(Serialize)]
+struct Explanation<'a> {
+    variable: &'a str,
+    steps: Vec<Step<'a>>,
+}
+
+#[derive(Serialize)]
+struct Step<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    what: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    so: &'a [String],
+}
+
+/// Writes the answer.
+pub fn answer(problem: &Problem, answered: &Answered) -> String {
+    let name = |id| problem.system.names.text(id);
+    let explanations = answered.explanations.iter().map(|explanation| Explanation {
+        variable: name(explanation.name),
+        steps: explanation
+            .steps
+            .iter()
+            .map(|step| Step { line: step.line, what: &step.what, so: &step.so })
+            .collect(),
+    });
+    print(&Answer {
+        status: answered.status.name(),
+        solution: answered.solution.iter().map(|(id, value, _)| (name(*id), value.as_str())).collect(),
+        how: answered.solution.iter().map(|(id, _, how)| (name(*id), people::how(*how))).collect(),
+        bindings: answered.report.bindings.iter().map(|binding| text::binding(problem, binding)).collect(),
+        residual: answered.report.residual.iter().map(|bound| text::bound(problem, bound)).collect(),
+        principal: answered.report.principal,
+        branches: answered.branches,
+        core: answered.diagnostic.as_ref().map(|_| answered.core.as_slice()),
+        message: answered.diagnostic.as_ref().map(|diagnostic| diagnostic.message.as_str()),
+        explanations: explanations.collect(),
+    })
+}
+
+#[derive(Serialize)]
+struct Malformed<'a> {
+    status: &'static str,
+    message: &'a str,
+    diagnostics: Vec<Mistake<'a>>,
+}
+
+#[derive(Serialize)]
+struct Mistake<'a> {
+    line: u32,
+    column: u32,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+}
+
+/// Writes the mistakes of a malformed text.
+pub fn malformed(source: &Source, diagnostics: &[Diagnostic]) -> String {
+    let mistakes = diagnostics.iter().map(|diagnostic| {
+        let (line, column) = source.position(diagnostic.primary.span.start);
+        Mistake { line, column, message: &diagnostic.message, help: diagnostic.help.as_deref() }
+    });
+    let message = diagnostics.first().map_or("malformed", |diagnostic| diagnostic.message.as_str());
+    print(&Malformed { status: "malformed", message, diagnostics: mistakes.collect() })
+}
+
+fn print(value: &impl Serialize) -> String {
+    // Strings, numbers and maps with string keys: serialisation cannot fail.
+    let mut text = serde_json::to_string(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
