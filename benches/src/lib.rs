@@ -1,0 +1,3 @@
+//! What the benchmarks measure; see `docs/benchmarks.md`.
+
+pub mod families;

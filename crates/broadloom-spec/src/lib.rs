@@ -1,0 +1,81 @@
+//! The spec notation of Broadloom: text to a typed syntax tree with spans, and back.
+//!
+//! A **spec** says how the axes of an operation's operands line up with those of its result; the
+//! operation sums, or otherwise accumulates, over what the result does not mention. A **shape
+//! declaration** says how large the axes of one tensor are.
+//!
+//! ```
+//! use broadloom_spec::{parse_shape, parse_spec};
+//!
+//! // A matrix product, a convolution, a split, and an image batch.
+//! let product = parse_spec("ij; jk => ik").unwrap();
+//! let convolution = parse_spec("... | 2*oh<+kh, ..ic..; kh, ..ic.. -> ..oc.. => ... | oh, ..oc..").unwrap();
+//! let split = parse_spec("a^b => a; b").unwrap();
+//! let image = parse_shape("32 | 28, 28, 3:rgb").unwrap();
+//! assert_eq!(product.to_string(), "ij; jk => ik");
+//! assert_eq!(convolution.names.rows.len(), 2);
+//! assert_eq!(split.results.len(), 2);
+//! assert_eq!(image.to_string(), "32 | 28, 28, 3:rgb");
+//! ```
+//!
+//! # Specs
+//!
+//! ```text
+//! spec   := shape { `;` shape } `=>` shape { `;` shape }
+//! shape  := [ row `|` ] [ row `->` ] row                  batch | input -> output
+//! row    := { axis [ `,` ] | hole [ `,` ] }               at most one hole
+//! hole   := `...` | `..` name `..`
+//! axis   := label | index | `_` | sum | concat
+//! sum    := term { `+` term }                             at most two labels and one number
+//! term   := [ coefficient `*` ] label [ `=` | `<` ] | number
+//! concat := part `^` part { `^` part }                    part := label | size | `_`
+//! ```
+//!
+//! | written | meaning |
+//! |---|---|
+//! | `i` | an axis; the same label is the same axis everywhere in the spec |
+//! | `2` | the index 2 of an axis, counted from 0 |
+//! | `_` | an axis of its own at each place |
+//! | `...` | any axes: one variable for all batch rows, one for all input rows, one for all output rows |
+//! | `..r..` | any axes, the same wherever `..r..` is, in rows of any kind |
+//! | `2*o+1` | every second index of the axis, from 1 on |
+//! | `2*o=+3*k`, `2*o<+3*k` | windows at stride 2 with dilation 3, on a padded axis, or inside the axis |
+//! | `s*o+d*k` | stride and dilation given by name; whoever uses the spec also says whether to pad |
+//! | `a^b`, `3^a` | axes one after another; a number is a size here |
+//!
+//! A row that is not written is empty. Axes before a hole count from the left and axes after it from the
+//! right; without a hole all count from the right. Whether names are letters or words is decided by the
+//! whole text: see [`Mode`]. Terms of a sum may come in any order; [`Affine::over`] is the label with a
+//! marker, or else the first.
+//!
+//! # Declarations
+//!
+//! The same rows, with sizes for axes: see [`ShapeDecl`].
+//!
+//! # Errors
+//!
+//! The first mistake is reported as one [`Error`], with its place, what could stand there, and what was
+//! probably meant.
+
+mod decl;
+mod error;
+mod lexer;
+mod mode;
+mod names;
+mod parser;
+mod print;
+mod render;
+mod span;
+mod tree;
+
+pub use decl::{DeclAxis, ShapeDecl, Size};
+pub use error::{Error, ErrorKind, Related};
+pub use mode::Mode;
+pub use names::{AxisId, BasisId, CoefficientId, Name, NameId, Names, RowId, Table};
+pub use parser::{MAX_LENGTH, parse_shape, parse_spec};
+pub use print::{Node, Shown};
+pub use span::Span;
+pub use tree::{
+    Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding, Row,
+    RowVariable, Shape, Spec, Term,
+};

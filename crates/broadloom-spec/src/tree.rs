@@ -1,0 +1,341 @@
+//! The syntax tree of an operation's spec.
+//!
+//! ```text
+//! Spec      operands => results
+//! Shape     batch | input -> output
+//! Row       lead, hole, trail
+//! Axis      label, fixed index, wildcard, affine sum, concatenation
+//! ```
+//!
+//! The tree says what is written and keeps where: every node has a byte span. It holds no state that
+//! cannot be written, with one exception: an [`Affine`] that only repeats a label is never produced, since
+//! `1*o` and `o+0` are read as `o`. Names are ids into the tables of the spec; [`Spec::show`] prints any
+//! node with them.
+//!
+//! **What an omitted row means.** A row that is not written is empty and closed, not open: `i->o` has no
+//! batch axes and admits none. To admit any batch axes, write `...|i->o`. The tree keeps the difference
+//! between a row that is omitted (`None`) and one that is written empty (`|i->o`), for messages only.
+
+use crate::mode::Mode;
+use crate::names::{AxisId, CoefficientId, Names, RowId};
+use crate::span::Span;
+use std::num::NonZeroU64;
+
+/// What a spec says: how the axes of the operands line up with those of the results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Whether axes are letters or words.
+    pub mode: Mode,
+    /// The names that occur.
+    pub names: Names,
+    /// The shapes before `=>`; at least one.
+    pub operands: Vec<Shape<Axis>>,
+    /// The shapes after `=>`; at least one, and more only for operations that split (`a^b => a; b`).
+    pub results: Vec<Shape<Axis>>,
+}
+
+impl Spec {
+    /// The result, if there is only one.
+    pub fn result(&self) -> Option<&Shape<Axis>> {
+        match &self.results[..] {
+            [result] => Some(result),
+            _ => None,
+        }
+    }
+
+    /// All shapes: the operands, then the results.
+    pub fn shapes(&self) -> impl Iterator<Item = &Shape<Axis>> {
+        self.operands.iter().chain(&self.results)
+    }
+
+    /// Forgets all positions, so that specs written differently can be compared.
+    ///
+    /// ```
+    /// use broadloom_spec::parse_spec;
+    /// let tidy = parse_spec("ij; jk => ik").unwrap().without_spans();
+    /// assert_eq!(parse_spec("i j;j k=>i k").unwrap().without_spans(), tidy);
+    /// ```
+    pub fn without_spans(mut self) -> Spec {
+        self.names.erase_spans();
+        for shape in self.operands.iter_mut().chain(&mut self.results) {
+            shape.erase_spans(Axis::erase_spans);
+        }
+        self
+    }
+}
+
+/// The three kinds of axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Before `|`.
+    Batch,
+    /// Before `->`.
+    Input,
+    /// The rest.
+    Output,
+}
+
+impl Kind {
+    /// All kinds in the order in which they are written.
+    pub const ALL: [Kind; 3] = [Kind::Batch, Kind::Input, Kind::Output];
+
+    /// `batch`, `input` or `output`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Batch => "batch",
+            Kind::Input => "input",
+            Kind::Output => "output",
+        }
+    }
+}
+
+/// One shape: `batch|input->output`, or less.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape<A> {
+    /// The row before `|`; `None` if there is no `|`, which means no axes.
+    pub batch: Option<Row<A>>,
+    /// The row before `->`; `None` if there is no `->`, which means no axes.
+    pub input: Option<Row<A>>,
+    /// The last row, which is always there and may be empty.
+    pub output: Row<A>,
+    /// From the first character to the last.
+    pub span: Span,
+}
+
+impl<A> Shape<A> {
+    /// The row of a kind, if it is written.
+    pub fn row(&self, kind: Kind) -> Option<&Row<A>> {
+        match kind {
+            Kind::Batch => self.batch.as_ref(),
+            Kind::Input => self.input.as_ref(),
+            Kind::Output => Some(&self.output),
+        }
+    }
+
+    /// The rows that are written, with their kinds, in writing order.
+    pub fn rows(&self) -> impl Iterator<Item = (Kind, &Row<A>)> {
+        Kind::ALL.into_iter().filter_map(|kind| Some((kind, self.row(kind)?)))
+    }
+
+    /// All axes of all rows in writing order.
+    pub fn axes(&self) -> impl Iterator<Item = &A> {
+        self.rows().flat_map(|(_, row)| row.axes())
+    }
+
+    pub(crate) fn erase_spans(&mut self, axis: fn(&mut A)) {
+        self.span = Span::default();
+        let rows = [self.batch.as_mut(), self.input.as_mut(), Some(&mut self.output)];
+        for row in rows.into_iter().flatten() {
+            row.span = Span::default();
+            if let Some(opening) = &mut row.opening {
+                opening.hole.span = Span::default();
+                opening.lead.iter_mut().for_each(axis);
+            }
+            row.trail.iter_mut().for_each(axis);
+        }
+    }
+}
+
+/// The axes of one kind, with at most one hole for more of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row<A> {
+    /// The hole and what is before it; `None` in a closed row.
+    pub opening: Option<Opening<A>>,
+    /// The axes after the hole, or all axes of a closed row: they count from the right.
+    pub trail: Vec<A>,
+    /// From the first item to the last; empty if there are none.
+    pub span: Span,
+}
+
+/// The left part of an open row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening<A> {
+    /// The axes before the hole: they count from the left.
+    pub lead: Vec<A>,
+    /// The hole.
+    pub hole: Hole,
+}
+
+impl<A> Row<A> {
+    /// The axes before the hole; none in a closed row.
+    pub fn lead(&self) -> &[A] {
+        self.opening.as_ref().map_or(&[], |opening| &opening.lead)
+    }
+
+    /// The hole, if the row is open.
+    pub fn hole(&self) -> Option<Hole> {
+        self.opening.as_ref().map(|opening| opening.hole)
+    }
+
+    /// The axes that are written, on both sides of the hole.
+    pub fn axes(&self) -> impl Iterator<Item = &A> {
+        self.lead().iter().chain(&self.trail)
+    }
+
+    /// Whether there is neither an axis nor a hole.
+    pub fn is_empty(&self) -> bool {
+        self.opening.is_none() && self.trail.is_empty()
+    }
+}
+
+/// A place for any number of axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// Which variable fills it.
+    pub variable: RowVariable,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What fills a hole. Within a spec the same variable stands for the same axes everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowVariable {
+    /// `...`: the variable of the row's kind. The `...` of batch rows is one variable, that of input rows
+    /// another, that of output rows a third; none of them has a name.
+    Ellipsis,
+    /// `..name..`: one variable wherever it is written, in rows of any kind.
+    Named(RowId),
+}
+
+/// An axis of a spec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// What is written.
+    pub kind: AxisKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// What an axis of a spec says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AxisKind {
+    /// `i`: the axis with this label, the same wherever the label is.
+    Label(AxisId),
+    /// `2`: only this index of the axis, counted from zero.
+    Fixed(u64),
+    /// `_`: an axis of its own, different from every other.
+    Wildcard,
+    /// `2*o+1`, `o<+k` and the like: an axis indexed by a sum.
+    Affine(Affine),
+    /// `a^b`: axes one after another; at least two components.
+    Concat(Vec<Component>),
+}
+
+/// An axis indexed by `stride*over + offset + dilation*kernel`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Affine {
+    /// What is stepped over, with its stride.
+    pub over: Term,
+    /// What is added; zero if nothing is written.
+    pub offset: u64,
+    /// The window around each step, if any.
+    pub kernel: Option<Kernel>,
+}
+
+/// The window of an affine axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// What is stepped through inside the window, with its dilation.
+    pub term: Term,
+    /// What happens at the ends of the axis.
+    pub padding: Padding,
+}
+
+/// How the window behaves at the ends of the axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Padding {
+    /// `o=+k`: the axis is padded, so that its size is `stride*over`.
+    Padded,
+    /// `o<+k`: every window lies inside the axis.
+    Valid,
+    /// `o+k`: the spec does not say; whoever uses it decides.
+    Unmarked,
+}
+
+/// A label with a coefficient: `3*k`, or `k` for `1*k`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// The stride or dilation.
+    pub coefficient: Coefficient,
+    /// What is multiplied.
+    pub label: AxisId,
+    /// The term, without a padding marker.
+    pub span: Span,
+}
+
+/// A stride or a dilation: never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coefficient {
+    /// A number; 1 if nothing is written.
+    Literal(NonZeroU64),
+    /// A name whose value the user of the spec supplies.
+    Named(CoefficientId),
+}
+
+impl Coefficient {
+    /// The coefficient of a label that stands alone.
+    pub const ONE: Coefficient = Coefficient::Literal(NonZeroU64::MIN);
+}
+
+/// One part of a concatenation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// What is written.
+    pub kind: ComponentKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// What one part of a concatenation says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ComponentKind {
+    /// `a`: as long as the axis with this label.
+    Label(AxisId),
+    /// `3`: this long. (Alone, `3` would be an index.)
+    Size(NonZeroU64),
+    /// `_`: a part of its own, of any length.
+    Wildcard,
+}
+
+impl Axis {
+    fn erase_spans(&mut self) {
+        self.span = Span::default();
+        match &mut self.kind {
+            AxisKind::Affine(affine) => {
+                affine.over.span = Span::default();
+                if let Some(kernel) = &mut affine.kernel {
+                    kernel.term.span = Span::default();
+                }
+            }
+            AxisKind::Concat(components) => {
+                components.iter_mut().for_each(|component| component.span = Span::default());
+            }
+            AxisKind::Label(_) | AxisKind::Fixed(_) | AxisKind::Wildcard => {}
+        }
+    }
+
+    /// The labels in the axis, in writing order.
+    ///
+    /// ```
+    /// let spec = broadloom_spec::parse_spec("2*o<+k, c; k => o, c").unwrap();
+    /// let labels: Vec<&str> = spec.operands[0].axes().flat_map(|axis| axis.labels())
+    ///     .map(|label| spec.names.axes.text(label)).collect();
+    /// assert_eq!(labels, ["o", "k", "c"]);
+    /// ```
+    pub fn labels(&self) -> impl Iterator<Item = AxisId> {
+        let (single, affine, concat) = match &self.kind {
+            AxisKind::Label(label) => (Some(*label), None, None),
+            AxisKind::Affine(affine) => (None, Some(affine), None),
+            AxisKind::Concat(components) => (None, None, Some(components)),
+            AxisKind::Fixed(_) | AxisKind::Wildcard => (None, None, None),
+        };
+        let terms = affine.into_iter().flat_map(|affine| {
+            [Some(affine.over.label), affine.kernel.map(|kernel| kernel.term.label)].into_iter().flatten()
+        });
+        let components = concat.into_iter().flatten().filter_map(|component| match component.kind {
+            ComponentKind::Label(label) => Some(label),
+            ComponentKind::Size(_) | ComponentKind::Wildcard => None,
+        });
+        single.into_iter().chain(terms).chain(components)
+    }
+}
