@@ -64,14 +64,14 @@ fn main() -> ExitCode {
             let text = match text {
                 Ok(text) => text,
                 Err(message) => {
-                    eprint!("{message}");
+                    let _ = std::io::stderr().write_all(message.as_bytes());
                     return ExitCode::from(Status::Malformed.code());
                 }
             };
             let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let output = solve::run(&name, &text, &Options { json, explain, branches, color });
-            eprint!("{}", output.stderr);
             // A closed pipe is the reader's choice, not an error.
+            let _ = std::io::stderr().write_all(output.stderr.as_bytes());
             let _ = std::io::stdout().lock().write_all(output.stdout.as_bytes());
             ExitCode::from(output.status.code())
         }

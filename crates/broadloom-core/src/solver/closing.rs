@@ -14,8 +14,6 @@
 //!
 //! If steps 1-3 contradict a constraint, [`search`](super::search) takes over. Step 4 cannot fail.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::cores::{Core, Verdict};
 use super::explain::Link;
 use super::ranks::{Cause, Pred, UNBOUNDED};
@@ -72,9 +70,10 @@ pub struct Closed<'a> {
 pub(crate) struct Closing {
     /// The preferred marker of each row variable.
     markers: Vec<u32>,
-    /// Which of the caller's variables were ground before closing.
-    forced_dims: FxHashSet<u32>,
-    forced_rows: FxHashSet<u32>,
+    /// Which of the caller's dimension variables, in their order, were ground before closing.
+    forced_dims: Vec<bool>,
+    /// Which rows were.
+    forced_rows: Vec<bool>,
     pub unfilled: Vec<Unfilled>,
     searched: bool,
 }
@@ -115,7 +114,8 @@ impl Closed<'_> {
     /// How a dimension variable came by its value.
     pub fn how_dim(&self, var: DimVar) -> How {
         let solver = &*self.solver;
-        if self.closing.forced_dims.contains(&var.0) {
+        let made = solver.dim_vars.binary_search_by_key(&var.0, |(node, _)| *node);
+        if made.is_ok_and(|at| self.closing.forced_dims.get(at) == Some(&true)) {
             return How::Forced;
         }
         let role = solver.dim_role(var);
@@ -138,7 +138,7 @@ impl Closed<'_> {
         if policy(solver.rows.marker_policy(var.0)) == Some(Policy::SearchMarker) {
             return How::Search;
         }
-        if self.closing.forced_rows.contains(&var.0) {
+        if self.closing.forced_rows.get(var.index()) == Some(&true) {
             return How::Forced;
         }
         let by = |cause| if let Cause::Policy(step) = cause { policy(step) } else { None };
@@ -223,14 +223,12 @@ impl Solver {
 
     fn forced(&self) -> Closing {
         let ground = |term: DimTerm| self.dims.resolve(term).is_ground();
-        let dims = self.dim_vars.iter().map(|(node, _)| *node);
-        let row_is_ground = |row: &u32| {
-            let fixed = self.rows.is_fixed(*row);
-            fixed && (0..self.ranks.lo(*row)).all(|at| ground(self.rows.axis(*row, at)))
+        let row_is_ground = |row: u32| {
+            self.rows.is_fixed(row) && (0..self.ranks.lo(row)).all(|at| ground(self.rows.axis(row, at)))
         };
         Closing {
-            forced_dims: dims.filter(|node| ground(DimTerm(*node))).collect(),
-            forced_rows: (0..self.rows.len() as u32).filter(row_is_ground).collect(),
+            forced_dims: self.dim_vars.iter().map(|(node, _)| ground(DimTerm(*node))).collect(),
+            forced_rows: (0..self.rows.len() as u32).map(row_is_ground).collect(),
             ..Closing::default()
         }
     }
@@ -266,30 +264,27 @@ impl Solver {
 
     /// Step 1.
     fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
-        let mut waiting: FxHashMap<u32, Extent> = FxHashMap::default();
+        // Leaves with known caps that have not committed, and those whose caps may have changed.
+        let mut waiting: Vec<(u32, Extent)> = Vec::new();
         let mut dirty: Vec<u32> =
             (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior).collect();
         loop {
-            for row in dirty.drain(..) {
-                if !self.rows.is_fixed(row)
-                    && let Some(extent) = self.join_extent(row, markers)
-                {
-                    waiting.insert(row, extent);
-                }
+            if !waiting.is_empty() {
+                dirty.sort_unstable();
+                dirty.dedup();
+                waiting.retain(|(row, _)| dirty.binary_search(row).is_err() && !self.rows.is_fixed(*row));
             }
-            let firm = waiting.values().any(|extent| extent.firm);
-            let mut ready: Vec<(u32, Extent)> = waiting
-                .iter()
-                .map(|(row, extent)| (*row, *extent))
-                .filter(|(_, extent)| extent.firm == firm)
-                .collect();
+            let open = dirty.drain(..).filter(|row| !self.rows.is_fixed(*row));
+            waiting.extend(open.filter_map(|row| Some((row, self.join_extent(row, markers)?))));
+            waiting.sort_unstable_by_key(|(row, _)| *row);
+            let firm = waiting.iter().any(|(_, extent)| extent.firm);
+            let ready: Vec<(u32, Extent)> =
+                waiting.extract_if(.., |(_, extent)| extent.firm == firm).collect();
             if ready.is_empty() {
                 return Ok(());
             }
-            ready.sort_unstable_by_key(|(row, _)| *row);
             let logged = self.trail.entries.len();
             for (row, extent) in ready {
-                waiting.remove(&row);
                 if self.rows.is_fixed(row) {
                     continue;
                 }

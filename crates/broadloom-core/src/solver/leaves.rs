@@ -33,65 +33,62 @@ struct Claim {
 impl Solver {
     /// Step 4.
     pub(crate) fn close_dims(&mut self, closing: &mut Closing) {
-        let leaves = self.leaf_classes();
+        let mut leaf = vec![false; self.dims.len()];
+        let mut round = self.leaf_classes(&mut leaf);
         self.dims.capped.clear();
-        let mut round: Vec<u32> = leaves.keys().copied().collect();
         while !round.is_empty() {
-            let candidates = self.candidates(&round, &leaves);
-            self.commit_leaves(&candidates);
+            round.retain(|root| {
+                leaf[*root as usize] && self.dims.value(*root).is_none() && self.dims.cap(*root).is_some()
+            });
+            round.sort_unstable();
+            round.dedup();
+            self.commit_leaves(&round);
             round = std::mem::take(&mut self.dims.capped);
         }
         self.find_unfilled(closing);
     }
 
-    /// The classes that contain a leaf dimension.
-    fn leaf_classes(&self) -> FxHashMap<u32, ()> {
+    /// The classes that contain a leaf dimension, each once; marks them.
+    fn leaf_classes(&self, leaf: &mut [bool]) -> Vec<u32> {
         let named = self.dim_vars.iter().filter(|(_, role)| *role != Role::Interior).map(|(node, _)| *node);
         let rows = (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior);
         let axes =
             rows.flat_map(|row| (0..self.ranks.lo(row)).filter_map(move |at| self.rows.axis(row, at).node()));
-        named.chain(axes).map(|node| (self.dims.find(node), ())).collect()
-    }
-
-    /// The leaf classes of a round that have a cap and no value, with the cap.
-    fn candidates(&self, round: &[u32], leaves: &FxHashMap<u32, ()>) -> FxHashMap<u32, DimTerm> {
-        let open = |root: &u32| leaves.contains_key(root) && self.dims.value(*root).is_none();
-        let roots = round.iter().map(|node| self.dims.find(*node)).filter(open);
-        roots.filter_map(|root| self.dims.cap(root).map(|cap| (root, cap))).collect()
+        let classes = named.chain(axes).map(|node| self.dims.find(node));
+        classes.filter(|root| !std::mem::replace(&mut leaf[*root as usize], true)).collect()
     }
 
     /// One round: commit every candidate to its cap, except those that share a lower dimension with
     /// a candidate of another cap; those relax to the unit.
-    fn commit_leaves(&mut self, candidates: &FxHashMap<u32, DimTerm>) {
-        let mut order: Vec<u32> = candidates.keys().copied().collect();
-        order.sort_unstable();
-        let relaxed = self.contested(candidates, &order);
-        for root in order {
-            if self.dims.value(self.dims.find(root)).is_some() {
+    fn commit_leaves(&mut self, candidates: &[u32]) {
+        let relaxed = self.contested(candidates);
+        for root in candidates {
+            let Some(cap) = self.dims.cap(*root).filter(|_| self.dims.value(*root).is_none()) else {
                 continue;
-            }
-            let (step, value) = match relaxed.get(&root) {
+            };
+            let (step, value) = match relaxed.get(root) {
                 Some(rivalry) => {
                     let step = self.choose(Policy::RelaxedLeaf, NIL);
                     self.rivalries.insert(step, rivalry.clone());
                     (step, DimTerm::UNIT)
                 }
-                None => (self.choose(Policy::LeafCap, NIL), candidates[&root]),
+                None => (self.choose(Policy::LeafCap, NIL), cap),
             };
             let reason = self.dims.reason(Reason::Policy(step));
-            let outcome = self.dims.commit(&mut self.trail, root, value, reason);
+            let outcome = self.dims.commit(&mut self.trail, *root, value, reason);
             debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
         }
     }
 
     /// The candidates whose down-set meets that of a candidate with another cap, and why.
-    fn contested(&self, candidates: &FxHashMap<u32, DimTerm>, order: &[u32]) -> FxHashMap<u32, Rivalry> {
+    fn contested(&self, candidates: &[u32]) -> FxHashMap<u32, Rivalry> {
         let mut claims: FxHashMap<u32, Claim> = FxHashMap::default();
         let mut relaxed: FxHashMap<u32, Rivalry> = FxHashMap::default();
         let mut stack = Vec::new();
-        for root in order {
-            let claim = Claim { leaf: *root, cap: candidates[root], edge: NIL };
-            stack.push((*root, claim));
+        // A leaf with nothing below it meets nobody.
+        for root in candidates.iter().filter(|root| self.dims.down(**root).next().is_some()) {
+            let Some(cap) = self.dims.cap(*root) else { continue };
+            stack.push((*root, Claim { leaf: *root, cap, edge: NIL }));
             while let Some((class, claim)) = stack.pop() {
                 match claims.get(&class) {
                     None => {
@@ -131,7 +128,7 @@ impl Solver {
     fn relax_above(
         &self,
         contested: u32,
-        candidates: &FxHashMap<u32, DimTerm>,
+        candidates: &[u32],
         rivalry: &Rivalry,
         relaxed: &mut FxHashMap<u32, Rivalry>,
     ) {
@@ -140,7 +137,7 @@ impl Solver {
         while let Some(class) = stack.pop() {
             if seen.insert(class) {
                 stack.extend(self.neighbours(self.dims.up(class).map(|edge| self.dims.edge(edge).hi)));
-                if candidates.contains_key(&class) {
+                if candidates.binary_search(&class).is_ok() {
                     relaxed.entry(class).or_insert_with(|| rivalry.clone());
                 }
             }
