@@ -71,18 +71,12 @@ impl Solver {
             (Some(a), Some(_)) => Some(a),
             _ => None,
         };
-        for side in [Side::Left, Side::Right] {
-            loop {
-                let RowCon { left, right, .. } = self.rows.cons[con as usize];
-                if total.is_some_and(|total| left + right >= total) {
-                    return self.finish(con);
-                }
-                if !self.face(con, side, Kind::Eq)? {
-                    break;
-                }
-            }
-        }
-        Ok(())
+        let RowCon { left, right, .. } = self.rows.cons[con as usize];
+        let left =
+            self.face(con, Side::Left, total.map_or(u32::MAX, |total| total - right.min(total)).max(left))?;
+        let right =
+            self.face(con, Side::Right, total.map_or(u32::MAX, |total| total - left.min(total)).max(right))?;
+        if total.is_some_and(|total| left + right >= total) { self.finish(con) } else { Ok(()) }
     }
 
     /// Inequality `res ⊑ opnd`. The flanks of the operand face the result's outer axes (cases (iii)
@@ -105,9 +99,8 @@ impl Solver {
                 complete = true;
             }
         }
-        while self.rows.cons[con as usize].left < left && self.face(con, Side::Left, Kind::Le)? {}
-        while self.rows.cons[con as usize].right < right && self.face(con, Side::Right, Kind::Le)? {}
-        let RowCon { left: done_left, right: done_right, .. } = self.rows.cons[con as usize];
+        let done_left = self.face(con, Side::Left, left)?;
+        let done_right = self.face(con, Side::Right, right)?;
         if complete && done_left >= left && done_right >= right { self.finish(con) } else { Ok(()) }
     }
 
@@ -116,29 +109,34 @@ impl Solver {
         Ok(())
     }
 
-    /// Relates the next pair of positions from one edge. False if a position is not certain yet.
-    fn face(&mut self, con: u32, side: Side, kind: Kind) -> Step<bool> {
-        let RowCon { res, opnd, left, right, .. } = self.rows.cons[con as usize];
-        let at = match side {
+    /// Relates the pairs of positions from one edge that are certain, up to a goal. Returns how many
+    /// are related by now.
+    fn face(&mut self, con: u32, side: Side, goal: u32) -> Step<u32> {
+        let RowCon { res, opnd, left, right, kind, .. } = self.rows.cons[con as usize];
+        let start = match side {
             Side::Left => left,
             Side::Right => right,
         };
-        let below = self.rows.spot(&self.ranks, res, side, at);
-        let above = self.rows.spot(&self.ranks, opnd, side, at);
-        if below == Spot::Unknown || above == Spot::Unknown {
-            return Ok(false);
-        }
-        let reason = Reason::Align { con, side, at };
-        match kind {
-            Kind::Eq => self.relate_equal(below, above, reason)?,
-            Kind::Le => self.relate_refine(below, above, reason)?,
+        let mut at = start;
+        while at < goal {
+            let below = self.rows.spot(&self.ranks, res, side, at);
+            let above = self.rows.spot(&self.ranks, opnd, side, at);
+            if below == Spot::Unknown || above == Spot::Unknown {
+                break;
+            }
+            let reason = Reason::Align { con, side, at };
+            match kind {
+                Kind::Eq => self.relate_equal(below, above, reason)?,
+                Kind::Le => self.relate_refine(below, above, reason)?,
+            }
+            at += 1;
         }
         let entry = &mut self.rows.cons[con as usize];
         match side {
-            Side::Left => set!(self.trail, Left, con, entry.left, at + 1),
-            Side::Right => set!(self.trail, Right, con, entry.right, at + 1),
+            Side::Left => set!(self.trail, Left, con, entry.left, at),
+            Side::Right => set!(self.trail, Right, con, entry.right, at),
         }
-        Ok(true)
+        Ok(at)
     }
 
     fn relate_equal(&mut self, a: Spot, b: Spot, reason: Reason) -> Step {

@@ -117,6 +117,10 @@ impl Dims {
         self.nodes.len()
     }
 
+    pub fn edge_count(&self) -> u32 {
+        self.edges.len() as u32
+    }
+
     /// Records a reason.
     pub fn reason(&mut self, reason: Reason) -> ReasonId {
         self.reasons.push(reason);
@@ -272,7 +276,10 @@ impl Dims {
         set!(trail, Value, root, self.nodes[at].value, value.0);
         self.whys[at].value_node = node;
         self.whys[node as usize].value_reason = reason;
-        self.events.push(Event::Value(root));
+        let Node { up, down, .. } = self.nodes[at];
+        if up.head != NIL || down.head != NIL {
+            self.events.push(Event::Value(root));
+        }
         Ok(())
     }
 
@@ -295,7 +302,12 @@ impl Dims {
         set!(trail, Cap, root, self.nodes[at].cap, atom.0);
         self.whys[at].cap_node = node;
         self.whys[node as usize].cap_reason = reason;
-        self.events.push(Event::Cap(root));
+        if self.closing {
+            self.capped.push(root);
+        }
+        if self.nodes[at].up.head != NIL {
+            self.events.push(Event::Cap(root));
+        }
         Ok(())
     }
 
@@ -305,17 +317,17 @@ impl Dims {
         self.drain(trail)
     }
 
+    #[inline]
     fn drain(&mut self, trail: &mut Trail) -> Step {
+        if self.events.is_empty() { Ok(()) } else { self.drain_events(trail) }
+    }
+
+    fn drain_events(&mut self, trail: &mut Trail) -> Step {
         while let Some(event) = self.events.pop() {
             self.steps += 1;
             let result = match event {
                 Event::Value(root) => self.value_event(trail, root),
-                Event::Cap(root) => {
-                    if self.closing {
-                        self.capped.push(root);
-                    }
-                    self.each_up(trail, root)
-                }
+                Event::Cap(root) => self.each_up(trail, root),
             };
             if result.is_err() {
                 self.events.clear();

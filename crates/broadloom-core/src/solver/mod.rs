@@ -42,7 +42,7 @@ use ranks::Ranks;
 use reason::{Conflict, Reason, ReasonId, Step};
 use rows::{Kind, Rows, RowsMark};
 use rustc_hash::FxHashMap;
-use trail::Trail;
+use trail::{Floor, Trail};
 
 use crate::order::{Atom, Basis, Dim};
 use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
@@ -134,6 +134,8 @@ struct Mark {
     rows: RowsMark,
     policies: usize,
     material: u64,
+    /// The floor of the mark around this one.
+    floor: Floor,
 }
 
 impl Solver {
@@ -313,13 +315,25 @@ impl Solver {
     }
 
     fn mark(&mut self) -> Mark {
+        let floor = Floor {
+            nodes: self.dims.len() as u32,
+            edges: self.dims.edge_count(),
+            axes: self.rows.axis_count(),
+        };
         Mark {
+            floor: std::mem::replace(&mut self.trail.floor, floor),
             entries: self.trail.open(),
             dims: self.dims.mark(),
             rows: self.rows.mark(),
             policies: self.policies.len(),
             material: self.material,
         }
+    }
+
+    /// Closes a mark and keeps what was done since: the mark around it answers for it now.
+    fn forget(&mut self, mark: Mark) {
+        self.trail.floor = mark.floor;
+        self.trail.close();
     }
 
     /// Returns to a mark, and closes it.
@@ -341,6 +355,7 @@ impl Solver {
         self.rows.cut(mark.rows);
         self.policies.truncate(mark.policies);
         self.material = mark.material;
+        self.trail.floor = mark.floor;
         self.trail.close();
     }
 }

@@ -151,6 +151,10 @@ impl Rows {
         self.states.len()
     }
 
+    pub fn axis_count(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
     pub fn role(&self, row: u32) -> Role {
         self.states[row as usize].role
     }

@@ -158,8 +158,8 @@ impl Solver {
             *markers = self.final_markers(markers);
         }
         // The caller's mark undoes everything; the levels' own marks are only closed.
-        for _ in levels.iter().filter(|level| level.mark.is_some()) {
-            self.trail.close();
+        for mark in levels.iter().rev().filter_map(|level| level.mark) {
+            self.forget(mark);
         }
         verdict
     }

@@ -49,14 +49,38 @@ pub(crate) struct Entry {
 pub(crate) struct Trail {
     pub entries: Vec<Entry>,
     open: u32,
+    /// Nodes, edges and axes made since the innermost mark vanish with it: their words need no log.
+    pub floor: Floor,
+}
+
+/// How many nodes, edges and axes there were at the innermost mark.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Floor {
+    pub nodes: u32,
+    pub edges: u32,
+    pub axes: u32,
 }
 
 impl Trail {
     /// Logs a word about to be overwritten, if anybody may want it back.
     #[inline]
     pub fn save(&mut self, cell: Cell, at: u32, old: u32) {
-        if self.open > 0 {
+        if self.open > 0 && at < self.floor_of(cell) {
             self.entries.push(Entry { cell, at, old });
+        }
+    }
+
+    /// Constant for each call site, so the match costs nothing.
+    #[inline(always)]
+    fn floor_of(&self, cell: Cell) -> u32 {
+        use Cell::*;
+        match cell {
+            Parent | Size | Value | Cap | UpHead | UpTail | DownHead | DownTail | Forest | ForestReason => {
+                self.floor.nodes
+            }
+            NextUp | NextDown => self.floor.edges,
+            Axis => self.floor.axes,
+            _ => u32::MAX,
         }
     }
 
