@@ -99,7 +99,10 @@ fn flanks(solver: &mut Solver, n: usize) {
             (solver.row_var(Role::Leaf), solver.row_var(Role::Interior), solver.row_var(Role::Interior));
         let (a, b) = (solver.dim_var(Role::Interior), solver.dim_var(Role::Interior));
         let wide = [three, b.into()];
-        solver.add(Constraint::RowEq(RowTerm::open(&[a.into()], r, &[four]), RowTerm::open(&[], s, &[b.into()])));
+        solver.add(Constraint::RowEq(
+            RowTerm::open(&[a.into()], r, &[four]),
+            RowTerm::open(&[], s, &[b.into()]),
+        ));
         solver.add(Constraint::RowLe { res: RowTerm::var(t), opnd: RowTerm::open(&[three], s, &[]) });
         solver.add(Constraint::RowLe { res: RowTerm::open(&[], t, &[four]), opnd: RowTerm::closed(&wide) });
         solver.add(Constraint::DimEq(a.into(), three));

@@ -9,7 +9,12 @@ use broadloom_bench::families::{FAMILIES, Family};
 use broadloom_core::{Answer, Solver};
 
 fn main() {
-    println!("| family | constraints | ns/constraint | of it adding | Mconstraints/s | bytes/constraint | steps/constraint | branches |");
+    for family in &FAMILIES {
+        println!("- {}: {}", family.name, family.about);
+    }
+    println!(
+        "\n| family | constraints | ns/constraint | of it adding | Mconstraints/s | bytes/constraint | steps/constraint | branches |"
+    );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");
     for family in &FAMILIES {
         for n in [1_000, 10_000, 100_000, 1_000_000] {

@@ -226,10 +226,8 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     if (1..=count).product::<usize>() <= MOST_ORDERS {
         for line in 0..count {
             let longer = |order: &Vec<usize>, at: usize| [&order[..at], &[line], &order[at..]].concat();
-            orders = orders
-                .iter()
-                .flat_map(|order| (0..=order.len()).map(move |at| longer(order, at)))
-                .collect();
+            orders =
+                orders.iter().flat_map(|order| (0..=order.len()).map(move |at| longer(order, at))).collect();
         }
         return orders;
     }

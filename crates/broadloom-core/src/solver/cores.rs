@@ -100,17 +100,13 @@ impl Subsystem {
     /// What the system's contradiction is, in the names of the original.
     fn clash(&self) -> Clash {
         let solver = &self.solver;
-        let ground = |bits: u32| solver.ground(DimTerm(bits)).unwrap_or(Dim::Unit);
-        let value = |node: u32| {
-            let value = solver.dims.value(solver.dims.find(node));
-            value.and_then(|term| solver.ground(term)).unwrap_or(Dim::Unit)
-        };
+        let value = |node: u32| solver.dims.value(solver.dims.find(node)).unwrap_or(DimTerm::UNIT);
         let Some(conflict) = solver.conflict else { return Clash::Exhausted };
         let (node, ends) = match conflict {
-            Conflict::Value { node, have, want, .. } => (node, [ground(have), ground(want)]),
-            Conflict::Cap { node, cap, want, .. } => (node, [ground(cap), ground(want)]),
+            Conflict::Value { node, have, want, .. } => (node, [DimTerm(have), DimTerm(want)]),
+            Conflict::Cap { node, cap, want, .. } => (node, [DimTerm(cap), DimTerm(want)]),
             Conflict::Merge { a, b, .. } => (a, [value(a), value(b)]),
-            Conflict::Ground { a, b, .. } => (NIL, [ground(a), ground(b)]),
+            Conflict::Ground { a, b, .. } => (NIL, [DimTerm(a), DimTerm(b)]),
             Conflict::Rank { row, lo, hi } => {
                 return self.original_row(RowVar(row)).map_or(Clash::Exhausted, |row| Clash::Rank {
                     row,
@@ -129,7 +125,8 @@ impl Subsystem {
             DimShape::Front(row, at) => self.original_row(row).map(|row| DimShape::Front(row, at)),
             DimShape::Back(row, at) => self.original_row(row).map(|row| DimShape::Back(row, at)),
         });
-        let sources = solver.sources(conflict).map(|id| id.map(|id| self.original_constraint(id)));
+        let sources = solver.sources(conflict, ends).map(|id| id.map(|id| self.original_constraint(id)));
+        let ends = ends.map(|end| solver.ground(end).unwrap_or(Dim::Unit));
         Clash::Dims { what, ends, sources }
     }
 }

@@ -10,15 +10,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Solver;
 use super::cores::Subsystem;
 use super::ranks::Cause as RankCause;
 use super::reason::{Conflict, NIL, Policy, Reason, ReasonId, Side};
 use super::report::DimShape;
 use super::rows::{Kind, RowCon, Slot, Term};
 use super::search::Choice;
+use super::{Solver, Stored};
 use crate::order::Dim;
-use crate::term::{ConstraintId, DimVar, RowVar};
+use crate::term::{ConstraintId, DimTerm, DimVar, RowVar};
 
 /// What a link of a chain rests on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -408,20 +408,38 @@ impl Solver {
         walked.links.iter().filter_map(cause).map(|cause| Link { cause }).collect()
     }
 
-    /// The first constraint behind each end of a contradiction between two dimensions.
-    pub(crate) fn sources(&self, conflict: Conflict) -> [Option<ConstraintId>; 2] {
-        let first = |facts: Vec<Fact>| self.walk(facts).constraints.first().map(|id| ConstraintId(*id));
-        let value = |node: u32| {
-            let at = self.dims.value_node(node);
-            first(vec![Fact::ValueAt(at), Fact::Equal(node, at)])
+    /// The constraint each end of a contradiction between two dimensions comes from: the first one
+    /// in its chain that writes that dimension.
+    pub(crate) fn sources(&self, conflict: Conflict, ends: [DimTerm; 2]) -> [Option<ConstraintId>; 2] {
+        let source = |facts: Vec<Fact>, end: DimTerm| {
+            let chain = self.walk(facts).constraints;
+            let writer = chain.iter().find(|id| self.writes(**id, end)).or(chain.first());
+            writer.map(|id| ConstraintId(*id))
         };
+        let value = |node: u32, end: DimTerm| {
+            let at = self.dims.value_node(node);
+            source(vec![Fact::ValueAt(at), Fact::Equal(node, at)], end)
+        };
+        let demand = |reason: ReasonId, end: DimTerm| source(vec![Fact::Reason(reason.0)], end);
         match conflict {
-            Conflict::Value { node, reason, .. } => [value(node), first(vec![Fact::Reason(reason.0)])],
+            Conflict::Value { node, reason, .. } => [value(node, ends[0]), demand(reason, ends[1])],
             Conflict::Cap { node, reason, .. } => {
-                [first(vec![Fact::CapAt(self.dims.cap_node(node))]), first(vec![Fact::Reason(reason.0)])]
+                let cap = vec![Fact::CapAt(self.dims.cap_node(node))];
+                [source(cap, ends[0]), demand(reason, ends[1])]
             }
-            Conflict::Merge { a, b, .. } => [value(a), value(b)],
+            Conflict::Merge { a, b, .. } => [value(a, ends[0]), value(b, ends[1])],
             _ => [None, None],
+        }
+    }
+
+    /// Whether a constraint was written with a term.
+    fn writes(&self, id: u32, term: DimTerm) -> bool {
+        match self.constraints[id as usize] {
+            Stored::DimEq(a, b) | Stored::DimLe(a, b) => a == term || b == term,
+            Stored::Row(con) => {
+                let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+                self.rows.literals(res).contains(&term) || self.rows.literals(opnd).contains(&term)
+            }
         }
     }
 }
