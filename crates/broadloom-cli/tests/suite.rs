@@ -23,7 +23,7 @@ use broadloom_cli::solve::{Options, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
-/// Orders tried of one system.
+/// Orders tried of one system: all those of five lines.
 const MOST_ORDERS: usize = 120;
 
 /// A fenced block: its info string, its text, and the line of its first fence.
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         }
     }
     let conclusion = libtest_mimic::run(&args, trials);
-    for updates in updates {
+    if let Some(updates) = updates {
         rewrite(&mut updates.lock().expect("no test panics while it holds the lock"));
     }
     conclusion.exit_code()
@@ -223,7 +223,7 @@ fn treatments(text: &str, all_orders: bool) -> Result<(), String> {
 /// Every order of `count` lines, or as many different shuffles as are tried at most.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
-    if (1..=count).product::<usize>() <= MOST_ORDERS {
+    if count <= 5 {
         for line in 0..count {
             let longer = |order: &Vec<usize>, at: usize| [&order[..at], &[line], &order[at..]].concat();
             orders =

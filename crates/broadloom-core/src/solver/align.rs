@@ -13,13 +13,12 @@ use super::Solver;
 use super::ranks::Pred;
 use super::reason::{Conflict, NIL, Reason, ReasonId, Side, Step};
 use super::rows::{Kind, RowCon, Slot, Spot, Term};
-use super::trail::set;
 use crate::term::DimTerm;
 
 impl Solver {
     /// The rank facts of a row constraint (Def. 5.2.1).
     pub(crate) fn rank_facts(&mut self, con: u32) -> Step {
-        let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+        let RowCon { res, opnd, kind, .. } = self.rows.con(con);
         self.rank_fact(con, res, opnd)?;
         if kind == Kind::Eq { self.rank_fact(con, opnd, res) } else { Ok(()) }
     }
@@ -40,7 +39,7 @@ impl Solver {
     /// Equality case (b): a row variable whose axes are still unspoken takes the uncovered middle of
     /// the closed side as its axes. The content is entailed; the marker stays open (Remark 2.11).
     pub(crate) fn bind_middle(&mut self, con: u32) {
-        let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+        let RowCon { res, opnd, .. } = self.rows.con(con);
         let (open, closed) = match (res.hole, opnd.hole) {
             (NIL, NIL) => return,
             (_, NIL) => (res, opnd),
@@ -56,7 +55,7 @@ impl Solver {
     /// Aligns as much of a row constraint as is certain by now.
     pub(crate) fn align(&mut self, con: u32) -> Step {
         self.steps += 1;
-        match self.rows.cons[con as usize].kind {
+        match self.rows.con(con).kind {
             Kind::Eq => self.align_equal(con),
             Kind::Le => self.align_refine(con),
         }
@@ -66,24 +65,27 @@ impl Solver {
     /// ranks fixed this is the flat zip of case (a); with open ranks it stops where a position
     /// depends on a rank, which is how the split-surplus case (c) and the rotational case (d) wait.
     fn align_equal(&mut self, con: u32) -> Step {
-        let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+        let row_con = self.rows.con(con);
+        let RowCon { res, opnd, .. } = row_con;
         let total = match (self.rows.rank(&self.ranks, res), self.rows.rank(&self.ranks, opnd)) {
             (Some(a), Some(_)) => Some(a),
             _ => None,
         };
-        let RowCon { left, right, .. } = self.rows.cons[con as usize];
-        let left =
-            self.face(con, Side::Left, total.map_or(u32::MAX, |total| total - right.min(total)).max(left))?;
-        let right =
-            self.face(con, Side::Right, total.map_or(u32::MAX, |total| total - left.min(total)).max(right))?;
-        if total.is_some_and(|total| left + right >= total) { self.finish(con) } else { Ok(()) }
+        let goal =
+            |other: u32, own: u32| total.map_or(u32::MAX, |total| total.saturating_sub(other).max(own));
+        let left = self.face(con, Side::Left, row_con.left, goal(row_con.right, row_con.left))?;
+        let right = self.face(con, Side::Right, row_con.right, goal(left, row_con.right))?;
+        let done = total.is_some_and(|total| left + right >= total);
+        self.rows.advance(&mut self.trail, con, left, right, done);
+        Ok(())
     }
 
     /// Inequality `res ⊑ opnd`. The flanks of the operand face the result's outer axes (cases (iii)
     /// and (iv) are rank facts); what faces the operand's inserted middle is unconstrained (case
     /// (ii)); the middle of an open operand is a cap (case (i)), which closing joins.
     fn align_refine(&mut self, con: u32) -> Step {
-        let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+        let row_con = self.rows.con(con);
+        let RowCon { res, opnd, .. } = row_con;
         let (mut left, mut right) = (opnd.lead, opnd.trail);
         let mut complete = opnd.hole == NIL;
         if opnd.hole != NIL && self.rows.is_fixed(opnd.hole) {
@@ -99,25 +101,17 @@ impl Solver {
                 complete = true;
             }
         }
-        let done_left = self.face(con, Side::Left, left)?;
-        let done_right = self.face(con, Side::Right, right)?;
-        if complete && done_left >= left && done_right >= right { self.finish(con) } else { Ok(()) }
-    }
-
-    fn finish(&mut self, con: u32) -> Step {
-        set!(self.trail, Done, con, self.rows.cons[con as usize].done, 1);
+        let done_left = self.face(con, Side::Left, row_con.left, left)?;
+        let done_right = self.face(con, Side::Right, row_con.right, right)?;
+        let done = complete && done_left >= left && done_right >= right;
+        self.rows.advance(&mut self.trail, con, done_left, done_right, done);
         Ok(())
     }
 
-    /// Relates the pairs of positions from one edge that are certain, up to a goal. Returns how many
-    /// are related by now.
-    fn face(&mut self, con: u32, side: Side, goal: u32) -> Step<u32> {
-        let RowCon { res, opnd, left, right, kind, .. } = self.rows.cons[con as usize];
-        let start = match side {
-            Side::Left => left,
-            Side::Right => right,
-        };
-        let mut at = start;
+    /// Relates the pairs of positions from one edge that are certain, from `at` up to a goal. Returns
+    /// how many are related by now.
+    fn face(&mut self, con: u32, side: Side, mut at: u32, goal: u32) -> Step<u32> {
+        let RowCon { res, opnd, kind, .. } = self.rows.con(con);
         while at < goal {
             let below = self.rows.spot(&self.ranks, res, side, at);
             let above = self.rows.spot(&self.ranks, opnd, side, at);
@@ -130,11 +124,6 @@ impl Solver {
                 Kind::Le => self.relate_refine(below, above, reason)?,
             }
             at += 1;
-        }
-        let entry = &mut self.rows.cons[con as usize];
-        match side {
-            Side::Left => set!(self.trail, Left, con, entry.left, at),
-            Side::Right => set!(self.trail, Right, con, entry.right, at),
         }
         Ok(at)
     }

@@ -307,7 +307,7 @@ impl Solver {
                 continue;
             }
             for con in self.rows.watchers(entry.at) {
-                let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
                 let above = kind == Kind::Le && res.hole == entry.at && opnd.hole != NIL;
                 if above && self.rows.role(opnd.hole) != Role::Interior && !self.rows.is_fixed(opnd.hole) {
                     dirty.push(opnd.hole);
@@ -321,7 +321,7 @@ impl Solver {
     fn join_extent(&self, row: u32, markers: &[u32]) -> Option<Extent> {
         let mut join: Option<Extent> = None;
         for con in self.rows.watchers(row) {
-            let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+            let RowCon { res, opnd, kind, .. } = self.rows.con(con);
             if kind != Kind::Le || opnd.hole != row || res.hole == row {
                 continue;
             }
@@ -366,13 +366,13 @@ impl Solver {
 
     /// Step 3.
     fn close_markers(&mut self, markers: &[u32]) -> Step {
-        for con in 0..self.rows.cons.len() as u32 {
+        for con in 0..self.rows.con_count() {
             if let Some(row) = self.awaited_marker(con) {
                 let step = self.choose(Policy::PreferredMarker, row);
                 let marker = markers[row as usize].min(self.ranks.lo(row));
                 self.rows.set_marker(&mut self.trail, row, marker, step);
             }
-            if self.rows.cons[con as usize].done == 0 {
+            if !self.rows.con(con).done {
                 self.align(con)?;
             }
         }
@@ -381,8 +381,8 @@ impl Solver {
 
     /// The row variable whose marker an inequality waits for.
     pub(crate) fn awaited_marker(&self, con: u32) -> Option<u32> {
-        let RowCon { opnd, kind, done, .. } = self.rows.cons[con as usize];
-        let waits = done == 0 && kind == Kind::Le && opnd.hole != NIL;
+        let RowCon { opnd, kind, done, .. } = self.rows.con(con);
+        let waits = !done && kind == Kind::Le && opnd.hole != NIL;
         (waits && self.rows.is_fixed(opnd.hole) && self.rows.marker(opnd.hole).is_none()).then_some(opnd.hole)
     }
 
@@ -393,10 +393,10 @@ impl Solver {
         if !self.declared_markers {
             return markers;
         }
-        let mut queue: Vec<u32> = (0..self.rows.cons.len() as u32).collect();
+        let mut queue: Vec<u32> = (0..self.rows.con_count()).collect();
         queue.reverse();
         while let Some(con) = queue.pop() {
-            let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+            let RowCon { res, opnd, kind, .. } = self.rows.con(con);
             let mut wish = |to: Term, from: Term, equal: bool| {
                 if to.hole == NIL {
                     return;

@@ -162,7 +162,7 @@ impl Solver {
                     sub.solver.add(Constraint::DimLe { res: dim(res), opnd: dim(opnd) })
                 }
                 Stored::Row(con) => {
-                    let RowCon { res, opnd, kind, .. } = self.rows.cons[con as usize];
+                    let RowCon { res, opnd, kind, .. } = self.rows.con(con);
                     let (below, above) = (axes(res), axes(opnd));
                     let term = |axes: &'_ [DimTerm], term: Term| -> (usize, Hole) {
                         debug_assert_eq!(axes.len(), term.flanks() as usize);
@@ -193,7 +193,7 @@ impl Solver {
                     dims.extend([a, b].iter().filter_map(|term| term.node()))
                 }
                 Stored::Row(con) => {
-                    let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+                    let RowCon { res, opnd, .. } = self.rows.con(con);
                     for term in [res, opnd] {
                         dims.extend(self.rows.literals(term).iter().filter_map(|axis| axis.node()));
                         rows.extend((term.hole != NIL).then_some(term.hole));

@@ -535,7 +535,7 @@ impl Dims {
 
     /// Puts a logged word back.
     pub fn restore(&mut self, entry: Entry) {
-        let Entry { cell, at, old } = entry;
+        let Entry { cell, at, old, .. } = entry;
         let at = at as usize;
         match cell {
             Cell::Parent => self.nodes[at].parent = old,

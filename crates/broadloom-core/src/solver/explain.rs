@@ -111,7 +111,7 @@ impl Walk<'_> {
                 Some(id) if bits != NIL => Ended::Constraint(id),
                 _ => return,
             },
-            Fact::RowCon(con) => Ended::Constraint(self.solver.rows.cons[con as usize].id),
+            Fact::RowCon(con) => Ended::Constraint(self.solver.rows.con(con).id),
             Fact::PolicyStep(step) => Ended::Policy(step),
             _ => return,
         };
@@ -216,7 +216,7 @@ impl Walk<'_> {
 
     fn expand_align(&mut self, con: u32, side: Side, at: u32, out: &mut Vec<Fact>) {
         let Solver { rows, ranks, .. } = self.solver;
-        let RowCon { res, opnd, kind, .. } = rows.cons[con as usize];
+        let RowCon { res, opnd, kind, .. } = rows.con(con);
         for term in [res, opnd] {
             let key = [term.start, term.lead, term.trail, term.hole];
             out.push(Fact::Position { term: key, right: side == Side::Right, at });
@@ -437,7 +437,7 @@ impl Solver {
         match self.constraints[id as usize] {
             Stored::DimEq(a, b) | Stored::DimLe(a, b) => a == term || b == term,
             Stored::Row(con) => {
-                let RowCon { res, opnd, .. } = self.rows.cons[con as usize];
+                let RowCon { res, opnd, .. } = self.rows.con(con);
                 self.rows.literals(res).contains(&term) || self.rows.literals(opnd).contains(&term)
             }
         }

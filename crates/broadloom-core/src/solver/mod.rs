@@ -225,7 +225,7 @@ impl Solver {
             self.bind_middle(con);
         }
         self.rank_facts(con)?;
-        self.rows.cons[con as usize].queued = true;
+        self.rows.set_queued(con, true);
         self.queue.push(con);
         self.propagate()
     }
@@ -281,7 +281,7 @@ impl Solver {
             let Some(con) = self.queue.pop() else {
                 return Ok(());
             };
-            self.rows.cons[con as usize].queued = false;
+            self.rows.set_queued(con, false);
             self.align(con)?;
         }
     }
@@ -310,7 +310,7 @@ impl Solver {
     fn settle_down(&mut self) {
         self.ranks.touched.clear();
         for con in self.queue.drain(..) {
-            self.rows.cons[con as usize].queued = false;
+            self.rows.set_queued(con, false);
         }
     }
 
@@ -345,9 +345,8 @@ impl Solver {
             };
             use trail::Cell::*;
             match entry.cell {
-                Lo | Hi | LoPred | HiPred => self.ranks.restore(entry),
-                Axes | Source | Partial | Marker | MarkerPolicy | Left | Right | Done | Axis | Front
-                | Back => self.rows.restore(entry),
+                Lo | Hi => self.ranks.restore(entry),
+                Axes | Partial | Marker | Progress | Axis | Front | Back => self.rows.restore(entry),
                 _ => self.dims.restore(entry),
             }
         }

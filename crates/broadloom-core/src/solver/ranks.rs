@@ -14,7 +14,7 @@
 use std::collections::BinaryHeap;
 
 use super::reason::{Conflict, NIL, Step};
-use super::trail::{Cell, Entry, Trail, set};
+use super::trail::{Cell, Entry, Trail};
 
 /// No upper bound.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
@@ -188,8 +188,9 @@ impl Ranks {
                 continue;
             }
             self.steps += 1;
-            set!(trail, LoPred, row, self.nodes[at].lo_pred.0, pred);
-            set!(trail, Lo, row, self.nodes[at].lo, bound);
+            let node = &mut self.nodes[at];
+            trail.save_pair(Cell::Lo, row, node.lo, node.lo_pred.0);
+            (node.lo, node.lo_pred) = (bound, Pred(pred));
             self.touched.push(row);
             if let Some((source, con)) = cycle
                 && row == source
@@ -218,7 +219,9 @@ impl Ranks {
     fn lower(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Step {
         if bound < 0 {
             // Not representable, so the explanation needs only the bound's own cause.
-            set!(trail, HiPred, row, self.nodes[row as usize].hi_pred.0, pred.0);
+            let node = &mut self.nodes[row as usize];
+            trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
+            node.hi_pred = pred;
             return Err(Conflict::Rank { row, lo: self.lo(row), hi: 0 });
         }
         self.heap.clear();
@@ -229,8 +232,9 @@ impl Ranks {
                 continue;
             }
             self.steps += 1;
-            set!(trail, HiPred, row, self.nodes[at].hi_pred.0, pred);
-            set!(trail, Hi, row, self.nodes[at].hi, bound);
+            let node = &mut self.nodes[at];
+            trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
+            (node.hi, node.hi_pred) = (bound, Pred(pred));
             let lo = self.nodes[at].lo;
             if bound == lo {
                 // Nothing waits for an upper bound as such.
@@ -288,10 +292,8 @@ impl Ranks {
     pub fn restore(&mut self, entry: Entry) {
         let node = &mut self.nodes[entry.at as usize];
         match entry.cell {
-            Cell::Lo => node.lo = entry.old,
-            Cell::Hi => node.hi = entry.old,
-            Cell::LoPred => node.lo_pred = Pred(entry.old),
-            Cell::HiPred => node.hi_pred = Pred(entry.old),
+            Cell::Lo => (node.lo, node.lo_pred) = (entry.old, Pred(entry.more)),
+            Cell::Hi => (node.hi, node.hi_pred) = (entry.old, Pred(entry.more)),
             _ => {}
         }
     }

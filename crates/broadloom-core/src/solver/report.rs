@@ -160,7 +160,7 @@ impl Solver {
     fn nested_rows(&self) -> FxHashMap<u32, (Term, u32, u32)> {
         let mut nested: FxHashMap<u32, (Term, u32, u32)> = FxHashMap::default();
         let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
-        for con in self.rows.cons.iter().filter(|con| con.kind == Kind::Eq) {
+        for con in self.rows.cons().filter(|con| con.kind == Kind::Eq) {
             for (inner, outer) in [(con.res, con.opnd), (con.opnd, con.res)] {
                 let fits = inner.lead <= outer.lead && inner.trail <= outer.trail && inner.hole != outer.hole;
                 let strict = inner.flanks() < outer.flanks() || outer.hole < inner.hole;
@@ -204,8 +204,8 @@ impl Solver {
     }
 
     fn row_bounds(&self, names: &Names, report: &mut Report) {
-        for con in self.rows.cons.iter().filter(|con| con.done == 0) {
-            let RowCon { res, opnd, kind, .. } = *con;
+        for con in self.rows.cons().filter(|con| !con.done) {
+            let RowCon { res, opnd, kind, .. } = con;
             let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
             let unspoken = |term: Term| self.rows.partial(term.hole).is_none();
             let aligned = res.lead == opnd.lead && res.trail == opnd.trail && open(res) && open(opnd);

@@ -10,6 +10,7 @@
 //! is fixed they become one block of axes. An axis about which nothing was said is
 //! [`DimTerm::NONE`], so no variable is minted before somebody needs to speak of it.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::ranks::Ranks;
@@ -60,12 +61,27 @@ pub(crate) struct RowCon {
     pub left: u32,
     /// Positions already aligned, counted from the right edge.
     pub right: u32,
-    /// One when nothing is left to align.
-    pub done: u32,
+    pub kind: Kind,
+    /// Whether nothing is left to align.
+    pub done: bool,
+}
+
+/// A row constraint as it is stored; [`RowCon`] is its readable form.
+#[derive(Clone, Copy)]
+struct PackedCon {
+    /// Where the literals of both terms begin: result, then operand.
+    start: u32,
+    /// Lead and trail of the result, then of the operand.
+    flanks: [u32; 4],
+    holes: [u32; 2],
+    id: u32,
+    left: u32,
+    right: u32,
     /// The next constraints that watch the two row variables.
     next: [u32; 2],
-    pub kind: Kind,
-    pub queued: bool,
+    kind: Kind,
+    done: bool,
+    queued: bool,
 }
 
 /// An axis of a row variable: its term and why it is that term.
@@ -92,8 +108,6 @@ struct State {
     source: u32,
     partial: u32,
     watch: u32,
-    marker: u32,
-    marker_policy: u32,
     role: Role,
 }
 
@@ -123,7 +137,9 @@ pub(crate) struct Rows {
     blocks: Vec<Axis>,
     partials: Vec<Partial>,
     states: Vec<State>,
-    pub cons: Vec<RowCon>,
+    cons: Vec<PackedCon>,
+    /// Decided markers and the policy steps that decided them: few rows have one.
+    markers: FxHashMap<u32, (u32, u32)>,
 }
 
 /// Lengths to cut back to on undo.
@@ -135,15 +151,7 @@ pub(crate) struct RowsMark {
 
 impl Rows {
     pub fn fresh(&mut self, role: Role) -> u32 {
-        self.states.push(State {
-            axes: NIL,
-            source: NIL,
-            partial: NIL,
-            watch: NIL,
-            marker: NIL,
-            marker_policy: NIL,
-            role,
-        });
+        self.states.push(State { axes: NIL, source: NIL, partial: NIL, watch: NIL, role });
         self.states.len() as u32 - 1
     }
 
@@ -170,19 +178,52 @@ impl Rows {
         self.states[row as usize].source
     }
 
+    /// The marker, if it was decided.
     pub fn marker(&self, row: u32) -> Option<u32> {
-        let marker = self.states[row as usize].marker;
-        (marker != NIL).then_some(marker)
+        if self.markers.is_empty() { None } else { self.markers.get(&row).map(|(marker, _)| *marker) }
     }
 
+    /// The policy step that decided the marker, or `NIL`.
     pub fn marker_policy(&self, row: u32) -> u32 {
-        self.states[row as usize].marker_policy
+        self.markers.get(&row).map_or(NIL, |(_, policy)| *policy)
     }
 
     pub fn set_marker(&mut self, trail: &mut Trail, row: u32, marker: u32, policy: u32) {
-        let state = &mut self.states[row as usize];
-        set!(trail, Marker, row, state.marker, marker);
-        set!(trail, MarkerPolicy, row, state.marker_policy, policy);
+        let (old, more) = self.markers.insert(row, (marker, policy)).unwrap_or((NIL, NIL));
+        trail.save_pair(Cell::Marker, row, old, more);
+    }
+
+    /// A row constraint, unpacked.
+    #[inline]
+    pub fn con(&self, con: u32) -> RowCon {
+        let PackedCon { start, flanks, holes, id, left, right, kind, done, .. } = self.cons[con as usize];
+        let res = Term { start, lead: flanks[0], trail: flanks[1], hole: holes[0] };
+        let opnd = Term { start: start + res.flanks(), lead: flanks[2], trail: flanks[3], hole: holes[1] };
+        RowCon { res, opnd, id, left, right, kind, done }
+    }
+
+    pub fn con_count(&self) -> u32 {
+        self.cons.len() as u32
+    }
+
+    /// All row constraints, in the order of addition.
+    pub fn cons(&self) -> impl Iterator<Item = RowCon> + '_ {
+        (0..self.con_count()).map(|con| self.con(con))
+    }
+
+    /// Records how far an alignment has come.
+    #[inline]
+    pub fn advance(&mut self, trail: &mut Trail, con: u32, left: u32, right: u32, done: bool) {
+        let entry = &mut self.cons[con as usize];
+        if (entry.left, entry.right, entry.done) != (left, right, done) {
+            trail.save_pair(Cell::Progress, con, entry.left, entry.right);
+            (entry.left, entry.right, entry.done) = (left, right, done);
+        }
+    }
+
+    /// Notes that a constraint is queued, or no longer.
+    pub fn set_queued(&mut self, con: u32, queued: bool) {
+        self.cons[con as usize].queued = queued;
     }
 
     /// Copies a term into the store.
@@ -212,15 +253,31 @@ impl Rows {
                 next[at] = std::mem::replace(&mut self.states[hole as usize].watch, con);
             }
         }
-        self.cons.push(RowCon { res, opnd, id, left: 0, right: 0, done: 0, next, kind, queued: false });
+        debug_assert_eq!(
+            opnd.start,
+            res.start + res.flanks(),
+            "the terms of a constraint are stored together"
+        );
+        self.cons.push(PackedCon {
+            start: res.start,
+            flanks: [res.lead, res.trail, opnd.lead, opnd.trail],
+            holes: [res.hole, opnd.hole],
+            id,
+            left: 0,
+            right: 0,
+            next,
+            kind,
+            done: false,
+            queued: false,
+        });
         con
     }
 
     /// The constraint after `con` in the watch list of `row`.
     #[inline]
     fn next_watch(&self, con: u32, row: u32) -> u32 {
-        let RowCon { res, next, .. } = self.cons[con as usize];
-        if res.hole == row { next[0] } else { next[1] }
+        let PackedCon { holes, next, .. } = self.cons[con as usize];
+        if holes[0] == row { next[0] } else { next[1] }
     }
 
     /// The constraints that mention a row variable.
@@ -238,7 +295,7 @@ impl Rows {
         let mut con = self.states[row as usize].watch;
         while con != NIL {
             let entry = &mut self.cons[con as usize];
-            if entry.done == 0 && !entry.queued {
+            if !entry.done && !entry.queued {
                 entry.queued = true;
                 queue.push(con);
             }
@@ -249,8 +306,8 @@ impl Rows {
     /// Takes the literal axes of a closed term as the axes of `row`, without copying them.
     pub fn bind_literals(&mut self, trail: &mut Trail, row: u32, start: u32, con: u32) {
         let state = &mut self.states[row as usize];
-        set!(trail, Axes, row, state.axes, start);
-        set!(trail, Source, row, state.source, con);
+        trail.save_pair(Cell::Axes, row, state.axes, state.source);
+        (state.axes, state.source) = (start, con);
     }
 
     /// Whether anything is known of the axes of a row of open rank.
@@ -283,7 +340,9 @@ impl Rows {
                 }
             }
         }
-        set!(trail, Axes, row, self.states[row as usize].axes, start as u32);
+        let state = &mut self.states[row as usize];
+        trail.save_pair(Cell::Axes, row, state.axes, state.source);
+        state.axes = start as u32;
         overlaps
     }
 
@@ -403,17 +462,24 @@ impl Rows {
 
     /// Puts a logged word back.
     pub fn restore(&mut self, entry: Entry) {
-        let Entry { cell, at, old } = entry;
+        let Entry { cell, at, old, more } = entry;
         let index = at as usize;
         match cell {
-            Cell::Axes => self.states[index].axes = old,
-            Cell::Source => self.states[index].source = old,
+            Cell::Axes => {
+                let state = &mut self.states[index];
+                (state.axes, state.source) = (old, more);
+            }
             Cell::Partial => self.states[index].partial = old,
-            Cell::Marker => self.states[index].marker = old,
-            Cell::MarkerPolicy => self.states[index].marker_policy = old,
-            Cell::Left => self.cons[index].left = old,
-            Cell::Right => self.cons[index].right = old,
-            Cell::Done => self.cons[index].done = old,
+            Cell::Marker if old == NIL => {
+                self.markers.remove(&at);
+            }
+            Cell::Marker => {
+                self.markers.insert(at, (old, more));
+            }
+            Cell::Progress => {
+                let con = &mut self.cons[index];
+                (con.left, con.right, con.done) = (old, more, false);
+            }
             Cell::Axis => self.blocks[index] = UNSPOKEN,
             Cell::Front => forget(&mut self.partials[index].front, old),
             Cell::Back => forget(&mut self.partials[index].back, old),
@@ -427,7 +493,7 @@ impl Rows {
             + self.blocks.capacity() * size_of::<Axis>()
             + self.partials.capacity() * size_of::<Partial>()
             + self.states.capacity() * size_of::<State>()
-            + self.cons.capacity() * size_of::<RowCon>()
+            + self.cons.capacity() * size_of::<PackedCon>()
     }
 }
 

@@ -353,7 +353,7 @@ impl Solver {
 
     /// The limits described in the module's header.
     fn limits(&self) -> Limits {
-        let waiting: Vec<RowCon> = self.rows.cons.iter().filter(|con| con.done == 0).copied().collect();
+        let waiting: Vec<RowCon> = self.rows.cons().filter(|con| !con.done).collect();
         let mut component = Components::default();
         for con in &waiting {
             component.join(self, con);

@@ -20,18 +20,16 @@ pub(crate) enum Cell {
     NextDown,
     Forest,
     ForestReason,
+    /// The bound, and what moved it.
     Lo,
     Hi,
-    LoPred,
-    HiPred,
+    /// Where the axes are, and whose literals they are.
     Axes,
-    Source,
     Partial,
+    /// The marker, and the policy step that set it.
     Marker,
-    MarkerPolicy,
-    Left,
-    Right,
-    Done,
+    /// How far an alignment has come from the left and from the right; it was not done.
+    Progress,
     Axis,
     Front,
     Back,
@@ -42,6 +40,8 @@ pub(crate) struct Entry {
     pub cell: Cell,
     pub at: u32,
     pub old: u32,
+    /// The second word of cells that have two.
+    pub more: u32,
 }
 
 /// The log of overwritten words.
@@ -65,8 +65,14 @@ impl Trail {
     /// Logs a word about to be overwritten, if anybody may want it back.
     #[inline]
     pub fn save(&mut self, cell: Cell, at: u32, old: u32) {
+        self.save_pair(cell, at, old, 0);
+    }
+
+    /// Logs the two words of a cell about to be overwritten.
+    #[inline]
+    pub fn save_pair(&mut self, cell: Cell, at: u32, old: u32, more: u32) {
         if self.open > 0 && at < self.floor_of(cell) {
-            self.entries.push(Entry { cell, at, old });
+            self.entries.push(Entry { cell, at, old, more });
         }
     }
 
