@@ -97,6 +97,17 @@ pub(crate) struct DimsMark {
 }
 
 impl Dims {
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.whys.clear();
+        self.edges.clear();
+        self.reasons.clear();
+        self.events.clear();
+        self.capped.clear();
+        (self.steps, self.closing) = (0, false);
+    }
+
     /// A new variable.
     pub fn fresh(&mut self) -> u32 {
         let id = self.nodes.len() as u32;

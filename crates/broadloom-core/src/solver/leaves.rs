@@ -62,19 +62,20 @@ impl Solver {
     /// a candidate of another cap; those relax to the unit.
     fn commit_leaves(&mut self, candidates: &[u32]) {
         let relaxed = self.contested(candidates);
+        let step = self.choose(Policy::LeafCap, NIL);
+        let to_cap = self.dims.reason(Reason::Policy(step));
         for root in candidates {
             let Some(cap) = self.dims.cap(*root).filter(|_| self.dims.value(*root).is_none()) else {
                 continue;
             };
-            let (step, value) = match relaxed.get(root) {
+            let (reason, value) = match relaxed.get(root) {
                 Some(rivalry) => {
                     let step = self.choose(Policy::RelaxedLeaf, NIL);
                     self.rivalries.insert(step, rivalry.clone());
-                    (step, DimTerm::UNIT)
+                    (self.dims.reason(Reason::Policy(step)), DimTerm::UNIT)
                 }
-                None => (self.choose(Policy::LeafCap, NIL), cap),
+                None => (to_cap, cap),
             };
-            let reason = self.dims.reason(Reason::Policy(step));
             let outcome = self.dims.commit(&mut self.trail, *root, value, reason);
             debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
         }

@@ -149,6 +149,25 @@ impl Solver {
         Solver { budget, ..Solver::default() }
     }
 
+    /// Forgets every variable and constraint, and keeps the memory for the next system.
+    pub fn clear(&mut self) {
+        self.dims.clear();
+        self.ranks.clear();
+        self.rows.clear();
+        self.trail.entries.clear();
+        self.dim_vars.clear();
+        self.atoms.clear();
+        self.atom_ids.clear();
+        self.constraints.clear();
+        self.queue.clear();
+        self.conflict = None;
+        self.policies.clear();
+        self.failures.clear();
+        self.rivalries.clear();
+        self.declared_markers = false;
+        (self.material, self.steps, self.branches) = (0, 0, 0);
+    }
+
     /// A new dimension variable.
     pub fn dim_var(&mut self, role: Role) -> DimVar {
         let node = self.dims.fresh();

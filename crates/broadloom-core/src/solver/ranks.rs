@@ -43,7 +43,7 @@ pub(crate) struct RankEdge {
 }
 
 /// What last moved a bound: an edge, a row constraint, or a policy step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Pred(u32);
 
 /// [`Pred`], unpacked.
@@ -82,12 +82,21 @@ impl Pred {
     }
 }
 
+/// A bound about to move; the greatest key goes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Move {
+    key: i64,
+    row: u32,
+    bound: u32,
+    pred: Pred,
+}
+
 /// The graph, one node per row variable.
 #[derive(Default)]
 pub(crate) struct Ranks {
     nodes: Vec<Node>,
     edges: Vec<RankEdge>,
-    heap: BinaryHeap<(i64, u32, u32, u32)>,
+    heap: BinaryHeap<Move>,
     /// Row variables whose least rank rose, or whose rank became fixed, since the list was last emptied.
     pub touched: Vec<u32>,
     /// Work done: nodes settled.
@@ -95,6 +104,14 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.edges.clear();
+        self.touched.clear();
+        self.steps = 0;
+    }
+
     /// A node for a new row variable: any rank.
     pub fn fresh(&mut self) {
         self.nodes.push(Node {
@@ -181,33 +198,33 @@ impl Ranks {
         cycle: Option<(u32, u32)>,
     ) -> Step {
         self.heap.clear();
-        self.heap.push((i64::from(bound) - i64::from(self.lo(row)), row, bound, pred.0));
-        while let Some((_, row, bound, pred)) = self.heap.pop() {
-            let at = row as usize;
-            if bound <= self.nodes[at].lo {
+        let mut next = Some(Move { key: 0, row, bound, pred });
+        // Most moves reach one row or none; the heap is for the others.
+        while let Some(Move { row, bound, pred, .. }) = next.take().or_else(|| self.heap.pop()) {
+            let node = &mut self.nodes[row as usize];
+            if bound <= node.lo {
                 continue;
             }
             self.steps += 1;
-            let node = &mut self.nodes[at];
             trail.save_pair(Cell::Lo, row, node.lo, node.lo_pred.0);
-            (node.lo, node.lo_pred) = (bound, Pred(pred));
+            (node.lo, node.lo_pred) = (bound, pred);
             self.touched.push(row);
             if let Some((source, con)) = cycle
                 && row == source
             {
                 return Err(Conflict::RankCycle { row, con });
             }
-            let hi = self.nodes[at].hi;
-            if bound > hi {
-                return Err(Conflict::Rank { row, lo: bound, hi });
+            if bound > node.hi {
+                return Err(Conflict::Rank { row, lo: bound, hi: node.hi });
             }
-            let mut edge = self.nodes[at].out;
+            let mut edge = node.out;
             while edge != NIL {
                 let RankEdge { to, k, next_out, .. } = self.edges[edge as usize];
-                let next = i64::from(bound) + i64::from(k);
-                let gain = next - i64::from(self.nodes[to as usize].lo);
+                let reached = i64::from(bound) + i64::from(k);
+                let gain = reached - i64::from(self.nodes[to as usize].lo);
                 if gain > 0 {
-                    self.heap.push((gain, to, next as u32, Pred::edge(edge).0));
+                    let step = Move { key: gain, row: to, bound: reached as u32, pred: Pred::edge(edge) };
+                    self.plan(&mut next, step);
                 }
                 edge = next_out;
             }
@@ -225,37 +242,49 @@ impl Ranks {
             return Err(Conflict::Rank { row, lo: self.lo(row), hi: 0 });
         }
         self.heap.clear();
-        self.heap.push((i64::from(self.lo(row)) - bound, row, bound as u32, pred.0));
-        while let Some((_, row, bound, pred)) = self.heap.pop() {
-            let at = row as usize;
-            if bound >= self.nodes[at].hi {
+        let mut next = Some(Move { key: 0, row, bound: bound as u32, pred });
+        while let Some(Move { row, bound, pred, .. }) = next.take().or_else(|| self.heap.pop()) {
+            let node = &mut self.nodes[row as usize];
+            if bound >= node.hi {
                 continue;
             }
             self.steps += 1;
-            let node = &mut self.nodes[at];
             trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
-            (node.hi, node.hi_pred) = (bound, Pred(pred));
-            let lo = self.nodes[at].lo;
-            if bound == lo {
+            (node.hi, node.hi_pred) = (bound, pred);
+            if bound == node.lo {
                 // Nothing waits for an upper bound as such.
                 self.touched.push(row);
             }
-            if bound < lo {
-                return Err(Conflict::Rank { row, lo, hi: bound });
+            if bound < node.lo {
+                return Err(Conflict::Rank { row, lo: node.lo, hi: bound });
             }
-            let mut edge = self.nodes[at].into;
+            let mut edge = node.into;
             while edge != NIL {
                 let RankEdge { from, k, next_into, .. } = self.edges[edge as usize];
-                let next = i64::from(bound) - i64::from(k);
-                if next < i64::from(self.nodes[from as usize].hi) {
-                    // `lo` is a model, so `next ≥ lo from ≥ 0`.
-                    let slack = next - i64::from(self.nodes[from as usize].lo);
-                    self.heap.push((-slack, from, next as u32, Pred::edge(edge).0));
+                let Node { lo, hi, .. } = self.nodes[from as usize];
+                // `lo` is a model, so this is at least `lo from`, and the slack is not negative.
+                let reached = i64::from(bound) - i64::from(k);
+                if reached < i64::from(hi) {
+                    let key = i64::from(lo) - reached;
+                    let step = Move { key, row: from, bound: reached as u32, pred: Pred::edge(edge) };
+                    self.plan(&mut next, step);
                 }
                 edge = next_into;
             }
         }
         Ok(())
+    }
+
+    /// Keeps a single planned move at hand, and more than one on the heap.
+    #[inline]
+    fn plan(&mut self, next: &mut Option<Move>, step: Move) {
+        if let Some(other) = next.take() {
+            self.heap.extend([other, step]);
+        } else if self.heap.is_empty() {
+            *next = Some(step);
+        } else {
+            self.heap.push(step);
+        }
     }
 
     /// How many groups some rows fall into, if rows bounded by each other form one group. Counts

@@ -150,6 +150,16 @@ pub(crate) struct RowsMark {
 }
 
 impl Rows {
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.literals.clear();
+        self.blocks.clear();
+        self.partials.clear();
+        self.states.clear();
+        self.cons.clear();
+        self.markers.clear();
+    }
+
     pub fn fresh(&mut self, role: Role) -> u32 {
         self.states.push(State { axes: NIL, source: NIL, partial: NIL, watch: NIL, role });
         self.states.len() as u32 - 1
