@@ -3,11 +3,16 @@
 //! The lines of the chain are replayed one at a time on a solver of their own; what each of them
 //! newly tells is shown beside it.
 
+use std::collections::HashSet;
+
 use broadloom_core::{Cause, Closed, ConstraintId, Link, Policy, RowVar};
 
 use super::problem::{Problem, Var};
 use super::{Options, text};
 use crate::rows::{Constraint, DimKind, HoleKind, NameId, StatementKind};
+
+/// Lines times variables beyond which a chain is shown without facts.
+const MOST_WORK: usize = 4_000_000;
 
 /// Facts shown beside one line.
 const MOST_FACTS: usize = 3;
@@ -78,16 +83,18 @@ pub fn forced(problem: &Problem, explanations: &mut [Explanation]) {
 
 fn replay(problem: &Problem, links: &[Link]) -> Vec<Step> {
     let mut replayed = Problem::empty(problem.system, 0);
-    let mut known = Vec::new();
+    // Facts are read off the whole system after each line: too much where both are large.
+    let brief = links.len().saturating_mul(problem.vars.len()) > MOST_WORK;
+    let mut known: HashSet<String> = HashSet::new();
     let mut steps = Vec::new();
     for link in links {
         match link.cause {
             Cause::Constraint(id) => {
                 replayed.add(problem.statement_index(id));
-                let facts = facts(&replayed);
+                let facts = if brief { Vec::new() } else { facts(&replayed) };
                 let so =
                     facts.iter().filter(|fact| !known.contains(*fact)).take(MOST_FACTS).cloned().collect();
-                known = facts;
+                known = facts.into_iter().collect();
                 steps.push(Step { line: Some(problem.line(id)), what: statement(problem, id), so });
             }
             Cause::Policy(policy, row) => {

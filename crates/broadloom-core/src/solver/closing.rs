@@ -14,6 +14,8 @@
 //!
 //! If steps 1-3 contradict a constraint, [`search`](super::search) takes over. Step 4 cannot fail.
 
+use rustc_hash::FxHashMap;
+
 use super::cores::{Core, Verdict};
 use super::explain::Link;
 use super::ranks::{Cause, Pred, UNBOUNDED};
@@ -264,27 +266,31 @@ impl Solver {
 
     /// Step 1.
     fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
-        // Leaves with known caps that have not committed, and those whose caps may have changed.
-        let mut waiting: Vec<(u32, Extent)> = Vec::new();
+        // Leaves whose caps are known but may still grow.
+        let mut growing: FxHashMap<u32, Extent> = FxHashMap::default();
         let mut dirty: Vec<u32> =
             (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior).collect();
         loop {
-            if !waiting.is_empty() {
-                dirty.sort_unstable();
-                dirty.dedup();
-                waiting.retain(|(row, _)| dirty.binary_search(row).is_err() && !self.rows.is_fixed(*row));
+            let mut ready: Vec<(u32, Extent)> = Vec::new();
+            for row in dirty.drain(..).filter(|row| !self.rows.is_fixed(*row)) {
+                match self.join_extent(row, markers) {
+                    Some(extent) if extent.firm => ready.push((row, extent)),
+                    Some(extent) => {
+                        growing.insert(row, extent);
+                    }
+                    None => {}
+                }
             }
-            let open = dirty.drain(..).filter(|row| !self.rows.is_fixed(*row));
-            waiting.extend(open.filter_map(|row| Some((row, self.join_extent(row, markers)?))));
-            waiting.sort_unstable_by_key(|(row, _)| *row);
-            let firm = waiting.iter().any(|(_, extent)| extent.firm);
-            let ready: Vec<(u32, Extent)> =
-                waiting.extract_if(.., |(_, extent)| extent.firm == firm).collect();
+            if ready.is_empty() {
+                ready = growing.drain().collect();
+            }
             if ready.is_empty() {
                 return Ok(());
             }
+            ready.sort_unstable_by_key(|(row, _)| *row);
             let logged = self.trail.entries.len();
             for (row, extent) in ready {
+                growing.remove(&row);
                 if self.rows.is_fixed(row) {
                     continue;
                 }

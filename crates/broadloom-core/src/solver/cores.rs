@@ -276,7 +276,7 @@ impl Solver {
 /// Deletes members as long as what is left still holds. Whether it holds must be monotone. False if
 /// the work became too much before every member was tried.
 fn shrink(mut ids: Vec<u32>, mut holds: impl FnMut(&[u32]) -> bool) -> (Vec<u32>, bool) {
-    const WORK: usize = 4_000_000;
+    const WORK: usize = 1_000_000;
     let mut work = 0;
     let mut chunk = ids.len().div_ceil(2).max(1);
     loop {

@@ -390,7 +390,9 @@ impl Dims {
         if kept.value != NIL && lost.value != NIL && kept.value != lost.value {
             return Err(Conflict::Merge { a, b, reason });
         }
-        self.link_forest(trail, a, b, reason);
+        // Turning the smaller tree round keeps the total work near linear.
+        let (child, parent) = if keep == root_b { (a, b) } else { (b, a) };
+        self.link_forest(trail, child, parent, reason);
         set!(trail, Parent, gone, self.nodes[gone as usize].parent, keep);
         set!(trail, Size, keep, self.nodes[keep as usize].size, kept.size + lost.size);
         self.merge_facts(trail, keep, gone, kept, lost)

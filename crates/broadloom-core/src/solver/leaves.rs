@@ -86,6 +86,7 @@ impl Solver {
         let mut claims: FxHashMap<u32, Claim> = FxHashMap::default();
         let mut relaxed: FxHashMap<u32, Rivalry> = FxHashMap::default();
         let mut stack = Vec::new();
+        let mut above: FxHashSet<u32> = FxHashSet::default();
         // A leaf with nothing below it meets nobody.
         for root in candidates.iter().filter(|root| self.dims.down(**root).next().is_some()) {
             let Some(cap) = self.dims.cap(*root) else { continue };
@@ -101,11 +102,11 @@ impl Solver {
                             }
                         }
                     }
-                    Some(other) if other.cap != claim.cap => {
+                    Some(other) if other.cap != claim.cap && !above.contains(&class) => {
                         let mut edges = self.path_up(&claims, other.edge);
                         edges.extend(self.path_up(&claims, claim.edge));
                         let rivalry = Rivalry { leaves: vec![other.leaf, claim.leaf], edges };
-                        self.relax_above(class, candidates, &rivalry, &mut relaxed);
+                        self.relax_above(class, candidates, &rivalry, &mut above, &mut relaxed);
                     }
                     Some(_) => {}
                 }
@@ -131,9 +132,9 @@ impl Solver {
         contested: u32,
         candidates: &[u32],
         rivalry: &Rivalry,
+        seen: &mut FxHashSet<u32>,
         relaxed: &mut FxHashMap<u32, Rivalry>,
     ) {
-        let mut seen: FxHashSet<u32> = FxHashSet::default();
         let mut stack = vec![contested];
         while let Some(class) = stack.pop() {
             if seen.insert(class) {

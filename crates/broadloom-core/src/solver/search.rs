@@ -46,6 +46,8 @@ pub(crate) struct Search {
     hopeless: FxHashSet<(u32, What, u32)>,
     /// Sets of constraints already tried on their own.
     isolated: FxHashSet<Vec<u32>>,
+    /// Where markers would rather be, while all ranks are decided.
+    wishes: Option<Vec<u32>>,
     /// Constraints proved to have no solution together.
     pub refuted: Option<Vec<u32>>,
 }
@@ -55,7 +57,13 @@ impl Search {
     const ISOLATED: usize = 64;
 
     pub fn new(branches: u64) -> Search {
-        Search { branches, hopeless: FxHashSet::default(), isolated: FxHashSet::default(), refuted: None }
+        Search {
+            branches,
+            hopeless: FxHashSet::default(),
+            isolated: FxHashSet::default(),
+            wishes: None,
+            refuted: None,
+        }
     }
 }
 
@@ -146,7 +154,7 @@ impl Solver {
         let mut levels: Vec<Level> = Vec::new();
         *markers = self.preferred_markers(vec![0; self.rows.len()]);
         let verdict = loop {
-            let Some(level) = self.next_level(&limits, levels.last(), markers) else {
+            let Some(level) = self.next_level(search, &limits, levels.last(), markers) else {
                 break Verdict::Satisfiable;
             };
             levels.push(level);
@@ -269,7 +277,13 @@ impl Solver {
     }
 
     /// The next open question: the first undecided row, then the first awaited marker.
-    fn next_level(&self, limits: &Limits, last: Option<&Level>, markers: &[u32]) -> Option<Level> {
+    fn next_level(
+        &self,
+        search: &mut Search,
+        limits: &Limits,
+        last: Option<&Level>,
+        markers: &[u32],
+    ) -> Option<Level> {
         let level = |row, what, preferred, next, last, place| Level {
             row,
             what,
@@ -303,7 +317,10 @@ impl Solver {
         }
         let awaits = |row: &u32| self.rows.watchers(*row).any(|con| self.awaited_marker(con) == Some(*row));
         let awaited = (first_marker as u32..self.rows.len() as u32).find(awaits)?;
-        let wishes = self.final_markers(markers);
+        if what == What::Rank {
+            search.wishes = None;
+        }
+        let wishes = search.wishes.get_or_insert_with(|| self.final_markers(markers));
         let rank = self.ranks.lo(awaited);
         Some(level(awaited, What::Marker, wishes[awaited as usize].min(rank), 0, rank, awaited as usize))
     }

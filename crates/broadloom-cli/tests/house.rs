@@ -1,0 +1,72 @@
+//! Rules of the house, as tests: layers, headers, file lengths.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every Rust file below the crates, with its text.
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("crates"), root().join("benches")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder of the repository") {
+            let path = entry.expect("a readable entry").path();
+            if path.is_dir() && !path.ends_with("target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).expect("a readable source file");
+                found.push((path, text));
+            }
+        }
+    }
+    assert!(found.len() > 40, "the walk finds the sources");
+    found
+}
+
+/// The names of a crate's own dependencies.
+fn dependencies(krate: &str) -> Vec<String> {
+    let manifest =
+        fs::read_to_string(root().join("crates").join(krate).join("Cargo.toml")).expect("a manifest");
+    let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+    let lines = section.lines().take_while(|line| !line.starts_with('['));
+    let name = |line: &str| line.split(['.', ' ', '=']).next().unwrap_or_default().to_owned();
+    lines.filter(|line| !line.trim().is_empty()).map(name).collect()
+}
+
+#[test]
+fn layers_point_one_way() {
+    assert_eq!(dependencies("broadloom-core"), ["rustc-hash", "smallvec"], "the core stays light");
+    assert!(dependencies("broadloom-spec").is_empty(), "the notation depends on nothing");
+    assert!(dependencies("broadloom-cli").contains(&"broadloom-core".to_owned()));
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    for (path, text) in sources() {
+        assert!(text.starts_with("//!"), "{} has no module header", path.display());
+    }
+}
+
+#[test]
+fn no_file_does_two_jobs() {
+    for (path, text) in sources() {
+        let lines = text.lines().count();
+        assert!(lines <= 800, "{} has {lines} lines: look for the second job", path.display());
+    }
+}
+
+#[test]
+fn the_core_does_no_input_or_output() {
+    for (path, text) in sources() {
+        if path.components().any(|part| part.as_os_str() == "broadloom-core")
+            && path.components().any(|part| part.as_os_str() == "src")
+        {
+            for word in ["std::fs", "std::io", "println!", "eprintln!", "std::env"] {
+                assert!(!text.contains(word), "{} uses {word}", path.display());
+            }
+        }
+    }
+}
