@@ -27,7 +27,7 @@ mod solver;
 mod term;
 
 pub use solver::{
-    Answer, Binding, Bound, Budget, Cause, Clash, Closed, Core, DimShape, How, Link, Middle, Policy, Report,
-    RowShape, Solver, Stats, Unfilled,
+    Answer, Binding, Bound, Budget, Cause, Clash, Closed, Core, DimShape, How, Limit, Link, Middle, Policy,
+    Report, RowShape, Solver, Stats, Unfilled,
 };
 pub use term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};

@@ -1,7 +1,7 @@
 //! The answer to a system, in words: closed values, how they came about, and what went wrong.
 
 use broadloom_core::order::Dim;
-use broadloom_core::{Answer, Clash, Closed, Core, DimShape, How, Report, Unfilled};
+use broadloom_core::{Answer, Clash, Closed, Core, DimShape, How, Limit, Report, Unfilled};
 
 use super::explain::{self, Explanation};
 use super::problem::{Problem, Var};
@@ -59,7 +59,7 @@ impl Answered {
                 answered.status = Status::Unsatisfiable;
                 answered.refuted(problem, &core);
             }
-            Answer::GaveUp => answered.gave_up(problem, options),
+            Answer::GaveUp(limit) => answered.gave_up(problem, limit, options),
         }
         answered.branches = solver.stats().branches;
         problem.solver = solver;
@@ -147,14 +147,22 @@ impl Answered {
         self.core = explain::lines_about(problem, id);
     }
 
-    fn gave_up(&mut self, problem: &Problem, options: &Options) {
-        let span =
-            problem.system.statements.first().map_or(crate::rows::Span::empty(0), |statement| statement.span);
-        let message = format!("gave up after {} branches", options.branches);
-        let diagnostic = Diagnostic::new(message, span, "")
-            .with_note("ranks or markers are open that no line decides, and the search did not end in time")
-            .with_help("fix the rank of a row, for example `[..r..] ~ [a, b]`, or raise `--branches`");
-        self.diagnostic = Some(diagnostic);
+    fn gave_up(&mut self, problem: &Problem, limit: Limit, options: &Options) {
+        let first = problem.system.statements.first();
+        let span = first.map_or(crate::rows::Span::empty(0), |statement| statement.span);
+        let (message, note, help) = match limit {
+            Limit::Branches => (
+                format!("gave up after {} branches of the search", options.branches),
+                "ranks or markers are open that no line decides, and not every choice could be tried",
+                "fix the rank of a row, for example `[..r..] ~ [a, b]`, or raise `--branches`",
+            ),
+            Limit::Ranks => (
+                "gave up: rows grow too long".into(),
+                "lines make rows longer than each other, one after the other, for too many steps",
+                "look for a long chain or a cycle of lines of the form `[..r..] <= [..s.., 1]`",
+            ),
+        };
+        self.diagnostic = Some(Diagnostic::new(message, span, "").with_note(note).with_help(help));
     }
 }
 

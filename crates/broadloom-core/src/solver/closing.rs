@@ -34,8 +34,17 @@ pub enum Answer<'a> {
     Underdetermined(Closed<'a>, Vec<Unfilled>),
     /// There is no solution.
     Unsatisfiable(Core),
-    /// The budget was used up before an answer was found.
-    GaveUp,
+    /// A limit was reached before an answer was found.
+    GaveUp(Limit),
+}
+
+/// What a solver ran out of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// Branches of the search ([`Budget::branches`](super::Budget::branches)).
+    Branches,
+    /// Axes laid out ([`Budget::axes`](super::Budget::axes)), or moves of ranks that raise each other.
+    Ranks,
 }
 
 /// A position of a parameter that nothing determines.
@@ -185,7 +194,7 @@ impl Solver {
         self.undo(mark);
         self.dims.closing = false;
         if conflict == Conflict::TooMuch {
-            return Answer::GaveUp;
+            return Answer::GaveUp(Limit::Ranks);
         }
         let mut search = Search::new(self.budget.branches);
         // A contradiction that needs no more than these constraints is settled on its own.
@@ -199,7 +208,7 @@ impl Solver {
                     self.undo(mark);
                     self.dims.closing = false;
                     if verdict == Verdict::Unknown {
-                        return Answer::GaveUp;
+                        return Answer::GaveUp(Limit::Branches);
                     }
                 }
             }
@@ -210,7 +219,7 @@ impl Solver {
 
     fn refuse(&mut self, conflict: Conflict) -> Answer<'_> {
         if conflict == Conflict::TooMuch {
-            return Answer::GaveUp;
+            return Answer::GaveUp(Limit::Ranks);
         }
         let blamed = self.blame(conflict).constraints;
         Answer::Unsatisfiable(self.core_from(blamed))

@@ -14,6 +14,9 @@ use super::{Link, Solver, Stored};
 use crate::order::Dim;
 use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, RowTerm, RowVar};
 
+/// Units of work after which a core or a chain is returned as it is.
+const PATIENCE: u64 = 4_000_000;
+
 /// Constraints that have no solution together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Core {
@@ -239,18 +242,24 @@ impl Solver {
     pub(crate) fn core_from(&self, mut ids: Vec<u32>) -> Core {
         ids.sort_unstable();
         ids.dedup();
-        let mut unknown = false;
         let budget = self.budget.branches;
-        let mut refuted = |ids: &[u32]| {
-            let verdict = self.decide_within(ids, &mut budget.clone());
+        let (mut work, mut unknown) = (0, false);
+        let mut judge = |ids: &[u32]| {
+            let mut sub = self.subsystem(ids);
+            let verdict = sub.solver.decided(budget);
+            work += sub.solver.stats().steps + ids.len() as u64;
             unknown |= verdict == Verdict::Unknown;
-            verdict == Verdict::Unsatisfiable
+            (verdict, work < PATIENCE)
         };
-        if !refuted(&ids) {
+        match judge(&ids).0 {
             // The walk missed a dependence; the whole system is a core, if not a small one.
-            ids = (0..self.constraints.len() as u32).collect();
+            Verdict::Satisfiable => ids = (0..self.constraints.len() as u32).collect(),
+            Verdict::Unsatisfiable | Verdict::Unknown => {}
         }
-        let (ids, complete) = shrink(ids, refuted);
+        let (ids, complete) = shrink(ids, |ids| {
+            let (verdict, patient) = judge(ids);
+            patient.then_some(verdict == Verdict::Unsatisfiable)
+        });
         let clash = self.subsystem(&ids).clash();
         Core {
             constraints: ids.into_iter().map(ConstraintId).collect(),
@@ -267,31 +276,30 @@ impl Solver {
         entails: impl Fn(&Subsystem) -> bool,
     ) -> Vec<ConstraintId> {
         let ids: Vec<u32> = chain.iter().filter_map(|link| link.constraint()).map(|id| id.0).collect();
-        let enough = |ids: &[u32]| entails(&self.subsystem(ids));
-        let ids = if enough(&ids) { ids } else { (0..self.constraints.len() as u32).collect() };
+        let mut work = 0;
+        let mut enough = |ids: &[u32]| {
+            let sub = self.subsystem(ids);
+            work += sub.solver.stats().steps + ids.len() as u64;
+            (work < PATIENCE).then(|| entails(&sub))
+        };
+        let ids = if enough(&ids) == Some(true) { ids } else { (0..self.constraints.len() as u32).collect() };
         shrink(ids, enough).0.into_iter().map(ConstraintId).collect()
     }
 }
 
-/// Deletes members as long as what is left still holds. Whether it holds must be monotone. False if
-/// the work became too much before every member was tried.
-fn shrink(mut ids: Vec<u32>, mut holds: impl FnMut(&[u32]) -> bool) -> (Vec<u32>, bool) {
-    const WORK: usize = 1_000_000;
-    let mut work = 0;
+/// Deletes members as long as what is left still holds; whether it holds must be monotone. Stops,
+/// and says so, when `holds` has no more patience.
+fn shrink(mut ids: Vec<u32>, mut holds: impl FnMut(&[u32]) -> Option<bool>) -> (Vec<u32>, bool) {
     let mut chunk = ids.len().div_ceil(2).max(1);
     loop {
         let mut at = 0;
         while at < ids.len() {
-            work += ids.len();
-            if work > WORK {
-                return (ids, false);
-            }
             let end = (at + chunk).min(ids.len());
             let rest: Vec<u32> = ids[..at].iter().chain(&ids[end..]).copied().collect();
-            if holds(&rest) {
-                ids = rest;
-            } else {
-                at = end;
+            match holds(&rest) {
+                Some(true) => ids = rest,
+                Some(false) => at = end,
+                None => return (ids, false),
             }
         }
         if chunk == 1 {

@@ -31,7 +31,7 @@ mod rows;
 mod search;
 mod trail;
 
-pub use closing::{Answer, Closed, How, Unfilled};
+pub use closing::{Answer, Closed, How, Limit, Unfilled};
 pub use cores::{Clash, Core};
 pub use explain::{Cause, Link};
 pub use reason::Policy;

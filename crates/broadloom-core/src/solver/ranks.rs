@@ -201,11 +201,11 @@ impl Ranks {
         let mut next = Some(Move { key: 0, row, bound, pred });
         // Most moves reach one row or none; the heap is for the others.
         while let Some(Move { row, bound, pred, .. }) = next.take().or_else(|| self.heap.pop()) {
-            let node = &mut self.nodes[row as usize];
-            if bound <= node.lo {
+            if bound <= self.nodes[row as usize].lo {
                 continue;
             }
-            self.steps += 1;
+            self.spend()?;
+            let node = &mut self.nodes[row as usize];
             trail.save_pair(Cell::Lo, row, node.lo, node.lo_pred.0);
             (node.lo, node.lo_pred) = (bound, pred);
             self.touched.push(row);
@@ -244,11 +244,11 @@ impl Ranks {
         self.heap.clear();
         let mut next = Some(Move { key: 0, row, bound: bound as u32, pred });
         while let Some(Move { row, bound, pred, .. }) = next.take().or_else(|| self.heap.pop()) {
-            let node = &mut self.nodes[row as usize];
-            if bound >= node.hi {
+            if bound >= self.nodes[row as usize].hi {
                 continue;
             }
-            self.steps += 1;
+            self.spend()?;
+            let node = &mut self.nodes[row as usize];
             trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
             (node.hi, node.hi_pred) = (bound, pred);
             if bound == node.lo {
@@ -273,6 +273,15 @@ impl Ranks {
             }
         }
         Ok(())
+    }
+
+    /// Counts a move. Each edge is worth a few; a system that makes ranks chase each other up one by
+    /// one for longer than this is not one to wait for.
+    #[inline]
+    fn spend(&mut self) -> Step {
+        const PATIENCE: u64 = 100_000_000;
+        self.steps += 1;
+        if self.steps > PATIENCE + 64 * self.edges.len() as u64 { Err(Conflict::TooMuch) } else { Ok(()) }
     }
 
     /// Keeps a single planned move at hand, and more than one on the heap.

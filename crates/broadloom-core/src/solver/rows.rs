@@ -300,12 +300,16 @@ impl Rows {
         })
     }
 
-    /// Queues the unfinished constraints that mention a row variable.
+    /// Queues the unfinished constraints that mention a row variable, except inequalities whose
+    /// operand's flanks are aligned and that wait for a rank to be fixed while this one only rose.
     pub fn wake(&mut self, row: u32, queue: &mut Vec<u32>) {
+        let fixed = self.is_fixed(row);
         let mut con = self.states[row as usize].watch;
         while con != NIL {
             let entry = &mut self.cons[con as usize];
-            if !entry.done && !entry.queued {
+            let aligned =
+                entry.kind == Kind::Le && entry.left >= entry.flanks[2] && entry.right >= entry.flanks[3];
+            if !entry.done && !entry.queued && (fixed || !aligned) {
                 entry.queued = true;
                 queue.push(con);
             }

@@ -92,7 +92,7 @@ impl Translated {
             Answer::Unsatisfiable(core) => {
                 Outcome::Unsat(core.constraints.iter().map(|c| c.index()).collect())
             }
-            Answer::GaveUp => Outcome::GaveUp,
+            Answer::GaveUp(_) => Outcome::GaveUp,
         }
     }
 
