@@ -6,7 +6,6 @@
 //!
 //! `BROADLOOM_SYSTEMS=n` runs n systems per profile instead of the default.
 
-#[allow(dead_code)]
 mod oracle;
 #[allow(dead_code)]
 #[path = "support/translate.rs"]

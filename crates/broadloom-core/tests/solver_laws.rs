@@ -1,7 +1,6 @@
 //! Laws of the solver beyond single answers: reasons entail, observing changes nothing, growing
 //! costs only the new work, mirror images agree, and work is linear in the number of constraints.
 
-#[allow(dead_code)]
 mod oracle;
 #[allow(dead_code)]
 #[path = "support/translate.rs"]
