@@ -9,6 +9,7 @@ use broadloom_cli::solve::{Options, Output, Status, run};
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 
+#[rustfmt::skip]
 const PIECES: [&str; 40] = [
     "\n", "\n", "\n[", "[", "]", "] <= [", "] ~ [", " <= ", " = ", " ~ ", ", ", ", ", ", ", "..r..",
     "..s..", "..t..", "..u..", "..r..", "..s..", "<>", "a", "b", "c", "d", "_", "1", "2", "3", "5", "3:rgb",
