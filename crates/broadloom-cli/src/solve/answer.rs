@@ -23,6 +23,8 @@ pub struct Answered {
     pub branches: u64,
     /// Lines of the core, or of the constraints on an unfilled parameter.
     pub core: Vec<u32>,
+    /// Whether the core is known to be minimal.
+    pub minimal: bool,
     /// What went wrong.
     pub diagnostic: Option<Diagnostic>,
     /// The asked-for chains.
@@ -32,13 +34,14 @@ pub struct Answered {
 impl Answered {
     /// Closes the system.
     pub fn new(problem: &mut Problem, options: &Options) -> Answered {
-        let report = if problem.solver.is_failed() { Report::default() } else { problem.solver.report() };
+        let report = if problem.solver.is_stuck() { Report::default() } else { problem.solver.report() };
         let mut answered = Answered {
             status: Status::GaveUp,
             solution: Vec::new(),
             report,
             branches: 0,
             core: Vec::new(),
+            minimal: false,
             diagnostic: None,
             explanations: Vec::new(),
         };
@@ -82,6 +85,7 @@ impl Answered {
 
     fn refuted(&mut self, problem: &Problem, core: &Core) {
         self.core = core.constraints.iter().map(|id| problem.line(*id)).collect();
+        self.minimal = core.minimal;
         let label = |id| -> String {
             let Clash::Dims { ends, sources, .. } = core.clash else { return String::new() };
             let says: Vec<String> = (0..2)
@@ -141,7 +145,10 @@ impl Answered {
             .with_note("no constraint gives this position a size from below, and a parameter may not guess")
             .with_help(format!("bound it from below, as its use would: {below}"));
         if more > 0 {
-            diagnostic = diagnostic.with_note(format!("{more} more positions of parameters are open"));
+            diagnostic = diagnostic.with_note(format!(
+                "{more} more {} open",
+                if more == 1 { "position of a parameter is" } else { "positions of parameters are" }
+            ));
         }
         self.diagnostic = Some(diagnostic);
         self.core = explain::lines_about(problem, id);
@@ -156,10 +163,20 @@ impl Answered {
                 "ranks or markers are open that no line decides, and not every choice could be tried",
                 "fix the rank of a row, for example `[..r..] ~ [a, b]`, or raise `--branches`",
             ),
-            Limit::Ranks => (
-                "gave up: rows grow too long".into(),
-                "lines make rows longer than each other, one after the other, for too many steps",
+            Limit::RankMoves => (
+                "gave up: ranks raise each other for too many steps".into(),
+                "lines make rows longer than each other, one after the other",
                 "look for a long chain or a cycle of lines of the form `[..r..] <= [..s.., 1]`",
+            ),
+            Limit::Axes => (
+                "gave up: the rows have too many axes".into(),
+                "many rows of great rank together need more memory than is allowed",
+                "look for the row with the most axes",
+            ),
+            Limit::RankBound => (
+                "gave up: a solution could need very long rows".into(),
+                "no line bounds a rank, and the flanks are so long that not every rank can be tried",
+                "fix the rank of a row, for example `[..r..] ~ [a, b]`",
             ),
         };
         self.diagnostic = Some(Diagnostic::new(message, span, "").with_note(note).with_help(help));
@@ -171,6 +188,10 @@ fn clash_message(problem: &Problem, clash: &Clash) -> String {
         Clash::Dims { what: Some(what), ends, .. } => {
             let what = match what {
                 DimShape::Front(row, at) => format!("axis {} of `..{}..`", at + 1, problem.row_name(*row)),
+                DimShape::Back(row, 0) => format!("the last axis of `..{}..`", problem.row_name(*row)),
+                DimShape::Back(row, at) => {
+                    format!("axis {} from the end of `..{}..`", at + 1, problem.row_name(*row))
+                }
                 other => format!("`{}`", text::dim_shape(problem, *other)),
             };
             let [a, b] = ends.map(|end| text::dim(problem, end));
@@ -178,14 +199,19 @@ fn clash_message(problem: &Problem, clash: &Clash) -> String {
         }
         Clash::Dims { what: None, ends, .. } => {
             let [a, b] = ends.map(|end| text::dim(problem, end));
-            format!("`{a}` meets `{b}`, which is neither the same nor the unit")
+            format!("`{a}` and `{b}` stand in the same place and differ")
         }
         Clash::Rank { row, lo, hi } => {
             let name = problem.row_name(*row);
             format!("`..{name}..` would need at least {} and at most {}", axes(*lo), axes(*hi))
         }
         Clash::RankCycle => "each of these rows would have to be longer than itself".into(),
-        Clash::ClosedRanks => "the two rows have different numbers of axes".into(),
+        Clash::Overflow { written, available, equal: true } => {
+            format!("one row has at least {}, the other only {}", axes(*written), axes(*available))
+        }
+        Clash::Overflow { written, available, equal: false } => {
+            format!("the operand has at least {}, its result only {}", axes(*written), axes(*available))
+        }
         Clash::Exhausted => "no number of axes and no marker satisfies these lines together".into(),
     }
 }

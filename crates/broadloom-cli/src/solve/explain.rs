@@ -60,6 +60,7 @@ pub fn forced(problem: &Problem, explanations: &mut [Explanation]) {
             Var::Dim(var) => problem.solver.why_dim(var),
             Var::Row(var) => problem.solver.why_row(var),
         };
+        let forced = minimal.is_some();
         if let Some(ids) = minimal {
             // The axes are forced; if the marker was chosen, what led to that choice follows.
             let chosen = explanation.links.iter().any(|link| matches!(link.cause, Cause::Policy(..)));
@@ -74,9 +75,15 @@ pub fn forced(problem: &Problem, explanations: &mut [Explanation]) {
         // Lines first, in the order of derivation; then the choices made on top of them.
         explanation.links.sort_by_key(|link| link.constraint().is_none());
         explanation.steps = replay(problem, &explanation.links);
-        if explanation.steps.is_empty() {
-            let what = "nothing constrains it: it makes no claim".into();
-            explanation.steps.push(Step { line: None, what, so: Vec::new() });
+        let chosen = explanation.links.iter().any(|link| link.constraint().is_none());
+        if !forced && !chosen {
+            let leaf = problem.system.names.get(explanation.name).tag.is_some();
+            let what = if leaf {
+                "policy: nothing below it has a size, so the leaf closes to the unit"
+            } else {
+                "policy: nothing fixes its size, so the interior variable closes to the unit"
+            };
+            explanation.steps.push(Step { line: None, what: what.into(), so: Vec::new() });
         }
     }
 }
@@ -92,10 +99,11 @@ fn replay(problem: &Problem, links: &[Link]) -> Vec<Step> {
             Cause::Constraint(id) => {
                 replayed.add(problem.statement_index(id));
                 let facts = if brief { Vec::new() } else { facts(&replayed) };
-                let so =
-                    facts.iter().filter(|fact| !known.contains(*fact)).take(MOST_FACTS).cloned().collect();
+                let what = statement(problem, id);
+                let new = facts.iter().filter(|fact| !known.contains(*fact) && **fact != what);
+                let so = new.take(MOST_FACTS).cloned().collect();
                 known = facts.into_iter().collect();
-                steps.push(Step { line: Some(problem.line(id)), what: statement(problem, id), so });
+                steps.push(Step { line: Some(problem.line(id)), what, so });
             }
             Cause::Policy(policy, row) => {
                 let what = policy_text(problem, policy, row);
@@ -126,18 +134,16 @@ fn policy_text(problem: &Problem, policy: Policy, row: Option<RowVar>) -> String
     let name = row.map_or("the rows left open".into(), |row| format!("..{}..", problem.row_name(row)));
     match policy {
         Policy::LeafRank => format!("policy: {name} is a leaf and takes the axes of the rows below it"),
-        Policy::LeastRank => format!("policy: {name} take no further axes"),
+        Policy::LeastRank => "policy: rows that are still open take no further axes".into(),
         Policy::SearchRank => format!("search: with fewer axes for {name} some line fails"),
         Policy::PreferredMarker => {
             format!("policy: {name} is marked where it was declared, or at the left edge")
         }
         Policy::SearchMarker => format!("search: with the marker of {name} elsewhere some line fails"),
         Policy::LeafCap => "policy: a leaf takes the size below it".into(),
-        Policy::LeafUnit => "policy: a leaf that nothing bounds is the unit".into(),
         Policy::RelaxedLeaf => {
             "policy: leaves that cannot all take the sizes below them become the unit together".into()
         }
-        Policy::InteriorUnit => "policy: an interior variable closes to the unit".into(),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::answer::Answered;
 use super::problem::Problem;
-use super::{people, text};
+use super::{Status, people, text};
 use crate::rows::{Diagnostic, Source};
 
 #[derive(Serialize)]
@@ -20,6 +20,8 @@ struct Answer<'a> {
     branches: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     core: Option<&'a [u32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minimal: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -57,10 +59,11 @@ pub fn answer(problem: &Problem, answered: &Answered) -> String {
         solution: answered.solution.iter().map(|(id, value, _)| (name(*id), value.as_str())).collect(),
         how: answered.solution.iter().map(|(id, _, how)| (name(*id), people::how(*how))).collect(),
         bindings: answered.report.bindings.iter().map(|binding| text::binding(problem, binding)).collect(),
-        residual: answered.report.residual.iter().map(|bound| text::bound(problem, bound)).collect(),
+        residual: text::bounds(problem, &answered.report.residual),
         principal: answered.report.principal,
         branches: answered.branches,
         core: answered.diagnostic.as_ref().map(|_| answered.core.as_slice()),
+        minimal: (answered.status == Status::Unsatisfiable).then_some(answered.minimal),
         message: answered.diagnostic.as_ref().map(|diagnostic| diagnostic.message.as_str()),
         explanations: explanations.collect(),
     })
@@ -97,4 +100,9 @@ fn print(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string(value).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// Writes a mistake that has no place in the text.
+pub fn mistake(message: &str) -> String {
+    print(&Malformed { status: "malformed", message, diagnostics: Vec::new() })
 }

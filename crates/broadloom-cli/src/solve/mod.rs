@@ -104,8 +104,9 @@ pub fn run(name: &str, text: &str, options: &Options) -> Output {
     let mut problem = Problem::new(&parsed.system, options.branches);
     for wanted in &options.explain {
         if problem.find(wanted).is_none() {
-            let stderr = format!("error: no variable `{}` in {name}\n", wanted.trim_matches('.'));
-            return Output { stdout: String::new(), stderr, status: Status::Malformed };
+            let message = format!("no variable `{}` in {name}", wanted.trim_matches('.'));
+            let stdout = if options.json { json::mistake(&message) } else { String::new() };
+            return Output { stdout, stderr: format!("error: {message}\n"), status: Status::Malformed };
         }
     }
     let answered = Answered::new(&mut problem, options);

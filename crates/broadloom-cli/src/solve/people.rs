@@ -8,6 +8,9 @@ use super::answer::Answered;
 use super::problem::Problem;
 use super::{Status, text};
 
+/// The widest column that is padded.
+const WIDEST: usize = 80;
+
 /// Writes the answer for people.
 pub fn answer(problem: &Problem, answered: &Answered) -> String {
     let mut out = String::new();
@@ -48,8 +51,10 @@ fn table(problem: &Problem, answered: &Answered, out: &mut String) {
         return;
     }
     let name = |id| problem.system.show(&id).to_string();
-    let wide =
-        |column: &mut dyn Iterator<Item = usize>, head: &str| column.max().unwrap_or(0).max(head.len());
+    // Columns line up as far as a person can look.
+    let wide = |column: &mut dyn Iterator<Item = usize>, head: &str| {
+        column.filter(|width| *width <= WIDEST).max().unwrap_or(0).max(head.len())
+    };
     let names: Vec<String> = answered.solution.iter().map(|(id, ..)| name(*id)).collect();
     let first = wide(&mut names.iter().map(|name| name.chars().count()), "variable");
     let second = wide(&mut answered.solution.iter().map(|(_, value, _)| value.chars().count()), "value");
@@ -64,8 +69,8 @@ fn residual(problem: &Problem, answered: &Answered, out: &mut String) {
         return;
     }
     let _ = writeln!(out, "\nbounds left before closing");
-    for bound in &answered.report.residual {
-        let _ = writeln!(out, "  {}", text::bound(problem, bound));
+    for bound in text::bounds(problem, &answered.report.residual) {
+        let _ = writeln!(out, "  {bound}");
     }
 }
 

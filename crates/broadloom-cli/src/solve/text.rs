@@ -71,3 +71,11 @@ pub fn bound(problem: &Problem, bound: &Bound) -> String {
         Bound::RowEq(a, b) => format!("{} ~ {}", row_shape(problem, a), row_shape(problem, b)),
     }
 }
+
+/// Residual bounds, dimensions before rows, each sort in alphabetical order.
+pub fn bounds(problem: &Problem, residual: &[Bound]) -> Vec<String> {
+    let mut texts: Vec<String> = residual.iter().map(|entry| bound(problem, entry)).collect();
+    texts.sort_by(|a, b| (a.starts_with('['), a).cmp(&(b.starts_with('['), b)));
+    texts.dedup();
+    texts
+}

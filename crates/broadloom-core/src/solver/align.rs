@@ -28,7 +28,7 @@ impl Solver {
         let k = i64::from(opnd.flanks()) - i64::from(res.flanks());
         let Solver { ranks, trail, .. } = self;
         match (res.hole, opnd.hole) {
-            (NIL, NIL) if k > 0 => Err(Conflict::ClosedRank { con }),
+            (NIL, NIL) if k > 0 => Err(Conflict::Overflow { con }),
             (NIL, NIL) => Ok(()),
             (res, NIL) => ranks.at_least(trail, res, k.max(0) as u32, Pred::constraint(con)),
             (NIL, opnd) => ranks.at_most(trail, opnd, -k, Pred::constraint(con)),
@@ -118,6 +118,10 @@ impl Solver {
             if below == Spot::Unknown || above == Spot::Unknown {
                 break;
             }
+            // Each position speaks of at most two axes.
+            self.spend(
+                u32::from(matches!(below, Spot::Empty(_))) + u32::from(matches!(above, Spot::Empty(_))),
+            )?;
             let reason = Reason::Align { con, side, at };
             match kind {
                 Kind::Eq => self.relate_equal(below, above, reason)?,
@@ -184,7 +188,6 @@ impl Solver {
     /// Names an axis by a new variable: no claim, hence no reason.
     fn mint(&mut self, slot: Slot) -> DimTerm {
         let term = DimTerm(self.dims.fresh());
-        self.material += 1;
         self.rows.fill(&mut self.trail, slot, term, ReasonId(NIL));
         term
     }
@@ -192,7 +195,6 @@ impl Solver {
     /// Records what an axis is.
     fn speak(&mut self, slot: Slot, term: DimTerm, reason: Reason) {
         let why = self.because(reason);
-        self.material += 1;
         self.rows.fill(&mut self.trail, slot, term, why);
     }
 

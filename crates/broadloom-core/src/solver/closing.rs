@@ -14,12 +14,11 @@
 //!
 //! If steps 1-3 contradict a constraint, [`search`](super::search) takes over. Step 4 cannot fail.
 
-use rustc_hash::FxHashMap;
-
-use super::cores::{Core, Verdict};
-use super::explain::Link;
-use super::ranks::{Cause, Pred, UNBOUNDED};
-use super::reason::{Conflict, NIL, Policy, Reason, Step};
+use super::components::components;
+use super::cores::{Core, Subsystem, Verdict};
+use super::explain::{self, Link};
+use super::ranks::{Cause, Pred};
+use super::reason::{Conflict, Limit, NIL, Policy, Reason, Step};
 use super::rows::{Kind, RowCon, Term};
 use super::search::{Choice, Search};
 use super::{Mark, Solver};
@@ -36,15 +35,6 @@ pub enum Answer<'a> {
     Unsatisfiable(Core),
     /// A limit was reached before an answer was found.
     GaveUp(Limit),
-}
-
-/// What a solver ran out of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Limit {
-    /// Branches of the search ([`Budget::branches`](super::Budget::branches)).
-    Branches,
-    /// Axes laid out ([`Budget::axes`](super::Budget::axes)), or moves of ranks that raise each other.
-    Ranks,
 }
 
 /// A position of a parameter that nothing determines.
@@ -90,12 +80,20 @@ pub(crate) struct Closing {
 }
 
 /// The join of a leaf row's caps: how many axes before and after the marker.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Extent {
     lead: u32,
     trail: u32,
     /// No cap can still grow.
     firm: bool,
+}
+
+/// What is known of an open row below another.
+enum Below {
+    /// It is on a cycle with the other.
+    Cycle,
+    /// The join of its own caps.
+    Join(Option<Extent>),
 }
 
 impl Drop for Closed<'_> {
@@ -134,9 +132,11 @@ impl Closed<'_> {
         if solver.dims.value(solver.dims.find(var.0)).is_none() {
             return closed;
         }
+        let searched =
+            |link: &Link| matches!(link.cause, explain::Cause::Policy(policy, _) if policy.is_search());
         match solver.dims.reason_at(solver.dims.value_reason(solver.dims.value_node(var.0))) {
             Some(Reason::Policy(_)) => How::Leaf,
-            _ if self.closing.searched => How::Search,
+            _ if self.closing.searched && self.why_dim(var).iter().any(searched) => How::Search,
             Some(Reason::FlowDown { .. } | Reason::FlowUp { .. }) => How::Leaf,
             _ => closed,
         }
@@ -181,45 +181,110 @@ impl Solver {
     /// Closes every variable. The answer borrows the solver; when it is dropped, the solver is as it
     /// was before, ready for more constraints.
     pub fn close(&mut self) -> Answer<'_> {
+        self.branches = 0;
+        self.failures.clear();
+        self.rivalries.clear();
         if let Some(conflict) = self.conflict {
             return self.refuse(conflict);
         }
         let mut closing = self.forced();
         let mark = self.mark();
         self.dims.closing = true;
-        let Err(conflict) = self.close_ranks(&mut closing.markers) else {
-            return self.finish_closing(mark, closing);
-        };
-        let blamed = self.blame(conflict).constraints;
-        self.undo(mark);
-        self.dims.closing = false;
-        if conflict == Conflict::TooMuch {
-            return Answer::GaveUp(Limit::Ranks);
+        match self.close_ranks(&mut closing.markers) {
+            Ok(()) => return self.finish_closing(mark, closing),
+            Err(Conflict::TooMuch(limit)) => {
+                self.abandon(mark);
+                return Answer::GaveUp(limit);
+            }
+            Err(_) => self.abandon(mark),
         }
+        // Which choices are tried, and how many, must not depend on the order of the constraints: the
+        // search runs on a copy in canonical order, and its decisions are taken over.
+        let mut copy = self.subsystem(&self.canonical_order());
         let mut search = Search::new(self.budget.branches);
-        // A contradiction that needs no more than these constraints is settled on its own.
-        if self.isolate(&mut search, blamed).is_ok() {
-            let mark = self.mark();
-            self.dims.closing = true;
-            closing.searched = true;
-            match self.search(&mut search, &mut closing.markers) {
-                Verdict::Satisfiable => return self.finish_closing(mark, closing),
-                verdict => {
-                    self.undo(mark);
-                    self.dims.closing = false;
-                    if verdict == Verdict::Unknown {
-                        return Answer::GaveUp(Limit::Branches);
-                    }
-                }
+        let verdict = copy.solver.settle_choices(&mut search, &mut Vec::new());
+        self.branches = search.failed;
+        match verdict {
+            Verdict::Satisfiable => {
+                let mark = self.mark();
+                self.dims.closing = true;
+                closing.searched = true;
+                let outcome = self.take_over(&copy, &mut closing.markers);
+                debug_assert!(outcome.is_ok(), "the decisions solved the same constraints");
+                self.finish_closing(mark, closing)
+            }
+            Verdict::Unknown(limit) => Answer::GaveUp(limit),
+            Verdict::Unsatisfiable => {
+                let all = || (0..self.constraints.len() as u32).collect();
+                let refuted = search.refuted.map(|ids| ids.iter().map(|id| copy.original_id(*id)).collect());
+                Answer::Unsatisfiable(self.core_from(refuted.unwrap_or_else(all)))
             }
         }
-        let all = || (0..self.constraints.len() as u32).collect();
-        Answer::Unsatisfiable(self.core_from(search.refuted.unwrap_or_else(all)))
+    }
+
+    /// Leaves closing without an answer.
+    fn abandon(&mut self, mark: Mark) {
+        self.undo(mark);
+        self.dims.closing = false;
+    }
+
+    /// Decides ranks and markers as a copy of the system did.
+    fn take_over(&mut self, copy: &Subsystem, markers: &mut Vec<u32>) -> Step {
+        let least = self.choose(Policy::LeastRank, NIL);
+        for row in 0..self.rows.len() as u32 {
+            if self.rows.is_fixed(row) {
+                continue;
+            }
+            let (rank, step) = match copy.row(RowVar(row)) {
+                None => (self.ranks.lo(row), least),
+                Some(RowVar(twin)) => {
+                    let chosen =
+                        copy.solver.rank_policy(twin).filter(|(policy, _)| *policy != Policy::LeastRank);
+                    let step = chosen.map_or(least, |(policy, theirs)| self.adopt(copy, policy, theirs, row));
+                    (copy.solver.ranks.lo(twin), step)
+                }
+            };
+            self.ranks.at_least(&mut self.trail, row, rank, Pred::policy(step))?;
+            self.ranks.at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
+        }
+        self.propagate()?;
+        for row in 0..self.rows.len() as u32 {
+            if let Some(RowVar(twin)) = copy.row(RowVar(row))
+                && let Some(marker) = copy.solver.rows.marker(twin)
+            {
+                let theirs = copy.solver.rows.marker_policy(twin);
+                let policy = copy.solver.policies.get(theirs as usize).map(|choice| choice.policy);
+                let step = self.adopt(copy, policy.unwrap_or(Policy::PreferredMarker), theirs, row);
+                self.rows.set_marker(&mut self.trail, row, marker, step);
+                self.rows.wake(row, &mut self.queue);
+            }
+        }
+        self.propagate()?;
+        *markers = self.final_markers(&vec![0; self.rows.len()]);
+        Ok(())
+    }
+
+    /// Records a policy step of a copy, with the failure that led to it, as one of this system.
+    fn adopt(&mut self, copy: &Subsystem, policy: Policy, theirs: u32, row: u32) -> u32 {
+        let step = self.choose(policy, row);
+        if let Some(because) = copy.solver.failures.get(&theirs) {
+            self.failures.insert(step, because.iter().map(|id| copy.original_id(*id)).collect());
+        }
+        step
+    }
+
+    /// The policy step that decided a row's rank, if one did directly.
+    fn rank_policy(&self, row: u32) -> Option<(Policy, u32)> {
+        let by = |cause| match cause {
+            Cause::Policy(step) => self.policies.get(step as usize).map(|choice| (choice.policy, step)),
+            _ => None,
+        };
+        by(self.ranks.lo_cause(row)).or_else(|| by(self.ranks.hi_cause(row)))
     }
 
     fn refuse(&mut self, conflict: Conflict) -> Answer<'_> {
-        if conflict == Conflict::TooMuch {
-            return Answer::GaveUp(Limit::Ranks);
+        if let Conflict::TooMuch(limit) = conflict {
+            return Answer::GaveUp(limit);
         }
         let blamed = self.blame(conflict).constraints;
         Answer::Unsatisfiable(self.core_from(blamed))
@@ -273,33 +338,27 @@ impl Solver {
         self.policies.len() as u32 - 1
     }
 
-    /// Step 1.
+    /// Step 1. Each leaf commits once; the extents are computed anew only if a commitment moved the
+    /// rank of another row.
     fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
-        // Leaves whose caps are known but may still grow.
-        let mut growing: FxHashMap<u32, Extent> = FxHashMap::default();
-        let mut dirty: Vec<u32> =
+        let mut leaves: Vec<u32> =
             (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior).collect();
+        let mut rounds = 0;
+        let mut extents = self.extents(markers);
         loop {
-            let mut ready: Vec<(u32, Extent)> = Vec::new();
-            for row in dirty.drain(..).filter(|row| !self.rows.is_fixed(*row)) {
-                match self.join_extent(row, markers) {
-                    Some(extent) if extent.firm => ready.push((row, extent)),
-                    Some(extent) => {
-                        growing.insert(row, extent);
-                    }
-                    None => {}
-                }
-            }
-            if ready.is_empty() {
-                ready = growing.drain().collect();
-            }
+            leaves.retain(|row| !self.rows.is_fixed(*row));
+            let known = |row: &u32| extents[*row as usize];
+            let firm = leaves.iter().any(|row| known(row).is_some_and(|extent| extent.firm));
+            let ready: Vec<(u32, Extent)> = leaves
+                .iter()
+                .filter_map(|row| Some((*row, known(row)?)))
+                .filter(|(_, extent)| extent.firm || !firm)
+                .collect();
             if ready.is_empty() {
                 return Ok(());
             }
-            ready.sort_unstable_by_key(|(row, _)| *row);
             let logged = self.trail.entries.len();
             for (row, extent) in ready {
-                growing.remove(&row);
                 if self.rows.is_fixed(row) {
                     continue;
                 }
@@ -310,64 +369,110 @@ impl Solver {
                 self.ranks.at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
                 self.propagate()?;
             }
-            self.leaves_above(logged, &mut dirty);
+            // Chains of leaves that enable each other are cut off, to stay near linear.
+            rounds += 1;
+            if rounds < 32 && self.others_moved(logged) {
+                extents = self.extents(markers);
+            }
         }
     }
 
-    /// The leaves capped by rows whose ranks moved since a point of the trail.
-    fn leaves_above(&self, logged: usize, dirty: &mut Vec<u32>) {
+    /// Whether the least rank of an open row, or of an interior one, rose since a point of the trail.
+    fn others_moved(&self, logged: usize) -> bool {
         use super::trail::Cell;
-        for entry in &self.trail.entries[logged..] {
-            if !matches!(entry.cell, Cell::Lo | Cell::Axes) {
-                continue;
-            }
-            for con in self.rows.watchers(entry.at) {
-                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
-                let above = kind == Kind::Le && res.hole == entry.at && opnd.hole != NIL;
-                if above && self.rows.role(opnd.hole) != Role::Interior && !self.rows.is_fixed(opnd.hole) {
-                    dirty.push(opnd.hole);
-                }
-            }
-        }
+        let moved =
+            self.trail.entries[logged..].iter().filter(|entry| matches!(entry.cell, Cell::Lo | Cell::Axes));
+        moved
+            .into_iter()
+            .any(|entry| self.rows.role(entry.at) == Role::Interior || !self.rows.is_fixed(entry.at))
     }
 
-    /// The join of the caps of a row variable (Prop. 2.7), as far as their ranks are known. A bare
-    /// adjacency to a row of which nothing is known is no cap (Def. 4.1).
-    fn join_extent(&self, row: u32, markers: &[u32]) -> Option<Extent> {
+    /// How many axes each open row could take from below: the join of its caps (Prop. 2.7). Caps travel
+    /// up through open rows, so rows are visited from below; among rows on a cycle, which are equal,
+    /// only caps from outside count.
+    fn extents(&self, markers: &[u32]) -> Vec<Option<Extent>> {
+        let above = |row: u32| {
+            self.rows.watchers(row).filter_map(move |con| {
+                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
+                let open =
+                    kind == Kind::Le && res.hole == row && opnd.hole != NIL && !self.rows.is_fixed(opnd.hole);
+                open.then_some(opnd.hole)
+            })
+        };
+        let component = components(self.rows.len(), |row, out| {
+            if !self.rows.is_fixed(row) {
+                out.extend(above(row));
+            }
+        });
+        let mut order: Vec<u32> =
+            (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)).collect();
+        order.sort_unstable_by_key(|row| (std::cmp::Reverse(component[*row as usize]), *row));
+        let mut joins = vec![None; self.rows.len()];
+        for row in order {
+            joins[row as usize] = self.join_extent(row, markers, |below| {
+                if component[below as usize] == component[row as usize] {
+                    Below::Cycle
+                } else {
+                    Below::Join(joins[below as usize])
+                }
+            });
+        }
+        joins
+    }
+
+    /// The join of the caps of one row, given what is known of the open rows below it. An adjacency to
+    /// a row of which nothing is known is no cap (Def. 4.1).
+    fn join_extent(&self, row: u32, markers: &[u32], below: impl Fn(u32) -> Below) -> Option<Extent> {
         let mut join: Option<Extent> = None;
         for con in self.rows.watchers(row) {
             let RowCon { res, opnd, kind, .. } = self.rows.con(con);
             if kind != Kind::Le || opnd.hole != row || res.hole == row {
                 continue;
             }
-            let (inner, marker, firm) = match res.hole {
-                NIL => (0, 0, true),
-                below => {
-                    let least = self.ranks.lo(below);
-                    (least, markers[below as usize].min(least), self.rows.is_fixed(below))
-                }
-            };
-            let material = (res.flanks() + inner).saturating_sub(opnd.flanks());
-            if !firm && material == 0 {
-                continue;
-            }
-            let lead = (res.lead + marker).saturating_sub(opnd.lead).min(material);
-            let trail = material - lead;
-            join = Some(match join {
-                None => Extent { lead, trail, firm },
-                Some(join) => Extent {
-                    lead: join.lead.min(lead),
-                    trail: join.trail.min(trail),
-                    firm: join.firm && firm,
-                },
-            });
+            let Some(cap) = self.residue(res, opnd, markers, &below) else { continue };
+            join = Some(join.map_or(cap, |join| Extent {
+                lead: join.lead.min(cap.lead),
+                trail: join.trail.min(cap.trail),
+                firm: join.firm && cap.firm,
+            }));
         }
         join
     }
 
+    /// What a result offers to the row variable of its operand.
+    fn residue(
+        &self,
+        res: Term,
+        opnd: Term,
+        markers: &[u32],
+        below: &impl Fn(u32) -> Below,
+    ) -> Option<Extent> {
+        let (inner, marker, firm) = match res.hole {
+            NIL => (0, 0, true),
+            row => {
+                let least = self.ranks.lo(row);
+                let split = markers[row as usize].min(least);
+                match below(row) {
+                    _ if self.rows.is_fixed(row) => (least, split, true),
+                    Below::Cycle => return None,
+                    Below::Join(Some(join)) if join.lead + join.trail > least => {
+                        (join.lead + join.trail, join.lead, join.firm)
+                    }
+                    Below::Join(_) => (least, split, false),
+                }
+            }
+        };
+        let axes = (res.flanks() + inner).saturating_sub(opnd.flanks());
+        if !firm && axes == 0 {
+            return None;
+        }
+        let lead = (res.lead + marker).saturating_sub(opnd.lead).min(axes);
+        Some(Extent { lead, trail: axes - lead, firm })
+    }
+
     /// Where the join of a row's caps has its marker.
     pub(crate) fn join_lead(&self, row: u32, markers: &[u32]) -> Option<u32> {
-        self.join_extent(row, markers).map(|extent| extent.lead)
+        self.join_extent(row, markers, |_| Below::Join(None)).map(|extent| extent.lead)
     }
 
     /// The rank the policy prefers for a row variable.
@@ -376,7 +481,8 @@ impl Solver {
         if self.rows.role(row) == Role::Interior {
             return lo;
         }
-        self.join_extent(row, markers).map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
+        self.join_extent(row, markers, |_| Below::Join(None))
+            .map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
     }
 
     /// Step 3.
@@ -405,7 +511,7 @@ impl Solver {
     /// the closed rows it equals and by the operands it refines, within its rank; at the left edge
     /// where nothing is declared. A function of the constraints, not of their order.
     pub(crate) fn preferred_markers(&self, mut markers: Vec<u32>) -> Vec<u32> {
-        if !self.declared_markers {
+        if !self.declared_markers && !self.rows.any_marker() {
             return markers;
         }
         let mut queue: Vec<u32> = (0..self.rows.con_count()).collect();
@@ -418,7 +524,10 @@ impl Solver {
                 }
                 let inner = match from.hole {
                     NIL => 0,
-                    row => markers[row as usize].min(self.ranks.lo(row)),
+                    row => {
+                        let marker = self.rows.marker(row).unwrap_or(markers[row as usize]);
+                        marker.min(self.ranks.lo(row))
+                    }
                 };
                 // An equality passes on a declared marker, not a default one, and only outward
                 // from the row nested in the other (Def. 4.3(b) and (c)).
@@ -444,11 +553,5 @@ impl Solver {
             }
         }
         markers
-    }
-
-    /// The greatest rank worth trying, if the rank facts give one.
-    pub(crate) fn greatest_rank(&self, row: u32) -> Option<u32> {
-        let hi = self.ranks.hi(row);
-        (hi != UNBOUNDED).then_some(hi)
     }
 }

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::reason::{Conflict, NIL};
+use super::reason::{Conflict, Limit, NIL};
 use super::report::DimShape;
 use super::rows::{Kind, RowCon, Term};
 use super::search::Search;
@@ -52,8 +52,15 @@ pub enum Clash {
     },
     /// Row variables would each have to be longer than the other.
     RankCycle,
-    /// Two rows that are written out have different numbers of axes.
-    ClosedRanks,
+    /// One row writes more axes than the other has.
+    Overflow {
+        /// Axes written by the one that may not be longer.
+        written: u32,
+        /// Axes the other has.
+        available: u32,
+        /// Whether the rows are equated; else the first is an operand and the second its result.
+        equal: bool,
+    },
     /// Every rank and every marker leads to a contradiction.
     Exhausted,
 }
@@ -63,7 +70,7 @@ pub enum Clash {
 pub(crate) enum Verdict {
     Satisfiable,
     Unsatisfiable,
-    Unknown,
+    Unknown(Limit),
 }
 
 /// Some of a solver's constraints as a system of their own.
@@ -96,8 +103,13 @@ impl Subsystem {
         self.rows.iter().find(|(_, var)| *var == copy).map(|(row, _)| RowVar(*row))
     }
 
+    /// The original of a constraint.
+    pub fn original_id(&self, copy: u32) -> u32 {
+        self.ids[copy as usize]
+    }
+
     fn original_constraint(&self, copy: ConstraintId) -> ConstraintId {
-        ConstraintId(self.ids[copy.index()])
+        ConstraintId(self.original_id(copy.0))
     }
 
     /// What the system's contradiction is, in the names of the original.
@@ -118,10 +130,15 @@ impl Subsystem {
                 });
             }
             Conflict::RankCycle { .. } => return Clash::RankCycle,
-            Conflict::ClosedRank { .. } => return Clash::ClosedRanks,
-            Conflict::TooMuch => return Clash::Exhausted,
+            Conflict::Overflow { con } => {
+                let RowCon { res, opnd, kind, .. } = solver.rows.con(con);
+                let (longer, shorter) = if opnd.flanks() > res.flanks() { (opnd, res) } else { (res, opnd) };
+                let (written, available) = (longer.flanks(), shorter.flanks());
+                return Clash::Overflow { written, available, equal: kind == Kind::Eq };
+            }
+            Conflict::TooMuch(_) => return Clash::Exhausted,
         };
-        let what = (node != NIL).then(|| solver.name_of(node)).flatten();
+        let what = if node == NIL { solver.aligned_axis(conflict) } else { solver.name_of(node) };
         let what = what.and_then(|shape| match shape {
             DimShape::Ground(_) => None,
             DimShape::Var(var) => self.original_dim(var).map(DimShape::Var),
@@ -207,33 +224,40 @@ impl Solver {
         (dims, rows)
     }
 
-    /// Whether some constraints have a solution, within what is left of a budget of branches.
-    pub(crate) fn decide_within(&self, ids: &[u32], branches: &mut u64) -> Verdict {
-        let mut sub = self.subsystem(ids);
-        let verdict = sub.solver.decided(*branches);
-        *branches = branches.saturating_sub(sub.solver.branches);
-        verdict
+    /// Every constraint, in an order that does not depend on the order of addition.
+    pub(crate) fn canonical_order(&self) -> Vec<u32> {
+        let mut ids: Vec<u32> = (0..self.constraints.len() as u32).collect();
+        ids.sort_by_cached_key(|id| self.canonical_key(*id));
+        ids
     }
 
-    /// Whether the system has a solution, by any policy.
-    fn decided(&mut self, branches: u64) -> Verdict {
-        match self.conflict {
-            Some(Conflict::TooMuch) => return Verdict::Unknown,
-            Some(_) => return Verdict::Unsatisfiable,
-            None => {}
-        }
-        let mark = self.mark();
-        let mut markers = Vec::new();
-        let outcome = self.close_ranks(&mut markers);
-        self.undo(mark);
-        match outcome {
-            Ok(()) => Verdict::Satisfiable,
-            Err(Conflict::TooMuch) => Verdict::Unknown,
-            Err(_) => {
-                let mark = self.mark();
-                let verdict = self.search(&mut Search::new(branches), &mut markers);
-                self.undo(mark);
-                verdict
+    /// A constraint as a sequence of numbers that names variables by their order and atoms by value;
+    /// the sides of an equality are put in order.
+    fn canonical_key(&self, id: u32) -> (u8, Vec<[u64; 3]>, Vec<[u64; 3]>) {
+        let dim = |term: &DimTerm| match (term.node(), self.ground(*term)) {
+            (Some(node), _) => {
+                let made = self.dim_vars.binary_search_by_key(&node, |(node, _)| *node);
+                [0, made.unwrap_or_else(|at| at) as u64, 0]
+            }
+            (None, Some(Dim::Atom(atom))) => [1, atom.size, u64::from(atom.basis.0)],
+            (None, _) => [2, 0, 0],
+        };
+        let row = |term: Term| {
+            let mut key = vec![[u64::from(term.hole), u64::from(term.lead), u64::from(term.trail)]];
+            key.extend(self.rows.literals(term).iter().map(dim));
+            key
+        };
+        let sorted =
+            |kind, a: Vec<[u64; 3]>, b: Vec<[u64; 3]>| if a <= b { (kind, a, b) } else { (kind, b, a) };
+        match self.constraints[id as usize] {
+            Stored::DimEq(a, b) => sorted(0, vec![dim(&a)], vec![dim(&b)]),
+            Stored::DimLe(a, b) => (1, vec![dim(&a)], vec![dim(&b)]),
+            Stored::Row(con) => {
+                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
+                match kind {
+                    Kind::Eq => sorted(2, row(res), row(opnd)),
+                    Kind::Le => (3, row(res), row(opnd)),
+                }
             }
         }
     }
@@ -242,19 +266,17 @@ impl Solver {
     pub(crate) fn core_from(&self, mut ids: Vec<u32>) -> Core {
         ids.sort_unstable();
         ids.dedup();
-        let budget = self.budget.branches;
         let (mut work, mut unknown) = (0, false);
         let mut judge = |ids: &[u32]| {
-            let mut sub = self.subsystem(ids);
-            let verdict = sub.solver.decided(budget);
-            work += sub.solver.stats().steps + ids.len() as u64;
-            unknown |= verdict == Verdict::Unknown;
+            let mut sub = self.subsystem(ids).solver;
+            let verdict = sub.settle_choices(&mut Search::new(self.budget.branches), &mut Vec::new());
+            work += sub.stats().steps + ids.len() as u64;
+            unknown |= matches!(verdict, Verdict::Unknown(_));
             (verdict, work < PATIENCE)
         };
-        match judge(&ids).0 {
-            // The walk missed a dependence; the whole system is a core, if not a small one.
-            Verdict::Satisfiable => ids = (0..self.constraints.len() as u32).collect(),
-            Verdict::Unsatisfiable | Verdict::Unknown => {}
+        // The walk should have named a core; if it missed a dependence, the whole system is one.
+        if judge(&ids).0 == Verdict::Satisfiable {
+            ids = (0..self.constraints.len() as u32).collect();
         }
         let (ids, complete) = shrink(ids, |ids| {
             let (verdict, patient) = judge(ids);

@@ -168,7 +168,7 @@ impl Walk<'_> {
                 step => out.push(Fact::PolicyStep(step)),
             },
             Fact::PolicyStep(step) => {
-                let searched = matches!(self.policy(step), Some(Policy::SearchRank | Policy::SearchMarker));
+                let searched = self.policy(step).is_some_and(Policy::is_search);
                 if self.beyond_policy && searched {
                     let because = solver.failures.get(&step).into_iter().flatten();
                     out.extend(because.map(|id| Fact::Reason(ReasonId::constraint(*id).0)));
@@ -267,6 +267,8 @@ impl Walk<'_> {
             out.extend([Fact::HiRank(row), Fact::RowCon(rows.source(row))]);
             return;
         }
+        // What was said from this edge while the rank was open is a reason of its own.
+        out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why.0));
         let index = if side == Side::Left { inner } else { rank - 1 - inner };
         let why = rows.slot(Slot::Axis { row, at: index }).why;
         out.push(Fact::Reason(why.0));
@@ -332,8 +334,8 @@ impl Solver {
             Conflict::Ground { reason, .. } => vec![Fact::Reason(reason.0)],
             Conflict::Rank { row, .. } => vec![Fact::LoRank(row), Fact::HiRank(row)],
             Conflict::RankCycle { row, con } => vec![Fact::LoRank(row), Fact::RowCon(con)],
-            Conflict::ClosedRank { con } => vec![Fact::RowCon(con)],
-            Conflict::TooMuch => Vec::new(),
+            Conflict::Overflow { con } => vec![Fact::RowCon(con)],
+            Conflict::TooMuch(_) => Vec::new(),
         })
     }
 
@@ -371,7 +373,9 @@ impl Solver {
     pub(crate) fn chain_dim(&self, var: DimVar) -> Vec<Link> {
         let root = self.dims.find(var.0);
         if self.dims.value(root).is_none() {
-            return Vec::new();
+            // Closed to the unit; what bounds it is all there is to tell.
+            let bounded = self.dims.cap(root).map(|_| Fact::CapAt(self.dims.cap_node(var.0)));
+            return self.links(self.walk_with(bounded.into_iter().collect(), true));
         }
         let at = self.dims.value_node(var.0);
         self.links(self.walk_with(vec![Fact::ValueAt(at), Fact::Equal(var.0, at)], true))
@@ -428,8 +432,46 @@ impl Solver {
                 [source(cap, ends[0]), demand(reason, ends[1])]
             }
             Conflict::Merge { a, b, .. } => [value(a, ends[0]), value(b, ends[1])],
+            Conflict::Ground { reason, .. } => match self.aligned(reason) {
+                Some((con, side, at)) => {
+                    let RowCon { res, opnd, id, .. } = self.rows.con(con);
+                    let named = |term: Term, end: DimTerm| {
+                        let key = [term.start, term.lead, term.trail, term.hole];
+                        let right = side == Side::Right;
+                        let from = source(vec![Fact::Position { term: key, right, at }], end);
+                        from.or(Some(ConstraintId(id)))
+                    };
+                    [named(res, ends[0]), named(opnd, ends[1])]
+                }
+                None => [None, None],
+            },
             _ => [None, None],
         }
+    }
+
+    fn aligned(&self, reason: ReasonId) -> Option<(u32, Side, u32)> {
+        if reason.as_constraint().is_some() {
+            return None;
+        }
+        match self.dims.reason_at(reason)? {
+            Reason::Align { con, side, at } => Some((con, side, at)),
+            _ => None,
+        }
+    }
+
+    /// The axis of a row variable at which two ground terms faced each other.
+    pub(crate) fn aligned_axis(&self, conflict: Conflict) -> Option<DimShape> {
+        let Conflict::Ground { reason, .. } = conflict else { return None };
+        let (con, side, at) = self.aligned(reason)?;
+        let RowCon { res, opnd, .. } = self.rows.con(con);
+        [res, opnd].into_iter().find_map(|term| {
+            let (row, inner) = (RowVar(term.hole), at.checked_sub(term.near(side))?);
+            let inside = term.hole != NIL && inner < self.ranks.lo(term.hole);
+            inside.then_some(match side {
+                Side::Left => DimShape::Front(row, inner),
+                Side::Right => DimShape::Back(row, inner),
+            })
+        })
     }
 
     /// Whether a constraint was written with a term.

@@ -16,10 +16,12 @@
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
 //! | `explain` | reasons read back: the chain behind a fact |
 //! | `cores` | minimal unsatisfiable cores |
+//! | `components` | strongly connected components, for cycles of adjacencies |
 //! | `report` | bindings and residual bounds (Thm. 5.6) |
 
 mod align;
 mod closing;
+mod components;
 mod cores;
 mod dims;
 mod explain;
@@ -31,10 +33,10 @@ mod rows;
 mod search;
 mod trail;
 
-pub use closing::{Answer, Closed, How, Limit, Unfilled};
+pub use closing::{Answer, Closed, How, Unfilled};
 pub use cores::{Clash, Core};
 pub use explain::{Cause, Link};
-pub use reason::Policy;
+pub use reason::{Limit, Policy};
 pub use report::{Binding, Bound, DimShape, Middle, Report, RowShape};
 
 use dims::{Dims, DimsMark};
@@ -47,19 +49,19 @@ use trail::{Floor, Trail};
 use crate::order::{Atom, Basis, Dim};
 use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
 
-/// How much a solver may spend on choices before it gives up. Propagation is linear and has no
-/// budget of its own, except for the axes it lays out.
+/// How much a solver may spend before it gives up.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Failed branches of the search.
     pub branches: u64,
-    /// Axes laid out for row variables: bounds memory on systems that ask for enormous ranks.
+    /// Axes laid out for row variables, besides a few for each constraint: bounds memory on systems
+    /// that ask for enormous ranks.
     pub axes: u64,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { branches: 100_000, axes: 1 << 24 }
+        Budget { branches: 100_000, axes: 1 << 22 }
     }
 }
 
@@ -121,7 +123,8 @@ pub struct Solver {
     /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
     declared_markers: bool,
     budget: Budget,
-    material: u64,
+    /// Axes laid out or spoken of, against the budget.
+    axes_spent: u64,
     steps: u64,
     branches: u64,
 }
@@ -133,7 +136,8 @@ struct Mark {
     dims: DimsMark,
     rows: RowsMark,
     policies: usize,
-    material: u64,
+    axes: u64,
+    moves: u64,
     /// The floor of the mark around this one.
     floor: Floor,
 }
@@ -154,7 +158,7 @@ impl Solver {
         self.dims.clear();
         self.ranks.clear();
         self.rows.clear();
-        self.trail.entries.clear();
+        self.trail = Trail::default();
         self.dim_vars.clear();
         self.atoms.clear();
         self.atom_ids.clear();
@@ -165,7 +169,7 @@ impl Solver {
         self.failures.clear();
         self.rivalries.clear();
         self.declared_markers = false;
-        (self.material, self.steps, self.branches) = (0, 0, 0);
+        (self.axes_spent, self.steps, self.branches) = (0, 0, 0);
     }
 
     /// A new dimension variable.
@@ -240,10 +244,11 @@ impl Solver {
         if self.conflict.is_some() {
             return Ok(());
         }
+        // Ranks first: a row must not be bound to axes it cannot have.
+        self.rank_facts(con)?;
         if kind == Kind::Eq {
             self.bind_middle(con);
         }
-        self.rank_facts(con)?;
         self.rows.set_queued(con, true);
         self.queue.push(con);
         self.propagate()
@@ -259,7 +264,12 @@ impl Solver {
     /// Whether the constraints so far have no solution, as far as semantic steps tell. (A system
     /// whose contradiction depends on open ranks is found out by [`close`](Solver::close).)
     pub fn is_failed(&self) -> bool {
-        self.conflict.is_some_and(|conflict| conflict != Conflict::TooMuch)
+        self.conflict.is_some_and(|conflict| !matches!(conflict, Conflict::TooMuch(_)))
+    }
+
+    /// Whether propagation stopped: by a contradiction, or at a limit. What is known then is partial.
+    pub fn is_stuck(&self) -> bool {
+        self.conflict.is_some()
     }
 
     /// The role a dimension variable was made with; the solver's own are interior.
@@ -320,9 +330,12 @@ impl Solver {
         Ok(())
     }
 
+    /// Takes axes from the budget, which grows with the system.
     fn spend(&mut self, axes: u32) -> Step {
-        self.material += u64::from(axes);
-        if self.material > self.budget.axes { Err(Conflict::TooMuch) } else { Ok(()) }
+        const EACH: u64 = 64;
+        self.axes_spent += u64::from(axes);
+        let most = self.budget.axes + EACH * self.constraints.len() as u64;
+        if self.axes_spent > most { Err(Conflict::TooMuch(Limit::Axes)) } else { Ok(()) }
     }
 
     /// Empties the work lists after a conflict.
@@ -345,7 +358,8 @@ impl Solver {
             dims: self.dims.mark(),
             rows: self.rows.mark(),
             policies: self.policies.len(),
-            material: self.material,
+            axes: self.axes_spent,
+            moves: self.ranks.moves,
         }
     }
 
@@ -372,7 +386,8 @@ impl Solver {
         self.dims.cut(mark.dims);
         self.rows.cut(mark.rows);
         self.policies.truncate(mark.policies);
-        self.material = mark.material;
+        self.axes_spent = mark.axes;
+        self.ranks.moves = mark.moves;
         self.trail.floor = mark.floor;
         self.trail.close();
     }

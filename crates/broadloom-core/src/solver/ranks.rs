@@ -13,7 +13,9 @@
 
 use std::collections::BinaryHeap;
 
-use super::reason::{Conflict, NIL, Step};
+use rustc_hash::FxHashSet;
+
+use super::reason::{Conflict, Limit, NIL, Step};
 use super::trail::{Cell, Entry, Trail};
 
 /// No upper bound.
@@ -101,6 +103,8 @@ pub(crate) struct Ranks {
     pub touched: Vec<u32>,
     /// Work done: nodes settled.
     pub steps: u64,
+    /// Moves that stand: those under a mark are taken off when it is undone.
+    pub moves: u64,
 }
 
 impl Ranks {
@@ -109,7 +113,7 @@ impl Ranks {
         self.nodes.clear();
         self.edges.clear();
         self.touched.clear();
-        self.steps = 0;
+        (self.steps, self.moves) = (0, 0);
     }
 
     /// A node for a new row variable: any rank.
@@ -235,11 +239,14 @@ impl Ranks {
     /// Lowers `hi` and everything that follows, smallest slack first.
     fn lower(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Step {
         if bound < 0 {
-            // Not representable, so the explanation needs only the bound's own cause.
+            // Only a constraint whose own flanks overflow, or an edge from one, gets here.
             let node = &mut self.nodes[row as usize];
             trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
             node.hi_pred = pred;
-            return Err(Conflict::Rank { row, lo: self.lo(row), hi: 0 });
+            return match pred.cause() {
+                Cause::Constraint(con) => Err(Conflict::Overflow { con }),
+                _ => Err(Conflict::Rank { row, lo: self.lo(row), hi: 0 }),
+            };
         }
         self.heap.clear();
         let mut next = Some(Move { key: 0, row, bound: bound as u32, pred });
@@ -279,9 +286,11 @@ impl Ranks {
     /// one for longer than this is not one to wait for.
     #[inline]
     fn spend(&mut self) -> Step {
-        const PATIENCE: u64 = 100_000_000;
+        const MOST_MOVES: u64 = 100_000_000;
         self.steps += 1;
-        if self.steps > PATIENCE + 64 * self.edges.len() as u64 { Err(Conflict::TooMuch) } else { Ok(()) }
+        self.moves += 1;
+        let most = MOST_MOVES + 64 * self.edges.len() as u64;
+        if self.moves > most { Err(Conflict::TooMuch(Limit::RankMoves)) } else { Ok(()) }
     }
 
     /// Keeps a single planned move at hand, and more than one on the heap.
@@ -303,27 +312,28 @@ impl Ranks {
         if rows.len() > MANY {
             return rows.len() as u64;
         }
-        let above: Vec<Vec<u32>> = rows.iter().map(|row| self.above(*row)).collect();
+        let above: Vec<FxHashSet<u32>> = rows.iter().map(|row| self.above(*row)).collect();
         let tied = |a: usize, b: usize| above[a].contains(&rows[b]) && above[b].contains(&rows[a]);
         (0..rows.len()).filter(|b| !(0..*b).any(|a| tied(a, *b))).count() as u64
     }
 
     /// The rows whose ranks some fact bounds from below by this row's.
-    fn above(&self, row: u32) -> Vec<u32> {
+    fn above(&self, row: u32) -> FxHashSet<u32> {
+        let mut seen: FxHashSet<u32> = [row].into_iter().collect();
         let mut found = vec![row];
         let mut at = 0;
         while let Some(row) = found.get(at) {
             let mut edge = self.nodes[*row as usize].out;
             while edge != NIL {
                 let RankEdge { to, next_out, .. } = self.edges[edge as usize];
-                if !found.contains(&to) {
+                if self.fixed(to).is_none() && seen.insert(to) {
                     found.push(to);
                 }
                 edge = next_out;
             }
             at += 1;
         }
-        found
+        seen
     }
 
     /// Puts a logged word back.

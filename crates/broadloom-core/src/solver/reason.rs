@@ -65,12 +65,28 @@ pub enum Policy {
     SearchMarker,
     /// A leaf dimension takes the join of its caps.
     LeafCap,
-    /// A leaf dimension that nothing bounds makes no claim.
-    LeafUnit,
     /// Leaves whose commitments conflict relax to the unit together.
     RelaxedLeaf,
-    /// An interior dimension closes upward, to the unit.
-    InteriorUnit,
+}
+
+impl Policy {
+    /// Whether the step was taken because another one failed.
+    pub fn is_search(self) -> bool {
+        matches!(self, Policy::SearchRank | Policy::SearchMarker)
+    }
+}
+
+/// What a solver ran out of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// Branches of the search ([`Budget::branches`](super::Budget::branches)).
+    Branches,
+    /// Axes to lay out ([`Budget::axes`](super::Budget::axes)).
+    Axes,
+    /// Moves of ranks that raise each other.
+    RankMoves,
+    /// Ranks to try: the bound that would make the search exact is out of reach.
+    RankBound,
 }
 
 /// Two facts that cannot both hold; where the walk for the core begins.
@@ -88,10 +104,10 @@ pub(crate) enum Conflict {
     Rank { row: u32, lo: u32, hi: u32 },
     /// A positive cycle of rank facts through `row`, closed by constraint `con`.
     RankCycle { row: u32, con: u32 },
-    /// Two closed rows of different ranks, in constraint `con`.
-    ClosedRank { con: u32 },
-    /// Not a contradiction: the budget for axes is used up.
-    TooMuch,
+    /// One row of constraint `con` writes more axes than the other can have.
+    Overflow { con: u32 },
+    /// Not a contradiction: a limit is reached.
+    TooMuch(Limit),
 }
 
 /// The outcome of a propagation step.

@@ -8,6 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Solver;
+use super::components::components;
 use super::ranks::UNBOUNDED;
 use super::reason::{NIL, Side};
 use super::rows::{Axis, Kind, RowCon, Slot, Term};
@@ -89,6 +90,19 @@ pub struct Report {
     /// Whether the bindings are a principal model (Cor. 5.8): no caps and no deferred equations
     /// remain, only adjacencies.
     pub principal: bool,
+    /// Whether everything is told; false where ranks are too large to write out.
+    pub complete: bool,
+}
+
+/// Axes written out in one report; a system of enormous ranks is not told in full.
+const MOST_AXES: usize = 1 << 20;
+
+/// A term that a row is nested in, and the flanks of the row's own term to strip off.
+struct Nested {
+    outer: Term,
+    lead: u32,
+    trail: u32,
+    con: u32,
 }
 
 /// Names for unresolved classes.
@@ -107,18 +121,31 @@ impl Solver {
     /// What is known of a row variable so far. Changes nothing, and costs no more than the row.
     pub fn observe_row(&self, var: RowVar) -> RowShape {
         let term = Term { start: 0, lead: 0, trail: 0, hole: var.0 };
-        self.shape(term, &Names { shapes: FxHashMap::default(), cycles: FxHashMap::default() })
+        let mut shape =
+            self.shape(term, &Names { shapes: FxHashMap::default(), cycles: FxHashMap::default() });
+        // An axis without a size is named by its place: which variable stands for it is no fact.
+        let last = shape.trail.len() as u32;
+        let lead = shape.lead.iter_mut().zip(0..).map(|(axis, at)| (axis, DimShape::Front(var, at)));
+        let trail = shape.trail.iter_mut().zip(1..).map(|(axis, at)| (axis, DimShape::Back(var, last - at)));
+        for (axis, place) in lead.chain(trail) {
+            if !matches!(axis, DimShape::Ground(_)) {
+                *axis = place;
+            }
+        }
+        shape
     }
 
     /// Bindings, residual bounds, and whether they are principal. Changes nothing.
     pub fn report(&self) -> Report {
         let names = self.names();
-        let mut report = Report { principal: true, ..Report::default() };
+        let mut report = Report { principal: true, complete: true, ..Report::default() };
         self.bind_dims(&names, &mut report);
         self.bind_rows(&names, &mut report);
         self.dim_bounds(&names, &mut report);
-        self.row_bounds(&names, &mut report);
-        self.overlap_bounds(&names, &mut report);
+        if report.complete {
+            self.row_bounds(&names, &mut report);
+            self.overlap_bounds(&names, &mut report);
+        }
         report
     }
 
@@ -131,50 +158,101 @@ impl Solver {
         }
     }
 
-    /// Equality cases (b) and (c): a fixed row, a row whose ends are known, or a row that another
-    /// row is nested in.
+    /// Equality cases (b) and (c): a fixed row, a row whose ends are known, a row equal to another, or
+    /// a row that another row is nested in. Equations that are not told this way stay residual.
     fn bind_rows(&self, names: &Names, report: &mut Report) {
-        let nested = self.nested_rows();
+        let aliases = self.row_aliases();
+        let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
+        let nested = self.nested_rows(&first);
+        let mut axes = 0;
         for row in 0..self.rows.len() as u32 {
-            let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
-            let mut shape = self.shape(bare, names);
-            if shape.middle != Middle::Closed
-                && let Some((term, lead, trail)) = nested.get(&row)
+            let mut shape = self.shape(Term { start: 0, lead: 0, trail: 0, hole: row }, names);
+            if shape.middle != Middle::Closed && first(row) != row {
+                shape = RowShape {
+                    lead: Vec::new(),
+                    middle: Middle::Var(RowVar(first(row))),
+                    trail: Vec::new(),
+                    ..shape
+                };
+            } else if shape.middle != Middle::Closed
+                && let Some(Nested { outer, lead, trail, .. }) = nested.get(&row)
             {
-                let axes = self.rows.literals(*term);
-                let (front, back) = axes.split_at(term.lead as usize);
+                let (front, back) = self.rows.literals(*outer).split_at(outer.lead as usize);
                 let name = |axis: &DimTerm| self.dim_shape(*axis, names);
                 shape.lead = front[*lead as usize..].iter().map(name).collect();
                 shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
-                shape.middle = Middle::Var(RowVar(term.hole));
+                shape.middle = Middle::Var(RowVar(first(outer.hole)));
+            }
+            axes += shape.lead.len() + shape.trail.len();
+            if axes > MOST_AXES {
+                report.complete = false;
+                break;
             }
             if shape.middle != Middle::Var(RowVar(row)) {
                 report.bindings.push(Binding::Row(RowVar(row), shape));
             }
         }
+        for (at, con) in self.rows.cons().enumerate() {
+            let RowCon { res, opnd, kind, done, .. } = con;
+            let told = nested.values().any(|nested| nested.con == at as u32);
+            let alias = res.lead == opnd.lead && res.trail == opnd.trail && self.open(res) && self.open(opnd);
+            if kind == Kind::Eq && !done && !told && !alias && axes <= MOST_AXES {
+                report.principal = false;
+                report.residual.push(Bound::RowEq(self.shape(res, names), self.shape(opnd, names)));
+            }
+        }
     }
 
-    /// For each open row at most one term it is nested in, with the flanks to strip: the one that
-    /// says most, then the one named first. Bare equalities point to the earlier variable, so there
-    /// are no cycles.
-    fn nested_rows(&self) -> FxHashMap<u32, (Term, u32, u32)> {
-        let mut nested: FxHashMap<u32, (Term, u32, u32)> = FxHashMap::default();
-        let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
+    fn open(&self, term: Term) -> bool {
+        term.hole != NIL && !self.rows.is_fixed(term.hole)
+    }
+
+    /// Open rows that equal an earlier one, flank for flank.
+    fn row_aliases(&self) -> FxHashMap<u32, u32> {
+        let mut parent: FxHashMap<u32, u32> = FxHashMap::default();
+        let find = |parent: &FxHashMap<u32, u32>, mut row: u32| {
+            while let Some(up) = parent.get(&row) {
+                row = *up;
+            }
+            row
+        };
         for con in self.rows.cons().filter(|con| con.kind == Kind::Eq) {
+            let RowCon { res, opnd, .. } = con;
+            if res.lead == opnd.lead && res.trail == opnd.trail && self.open(res) && self.open(opnd) {
+                let (a, b) = (find(&parent, res.hole), find(&parent, opnd.hole));
+                if a != b {
+                    parent.insert(a.max(b), a.min(b));
+                }
+            }
+        }
+        parent.keys().map(|row| (*row, find(&parent, *row))).collect()
+    }
+
+    /// For each open row at most one term it is nested in: the one that says most, then the smallest.
+    /// Ranks grow outward, so there are no cycles.
+    fn nested_rows(&self, first: &dyn Fn(u32) -> u32) -> FxHashMap<u32, Nested> {
+        let mut nested: FxHashMap<u32, Nested> = FxHashMap::default();
+        for (at, con) in self.rows.cons().enumerate().filter(|(_, con)| con.kind == Kind::Eq) {
             for (inner, outer) in [(con.res, con.opnd), (con.opnd, con.res)] {
                 let fits = inner.lead <= outer.lead && inner.trail <= outer.trail && inner.hole != outer.hole;
-                let strict = inner.flanks() < outer.flanks() || outer.hole < inner.hole;
-                if !(fits && strict && open(inner) && open(outer)) {
+                if !(fits && inner.flanks() < outer.flanks() && self.open(inner) && self.open(outer)) {
                     continue;
                 }
-                let key = |term: &Term, lead: u32, trail: u32| {
-                    (std::cmp::Reverse(term.flanks() - lead - trail), term.hole)
+                let more = Nested { outer, lead: inner.lead, trail: inner.trail, con: at as u32 };
+                let key = |nested: &Nested| {
+                    let told = nested.outer.flanks() - nested.lead - nested.trail;
+                    let literals: Vec<u32> =
+                        self.rows.literals(nested.outer).iter().map(|axis| axis.0).collect();
+                    (
+                        std::cmp::Reverse(told),
+                        nested.outer.lead - nested.lead,
+                        first(nested.outer.hole),
+                        literals,
+                    )
                 };
-                let better = nested.get(&inner.hole).is_none_or(|(term, lead, trail)| {
-                    key(&outer, inner.lead, inner.trail) < key(term, *lead, *trail)
-                });
+                let better = nested.get(&first(inner.hole)).is_none_or(|known| key(&more) < key(known));
                 if better {
-                    nested.insert(inner.hole, (outer, inner.lead, inner.trail));
+                    nested.insert(first(inner.hole), more);
                 }
             }
         }
@@ -203,28 +281,19 @@ impl Solver {
         }
     }
 
+    /// Inequalities that wait: adjacencies between open rows of which nothing is known, and caps.
     fn row_bounds(&self, names: &Names, report: &mut Report) {
-        for con in self.rows.cons().filter(|con| !con.done) {
-            let RowCon { res, opnd, kind, .. } = con;
-            let open = |term: Term| term.hole != NIL && !self.rows.is_fixed(term.hole);
+        for con in self.rows.cons().filter(|con| !con.done && con.kind == Kind::Le) {
+            let RowCon { res, opnd, .. } = con;
             let unspoken = |term: Term| self.rows.partial(term.hole).is_none();
-            let aligned = res.lead == opnd.lead && res.trail == opnd.trail && open(res) && open(opnd);
-            let flanks_fit = [(res, opnd), (opnd, res)]
-                .iter()
-                .any(|(inner, outer)| inner.lead <= outer.lead && inner.trail <= outer.trail);
-            match kind {
-                // Cases (b) and (c-nested) are bindings.
-                Kind::Eq if flanks_fit && res.hole != opnd.hole => continue,
-                Kind::Eq if aligned => continue,
-                Kind::Le if aligned && res.hole == opnd.hole => continue,
-                Kind::Le if aligned && unspoken(res) && unspoken(opnd) => {}
-                _ => report.principal = false,
+            let aligned =
+                res.lead == opnd.lead && res.trail == opnd.trail && self.open(res) && self.open(opnd);
+            if aligned && res.hole == opnd.hole {
+                continue;
             }
+            report.principal &= aligned && unspoken(res) && unspoken(opnd);
             let (res, opnd) = (self.shape(res, names), self.written(opnd, names));
-            report.residual.push(match kind {
-                Kind::Eq => Bound::RowEq(res, opnd),
-                Kind::Le => Bound::RowLe(res, opnd),
-            });
+            report.residual.push(Bound::RowLe(res, opnd));
         }
     }
 
@@ -384,60 +453,24 @@ impl Solver {
         names
     }
 
-    /// The adjacency-cycle rule: classes on a cycle of `⊑` are equal. Tarjan's algorithm with an
-    /// explicit stack; maps every class of a cycle to the smallest one.
+    /// The adjacency-cycle rule: classes on a cycle of `⊑` are equal. Maps every class of a cycle to
+    /// its smallest member.
     fn dim_cycles(&self) -> FxHashMap<u32, u32> {
-        let mut cycles = FxHashMap::default();
-        let mut order: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut low: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut path: Vec<u32> = Vec::new();
-        let next = |root: u32| -> Vec<u32> {
-            let above = self.dims.up(root).map(|edge| self.dims.find(self.dims.edge(edge).hi));
-            above.filter(|above| *above != root && self.dims.value(*above).is_none()).collect()
-        };
-        for start in 0..self.dims.len() as u32 {
-            let open = self.dims.find(start) == start && self.dims.value(start).is_none();
-            if !open || order.contains_key(&start) || self.dims.up(start).next().is_none() {
-                continue;
+        let open = |root: u32| self.dims.find(root) == root && self.dims.value(root).is_none();
+        let component = components(self.dims.len(), |root, out| {
+            if open(root) {
+                let above = self.dims.up(root).map(|edge| self.dims.find(self.dims.edge(edge).hi));
+                out.extend(above.filter(|above| *above != root && open(*above)));
             }
-            let mut stack = vec![(start, next(start))];
-            order.insert(start, order.len() as u32);
-            low.insert(start, order[&start]);
-            path.push(start);
-            while let Some((root, above)) = stack.last_mut() {
-                let root = *root;
-                if let Some(up) = above.pop() {
-                    if let Some(seen) = order.get(&up) {
-                        if *seen != u32::MAX {
-                            let least = low[&root].min(*seen);
-                            low.insert(root, least);
-                        }
-                    } else {
-                        let number = order.len() as u32;
-                        order.insert(up, number);
-                        low.insert(up, number);
-                        path.push(up);
-                        stack.push((up, next(up)));
-                    }
-                    continue;
-                }
-                stack.pop();
-                let least = low[&root];
-                if let Some((parent, _)) = stack.last() {
-                    let merged = low[parent].min(least);
-                    low.insert(*parent, merged);
-                }
-                if least == order[&root] {
-                    let at = path.iter().rposition(|node| *node == root).unwrap_or(0);
-                    let members = path.split_off(at);
-                    let first = members.iter().copied().min().unwrap_or(root);
-                    for member in &members {
-                        if members.len() > 1 {
-                            cycles.insert(*member, first);
-                        }
-                        order.insert(*member, u32::MAX);
-                    }
-                }
+        });
+        let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut cycles = FxHashMap::default();
+        let linked =
+            (0..self.dims.len() as u32).filter(|root| open(*root) && self.dims.up(*root).next().is_some());
+        for root in linked {
+            let smallest = *first.entry(component[root as usize]).or_insert(root);
+            if smallest != root {
+                cycles.insert(root, smallest);
             }
         }
         cycles

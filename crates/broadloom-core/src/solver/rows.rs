@@ -193,6 +193,11 @@ impl Rows {
         if self.markers.is_empty() { None } else { self.markers.get(&row).map(|(marker, _)| *marker) }
     }
 
+    /// Whether any marker was decided.
+    pub fn any_marker(&self) -> bool {
+        !self.markers.is_empty()
+    }
+
     /// The policy step that decided the marker, or `NIL`.
     pub fn marker_policy(&self, row: u32) -> u32 {
         self.markers.get(&row).map_or(NIL, |(_, policy)| *policy)

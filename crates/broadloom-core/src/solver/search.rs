@@ -25,7 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cores::Verdict;
 use super::ranks::Pred;
-use super::reason::{Conflict, NIL, Policy, Step};
+use super::reason::{Conflict, Limit, NIL, Policy, Step};
 use super::rows::{Kind, RowCon, Term};
 use super::{Mark, Solver};
 use crate::term::Role;
@@ -42,6 +42,10 @@ pub(crate) struct Choice {
 pub(crate) struct Search {
     /// Failed branches left.
     branches: u64,
+    /// Failed branches, those of isolated sets included.
+    pub failed: u64,
+    /// Whether to try failing sets of constraints on their own; not within such a set.
+    isolating: bool,
     /// Values that fail whatever else is decided.
     hopeless: FxHashSet<(u32, What, u32)>,
     /// Sets of constraints already tried on their own.
@@ -55,10 +59,14 @@ pub(crate) struct Search {
 impl Search {
     /// Sets of constraints worth trying on their own.
     const ISOLATED: usize = 64;
+    /// The part of the branches left that one such set may use.
+    const SHARE: u64 = 8;
 
     pub fn new(branches: u64) -> Search {
         Search {
             branches,
+            failed: 0,
+            isolating: true,
             hopeless: FxHashSet::default(),
             isolated: FxHashSet::default(),
             wishes: None,
@@ -81,6 +89,8 @@ struct Level {
     /// The next value to try, besides the preferred one.
     next: u32,
     last: u32,
+    /// Whether greater values exist that are not tried.
+    cut: bool,
     fresh: bool,
     mark: Option<Mark>,
     /// The current value.
@@ -149,7 +159,7 @@ struct Limits {
 impl Solver {
     /// Decides every open rank and marker, or proves that it cannot be done. On success the
     /// decisions stay on the trail, above the caller's mark.
-    pub(crate) fn search(&mut self, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
+    fn search(&mut self, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
         let limits = self.limits();
         let mut levels: Vec<Level> = Vec::new();
         *markers = self.preferred_markers(vec![0; self.rows.len()]);
@@ -186,7 +196,7 @@ impl Solver {
             let blamed = match top.next_value(&search.hopeless) {
                 Some(value) => match self.decide_level(top, value) {
                     Ok(()) => return Ok(()),
-                    Err(Conflict::TooMuch) => return Err(Verdict::Unknown),
+                    Err(Conflict::TooMuch(limit)) => return Err(Verdict::Unknown(limit)),
                     Err(conflict) => {
                         let walked = self.blame(conflict);
                         top.because.clone_from(&walked.constraints);
@@ -202,8 +212,8 @@ impl Solver {
                     }
                 },
                 None => {
-                    if !limits.exact && top.what == What::Rank && self.greatest_rank(top.row).is_none() {
-                        return Err(Verdict::Unknown);
+                    if !limits.exact && top.cut {
+                        return Err(Verdict::Unknown(Limit::RankBound));
                     }
                     let mut blamed = std::mem::take(&mut top.blamed);
                     let because = std::mem::take(&mut top.because);
@@ -224,26 +234,54 @@ impl Solver {
 
     /// Counts a failed branch.
     fn fail_branch(&mut self, search: &mut Search, blamed: Vec<u32>) -> Result<(), Verdict> {
-        self.branches += 1;
+        search.failed += 1;
         if search.branches == 0 {
-            return Err(Verdict::Unknown);
+            return Err(Verdict::Unknown(Limit::Branches));
         }
         search.branches -= 1;
         self.isolate(search, blamed)
     }
 
     /// If the constraints a failure rests on have no solution by themselves, the search is over.
-    pub(crate) fn isolate(&self, search: &mut Search, mut blamed: Vec<u32>) -> Result<(), Verdict> {
+    fn isolate(&self, search: &mut Search, mut blamed: Vec<u32>) -> Result<(), Verdict> {
         blamed.sort_unstable();
-        if blamed.len() < self.constraints.len()
-            && search.isolated.len() < Search::ISOLATED
-            && search.isolated.insert(blamed.clone())
-            && self.decide_within(&blamed, &mut search.branches) == Verdict::Unsatisfiable
-        {
+        let small = blamed.len() < self.constraints.len() && search.isolated.len() < Search::ISOLATED;
+        if !(search.isolating && small && search.isolated.insert(blamed.clone())) {
+            return Ok(());
+        }
+        let mut own = Search { isolating: false, ..Search::new(search.branches / Search::SHARE) };
+        let verdict = self.subsystem(&blamed).solver.settle_choices(&mut own, &mut Vec::new());
+        search.failed += own.failed;
+        search.branches = search.branches.saturating_sub(own.failed);
+        if verdict == Verdict::Unsatisfiable {
             search.refuted = Some(blamed);
-            return Err(Verdict::Unsatisfiable);
+            return Err(verdict);
         }
         Ok(())
+    }
+
+    /// Decides every open rank and marker: the policy's first choices if they do, else by search. On
+    /// success the decisions stay; a caller that wants them undone holds a mark.
+    pub(crate) fn settle_choices(&mut self, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
+        match self.conflict {
+            Some(Conflict::TooMuch(limit)) => return Verdict::Unknown(limit),
+            Some(_) => return Verdict::Unsatisfiable,
+            None => {}
+        }
+        let mark = self.mark();
+        let conflict = match self.close_ranks(markers) {
+            Ok(()) => return Verdict::Satisfiable,
+            Err(Conflict::TooMuch(limit)) => return Verdict::Unknown(limit),
+            Err(conflict) => conflict,
+        };
+        let blamed = self.blame(conflict).constraints;
+        self.undo(mark);
+        if let Err(verdict) = self.isolate(search, blamed) {
+            return verdict;
+        }
+        // Under a mark, so that what search does and undoes is logged.
+        self.mark();
+        self.search(search, markers)
     }
 
     /// Returns to the latest blamed level and undoes its value. False if nobody is to blame.
@@ -284,12 +322,13 @@ impl Solver {
         last: Option<&Level>,
         markers: &[u32],
     ) -> Option<Level> {
-        let level = |row, what, preferred, next, last, place| Level {
+        let level = |row, what, preferred, next, last, cut, place| Level {
             row,
             what,
             preferred,
             next,
             last,
+            cut,
             fresh: true,
             mark: None,
             value: 0,
@@ -310,7 +349,7 @@ impl Solver {
                     let (least, beyond) = limits.limit.get(row).copied().unwrap_or((lo, 0));
                     let preferred = self.preferred_rank(*row, markers);
                     let limit = least.max(lo).saturating_add(beyond).max(preferred);
-                    return Some(level(*row, What::Rank, preferred, lo, hi.min(limit), place));
+                    return Some(level(*row, What::Rank, preferred, lo, hi.min(limit), hi > limit, place));
                 }
             }
             What::Marker => first_marker = start,
@@ -322,12 +361,20 @@ impl Solver {
         }
         let wishes = search.wishes.get_or_insert_with(|| self.final_markers(markers));
         let rank = self.ranks.lo(awaited);
-        Some(level(awaited, What::Marker, wishes[awaited as usize].min(rank), 0, rank, awaited as usize))
+        Some(level(
+            awaited,
+            What::Marker,
+            wishes[awaited as usize].min(rank),
+            0,
+            rank,
+            false,
+            awaited as usize,
+        ))
     }
 
     /// Where markers would rather be now that ranks are fixed; a leaf's, where the join of its caps
     /// puts it.
-    fn final_markers(&self, markers: &[u32]) -> Vec<u32> {
+    pub(crate) fn final_markers(&self, markers: &[u32]) -> Vec<u32> {
         let mut wishes = self.preferred_markers(markers.to_vec());
         for row in 0..self.rows.len() as u32 {
             if self.rows.role(row) != Role::Interior
