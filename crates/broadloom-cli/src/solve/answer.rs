@@ -88,6 +88,9 @@ impl Answered {
         self.minimal = core.minimal;
         let label = |id| -> String {
             let Clash::Dims { ends, sources, .. } = core.clash else { return String::new() };
+            if sources[0] == sources[1] {
+                return String::new();
+            }
             let says: Vec<String> = (0..2)
                 .filter(|end| sources[*end] == Some(id))
                 .map(|end| format!("{} because of this", text::dim(problem, ends[end])))
@@ -207,10 +210,10 @@ fn clash_message(problem: &Problem, clash: &Clash) -> String {
         }
         Clash::RankCycle => "each of these rows would have to be longer than itself".into(),
         Clash::Overflow { written, available, equal: true } => {
-            format!("one row has at least {}, the other only {}", axes(*written), axes(*available))
+            format!("one row writes {}, the other has only {}", axes(*written), axes(*available))
         }
         Clash::Overflow { written, available, equal: false } => {
-            format!("the operand has at least {}, its result only {}", axes(*written), axes(*available))
+            format!("the operand writes {}, its result has only {}", axes(*written), axes(*available))
         }
         Clash::Exhausted => "no number of axes and no marker satisfies these lines together".into(),
     }

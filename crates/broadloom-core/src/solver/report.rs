@@ -179,6 +179,16 @@ impl Solver {
             {
                 let (front, back) = self.rows.literals(*outer).split_at(outer.lead as usize);
                 let name = |axis: &DimTerm| self.dim_shape(*axis, names);
+                if self.knows_more(row, front.len() - *lead as usize, back.len() - *trail as usize) {
+                    report.principal = false;
+                    let bare = RowShape {
+                        lead: Vec::new(),
+                        middle: Middle::Var(RowVar(row)),
+                        trail: Vec::new(),
+                        ..shape.clone()
+                    };
+                    report.residual.push(Bound::RowEq(bare, shape.clone()));
+                }
                 shape.lead = front[*lead as usize..].iter().map(name).collect();
                 shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
                 shape.middle = Middle::Var(RowVar(first(outer.hole)));
@@ -198,9 +208,14 @@ impl Solver {
             let alias = res.lead == opnd.lead && res.trail == opnd.trail && self.open(res) && self.open(opnd);
             if kind == Kind::Eq && !done && !told && !alias && axes <= MOST_AXES {
                 report.principal = false;
-                report.residual.push(Bound::RowEq(self.shape(res, names), self.shape(opnd, names)));
+                report.residual.push(Bound::RowEq(self.written(res, names), self.written(opnd, names)));
             }
         }
+    }
+
+    /// Whether more is known of the ends of an open row than so many axes at the front and the back.
+    fn knows_more(&self, row: u32, front: usize, back: usize) -> bool {
+        self.rows.partial(row).is_some_and(|ends| known(&ends.front) > front || known(&ends.back) > back)
     }
 
     fn open(&self, term: Term) -> bool {
@@ -292,7 +307,7 @@ impl Solver {
                 continue;
             }
             report.principal &= aligned && unspoken(res) && unspoken(opnd);
-            let (res, opnd) = (self.shape(res, names), self.written(opnd, names));
+            let (res, opnd) = (self.written(res, names), self.written(opnd, names));
             report.residual.push(Bound::RowLe(res, opnd));
         }
     }
@@ -317,14 +332,15 @@ impl Solver {
                 least: size,
                 greatest: Some(size),
             };
-            report.residual.push(Bound::RowLe(self.shape(bare, names), declared));
+            report.residual.push(Bound::RowLe(self.written(bare, names), declared));
         }
     }
 
-    /// A term as it was written, if its row variable's axes are known but its marker is not.
+    /// A term as it was written. What is known of its row variable is told by the variable's binding;
+    /// spelled out around the variable it would also say where the row broadcasts.
     fn written(&self, term: Term, names: &Names) -> RowShape {
         let mut shape = self.shape(term, names);
-        if term.hole != NIL && self.rows.is_fixed(term.hole) {
+        if term.hole != NIL {
             let (front, back) = self.rows.literals(term).split_at(term.lead as usize);
             let name = |axis: &DimTerm| self.dim_shape(*axis, names);
             shape.lead = front.iter().map(name).collect();
@@ -365,16 +381,14 @@ impl Solver {
         RowShape { lead, middle, trail, rank, least, greatest }
     }
 
-    /// The axes known at the ends of a row of open rank: the back first, then as many of the front as
-    /// cannot overlap it.
+    /// The axes that a row of open rank is certain to have: those known at the back, as many of the
+    /// front as cannot overlap them, and the rest of the least rank between.
     fn known_ends(&self, row: u32, names: &Names, lead: &mut Vec<DimShape>, trail: &mut Vec<DimShape>) {
-        let Some(partial) = self.rows.partial(row) else {
-            return;
-        };
         let least = self.ranks.lo(row) as usize;
-        let back = known(&partial.back).min(least);
-        let front = known(&partial.front).min(least - back);
-        lead.extend((0..front).map(|at| self.end(row, Side::Left, at, names)));
+        let (front, back) =
+            self.rows.partial(row).map_or((0, 0), |partial| (known(&partial.front), known(&partial.back)));
+        let back = back.max(least.saturating_sub(front)).min(least);
+        lead.extend((0..least - back).map(|at| self.end(row, Side::Left, at, names)));
         trail.extend((0..back).rev().map(|at| self.end(row, Side::Right, at, names)));
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct Choice {
 pub(crate) struct Search {
     /// Failed branches left.
     branches: u64,
-    /// Failed branches, those of isolated sets included.
+    /// Failed branches, not counting those of isolated sets.
     pub failed: u64,
     /// Whether to try failing sets of constraints on their own; not within such a set.
     isolating: bool,
@@ -251,7 +251,6 @@ impl Solver {
         }
         let mut own = Search { isolating: false, ..Search::new(search.branches / Search::SHARE) };
         let verdict = self.subsystem(&blamed).solver.settle_choices(&mut own, &mut Vec::new());
-        search.failed += own.failed;
         search.branches = search.branches.saturating_sub(own.failed);
         if verdict == Verdict::Unsatisfiable {
             search.refuted = Some(blamed);

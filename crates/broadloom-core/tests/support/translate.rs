@@ -135,6 +135,86 @@ impl Translated {
     }
 }
 
+impl Translated {
+    /// The report as a system: the original variables first, then one for every axis and every rest
+    /// of a row that the report leaves unnamed. None if those are too many to enumerate.
+    pub fn told(&self, system: &System) -> Option<System> {
+        let report = self.solver.report();
+        let mut told = Told { dims: Vec::new(), rests: Vec::new(), of: self, system };
+        let mut constraints = Vec::new();
+        for binding in &report.bindings {
+            constraints.push(match binding {
+                core::Binding::Dim(var, shape) => {
+                    let at = self.dims.iter().position(|dim| dim == var).expect("named");
+                    Constraint::DimEq(DimTerm::Var(at), told.dim(*shape))
+                }
+                core::Binding::Row(var, shape) => {
+                    Constraint::RowEq(RowTerm::var(var.index()), told.row(shape))
+                }
+            });
+        }
+        for bound in &report.residual {
+            constraints.push(match bound {
+                core::Bound::Cap(atom, above) => {
+                    Constraint::DimLe(told.dim(core::DimShape::Ground(*atom)), told.dim(*above))
+                }
+                core::Bound::Below(res, opnd) => Constraint::DimLe(told.dim(*res), told.dim(*opnd)),
+                core::Bound::RowLe(res, opnd) => Constraint::RowLe(told.row(res), told.row(opnd)),
+                core::Bound::RowEq(a, b) => Constraint::RowEq(told.row(a), told.row(b)),
+            });
+        }
+        let (dims, rows) = (told.dims.len(), told.rests.len());
+        let few = dims <= 3 && rows <= 1 && report.complete;
+        few.then(|| System::new(system.dim_vars + dims, system.row_vars + rows, constraints))
+    }
+}
+
+/// Names for what a report leaves unnamed.
+struct Told<'a> {
+    dims: Vec<core::DimShape>,
+    rests: Vec<core::RowVar>,
+    of: &'a Translated,
+    system: &'a System,
+}
+
+impl Told<'_> {
+    fn dim(&mut self, shape: core::DimShape) -> DimTerm {
+        if let core::DimShape::Ground(dim) = shape {
+            return match ground(dim) {
+                oracle::Dim::Unit => DimTerm::Unit,
+                oracle::Dim::Atom(atom) => DimTerm::Atom(atom),
+            };
+        }
+        if let core::DimShape::Var(var) = shape
+            && let Some(at) = self.of.dims.iter().position(|dim| *dim == var)
+        {
+            return DimTerm::Var(at);
+        }
+        let at = self.dims.iter().position(|known| *known == shape).unwrap_or_else(|| {
+            self.dims.push(shape);
+            self.dims.len() - 1
+        });
+        DimTerm::Var(self.system.dim_vars + at)
+    }
+
+    fn row(&mut self, shape: &core::RowShape) -> RowTerm {
+        let hole = match shape.middle {
+            core::Middle::Closed | core::Middle::Marker => Hole::Marker,
+            core::Middle::Var(row) => Hole::Var(row.index()),
+            core::Middle::Rest(row) => {
+                let at = self.rests.iter().position(|known| *known == row).unwrap_or_else(|| {
+                    self.rests.push(row);
+                    self.rests.len() - 1
+                });
+                Hole::Var(self.system.row_vars + at)
+            }
+        };
+        let lead = shape.lead.iter().map(|axis| self.dim(*axis)).collect();
+        let trail = shape.trail.iter().map(|axis| self.dim(*axis)).collect();
+        RowTerm { lead, hole, trail }
+    }
+}
+
 fn borrow<'a>(row: &'a (Vec<core::DimTerm>, core::Hole, Vec<core::DimTerm>)) -> core::RowTerm<'a> {
     core::RowTerm { lead: &row.0, hole: row.1, trail: &row.2 }
 }
