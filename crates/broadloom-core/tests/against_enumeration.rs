@@ -31,7 +31,7 @@ fn check(system: &System, seed: u64) -> Result<bool, String> {
     let mut translated = translate(system);
     let bindings = (!translated.solver.is_failed()).then(|| translated.bindings());
     if let Some(bindings) = &bindings
-        && seed % 4 == 0
+        && seed.is_multiple_of(4)
         && let Some(told) = translated.told(system)
     {
         check_sufficient(system, bindings, &told)?;

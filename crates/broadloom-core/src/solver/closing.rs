@@ -26,6 +26,7 @@ use crate::order::{Dim, Row};
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
 /// What closing found.
+#[derive(Debug)]
 pub enum Answer<'a> {
     /// Every variable has a value that satisfies every constraint.
     Solved(Closed<'a>),
@@ -60,6 +61,22 @@ pub enum How {
 }
 
 /// A solution, and the solver in the state that proves it. Dropping it undoes closing.
+///
+/// ```
+/// # use broadloom_core::{Answer, Constraint, How, Role, Solver, order::Dim};
+/// let mut solver = Solver::new();
+/// let (a, b) = (solver.dim_var(Role::Leaf), solver.dim_var(Role::Interior));
+/// let three = solver.size(3);
+/// let line = solver.add(Constraint::DimLe { res: three, opnd: a.into() });
+/// if let Answer::Solved(closed) = solver.close() {
+///     assert_eq!((closed.dim(a), closed.how_dim(a)), (Dim::sized(3), How::Leaf));
+///     assert_eq!((closed.dim(b), closed.how_dim(b)), (Dim::Unit, How::Interior));
+///     assert_eq!(closed.why_dim(a)[0].constraint(), Some(line));
+/// }
+/// // Looking changed nothing: `a` is still only bounded.
+/// assert_eq!(solver.observe_dim(a), None);
+/// ```
+#[derive(Debug)]
 pub struct Closed<'a> {
     solver: &'a mut Solver,
     mark: Mark,
@@ -67,7 +84,7 @@ pub struct Closed<'a> {
 }
 
 /// What closing leaves behind besides the solver's state.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Closing {
     /// The preferred marker of each row variable.
     markers: Vec<u32>,

@@ -89,7 +89,7 @@ pub(crate) struct Dims {
 }
 
 /// Lengths to cut back to on undo.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct DimsMark {
     nodes: usize,
     edges: usize,

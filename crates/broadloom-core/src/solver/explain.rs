@@ -345,6 +345,18 @@ impl Solver {
     }
 
     /// The chain of constraints that forces a dimension variable, if they do: minimal, sources first.
+    /// ([`Closed::why_dim`](super::Closed::why_dim) also tells of policies.)
+    ///
+    /// ```
+    /// # use broadloom_core::{Constraint, Role, Solver};
+    /// let mut solver = Solver::new();
+    /// let (a, b) = (solver.dim_var(Role::Leaf), solver.dim_var(Role::Leaf));
+    /// let three = solver.size(3);
+    /// let equal = solver.add(Constraint::DimEq(a.into(), b.into()));
+    /// let sized = solver.add(Constraint::DimEq(a.into(), three));
+    /// let chain = solver.why_dim(b).expect("forced");
+    /// assert!(chain.contains(&equal) && chain.contains(&sized));
+    /// ```
     pub fn why_dim(&self, var: DimVar) -> Option<Vec<ConstraintId>> {
         let value = self.observe_dim(var)?;
         let entails =

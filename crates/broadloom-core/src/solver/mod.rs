@@ -129,8 +129,14 @@ pub struct Solver {
     branches: u64,
 }
 
+impl std::fmt::Debug for Solver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Solver").field("stats", &self.stats()).field("failed", &self.is_failed()).finish()
+    }
+}
+
 /// A point to return to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Mark {
     entries: usize,
     dims: DimsMark,
@@ -154,6 +160,15 @@ impl Solver {
     }
 
     /// Forgets every variable and constraint, and keeps the memory for the next system.
+    ///
+    /// ```
+    /// # use broadloom_core::{Constraint, Role, Solver};
+    /// let mut solver = Solver::new();
+    /// let (a, three) = (solver.dim_var(Role::Leaf), solver.size(3));
+    /// solver.add(Constraint::DimEq(a.into(), three));
+    /// solver.clear();
+    /// assert!(solver.is_empty());
+    /// ```
     pub fn clear(&mut self) {
         self.dims.clear();
         self.ranks.clear();

@@ -136,6 +136,17 @@ impl Solver {
     }
 
     /// Bindings, residual bounds, and whether they are principal. Changes nothing.
+    ///
+    /// ```
+    /// # use broadloom_core::{Constraint, Role, Solver};
+    /// let mut solver = Solver::new();
+    /// let (a, three) = (solver.dim_var(Role::Leaf), solver.size(3));
+    /// solver.add(Constraint::DimLe { res: three, opnd: a.into() });
+    /// // Example 3.5: `3 ⊑ a` binds nothing, and has no principal model.
+    /// let report = solver.report();
+    /// assert!(report.bindings.is_empty() && !report.principal);
+    /// assert_eq!(report.residual.len(), 1);
+    /// ```
     pub fn report(&self) -> Report {
         let names = self.names();
         let mut report = Report { principal: true, complete: true, ..Report::default() };

@@ -143,7 +143,7 @@ pub(crate) struct Rows {
 }
 
 /// Lengths to cut back to on undo.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RowsMark {
     blocks: usize,
     partials: usize,

@@ -54,7 +54,7 @@ pub(crate) struct Trail {
 }
 
 /// How many nodes, edges and axes there were at the innermost mark.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Floor {
     pub nodes: u32,
     pub edges: u32,
