@@ -90,7 +90,8 @@ impl Translated {
             Answer::Solved(closed) => Outcome::Solved(read(&closed)),
             Answer::Underdetermined(closed, holes) => Outcome::Holes(read(&closed), holes.len()),
             Answer::Unsatisfiable(core) => {
-                Outcome::Unsat(core.constraints.iter().map(|c| c.index()).collect())
+                let members = core.constraints.iter().map(|id| id.index()).collect();
+                Outcome::Unsat(Core { members, minimal: core.minimal })
             }
             Answer::GaveUp(_) => Outcome::GaveUp,
         }
@@ -230,10 +231,16 @@ fn ground(dim: core::order::Dim) -> oracle::Dim {
 }
 
 #[derive(Clone, PartialEq, Debug)]
+pub struct Core {
+    pub members: Vec<usize>,
+    pub minimal: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
     Solved(Assignment),
     Holes(Assignment, usize),
-    Unsat(Vec<usize>),
+    Unsat(Core),
     GaveUp,
 }
 
