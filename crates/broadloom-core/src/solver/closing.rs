@@ -14,7 +14,7 @@
 //!
 //! If steps 1-3 contradict a constraint, [`search`](super::search) takes over. Step 4 cannot fail.
 
-use super::components::components;
+use super::components::{Components, components};
 use super::cores::{Core, Subsystem, Verdict};
 use super::explain::{self, Link};
 use super::ranks::{Cause, Pred};
@@ -360,6 +360,10 @@ impl Solver {
     fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
         let mut leaves: Vec<u32> =
             (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior).collect();
+        leaves.retain(|row| !self.rows.is_fixed(*row));
+        if leaves.is_empty() {
+            return Ok(());
+        }
         let mut rounds = 0;
         let mut extents = self.extents(markers);
         loop {
@@ -416,16 +420,13 @@ impl Solver {
                 open.then_some(opnd.hole)
             })
         };
-        let component = components(self.rows.len(), |row, out| {
+        let Components { of: component, order } = components(self.rows.len(), |row, out| {
             if !self.rows.is_fixed(row) {
                 out.extend(above(row));
             }
         });
-        let mut order: Vec<u32> =
-            (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)).collect();
-        order.sort_unstable_by_key(|row| (std::cmp::Reverse(component[*row as usize]), *row));
         let mut joins = vec![None; self.rows.len()];
-        for row in order {
+        for row in order.into_iter().rev().filter(|row| !self.rows.is_fixed(*row)) {
             joins[row as usize] = self.join_extent(row, markers, |below| {
                 if component[below as usize] == component[row as usize] {
                     Below::Cycle

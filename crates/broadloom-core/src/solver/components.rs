@@ -2,13 +2,21 @@
 
 use super::reason::NIL;
 
-/// The component of every node, numbered so that a node's successors are in components of smaller or
-/// equal number. `successors` appends the successors of a node to a list.
+/// The components of a graph.
+pub(crate) struct Components {
+    /// The component of every node.
+    pub of: Vec<u32>,
+    /// Every node, members of a component together, after all its successors in other components.
+    pub order: Vec<u32>,
+}
+
+/// Finds the components. `successors` appends the successors of a node to a list.
 ///
-/// For example, with edges 0 → 1, 1 → 2 and 2 → 1, nodes 1 and 2 share component 0 and node 0 has
-/// component 1.
-pub(crate) fn components(count: usize, mut successors: impl FnMut(u32, &mut Vec<u32>)) -> Vec<u32> {
+/// For example, with edges 0 → 1, 1 → 2 and 2 → 1, nodes 1 and 2 share a component and node 0 comes
+/// last.
+pub(crate) fn components(count: usize, mut successors: impl FnMut(u32, &mut Vec<u32>)) -> Components {
     let mut found = vec![NIL; count];
+    let mut finished = Vec::with_capacity(count);
     // The order of discovery, and the earliest node on the path that can be reached.
     let (mut order, mut low) = (vec![NIL; count], vec![NIL; count]);
     let (mut clock, mut next_component) = (0, 0);
@@ -40,6 +48,7 @@ pub(crate) fn components(count: usize, mut successors: impl FnMut(u32, &mut Vec<
             if low[node as usize] == order[node as usize] {
                 while let Some(member) = path.pop() {
                     found[member as usize] = next_component;
+                    finished.push(member);
                     if member == node {
                         break;
                     }
@@ -48,7 +57,7 @@ pub(crate) fn components(count: usize, mut successors: impl FnMut(u32, &mut Vec<
             }
         }
     }
-    found
+    Components { of: found, order: finished }
 }
 
 #[cfg(test)]
@@ -59,7 +68,8 @@ mod tests {
     fn successors_come_first_and_cycles_are_one() {
         let edges: [&[u32]; 5] = [&[1], &[2, 3], &[1], &[], &[0]];
         let found = components(5, |node, out| out.extend_from_slice(edges[node as usize]));
-        assert_eq!(found[1], found[2]);
-        assert!(found[3] < found[1] && found[1] < found[0] && found[0] < found[4]);
+        assert_eq!(found.of[1], found.of[2]);
+        let place = |node: u32| found.order.iter().position(|member| *member == node);
+        assert!(place(3) < place(1) && place(1) < place(0) && place(2) < place(0) && place(0) < place(4));
     }
 }

@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Solver;
-use super::components::components;
+use super::components::{Components, components};
 use super::ranks::UNBOUNDED;
 use super::reason::{NIL, Side};
 use super::rows::{Axis, Kind, RowCon, Slot, Term};
@@ -482,7 +482,7 @@ impl Solver {
     /// its smallest member.
     fn dim_cycles(&self) -> FxHashMap<u32, u32> {
         let open = |root: u32| self.dims.find(root) == root && self.dims.value(root).is_none();
-        let component = components(self.dims.len(), |root, out| {
+        let Components { of: component, .. } = components(self.dims.len(), |root, out| {
             if open(root) {
                 let above = self.dims.up(root).map(|edge| self.dims.find(self.dims.edge(edge).hi));
                 out.extend(above.filter(|above| *above != root && open(*above)));
