@@ -162,7 +162,7 @@ impl Answered {
         let span = first.map_or(crate::rows::Span::empty(0), |statement| statement.span);
         let (message, note, help) = match limit {
             Limit::Branches => (
-                format!("gave up after {} branches of the search", options.branches),
+                format!("gave up: the search used up its {} branches", options.branches),
                 "ranks or markers are open that no line decides, and not every choice could be tried",
                 "fix the rank of a row, for example `[..r..] ~ [a, b]`, or raise `--branches`",
             ),
