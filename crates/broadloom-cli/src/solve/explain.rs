@@ -133,7 +133,9 @@ fn statement(problem: &Problem, id: ConstraintId) -> String {
 fn policy_text(problem: &Problem, policy: Policy, row: Option<RowVar>) -> String {
     let name = row.map_or("the rows left open".into(), |row| format!("..{}..", problem.row_name(row)));
     match policy {
-        Policy::LeafRank => format!("policy: {name} is a leaf and takes the axes of the rows below it"),
+        Policy::LeafRank => {
+            format!("policy: {name} takes the axes of the rows below it, as leaves and parameters do")
+        }
         Policy::LeastRank => "policy: rows that are still open take no further axes".into(),
         Policy::SearchRank => format!("search: with fewer axes for {name} some line fails"),
         Policy::PreferredMarker => {

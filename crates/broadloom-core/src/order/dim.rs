@@ -254,3 +254,15 @@ impl From<Dim> for Bounded {
         Bounded::Dim(dim)
     }
 }
+
+/// `_` for the unit, `3` for an atom of the default basis, `3:#1` for one of another (names of bases
+/// live in the fronts).
+impl std::fmt::Display for Dim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Dim::Unit => f.write_str("_"),
+            Dim::Atom(Atom { size, basis: Basis::DEFAULT }) => write!(f, "{size}"),
+            Dim::Atom(Atom { size, basis }) => write!(f, "{size}:#{}", basis.0),
+        }
+    }
+}

@@ -370,3 +370,19 @@ fn last(axes: &[Dim], n: usize) -> &[Dim] {
 fn by_length<'a>(one: &'a [Dim], two: &'a [Dim]) -> (&'a [Dim], &'a [Dim]) {
     if one.len() >= two.len() { (one, two) } else { (two, one) }
 }
+
+/// `[3, <>, 4]`; a marker at the left edge is left out.
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[")?;
+        for (at, axis) in self.flat().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            let marker = if at > 0 && at == self.marker() { "<>, " } else { "" };
+            write!(f, "{comma}{marker}{axis}")?;
+        }
+        if self.rank() > 0 && self.marker() == self.rank() {
+            f.write_str(", <>")?;
+        }
+        f.write_str("]")
+    }
+}

@@ -26,6 +26,23 @@ use crate::order::{Dim, Row};
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
 /// What closing found.
+///
+/// ```
+/// # use broadloom_core::{Answer, Clash, Constraint, Role, Solver};
+/// let mut solver = Solver::new();
+/// let (a, three, five) = (solver.dim_var(Role::Interior), solver.size(3), solver.size(5));
+/// solver.add(Constraint::DimEq(a.into(), three));
+/// solver.add(Constraint::DimEq(a.into(), five));
+/// match solver.close() {
+///     Answer::Solved(closed) => println!("a = {}", closed.dim(a)),
+///     Answer::Underdetermined(_, holes) => println!("{} positions have no size", holes.len()),
+///     Answer::GaveUp(limit) => println!("ran out of {limit:?}"),
+///     Answer::Unsatisfiable(core) => {
+///         assert_eq!(core.constraints.len(), 2);
+///         assert!(core.minimal && matches!(core.clash, Clash::Dims { .. }));
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub enum Answer<'a> {
     /// Every variable has a value that satisfies every constraint.

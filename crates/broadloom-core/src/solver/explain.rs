@@ -29,7 +29,8 @@ pub enum Cause {
     Policy(Policy, Option<RowVar>),
 }
 
-/// One link of the chain that fixed a variable, sources first.
+/// One link of the chain that fixed a variable. In a chain what was derived first stands first; a
+/// policy step stands where it was first used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
     /// The constraint or policy.

@@ -200,7 +200,8 @@ impl Solver {
         RowVar(self.rows.fresh(role))
     }
 
-    /// The atom of a size with the default basis.
+    /// The atom of a size with the default basis. Sizes are at least one; the unit is
+    /// [`DimTerm::UNIT`].
     pub fn size(&mut self, size: u64) -> DimTerm {
         self.atom(Atom { size, basis: Basis::DEFAULT })
     }
@@ -227,6 +228,10 @@ impl Solver {
     ///
     /// After a contradiction the solver is [failed](Solver::is_failed): constraints are still
     /// recorded, for the core, but no longer looked at.
+    ///
+    /// # Panics
+    /// Variables and atoms belong to the solver that made them, until it is cleared; those of another
+    /// may panic here.
     pub fn add(&mut self, constraint: Constraint<'_>) -> ConstraintId {
         let id = self.constraints.len() as u32;
         let reason = ReasonId::constraint(id);
