@@ -70,3 +70,27 @@ fn the_core_does_no_input_or_output() {
         }
     }
 }
+
+/// What the README shows is what the command prints, up to a line `…`.
+#[test]
+fn the_readme_shows_what_is_printed() {
+    use broadloom_cli::solve::{Options, run};
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let mut shown = 0;
+    for block in readme.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap_or_default();
+        let Some((command, output)) = block.split_once('\n') else { continue };
+        let Some(arguments) = command.split(" -- solve ").nth(1) else { continue };
+        let (file, flags) = arguments.split_once(' ').unwrap_or((arguments, ""));
+        let text = fs::read_to_string(root().join(file)).expect("an example");
+        let explain = flags.split_whitespace().skip_while(|flag| *flag != "--explain").skip(1).take(1);
+        let options = Options { explain: explain.map(str::to_owned).collect(), ..Options::default() };
+        let printed = run(file, &text, &options);
+        let printed = printed.stdout + &printed.stderr;
+        let expected = output.split("…\n").next().unwrap_or_default();
+        assert!(printed.starts_with(expected), "{command} prints\n{printed}\nnot\n{expected}");
+        assert!(output.contains('…') || printed == expected, "{command} prints more:\n{printed}");
+        shown += 1;
+    }
+    assert_eq!(shown, 2, "both examples of the README are checked");
+}
