@@ -64,8 +64,11 @@ fn the_core_does_no_input_or_output() {
         if path.components().any(|part| part.as_os_str() == "broadloom-core")
             && path.components().any(|part| part.as_os_str() == "src")
         {
+            // Examples in comments may print.
+            let code = |line: &&str| !line.trim_start().starts_with("//");
             for word in ["std::fs", "std::io", "println!", "eprintln!", "std::env"] {
-                assert!(!text.contains(word), "{} uses {word}", path.display());
+                let used = text.lines().filter(code).any(|line| line.contains(word));
+                assert!(!used, "{} uses {word}", path.display());
             }
         }
     }
