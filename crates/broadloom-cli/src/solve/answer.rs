@@ -61,6 +61,12 @@ impl Answered {
             Answer::Unsatisfiable(core) => {
                 answered.status = Status::Unsatisfiable;
                 answered.refuted(problem, &core);
+                if let Some(diagnostic) = &mut answered.diagnostic
+                    && !options.explain.is_empty()
+                {
+                    let note = "without a solution there is no value to explain; these lines are the reason";
+                    diagnostic.notes.push(note.into());
+                }
             }
             Answer::GaveUp(limit) => answered.gave_up(problem, limit, options),
         }
