@@ -100,6 +100,8 @@ large! {
         let cycle = cycle(20_000, |at, next| format!("[..r{at}..] <= [..r{next}..]"));
         format!("{cycle}[..r5..] <= [2, ..r6..]\n")
     } => Unsatisfiable;
+    many_nested: lines(50_000, |at| format!("[..r{at}..] ~ [1, ..s{at}..]")) => Solved;
+    many_aliases: lines(50_000, |at| format!("[..r{}..] ~ [..r{}..]", 50_000 - at, 49_999 - at)) => Solved;
     rank_cycle_of_growth: cycle(1_000, |at, next| format!("[..r{at}..] <= [..r{next}.., 2]")) => Unsatisfiable;
     occurs_check: cycle(1_000, |at, next| format!("[..r{at}..] ~ [2, ..r{next}..]")) => Unsatisfiable;
     // Every line raises all ranks before it: too many steps to wait for.

@@ -12,7 +12,8 @@
 //!    travelled to the fixpoint. Leaves commit to their caps in rounds; leaves that would pin one
 //!    dimension to two atoms relax to the unit together. What is left is the unit.
 //!
-//! If steps 1-3 contradict a constraint, [`search`](super::search) takes over. Step 4 cannot fail.
+//! If steps 1-3 contradict a constraint, [`search`](super::search) decides ranks and markers, on a copy
+//! of the system in canonical order. Step 4 cannot fail.
 
 use super::components::{Components, components};
 use super::cores::{Core, Subsystem, Verdict};

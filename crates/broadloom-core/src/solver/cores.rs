@@ -231,17 +231,22 @@ impl Solver {
         ids
     }
 
-    /// A constraint as a sequence of numbers that names variables by their order and atoms by value;
-    /// the sides of an equality are put in order.
-    fn canonical_key(&self, id: u32) -> (u8, Vec<[u64; 3]>, Vec<[u64; 3]>) {
-        let dim = |term: &DimTerm| match (term.node(), self.ground(*term)) {
+    /// A term as numbers that do not depend on the order of constraints.
+    pub(crate) fn canonical_dim(&self, term: DimTerm) -> [u64; 3] {
+        match (term.node(), self.ground(term)) {
             (Some(node), _) => {
                 let made = self.dim_vars.binary_search_by_key(&node, |(node, _)| *node);
                 [0, made.unwrap_or_else(|at| at) as u64, 0]
             }
             (None, Some(Dim::Atom(atom))) => [1, atom.size, u64::from(atom.basis.0)],
             (None, _) => [2, 0, 0],
-        };
+        }
+    }
+
+    /// A constraint as a sequence of numbers that names variables by their order and atoms by value;
+    /// the sides of an equality are put in order.
+    fn canonical_key(&self, id: u32) -> (u8, Vec<[u64; 3]>, Vec<[u64; 3]>) {
+        let dim = |term: &DimTerm| self.canonical_dim(*term);
         let row = |term: Term| {
             let mut key = vec![[u64::from(term.hole), u64::from(term.lead), u64::from(term.trail)]];
             key.extend(self.rows.literals(term).iter().map(dim));

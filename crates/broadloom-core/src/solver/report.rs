@@ -5,13 +5,13 @@
 //! they are collapsed here, where they are visible, by one pass over the strongly connected
 //! components.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Solver;
 use super::components::{Components, components};
 use super::ranks::UNBOUNDED;
 use super::reason::{NIL, Side};
-use super::rows::{Axis, Kind, RowCon, Slot, Term};
+use super::rows::{Axis, Kind, RowCon, Slot, Spot, Term};
 use crate::order::Dim;
 use crate::term::{DimTerm, DimVar, RowVar};
 
@@ -175,30 +175,24 @@ impl Solver {
         let aliases = self.row_aliases();
         let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
         let nested = self.nested_rows(&first);
+        let told: FxHashSet<u32> = nested.values().map(|nested| nested.con).collect();
         let mut axes = 0;
         for row in 0..self.rows.len() as u32 {
             let mut shape = self.shape(Term { start: 0, lead: 0, trail: 0, hole: row }, names);
             if shape.middle != Middle::Closed && first(row) != row {
-                shape = RowShape {
-                    lead: Vec::new(),
-                    middle: Middle::Var(RowVar(first(row))),
-                    trail: Vec::new(),
-                    ..shape
-                };
+                if !self.same_ends(row, first(row), nested.get(&first(row)), names) {
+                    self.keep_ends(row, &shape, report);
+                }
+                shape.middle = Middle::Var(RowVar(first(row)));
+                (shape.lead, shape.trail) = (Vec::new(), Vec::new());
             } else if shape.middle != Middle::Closed
                 && let Some(Nested { outer, lead, trail, .. }) = nested.get(&row)
             {
                 let (front, back) = self.rows.literals(*outer).split_at(outer.lead as usize);
                 let name = |axis: &DimTerm| self.dim_shape(*axis, names);
-                if self.knows_more(row, front.len() - *lead as usize, back.len() - *trail as usize) {
-                    report.principal = false;
-                    let bare = RowShape {
-                        lead: Vec::new(),
-                        middle: Middle::Var(RowVar(row)),
-                        trail: Vec::new(),
-                        ..shape.clone()
-                    };
-                    report.residual.push(Bound::RowEq(bare, shape.clone()));
+                let (at_front, at_back) = self.known(row, names);
+                if at_front > front.len() - *lead as usize || at_back > back.len() - *trail as usize {
+                    self.keep_ends(row, &shape, report);
                 }
                 shape.lead = front[*lead as usize..].iter().map(name).collect();
                 shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
@@ -215,43 +209,94 @@ impl Solver {
         }
         for (at, con) in self.rows.cons().enumerate() {
             let RowCon { res, opnd, kind, done, .. } = con;
-            let told = nested.values().any(|nested| nested.con == at as u32);
-            let alias = res.lead == opnd.lead && res.trail == opnd.trail && self.open(res) && self.open(opnd);
-            if kind == Kind::Eq && !done && !told && !alias && axes <= MOST_AXES {
+            let told = told.contains(&(at as u32)) || self.face_alike(res, opnd);
+            if kind == Kind::Eq && !done && !told && axes <= MOST_AXES {
                 report.principal = false;
                 report.residual.push(Bound::RowEq(self.written(res, names), self.written(opnd, names)));
             }
         }
     }
 
-    /// Whether more is known of the ends of an open row than so many axes at the front and the back.
-    fn knows_more(&self, row: u32, front: usize, back: usize) -> bool {
-        self.rows.partial(row).is_some_and(|ends| known(&ends.front) > front || known(&ends.back) > back)
+    /// What is known of a row's ends and its binding does not tell is a bound of its own.
+    fn keep_ends(&self, row: u32, ends: &RowShape, report: &mut Report) {
+        report.principal = false;
+        let (lead, trail) = (Vec::new(), Vec::new());
+        let bare = RowShape { lead, middle: Middle::Var(RowVar(row)), trail, ..ends.clone() };
+        report.residual.push(Bound::RowEq(bare, ends.clone()));
+    }
+
+    /// Whether what is known of the ends of an open row is told of the row it equals: by the term that
+    /// one is nested in, or by its own ends.
+    fn same_ends(&self, row: u32, other: u32, nested: Option<&Nested>, names: &Names) -> bool {
+        let slot = |row: u32, side: Side, at: u32| self.rows.slot(Slot::Edge { row, side, at }).term;
+        let told = |side: Side, at: u32| {
+            let literal = nested.and_then(|nested| {
+                let own = if side == Side::Left { nested.lead } else { nested.trail };
+                let inside = own + at < nested.outer.near(side);
+                inside.then(|| self.rows.spot(&self.ranks, nested.outer, side, own + at))
+            });
+            if let Some(Spot::Known(term)) = literal { term } else { slot(other, side, at) }
+        };
+        let (front, back) = self.known(row, names);
+        [(Side::Left, front), (Side::Right, back)].into_iter().all(|(side, len)| {
+            (0..len as u32).all(|at| {
+                let (mine, theirs) = (slot(row, side, at), told(side, at));
+                !self.tells(mine, names)
+                    || (!theirs.is_none() && self.dims.resolve(mine) == self.dims.resolve(theirs))
+            })
+        })
+    }
+
+    /// How far what is known of a row of open rank reaches, from the front and from the back.
+    fn known(&self, row: u32, names: &Names) -> (usize, usize) {
+        let reach =
+            |list: &[Axis]| list.iter().rposition(|axis| self.tells(axis.term, names)).map_or(0, |at| at + 1);
+        self.rows.partial(row).map_or((0, 0), |ends| (reach(&ends.front), reach(&ends.back)))
+    }
+
+    /// Whether an axis says anything besides that it exists: a variable that was minted for two facing
+    /// axes and met nothing else only repeats that the rows are equal.
+    fn tells(&self, axis: DimTerm, names: &Names) -> bool {
+        if axis.is_none() {
+            return false;
+        }
+        let Some(root) = self.dims.resolve(axis).node() else { return true };
+        let named = names.cycles.get(&root).copied().unwrap_or(root);
+        matches!(names.shapes.get(&named), Some(DimShape::Var(_)))
+            || self.dims.cap(root).is_some()
+            || self.dims.up(root).next().is_some()
+            || self.dims.down(root).next().is_some()
+    }
+
+    /// Whether two terms face each other flank for flank, with open rows between.
+    fn face_alike(&self, a: Term, b: Term) -> bool {
+        a.lead == b.lead && a.trail == b.trail && self.open(a) && self.open(b)
     }
 
     fn open(&self, term: Term) -> bool {
         term.hole != NIL && !self.rows.is_fixed(term.hole)
     }
 
-    /// Open rows that equal an earlier one, flank for flank.
+    /// Open rows that equal an earlier one: equated flank for flank, or on a cycle of such inequalities.
+    /// The ranks on a cycle agree, so nothing broadcasts, and mutual `⊑¹` is `≈` (Remark 2.15).
     fn row_aliases(&self) -> FxHashMap<u32, u32> {
-        let mut parent: FxHashMap<u32, u32> = FxHashMap::default();
-        let find = |parent: &FxHashMap<u32, u32>, mut row: u32| {
-            while let Some(up) = parent.get(&row) {
-                row = *up;
-            }
-            row
-        };
-        for con in self.rows.cons().filter(|con| con.kind == Kind::Eq) {
-            let RowCon { res, opnd, .. } = con;
-            if res.lead == opnd.lead && res.trail == opnd.trail && self.open(res) && self.open(opnd) {
-                let (a, b) = (find(&parent, res.hole), find(&parent, opnd.hole));
-                if a != b {
-                    parent.insert(a.max(b), a.min(b));
+        let Components { of: component, .. } = components(self.rows.len(), |row, out| {
+            for con in self.rows.watchers(row) {
+                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
+                if self.face_alike(res, opnd) && (kind == Kind::Eq || res.hole == row) {
+                    out.push(if res.hole == row { opnd.hole } else { res.hole });
                 }
             }
+        });
+        let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut aliases = FxHashMap::default();
+        for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
+            let smallest = *first.entry(component[row as usize]).or_insert(row);
+            if smallest != row {
+                aliases.insert(row, smallest);
+            }
         }
-        parent.keys().map(|row| (*row, find(&parent, *row))).collect()
+        aliases
     }
 
     /// For each open row at most one term it is nested in: the one that says most, then the smallest.
@@ -267,8 +312,8 @@ impl Solver {
                 let more = Nested { outer, lead: inner.lead, trail: inner.trail, con: at as u32 };
                 let key = |nested: &Nested| {
                     let told = nested.outer.flanks() - nested.lead - nested.trail;
-                    let literals: Vec<u32> =
-                        self.rows.literals(nested.outer).iter().map(|axis| axis.0).collect();
+                    let literals = self.rows.literals(nested.outer).iter();
+                    let literals: Vec<[u64; 3]> = literals.map(|axis| self.canonical_dim(*axis)).collect();
                     (
                         std::cmp::Reverse(told),
                         nested.outer.lead - nested.lead,
@@ -309,12 +354,13 @@ impl Solver {
 
     /// Inequalities that wait: adjacencies between open rows of which nothing is known, and caps.
     fn row_bounds(&self, names: &Names, report: &mut Report) {
+        let aliases = self.row_aliases();
+        let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
         for con in self.rows.cons().filter(|con| !con.done && con.kind == Kind::Le) {
             let RowCon { res, opnd, .. } = con;
             let unspoken = |term: Term| self.rows.partial(term.hole).is_none();
-            let aligned =
-                res.lead == opnd.lead && res.trail == opnd.trail && self.open(res) && self.open(opnd);
-            if aligned && res.hole == opnd.hole {
+            let aligned = self.face_alike(res, opnd);
+            if aligned && first(res.hole) == first(opnd.hole) {
                 continue;
             }
             report.principal &= aligned && unspoken(res) && unspoken(opnd);
@@ -326,8 +372,7 @@ impl Solver {
     /// Rows whose known ends overlap at the least rank: the front is a bound of its own.
     fn overlap_bounds(&self, names: &Names, report: &mut Report) {
         for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
-            let Some(partial) = self.rows.partial(row) else { continue };
-            let (front, back) = (known(&partial.front), known(&partial.back));
+            let (front, back) = self.known(row, names);
             if front + back <= self.ranks.lo(row) as usize {
                 continue;
             }
@@ -396,8 +441,7 @@ impl Solver {
     /// front as cannot overlap them, and the rest of the least rank between.
     fn known_ends(&self, row: u32, names: &Names, lead: &mut Vec<DimShape>, trail: &mut Vec<DimShape>) {
         let least = self.ranks.lo(row) as usize;
-        let (front, back) =
-            self.rows.partial(row).map_or((0, 0), |partial| (known(&partial.front), known(&partial.back)));
+        let (front, back) = self.known(row, names);
         let back = back.max(least.saturating_sub(front)).min(least);
         lead.extend((0..least - back).map(|at| self.end(row, Side::Left, at, names)));
         trail.extend((0..back).rev().map(|at| self.end(row, Side::Right, at, names)));
@@ -500,9 +544,4 @@ impl Solver {
         }
         cycles
     }
-}
-
-/// How far a list of axes says anything.
-fn known(list: &[Axis]) -> usize {
-    list.iter().rposition(|axis| !axis.term.is_none()).map_or(0, |at| at + 1)
 }
