@@ -22,12 +22,14 @@
 //! assert_eq!(closed.stats().branches, 0);
 //! ```
 
+mod affine;
 pub mod order;
 mod solver;
 mod term;
 
+pub use affine::{Affine, Padding, Window};
 pub use solver::{
     Answer, Binding, Bound, Budget, Cause, Clash, Closed, Core, DimShape, How, Limit, Link, Middle, Policy,
     Report, RowShape, Solver, Stats, Unfilled,
 };
-pub use term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
+pub use term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Numerator, Piece, Role, RowTerm, RowVar};

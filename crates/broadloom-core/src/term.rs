@@ -15,6 +15,8 @@
 
 use std::fmt;
 
+use crate::affine::Affine;
+
 /// A dimension variable of a [`Solver`](crate::Solver).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DimVar(pub(crate) u32);
@@ -169,7 +171,39 @@ impl<'a> RowTerm<'a> {
     }
 }
 
-/// An atomic constraint (Def. 3.4).
+/// A part of a sequence of axes: one axis, or all axes of a row variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// One axis.
+    Dim(DimTerm),
+    /// The axes of a row variable.
+    Row(RowVar),
+}
+
+/// The number of elements that some axes must have together: `coeff·over / denom`, where `over` counts
+/// as one if it is absent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numerator {
+    /// A literal factor; at least one.
+    pub coeff: u64,
+    /// A dimension to multiply by.
+    pub over: Option<DimTerm>,
+    /// A literal divisor; at least one.
+    pub denom: u64,
+}
+
+impl Numerator {
+    /// A literal number of elements.
+    pub fn literal(count: u64) -> Numerator {
+        Numerator { coeff: count, over: None, denom: 1 }
+    }
+}
+
+/// An atomic constraint: those of Def. 3.4, and the arithmetic on sizes that convolutions,
+/// concatenation, fixed indices and element counts need.
+///
+/// Arithmetic is about sizes: the unit counts as one, and bases are left alone, except that the axis,
+/// the dimension iterated over it and the components of a concatenation have one basis.
 #[derive(Clone, Copy, Debug)]
 pub enum Constraint<'a> {
     /// The two dimensions are identical.
@@ -189,6 +223,51 @@ pub enum Constraint<'a> {
         res: RowTerm<'a>,
         /// The row above, which broadcasts at its own marker.
         opnd: RowTerm<'a>,
+    },
+    /// The axis has the size of an affine form over `over` and `kernel`. All of them claim a size: none
+    /// is the unit.
+    Affine {
+        /// The axis that is read or written.
+        axis: DimTerm,
+        /// Stride, offset, window.
+        form: Affine,
+        /// What is iterated.
+        over: DimTerm,
+        /// The size of the window, if the form has one.
+        kernel: Option<DimTerm>,
+    },
+    /// The axis is the concatenation of the components and of `literal` further elements: sizes add.
+    Concat {
+        /// The whole.
+        axis: DimTerm,
+        /// The parts. Those made by [`Solver::discardable_var`](crate::Solver::discardable_var) may be
+        /// empty.
+        components: &'a [DimTerm],
+        /// Sizes of components written as numbers.
+        literal: u64,
+    },
+    /// The size is at least a number: the axis is read at a fixed index.
+    AtLeast(DimTerm, u64),
+    /// The pieces have together as many elements as the numerator says, divided by the product of
+    /// `divided_by`.
+    Count {
+        /// The axes counted.
+        pieces: &'a [Piece],
+        /// How many elements.
+        numerator: Numerator,
+        /// Dimensions that divide the number.
+        divided_by: &'a [DimTerm],
+        /// The row that takes what the other rows leave, where a choice is needed.
+        rest: Option<RowVar>,
+    },
+    /// The pieces, one after another, are exactly these axes.
+    Exact {
+        /// The rows and axes described.
+        pieces: &'a [Piece],
+        /// The axes they have.
+        axes: &'a [DimTerm],
+        /// The row that takes what the other rows leave, where a choice is needed.
+        rest: Option<RowVar>,
     },
 }
 

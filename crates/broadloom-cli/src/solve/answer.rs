@@ -187,6 +187,11 @@ impl Answered {
                 "no line bounds a rank, and the flanks are so long that not every rank can be tried",
                 "fix the rank of a row, for example `[..r..] ~ [a, b]`",
             ),
+            Limit::SizeBound => (
+                "gave up: a solution could need very large sizes".into(),
+                "arithmetic leaves a size without an upper bound",
+                "write one of the sizes",
+            ),
         };
         self.diagnostic = Some(Diagnostic::new(message, span, "").with_note(note).with_help(help));
     }
@@ -221,6 +226,10 @@ fn clash_message(problem: &Problem, clash: &Clash) -> String {
         Clash::Overflow { written, available, equal: false } => {
             format!("the operand writes {}, its result has only {}", axes(*written), axes(*available))
         }
+        Clash::Size { bounds: (least, most), .. } => {
+            format!("a size would have to be at least {least} and at most {most}")
+        }
+        Clash::Arithmetic { .. } => "no sizes satisfy these lines together".into(),
         Clash::Exhausted => "no number of axes and no marker satisfies these lines together".into(),
     }
 }

@@ -146,6 +146,9 @@ fn policy_text(problem: &Problem, policy: Policy, row: Option<RowVar>) -> String
         Policy::RelaxedLeaf => {
             "policy: leaves that cannot all take the sizes below them become the unit together".into()
         }
+        Policy::CountedRank => format!("policy: {name} takes no more axes than its elements need"),
+        Policy::DefaultBasis => "policy: a size that arithmetic gives has the default basis".into(),
+        Policy::GuessedSize => "policy: a size that nothing decides is the least that fits".into(),
     }
 }
 

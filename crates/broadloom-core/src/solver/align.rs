@@ -88,7 +88,13 @@ impl Solver {
         let RowCon { res, opnd, .. } = row_con;
         let (mut left, mut right) = (opnd.lead, opnd.trail);
         let mut complete = opnd.hole == NIL;
-        if opnd.hole != NIL && self.rows.is_fixed(opnd.hole) {
+        if let Some(marker) = (opnd.hole != NIL).then(|| self.rows.declared(opnd.hole)).flatten() {
+            // Axes that are certain to lie before, or after, a declared marker need not wait for the rank.
+            let least = self.ranks.lo(opnd.hole);
+            left += marker.min(least);
+            right += least.saturating_sub(marker);
+            complete = self.rows.is_fixed(opnd.hole);
+        } else if opnd.hole != NIL && self.rows.is_fixed(opnd.hole) {
             let rank = self.ranks.lo(opnd.hole);
             let tight = self.rows.rank(&self.ranks, res) == Some(opnd.flanks() + rank);
             // At equal ranks nothing is inserted, so the marker is not consulted.
@@ -186,7 +192,7 @@ impl Solver {
     }
 
     /// Names an axis by a new variable: no claim, hence no reason.
-    fn mint(&mut self, slot: Slot) -> DimTerm {
+    pub(crate) fn mint(&mut self, slot: Slot) -> DimTerm {
         let term = DimTerm(self.dims.fresh());
         self.rows.fill(&mut self.trail, slot, term, ReasonId(NIL));
         term

@@ -5,15 +5,25 @@
 //!
 //! 1. *Leaf ranks.* A leaf row takes as many axes as the join of its caps has (Prop. 2.7). Leaves
 //!    whose caps can no longer grow commit first, all at once; then the others; each commits once.
-//! 2. *Least ranks.* Every other row takes its least rank. The least ranks are a model of all rank
+//! 2. *Counted ranks.* Rows whose elements are counted or whose axes are listed divide them up.
+//! 3. *Least ranks.* Every other row takes its least rank. The least ranks are a model of all rank
 //!    facts together, so this step cannot break one.
-//! 3. *Markers.* An operand that broadcasts into a longer result is marked at its preferred place.
-//! 4. *Leaf dimensions.* With ranks and markers fixed, only dimensions are left, and their caps have
+//! 4. *Markers.* An operand that broadcasts into a longer result is marked at its preferred place, unless
+//!    its marker is declared.
+//! 5. *Leaf dimensions.* With ranks and markers fixed, only dimensions are left, and their caps have
 //!    travelled to the fixpoint. Leaves commit to their caps in rounds; leaves that would pin one
 //!    dimension to two atoms relax to the unit together. What is left is the unit.
 //!
-//! If steps 1-3 contradict a constraint, [`search`](super::search) decides ranks and markers, on a copy
-//! of the system in canonical order. Step 4 cannot fail.
+//! 6. *Sizes* that arithmetic leaves open ([`guess`](super::guess)): known sizes get a basis, the rest the
+//!    least size that fits.
+//!
+//! If steps 1-4 contradict a constraint, or no sizes fit, [`search`](super::search) decides ranks and markers,
+//! on a copy of the system in canonical order. Step 5 cannot fail.
+//!
+//! In the numbering of *Shape inference and projection inference*: stage 1 is propagation, as constraints
+//! are added; stage 3 is step 1; stages 4 and 5 are steps 2, 5 and 6; stage 6 is step 3; stage 7 is the
+//! end of steps 5 and 6. Ranks are settled before sizes, because a count can wait for sizes but an
+//! alignment cannot do without ranks; and every choice can be undone, so none is premature.
 
 use super::components::{Components, components};
 use super::cores::{Core, Subsystem, Verdict};
@@ -225,7 +235,7 @@ impl Solver {
         let mut closing = self.forced();
         let mark = self.mark();
         self.dims.closing = true;
-        match self.close_ranks(&mut closing.markers) {
+        match self.close_ranks(&mut closing.markers).and_then(|()| self.close_sizes()) {
             Ok(()) => return self.finish_closing(mark, closing),
             Err(Conflict::TooMuch(limit)) => {
                 self.abandon(mark);
@@ -245,6 +255,7 @@ impl Solver {
                 self.dims.closing = true;
                 closing.searched = true;
                 let outcome = self.take_over(&copy, &mut closing.markers);
+                let outcome = outcome.and_then(|()| self.close_sizes());
                 debug_assert!(outcome.is_ok(), "the decisions solved the same constraints");
                 self.finish_closing(mark, closing)
             }
@@ -285,17 +296,18 @@ impl Solver {
         self.propagate()?;
         for row in 0..self.rows.len() as u32 {
             if let Some(RowVar(twin)) = copy.row(RowVar(row))
+                && self.rows.declared(row).is_none()
                 && let Some(marker) = copy.solver.rows.marker(twin)
             {
                 let theirs = copy.solver.rows.marker_policy(twin);
                 let policy = copy.solver.policies.get(theirs as usize).map(|choice| choice.policy);
                 let step = self.adopt(copy, policy.unwrap_or(Policy::PreferredMarker), theirs, row);
                 self.rows.set_marker(&mut self.trail, row, marker, step);
-                self.rows.wake(row, &mut self.queue);
+                self.rows.wake(&self.ranks, row, &mut self.queue);
             }
         }
         self.propagate()?;
-        *markers = self.final_markers(&vec![0; self.rows.len()]);
+        *markers = self.final_markers(&self.rows.declared_markers());
         Ok(())
     }
 
@@ -351,10 +363,11 @@ impl Solver {
         self.ground(self.dims.resolve(term)).unwrap_or(Dim::Unit)
     }
 
-    /// Steps 1-3, with every choice at its first value.
+    /// Steps 1-4, with every choice at its first value.
     pub(crate) fn close_ranks(&mut self, markers: &mut Vec<u32>) -> Step {
-        *markers = self.preferred_markers(vec![0; self.rows.len()]);
+        *markers = self.preferred_markers(self.rows.declared_markers());
         self.close_leaf_ranks(markers)?;
+        self.close_counted_ranks()?;
         let step = self.choose(Policy::LeastRank, NIL);
         for row in 0..self.rows.len() as u32 {
             if !self.rows.is_fixed(row) {
@@ -402,7 +415,9 @@ impl Solver {
                     continue;
                 }
                 let rank = (extent.lead + extent.trail).clamp(self.ranks.lo(row), self.ranks.hi(row));
-                markers[row as usize] = markers[row as usize].max(extent.lead);
+                if self.rows.declared(row).is_none() {
+                    markers[row as usize] = markers[row as usize].max(extent.lead);
+                }
                 let step = self.choose(Policy::LeafRank, row);
                 self.ranks.at_least(&mut self.trail, row, rank, Pred::policy(step))?;
                 self.ranks.at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
@@ -414,6 +429,27 @@ impl Solver {
                 extents = self.extents(markers);
             }
         }
+    }
+
+    /// Step 2. Rows whose elements are counted, or whose axes are listed: all but the one that takes the
+    /// rest get no further axes, then that one gets what is missing.
+    fn close_counted_ranks(&mut self) -> Step {
+        let mut rows: Vec<(bool, u32)> = Vec::new();
+        for con in self.ariths.pending() {
+            let arith = self.ariths.get(con);
+            rows.extend(arith.rows().map(|row| (arith.rest() == Some(RowVar(row)), row)));
+        }
+        rows.sort_unstable();
+        for (_, row) in rows {
+            if !self.rows.is_fixed(row) {
+                let rank = self.counted_rank(row).unwrap_or_else(|| self.ranks.lo(row));
+                let step = self.choose(Policy::CountedRank, row);
+                self.ranks.at_least(&mut self.trail, row, rank, Pred::policy(step))?;
+                self.ranks.at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
+                self.propagate()?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the least rank of an open row, or of an interior one, rose since a point of the trail.
@@ -514,6 +550,7 @@ impl Solver {
     /// The rank the policy prefers for a row variable.
     pub(crate) fn preferred_rank(&self, row: u32, markers: &[u32]) -> u32 {
         let (lo, hi) = (self.ranks.lo(row), self.ranks.hi(row));
+        let lo = self.counted_rank(row).map_or(lo, |rank| rank.clamp(lo, hi));
         if self.rows.role(row) == Role::Interior {
             return lo;
         }
@@ -521,7 +558,7 @@ impl Solver {
             .map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
     }
 
-    /// Step 3.
+    /// Step 4.
     fn close_markers(&mut self, markers: &[u32]) -> Step {
         for con in 0..self.rows.con_count() {
             if let Some(row) = self.awaited_marker(con) {
@@ -555,7 +592,7 @@ impl Solver {
         while let Some(con) = queue.pop() {
             let RowCon { res, opnd, kind, .. } = self.rows.con(con);
             let mut wish = |to: Term, from: Term, equal: bool| {
-                if to.hole == NIL {
+                if to.hole == NIL || self.rows.declared(to.hole).is_some() {
                     return;
                 }
                 let inner = match from.hole {

@@ -6,13 +6,14 @@
 
 use rustc_hash::FxHashMap;
 
+use super::arith::{Arith, Item};
 use super::reason::{Conflict, Limit, NIL};
 use super::report::DimShape;
 use super::rows::{Kind, RowCon, Term};
 use super::search::Search;
 use super::{Link, Solver, Stored};
 use crate::order::Dim;
-use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, RowTerm, RowVar};
+use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Numerator, Piece, RowTerm, RowVar};
 
 /// Units of work after which a core or a chain is returned as it is.
 const PATIENCE: u64 = 4_000_000;
@@ -30,7 +31,7 @@ pub struct Core {
 }
 
 /// The two ends of a contradiction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Clash {
     /// A dimension would have to be two different things.
     Dims {
@@ -61,7 +62,22 @@ pub enum Clash {
         /// Whether the rows are equated; else the first is an operand and the second its result.
         equal: bool,
     },
-    /// Every rank and every marker leads to a contradiction.
+    /// The sizes that a dimension may have exclude each other, or it would have to be the unit.
+    Size {
+        /// The dimension, if it has a name.
+        what: Option<DimShape>,
+        /// The least and the greatest size it may have.
+        bounds: (u64, u64),
+    },
+    /// What is known of the dimensions of an arithmetic constraint contradicts it.
+    Arithmetic {
+        /// The constraint.
+        constraint: ConstraintId,
+        /// The sizes of its dimensions as far as they are known, in the order they were written; for
+        /// rows, of their axes.
+        sizes: Vec<Option<u64>>,
+    },
+    /// Every rank, every marker and every size leads to a contradiction.
     Exhausted,
 }
 
@@ -103,6 +119,16 @@ impl Subsystem {
         self.rows.iter().find(|(_, var)| *var == copy).map(|(row, _)| RowVar(*row))
     }
 
+    /// A dimension in the names of the original system.
+    fn original_shape(&self, shape: DimShape) -> Option<DimShape> {
+        match shape {
+            DimShape::Ground(_) => None,
+            DimShape::Var(var) => self.original_dim(var).map(DimShape::Var),
+            DimShape::Front(row, at) => self.original_row(row).map(|row| DimShape::Front(row, at)),
+            DimShape::Back(row, at) => self.original_row(row).map(|row| DimShape::Back(row, at)),
+        }
+    }
+
     /// The original of a constraint.
     pub fn original_id(&self, copy: u32) -> u32 {
         self.ids[copy as usize]
@@ -136,15 +162,21 @@ impl Subsystem {
                 let (written, available) = (longer.flanks(), shorter.flanks());
                 return Clash::Overflow { written, available, equal: kind == Kind::Eq };
             }
+            Conflict::Claim { node, .. } | Conflict::Size { node } => {
+                let what = solver.name_of(node).and_then(|shape| self.original_shape(shape));
+                return Clash::Size { what, bounds: solver.size_bounds(DimTerm(node)) };
+            }
+            Conflict::TooSmall { size, least, .. } => {
+                return Clash::Size { what: None, bounds: (least, size) };
+            }
+            Conflict::Arith { con } => {
+                let constraint = self.original_constraint(ConstraintId(solver.ariths.id(con)));
+                return Clash::Arithmetic { constraint, sizes: solver.known_sizes(con) };
+            }
             Conflict::TooMuch(_) => return Clash::Exhausted,
         };
         let what = if node == NIL { solver.aligned_axis(conflict) } else { solver.name_of(node) };
-        let what = what.and_then(|shape| match shape {
-            DimShape::Ground(_) => None,
-            DimShape::Var(var) => self.original_dim(var).map(DimShape::Var),
-            DimShape::Front(row, at) => self.original_row(row).map(|row| DimShape::Front(row, at)),
-            DimShape::Back(row, at) => self.original_row(row).map(|row| DimShape::Back(row, at)),
-        });
+        let what = what.and_then(|shape| self.original_shape(shape));
         let sources = solver.sources(conflict, ends).map(|id| id.map(|id| self.original_constraint(id)));
         let ends = ends.map(|end| solver.ground(end).unwrap_or(Dim::Unit));
         Clash::Dims { what, ends, sources }
@@ -166,9 +198,19 @@ impl Solver {
         dims.dedup();
         rows.sort_unstable();
         rows.dedup();
-        sub.dims =
-            dims.iter().map(|node| (*node, sub.solver.dim_var(self.dim_role(DimVar(*node))))).collect();
-        sub.rows = rows.iter().map(|row| (*row, sub.solver.row_var(self.rows.role(*row)))).collect();
+        for node in dims {
+            let role = self.dim_role(DimVar(node));
+            let discardable = self.discardable.contains(&node);
+            let copy = if discardable { sub.solver.discardable_var(role) } else { sub.solver.dim_var(role) };
+            sub.dims.push((node, copy));
+        }
+        for row in rows {
+            let copy = sub.solver.row_var(self.rows.role(row));
+            if let Some(lead) = self.rows.declared(row) {
+                sub.solver.declare_marker(copy, lead);
+            }
+            sub.rows.push((row, copy));
+        }
         let dim_map: FxHashMap<u32, DimVar> = sub.dims.iter().copied().collect();
         let row_map: FxHashMap<u32, RowVar> = sub.rows.iter().copied().collect();
         let dim =
@@ -180,6 +222,11 @@ impl Solver {
                 Stored::DimEq(a, b) => sub.solver.add(Constraint::DimEq(dim(a), dim(b))),
                 Stored::DimLe(res, opnd) => {
                     sub.solver.add(Constraint::DimLe { res: dim(res), opnd: dim(opnd) })
+                }
+                Stored::AtLeast(term, least) => sub.solver.add(Constraint::AtLeast(dim(term), least)),
+                Stored::Arith(con) => {
+                    let row = |row: RowVar| row_map.get(&row.0).copied().unwrap_or(row);
+                    sub.solver.add_stored(renamed(self.ariths.get(con), &dim, &row))
                 }
                 Stored::Row(con) => {
                     let RowCon { res, opnd, kind, .. } = self.rows.con(con);
@@ -218,6 +265,12 @@ impl Solver {
                         dims.extend(self.rows.literals(term).iter().filter_map(|axis| axis.node()));
                         rows.extend((term.hole != NIL).then_some(term.hole));
                     }
+                }
+                Stored::AtLeast(term, _) => dims.extend(term.node()),
+                Stored::Arith(con) => {
+                    let arith = self.ariths.get(con);
+                    dims.extend(arith.dims().iter().filter_map(|term| term.node()));
+                    rows.extend(arith.rows());
                 }
             }
         }
@@ -263,6 +316,20 @@ impl Solver {
                     Kind::Eq => sorted(2, row(res), row(opnd)),
                     Kind::Le => (3, row(res), row(opnd)),
                 }
+            }
+            Stored::AtLeast(term, least) => (4, vec![dim(&term)], vec![[least, 0, 0]]),
+            Stored::Arith(con) => {
+                let arith = self.ariths.get(con);
+                let (kind, numbers) = match arith {
+                    Arith::Linear { items, constant } => {
+                        let coeffs = items.iter().map(|item| [item.coeff as u64, u64::from(item.claims), 0]);
+                        (5, coeffs.chain([[*constant as u64, 0, 0]]).collect())
+                    }
+                    Arith::Count { numerator, .. } => (6, vec![[numerator.coeff, numerator.denom, 0]]),
+                    Arith::Exact { .. } => (7, Vec::new()),
+                };
+                let rows = arith.rows().map(|row| [3, u64::from(row), 0]);
+                (kind, arith.dims().iter().map(dim).chain(rows).collect(), numbers)
             }
         }
     }
@@ -311,6 +378,31 @@ impl Solver {
         };
         let ids = if enough(&ids) == Some(true) { ids } else { (0..self.constraints.len() as u32).collect() };
         shrink(ids, enough).0.into_iter().map(ConstraintId).collect()
+    }
+}
+
+/// An arithmetic constraint with other variables.
+fn renamed(arith: &Arith, dim: &impl Fn(DimTerm) -> DimTerm, row: &impl Fn(RowVar) -> RowVar) -> Arith {
+    let piece = |piece: &Piece| match *piece {
+        Piece::Dim(term) => Piece::Dim(dim(term)),
+        Piece::Row(var) => Piece::Row(row(var)),
+    };
+    match arith {
+        Arith::Linear { items, constant } => Arith::Linear {
+            items: items.iter().map(|item| Item { dim: dim(item.dim), ..*item }).collect(),
+            constant: *constant,
+        },
+        Arith::Count { pieces, numerator, divided_by, rest } => Arith::Count {
+            pieces: pieces.iter().map(piece).collect(),
+            numerator: Numerator { over: numerator.over.map(dim), ..*numerator },
+            divided_by: divided_by.iter().map(|term| dim(*term)).collect(),
+            rest: rest.map(row),
+        },
+        Arith::Exact { pieces, axes, rest } => Arith::Exact {
+            pieces: pieces.iter().map(piece).collect(),
+            axes: axes.iter().map(|term| dim(*term)).collect(),
+            rest: rest.map(row),
+        },
     }
 }
 

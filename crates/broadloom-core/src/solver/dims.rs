@@ -14,6 +14,7 @@
 //! edge per merge, so the reason for `x = y` is the tree path between them.
 
 use super::reason::{Conflict, NIL, Reason, ReasonId, Step};
+use super::sizes::{ANY, Sizes, SizesMark};
 use super::trail::{Cell, Entry, Trail, set};
 use crate::term::DimTerm;
 
@@ -30,6 +31,8 @@ struct Node {
     up: List,
     /// Adjacencies whose upper end is in this class.
     down: List,
+    /// What arithmetic knows of the class, or `NIL`.
+    extra: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,6 +73,7 @@ pub(crate) struct Edge {
 enum Event {
     Value(u32),
     Cap(u32),
+    Claim(u32),
 }
 
 /// The store of dimension variables.
@@ -86,6 +90,9 @@ pub(crate) struct Dims {
     pub closing: bool,
     /// While closing: classes that received a cap, so that new candidates are found without a scan.
     pub capped: Vec<u32>,
+    pub sizes: Sizes,
+    /// Classes in arithmetic about which something became known.
+    pub woken: Vec<u32>,
 }
 
 /// Lengths to cut back to on undo.
@@ -94,6 +101,7 @@ pub(crate) struct DimsMark {
     nodes: usize,
     edges: usize,
     reasons: usize,
+    sizes: SizesMark,
 }
 
 impl Dims {
@@ -105,13 +113,23 @@ impl Dims {
         self.reasons.clear();
         self.events.clear();
         self.capped.clear();
+        self.sizes.clear();
+        self.woken.clear();
         (self.steps, self.closing) = (0, false);
     }
 
     /// A new variable.
     pub fn fresh(&mut self) -> u32 {
         let id = self.nodes.len() as u32;
-        self.nodes.push(Node { parent: id, size: 1, value: NIL, cap: NIL, up: EMPTY, down: EMPTY });
+        self.nodes.push(Node {
+            parent: id,
+            size: 1,
+            value: NIL,
+            cap: NIL,
+            up: EMPTY,
+            down: EMPTY,
+            extra: NIL,
+        });
         let none = ReasonId(NIL);
         self.whys.push(Why {
             forest: NIL,
@@ -227,6 +245,9 @@ impl Dims {
         if lo_value.is_some() {
             return self.flow_up(trail, edge);
         }
+        if self.claims(above) {
+            return self.equate_claimed(trail, edge);
+        }
         self.link_up(trail, below, List { head: edge, tail: edge });
         self.link_down(trail, above, List { head: edge, tail: edge });
         if self.nodes[below as usize].cap != NIL { self.flow_up(trail, edge) } else { Ok(()) }
@@ -284,6 +305,12 @@ impl Dims {
         if cap != NIL && value != DimTerm::UNIT && cap != value.0 {
             return Err(Conflict::Cap { node, cap, want: value.0, reason });
         }
+        if self.nodes[at].extra != NIL {
+            if value == DimTerm::UNIT && self.claims(root) {
+                return Err(Conflict::Claim { node, reason });
+            }
+            self.woken.push(root);
+        }
         set!(trail, Value, root, self.nodes[at].value, value.0);
         self.whys[at].value_node = node;
         self.whys[node as usize].value_reason = reason;
@@ -319,6 +346,124 @@ impl Dims {
         if self.nodes[at].up.head != NIL {
             self.events.push(Event::Cap(root));
         }
+        if self.nodes[at].extra != NIL {
+            self.woken.push(root);
+            return self.take_claimed_cap(trail, root);
+        }
+        Ok(())
+    }
+
+    /// Whether the class of a representative claims a size.
+    fn claims(&self, root: u32) -> bool {
+        let extra = self.nodes[root as usize].extra;
+        extra != NIL && self.sizes.claims(extra)
+    }
+
+    /// What is not the unit is its cap.
+    fn take_claimed_cap(&mut self, trail: &mut Trail, root: u32) -> Step {
+        let Node { cap, value, .. } = self.nodes[root as usize];
+        if cap == NIL || value != NIL || !self.claims(root) {
+            return Ok(());
+        }
+        let node = self.whys[root as usize].cap_node;
+        let reason = self.reason(Reason::ClaimedCap { node });
+        self.set_value(trail, node, DimTerm(cap), reason)
+    }
+
+    /// What is below a class that is not the unit is equal to it.
+    fn equate_claimed(&mut self, trail: &mut Trail, edge: u32) -> Step {
+        let Edge { lo, hi, .. } = self.edges[edge as usize];
+        let reason = self.reason(Reason::Claimed { edge });
+        self.merge(trail, lo, hi, reason)
+    }
+
+    /// A class claims a size: its cap, if it has one, is its value, and what is below is equal.
+    fn claim_event(&mut self, trail: &mut Trail, root: u32) -> Step {
+        let root = self.find(root);
+        if self.nodes[root as usize].value != NIL {
+            return Ok(());
+        }
+        self.take_claimed_cap(trail, root)?;
+        let below: Vec<u32> = self.down(root).collect();
+        below.into_iter().try_for_each(|edge| self.equate_claimed(trail, edge))
+    }
+
+    /// The record of sizes of a node's class, made if there is none.
+    pub fn extra(&mut self, trail: &mut Trail, node: u32) -> u32 {
+        let root = self.find(node);
+        if self.nodes[root as usize].extra == NIL {
+            let extra = self.sizes.fresh(1);
+            set!(trail, Extra, root, self.nodes[root as usize].extra, extra);
+        }
+        self.nodes[root as usize].extra
+    }
+
+    /// A new variable that may have size zero.
+    pub fn fresh_discardable(&mut self) -> u32 {
+        let node = self.fresh();
+        self.nodes[node as usize].extra = self.sizes.fresh(0);
+        node
+    }
+
+    /// The record of sizes of a representative, if there is one.
+    pub fn extra_of(&self, root: u32) -> Option<u32> {
+        let extra = self.nodes[root as usize].extra;
+        (extra != NIL).then_some(extra)
+    }
+
+    /// Narrows the bounds on the size of a class; from two on, it claims one.
+    pub fn narrow(&mut self, trail: &mut Trail, node: u32, bounds: (u64, u64), reason: ReasonId) -> Step {
+        let extra = self.extra(trail, node);
+        if self.sizes.narrow(trail, extra, bounds, node, reason) {
+            self.woken.push(self.find(node));
+            if self.sizes.get(extra).lo >= 2 {
+                return self.claim(trail, node, reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a class is not the unit.
+    pub fn claim(&mut self, trail: &mut Trail, node: u32, reason: ReasonId) -> Step {
+        let extra = self.extra(trail, node);
+        if self.sizes.claim(trail, extra, node, reason) {
+            let root = self.find(node);
+            if self.nodes[root as usize].value == DimTerm::UNIT.0 {
+                return Err(Conflict::Claim { node, reason });
+            }
+            self.woken.push(root);
+            self.events.push(Event::Claim(root));
+            return self.drain(trail);
+        }
+        Ok(())
+    }
+
+    /// Brings what arithmetic knows of a merged class over to its new root.
+    fn merge_sizes(&mut self, trail: &mut Trail, keep: u32, kept: Node, lost: Node) -> Step {
+        let extra = match (kept.extra, lost.extra) {
+            (NIL, NIL) => return Ok(()),
+            (NIL, extra) => {
+                set!(trail, Extra, keep, self.nodes[keep as usize].extra, extra);
+                extra
+            }
+            (extra, NIL) => extra,
+            (extra, gone) => {
+                self.sizes.join(trail, extra, gone);
+                extra
+            }
+        };
+        self.woken.push(keep);
+        if kept.extra == NIL || lost.extra == NIL {
+            // A variable that arithmetic does not mention is never empty.
+            self.sizes.narrow(trail, extra, (1, ANY), keep, ReasonId(NIL));
+        }
+        if self.sizes.claims(extra) {
+            let unit = DimTerm::UNIT.0;
+            if kept.value == unit || lost.value == unit {
+                return Err(Conflict::Claim { node: keep, reason: ReasonId(NIL) });
+            }
+            self.events.push(Event::Claim(keep));
+        }
         Ok(())
     }
 
@@ -336,9 +481,11 @@ impl Dims {
     fn drain_events(&mut self, trail: &mut Trail) -> Step {
         while let Some(event) = self.events.pop() {
             self.steps += 1;
+            // A claim merges classes, so a representative may have been absorbed since.
             let result = match event {
-                Event::Value(root) => self.value_event(trail, root),
-                Event::Cap(root) => self.each_up(trail, root),
+                Event::Value(root) => self.value_event(trail, self.find(root)),
+                Event::Cap(root) => self.each_up(trail, self.find(root)),
+                Event::Claim(root) => self.claim_event(trail, root),
             };
             if result.is_err() {
                 self.events.clear();
@@ -400,6 +547,7 @@ impl Dims {
 
     /// Brings the value, the cap and the adjacencies of a merged class over to its new root.
     fn merge_facts(&mut self, trail: &mut Trail, keep: u32, gone: u32, kept: Node, lost: Node) -> Step {
+        self.merge_sizes(trail, keep, kept, lost)?;
         let mut value_from = None;
         if kept.value == NIL && lost.value != NIL {
             value_from = Some((self.whys[gone as usize].value_node, lost.value));
@@ -534,7 +682,12 @@ impl Dims {
     }
 
     pub fn mark(&self) -> DimsMark {
-        DimsMark { nodes: self.nodes.len(), edges: self.edges.len(), reasons: self.reasons.len() }
+        DimsMark {
+            nodes: self.nodes.len(),
+            edges: self.edges.len(),
+            reasons: self.reasons.len(),
+            sizes: self.sizes.mark(),
+        }
     }
 
     pub fn cut(&mut self, mark: DimsMark) {
@@ -542,6 +695,8 @@ impl Dims {
         self.whys.truncate(mark.nodes);
         self.edges.truncate(mark.edges);
         self.reasons.truncate(mark.reasons);
+        self.sizes.cut(mark.sizes);
+        self.woken.clear();
         self.capped.clear();
         self.events.clear();
     }
@@ -563,6 +718,7 @@ impl Dims {
             Cell::NextDown => self.edges[at].next_down = old,
             Cell::Forest => self.whys[at].forest = old,
             Cell::ForestReason => self.whys[at].forest_reason = ReasonId(old),
+            Cell::Extra => self.nodes[at].extra = old,
             _ => {}
         }
     }
@@ -573,5 +729,6 @@ impl Dims {
             + self.whys.capacity() * size_of::<Why>()
             + self.edges.capacity() * size_of::<Edge>()
             + self.reasons.capacity() * size_of::<Reason>()
+            + self.sizes.bytes()
     }
 }

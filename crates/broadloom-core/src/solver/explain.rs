@@ -50,12 +50,20 @@ enum Fact {
     ValueAt(u32),
     CapAt(u32),
     Equal(u32, u32),
-    Position { term: [u32; 4], right: bool, at: u32 },
+    Position {
+        term: [u32; 4],
+        right: bool,
+        at: u32,
+    },
     LoRank(u32),
     HiRank(u32),
     Marker(u32),
     RowCon(u32),
     PolicyStep(u32),
+    /// What arithmetic knows of the size of a node's class.
+    Size(u32),
+    /// An arithmetic constraint and all it knows of what it mentions.
+    Arith(u32),
 }
 
 /// What a walk found.
@@ -113,6 +121,7 @@ impl Walk<'_> {
                 _ => return,
             },
             Fact::RowCon(con) => Ended::Constraint(self.solver.rows.con(con).id),
+            Fact::Arith(con) => Ended::Constraint(self.solver.ariths.id(con)),
             Fact::PolicyStep(step) => Ended::Policy(step),
             _ => return,
         };
@@ -176,7 +185,45 @@ impl Walk<'_> {
                 }
             }
             Fact::RowCon(_) => {}
+            Fact::Size(node) => self.expand_size(node, out),
+            Fact::Arith(con) => self.expand_arith(con, out),
         }
+    }
+
+    fn expand_size(&self, node: u32, out: &mut Vec<Fact>) {
+        let dims = &self.solver.dims;
+        let Some(extra) = dims.extra_of(dims.find(node)) else { return };
+        for (at, reason) in dims.sizes.steps(extra) {
+            out.extend([Fact::Equal(node, at), Fact::Reason(reason.0)]);
+        }
+    }
+
+    fn expand_arith(&self, con: u32, out: &mut Vec<Fact>) {
+        let Solver { ariths, rows, ranks, .. } = self.solver;
+        let arith = ariths.get(con);
+        for row in arith.rows() {
+            out.extend([Fact::LoRank(row), Fact::HiRank(row)]);
+            if rows.is_fixed(row) {
+                for at in 0..ranks.lo(row) {
+                    out.push(Fact::Position { term: [0, 0, 0, row], right: false, at });
+                    self.expand_known(rows.axis(row, at), out);
+                }
+            }
+        }
+        for dim in arith.dims() {
+            self.expand_known(dim, out);
+        }
+    }
+
+    /// What fixed or bounded the size of a dimension.
+    fn expand_known(&self, dim: DimTerm, out: &mut Vec<Fact>) {
+        let Some(node) = dim.node().filter(|_| !dim.is_none()) else { return };
+        let dims = &self.solver.dims;
+        if dims.value(dims.find(node)).is_some() {
+            let at = dims.value_node(node);
+            out.extend([Fact::ValueAt(at), Fact::Equal(node, at)]);
+        }
+        out.push(Fact::Size(node));
     }
 
     fn expand_reason(&mut self, bits: u32, out: &mut Vec<Fact>) {
@@ -193,6 +240,19 @@ impl Walk<'_> {
             Some(Reason::FlowCap { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::CapAt(from)),
             Some(Reason::TwoCaps { node, second }) => out.extend([Fact::CapAt(node), Fact::Reason(second.0)]),
             Some(Reason::Align { con, side, at }) => self.expand_align(con, side, at, out),
+            Some(Reason::Arith { con }) => out.push(Fact::Arith(con)),
+            Some(Reason::Claimed { edge }) => {
+                let edge = dims.edge(edge);
+                out.extend([Fact::Size(edge.hi), Fact::Reason(edge.reason.0)]);
+            }
+            Some(Reason::ClaimedCap { node }) => out.extend([Fact::CapAt(node), Fact::Size(node)]),
+            Some(Reason::OnlyUnit { node }) => {
+                if dims.cap(dims.find(node)).is_some() {
+                    let at = dims.cap_node(node);
+                    out.extend([Fact::CapAt(at), Fact::Equal(node, at)]);
+                }
+                out.push(Fact::Size(node));
+            }
             Some(Reason::Overlap { row, at }) => {
                 let rank = self.solver.ranks.lo(row);
                 for slot in [
@@ -224,6 +284,10 @@ impl Walk<'_> {
         }
         out.push(Fact::RowCon(con));
         if kind == Kind::Eq || at < opnd.near(side) {
+            return;
+        }
+        if rows.declared(opnd.hole).is_some() {
+            out.push(Fact::LoRank(opnd.hole));
             return;
         }
         // Beyond the operand's flank the pairing rests on equal ranks or on its marker.
@@ -293,6 +357,7 @@ fn rank_root(cause: RankCause, out: &mut Vec<Fact>) {
     match cause {
         RankCause::Constraint(con) => out.push(Fact::RowCon(con)),
         RankCause::Policy(step) => out.push(Fact::PolicyStep(step)),
+        RankCause::Arith(con) => out.push(Fact::Arith(con)),
         RankCause::Start | RankCause::Edge(_) => {}
     }
 }
@@ -336,6 +401,23 @@ impl Solver {
             Conflict::Rank { row, .. } => vec![Fact::LoRank(row), Fact::HiRank(row)],
             Conflict::RankCycle { row, con } => vec![Fact::LoRank(row), Fact::RowCon(con)],
             Conflict::Overflow { con } => vec![Fact::RowCon(con)],
+            Conflict::Claim { node, reason } => {
+                let [value, equal] = if self.dims.value(self.dims.find(node)).is_some() {
+                    value_of(node)
+                } else {
+                    [Fact::Reason(reason.0), Fact::Equal(node, node)]
+                };
+                vec![Fact::Size(node), value, equal, Fact::Reason(reason.0)]
+            }
+            Conflict::Size { node } => {
+                let mut facts = vec![Fact::Size(node)];
+                if self.dims.value(self.dims.find(node)).is_some() {
+                    facts.extend(value_of(node));
+                }
+                facts
+            }
+            Conflict::Arith { con } => vec![Fact::Arith(con)],
+            Conflict::TooSmall { reason, .. } => vec![Fact::Reason(reason.0)],
             Conflict::TooMuch(_) => Vec::new(),
         })
     }
@@ -495,6 +577,8 @@ impl Solver {
                 let RowCon { res, opnd, .. } = self.rows.con(con);
                 self.rows.literals(res).contains(&term) || self.rows.literals(opnd).contains(&term)
             }
+            Stored::AtLeast(..) => false,
+            Stored::Arith(con) => self.ariths.get(con).dims().contains(&term),
         }
     }
 }

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Solver;
 use super::closing::{Closing, Unfilled};
-use super::reason::{NIL, Policy, Reason};
+use super::reason::{NIL, Policy, Reason, ReasonId};
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
 /// Why a leaf had to give way: two leaves and the adjacencies between them and a common dimension.
@@ -31,8 +31,14 @@ struct Claim {
 }
 
 impl Solver {
-    /// Step 4.
+    /// Step 5, and what parameters lack after it.
     pub(crate) fn close_dims(&mut self, closing: &mut Closing) {
+        self.close_leaf_dims();
+        self.find_unfilled(closing);
+    }
+
+    /// Step 5: rounds of commitments, until no leaf has a cap it has not taken.
+    pub(crate) fn close_leaf_dims(&mut self) {
         let mut leaf = vec![false; self.dims.len()];
         let mut round = self.leaf_classes(&mut leaf);
         self.dims.capped.clear();
@@ -45,7 +51,6 @@ impl Solver {
             self.commit_leaves(&round);
             round = std::mem::take(&mut self.dims.capped);
         }
-        self.find_unfilled(closing);
     }
 
     /// The classes that contain a leaf dimension, each once; marks them.
@@ -76,8 +81,26 @@ impl Solver {
                 }
                 None => (to_cap, cap),
             };
-            let outcome = self.dims.commit(&mut self.trail, *root, value, reason);
-            debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
+            if self.ariths.is_empty() {
+                let outcome = self.dims.commit(&mut self.trail, *root, value, reason);
+                debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
+            } else {
+                self.commit_if_it_fits(*root, value, reason);
+            }
+        }
+    }
+
+    /// Commits a leaf, unless arithmetic has no room for the size: then it is left to the guesses.
+    fn commit_if_it_fits(&mut self, root: u32, value: DimTerm, reason: ReasonId) {
+        let mark = self.mark();
+        let outcome = self.dims.commit(&mut self.trail, root, value, reason);
+        match outcome.and_then(|()| self.propagate()) {
+            Ok(()) => self.forget(mark),
+            Err(_) => {
+                let capped = std::mem::take(&mut self.dims.capped);
+                self.undo(mark);
+                self.dims.capped = capped;
+            }
         }
     }
 

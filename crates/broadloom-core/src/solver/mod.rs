@@ -11,8 +11,9 @@
 //! | `dims` | classes of dimension variables, values, caps, adjacencies (Def. 4.2) |
 //! | `ranks` | difference constraints on ranks, least and greatest solution (Def. 5.2.1) |
 //! | `rows` | axes and markers of row variables, row constraints and who waits for what |
+//! | `sizes`, `arith` | bounds on sizes; affine axes, concatenation, counts, listed axes |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
-//! | `closing`, `leaves` | the closing policy (Def. 6.1): ranks and markers, then leaf dimensions |
+//! | `closing`, `leaves`, `guess` | the closing policy (Def. 6.1): ranks and markers, leaf dimensions, sizes |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
 //! | `explain` | reasons read back: the chain behind a fact |
 //! | `cores` | minimal unsatisfiable cores |
@@ -20,17 +21,20 @@
 //! | `report` | bindings and residual bounds (Thm. 5.6) |
 
 mod align;
+mod arith;
 mod closing;
 mod components;
 mod cores;
 mod dims;
 mod explain;
+mod guess;
 mod leaves;
 mod ranks;
 mod reason;
 mod report;
 mod rows;
 mod search;
+mod sizes;
 mod trail;
 
 pub use closing::{Answer, Closed, How, Unfilled};
@@ -39,11 +43,12 @@ pub use explain::{Cause, Link};
 pub use reason::{Limit, Policy};
 pub use report::{Binding, Bound, DimShape, Middle, Report, RowShape};
 
+use arith::{Arith, Ariths, Item};
 use dims::{Dims, DimsMark};
 use ranks::Ranks;
 use reason::{Conflict, Reason, ReasonId, Step};
 use rows::{Kind, Rows, RowsMark};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trail::{Floor, Trail};
 
 use crate::order::{Atom, Basis, Dim};
@@ -84,6 +89,8 @@ enum Stored {
     DimEq(DimTerm, DimTerm),
     DimLe(DimTerm, DimTerm),
     Row(u32),
+    AtLeast(DimTerm, u64),
+    Arith(u32),
 }
 
 /// A system of constraints, solved as it grows.
@@ -106,7 +113,10 @@ pub struct Solver {
     dims: Dims,
     ranks: Ranks,
     rows: Rows,
+    ariths: Ariths,
     trail: Trail,
+    /// Variables that may have size zero.
+    discardable: FxHashSet<u32>,
     /// Role of each dimension variable the caller made; the solver's own nodes come between them.
     dim_vars: Vec<(u32, Role)>,
     atoms: Vec<Atom>,
@@ -173,6 +183,8 @@ impl Solver {
         self.dims.clear();
         self.ranks.clear();
         self.rows.clear();
+        self.ariths.clear();
+        self.discardable.clear();
         self.trail = Trail::default();
         self.dim_vars.clear();
         self.atoms.clear();
@@ -192,6 +204,24 @@ impl Solver {
         let node = self.dims.fresh();
         self.dim_vars.push((node, role));
         DimVar(node)
+    }
+
+    /// A new dimension variable that may have size zero: a component of a concatenation that its
+    /// operation may do without.
+    pub fn discardable_var(&mut self, role: Role) -> DimVar {
+        let node = self.dims.fresh_discardable();
+        self.dim_vars.push((node, role));
+        self.discardable.insert(node);
+        DimVar(node)
+    }
+
+    /// Declares where the marker of a row variable stands: after its first `lead` axes, or after all of
+    /// them if it has fewer. An undeclared marker is chosen by closing.
+    ///
+    /// Declare it before the variable is used in a constraint.
+    pub fn declare_marker(&mut self, row: RowVar, lead: u32) {
+        self.declared_markers |= lead > 0;
+        self.rows.declare_marker(row.0, lead);
     }
 
     /// A new row variable.
@@ -238,19 +268,45 @@ impl Solver {
         let outcome = match constraint {
             Constraint::DimEq(a, b) => {
                 self.constraints.push(Stored::DimEq(a, b));
-                if self.conflict.is_some() { Ok(()) } else { self.dims.equate(&mut self.trail, a, b, reason) }
+                if self.conflict.is_some() {
+                    Ok(())
+                } else {
+                    let outcome = self.dims.equate(&mut self.trail, a, b, reason);
+                    outcome.and_then(|()| self.propagate())
+                }
             }
             Constraint::DimLe { res, opnd } => {
                 self.constraints.push(Stored::DimLe(res, opnd));
                 if self.conflict.is_some() {
                     Ok(())
                 } else {
-                    self.dims.refine(&mut self.trail, res, opnd, reason)
+                    let outcome = self.dims.refine(&mut self.trail, res, opnd, reason);
+                    outcome.and_then(|()| self.propagate())
                 }
             }
             Constraint::RowEq(a, b) => self.add_row(Kind::Eq, a, b, id),
             Constraint::RowLe { res, opnd } => self.add_row(Kind::Le, res, opnd, id),
+            Constraint::AtLeast(dim, least) => {
+                self.constraints.push(Stored::AtLeast(dim, least));
+                if self.conflict.is_some() { Ok(()) } else { self.at_least(dim, least, id) }
+            }
+            other => {
+                self.constraints.push(Stored::Arith(self.ariths.len()));
+                match arithmetic(other) {
+                    Some(what) => self.add_arith(what, id),
+                    None => Ok(()),
+                }
+            }
         };
+        self.fail(outcome);
+        ConstraintId(id)
+    }
+
+    /// Adds an arithmetic constraint in the form it is kept in.
+    fn add_stored(&mut self, what: Arith) -> ConstraintId {
+        let id = self.constraints.len() as u32;
+        self.constraints.push(Stored::Arith(self.ariths.len()));
+        let outcome = self.add_arith(what, id);
         self.fail(outcome);
         ConstraintId(id)
     }
@@ -327,11 +383,18 @@ impl Solver {
             while let Some(row) = self.ranks.touched.pop() {
                 self.settle(row)?;
             }
-            let Some(con) = self.queue.pop() else {
+            if let Some(con) = self.queue.pop() {
+                self.rows.set_queued(con, false);
+                self.align(con)?;
+            } else if self.ariths.is_empty() && self.dims.woken.is_empty() {
                 return Ok(());
-            };
-            self.rows.set_queued(con, false);
-            self.align(con)?;
+            } else if let Some(class) = self.dims.woken.pop() {
+                self.sized(class)?;
+            } else if let Some(con) = self.ariths.pop() {
+                self.run_arith(con)?;
+            } else {
+                return Ok(());
+            }
         }
     }
 
@@ -346,7 +409,8 @@ impl Solver {
                 self.dims.equate(&mut self.trail, front, back, reason)?;
             }
         }
-        self.rows.wake(row, &mut self.queue);
+        self.rows.wake(&self.ranks, row, &mut self.queue);
+        self.ariths.enqueue_row(row);
         Ok(())
     }
 
@@ -361,6 +425,8 @@ impl Solver {
     /// Empties the work lists after a conflict.
     fn settle_down(&mut self) {
         self.ranks.touched.clear();
+        self.dims.woken.clear();
+        self.ariths.settle_down();
         for con in self.queue.drain(..) {
             self.rows.set_queued(con, false);
         }
@@ -399,6 +465,10 @@ impl Solver {
             use trail::Cell::*;
             match entry.cell {
                 Lo | Hi => self.ranks.restore(entry),
+                Arith => self.ariths.restore(entry.at, entry.old, entry.more),
+                SizeLo | SizeHi | Claims | Told | WatchHead | WatchTail | WatchNext => {
+                    self.dims.sizes.restore(entry)
+                }
                 Axes | Partial | Marker | Progress | Axis | Front | Back => self.rows.restore(entry),
                 _ => self.dims.restore(entry),
             }
@@ -411,4 +481,36 @@ impl Solver {
         self.trail.floor = mark.floor;
         self.trail.close();
     }
+}
+
+/// An arithmetic constraint in the form the solver keeps; none for the others.
+fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
+    Some(match constraint {
+        Constraint::Affine { axis, form, over, kernel } => {
+            let (per_kernel, constant) = form.equation();
+            let item = |coeff, dim, carries| Item { coeff, dim, carries, claims: true };
+            let kernel = kernel.map(|dim| item(per_kernel as i64, dim, false));
+            let sides = [item(-1, axis, true), item(form.stride as i64, over, true)];
+            Arith::Linear { items: sides.into_iter().chain(kernel).collect(), constant }
+        }
+        Constraint::Concat { axis, components, literal } => {
+            let item = |coeff, dim| Item { coeff, dim, carries: true, claims: false };
+            let components = components.iter().map(|dim| item(1, *dim));
+            Arith::Linear {
+                items: [item(-1, axis)].into_iter().chain(components).collect(),
+                constant: literal as i64,
+            }
+        }
+        Constraint::Count { pieces, numerator, divided_by, rest } => {
+            Arith::Count { pieces: pieces.to_vec(), numerator, divided_by: divided_by.to_vec(), rest }
+        }
+        Constraint::Exact { pieces, axes, rest } => {
+            Arith::Exact { pieces: pieces.to_vec(), axes: axes.to_vec(), rest }
+        }
+        Constraint::DimEq(..)
+        | Constraint::DimLe { .. }
+        | Constraint::RowEq(..)
+        | Constraint::RowLe { .. }
+        | Constraint::AtLeast(..) => return None,
+    })
 }

@@ -55,6 +55,8 @@ pub(crate) enum Cause {
     Edge(u32),
     Constraint(u32),
     Policy(u32),
+    /// An arithmetic constraint.
+    Arith(u32),
 }
 
 impl Pred {
@@ -74,12 +76,18 @@ impl Pred {
         Pred(policy << 2 | 2)
     }
 
+    /// An absolute bound from an arithmetic constraint.
+    pub fn arith(con: u32) -> Pred {
+        Pred(con << 2 | 3)
+    }
+
     fn cause(self) -> Cause {
         match self {
             Pred::NONE => Cause::Start,
             Pred(bits) if bits & 3 == 0 => Cause::Edge(bits >> 2),
             Pred(bits) if bits & 3 == 1 => Cause::Constraint(bits >> 2),
-            Pred(bits) => Cause::Policy(bits >> 2),
+            Pred(bits) if bits & 3 == 2 => Cause::Policy(bits >> 2),
+            Pred(bits) => Cause::Arith(bits >> 2),
         }
     }
 }

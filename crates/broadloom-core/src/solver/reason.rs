@@ -48,6 +48,14 @@ pub(crate) enum Reason {
     Overlap { row: u32, at: u32 },
     /// A policy step; the index of a [`Policy`].
     Policy(u32),
+    /// The upper end of adjacency `edge` claims a size, so the lower end equals it.
+    Claimed { edge: u32 },
+    /// The class claims a size, so it is the cap recorded at `node`.
+    ClaimedCap { node: u32 },
+    /// Arithmetic constraint `con`, from what it knows of everything it mentions.
+    Arith { con: u32 },
+    /// The bounds on the size of the class of `node` leave only the unit.
+    OnlyUnit { node: u32 },
 }
 
 /// A choice among solutions (policy step, Lemma 5.1), as opposed to an entailed fact.
@@ -67,6 +75,13 @@ pub enum Policy {
     LeafCap,
     /// Leaves whose commitments conflict relax to the unit together.
     RelaxedLeaf,
+    /// A row whose elements are counted, or whose axes are listed, takes no further axes, or as many as
+    /// the others leave.
+    CountedRank,
+    /// A known size takes the default basis; a size of one that arithmetic gave is an explicit one.
+    DefaultBasis,
+    /// A dimension that arithmetic leaves open takes the least size that fits.
+    GuessedSize,
 }
 
 impl Policy {
@@ -87,6 +102,8 @@ pub enum Limit {
     RankMoves,
     /// Ranks to try: the bound that would make the search exact is out of reach.
     RankBound,
+    /// Sizes to try: arithmetic leaves a size without an upper bound.
+    SizeBound,
 }
 
 /// Two facts that cannot both hold; where the walk for the core begins.
@@ -106,6 +123,14 @@ pub(crate) enum Conflict {
     RankCycle { row: u32, con: u32 },
     /// One row of constraint `con` writes more axes than the other can have.
     Overflow { con: u32 },
+    /// The class of `node` claims a size and `reason` makes it the unit.
+    Claim { node: u32, reason: ReasonId },
+    /// The bounds on the size of the class of `node` exclude each other, or its value, or its cap.
+    Size { node: u32 },
+    /// What is known of the dimensions of an arithmetic constraint contradicts it.
+    Arith { con: u32 },
+    /// A ground dimension is smaller than `reason` asks for.
+    TooSmall { size: u64, least: u64, reason: ReasonId },
     /// Not a contradiction: a limit is reached.
     TooMuch(Limit),
 }

@@ -108,6 +108,8 @@ struct State {
     source: u32,
     partial: u32,
     watch: u32,
+    /// The declared place of the marker, or `NIL`.
+    declared: u32,
     role: Role,
 }
 
@@ -161,7 +163,7 @@ impl Rows {
     }
 
     pub fn fresh(&mut self, role: Role) -> u32 {
-        self.states.push(State { axes: NIL, source: NIL, partial: NIL, watch: NIL, role });
+        self.states.push(State { axes: NIL, source: NIL, partial: NIL, watch: NIL, declared: NIL, role });
         self.states.len() as u32 - 1
     }
 
@@ -188,9 +190,27 @@ impl Rows {
         self.states[row as usize].source
     }
 
-    /// The marker, if it was decided.
+    pub fn declare_marker(&mut self, row: u32, lead: u32) {
+        self.states[row as usize].declared = lead;
+    }
+
+    /// The declared place of the marker, not yet cut to the rank.
+    pub fn declared(&self, row: u32) -> Option<u32> {
+        let declared = self.states[row as usize].declared;
+        (declared != NIL).then_some(declared)
+    }
+
+    /// The marker, if it was declared or decided.
     pub fn marker(&self, row: u32) -> Option<u32> {
+        if let Some(declared) = self.declared(row) {
+            return Some(declared);
+        }
         if self.markers.is_empty() { None } else { self.markers.get(&row).map(|(marker, _)| *marker) }
+    }
+
+    /// Where markers are declared; at the left edge elsewhere.
+    pub fn declared_markers(&self) -> Vec<u32> {
+        self.states.iter().map(|state| if state.declared == NIL { 0 } else { state.declared }).collect()
     }
 
     /// Whether any marker was decided.
@@ -305,17 +325,22 @@ impl Rows {
         })
     }
 
-    /// Queues the unfinished constraints that mention a row variable, except inequalities whose
-    /// operand's flanks are aligned and that wait for a rank to be fixed while this one only rose.
-    pub fn wake(&mut self, row: u32, queue: &mut Vec<u32>) {
+    /// Queues the unfinished constraints that mention a row variable, except inequalities in which all
+    /// that is certain is aligned and that wait for a rank to be fixed while this one only rose.
+    pub fn wake(&mut self, ranks: &Ranks, row: u32, queue: &mut Vec<u32>) {
         let fixed = self.is_fixed(row);
         let mut con = self.states[row as usize].watch;
         while con != NIL {
-            let entry = &mut self.cons[con as usize];
-            let aligned =
-                entry.kind == Kind::Le && entry.left >= entry.flanks[2] && entry.right >= entry.flanks[3];
-            if !entry.done && !entry.queued && (fixed || !aligned) {
-                entry.queued = true;
+            let PackedCon { kind, left, right, flanks, holes, done, queued, .. } = self.cons[con as usize];
+            if !done
+                && !queued
+                && (fixed || kind == Kind::Eq || {
+                    let declared = holes[1] != NIL && self.states[holes[1] as usize].declared != NIL;
+                    let certain = if declared { ranks.lo(holes[1]) } else { 0 };
+                    left < flanks[2] || right < flanks[3] || left + right < flanks[2] + flanks[3] + certain
+                })
+            {
+                self.cons[con as usize].queued = true;
                 queue.push(con);
             }
             con = self.next_watch(con, row);

@@ -24,11 +24,14 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cores::Verdict;
-use super::ranks::Pred;
+use super::ranks::{Pred, UNBOUNDED};
 use super::reason::{Conflict, Limit, NIL, Policy, Step};
 use super::rows::{Kind, RowCon, Term};
 use super::{Mark, Solver};
 use crate::term::Role;
+
+/// Ranks beyond this are not tried.
+const LONGEST: u32 = 4096;
 
 /// A recorded policy step.
 #[derive(Clone, Copy)]
@@ -162,12 +165,28 @@ impl Solver {
     fn search(&mut self, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
         let limits = self.limits();
         let mut levels: Vec<Level> = Vec::new();
-        *markers = self.preferred_markers(vec![0; self.rows.len()]);
+        *markers = self.preferred_markers(self.rows.declared_markers());
         let verdict = loop {
-            let Some(level) = self.next_level(search, &limits, levels.last(), markers) else {
-                break Verdict::Satisfiable;
-            };
-            levels.push(level);
+            match self.next_level(search, &limits, levels.last(), markers) {
+                Some(level) => levels.push(level),
+                None => match self.close_sizes() {
+                    Ok(()) => break Verdict::Satisfiable,
+                    Err(Conflict::TooMuch(limit)) => break Verdict::Unknown(limit),
+                    // No sizes fit; which of the decisions is to blame is not known.
+                    Err(_) => {
+                        let halves = [Half::Lower, Half::Upper];
+                        let all =
+                            (0..levels.len()).flat_map(|level| halves.map(|half| Blame { level, half }));
+                        if !self.jump(search, &mut levels, all.collect()) {
+                            break Verdict::Unsatisfiable;
+                        }
+                        search.failed += 1;
+                        if search.failed > self.budget.branches {
+                            break Verdict::Unknown(Limit::Branches);
+                        }
+                    }
+                },
+            }
             if let Err(verdict) = self.settle_level(search, &limits, &mut levels) {
                 break verdict;
             }
@@ -268,7 +287,7 @@ impl Solver {
             None => {}
         }
         let mark = self.mark();
-        let conflict = match self.close_ranks(markers) {
+        let conflict = match self.close_ranks(markers).and_then(|()| self.close_sizes()) {
             Ok(()) => return Verdict::Satisfiable,
             Err(Conflict::TooMuch(limit)) => return Verdict::Unknown(limit),
             Err(conflict) => conflict,
@@ -377,6 +396,7 @@ impl Solver {
         let mut wishes = self.preferred_markers(markers.to_vec());
         for row in 0..self.rows.len() as u32 {
             if self.rows.role(row) != Role::Interior
+                && self.rows.declared(row).is_none()
                 && let Some(lead) = self.join_lead(row, markers)
             {
                 wishes[row as usize] = wishes[row as usize].max(lead);
@@ -408,7 +428,7 @@ impl Solver {
             }
             What::Marker => {
                 self.rows.set_marker(&mut self.trail, row, value, level.step);
-                self.rows.wake(row, &mut self.queue);
+                self.rows.wake(&self.ranks, row, &mut self.queue);
             }
         }
         self.propagate()
@@ -428,6 +448,13 @@ impl Solver {
             }
         }
         let mut limits = component.limits(self, &waiting);
+        // A count needs at most one axis more; a list bounds its rows itself.
+        for row in self.ariths.pending().flat_map(|con| self.ariths.get(con).rows()) {
+            let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((self.ranks.lo(row), 0));
+            let most = self.ranks.hi(row);
+            let more = if most == UNBOUNDED { 1 } else { most.saturating_sub(least).min(LONGEST) };
+            limits.limit.insert(row, (least, beyond.max(more)));
+        }
         limits.order = (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)).collect();
         let key = |row: &u32| (!limits.limit.contains_key(row), self.rows.role(*row) == Role::Interior, *row);
         limits.order.sort_unstable_by_key(key);
@@ -502,7 +529,7 @@ impl Components {
     }
 
     fn limits(&self, solver: &Solver, waiting: &[RowCon]) -> Limits {
-        const LONGEST: u64 = 4096;
+        const LONGEST: u64 = self::LONGEST as u64;
         let mut flanks = vec![0u64; self.members.len()];
         let length = |term: Term| {
             let fixed = term.hole != NIL && solver.rows.is_fixed(term.hole);

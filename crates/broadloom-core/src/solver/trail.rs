@@ -33,6 +33,18 @@ pub(crate) enum Cell {
     Axis,
     Front,
     Back,
+    /// The record of sizes of a class.
+    Extra,
+    /// Bounds on a size, low word first.
+    SizeLo,
+    SizeHi,
+    Claims,
+    Told,
+    WatchHead,
+    WatchTail,
+    WatchNext,
+    /// Whether an arithmetic constraint is settled, and whether it watches its axes.
+    Arith,
 }
 
 #[derive(Clone, Copy)]
@@ -81,9 +93,8 @@ impl Trail {
     fn floor_of(&self, cell: Cell) -> u32 {
         use Cell::*;
         match cell {
-            Parent | Size | Value | Cap | UpHead | UpTail | DownHead | DownTail | Forest | ForestReason => {
-                self.floor.nodes
-            }
+            Parent | Size | Value | Cap | UpHead | UpTail | DownHead | DownTail | Forest | ForestReason
+            | Extra => self.floor.nodes,
             NextUp | NextDown => self.floor.edges,
             Axis => self.floor.axes,
             _ => u32::MAX,

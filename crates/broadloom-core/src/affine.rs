@@ -1,0 +1,148 @@
+//! Affine axes: how the size of an axis follows from what is iterated over it, and which of its
+//! positions each iteration visits.
+//!
+//! Size and index of each form are defined side by side, so that the two cannot disagree: every index
+//! of [`Affine::index`] lies inside the size of [`Affine::size`] (plus the margins, where the axis is
+//! padded). That is checked by enumeration in the tests.
+
+/// An affine axis `stride·over + dilation·kernel + offset`.
+///
+/// ```
+/// use broadloom_core::{Affine, Padding};
+/// // A 3-wide window at stride 2, inside the axis: 4 positions need 2·3 + 3 = 9 elements.
+/// let window = Affine::strided(2).with_kernel(1, Padding::Valid);
+/// assert_eq!(window.size(4, Some(3)), 9);
+/// // Padded, the kernel does not matter: the margins hold what the window reads beyond the ends.
+/// let padded = Affine::strided(2).with_kernel(1, Padding::Padded);
+/// assert_eq!(padded.size(4, Some(3)), 8);
+/// assert_eq!(padded.margins(3), (1, 0));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Affine {
+    /// The step of the iteration; at least one.
+    pub stride: u64,
+    /// Added to every index.
+    pub offset: u64,
+    /// The window that moves along, if there is one.
+    pub window: Option<Window>,
+}
+
+/// The window of a convolution or of pooling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// The distance of neighbouring kernel positions on the axis; at least one.
+    pub dilation: u64,
+    /// What happens at the ends of the axis.
+    pub padding: Padding,
+}
+
+/// What a window does at the ends of an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Padding {
+    /// Windows may reach beyond the ends; the axis is read with margins.
+    Padded,
+    /// Every window lies inside the axis.
+    Valid,
+}
+
+impl Affine {
+    /// Every `stride`-th position, without a window.
+    pub fn strided(stride: u64) -> Affine {
+        Affine { stride, offset: 0, window: None }
+    }
+
+    /// The same with an offset.
+    pub fn with_offset(self, offset: u64) -> Affine {
+        Affine { offset, ..self }
+    }
+
+    /// The same with a window.
+    pub fn with_kernel(self, dilation: u64, padding: Padding) -> Affine {
+        Affine { window: Some(Window { dilation, padding }), ..self }
+    }
+
+    /// The size of the axis as `stride·over + kernel_coefficient·kernel + constant`: the second and the
+    /// third number.
+    ///
+    /// - strided: `stride·over`, and as much more as an offset beyond the stride asks for;
+    /// - padded: `stride·over`, whatever the kernel and the offset;
+    /// - valid: `stride·(over − 1) + 1 + dilation·(kernel − 1) + offset`.
+    pub fn equation(&self) -> (u64, i64) {
+        let (stride, offset) = (self.stride as i64, self.offset as i64);
+        match self.window {
+            None => (0, (offset + 1 - stride).max(0)),
+            Some(Window { padding: Padding::Padded, .. }) => (0, 0),
+            Some(Window { padding: Padding::Valid, dilation }) => {
+                (dilation, 1 + offset - stride - dilation as i64)
+            }
+        }
+    }
+
+    /// The size of the axis; a form without a window ignores the kernel.
+    pub fn size(&self, over: u64, kernel: Option<u64>) -> u64 {
+        let (coefficient, constant) = self.equation();
+        let size = (self.stride * over + coefficient * kernel.unwrap_or(1)) as i64 + constant;
+        size.max(0) as u64
+    }
+
+    /// The position on the axis, unpadded, that iteration `over` and kernel position `kernel` visit;
+    /// negative or beyond the end where a padded window reaches into a margin.
+    pub fn index(&self, over: u64, kernel: u64, kernel_size: u64) -> i64 {
+        let start = (self.stride * over + self.offset) as i64;
+        match self.window {
+            None => start,
+            Some(Window { dilation, .. }) => {
+                start + (dilation * kernel) as i64 - self.margins(kernel_size).0 as i64
+            }
+        }
+    }
+
+    /// What a padded window reads before the first and beyond the last element; none elsewhere.
+    pub fn margins(&self, kernel_size: u64) -> (u64, u64) {
+        match self.window {
+            Some(Window { padding: Padding::Padded, dilation }) => {
+                let span = 1 + dilation * kernel_size.saturating_sub(1);
+                let left = span / 2;
+                (left, (span + self.offset).saturating_sub(left + self.stride))
+            }
+            _ => (0, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forms() -> impl Iterator<Item = Affine> {
+        let windows = (1..4).flat_map(|dilation| {
+            [Padding::Padded, Padding::Valid].map(|padding| Some(Window { dilation, padding }))
+        });
+        let windows: Vec<_> = windows.chain([None]).collect();
+        (1..4).flat_map(move |stride| {
+            let windows = windows.clone();
+            (0..5).flat_map(move |offset| {
+                windows.clone().into_iter().map(move |window| Affine { stride, offset, window })
+            })
+        })
+    }
+
+    #[test]
+    fn every_index_lies_inside_the_size_and_the_margins() {
+        for form in forms() {
+            for (over, kernel) in (1..5).flat_map(|over| (1..5).map(move |kernel| (over, kernel))) {
+                let size = form.size(over, Some(kernel)) as i64;
+                let (left, right) = form.margins(kernel);
+                let kernels = if form.window.is_some() { kernel } else { 1 };
+                let all = (0..over).flat_map(|o| (0..kernels).map(move |k| form.index(o, k, kernel)));
+                let (least, greatest) = all.fold((i64::MAX, i64::MIN), |(lo, hi), i| (lo.min(i), hi.max(i)));
+                assert!(least >= -(left as i64), "{form:?} over {over}, kernel {kernel}");
+                assert!(greatest < size + right as i64, "{form:?} over {over}, kernel {kernel}");
+                // A valid window wastes nothing: its last position is the last element.
+                if let Some(Window { padding: Padding::Valid, .. }) = form.window {
+                    assert_eq!(greatest, size - 1, "{form:?} over {over}, kernel {kernel}");
+                }
+            }
+        }
+    }
+}
