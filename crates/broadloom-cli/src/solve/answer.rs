@@ -146,6 +146,11 @@ impl Answered {
                 let place = format!("axis {} of parameter `..{name}..` has no size", at + 1);
                 (name, place, format!("a row below `[..{name}..]` whose axis there has a size"))
             }
+            Unfilled::Row(var) => {
+                let name = problem.row_name(var);
+                let place = format!("nothing says how many axes parameter `..{name}..` has");
+                (name, place, format!("`[8] <= [..{name}..]`, or fix it: `[..{name}..] ~ [8]`"))
+            }
         };
         let Some(id) = problem.system.names.find(name) else { return };
         let more = holes.len() - 1;

@@ -34,7 +34,7 @@ use super::rows::{Kind, RowCon, Term};
 use super::search::{Choice, Search};
 use super::{Mark, Solver};
 use crate::order::{Dim, Row};
-use crate::term::{DimTerm, DimVar, Role, RowVar};
+use crate::term::{DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
 
 /// What closing found.
 ///
@@ -73,6 +73,8 @@ pub enum Unfilled {
     Dim(DimVar),
     /// An axis of a row variable, counted from the front.
     Axis(RowVar, u32),
+    /// A row variable that has no axes, with nothing to say that it should have none.
+    Row(RowVar),
 }
 
 /// How a variable came by its value.
@@ -120,6 +122,8 @@ pub(crate) struct Closing {
     forced_dims: Vec<bool>,
     /// Which rows were.
     forced_rows: Vec<bool>,
+    /// Rows of parameters that no known row is connected to.
+    pub ungrounded: Vec<u32>,
     pub unfilled: Vec<Unfilled>,
     searched: bool,
 }
@@ -163,6 +167,16 @@ impl Closed<'_> {
         let marker = marker.min(rank) as usize;
         let axes: Vec<Dim> = axes.collect();
         Row::new(axes[..marker].iter().copied(), axes[marker..].iter().copied())
+    }
+
+    /// Calls `each` with every axis of a row term, from the front.
+    pub fn each_axis(&self, row: RowTerm<'_>, mut each: impl FnMut(Dim)) {
+        let solver = &*self.solver;
+        row.lead.iter().for_each(|axis| each(solver.closed_dim(*axis)));
+        if let Hole::Var(RowVar(var)) = row.hole {
+            (0..solver.ranks.lo(var)).for_each(|at| each(solver.closed_dim(solver.rows.axis(var, at))));
+        }
+        row.trail.iter().for_each(|axis| each(solver.closed_dim(*axis)));
     }
 
     /// How a dimension variable came by its value.
@@ -352,6 +366,7 @@ impl Solver {
         Closing {
             forced_dims: self.dim_vars.iter().map(|(node, _)| ground(DimTerm(*node))).collect(),
             forced_rows: (0..self.rows.len() as u32).map(row_is_ground).collect(),
+            ungrounded: self.ungrounded_rows(),
             ..Closing::default()
         }
     }

@@ -215,40 +215,42 @@ impl Solver {
         let row_map: FxHashMap<u32, RowVar> = sub.rows.iter().copied().collect();
         let dim =
             |term: DimTerm| term.node().and_then(|node| dim_map.get(&node)).map_or(term, |var| (*var).into());
-        let axes =
-            |term: Term| -> Vec<DimTerm> { self.rows.literals(term).iter().map(|axis| dim(*axis)).collect() };
+        let row = |row: RowVar| row_map.get(&row.0).copied().unwrap_or(row);
         for id in ids {
-            match self.constraints[*id as usize] {
-                Stored::DimEq(a, b) => sub.solver.add(Constraint::DimEq(dim(a), dim(b))),
-                Stored::DimLe(res, opnd) => {
-                    sub.solver.add(Constraint::DimLe { res: dim(res), opnd: dim(opnd) })
-                }
-                Stored::AtLeast(term, least) => sub.solver.add(Constraint::AtLeast(dim(term), least)),
-                Stored::Arith(con) => {
-                    let row = |row: RowVar| row_map.get(&row.0).copied().unwrap_or(row);
-                    sub.solver.add_stored(renamed(self.ariths.get(con), &dim, &row))
-                }
-                Stored::Row(con) => {
-                    let RowCon { res, opnd, kind, .. } = self.rows.con(con);
-                    let (below, above) = (axes(res), axes(opnd));
-                    let term = |axes: &'_ [DimTerm], term: Term| -> (usize, Hole) {
-                        debug_assert_eq!(axes.len(), term.flanks() as usize);
-                        (
-                            term.lead as usize,
-                            row_map.get(&term.hole).map_or(Hole::Marker, |row| Hole::Var(*row)),
-                        )
-                    };
-                    let ((at, hole), (opnd_at, opnd_hole)) = (term(&below, res), term(&above, opnd));
-                    let res = RowTerm { lead: &below[..at], hole, trail: &below[at..] };
-                    let opnd = RowTerm { lead: &above[..opnd_at], hole: opnd_hole, trail: &above[opnd_at..] };
-                    sub.solver.add(match kind {
-                        Kind::Eq => Constraint::RowEq(res, opnd),
-                        Kind::Le => Constraint::RowLe { res, opnd },
-                    })
-                }
-            };
+            self.add_copy(&mut sub.solver, *id, &dim, &row);
         }
         sub
+    }
+
+    /// Adds one of the constraints to another solver, with its own names for the variables.
+    pub(crate) fn add_copy(
+        &self,
+        to: &mut Solver,
+        id: u32,
+        dim: &impl Fn(DimTerm) -> DimTerm,
+        row: &impl Fn(RowVar) -> RowVar,
+    ) {
+        let axes =
+            |term: Term| -> Vec<DimTerm> { self.rows.literals(term).iter().map(|axis| dim(*axis)).collect() };
+        match self.constraints[id as usize] {
+            Stored::DimEq(a, b) => to.add(Constraint::DimEq(dim(a), dim(b))),
+            Stored::DimLe(res, opnd) => to.add(Constraint::DimLe { res: dim(res), opnd: dim(opnd) }),
+            Stored::AtLeast(term, least) => to.add(Constraint::AtLeast(dim(term), least)),
+            Stored::Arith(con) => to.add_stored(renamed(self.ariths.get(con), dim, row)),
+            Stored::Row(con) => {
+                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
+                let (below, above) = (axes(res), axes(opnd));
+                let hole = |hole: u32| if hole == NIL { Hole::Marker } else { Hole::Var(row(RowVar(hole))) };
+                let (at, opnd_at) = (res.lead as usize, opnd.lead as usize);
+                let res = RowTerm { lead: &below[..at], hole: hole(res.hole), trail: &below[at..] };
+                let opnd =
+                    RowTerm { lead: &above[..opnd_at], hole: hole(opnd.hole), trail: &above[opnd_at..] };
+                to.add(match kind {
+                    Kind::Eq => Constraint::RowEq(res, opnd),
+                    Kind::Le => Constraint::RowLe { res, opnd },
+                })
+            }
+        };
     }
 
     /// The variables some constraints mention, with repetitions.

@@ -476,6 +476,13 @@ impl Solver {
         self.links(self.walk_with(vec![Fact::ValueAt(at), Fact::Equal(var.0, at)], true))
     }
 
+    /// Whether the value of a dimension variable rests on a policy.
+    pub(crate) fn rests_on(&self, var: DimVar, policy: Policy) -> bool {
+        let at = self.dims.value_node(var.0);
+        let walked = self.walk(vec![Fact::ValueAt(at), Fact::Equal(var.0, at)]);
+        walked.policies.iter().any(|step| self.policies[*step as usize].policy == policy)
+    }
+
     /// The chain behind the rank, the axes and the marker of a row variable, as they stand.
     pub(crate) fn chain_row(&self, var: RowVar) -> Vec<Link> {
         let row = var.0;

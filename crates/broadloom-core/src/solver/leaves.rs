@@ -11,9 +11,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Solver;
-use super::closing::{Closing, Unfilled};
+use super::closing::Closing;
 use super::reason::{NIL, Policy, Reason, ReasonId};
-use crate::term::{DimTerm, DimVar, Role, RowVar};
+use crate::term::{DimTerm, Role};
 
 /// Why a leaf had to give way: two leaves and the adjacencies between them and a common dimension.
 #[derive(Clone)]
@@ -172,22 +172,5 @@ impl Solver {
     /// The classes without a value among some nodes.
     fn neighbours(&self, nodes: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
         nodes.map(|node| self.dims.find(node)).filter(|root| self.dims.value(*root).is_none())
-    }
-
-    /// Parameters with a hole: a position without a value after all commitments.
-    fn find_unfilled(&self, closing: &mut Closing) {
-        let hole = |term: DimTerm| term.is_none() || !self.dims.resolve(term).is_ground();
-        for (node, role) in &self.dim_vars {
-            if *role == Role::Param && hole(DimTerm(*node)) {
-                closing.unfilled.push(Unfilled::Dim(DimVar(*node)));
-            }
-        }
-        for row in (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) == Role::Param) {
-            for at in 0..self.ranks.lo(row) {
-                if hole(self.rows.axis(row, at)) {
-                    closing.unfilled.push(Unfilled::Axis(RowVar(row), at));
-                }
-            }
-        }
     }
 }

@@ -14,6 +14,7 @@
 //! | `sizes`, `arith` | bounds on sizes; affine axes, concatenation, counts, listed axes |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
 //! | `closing`, `leaves`, `guess` | the closing policy (Def. 6.1): ranks and markers, leaf dimensions, sizes |
+//! | `holes` | what parameters lack |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
 //! | `explain` | reasons read back: the chain behind a fact |
 //! | `cores` | minimal unsatisfiable cores |
@@ -28,6 +29,7 @@ mod cores;
 mod dims;
 mod explain;
 mod guess;
+mod holes;
 mod leaves;
 mod ranks;
 mod reason;
@@ -145,6 +147,14 @@ impl std::fmt::Debug for Solver {
     }
 }
 
+/// How much had been said to a solver at some time.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    constraints: usize,
+    dims: usize,
+    rows: usize,
+}
+
 /// A point to return to.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
@@ -222,6 +232,84 @@ impl Solver {
     pub fn declare_marker(&mut self, row: RowVar, lead: u32) {
         self.declared_markers |= lead > 0;
         self.rows.declare_marker(row.0, lead);
+    }
+
+    /// The declared place of a row variable's marker, if there is one.
+    pub fn declared_marker(&self, row: RowVar) -> Option<u32> {
+        self.rows.declared(row.0)
+    }
+
+    /// Says that a row variable is spoken of even if no constraint mentions it: that it has no axes is
+    /// then an answer, and not a hole of a parameter it is connected to.
+    pub fn ground_row(&mut self, row: RowVar) {
+        self.rows.ground(row.0);
+    }
+
+    /// What is known of the size of a dimension variable: the least and, if there is one, the greatest.
+    ///
+    /// ```
+    /// # use broadloom_core::{Constraint, Role, Solver};
+    /// let mut solver = Solver::new();
+    /// let (whole, part) = (solver.size(7), solver.dim_var(Role::Interior));
+    /// let rest = solver.dim_var(Role::Interior);
+    /// solver.add(Constraint::Concat { axis: whole, components: &[part.into(), rest.into()], literal: 2 });
+    /// assert_eq!(solver.observe_size(part), (1, Some(4)));
+    /// ```
+    pub fn observe_size(&self, var: DimVar) -> (u64, Option<u64>) {
+        let (lo, hi) = self.size_bounds(var.into());
+        (lo, (hi != sizes::ANY).then_some(hi))
+    }
+
+    /// What has been said so far; [`retract`](Solver::retract) returns to it.
+    pub fn point(&self) -> Point {
+        Point { constraints: self.constraints.len(), dims: self.dim_vars.len(), rows: self.rows.len() }
+    }
+
+    /// Forgets every variable and constraint made after a point. Variables made before keep their
+    /// names. The rest is solved anew: meant for the rare case that a constraint has to be taken back.
+    ///
+    /// ```
+    /// # use broadloom_core::{Constraint, Role, Solver};
+    /// let mut solver = Solver::new();
+    /// let (a, three, four) = (solver.dim_var(Role::Leaf), solver.size(3), solver.size(4));
+    /// solver.add(Constraint::DimEq(a.into(), three));
+    /// let before = solver.point();
+    /// solver.add(Constraint::DimEq(a.into(), four));
+    /// assert!(solver.is_failed());
+    /// solver.retract(before);
+    /// assert!(!solver.is_failed() && solver.observe_dim(a).is_some());
+    /// ```
+    pub fn retract(&mut self, point: Point) {
+        let mut fresh = Solver::with_budget(self.budget);
+        fresh.atoms = std::mem::take(&mut self.atoms);
+        fresh.atom_ids = std::mem::take(&mut self.atom_ids);
+        for row in (0..point.rows as u32).map(RowVar) {
+            let copy = fresh.row_var(self.rows.role(row.0));
+            if let Some(lead) = self.rows.declared(row.0) {
+                fresh.declare_marker(copy, lead);
+            }
+            if self.rows.is_grounded(row.0) {
+                fresh.ground_row(copy);
+            }
+        }
+        // The solver's own nodes come between the caller's; made in the same order, all are the same.
+        let mut dims = self.dim_vars[..point.dims].iter().peekable();
+        let mut make = |fresh: &mut Solver, all: bool| {
+            while let Some((node, role)) = dims.next_if(|(node, _)| all || *node == fresh.dims.len() as u32) {
+                let discardable = self.discardable.contains(node);
+                if discardable {
+                    fresh.discardable_var(*role)
+                } else {
+                    fresh.dim_var(*role)
+                };
+            }
+        };
+        for id in 0..point.constraints as u32 {
+            make(&mut fresh, false);
+            self.add_copy(&mut fresh, id, &|dim| dim, &|row| row);
+        }
+        make(&mut fresh, true);
+        *self = fresh;
     }
 
     /// A new row variable.

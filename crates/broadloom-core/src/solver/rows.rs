@@ -111,6 +111,8 @@ struct State {
     /// The declared place of the marker, or `NIL`.
     declared: u32,
     role: Role,
+    /// Whether somebody speaks of the row, so that no axes is an answer.
+    grounded: bool,
 }
 
 /// An axis of a row variable that is certain to exist.
@@ -163,7 +165,15 @@ impl Rows {
     }
 
     pub fn fresh(&mut self, role: Role) -> u32 {
-        self.states.push(State { axes: NIL, source: NIL, partial: NIL, watch: NIL, declared: NIL, role });
+        self.states.push(State {
+            axes: NIL,
+            source: NIL,
+            partial: NIL,
+            watch: NIL,
+            declared: NIL,
+            role,
+            grounded: false,
+        });
         self.states.len() as u32 - 1
     }
 
@@ -192,6 +202,14 @@ impl Rows {
 
     pub fn declare_marker(&mut self, row: u32, lead: u32) {
         self.states[row as usize].declared = lead;
+    }
+
+    pub fn ground(&mut self, row: u32) {
+        self.states[row as usize].grounded = true;
+    }
+
+    pub fn is_grounded(&self, row: u32) -> bool {
+        self.states[row as usize].grounded
     }
 
     /// The declared place of the marker, not yet cut to the rank.

@@ -1,0 +1,111 @@
+//! Holes of parameters: positions that closing had to fill without anybody asking for it.
+//!
+//! A parameter takes its shape from its uses. Where no use says anything, an ordinary leaf takes the
+//! least shape; for a parameter that is almost certainly a mistake (a hidden size that was never
+//! written), so it is reported.
+//!
+//! A row of a parameter that takes no axes is a hole unless it is *grounded*: some chain of row
+//! constraints leads from it to a row that is known, so "no axes" is an answer and not a silence. An axis
+//! is a hole if nothing gave it a size, or only a guess did.
+
+use super::Solver;
+use super::closing::{Closing, Unfilled};
+use super::reason::{NIL, Policy};
+use super::rows::RowCon;
+use crate::term::{DimTerm, DimVar, Role, RowVar};
+
+impl Solver {
+    /// The open rows of parameters that no known row is connected to; to be asked before closing.
+    pub(crate) fn ungrounded_rows(&self) -> Vec<u32> {
+        let silent = |row: u32| !self.rows.is_fixed(row) && self.ranks.lo(row) == 0;
+        let params = |row: &u32| self.rows.role(*row) == Role::Param && silent(*row);
+        let open: Vec<u32> = (0..self.rows.len() as u32).filter(params).collect();
+        if open.is_empty() {
+            return open;
+        }
+        let mut groups = Groups::new(self.rows.len());
+        for RowCon { res, opnd, .. } in self.rows.cons() {
+            match (res.hole, opnd.hole) {
+                (NIL, NIL) => {}
+                (row, NIL) | (NIL, row) => groups.ground(row),
+                (a, b) => groups.join(a, b),
+            }
+        }
+        for row in 0..self.rows.len() as u32 {
+            if !silent(row) || self.rows.is_grounded(row) || !self.ariths.of_row(row).is_empty() {
+                groups.ground(row);
+            }
+        }
+        open.into_iter().filter(|row| !groups.is_grounded(*row)).collect()
+    }
+
+    /// Parameters with a hole, after all commitments.
+    pub(crate) fn find_unfilled(&self, closing: &mut Closing) {
+        let mut unfilled = Vec::new();
+        for (node, role) in &self.dim_vars {
+            if *role == Role::Param && self.is_hole(DimTerm(*node)) {
+                unfilled.push(Unfilled::Dim(DimVar(*node)));
+            }
+        }
+        unfilled.extend(closing.ungrounded.iter().map(|row| Unfilled::Row(RowVar(*row))));
+        for row in (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) == Role::Param) {
+            for at in 0..self.ranks.lo(row) {
+                if self.is_hole(self.rows.axis(row, at)) {
+                    unfilled.push(Unfilled::Axis(RowVar(row), at));
+                }
+            }
+        }
+        closing.unfilled = unfilled;
+    }
+
+    fn is_hole(&self, term: DimTerm) -> bool {
+        let Some(node) = term.node().filter(|_| !term.is_none()) else { return term.is_none() };
+        let root = self.dims.find(node);
+        if self.dims.value(root).is_none() {
+            return true;
+        }
+        // Only arithmetic guesses; elsewhere there is nothing to look for.
+        !self.ariths.is_empty()
+            && self.dims.extra_of(root).is_some()
+            && self.rests_on(DimVar(node), Policy::GuessedSize)
+    }
+}
+
+/// Rows joined by constraints, and whether one of them is known.
+struct Groups {
+    parent: Vec<u32>,
+    grounded: Vec<bool>,
+}
+
+impl Groups {
+    fn new(rows: usize) -> Groups {
+        Groups { parent: (0..rows as u32).collect(), grounded: vec![false; rows] }
+    }
+
+    fn find(&mut self, mut row: u32) -> u32 {
+        while self.parent[row as usize] != row {
+            let parent = self.parent[row as usize];
+            self.parent[row as usize] = self.parent[parent as usize];
+            row = parent;
+        }
+        row
+    }
+
+    fn ground(&mut self, row: u32) {
+        let root = self.find(row);
+        self.grounded[root as usize] = true;
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a != b {
+            self.parent[a as usize] = b;
+            self.grounded[b as usize] |= self.grounded[a as usize];
+        }
+    }
+
+    fn is_grounded(&mut self, row: u32) -> bool {
+        let root = self.find(row);
+        self.grounded[root as usize]
+    }
+}
