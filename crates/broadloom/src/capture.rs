@@ -1,0 +1,211 @@
+//! Captured dimensions and rows: sizes of one spec, set, compared and read.
+
+use broadloom_core::{Affine, Constraint, DimTerm, Numerator, Piece};
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::step::{Op, Part, RowRef, Step, Tensor, place};
+
+/// A label or a row variable of a spec, captured by [`Graph::captured`]: a size to be set, compared or
+/// read. The size of a row is the product of its axes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Captured {
+    /// A tensor made with the spec.
+    pub(crate) tensor: Tensor,
+    /// The place of the label among the labels of its spec, or of the row among its rows.
+    pub(crate) index: u32,
+    pub(crate) is_row: bool,
+}
+
+/// What was captured, resolved.
+enum Size {
+    Dim(DimTerm),
+    Row(RowRef),
+}
+
+impl Graph {
+    /// Captures a label or a row variable of the spec that made a tensor: `"h"`, or `"d"` for `..d..`.
+    /// The plain `...` is captured by its kind: `"batch"`, `"input"`, `"output"`.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "8 | 3, 4")?;
+    /// let sum = g.einsum("... | ..d.. => ... | 0", &[x])?;
+    /// let d = g.captured(sum, "d")?;
+    /// assert_eq!(g.final_size(d)?, 12);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn captured(&self, tensor: Tensor, name: &str) -> Result<Captured, Error> {
+        let not_found = |known: &str, names: Vec<&str>| {
+            let list = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let error = Error::new(ErrorKind::Use, format!("there is no `{name}` in the spec `{known}`"));
+            if names.is_empty() { error } else { error.with_help(format!("it has {list}")) }
+        };
+        let Some((spec, ..)) = self.einsum_of(tensor) else {
+            let message =
+                format!("`{}` was not made by a spec, so it has no `{name}`", self.label_of(tensor));
+            return Err(Error::new(ErrorKind::Use, message).with_help("sizes are captured from an einsum"));
+        };
+        let known = self.spec(spec);
+        let names = &known.spec.names;
+        let captured = |index: u32, is_row| Captured { tensor, index, is_row };
+        let kinds = ["batch", "input", "output"];
+        if let Some(axis) = names.axes.find(name) {
+            return Ok(captured(axis.0, false));
+        }
+        if let Some(row) = names.rows.find(name) {
+            return Ok(captured(3 + row.0, true));
+        }
+        if let Some(kind) = kinds.iter().position(|kind| *kind == name) {
+            return Ok(captured(kind as u32, true));
+        }
+        let all = names.axes.iter().map(|(_, name)| &*name.text);
+        Err(not_found(&known.text, all.chain(names.rows.iter().map(|(_, name)| &*name.text)).collect()))
+    }
+
+    /// Says how large a captured dimension is, or how many elements a captured row has.
+    pub fn set(&mut self, captured: Captured, size: u64) -> Result<(), Error> {
+        let before = self.begin(&[captured.tensor])?;
+        if size == 0 && !self.may_be_empty(captured) {
+            let name = self.captured_name(captured);
+            return Err(Error::new(ErrorKind::Use, format!("`{name}` cannot be 0: every axis has elements"))
+                .with_help("only a part of a concatenation that the result leaves out may be empty"));
+        }
+        match self.resolve(captured)? {
+            Size::Dim(dim) => {
+                let size = self.solver.size(size);
+                self.say(Constraint::DimEq(dim, size), 0, Part::Whole);
+            }
+            Size::Row(row) => self.say_count(row, Numerator::literal(size)),
+        }
+        self.finish(before, Step::Set(captured, size))
+    }
+
+    /// Says that two captured sizes are the same; two rows are then the same axes.
+    pub fn equal(&mut self, a: Captured, b: Captured) -> Result<(), Error> {
+        let before = self.begin(&[a.tensor, b.tensor])?;
+        match (self.resolve(a)?, self.resolve(b)?) {
+            (Size::Dim(a), Size::Dim(b)) => self.say(Constraint::DimEq(a, b), 0, Part::Whole),
+            (Size::Row(a), Size::Row(b)) => self.equate_rows(a, b, 0, Part::Whole),
+            (Size::Dim(dim), Size::Row(row)) | (Size::Row(row), Size::Dim(dim)) => {
+                self.say_count(row, Numerator { coeff: 1, over: Some(dim), denom: 1 })
+            }
+        }
+        self.finish(before, Step::Equal(a, b))
+    }
+
+    /// Says that one captured dimension is a multiple of another: `large = factor·small`.
+    pub fn scale(&mut self, large: Captured, factor: u64, small: Captured) -> Result<(), Error> {
+        if factor == 0 {
+            return Err(Error::new(ErrorKind::Use, "a size cannot be 0 times another"));
+        }
+        if factor == 1 {
+            return self.equal(large, small);
+        }
+        let before = self.begin(&[large.tensor, small.tensor])?;
+        match (self.resolve(large)?, self.resolve(small)?) {
+            (Size::Dim(axis), Size::Dim(over)) => {
+                let form = Affine::strided(factor);
+                self.say(Constraint::Affine { axis, form, over, kernel: None }, 0, Part::Whole);
+            }
+            (Size::Row(row), Size::Dim(dim)) => {
+                self.say_count(row, Numerator { coeff: factor, over: Some(dim), denom: 1 })
+            }
+            (Size::Dim(dim), Size::Row(row)) => {
+                self.say_count(row, Numerator { coeff: 1, over: Some(dim), denom: factor })
+            }
+            (Size::Row(_), Size::Row(_)) => {
+                return Err(Error::new(ErrorKind::Use, "two rows cannot be multiples of each other")
+                    .with_help("capture one of them as a single axis"));
+            }
+        }
+        self.finish(before, Step::Scale(large, factor, small))
+    }
+
+    /// The size of what was captured, if the program so far decides it; of a row, the product.
+    pub fn size(&self, captured: Captured) -> Option<u64> {
+        let fixed = |dim: DimTerm| match (dim.var(), self.solver.ground(dim)) {
+            (Some(var), _) => {
+                let (lo, hi) = self.solver.observe_size(var);
+                (hi == Some(lo)).then_some(lo)
+            }
+            (None, ground) => ground.map(crate::shape::elements),
+        };
+        match self.resolve(captured).ok()? {
+            Size::Dim(dim) => fixed(dim),
+            Size::Row(row) => self.partial_row(row).elements(),
+        }
+    }
+
+    /// The size of what was captured, once the program is closed.
+    pub fn final_size(&mut self, captured: Captured) -> Result<u64, Error> {
+        match self.resolve(captured)? {
+            Size::Dim(dim) => self.close_for(captured.tensor, |closed, _| {
+                let mut size = 1;
+                let row = broadloom_core::RowTerm::closed(std::slice::from_ref(&dim));
+                closed.each_axis(row, |dim| size *= crate::shape::elements(dim));
+                size
+            }),
+            Size::Row(row) => self.close_for(captured.tensor, |closed, axes| {
+                let mut size = 1;
+                closed.each_axis(row.term(axes), |dim| size *= crate::shape::elements(dim));
+                size
+            }),
+        }
+    }
+
+    fn say_count(&mut self, row: RowRef, numerator: Numerator) {
+        let (lead, trail) = row.flanks(&self.axes);
+        let dims = |axes: &[DimTerm]| axes.iter().map(|axis| Piece::Dim(*axis)).collect::<Vec<_>>();
+        let pieces: Vec<Piece> =
+            dims(lead).into_iter().chain(row.hole.map(Piece::Row)).chain(dims(trail)).collect();
+        let rest = row.hole;
+        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Part::Whole);
+    }
+
+    fn resolve(&self, captured: Captured) -> Result<Size, Error> {
+        let other = || Error::new(ErrorKind::Use, "a size captured in another graph is used here");
+        let (spec, labels, rows) = self.einsum_of(captured.tensor).ok_or_else(other)?;
+        let names = &self.spec(spec).spec.names;
+        let index = captured.index as usize;
+        let (known, start) =
+            if captured.is_row { (3 + names.rows.len(), rows) } else { (names.axes.len(), labels) };
+        if index >= known {
+            return Err(other());
+        }
+        let at = start as usize + index;
+        Ok(if captured.is_row { Size::Row(self.spec_rows[at]) } else { Size::Dim(self.labels[at]) })
+    }
+
+    fn may_be_empty(&self, captured: Captured) -> bool {
+        let spec = self.einsum_of(captured.tensor).map(|(spec, ..)| self.spec(spec));
+        !captured.is_row
+            && spec.is_some_and(|spec| spec.discardable.get(captured.index as usize) == Some(&true))
+    }
+
+    /// The spec that made a tensor: its index, its first label and its first row.
+    pub(crate) fn einsum_of(&self, tensor: Tensor) -> Option<(u32, u32, u32)> {
+        let data = self.tensors.get(tensor.index())?;
+        match self.steps.get(data.step as usize)? {
+            Step::Op { op: Op::Einsum { spec, labels, rows, .. }, .. } => Some((*spec, *labels, *rows)),
+            _ => None,
+        }
+    }
+
+    /// How a captured size is written: `h` of `scores`.
+    pub(crate) fn captured_name(&self, captured: Captured) -> String {
+        let Some((spec, ..)) = self.einsum_of(captured.tensor) else { return "?".into() };
+        let names = &self.spec(spec).spec.names;
+        let index = captured.index as usize;
+        match (captured.is_row, index) {
+            (false, _) => names.axes.iter().nth(index).map_or("?".into(), |(_, name)| name.text.to_string()),
+            (true, 0..3) => format!(
+                "... of the {} row",
+                broadloom_spec::Kind::ALL[place(broadloom_spec::Kind::ALL[index])].name()
+            ),
+            (true, _) => {
+                names.rows.iter().nth(index - 3).map_or("?".into(), |(_, name)| format!("..{}..", name.text))
+            }
+        }
+    }
+}

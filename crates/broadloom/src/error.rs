@@ -1,0 +1,115 @@
+//! What went wrong, in the names of the program.
+
+use std::fmt;
+
+/// What kind of mistake an [`Error`] is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Two sizes, or two numbers of axes, do not agree.
+    Mismatch,
+    /// Sizes do not fit a window, a concatenation, or a number of elements.
+    Arithmetic,
+    /// A parameter has a size that nothing decides.
+    Undetermined,
+    /// A spec or a shape is not well written.
+    Notation,
+    /// An operation is not used as it should be.
+    Use,
+    /// A limit of the solver was reached.
+    GaveUp,
+}
+
+/// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are
+/// connected, and what to do.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Data>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Data {
+    kind: ErrorKind,
+    message: String,
+    ends: Vec<String>,
+    chain: Vec<String>,
+    help: Vec<String>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        let message = message.into();
+        Error(Box::new(Data { kind, message, ends: Vec::new(), chain: Vec::new(), help: Vec::new() }))
+    }
+
+    /// A mistake in a spec or a shape, with the text and a caret under the place.
+    pub(crate) fn notation(text: &str, error: &broadloom_spec::Error) -> Error {
+        Error::new(ErrorKind::Notation, error.render(text).trim_end())
+    }
+
+    pub(crate) fn with_end(mut self, end: impl Into<String>) -> Error {
+        self.0.ends.push(end.into());
+        self
+    }
+
+    pub(crate) fn with_chain(mut self, chain: Vec<String>) -> Error {
+        self.0.chain = chain;
+        self
+    }
+
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Error {
+        self.0.help.push(help.into());
+        self
+    }
+
+    /// What kind of mistake it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What is wrong, in one sentence.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Where the parts of the conflict come from.
+    pub fn ends(&self) -> &[String] {
+        &self.0.ends
+    }
+
+    /// The operations that connect them, in order.
+    pub fn chain(&self) -> &[String] {
+        &self.0.chain
+    }
+
+    /// What to do.
+    pub fn help(&self) -> &[String] {
+        &self.0.help
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Data { message, ends, chain, help, .. } = &*self.0;
+        f.write_str(message)?;
+        for end in ends {
+            write!(f, "\n  {end}")?;
+        }
+        if !chain.is_empty() {
+            f.write_str("\nhow they meet:")?;
+            for link in chain {
+                write!(f, "\n  {link}")?;
+            }
+        }
+        for help in help {
+            write!(f, "\nhelp: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,329 @@
+//! The graph: tensors, operations, and the solver they speak to.
+
+use std::rc::Rc;
+
+use broadloom_core::{Answer, Closed, Constraint, DimTerm, Point, Role, RowVar, Solver, Unfilled};
+use broadloom_spec::{Kind, Spec};
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, ErrorKind};
+use crate::shape::Shapes;
+use crate::step::{NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
+
+/// A tensor program under construction.
+///
+/// Every operation is checked as it is added: what contradicts the program so far is refused with an
+/// [`Error`], and the graph is as it was before.
+///
+/// ```
+/// use broadloom::Graph;
+/// let mut g = Graph::new();
+/// let a = g.data("a", "3")?;
+/// let b = g.data("b", "4")?;
+/// assert!(g.add(a, b).is_err());
+/// // The graph goes on.
+/// let twice = g.add(a, a)?;
+/// assert_eq!(g.final_shape(twice)?.to_string(), "3");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Graph {
+    pub(crate) solver: Solver,
+    /// The axes of all rows.
+    pub(crate) axes: Vec<DimTerm>,
+    pub(crate) tensors: Vec<TensorData>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) operands: Vec<Tensor>,
+    /// Where each constraint comes from, in the order of addition.
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) names: Vec<Box<str>>,
+    /// What the declaration of a leaf looked like.
+    pub(crate) declarations: FxHashMap<u32, Box<str>>,
+    pub(crate) bases: Vec<Box<str>>,
+    pub(crate) specs: Specs,
+    /// The dimension of each label of each spec used, and the row of each row variable.
+    pub(crate) labels: Vec<DimTerm>,
+    pub(crate) spec_rows: Vec<RowRef>,
+    pub(crate) shapes: Option<Rc<Shapes>>,
+    /// Scratch space for arithmetic constraints.
+    pub(crate) scratch: Vec<DimTerm>,
+}
+
+/// Specs by their text, so that each is parsed once.
+#[derive(Default)]
+pub(crate) struct Specs {
+    by_text: FxHashMap<Box<str>, u32>,
+    all: Vec<Rc<KnownSpec>>,
+}
+
+/// A spec and what follows from its text alone.
+pub(crate) struct KnownSpec {
+    pub text: Box<str>,
+    pub spec: Spec,
+    /// Which labels may have size zero.
+    pub discardable: Vec<bool>,
+}
+
+/// How large a graph is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stats {
+    /// Tensors, leaves included.
+    pub tensors: usize,
+    /// Constraints between their rows and axes.
+    pub constraints: usize,
+    /// Units of work the solver did.
+    pub steps: u64,
+    /// Branches of the search that failed; zero on the usual program.
+    pub branches: u64,
+    /// Bytes held.
+    pub bytes: u64,
+}
+
+/// What can be read of a graph while its solver is closed.
+pub(crate) struct View<'a> {
+    pub axes: &'a [DimTerm],
+    pub tensors: &'a [TensorData],
+}
+
+/// Lengths to return to when a step is refused.
+pub(crate) struct Before {
+    point: Point,
+    axes: usize,
+    tensors: usize,
+    operands: usize,
+    origins: usize,
+    labels: usize,
+    spec_rows: usize,
+    bases: usize,
+}
+
+impl std::fmt::Debug for Graph {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Graph").field("stats", &self.stats()).finish()
+    }
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// The number of tensors.
+    pub fn len(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Whether there are no tensors.
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// All tensors, in the order they were made.
+    pub fn tensors(&self) -> impl Iterator<Item = Tensor> + use<> {
+        (0..self.tensors.len() as u32).map(Tensor)
+    }
+
+    /// How large the graph is, and how much work it was.
+    pub fn stats(&self) -> Stats {
+        let solver = self.solver.stats();
+        let own = self.axes.capacity() * size_of::<DimTerm>()
+            + self.tensors.capacity() * size_of::<TensorData>()
+            + self.steps.capacity() * size_of::<Step>()
+            + self.operands.capacity() * size_of::<Tensor>()
+            + self.origins.capacity() * size_of::<Origin>()
+            + self.labels.capacity() * size_of::<DimTerm>()
+            + self.spec_rows.capacity() * size_of::<RowRef>();
+        Stats {
+            tensors: self.tensors.len(),
+            constraints: solver.constraints as usize,
+            steps: solver.steps,
+            branches: solver.branches,
+            bytes: solver.bytes + own as u64,
+        }
+    }
+
+    /// Gives a tensor a name, for messages and tables.
+    pub fn name(&mut self, tensor: Tensor, name: &str) {
+        if let Some(data) = self.tensors.get_mut(tensor.index()) {
+            data.name = self.names.len() as u32;
+            self.names.push(name.into());
+        }
+    }
+
+    /// Says that the input axes of a tensor are its output axes: a square map.
+    pub fn input_equals_output(&mut self, tensor: Tensor) -> Result<(), Error> {
+        let before = self.begin(&[tensor])?;
+        let rows = self.rows(tensor);
+        let terms = (rows[Kind::Input as usize], rows[Kind::Output as usize]);
+        self.equate_rows(terms.0, terms.1, 0, Part::Whole);
+        self.finish(before, Step::Square(tensor))
+    }
+
+    pub(crate) fn rows(&self, tensor: Tensor) -> Rows {
+        self.tensors[tensor.index()].rows
+    }
+
+    /// Begins a step, if its operands are tensors of this graph.
+    pub(crate) fn begin(&mut self, operands: &[Tensor]) -> Result<Before, Error> {
+        if operands.iter().any(|tensor| tensor.index() >= self.tensors.len()) {
+            return Err(Error::new(ErrorKind::Use, "a tensor of another graph is used here")
+                .with_help("a tensor belongs to the graph that made it"));
+        }
+        Ok(Before {
+            point: self.solver.point(),
+            axes: self.axes.len(),
+            tensors: self.tensors.len(),
+            operands: self.operands.len(),
+            origins: self.origins.len(),
+            labels: self.labels.len(),
+            spec_rows: self.spec_rows.len(),
+            bases: self.bases.len(),
+        })
+    }
+
+    /// Ends a step: keeps it, or, if it contradicts what was there, takes it back and says why.
+    pub(crate) fn finish(&mut self, before: Before, step: Step) -> Result<(), Error> {
+        self.steps.push(step);
+        self.shapes = None;
+        if !self.solver.is_stuck() {
+            if let Step::Op { operands, arity, .. } = step {
+                for at in operands..operands + u32::from(arity) {
+                    let tensor = self.operands[at as usize];
+                    self.tensors[tensor.index()].used = true;
+                }
+            }
+            return Ok(());
+        }
+        let error = self.contradiction();
+        self.take_back(before);
+        self.steps.pop();
+        Err(error)
+    }
+
+    /// Returns to the state before a step.
+    pub(crate) fn take_back(&mut self, before: Before) {
+        self.solver.retract(before.point);
+        self.axes.truncate(before.axes);
+        self.tensors.truncate(before.tensors);
+        self.operands.truncate(before.operands);
+        self.origins.truncate(before.origins);
+        self.labels.truncate(before.labels);
+        self.spec_rows.truncate(before.spec_rows);
+        self.bases.truncate(before.bases);
+    }
+
+    /// Why the last step contradicts the others.
+    fn contradiction(&mut self) -> Error {
+        match self.closed(|_, _| ()) {
+            Err(error) => error,
+            // A contradiction does not go away.
+            Ok(_) => Error::new(ErrorKind::Mismatch, "the program contradicts itself"),
+        }
+    }
+
+    /// Closes the program, reads something, and opens it again. Also says what parameters lack.
+    pub(crate) fn closed<T>(
+        &mut self,
+        read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
+    ) -> Result<(T, Vec<Unfilled>), Error> {
+        let view = View { axes: &self.axes, tensors: &self.tensors };
+        let refused = match self.solver.close() {
+            Answer::Solved(closed) => return Ok((read(&closed, &view), Vec::new())),
+            Answer::Underdetermined(closed, holes) => return Ok((read(&closed, &view), holes)),
+            Answer::Unsatisfiable(core) => Ok(core),
+            Answer::GaveUp(limit) => Err(limit),
+        };
+        Err(match refused {
+            Ok(core) => self.explain(&core),
+            Err(limit) => self.explain_limit(limit),
+        })
+    }
+
+    /// A new tensor with these rows, made by the step about to be finished.
+    pub(crate) fn tensor(&mut self, rows: Rows) -> Tensor {
+        let step = self.steps.len() as u32;
+        self.tensors.push(TensorData { rows, step, name: NONE, used: false });
+        Tensor(self.tensors.len() as u32 - 1)
+    }
+
+    /// Ends an operation with one result.
+    pub(crate) fn finish_op(
+        &mut self,
+        before: Before,
+        op: Op,
+        operands: &[Tensor],
+        rows: Rows,
+    ) -> Result<Tensor, Error> {
+        let result = self.tensor(rows);
+        let step = self.op_step(op, operands, result, 1);
+        self.finish(before, step)?;
+        Ok(result)
+    }
+
+    pub(crate) fn op_step(&mut self, op: Op, operands: &[Tensor], first: Tensor, results: u16) -> Step {
+        let start = self.operands.len() as u32;
+        self.operands.extend_from_slice(operands);
+        Step::Op { op, operands: start, arity: operands.len() as u16, results, result: first.0 }
+    }
+
+    /// A new row variable with its marker after the first `lead` axes.
+    pub(crate) fn fresh_row(&mut self, role: Role, lead: u32) -> RowVar {
+        let var = self.solver.row_var(role);
+        self.solver.declare_marker(var, lead);
+        var
+    }
+
+    /// Where the marker of a row stands: how many axes are before it.
+    pub(crate) fn marker(&self, row: RowRef) -> u32 {
+        let inner = row.hole.and_then(|var| self.solver.declared_marker(var)).unwrap_or(0);
+        u32::from(row.lead) + inner
+    }
+
+    /// `res ⊑ opnd` for two rows.
+    pub(crate) fn refine(&mut self, res: RowRef, opnd: RowRef, slot: usize, part: Part) {
+        if opnd.is_empty() {
+            // Nothing to relate; but "no axes" is now something somebody said.
+            if let Some(var) = res.hole {
+                self.solver.ground_row(var);
+            }
+            return;
+        }
+        let (res, opnd) = (res.term(&self.axes), opnd.term(&self.axes));
+        self.solver.add(Constraint::RowLe { res, opnd });
+        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u8, part });
+    }
+
+    /// `a ≈ b` for two rows.
+    pub(crate) fn equate_rows(&mut self, a: RowRef, b: RowRef, slot: usize, part: Part) {
+        if a.is_empty() && b.is_empty() {
+            return;
+        }
+        let (a, b) = (a.term(&self.axes), b.term(&self.axes));
+        self.solver.add(Constraint::RowEq(a, b));
+        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u8, part });
+    }
+
+    /// Any other constraint.
+    pub(crate) fn say(&mut self, constraint: Constraint<'_>, slot: usize, part: Part) {
+        self.solver.add(constraint);
+        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u8, part });
+    }
+
+    /// A spec, parsed once.
+    pub(crate) fn known_spec(&mut self, text: &str) -> Result<u32, Error> {
+        if let Some(known) = self.specs.by_text.get(text) {
+            return Ok(*known);
+        }
+        let spec = broadloom_spec::parse_spec(text).map_err(|error| Error::notation(text, &error))?;
+        let discardable = crate::discard::discardable(&spec);
+        let known = self.specs.all.len() as u32;
+        self.specs.by_text.insert(text.into(), known);
+        self.specs.all.push(Rc::new(KnownSpec { text: text.into(), spec, discardable }));
+        Ok(known)
+    }
+
+    pub(crate) fn spec(&self, known: u32) -> Rc<KnownSpec> {
+        Rc::clone(&self.specs.all[known as usize])
+    }
+}

@@ -1,0 +1,183 @@
+//! Leaves: tensors that no operation makes.
+//!
+//! | leaf | rows that are not stated | closing |
+//! |---|---|---|
+//! | data, with a declared shape | have no axes | what is stated stays; `...` and names take the least that fits |
+//! | parameter | batch has no axes; input and output are inferred | from its uses; a hole is an error |
+//! | constant | are all inferred | from its uses; a hole is filled with the least shape |
+//! | number | have no axes | – |
+
+use broadloom_core::order::{Atom, Basis};
+use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
+use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::step::{Leaf, Part, RowRef, Rows, Step, Tensor};
+
+impl Graph {
+    /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
+    ///
+    /// A row that is not written has no axes. `...` stands for axes to be inferred, a name for a size to
+    /// be inferred.
+    pub fn data(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Data, Given::Nothing)
+    }
+
+    /// Data whose buffer has exactly these axes, in the order batch, output, input; the shape says how
+    /// they are divided up.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data_with_axes("x", "... | 3, 3, 1", &[8, 3, 3, 1])?;
+    /// assert_eq!(g.final_shape(x)?.to_string(), "8 | 3, 3, 1");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn data_with_axes(&mut self, name: &str, shape: &str, axes: &[u64]) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Data, Given::Axes(axes))
+    }
+
+    /// Data with this many elements, in whatever shape the uses ask for.
+    pub fn data_with_count(&mut self, name: &str, shape: &str, count: u64) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Data, Given::Count(count))
+    }
+
+    /// A parameter; its shape is inferred from its uses.
+    pub fn param(&mut self, name: &str) -> Tensor {
+        let rows = [None, Some(Role::Param), Some(Role::Param)];
+        self.undeclared(Some(name), Leaf::Param, rows)
+    }
+
+    /// A parameter whose shape is stated, in part or in full: `"64"`, `"... -> hidden"`.
+    pub fn param_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Param, Given::Nothing)
+    }
+
+    /// A tensor filled with one value, in whatever shape the context asks for.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "5")?;
+    /// // Sum by a vector of ones whose length the context decides.
+    /// let ones = g.constant(1.0);
+    /// let sum = g.einsum("i; i => 0", &[x, ones])?;
+    /// assert_eq!(g.final_shape(ones)?.to_string(), "5");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn constant(&mut self, value: f64) -> Tensor {
+        self.undeclared(None, Leaf::Constant(value), [Some(Role::Leaf); 3])
+    }
+
+    /// A number: a tensor without axes. It broadcasts everywhere and shapes nothing.
+    pub fn number(&mut self, value: f64) -> Tensor {
+        self.undeclared(None, Leaf::Number(value), [None; 3])
+    }
+
+    /// A leaf with nothing stated: rows with a role are inferred, the others have no axes.
+    fn undeclared(&mut self, name: Option<&str>, leaf: Leaf, roles: [Option<Role>; 3]) -> Tensor {
+        let rows = roles.map(|role| role.map_or(RowRef::EMPTY, |role| RowRef::var(self.fresh_row(role, 0))));
+        let tensor = self.tensor(rows);
+        if let Some(name) = name {
+            self.name(tensor, name);
+        }
+        self.steps.push(Step::Leaf { leaf, tensor: tensor.0 });
+        self.shapes = None;
+        tensor
+    }
+
+    fn declared(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given<'_>) -> Result<Tensor, Error> {
+        let decl = parse_shape(shape).map_err(|error| Error::notation(shape, &error))?;
+        if matches!(given, Given::Count(0)) || matches!(given, Given::Axes(axes) if axes.contains(&0)) {
+            return Err(Error::new(ErrorKind::Use, format!("`{name}` would have no elements"))
+                .with_help("every axis has at least one element"));
+        }
+        let before = self.begin(&[])?;
+        let rows = self.declared_rows(&decl, if leaf == Leaf::Param { Role::Param } else { Role::Leaf });
+        let tensor = self.tensor(rows);
+        self.name(tensor, name);
+        self.declarations.insert(tensor.0, shape.trim().into());
+        self.describe_buffer(rows, given);
+        self.finish(before, Step::Leaf { leaf, tensor: tensor.0 })?;
+        Ok(tensor)
+    }
+
+    /// The rows of a declaration.
+    fn declared_rows(&mut self, decl: &ShapeDecl, role: Role) -> Rows {
+        let named: Vec<DimTerm> = decl.names.axes.iter().map(|_| self.solver.dim_var(role).into()).collect();
+        let holes: Vec<RowVar> = decl.names.rows.iter().map(|_| self.fresh_row(role, 0)).collect();
+        Kind::ALL.map(|kind| {
+            decl.shape
+                .row(kind)
+                .map_or(RowRef::EMPTY, |row| self.declared_row(decl, row, role, &named, &holes))
+        })
+    }
+
+    fn declared_row(
+        &mut self,
+        decl: &ShapeDecl,
+        row: &Row<DeclAxis>,
+        role: Role,
+        named: &[DimTerm],
+        holes: &[RowVar],
+    ) -> RowRef {
+        let start = self.axes.len() as u32;
+        for axis in row.axes() {
+            let name = axis.name.map(|name| named[name.0 as usize]);
+            let size = axis.size.map(|size| {
+                let basis =
+                    size.basis.map_or(Basis::DEFAULT, |basis| self.basis(decl.names.bases.text(basis)));
+                self.solver.atom(Atom { size: size.size.get(), basis })
+            });
+            if let (Some(name), Some(size)) = (name, size) {
+                self.say(Constraint::DimEq(name, size), 0, Part::Whole);
+            }
+            let term = size.or(name).unwrap_or_else(|| self.solver.dim_var(role).into());
+            self.axes.push(term);
+        }
+        let hole = row.hole().map(|hole| match hole.variable {
+            RowVariable::Ellipsis => self.fresh_row(role, 0),
+            RowVariable::Named(name) => holes[name.0 as usize],
+        });
+        RowRef { start, lead: row.lead().len() as u16, trail: row.trail.len() as u16, hole }
+    }
+
+    /// What is known of the buffer of a leaf, as a constraint on its rows in memory order.
+    fn describe_buffer(&mut self, rows: Rows, given: Given<'_>) {
+        let (pieces, rest) = self.pieces(rows);
+        match given {
+            Given::Nothing => {}
+            Given::Axes(axes) => {
+                let axes: Vec<DimTerm> = axes.iter().map(|size| self.solver.size(*size)).collect();
+                self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Part::Whole);
+            }
+            Given::Count(count) => {
+                let numerator = Numerator::literal(count);
+                self.say(
+                    Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
+                    0,
+                    Part::Whole,
+                );
+            }
+        }
+    }
+
+    /// The number of a named basis.
+    pub(crate) fn basis(&mut self, name: &str) -> Basis {
+        if name == "default" {
+            return Basis::DEFAULT;
+        }
+        let known = self.bases.iter().position(|basis| &**basis == name);
+        let index = known.unwrap_or_else(|| {
+            self.bases.push(name.into());
+            self.bases.len() - 1
+        });
+        Basis(index as u32 + 1)
+    }
+}
+
+/// What is known of the buffer of a leaf besides its declaration.
+enum Given<'a> {
+    Nothing,
+    Axes(&'a [u64]),
+    Count(u64),
+}

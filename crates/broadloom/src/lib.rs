@@ -1,0 +1,52 @@
+//! Tensor programs whose shapes are inferred.
+//!
+//! You write the arithmetic; Broadloom finds every axis. A tensor has three rows of axes, written
+//! `batch | input -> output`: a linear map has inputs and outputs, a collection has batch axes, and `@`
+//! composes maps, so a layer is `w @ x + b` and nobody writes the shape of `w`.
+//!
+//! ```
+//! use broadloom::Graph;
+//!
+//! let mut g = Graph::new();
+//! let x = g.data("x", "32 | 784")?;
+//! let (w1, b1, w2) = (g.param("w1"), g.param_shaped("b1", "64")?, g.param("w2"));
+//! let hidden = g.compose(w1, x)?;
+//! let hidden = g.add(hidden, b1)?;
+//! let hidden = g.relu(hidden)?;
+//! let logits = g.compose(w2, hidden)?;
+//! let target = g.data("target", "32 | 10")?;
+//! let loss = g.sub(logits, target)?;
+//!
+//! let shapes = g.final_shapes()?;
+//! assert_eq!(shapes.get(w1).to_string(), "784 -> 64");
+//! assert_eq!(shapes.get(w2).to_string(), "64 -> 10");
+//! assert_eq!(shapes.get(loss).to_string(), "32 | 10");
+//! # Ok::<(), broadloom::Error>(())
+//! ```
+//!
+//! - [`Graph`]: tensors and operations. Shapes are inferred as the graph grows; [`Graph::shape`] shows what is
+//!   known so far and [`Graph::final_shapes`] what closing makes of it. Looking changes nothing.
+//! - [`logic`]: how each operation relates the rows of its operands and of its result.
+//! - [`Error`]: what is wrong, in the names of the program.
+
+mod capture;
+mod discard;
+mod elaborate;
+mod error;
+mod graph;
+mod leaves;
+pub mod logic;
+mod message;
+mod names;
+mod rules;
+mod shape;
+mod step;
+
+pub use broadloom_core::Padding;
+pub use broadloom_spec::Kind;
+pub use capture::Captured;
+pub use error::{Error, ErrorKind};
+pub use graph::{Graph, Stats};
+pub use logic::{Index, Options};
+pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
+pub use step::Tensor;

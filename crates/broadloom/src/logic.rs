@@ -1,0 +1,325 @@
+//! The shape logic of every operation: one function each, which says how its rows are related.
+//!
+//! `C` is the result, `A`, `B`, `D` the operands; `b`, `i`, `o` their batch, input and output rows. `⊑` is
+//! the broadcast order (the left side is the result, the right side may broadcast into it) and `≈` equality.
+//!
+//! | operation | relation |
+//! |---|---|
+//! | pointwise, any number of operands | `C_k ⊑ A_k`, `C_k ⊑ B_k`, … for each kind `k` |
+//! | composition `A @ B` | `A_i ⊑ B_o`; `C_b ⊑ A_b`, `C_b ⊑ B_b`, `C_i ⊑ B_i`, `C_o ⊑ A_o` |
+//! | composition and sum `A @ B + D` | the same, and `C_k ⊑ D_k` for each kind `k` |
+//! | transpose | `C_b ⊑ A_b`, `C_i ⊑ A_o`, `C_o ⊑ A_i` |
+//! | einsum, by a spec | each operand's rows `≈` the rows of the spec; the result's rows *are* those of the spec |
+//! | concatenation and split | an einsum whose spec has `a^b` axes |
+//! | slice of the leading batch axis | `A_b ≈ [s]·C_b`; `C_i` and `C_o` are `A_i` and `A_o` |
+//! | conversion of the element count | `A` has one axis `v`; the elements of `C` are `factor·v / divisor` |
+//!
+//! Axes of a spec, beyond labels:
+//!
+//! | axis | relation |
+//! |---|---|
+//! | `2`, an index | the size is at least 3 |
+//! | `s*o`, `s*o+c` | `size = s·o`, and what an offset of `s` or more needs beyond that |
+//! | `s*o=+d*k`, padded | `size = s·o` |
+//! | `s*o<+d*k`, valid | `size = s·(o − 1) + 1 + d·(k − 1)` |
+//! | `a^b^3` | `size = a + b + 3` |
+//!
+//! Where a row broadcasts (its marker) is declared by the operation that makes the tensor: at the longest
+//! leading flank among the operands for the operations that broadcast, where the result's spec has its
+//! hole for an einsum, at the left edge otherwise.
+
+use broadloom_core::{Constraint, Numerator, Padding, Piece, Role};
+use broadloom_spec::Kind;
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::step::{Op, Part, RowRef, Rows, Tensor, place};
+
+/// Which batch element a slice takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Index {
+    /// A position, counted from zero.
+    At(u64),
+    /// A position supplied when the program runs, below this bound if one is known.
+    Run {
+        /// The number of positions.
+        range: Option<u64>,
+    },
+}
+
+/// What a spec leaves to whoever uses it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Whether windows without a marker (`o+k`) are padded.
+    pub padding: Option<Padding>,
+    /// The values of strides and dilations given by name.
+    pub coefficients: &'a [(&'a str, u64)],
+    /// What the operation is called in messages; `einsum` if nothing is said.
+    pub name: Option<&'static str>,
+}
+
+impl Graph {
+    /// Pointwise: every operand broadcasts into the result.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, scale) = (g.data("x", "8 | 3, 4")?, g.data("scale", "4")?);
+    /// let y = g.pointwise("*", &[x, scale])?;
+    /// assert_eq!(g.final_shape(y)?.to_string(), "8 | 3, 4");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn pointwise(&mut self, name: &'static str, operands: &[Tensor]) -> Result<Tensor, Error> {
+        if operands.is_empty() {
+            return Err(Error::new(ErrorKind::Use, format!("`{name}` needs an operand")));
+        }
+        let before = self.begin(operands)?;
+        let rows = Kind::ALL.map(|kind| {
+            let operands = operands.iter().enumerate();
+            let operands: smallvec::SmallVec<[(usize, RowRef); 4]> =
+                operands.map(|(slot, tensor)| (slot, self.rows(*tensor)[place(kind)])).collect();
+            self.broadcast(kind, &operands)
+        });
+        self.finish_op(before, Op::Pointwise(name), operands, rows)
+    }
+
+    /// Composition: contracts the input of `a` with the output of `b`. On matrices it is the product.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, x) = (g.data("w", "784 -> 10")?, g.data("x", "32 | 784")?);
+    /// let y = g.compose(w, x)?;
+    /// assert_eq!(g.final_shape(y)?.to_string(), "32 | 10");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn compose(&mut self, a: Tensor, b: Tensor) -> Result<Tensor, Error> {
+        let before = self.begin(&[a, b])?;
+        let rows = self.composed(a, b, None);
+        self.finish_op(before, Op::Compose, &[a, b], rows)
+    }
+
+    /// Composition with a sum: `a @ b + d`, in one operation.
+    pub fn compose_accumulate(&mut self, a: Tensor, b: Tensor, d: Tensor) -> Result<Tensor, Error> {
+        let before = self.begin(&[a, b, d])?;
+        let rows = self.composed(a, b, Some(d));
+        self.finish_op(before, Op::ComposeAccumulate, &[a, b, d], rows)
+    }
+
+    fn composed(&mut self, a: Tensor, b: Tensor, d: Option<Tensor>) -> Rows {
+        let [a_batch, a_input, a_output] = self.rows(a);
+        let [b_batch, b_input, b_output] = self.rows(b);
+        self.refine(a_input, b_output, 1, Part::Contract);
+        let sum = d.map(|tensor| self.rows(tensor));
+        let own = [&[(0, a_batch), (1, b_batch)][..], &[(1, b_input)], &[(0, a_output)]];
+        Kind::ALL.map(|kind| {
+            let sum = sum.map(|rows| (2, rows[place(kind)]));
+            let operands: smallvec::SmallVec<[(usize, RowRef); 4]> =
+                own[place(kind)].iter().copied().chain(sum).collect();
+            self.broadcast(kind, &operands)
+        })
+    }
+
+    /// Swaps input and output.
+    pub fn transpose(&mut self, a: Tensor) -> Result<Tensor, Error> {
+        let before = self.begin(&[a])?;
+        let [batch, input, output] = self.rows(a);
+        let from = [(Kind::Batch, batch), (Kind::Input, output), (Kind::Output, input)];
+        let rows = from.map(|(kind, row)| self.broadcast(kind, &[(0, row)]));
+        self.finish_op(before, Op::Transpose, &[a], rows)
+    }
+
+    /// A result row into which rows of operands broadcast. Its marker is at the longest leading flank
+    /// among theirs.
+    fn broadcast(&mut self, kind: Kind, operands: &[(usize, RowRef)]) -> RowRef {
+        let marker = operands.iter().map(|(_, row)| self.marker(*row)).max().unwrap_or(0);
+        let result = RowRef::var(self.fresh_row(Role::Interior, marker));
+        for (slot, row) in operands {
+            self.refine(result, *row, *slot, Part::Row(kind));
+        }
+        result
+    }
+
+    /// An operation by a spec, such as `"i j; j k => i k"`, on one to any number of operands: what the
+    /// result does not mention is summed (or otherwise accumulated).
+    ///
+    /// Axes match exactly, without broadcasting. Omitted rows have no axes; `...` stands for any.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, kernel) = (g.data("x", "9")?, g.data("kernel", "3")?);
+    /// let y = g.einsum("2*o<+k; k => o", &[x, kernel])?;
+    /// assert_eq!(g.final_shape(y)?.to_string(), "4");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn einsum(&mut self, spec: &str, operands: &[Tensor]) -> Result<Tensor, Error> {
+        self.einsum_with(spec, operands, &Options::default())
+    }
+
+    /// An operation by a spec that leaves strides, dilations or padding to its user.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Options, Padding};
+    /// let mut g = Graph::new();
+    /// let (x, kernel) = (g.data("x", "8")?, g.data("kernel", "3")?);
+    /// let options = Options { padding: Some(Padding::Padded), coefficients: &[("s", 2)], ..Options::default() };
+    /// let y = g.einsum_with("s*o+k; k => o", &[x, kernel], &options)?;
+    /// assert_eq!(g.final_shape(y)?.to_string(), "4");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn einsum_with(
+        &mut self,
+        spec: &str,
+        operands: &[Tensor],
+        options: &Options<'_>,
+    ) -> Result<Tensor, Error> {
+        let results = self.by_spec(spec, operands, options, Some(1))?;
+        results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
+    }
+
+    /// An operation by a spec with several results: `"a^b => a; b"` takes an axis apart.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "8 | 10")?;
+    /// let parts = g.split("... | a^b => ... | a; ... | b", &[x])?;
+    /// let a = g.captured(parts[0], "a")?;
+    /// g.set(a, 3)?;
+    /// assert_eq!(g.final_shape(parts[1])?.to_string(), "8 | 7");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn split(&mut self, spec: &str, operands: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+        self.by_spec(spec, operands, &Options::default(), None)
+    }
+
+    /// Takes one element of the leading batch axis.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Index};
+    /// let mut g = Graph::new();
+    /// let x = g.data("x", "32, 8 | 3")?;
+    /// let step = g.slice(x, Index::Run { range: Some(32) })?;
+    /// assert_eq!(g.final_shape(step)?.to_string(), "8 | 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn slice(&mut self, a: Tensor, index: Index) -> Result<Tensor, Error> {
+        let before = self.begin(&[a])?;
+        let [batch, input, output] = self.rows(a);
+        let axis = self.solver.dim_var(Role::Interior).into();
+        match index {
+            Index::At(at) => self.say(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Part::Whole),
+            Index::Run { range: Some(0) } => {
+                self.take_back(before);
+                return Err(Error::new(ErrorKind::Use, "a slice over no positions")
+                    .with_help("the range of an index is at least 1"));
+            }
+            Index::Run { range: Some(range) } => {
+                let size = self.solver.size(range);
+                self.say(Constraint::DimEq(axis, size), 0, Part::Whole);
+            }
+            Index::Run { range: None } => {}
+        }
+        let rest = self.fresh_row(Role::Interior, self.marker(batch).saturating_sub(1));
+        let start = self.axes.len() as u32;
+        self.axes.push(axis);
+        let sliced = RowRef { start, lead: 1, trail: 0, hole: Some(rest) };
+        self.equate_rows(sliced, batch, 0, Part::Row(Kind::Batch));
+        self.finish_op(before, Op::Slice(index), &[a], [RowRef::var(rest), input, output])
+    }
+
+    /// A conversion that changes the number of elements: `a` has a single axis of `v` elements, and the
+    /// result has `factor·v / divisor`, in whatever shape its uses ask for.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let words = g.data("words", "6")?;
+    /// // One 128-bit word makes four 32-bit numbers.
+    /// let numbers = g.convert(words, 4, 1)?;
+    /// let bias = g.data("bias", "3, 8")?;
+    /// let shaped = g.add(numbers, bias)?;
+    /// assert_eq!(g.final_shape(numbers)?.to_string(), "3, 8");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn convert(&mut self, a: Tensor, factor: u64, divisor: u64) -> Result<Tensor, Error> {
+        if factor == 0 || divisor == 0 {
+            return Err(Error::new(ErrorKind::Use, "a conversion multiplies and divides by at least 1"));
+        }
+        let before = self.begin(&[a])?;
+        let over = self.solver.dim_var(Role::Leaf).into();
+        let (pieces, rest) = self.pieces(self.rows(a));
+        self.say(Constraint::Exact { pieces: &pieces, axes: &[over], rest }, 0, Part::Row(Kind::Output));
+        // The result's rows close like a leaf's: to what its uses offer, not to the least.
+        let rows = [Role::Leaf; 3].map(|role| RowRef::var(self.fresh_row(role, 0)));
+        let (pieces, rest) = self.pieces(rows);
+        let numerator = Numerator { coeff: factor, over: Some(over), denom: divisor };
+        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Part::Whole);
+        self.finish_op(before, Op::Convert { factor, divisor }, &[a], rows)
+    }
+
+    /// The axes of a tensor in memory order (batch, output, input), and the row that takes what the
+    /// others leave.
+    pub(crate) fn pieces(&self, rows: Rows) -> (Vec<Piece>, Option<broadloom_core::RowVar>) {
+        let [batch, input, output] = rows;
+        let mut pieces = Vec::new();
+        for row in [batch, output, input] {
+            let (lead, trail) = row.flanks(&self.axes);
+            pieces.extend(lead.iter().map(|axis| Piece::Dim(*axis)));
+            pieces.extend(row.hole.map(Piece::Row));
+            pieces.extend(trail.iter().map(|axis| Piece::Dim(*axis)));
+        }
+        (pieces, [output, batch, input].iter().find_map(|row| row.hole))
+    }
+}
+
+/// Pointwise operations by their usual names.
+macro_rules! pointwise {
+    ($($(#[$doc:meta])* $method:ident($($operand:ident),+) = $name:literal;)*) => {
+        impl Graph {$(
+            $(#[$doc])*
+            pub fn $method(&mut self, $($operand: Tensor),+) -> Result<Tensor, Error> {
+                self.pointwise($name, &[$($operand),+])
+            }
+        )*}
+    };
+}
+
+pointwise! {
+    /// `a + b`.
+    add(a, b) = "+";
+    /// `a - b`.
+    sub(a, b) = "-";
+    /// `a * b`, pointwise; [`compose`](Graph::compose) is the matrix product.
+    mul(a, b) = "*";
+    /// `a / b`.
+    div(a, b) = "/";
+    /// `a ** b`.
+    pow(a, b) = "**";
+    /// The larger of the two.
+    max(a, b) = "max";
+    /// The smaller of the two.
+    min(a, b) = "min";
+    /// Whether `a < b`.
+    less(a, b) = "<";
+    /// Whether `a = b`.
+    equals(a, b) = "==";
+    /// `a` where the condition holds, else `b`.
+    select(condition, a, b) = "where";
+    /// `-a`.
+    neg(a) = "neg";
+    /// The exponential.
+    exp(a) = "exp";
+    /// The natural logarithm.
+    log(a) = "log";
+    /// The square root.
+    sqrt(a) = "sqrt";
+    /// The reciprocal.
+    recip(a) = "recip";
+    /// The sine.
+    sin(a) = "sin";
+    /// The cosine.
+    cos(a) = "cos";
+    /// The hyperbolic tangent.
+    tanh(a) = "tanh";
+    /// The logistic function.
+    sigmoid(a) = "sigmoid";
+    /// `a` where it is positive, else 0.
+    relu(a) = "relu";
+}

@@ -1,0 +1,404 @@
+//! Shapes: three rows of axes, as far as they are known, and final.
+//!
+//! Shapes are written `batch | input -> output`, as they are declared: rows without axes are left out, an
+//! axis that claims no size (the unit, which broadcasts) is `_`, an unknown size is `?`, and `...` stands for
+//! axes that are not known yet.
+
+use std::fmt;
+use std::rc::Rc;
+
+use broadloom_core::order::{Basis, Dim};
+use broadloom_core::{Closed, DimShape, DimTerm, Middle, Unfilled};
+use broadloom_spec::Kind;
+
+use crate::Graph;
+use crate::error::Error;
+use crate::step::{Leaf, RowRef, Step, Tensor};
+
+/// One axis of a final shape.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Axis {
+    /// One element, and no claim: it broadcasts.
+    Unit,
+    /// A size, with the basis if it has one of its own.
+    Sized(u64, Option<Box<str>>),
+}
+
+impl Axis {
+    /// The number of elements.
+    pub fn size(&self) -> u64 {
+        match self {
+            Axis::Unit => 1,
+            Axis::Sized(size, _) => *size,
+        }
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Axis::Unit => f.write_str("_"),
+            Axis::Sized(size, None) => write!(f, "{size}"),
+            Axis::Sized(size, Some(basis)) => write!(f, "{size}:{basis}"),
+        }
+    }
+}
+
+/// The final shape of a tensor.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let x = g.data("x", "32 | 28, 28, 3:rgb")?;
+/// let shape = g.final_shape(x)?;
+/// assert_eq!(shape.batch()[0].size(), 32);
+/// assert_eq!(shape.elements(), 32 * 28 * 28 * 3);
+/// assert_eq!(shape.to_string(), "32 | 28, 28, 3:rgb");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Shape {
+    rows: [Vec<Axis>; 3],
+}
+
+impl Shape {
+    /// The axes of one kind.
+    pub fn row(&self, kind: Kind) -> &[Axis] {
+        &self.rows[kind as usize]
+    }
+
+    /// The batch axes.
+    pub fn batch(&self) -> &[Axis] {
+        self.row(Kind::Batch)
+    }
+
+    /// The input axes.
+    pub fn input(&self) -> &[Axis] {
+        self.row(Kind::Input)
+    }
+
+    /// The output axes.
+    pub fn output(&self) -> &[Axis] {
+        self.row(Kind::Output)
+    }
+
+    /// The number of elements.
+    pub fn elements(&self) -> u64 {
+        self.rows.iter().flatten().map(Axis::size).fold(1, u64::saturating_mul)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [batch, input, output] = self.rows.each_ref().map(|row| list(row));
+        write_rows(f, &batch, &input, &output)
+    }
+}
+
+/// The final shapes of all tensors of a graph.
+#[derive(Clone, Debug, Default)]
+pub struct Shapes {
+    axes: Vec<Dim>,
+    /// Where the rows of each tensor end in `axes`.
+    ends: Vec<[u32; 3]>,
+    bases: Vec<Box<str>>,
+}
+
+impl Shapes {
+    /// The shape of a tensor of the graph.
+    ///
+    /// # Panics
+    /// If the tensor was made after the shapes were asked for.
+    pub fn get(&self, tensor: Tensor) -> Shape {
+        Shape {
+            rows: Kind::ALL.map(|kind| self.row(tensor, kind).map(|dim| axis(dim, &self.bases)).collect()),
+        }
+    }
+
+    /// The dimensions of one row of a tensor.
+    fn row(&self, tensor: Tensor, kind: Kind) -> impl Iterator<Item = Dim> + '_ {
+        let ends = &self.ends[tensor.index()];
+        let start = match (kind, tensor.index()) {
+            (Kind::Batch, 0) => 0,
+            (Kind::Batch, index) => self.ends[index - 1][2],
+            (kind, _) => ends[kind as usize - 1],
+        };
+        self.axes[start as usize..ends[kind as usize] as usize].iter().copied()
+    }
+
+    /// The number of tensors.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}
+
+/// What is known of an axis so far.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PartialAxis {
+    /// Everything.
+    Known(Axis),
+    /// Its size.
+    Sized(u64),
+    /// Nothing.
+    Unknown,
+}
+
+impl fmt::Display for PartialAxis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PartialAxis::Known(axis) => axis.fmt(f),
+            PartialAxis::Sized(size) => write!(f, "{size}"),
+            PartialAxis::Unknown => f.write_str("?"),
+        }
+    }
+}
+
+/// What is known of a row so far: the first axes, the last axes, and whether there may be more between.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartialRow {
+    /// The known axes at the front; all of them if the row is closed.
+    pub lead: Vec<PartialAxis>,
+    /// Whether there may be further axes in between.
+    pub open: bool,
+    /// The known axes at the back.
+    pub trail: Vec<PartialAxis>,
+}
+
+impl PartialRow {
+    /// The number of elements, if it is known.
+    pub(crate) fn elements(&self) -> Option<u64> {
+        let size = |axis: &PartialAxis| match axis {
+            PartialAxis::Known(axis) => Some(axis.size()),
+            PartialAxis::Sized(size) => Some(*size),
+            PartialAxis::Unknown => None,
+        };
+        if self.open {
+            return None;
+        }
+        self.lead.iter().chain(&self.trail).map(size).try_fold(1, |product, size| Some(product * size?))
+    }
+
+    fn text(&self) -> String {
+        let middle = if self.open { "..." } else { "" };
+        let parts = [list(&self.lead), middle.into(), list(&self.trail)];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What is known of a shape so far.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let (w, x) = (g.param("w"), g.data("x", "32 | 784")?);
+/// let y = g.compose(w, x)?;
+/// assert_eq!(g.shape(w).to_string(), "..., 784 -> ...");
+/// assert_eq!(g.shape(y).to_string(), "..., 32 | ... -> ...");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartialShape {
+    /// Batch, input and output.
+    pub rows: [PartialRow; 3],
+}
+
+impl fmt::Display for PartialShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [batch, input, output] = self.rows.each_ref().map(|row| row.text());
+        write_rows(f, &batch, &input, &output)
+    }
+}
+
+impl Graph {
+    /// What is known of a tensor's shape so far. Changes nothing.
+    pub fn shape(&self, tensor: Tensor) -> PartialShape {
+        PartialShape { rows: self.rows(tensor).map(|row| self.partial_row(row)) }
+    }
+
+    pub(crate) fn partial_row(&self, row: RowRef) -> PartialRow {
+        let (before, after) = row.flanks(&self.axes);
+        let known = |axis: &DimTerm| self.partial_axis(*axis);
+        let mut lead: Vec<PartialAxis> = before.iter().map(known).collect();
+        let mut trail: Vec<PartialAxis> = after.iter().map(known).collect();
+        let Some(var) = row.hole else {
+            lead.append(&mut trail);
+            return PartialRow { lead, open: false, trail };
+        };
+        let middle = self.solver.observe_row(var);
+        let open = !matches!(middle.middle, Middle::Closed | Middle::Marker);
+        let ground = |shape: &DimShape| match shape {
+            DimShape::Ground(dim) => PartialAxis::Known(axis(*dim, &self.bases)),
+            _ => PartialAxis::Unknown,
+        };
+        lead.extend(middle.lead.iter().map(ground));
+        let mut rest: Vec<PartialAxis> = middle.trail.iter().map(ground).collect();
+        rest.append(&mut trail);
+        if open {
+            PartialRow { lead, open, trail: rest }
+        } else {
+            lead.append(&mut rest);
+            PartialRow { lead, open, trail: rest }
+        }
+    }
+
+    fn partial_axis(&self, term: DimTerm) -> PartialAxis {
+        let ground = match term.var() {
+            Some(var) => self.solver.observe_dim(var),
+            None => self.solver.ground(term),
+        };
+        if let Some(dim) = ground {
+            return PartialAxis::Known(axis(dim, &self.bases));
+        }
+        match term.var().map(|var| self.solver.observe_size(var)) {
+            Some((size, Some(most))) if size == most => PartialAxis::Sized(size),
+            _ => PartialAxis::Unknown,
+        }
+    }
+
+    /// The final shape of one tensor. Changes nothing: the graph may go on growing, and the shape of
+    /// every tensor stays as open as it was.
+    ///
+    /// Sizes that nothing decides are an error if this tensor needs them.
+    pub fn final_shape(&mut self, tensor: Tensor) -> Result<Shape, Error> {
+        self.begin(&[tensor])?;
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.get(tensor));
+        }
+        let rows = self.rows(tensor);
+        let bases = std::mem::take(&mut self.bases);
+        let shape = self.close_for(tensor, |closed, axes| Shape {
+            rows: rows.map(|row| {
+                let mut found = Vec::new();
+                closed.each_axis(row.term(axes), |dim| found.push(axis(dim, &bases)));
+                found
+            }),
+        });
+        self.bases = bases;
+        shape
+    }
+
+    /// The final shapes of all tensors. Changes nothing.
+    ///
+    /// Sizes of parameters that nothing decides are an error, unless the parameter is not used.
+    pub fn final_shapes(&mut self) -> Result<Rc<Shapes>, Error> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(Rc::clone(shapes));
+        }
+        let (mut shapes, holes) = self.closed(|closed, view| {
+            let mut shapes = Shapes { ends: Vec::with_capacity(view.tensors.len()), ..Shapes::default() };
+            for data in view.tensors {
+                let ends = data.rows.map(|row| {
+                    closed.each_axis(row.term(view.axes), |dim| shapes.axes.push(dim));
+                    shapes.axes.len() as u32
+                });
+                shapes.ends.push(ends);
+            }
+            shapes
+        })?;
+        let params = self.with_holes(&holes);
+        let used: Vec<_> =
+            params.into_iter().filter(|(tensor, _)| self.tensors[tensor.index()].used).collect();
+        if !used.is_empty() {
+            return Err(self.explain_holes(&used));
+        }
+        shapes.bases.clone_from(&self.bases);
+        let shapes = Rc::new(shapes);
+        self.shapes = Some(Rc::clone(&shapes));
+        Ok(shapes)
+    }
+
+    /// Closes the graph and reads something that a tensor needs.
+    pub(crate) fn close_for<T>(
+        &mut self,
+        tensor: Tensor,
+        read: impl FnOnce(&Closed<'_>, &[DimTerm]) -> T,
+    ) -> Result<T, Error> {
+        let (value, holes) = self.closed(|closed, view| read(closed, view.axes))?;
+        if !holes.is_empty() {
+            let needed = self.needed_by(tensor);
+            let params = self.with_holes(&holes);
+            let missing: Vec<_> = params.into_iter().filter(|(param, _)| needed[param.index()]).collect();
+            if !missing.is_empty() {
+                return Err(self.explain_holes(&missing));
+            }
+        }
+        Ok(value)
+    }
+
+    /// The parameters that holes belong to, and the kind of the row.
+    fn with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
+        let mut found = Vec::new();
+        if holes.is_empty() {
+            return found;
+        }
+        for (tensor, data) in self.tensors().zip(&self.tensors) {
+            let Some(Step::Leaf { leaf: Leaf::Param, .. }) = self.steps.get(data.step as usize) else {
+                continue;
+            };
+            for (kind, row) in Kind::ALL.into_iter().zip(data.rows) {
+                let (lead, trail) = row.flanks(&self.axes);
+                let has = |hole: &Unfilled| match *hole {
+                    Unfilled::Row(var) | Unfilled::Axis(var, _) => row.hole == Some(var),
+                    Unfilled::Dim(var) => lead.iter().chain(trail).any(|axis| axis.var() == Some(var)),
+                };
+                if holes.iter().any(has) {
+                    found.push((tensor, kind));
+                }
+            }
+        }
+        found
+    }
+
+    /// Which tensors a tensor is computed from, itself included.
+    fn needed_by(&self, tensor: Tensor) -> Vec<bool> {
+        let mut needed = vec![false; self.tensors.len()];
+        let mut stack = vec![tensor];
+        while let Some(tensor) = stack.pop() {
+            if !std::mem::replace(&mut needed[tensor.index()], true) {
+                stack.extend_from_slice(self.operands_of(tensor));
+            }
+        }
+        needed
+    }
+}
+
+/// The number of elements of a dimension.
+pub(crate) fn elements(dim: Dim) -> u64 {
+    match dim {
+        Dim::Unit => 1,
+        Dim::Atom(atom) => atom.size,
+    }
+}
+
+pub(crate) fn axis(dim: Dim, bases: &[Box<str>]) -> Axis {
+    match dim {
+        Dim::Unit => Axis::Unit,
+        Dim::Atom(atom) if atom.basis == Basis::DEFAULT => Axis::Sized(atom.size, None),
+        Dim::Atom(atom) => Axis::Sized(atom.size, bases.get(atom.basis.0 as usize - 1).cloned()),
+    }
+}
+
+fn list<T: fmt::Display>(items: &[T]) -> String {
+    items.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// `batch | input -> output`, without what is empty; a scalar is `()`.
+fn write_rows(f: &mut fmt::Formatter<'_>, batch: &str, input: &str, output: &str) -> fmt::Result {
+    if batch.is_empty() && input.is_empty() && output.is_empty() {
+        return f.pad("()");
+    }
+    let mut text = String::new();
+    if !batch.is_empty() {
+        text.push_str(batch);
+        text.push_str(if input.is_empty() && output.is_empty() { " |" } else { " | " });
+    }
+    if !input.is_empty() {
+        text.push_str(input);
+        text.push_str(if output.is_empty() { " ->" } else { " -> " });
+    }
+    text.push_str(output);
+    f.pad(&text)
+}

@@ -1,0 +1,144 @@
+//! What a graph is made of: tensors, the steps that made them, and where each constraint comes from.
+
+use broadloom_core::{DimTerm, Hole, RowTerm, RowVar};
+use broadloom_spec::Kind;
+
+/// A tensor of a [`Graph`](crate::Graph): a cheap handle.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Tensor(pub(crate) u32);
+
+impl Tensor {
+    /// Position in the order in which the graph's tensors were made.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A row of a tensor: axes in the graph's arena around a hole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowRef {
+    pub start: u32,
+    pub lead: u16,
+    pub trail: u16,
+    pub hole: Option<RowVar>,
+}
+
+impl RowRef {
+    /// No axes.
+    pub const EMPTY: RowRef = RowRef { start: 0, lead: 0, trail: 0, hole: None };
+
+    pub fn var(var: RowVar) -> RowRef {
+        RowRef { hole: Some(var), ..RowRef::EMPTY }
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.hole.is_none() && self.lead + self.trail == 0
+    }
+
+    /// The axes written out: those before the hole, those after it.
+    pub fn flanks(self, axes: &[DimTerm]) -> (&[DimTerm], &[DimTerm]) {
+        let start = self.start as usize;
+        axes[start..start + (self.lead + self.trail) as usize].split_at(self.lead as usize)
+    }
+
+    /// The row as a term.
+    pub fn term(self, axes: &[DimTerm]) -> RowTerm<'_> {
+        let (lead, trail) = self.flanks(axes);
+        RowTerm { lead, hole: self.hole.map_or(Hole::Marker, Hole::Var), trail }
+    }
+}
+
+/// The rows of a tensor, in the order of [`Kind::ALL`].
+pub(crate) type Rows = [RowRef; 3];
+
+/// The place of a kind in [`Rows`].
+pub(crate) fn place(kind: Kind) -> usize {
+    kind as usize
+}
+
+/// What kind of leaf a tensor is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Leaf {
+    Data,
+    Param,
+    Constant(f64),
+    Number(f64),
+}
+
+/// An operation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Op {
+    Pointwise(&'static str),
+    Compose,
+    ComposeAccumulate,
+    Transpose,
+    /// The index of the spec, of the first label and of the first row variable.
+    Einsum {
+        name: &'static str,
+        spec: u32,
+        labels: u32,
+        rows: u32,
+    },
+    Slice(crate::logic::Index),
+    Convert {
+        factor: u64,
+        divisor: u64,
+    },
+}
+
+/// One thing that was said to the graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    Leaf {
+        leaf: Leaf,
+        tensor: u32,
+    },
+    Op {
+        op: Op,
+        /// Where the operands begin, and how many there are.
+        operands: u32,
+        arity: u16,
+        /// How many results there are.
+        results: u16,
+        /// The first result.
+        result: u32,
+    },
+    Set(crate::Captured, u64),
+    Equal(crate::Captured, crate::Captured),
+    Scale(crate::Captured, u64, crate::Captured),
+    Square(Tensor),
+}
+
+/// What a constraint of a step is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// The rows of one kind of an operand and of the result (or of the spec).
+    Row(Kind),
+    /// The rows that a composition contracts.
+    Contract,
+    /// An axis of the spec, by its place among all axes of all shapes.
+    Axis(u16),
+    /// Anything else; the step has only one constraint.
+    Whole,
+}
+
+/// Where a constraint comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub step: u32,
+    /// Which operand; the operands of a spec are followed by its results.
+    pub slot: u8,
+    pub part: Part,
+}
+
+pub(crate) struct TensorData {
+    pub rows: Rows,
+    pub step: u32,
+    /// The index of its name, or [`NONE`].
+    pub name: u32,
+    /// Whether an operation reads it.
+    pub used: bool,
+}
+
+/// No name.
+pub(crate) const NONE: u32 = u32::MAX;
