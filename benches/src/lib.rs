@@ -1,3 +1,5 @@
 //! What the benchmarks measure; see `docs/benchmarks.md`.
 
 pub mod families;
+pub mod onnx;
+pub mod programs;

@@ -67,13 +67,13 @@ impl Affine {
     /// - strided: `stride·over`, and as much more as an offset beyond the stride asks for;
     /// - padded: `stride·over`, whatever the kernel and the offset;
     /// - valid: `stride·(over − 1) + 1 + dilation·(kernel − 1) + offset`.
-    pub fn equation(&self) -> (u64, i64) {
-        let (stride, offset) = (self.stride as i64, self.offset as i64);
+    pub fn equation(&self) -> (u64, i128) {
+        let (stride, offset) = (i128::from(self.stride), i128::from(self.offset));
         match self.window {
             None => (0, (offset + 1 - stride).max(0)),
             Some(Window { padding: Padding::Padded, .. }) => (0, 0),
             Some(Window { padding: Padding::Valid, dilation }) => {
-                (dilation, 1 + offset - stride - dilation as i64)
+                (dilation, 1 + offset - stride - i128::from(dilation))
             }
         }
     }
@@ -81,8 +81,11 @@ impl Affine {
     /// The size of the axis; a form without a window ignores the kernel.
     pub fn size(&self, over: u64, kernel: Option<u64>) -> u64 {
         let (coefficient, constant) = self.equation();
-        let size = (self.stride * over + coefficient * kernel.unwrap_or(1)) as i64 + constant;
-        size.max(0) as u64
+        let product = |a: u64, b: u64| i128::from(a).saturating_mul(i128::from(b));
+        let size = product(self.stride, over)
+            .saturating_add(product(coefficient, kernel.unwrap_or(1)))
+            .saturating_add(constant);
+        u64::try_from(size.max(0)).unwrap_or(u64::MAX)
     }
 
     /// The position on the axis, unpadded, that iteration `over` and kernel position `kernel` visit;

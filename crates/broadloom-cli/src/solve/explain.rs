@@ -148,6 +148,7 @@ fn policy_text(problem: &Problem, policy: Policy, row: Option<RowVar>) -> String
         }
         Policy::CountedRank => format!("policy: {name} takes no more axes than its elements need"),
         Policy::DefaultBasis => "policy: a size that arithmetic gives has the default basis".into(),
+        Policy::JointSizes => "several lines together leave only this size".into(),
         Policy::GuessedSize => "policy: a size that nothing decides is the least that fits".into(),
     }
 }

@@ -38,18 +38,24 @@ impl Solver {
 
     /// Equality case (b): a row variable whose axes are still unspoken takes the uncovered middle of
     /// the closed side as its axes. The content is entailed; the marker stays open (Remark 2.11).
-    pub(crate) fn bind_middle(&mut self, con: u32) {
-        let RowCon { res, opnd, .. } = self.rows.con(con);
+    pub(crate) fn bind_middle(&mut self, con: u32) -> Step {
+        let RowCon { res, opnd, id, .. } = self.rows.con(con);
         let (open, closed) = match (res.hole, opnd.hole) {
-            (NIL, NIL) => return,
+            (NIL, NIL) => return Ok(()),
             (_, NIL) => (res, opnd),
             (NIL, _) => (opnd, res),
-            _ => return,
+            _ => return Ok(()),
         };
         let row = open.hole;
         if open.flanks() <= closed.flanks() && !self.rows.is_fixed(row) && self.rows.partial(row).is_none() {
             self.rows.bind_literals(&mut self.trail, row, closed.start + open.lead, con);
+            if !self.discardable.is_empty() {
+                for at in 0..closed.flanks() - open.flanks() {
+                    self.is_an_axis(self.rows.axis(row, at), ReasonId::constraint(id))?;
+                }
+            }
         }
+        Ok(())
     }
 
     /// Aligns as much of a row constraint as is certain by now.
@@ -146,15 +152,14 @@ impl Solver {
                 self.dims.equate(&mut self.trail, a, b, reason)
             }
             (Spot::Known(term), Spot::Empty(slot)) | (Spot::Empty(slot), Spot::Known(term)) => {
-                self.speak(slot, term, reason);
-                Ok(())
+                self.speak(slot, term, reason)
             }
             (Spot::Empty(a), Spot::Empty(b)) => {
-                if a != b {
-                    let term = self.mint(a);
-                    self.speak(b, term, reason);
+                if a == b {
+                    return Ok(());
                 }
-                Ok(())
+                let term = self.mint(a);
+                self.speak(b, term, reason)
             }
             (Spot::Unknown, _) | (_, Spot::Unknown) => Ok(()),
         }
@@ -168,13 +173,11 @@ impl Solver {
             (Spot::Known(res), Spot::Known(opnd)) => (res, opnd),
             // DI-pin on an axis nothing was said about: it is the atom.
             (Spot::Empty(slot), Spot::Known(opnd)) if opnd.is_ground() => {
-                self.speak(slot, opnd, reason);
-                return Ok(());
+                return self.speak(slot, opnd, reason);
             }
             // DI-pin-top likewise.
             (Spot::Known(DimTerm::UNIT), Spot::Empty(slot)) => {
-                self.speak(slot, DimTerm::UNIT, reason);
-                return Ok(());
+                return self.speak(slot, DimTerm::UNIT, reason);
             }
             (below, above) => (self.term_at(below), self.term_at(above)),
         };
@@ -199,9 +202,18 @@ impl Solver {
     }
 
     /// Records what an axis is.
-    fn speak(&mut self, slot: Slot, term: DimTerm, reason: Reason) {
+    fn speak(&mut self, slot: Slot, term: DimTerm, reason: Reason) -> Step {
         let why = self.because(reason);
         self.rows.fill(&mut self.trail, slot, term, why);
+        self.is_an_axis(term, why)
+    }
+
+    /// An axis of a row has elements, whatever else may be empty.
+    pub(crate) fn is_an_axis(&mut self, term: DimTerm, why: ReasonId) -> Step {
+        match term.node() {
+            Some(node) if !self.discardable.is_empty() => self.dims.not_empty(&mut self.trail, node, why),
+            _ => Ok(()),
+        }
     }
 
     fn because(&mut self, reason: Reason) -> ReasonId {

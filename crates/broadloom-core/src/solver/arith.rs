@@ -25,7 +25,7 @@ use crate::term::{DimTerm, Numerator, Piece, RowVar};
 /// A dimension of a linear equation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
-    pub coeff: i64,
+    pub coeff: i128,
     pub dim: DimTerm,
     /// Whether it shares the basis of the others that do.
     pub carries: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Item {
 #[derive(Clone, Debug)]
 pub(crate) enum Arith {
     /// `0 = constant + Σ coeff·size`; the first item is the axis.
-    Linear { items: SmallVec<[Item; 3]>, constant: i64 },
+    Linear { items: SmallVec<[Item; 3]>, constant: i128 },
     /// `denom·∏ pieces·∏ divided_by = coeff·over`.
     Count { pieces: Vec<Piece>, numerator: Numerator, divided_by: Vec<DimTerm>, rest: Option<RowVar> },
     /// The pieces are the axes.
@@ -281,7 +281,9 @@ impl Solver {
             }
             (None, Some(cap)) => {
                 let size = self.ground_size(cap);
-                if size < bounds.lo || size > bounds.hi {
+                let basis = cap.atom_index().map(|atom| self.atoms[atom].basis);
+                let other = self.dims.basis(root).is_some_and(|own| Some(own) != basis && size > 0);
+                if size < bounds.lo || size > bounds.hi || other {
                     let reason = self.dims.reason(Reason::OnlyUnit { node: root });
                     self.dims.commit(&mut self.trail, root, DimTerm::UNIT, reason)?;
                 }
@@ -292,6 +294,13 @@ impl Solver {
                 self.dims.commit(&mut self.trail, root, zero, reason)?;
             }
             (None, None) => {}
+        }
+        if let (Some(value), Some(basis)) = (self.dims.value(root), self.dims.basis(root))
+            && let Some(atom) = value.atom_index()
+            && self.atoms[atom].basis != basis
+            && self.atoms[atom].size > 0
+        {
+            return Err(Conflict::Size { node: root });
         }
         let Solver { dims, ariths, .. } = self;
         for con in dims.sizes.watchers(extra) {
@@ -366,12 +375,12 @@ impl Solver {
         let Arith::Linear { items, constant } = self.ariths.get(con) else { return Ok(()) };
         // Classes without a fixed size, with their coefficients added up; the rest is constant.
         let mut open: SmallVec<[(Known, i128); 4]> = SmallVec::new();
-        let mut constant = i128::from(*constant);
+        let mut constant = *constant;
         for item in items {
             let known = self.size_of(item.dim);
-            let coeff = i128::from(item.coeff);
+            let coeff = item.coeff;
             match known.fixed() {
-                Some(size) => constant += coeff * i128::from(size),
+                Some(size) => constant = constant.saturating_add(coeff.saturating_mul(i128::from(size))),
                 None => match open.iter_mut().find(|(other, _)| other.root == known.root) {
                     Some((_, sum)) => *sum += coeff,
                     None => open.push((known, coeff)),
@@ -391,17 +400,27 @@ impl Solver {
             {
                 let (low, high) = (i128::from(other.lo), (other.hi != ANY).then_some(i128::from(other.hi)));
                 let (down, up) = if *factor > 0 { (Some(low), high) } else { (high, Some(low)) };
-                least = least.zip(down).map(|(sum, size)| sum + factor * size);
-                greatest = greatest.zip(up).map(|(sum, size)| sum + factor * size);
+                least = least.zip(down).map(|(sum, size)| sum.saturating_add(factor.saturating_mul(size)));
+                greatest =
+                    greatest.zip(up).map(|(sum, size)| sum.saturating_add(factor.saturating_mul(size)));
             }
-            let (from, to) = (greatest.map(|sum| -sum), least.map(|sum| -sum));
-            let (from, to) = if coeff > 0 { (from, to) } else { (to.map(|x| -x), from.map(|x| -x)) };
+            let (from, to) = (greatest.map(i128::saturating_neg), least.map(i128::saturating_neg));
+            let (from, to) = if coeff > 0 {
+                (from, to)
+            } else {
+                (to.map(i128::saturating_neg), from.map(i128::saturating_neg))
+            };
             let coeff = coeff.abs();
             let lo = from.map_or(0, |from| div_ceil(from, coeff));
-            let Some(hi) = to.map_or(Some(ANY), |to| u64::try_from(to.div_euclid(coeff)).ok()) else {
+            let most = to.map(|to| to.div_euclid(coeff));
+            if most.is_some_and(|most| most < 0) {
+                return Err(Conflict::Arith { con });
+            }
+            let hi = most.map_or(ANY, |most| u64::try_from(most).unwrap_or(ANY));
+            // A size that no machine word holds is no size.
+            let Some(lo) = u64::try_from(lo.max(0)).ok().filter(|lo| *lo < ANY) else {
                 return Err(Conflict::Arith { con });
             };
-            let lo = u64::try_from(lo).unwrap_or(0);
             if lo > known.lo || hi < known.hi {
                 if lo > hi {
                     return Err(Conflict::Arith { con });
@@ -409,45 +428,69 @@ impl Solver {
                 self.narrow(con, known.root, (lo, hi), lo.max(known.lo) == hi.min(known.hi))?;
             }
         }
-        self.share_basis(con)
+        // If the sizes were not all known, the equation is looked at again when they are.
+        self.share_basis(con, open.is_empty())
     }
 
-    /// What carries the basis of an equation has one and the same.
-    fn share_basis(&mut self, con: u32) -> Step {
+    /// What carries the basis of an equation has one and the same: known of one, it is known of all, and
+    /// with the size it is the value.
+    fn share_basis(&mut self, con: u32, holds: bool) -> Step {
         let Arith::Linear { items, .. } = self.ariths.get(con) else { return Ok(()) };
         let mut basis: Option<Basis> = None;
-        let (mut pending, mut open) = (SmallVec::<[(u32, u64); 3]>::new(), false);
+        let (mut open, mut settled) = (SmallVec::<[u32; 3]>::new(), true);
         for item in items {
             let resolved = self.dims.resolve(item.dim);
-            match (resolved.node(), resolved.atom_index()) {
-                (None, Some(atom)) if item.carries => {
-                    let Atom { size, basis: own } = self.atoms[atom];
-                    if size > 0 && *basis.get_or_insert(own) != own {
-                        return Err(Conflict::Arith { con });
-                    }
-                }
+            settled &= resolved.is_ground();
+            let own = match (resolved.node(), resolved.atom_index()) {
+                _ if !item.carries => None,
+                // What may turn out to be the unit, or empty, is no evidence.
                 (Some(root), _) => {
-                    open = true;
-                    let known = self.size_of(resolved);
-                    let claims = self.dims.extra_of(root).is_some_and(|extra| self.dims.sizes.claims(extra));
-                    if let Some(size) = known.fixed().filter(|_| item.carries && claims) {
-                        pending.push((root, size));
-                    }
+                    open.push(root);
+                    self.dims.basis(root).filter(|_| self.is_atom(root))
                 }
-                _ => {}
+                // The empty part has no basis to speak of, unless it claims to be a size.
+                (None, Some(atom)) if self.atoms[atom].size > 0 || item.claims => {
+                    Some(self.atoms[atom].basis)
+                }
+                (None, _) => None,
+            };
+            if let Some(own) = own
+                && *basis.get_or_insert(own) != own
+            {
+                return Err(Conflict::Arith { con });
             }
         }
-        if !open {
-            self.ariths.finish(&mut self.trail, con);
+        if settled {
+            if holds {
+                self.ariths.finish(&mut self.trail, con);
+            }
             return Ok(());
         }
         let Some(basis) = basis else { return Ok(()) };
-        for (root, size) in pending {
-            let value = self.atom(Atom { size, basis });
-            let reason = self.dims.reason(Reason::Arith { con });
-            self.dims.commit(&mut self.trail, root, value, reason)?;
+        let reason = self.dims.reason(Reason::Arith { con });
+        for root in open {
+            self.dims.set_basis(&mut self.trail, root, basis, reason);
+            self.value_from_size(root, reason)?;
         }
         Ok(())
+    }
+
+    /// Whether a class without a value is certain to be an atom with elements.
+    fn is_atom(&self, root: u32) -> bool {
+        let known = self.size_of(DimTerm(root));
+        known.lo >= 2 || (known.lo == 1 && self.dims.claims(root))
+    }
+
+    /// The value of a class whose size and basis are both known.
+    fn value_from_size(&mut self, root: u32, reason: ReasonId) -> Step {
+        let root = self.dims.find(root);
+        let (Some(basis), true) = (self.dims.basis(root), self.dims.value(root).is_none()) else {
+            return Ok(());
+        };
+        let fixed = self.size_of(DimTerm(root)).fixed().filter(|size| *size > 0 && self.dims.claims(root));
+        let Some(size) = fixed else { return Ok(()) };
+        let value = self.atom(Atom { size, basis });
+        self.dims.commit(&mut self.trail, root, value, reason)
     }
 
     /// The axes of the pieces, if every rank is fixed; axes nobody spoke of yet get a variable.
@@ -564,7 +607,8 @@ impl Solver {
                         let reason = self.dims.reason(Reason::Arith { con });
                         match self.rows.axis(row, at) {
                             DimTerm::NONE => {
-                                self.rows.fill(&mut self.trail, Slot::Axis { row, at }, *axis, reason)
+                                self.rows.fill(&mut self.trail, Slot::Axis { row, at }, *axis, reason);
+                                self.is_an_axis(*axis, reason)?;
                             }
                             own => self.dims.equate(&mut self.trail, own, *axis, reason)?,
                         }
@@ -636,7 +680,11 @@ impl Product {
                 }
             }
             None => {
-                match self.open.iter_mut().find(|(other, _)| other.root == known.root && known.root != NIL) {
+                // What may be zero does not cancel out: it is kept for each side.
+                let same = |(other, sum): &&mut (Known, i32)| {
+                    other.root == known.root && known.root != NIL && (known.lo > 0 || *sum * exponent > 0)
+                };
+                match self.open.iter_mut().find(same) {
                     Some((_, sum)) => *sum += exponent,
                     None => self.open.push((known, exponent)),
                 }
@@ -647,40 +695,71 @@ impl Product {
 
     /// Bounds for each open factor; none if there is no solution.
     fn bounds(&mut self) -> Option<SmallVec<[(u64, u64); 8]>> {
-        self.open.retain(|(_, exponent)| *exponent != 0);
         let Product { left, right, open } = self;
         let all = (0, ANY);
-        if open.is_empty() {
-            return (left == right).then(SmallVec::new);
-        }
-        if let [(_, exponent)] = open.as_slice() {
-            let (from, to) = if *exponent > 0 { (*left, *right) } else { (*right, *left) };
-            if from == 0 || to % from != 0 {
-                return None;
-            }
-            let root = integer_root(to / from, exponent.unsigned_abs())?;
-            return Some(SmallVec::from_slice(&[(root, root)]));
-        }
-        // Several unknowns on one side: together they are the quotient, so each is at most that.
-        if open.iter().all(|(_, exponent)| *exponent > 0) {
-            if *left == 0 || *right % *left != 0 {
-                return None;
-            }
-            let quotient = *right / *left;
-            let least: u128 =
-                open.iter().map(|(known, e)| u128::from(known.lo).saturating_pow(*e as u32)).product();
-            if least > quotient {
-                return None;
-            }
-            let most = |known: &Known, exponent: i32| {
-                let own = u128::from(known.lo).saturating_pow(exponent as u32).max(1);
-                let rest = (least / own).max(1);
-                u64::try_from(quotient / rest).unwrap_or(ANY)
+        // If one side is not zero, no factor of the other side is.
+        let positive = |constant: u128, sign: i32| {
+            let may_vanish = |(known, exponent): &(Known, i32)| *exponent * sign >= 0 && known.lo == 0;
+            constant > 0 && !open.iter().any(may_vanish)
+        };
+        if open.iter().any(|(known, _)| known.lo == 0) {
+            let (left_is, right_is) = (positive(*left, 1), positive(*right, -1));
+            let least = |exponent: i32| {
+                let opposite = if exponent > 0 { right_is } else { left_is };
+                if opposite && exponent != 0 { (1, ANY) } else { all }
             };
-            return Some(open.iter().map(|(known, exponent)| (0, most(known, *exponent))).collect());
+            return Some(open.iter().map(|(_, exponent)| least(*exponent)).collect());
         }
-        Some(open.iter().map(|_| all).collect())
+        open.retain(|(_, exponent)| *exponent != 0);
+        match (*left, *right) {
+            (0, 0) => return Some(open.iter().map(|_| all).collect()),
+            (0, _) | (_, 0) => return None,
+            _ => {}
+        }
+        let common = gcd(*left, *right);
+        let (left, right) = (*left / common, *right / common);
+        match open.as_slice() {
+            [] => (left == right).then(SmallVec::new),
+            [(_, exponent)] => {
+                let (from, to) = if *exponent > 0 { (left, right) } else { (right, left) };
+                let root = (from == 1).then(|| integer_root(to, exponent.unsigned_abs())).flatten()?;
+                Some(SmallVec::from_slice(&[(root, root)]))
+            }
+            [(_, 1), (_, -1)] | [(_, -1), (_, 1)] => {
+                // `left·x = right·y` in lowest terms: each is a multiple of the other's factor.
+                let least =
+                    |exponent: i32| Some((u64::try_from(if exponent > 0 { right } else { left }).ok()?, ANY));
+                open.iter().map(|(_, exponent)| least(*exponent)).collect()
+            }
+            // Several unknowns on one side: together they are the quotient, so each is at most that.
+            open if open.iter().all(|(_, exponent)| *exponent > 0) => {
+                if left != 1 {
+                    return None;
+                }
+                let power =
+                    |known: &Known, exponent: i32| u128::from(known.lo).saturating_pow(exponent as u32);
+                let least =
+                    open.iter().fold(1u128, |product, (known, e)| product.saturating_mul(power(known, *e)));
+                if least > right {
+                    return None;
+                }
+                let most = |known: &Known, exponent: i32| {
+                    let others = least / power(known, exponent).max(1);
+                    u64::try_from(right / others.max(1)).unwrap_or(ANY)
+                };
+                Some(open.iter().map(|(known, exponent)| (0, most(known, *exponent))).collect())
+            }
+            open => Some(open.iter().map(|_| all).collect()),
+        }
     }
+}
+
+/// The greatest common divisor.
+pub(crate) fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 fn integer_root(value: u128, exponent: u32) -> Option<u64> {
@@ -695,5 +774,5 @@ fn integer_root(value: u128, exponent: u32) -> Option<u64> {
 }
 
 fn div_ceil(a: i128, b: i128) -> i128 {
-    -(-a).div_euclid(b)
+    a.saturating_neg().div_euclid(b).saturating_neg()
 }

@@ -243,6 +243,7 @@ impl Solver {
         self.branches = 0;
         self.failures.clear();
         self.rivalries.clear();
+        self.undecided.clear();
         if let Some(conflict) = self.conflict {
             return self.refuse(conflict);
         }
@@ -585,7 +586,7 @@ impl Solver {
                 self.align(con)?;
             }
         }
-        Ok(())
+        self.propagate()
     }
 
     /// The row variable whose marker an inequality waits for.

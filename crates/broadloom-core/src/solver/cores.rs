@@ -193,6 +193,8 @@ impl Solver {
             ids: ids.to_vec(),
         };
         sub.solver.atoms.clone_from(&self.atoms);
+        sub.solver.atom_ids.clone_from(&self.atom_ids);
+        sub.solver.dims.zero = self.dims.zero;
         let (mut dims, mut rows) = self.variables(ids);
         dims.sort_unstable();
         dims.dedup();
@@ -324,8 +326,12 @@ impl Solver {
                 let arith = self.ariths.get(con);
                 let (kind, numbers) = match arith {
                     Arith::Linear { items, constant } => {
-                        let coeffs = items.iter().map(|item| [item.coeff as u64, u64::from(item.claims), 0]);
-                        (5, coeffs.chain([[*constant as u64, 0, 0]]).collect())
+                        let words = |wide: i128| [wide as u64, (wide >> 64) as u64, 0];
+                        let coeffs = items.iter().map(|item| {
+                            let [low, high, _] = words(item.coeff);
+                            [low, high, u64::from(item.claims)]
+                        });
+                        (5, coeffs.chain([words(*constant)]).collect())
                     }
                     Arith::Count { numerator, .. } => (6, vec![[numerator.coeff, numerator.denom, 0]]),
                     Arith::Exact { .. } => (7, Vec::new()),

@@ -16,6 +16,7 @@
 use super::reason::{Conflict, NIL, Reason, ReasonId, Step};
 use super::sizes::{ANY, Sizes, SizesMark};
 use super::trail::{Cell, Entry, Trail, set};
+use crate::order::Basis;
 use crate::term::DimTerm;
 
 /// A class representative's state; only `parent` matters on other nodes.
@@ -93,6 +94,8 @@ pub(crate) struct Dims {
     pub sizes: Sizes,
     /// Classes in arithmetic about which something became known.
     pub woken: Vec<u32>,
+    /// The atom of size zero, once there is one: only discardable variables may be it.
+    pub zero: Option<DimTerm>,
 }
 
 /// Lengths to cut back to on undo.
@@ -115,7 +118,7 @@ impl Dims {
         self.capped.clear();
         self.sizes.clear();
         self.woken.clear();
-        (self.steps, self.closing) = (0, false);
+        (self.steps, self.closing, self.zero) = (0, false, None);
     }
 
     /// A new variable.
@@ -305,6 +308,10 @@ impl Dims {
         if cap != NIL && value != DimTerm::UNIT && cap != value.0 {
             return Err(Conflict::Cap { node, cap, want: value.0, reason });
         }
+        if Some(value) == self.zero {
+            // The record of sizes says that it is not empty.
+            self.extra(trail, root);
+        }
         if self.nodes[at].extra != NIL {
             if value == DimTerm::UNIT && self.claims(root) {
                 return Err(Conflict::Claim { node, reason });
@@ -332,6 +339,9 @@ impl Dims {
         if value != NIL {
             return Err(Conflict::Value { node, have: value, want: atom.0, reason });
         }
+        if Some(atom) == self.zero && !self.may_be_empty(root) {
+            return self.set_value(trail, node, DimTerm::UNIT, reason);
+        }
         if cap != NIL {
             let first = self.whys[at].cap_node;
             let collapse = self.reason(Reason::TwoCaps { node: first, second: reason });
@@ -353,8 +363,18 @@ impl Dims {
         Ok(())
     }
 
+    /// Notes that a class is not empty.
+    pub fn not_empty(&mut self, trail: &mut Trail, node: u32, reason: ReasonId) -> Step {
+        if self.may_be_empty(self.find(node)) { self.narrow(trail, node, (1, ANY), reason) } else { Ok(()) }
+    }
+
+    /// Whether the class of a representative may have size zero.
+    fn may_be_empty(&self, root: u32) -> bool {
+        self.extra_of(root).is_some_and(|extra| self.sizes.get(extra).lo == 0)
+    }
+
     /// Whether the class of a representative claims a size.
-    fn claims(&self, root: u32) -> bool {
+    pub fn claims(&self, root: u32) -> bool {
         let extra = self.nodes[root as usize].extra;
         extra != NIL && self.sizes.claims(extra)
     }
@@ -421,6 +441,19 @@ impl Dims {
             }
         }
         Ok(())
+    }
+
+    /// The basis of a class, if arithmetic knows it.
+    pub fn basis(&self, root: u32) -> Option<Basis> {
+        self.sizes.basis(self.extra_of(root)?).map(Basis)
+    }
+
+    /// Notes the basis of a class.
+    pub fn set_basis(&mut self, trail: &mut Trail, node: u32, basis: Basis, reason: ReasonId) {
+        let extra = self.extra(trail, node);
+        if self.sizes.set_basis(trail, extra, basis.0, node, reason) {
+            self.woken.push(self.find(node));
+        }
     }
 
     /// Notes that a class is not the unit.

@@ -204,7 +204,8 @@ impl Walk<'_> {
         for row in arith.rows() {
             out.extend([Fact::LoRank(row), Fact::HiRank(row)]);
             if rows.is_fixed(row) {
-                for at in 0..ranks.lo(row) {
+                // A rank that was pushed beyond what was laid out is itself the conflict.
+                for at in 0..ranks.lo(row).min(ranks.hi(row)) {
                     out.push(Fact::Position { term: [0, 0, 0, row], right: false, at });
                     self.expand_known(rows.axis(row, at), out);
                 }
@@ -474,13 +475,6 @@ impl Solver {
         }
         let at = self.dims.value_node(var.0);
         self.links(self.walk_with(vec![Fact::ValueAt(at), Fact::Equal(var.0, at)], true))
-    }
-
-    /// Whether the value of a dimension variable rests on a policy.
-    pub(crate) fn rests_on(&self, var: DimVar, policy: Policy) -> bool {
-        let at = self.dims.value_node(var.0);
-        let walked = self.walk(vec![Fact::ValueAt(at), Fact::Equal(var.0, at)]);
-        walked.policies.iter().any(|step| self.policies[*step as usize].policy == policy)
     }
 
     /// The chain behind the rank, the axes and the marker of a row variable, as they stand.

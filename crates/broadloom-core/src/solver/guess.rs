@@ -18,7 +18,7 @@ use super::reason::{Conflict, Limit, Policy, Reason, Step};
 use super::sizes::ANY;
 use super::{Mark, Solver};
 use crate::order::{Atom, Basis};
-use crate::term::DimTerm;
+use crate::term::{DimTerm, Role};
 
 /// How many sizes to try where nothing bounds them.
 const MOST_SIZES: u64 = 128;
@@ -33,12 +33,38 @@ struct Level {
     mark: Option<Mark>,
 }
 
+impl Level {
+    fn is_guess(&self) -> bool {
+        self.options.iter().any(|(policy, _)| *policy == Policy::GuessedSize)
+    }
+}
+
 impl Solver {
+    /// The dimensions of parameters in arithmetic that have no size yet.
+    fn open_params(&self) -> Vec<u32> {
+        let named = self.dim_vars.iter().filter(|(_, role)| *role == Role::Param).map(|(node, _)| *node);
+        let rows = (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) == Role::Param);
+        let axes =
+            rows.flat_map(|row| (0..self.ranks.lo(row)).filter_map(move |at| self.rows.axis(row, at).node()));
+        let open = |node: &u32| {
+            let root = self.dims.find(*node);
+            let (lo, hi) = self.size_bounds(DimTerm(root));
+            self.dims.extra_of(root).is_some() && self.dims.value(root).is_none() && lo != hi
+        };
+        named.chain(axes).filter(open).collect()
+    }
+
+    /// Whether any constraint is about sizes.
+    pub(crate) fn has_arithmetic(&self) -> bool {
+        !self.ariths.is_empty() || !self.ariths.mentioned().is_empty()
+    }
+
     /// Gives a value to every dimension of every arithmetic constraint. Fails only if there is none.
     pub(crate) fn close_sizes(&mut self) -> Step {
-        if self.ariths.mentioned().is_empty() {
+        if !self.has_arithmetic() {
             return Ok(());
         }
+        self.solve_jointly()?;
         let mark = self.mark();
         self.close_leaf_dims();
         match self.decide_sizes() {
@@ -66,6 +92,11 @@ impl Solver {
                 return Ok(());
             };
             let (options, cut) = self.size_options(node);
+            if levels.iter().all(|level| !level.is_guess())
+                && options.iter().any(|option| option.0 == Policy::GuessedSize)
+            {
+                self.undecided = self.open_params();
+            }
             levels.push(Level { node, options, next: 0, cut, mark: None });
             self.settle_size(&mut levels)?;
         }
@@ -132,35 +163,60 @@ impl Solver {
         }
         let last =
             if hi == ANY { lo.saturating_add(MOST_SIZES) } else { hi.min(lo.saturating_add(MOST_SIZES)) };
+        let bases = self.likely_bases(root);
         let mut options = Vec::new();
         for size in lo..=last {
-            let atom = self.atom(Atom { size, basis: Basis::DEFAULT });
-            match unit.filter(|_| size == 1) {
-                // Arithmetic gave it a size, so it is an explicit one; a guess claims nothing.
-                Some(unit) if lo == hi => options.extend([atom, unit]),
-                Some(unit) => options.extend([unit, atom]),
-                None => options.push(atom),
+            let unit = unit.filter(|_| size == 1);
+            // Arithmetic gave it a size, so it is an explicit one; a guess claims nothing.
+            options.extend(unit.filter(|_| lo != hi));
+            for basis in if size == 0 { &[Basis::DEFAULT] } else { bases.as_slice() } {
+                options.push(self.atom(Atom { size, basis: *basis }));
             }
+            options.extend(unit.filter(|_| lo == hi));
         }
         (options.into_iter().map(|value| (policy, value)).collect(), last < hi)
+    }
+
+    /// The bases to try for a class: the one it is known to have, else the default one and then every
+    /// basis that somebody wrote.
+    fn likely_bases(&self, root: u32) -> Vec<Basis> {
+        let mut bases: Vec<Basis> = self.atoms.iter().map(|atom| atom.basis).collect();
+        bases.push(Basis::DEFAULT);
+        bases.sort_unstable();
+        bases.dedup();
+        if let Some(basis) = self.dims.basis(root) {
+            bases.sort_by_key(|other| *other != basis);
+        }
+        bases
+    }
+
+    /// Names for classes that depend on the caller's variables alone: the first dimension variable, or
+    /// else the first axis of a row variable.
+    pub(crate) fn class_names(&self) -> FxHashMap<u32, (u32, u32)> {
+        let mut names: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
+        for (index, (node, _)) in self.dim_vars.iter().enumerate() {
+            names.entry(self.dims.find(*node)).or_insert((0, index as u32));
+        }
+        for row in (0..self.rows.len() as u32).filter(|row| self.rows.is_fixed(*row)) {
+            for at in 0..self.ranks.lo(row) {
+                if let Some(node) =
+                    self.rows.axis(row, at).node().filter(|_| !self.rows.axis(row, at).is_none())
+                {
+                    names.entry(self.dims.find(node)).or_insert((row + 1, at));
+                }
+            }
+        }
+        names
     }
 
     /// The dimensions that arithmetic mentions: what follows from others last, otherwise in an order that
     /// depends on the caller's variables alone.
     fn size_order(&self) -> Vec<u32> {
-        let mut names: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
-        for (index, (node, _)) in self.dim_vars.iter().enumerate() {
-            names.entry(self.dims.find(*node)).or_insert((0, index as u32));
-        }
-        // Classes that no variable of the caller names are named by an axis of a row.
+        let names = self.class_names();
         let rows = self.ariths.pending().flat_map(|con| self.ariths.get(con).rows());
         let rows: Vec<u32> = rows.filter(|row| self.rows.is_fixed(*row)).collect();
         let axes = rows.iter().flat_map(|row| (0..self.ranks.lo(*row)).map(move |at| (*row, at)));
-        let axes = axes.filter_map(|(row, at)| Some((row, at, self.rows.axis(row, at).node()?)));
-        let axes: Vec<(u32, u32, u32)> = axes.collect();
-        for (row, at, node) in &axes {
-            names.entry(self.dims.find(*node)).or_insert((row + 1, *at));
-        }
+        let axes: Vec<u32> = axes.filter_map(|(row, at)| self.rows.axis(row, at).node()).collect();
         let derived = self.ariths.pending().filter_map(|con| match self.ariths.get(con) {
             Arith::Linear { items, .. } => items.first().map(|item| item.dim),
             Arith::Count { numerator, .. } => numerator.over,
@@ -168,7 +224,7 @@ impl Solver {
         });
         let derived = derived.filter_map(|dim| dim.node()).map(|node| (node, true));
         let mentioned = self.ariths.mentioned().iter().filter_map(|dim| dim.node());
-        let mentioned = mentioned.chain(axes.iter().map(|(_, _, node)| *node)).map(|node| (node, false));
+        let mentioned = mentioned.chain(axes.iter().copied()).map(|node| (node, false));
         let open = derived.chain(mentioned).filter_map(|(node, derived)| {
             let root = self.dims.find(node);
             let open = self.dims.value(root).is_none() && self.dims.extra_of(root).is_some();

@@ -10,7 +10,7 @@
 
 use super::Solver;
 use super::closing::{Closing, Unfilled};
-use super::reason::{NIL, Policy};
+use super::reason::NIL;
 use super::rows::RowCon;
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
@@ -64,10 +64,8 @@ impl Solver {
         if self.dims.value(root).is_none() {
             return true;
         }
-        // Only arithmetic guesses; elsewhere there is nothing to look for.
-        !self.ariths.is_empty()
-            && self.dims.extra_of(root).is_some()
-            && self.rests_on(DimVar(node), Policy::GuessedSize)
+        // What had no size when guessing began has one by a guess.
+        self.undecided.contains(&node)
     }
 }
 

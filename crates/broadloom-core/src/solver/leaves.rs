@@ -67,9 +67,15 @@ impl Solver {
     /// a candidate of another cap; those relax to the unit.
     fn commit_leaves(&mut self, candidates: &[u32]) {
         let relaxed = self.contested(candidates);
+        // With arithmetic a commitment may be refused, so the order matters: by name, not by arrival.
+        let mut candidates = candidates.to_vec();
+        if self.has_arithmetic() && candidates.len() > 1 {
+            let names = self.class_names();
+            candidates.sort_by_key(|root| names.get(root).copied().unwrap_or((u32::MAX, *root)));
+        }
         let step = self.choose(Policy::LeafCap, NIL);
         let to_cap = self.dims.reason(Reason::Policy(step));
-        for root in candidates {
+        for root in &candidates {
             let Some(cap) = self.dims.cap(*root).filter(|_| self.dims.value(*root).is_none()) else {
                 continue;
             };
@@ -81,7 +87,7 @@ impl Solver {
                 }
                 None => (to_cap, cap),
             };
-            if self.ariths.is_empty() {
+            if !self.has_arithmetic() {
                 let outcome = self.dims.commit(&mut self.trail, *root, value, reason);
                 debug_assert!(outcome.is_ok(), "leaf commitments are compatible by construction");
             } else {

@@ -11,7 +11,7 @@
 //! | `dims` | classes of dimension variables, values, caps, adjacencies (Def. 4.2) |
 //! | `ranks` | difference constraints on ranks, least and greatest solution (Def. 5.2.1) |
 //! | `rows` | axes and markers of row variables, row constraints and who waits for what |
-//! | `sizes`, `arith` | bounds on sizes; affine axes, concatenation, counts, listed axes |
+//! | `sizes`, `arith`, `joint` | bounds on sizes; affine axes, concatenation, counts, listed axes |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
 //! | `closing`, `leaves`, `guess` | the closing policy (Def. 6.1): ranks and markers, leaf dimensions, sizes |
 //! | `holes` | what parameters lack |
@@ -30,6 +30,7 @@ mod dims;
 mod explain;
 mod guess;
 mod holes;
+mod joint;
 mod leaves;
 mod ranks;
 mod reason;
@@ -132,6 +133,8 @@ pub struct Solver {
     failures: FxHashMap<u32, Vec<u32>>,
     /// Per policy step that relaxed a leaf, why it had to give way.
     rivalries: FxHashMap<u32, leaves::Rivalry>,
+    /// Dimensions of parameters that had no size when guessing began.
+    undecided: Vec<u32>,
     /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
     declared_markers: bool,
     budget: Budget,
@@ -283,6 +286,7 @@ impl Solver {
         let mut fresh = Solver::with_budget(self.budget);
         fresh.atoms = std::mem::take(&mut self.atoms);
         fresh.atom_ids = std::mem::take(&mut self.atom_ids);
+        fresh.dims.zero = self.dims.zero;
         for row in (0..point.rows as u32).map(RowVar) {
             let copy = fresh.row_var(self.rows.role(row.0));
             if let Some(lead) = self.rows.declared(row.0) {
@@ -328,10 +332,14 @@ impl Solver {
     pub fn atom(&mut self, atom: Atom) -> DimTerm {
         let next = self.atoms.len() as u32;
         let id = *self.atom_ids.entry(atom).or_insert(next);
+        let term = DimTerm::interned(id as usize);
         if id == next {
             self.atoms.push(atom);
+            if atom.size == 0 {
+                self.dims.zero = Some(term);
+            }
         }
-        DimTerm::interned(id as usize)
+        term
     }
 
     /// The ground dimension of a term, if it is one.
@@ -411,7 +419,7 @@ impl Solver {
         // Ranks first: a row must not be bound to axes it cannot have.
         self.rank_facts(con)?;
         if kind == Kind::Eq {
-            self.bind_middle(con);
+            self.bind_middle(con)?;
         }
         self.rows.set_queued(con, true);
         self.queue.push(con);
@@ -554,7 +562,7 @@ impl Solver {
             match entry.cell {
                 Lo | Hi => self.ranks.restore(entry),
                 Arith => self.ariths.restore(entry.at, entry.old, entry.more),
-                SizeLo | SizeHi | Claims | Told | WatchHead | WatchTail | WatchNext => {
+                SizeLo | SizeHi | Claims | Basis | Told | WatchHead | WatchTail | WatchNext => {
                     self.dims.sizes.restore(entry)
                 }
                 Axes | Partial | Marker | Progress | Axis | Front | Back => self.rows.restore(entry),
@@ -577,8 +585,8 @@ fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
         Constraint::Affine { axis, form, over, kernel } => {
             let (per_kernel, constant) = form.equation();
             let item = |coeff, dim, carries| Item { coeff, dim, carries, claims: true };
-            let kernel = kernel.map(|dim| item(per_kernel as i64, dim, false));
-            let sides = [item(-1, axis, true), item(form.stride as i64, over, true)];
+            let kernel = kernel.map(|dim| item(per_kernel.into(), dim, false));
+            let sides = [item(-1, axis, true), item(form.stride.into(), over, true)];
             Arith::Linear { items: sides.into_iter().chain(kernel).collect(), constant }
         }
         Constraint::Concat { axis, components, literal } => {
@@ -586,7 +594,7 @@ fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
             let components = components.iter().map(|dim| item(1, *dim));
             Arith::Linear {
                 items: [item(-1, axis)].into_iter().chain(components).collect(),
-                constant: literal as i64,
+                constant: literal.into(),
             }
         }
         Constraint::Count { pieces, numerator, divided_by, rest } => {

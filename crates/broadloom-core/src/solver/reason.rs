@@ -80,6 +80,8 @@ pub enum Policy {
     CountedRank,
     /// A known size takes the default basis; a size of one that arithmetic gave is an explicit one.
     DefaultBasis,
+    /// Several equations together leave one size.
+    JointSizes,
     /// A dimension that arithmetic leaves open takes the least size that fits.
     GuessedSize,
 }

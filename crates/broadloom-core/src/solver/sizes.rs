@@ -18,6 +18,8 @@ pub(crate) struct Extra {
     pub hi: u64,
     /// Not the unit: zero or one.
     claims: u32,
+    /// The basis it has unless it is the unit or empty, or `NIL`.
+    basis: u32,
     head: u32,
     tail: u32,
     told: u32,
@@ -61,7 +63,7 @@ impl Sizes {
 
     /// A new record: any size from `lo` on.
     pub fn fresh(&mut self, lo: u64) -> u32 {
-        self.extras.push(Extra { lo, hi: ANY, claims: 0, head: NIL, tail: NIL, told: NIL });
+        self.extras.push(Extra { lo, hi: ANY, claims: 0, basis: NIL, head: NIL, tail: NIL, told: NIL });
         self.extras.len() as u32 - 1
     }
 
@@ -101,12 +103,38 @@ impl Sizes {
         true
     }
 
+    /// The basis of a class, if it is known apart from its value.
+    pub fn basis(&self, extra: u32) -> Option<u32> {
+        let basis = self.extras[extra as usize].basis;
+        (basis != NIL).then_some(basis)
+    }
+
+    /// Notes the basis of a class that had none. Returns whether that is news.
+    pub fn set_basis(
+        &mut self,
+        trail: &mut Trail,
+        extra: u32,
+        basis: u32,
+        node: u32,
+        reason: ReasonId,
+    ) -> bool {
+        if self.extras[extra as usize].basis != NIL {
+            return false;
+        }
+        self.tell(trail, extra, node, reason);
+        set!(trail, Basis, extra, self.extras[extra as usize].basis, basis);
+        true
+    }
+
     /// Two classes became one: `gone` is left to itself.
     pub fn join(&mut self, trail: &mut Trail, keep: u32, gone: u32) {
         let (kept, lost) = (self.get(keep), self.get(gone));
         self.set_bounds(trail, keep, kept.lo.max(lost.lo), kept.hi.min(lost.hi));
         let at = keep as usize;
         set!(trail, Claims, keep, self.extras[at].claims, kept.claims | lost.claims);
+        if kept.basis == NIL {
+            set!(trail, Basis, keep, self.extras[at].basis, lost.basis);
+        }
         if lost.told != NIL {
             let both = match kept.told {
                 NIL => lost.told,
@@ -202,6 +230,7 @@ impl Sizes {
             Cell::SizeLo => self.extras[index].lo = wide,
             Cell::SizeHi => self.extras[index].hi = wide,
             Cell::Claims => self.extras[index].claims = old,
+            Cell::Basis => self.extras[index].basis = old,
             Cell::Told => self.extras[index].told = old,
             Cell::WatchHead => self.extras[index].head = old,
             Cell::WatchTail => self.extras[index].tail = old,

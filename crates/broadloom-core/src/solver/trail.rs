@@ -39,6 +39,7 @@ pub(crate) enum Cell {
     SizeLo,
     SizeHi,
     Claims,
+    Basis,
     Told,
     WatchHead,
     WatchTail,

@@ -1,0 +1,265 @@
+//! Times the inference of whole programs, and of the same programs by onnx.
+//!
+//! A run makes a new graph, adds every operation (inferring as it goes: *build*) and asks for all final
+//! shapes (*close*). *µs/op* is the median over several runs of both together, divided by the number of
+//! operations; *build* and *close* are those of the median run. Freeing the graph is not part of it and has
+//! its own column. Bytes are those of the graph's stores and of its solver's after closing.
+//!
+//! With `--onnx` each case is followed by onnx's on the same computation. *less codec* is onnx's time without
+//! reading and writing the model; the last columns divide that by ours, by operation and for the whole
+//! program (which has fewer operations here: see `programs.rs` of the library).
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use broadloom::{Graph, Stats};
+use broadloom_bench::onnx::{self, Reference};
+use broadloom_bench::programs::{FAMILIES, Family, check, family, operations};
+
+const USAGE: &str = "\
+usage: programs [--json] [--onnx PYTHON]
+       programs --only FAMILY SIZE
+
+  --json              print one JSON object a line instead of a table
+  --onnx PYTHON       also run onnx/infer.py, with this interpreter
+  --only FAMILY SIZE  build and close one program once, for profilers
+
+families:
+";
+
+/// Runs are repeated until they add up to this time, but not fewer or more often than that.
+const BUDGET: Duration = Duration::from_secs(3);
+const MIN_RUNS: usize = 5;
+const MAX_RUNS: usize = 200;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match parse(&args) {
+        Some(Task::Help) => {
+            print!("{}", usage());
+            Ok(())
+        }
+        Some(Task::Only(family, size)) => only(family, size),
+        Some(Task::All { json, python }) => all(json, python),
+        None => Err(usage()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{}", message.trim_end());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the command line asks for.
+enum Task<'a> {
+    Help,
+    Only(&'static Family, usize),
+    All { json: bool, python: Option<&'a str> },
+}
+
+fn parse(args: &[String]) -> Option<Task<'_>> {
+    let (mut json, mut python) = (false, None);
+    let mut args = args.iter().map(String::as_str);
+    while let Some(arg) = args.next() {
+        match arg {
+            "--help" | "-h" => return Some(Task::Help),
+            "--only" => return Some(Task::Only(family(args.next()?)?, args.next()?.parse().ok()?)),
+            "--json" => json = true,
+            "--onnx" => python = Some(args.next()?),
+            _ => return None,
+        }
+    }
+    Some(Task::All { json, python })
+}
+
+fn usage() -> String {
+    let families = FAMILIES.iter().map(|family| format!("  {:8} {}\n", family.name, family.about));
+    families.fold(USAGE.into(), |text, line| text + &line)
+}
+
+/// One program once, without the checks that would show in a profile.
+fn only(family: &Family, size: usize) -> Result<(), String> {
+    let (graph, _) = run(family, size)?;
+    println!("{} {size}: {} operations, {:?}", family.name, operations(&graph), graph.stats());
+    Ok(())
+}
+
+fn all(json: bool, python: Option<&str>) -> Result<(), String> {
+    if !json {
+        print_header(python.is_some());
+    }
+    let mut measured = Vec::new();
+    for family in &FAMILIES {
+        for &size in family.sizes {
+            let ours = measure(family, size)?;
+            let theirs = python.map(|python| onnx::measure(python, family.name, size)).transpose()?;
+            let line = if json { json_line(&ours, theirs.flatten()) } else { table_line(&ours, theirs) };
+            println!("{line}");
+            measured.push(ours);
+        }
+    }
+    if !json {
+        print_flatness(&measured);
+    }
+    Ok(())
+}
+
+/// The times of one run.
+#[derive(Clone, Copy)]
+struct Times {
+    build: Duration,
+    close: Duration,
+    free: Duration,
+}
+
+impl Times {
+    fn total(&self) -> Duration {
+        self.build + self.close
+    }
+}
+
+/// One family at one size.
+struct Measured {
+    family: &'static str,
+    size: usize,
+    operations: f64,
+    runs: usize,
+    median: Times,
+    minimum: Duration,
+    stats: Stats,
+}
+
+impl Measured {
+    /// Microseconds an operation.
+    fn each(&self, time: Duration) -> f64 {
+        time.as_nanos() as f64 / 1e3 / self.operations
+    }
+
+    /// A count an operation.
+    fn per_operation(&self, count: u64) -> f64 {
+        count as f64 / self.operations
+    }
+}
+
+/// Checks a program, which also warms up, and then times it.
+fn measure(family: &Family, size: usize) -> Result<Measured, String> {
+    let operations = check(family, size)? as f64;
+    let start = Instant::now();
+    let mut runs = Vec::new();
+    let stats = loop {
+        let (graph, mut times) = run(family, size)?;
+        let stats = graph.stats();
+        let freeing = Instant::now();
+        drop(graph);
+        times.free = freeing.elapsed();
+        runs.push(times);
+        if runs.len() >= MAX_RUNS || (runs.len() >= MIN_RUNS && start.elapsed() >= BUDGET) {
+            break stats;
+        }
+    };
+    runs.sort_by_key(Times::total);
+    let (median, minimum) = (runs[runs.len() / 2], runs[0].total());
+    Ok(Measured { family: family.name, size, operations, runs: runs.len(), median, minimum, stats })
+}
+
+/// Builds a program and asks for its shapes.
+fn run(family: &Family, size: usize) -> Result<(Graph, Times), String> {
+    let start = Instant::now();
+    let mut graph = Graph::new();
+    (family.build)(&mut graph, size).map_err(|error| error.to_string())?;
+    let build = start.elapsed();
+    graph.final_shapes().map_err(|error| error.to_string())?;
+    let close = start.elapsed() - build;
+    Ok((graph, Times { build, close, free: Duration::ZERO }))
+}
+
+fn print_header(with_onnx: bool) {
+    let (mut head, mut rule) = (String::from("| family | size | ops |"), String::from("|---|---:|---:|"));
+    let own =
+        ["µs/op", "min", "build", "close", "free", "bytes/op", "constraints/op", "steps/op", "branches"];
+    let onnx = ["onnx nodes", "µs/node", "min", "less codec", "ratio/op", "ratio, whole"];
+    for column in own.iter().chain(if with_onnx { &onnx[..] } else { &[] }) {
+        head += &format!(" {column} |");
+        rule += "---:|";
+    }
+    println!("{head}\n{rule}");
+}
+
+/// How much longer an operation takes in a large program than in a small one.
+fn print_flatness(measured: &[Measured]) {
+    for small in measured.iter().filter(|case| case.size == 10) {
+        let large = measured.iter().find(|case| case.family == small.family && case.size == 10_000);
+        if let Some(large) = large {
+            let median = large.each(large.median.total()) / small.each(small.median.total());
+            let minimum = large.each(large.minimum) / small.each(small.minimum);
+            println!(
+                "\n{}: µs/op at 10,000 is {median:.2} times that at 10 (minima: {minimum:.2})",
+                small.family
+            );
+        }
+    }
+}
+
+/// A line of the table; `Some(None)` stands for a program too large for onnx.
+fn table_line(ours: &Measured, theirs: Option<Option<Reference>>) -> String {
+    let stats = ours.stats;
+    let own = format!(
+        "| {} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.1} | {:.1} | {} |",
+        ours.family,
+        ours.size,
+        ours.operations,
+        ours.each(ours.median.total()),
+        ours.each(ours.minimum),
+        ours.each(ours.median.build),
+        ours.each(ours.median.close),
+        ours.each(ours.median.free),
+        ours.per_operation(stats.bytes),
+        ours.per_operation(stats.constraints as u64),
+        ours.per_operation(stats.steps),
+        stats.branches,
+    );
+    match theirs {
+        None => own,
+        Some(None) => own + " – | – | – | – | – | – |",
+        Some(Some(theirs)) => {
+            let ratio = theirs.inference() / ours.each(ours.median.total());
+            own + &format!(
+                " {} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} |",
+                theirs.nodes,
+                theirs.median,
+                theirs.minimum,
+                theirs.inference(),
+                ratio,
+                ratio * theirs.nodes / ours.operations,
+            )
+        }
+    }
+}
+
+fn json_line(ours: &Measured, theirs: Option<Reference>) -> String {
+    let stats = ours.stats;
+    let onnx = theirs.map_or("null".into(), |onnx| {
+        let (nodes, median, minimum, codec) = (onnx.nodes, onnx.median, onnx.minimum, onnx.codec);
+        format!(
+            r#"{{"nodes": {nodes}, "us_per_node": {median}, "us_per_node_min": {minimum}, "codec_us_per_node": {codec}}}"#
+        )
+    });
+    format!(
+        r#"{{"family": "{}", "size": {}, "operations": {}, "runs": {}, "us_per_op": {:.4}, "us_per_op_min": {:.4}, "build_us_per_op": {:.4}, "close_us_per_op": {:.4}, "free_us_per_op": {:.4}, "bytes": {}, "constraints": {}, "steps": {}, "branches": {}, "onnx": {onnx}}}"#,
+        ours.family,
+        ours.size,
+        ours.operations,
+        ours.runs,
+        ours.each(ours.median.total()),
+        ours.each(ours.minimum),
+        ours.each(ours.median.build),
+        ours.each(ours.median.close),
+        ours.each(ours.median.free),
+        stats.bytes,
+        stats.constraints,
+        stats.steps,
+        stats.branches,
+    )
+}

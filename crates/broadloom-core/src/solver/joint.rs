@@ -1,0 +1,165 @@
+//! Linear equations taken together.
+//!
+//! Propagation looks at one equation at a time; `c = 3·a` and `c = a + 1` push each other's bounds for ever
+//! without noticing that `2·a = 1` has no whole solution. Before sizes are guessed, the open equations are
+//! therefore eliminated as a system: exactly, in integers.
+
+use smallvec::SmallVec;
+
+use super::Solver;
+use super::arith::{Arith, gcd};
+use super::reason::{Conflict, Policy, Reason, Step};
+use super::sizes::ANY;
+use crate::term::DimTerm;
+
+/// Larger systems are left to propagation and search.
+const MOST_ROWS: usize = 64;
+
+/// `0 = constant + Σ coefficient·class`.
+#[derive(Clone)]
+struct Row {
+    terms: SmallVec<[(u32, i128); 4]>,
+    constant: i128,
+    con: u32,
+}
+
+impl Row {
+    fn coefficient(&self, class: u32) -> i128 {
+        self.terms.iter().find(|(other, _)| *other == class).map_or(0, |(_, coeff)| *coeff)
+    }
+
+    /// Adds to the row `factor` times another, after multiplying it by `own`; none if numbers overflow.
+    fn combine(&self, own: i128, other: &Row, factor: i128) -> Option<Row> {
+        let mut terms: SmallVec<[(u32, i128); 4]> = SmallVec::new();
+        for (class, coeff) in &self.terms {
+            terms.push((*class, coeff.checked_mul(own)?));
+        }
+        for (class, coeff) in &other.terms {
+            let more = coeff.checked_mul(factor)?;
+            match terms.iter_mut().find(|(known, _)| known == class) {
+                Some((_, sum)) => *sum = sum.checked_add(more)?,
+                None => terms.push((*class, more)),
+            }
+        }
+        terms.retain(|(_, coeff)| *coeff != 0);
+        let constant = self.constant.checked_mul(own)?.checked_add(other.constant.checked_mul(factor)?)?;
+        Some(Row { terms, constant, con: self.con }.reduced())
+    }
+
+    /// Divided by what all its numbers have in common.
+    fn reduced(mut self) -> Row {
+        let common =
+            self.terms.iter().fold(self.constant.unsigned_abs(), |acc, (_, c)| gcd(acc, c.unsigned_abs()));
+        if common > 1
+            && let Ok(common) = i128::try_from(common)
+        {
+            self.constant /= common;
+            self.terms.iter_mut().for_each(|(_, coeff)| *coeff /= common);
+        }
+        self
+    }
+
+    /// Whether integers could satisfy the row.
+    fn is_possible(&self) -> bool {
+        let common = self.terms.iter().fold(0, |acc, (_, coeff)| gcd(acc, coeff.unsigned_abs()));
+        match common {
+            0 => self.constant == 0,
+            common => self.constant.unsigned_abs() % common == 0,
+        }
+    }
+}
+
+impl Solver {
+    /// Eliminates the open equations. Fails if they exclude each other; fixes the sizes they determine.
+    pub(crate) fn solve_jointly(&mut self) -> Step {
+        let rows = self.open_rows();
+        if rows.len() < 2 || rows.len() > MOST_ROWS {
+            return Ok(());
+        }
+        let Some(rows) = eliminate(rows) else { return Ok(()) };
+        for row in rows {
+            if !row.is_possible() || !self.within_bounds(&row) {
+                return Err(Conflict::Arith { con: row.con });
+            }
+            if let [(class, coeff)] = row.terms.as_slice() {
+                let size = u64::try_from(-row.constant / coeff).ok().filter(|size| *size < ANY);
+                let Some(size) = size else { return Err(Conflict::Arith { con: row.con }) };
+                let step = self.choose(Policy::JointSizes, super::reason::NIL);
+                let reason = self.dims.reason(Reason::Policy(step));
+                self.dims.narrow(&mut self.trail, *class, (size, size), reason)?;
+            }
+        }
+        self.propagate()
+    }
+
+    /// Whether the bounds of the classes leave room for zero.
+    fn within_bounds(&self, row: &Row) -> bool {
+        let (mut least, mut most) = (Some(row.constant), Some(row.constant));
+        for (class, coeff) in &row.terms {
+            let (lo, hi) = self.size_bounds(DimTerm(*class));
+            let (lo, hi) = (Some(i128::from(lo)), (hi != ANY).then_some(i128::from(hi)));
+            let (down, up) = if *coeff > 0 { (lo, hi) } else { (hi, lo) };
+            least = least.zip(down).map(|(sum, size)| sum.saturating_add(coeff.saturating_mul(size)));
+            most = most.zip(up).map(|(sum, size)| sum.saturating_add(coeff.saturating_mul(size)));
+        }
+        least.is_none_or(|least| least <= 0) && most.is_none_or(|most| most >= 0)
+    }
+
+    /// The linear equations with open classes; sizes that are fixed are constants.
+    fn open_rows(&self) -> Vec<Row> {
+        let row = |con: u32| {
+            let Arith::Linear { items, constant } = self.ariths.get(con) else { return None };
+            let mut row = Row { terms: SmallVec::new(), constant: *constant, con };
+            for item in items {
+                let (lo, hi) = self.size_bounds(item.dim);
+                if lo == hi {
+                    row.constant = row.constant.checked_add(item.coeff.checked_mul(i128::from(lo))?)?;
+                    continue;
+                }
+                let class = self.dims.find(item.dim.node()?);
+                match row.terms.iter_mut().find(|(known, _)| *known == class) {
+                    Some((_, sum)) => *sum = sum.checked_add(item.coeff)?,
+                    None => row.terms.push((class, item.coeff)),
+                }
+            }
+            row.terms.retain(|(_, coeff)| *coeff != 0);
+            (!row.terms.is_empty()).then_some(row)
+        };
+        self.ariths.pending().filter_map(row).collect()
+    }
+}
+
+/// Gauss-Jordan elimination over the integers; none if numbers overflow.
+fn eliminate(mut rows: Vec<Row>) -> Option<Vec<Row>> {
+    for at in 0..rows.len() {
+        let Some((class, pivot)) =
+            rows[at].terms.iter().copied().min_by_key(|(_, coeff)| coeff.unsigned_abs())
+        else {
+            continue;
+        };
+        let pivot_row = rows[at].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(other, _)| *other != at) {
+            let coeff = row.coefficient(class);
+            if coeff != 0 {
+                *row = row.combine(pivot, &pivot_row, coeff.checked_neg()?)?;
+            }
+        }
+    }
+    Some(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Affine, Answer, Constraint, Role, Solver};
+
+    #[test]
+    fn equations_that_exclude_each_other_only_together() {
+        let mut solver = Solver::new();
+        let (a, c) = (solver.dim_var(Role::Interior), solver.dim_var(Role::Interior));
+        let form = |stride, offset| Affine::strided(stride).with_offset(offset);
+        for form in [form(3, 0), form(1, 1)] {
+            solver.add(Constraint::Affine { axis: c.into(), form, over: a.into(), kernel: None });
+        }
+        assert!(matches!(solver.close(), Answer::Unsatisfiable(_)));
+    }
+}

@@ -1,0 +1,68 @@
+//! Runs the programs in `tests/shapes` and `tests/wrong`; each file is a test.
+//!
+//! A file holds a program (`support/mod.rs` has the language), a line `---`, and what is expected: in
+//! `shapes` the shapes of some tensors, in `wrong` the whole message with which the program is refused.
+//! With `UPDATE_EXPECT=1` in the environment, messages are rewritten in place; shapes never are.
+
+mod support;
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use support::case::{Case, cases};
+use support::run::{Run, Stop};
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
+    let shapes = cases("shapes").into_iter();
+    let shapes =
+        shapes.map(|case| Trial::test(format!("shapes::{}", case.name()), move || has_shapes(&case)));
+    let wrong = cases("wrong").into_iter();
+    let wrong =
+        wrong.map(|case| Trial::test(format!("wrong::{}", case.name()), move || is_refused(&case, update)));
+    libtest_mimic::run(&args, shapes.chain(wrong).collect()).exit_code()
+}
+
+/// The program is accepted, and every shape is as expected.
+fn has_shapes(case: &Case) -> Result<(), Failed> {
+    let program = case.read()?;
+    let mut run = Run::of(&program).map_err(|stop| stop.to_string())?;
+    run.graph.final_shapes().map_err(|error| error.to_string())?;
+    let all = case.shapes()?;
+    if all.is_empty() {
+        return Err("nothing is expected after a line `---`".into());
+    }
+    let mut failures = String::new();
+    for expected in all {
+        let found = expected.found(&mut run).unwrap_or_else(|error| error);
+        if found != expected.value {
+            let _ = writeln!(failures, "{} is {found}, expected {}", expected.subject(), expected.value);
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.into()) }
+}
+
+/// The program is refused, with the message expected.
+fn is_refused(case: &Case, update: bool) -> Result<(), Failed> {
+    let program = case.read()?;
+    let message = match Run::of(&program) {
+        Ok(mut run) => match run.graph.final_shapes() {
+            Ok(_) => return Err("the program is accepted".into()),
+            Err(error) => error.to_string(),
+        },
+        Err(Stop::Language(message)) => return Err(message.into()),
+        Err(Stop::Refused(error)) => error.to_string(),
+    };
+    let found = message + "\n";
+    if found == case.expected {
+        return Ok(());
+    }
+    if update {
+        std::fs::write(&case.file, format!("{}---\n{found}", case.program))?;
+        return Ok(());
+    }
+    let expected = &case.expected;
+    Err(format!("expected\n{expected}found\n{found}(UPDATE_EXPECT=1 rewrites the message)").into())
+}
