@@ -263,8 +263,7 @@ fn reduce(g: &mut Graph, name: &'static str, spec: &str, x: Tensor) -> Result<Te
 
 /// Sets the size of a label of the spec that made a tensor.
 fn set(g: &mut Graph, tensor: Tensor, label: &str, size: u64) -> Result<(), Error> {
-    let captured = g.captured(tensor, label)?;
-    g.set(captured, size)
+    g.set(g.captured(tensor, label)?, size)
 }
 
 #[cfg(test)]

@@ -186,14 +186,14 @@ impl Ariths {
     }
 
     fn save(&self, trail: &mut Trail, con: u32) {
-        let Con { done, expanded, .. } = self.cons[con as usize];
-        trail.save_pair(Cell::Arith, con, u32::from(done), u32::from(expanded));
+        let Con { done, expanded, narrowed, .. } = self.cons[con as usize];
+        trail.save_pair(Cell::Arith, con, u32::from(done) | u32::from(expanded) << 1, narrowed);
     }
 
     /// Puts a logged word back.
-    pub fn restore(&mut self, at: u32, done: u32, expanded: u32) {
+    pub fn restore(&mut self, at: u32, flags: u32, narrowed: u32) {
         let con = &mut self.cons[at as usize];
-        (con.done, con.expanded) = (done != 0, expanded != 0);
+        (con.done, con.expanded, con.narrowed) = (flags & 1 != 0, flags & 2 != 0, narrowed);
     }
 }
 
@@ -360,11 +360,11 @@ impl Solver {
 
     fn narrow(&mut self, con: u32, root: u32, bounds: (u64, u64), fixes: bool) -> Step {
         if !fixes {
-            let entry = &mut self.ariths.cons[con as usize];
-            if entry.narrowed >= MOST_PUSHES {
+            if self.ariths.cons[con as usize].narrowed >= MOST_PUSHES {
                 return Ok(());
             }
-            entry.narrowed += 1;
+            self.ariths.save(&mut self.trail, con);
+            self.ariths.cons[con as usize].narrowed += 1;
         }
         let reason = self.dims.reason(Reason::Arith { con });
         self.dims.narrow(&mut self.trail, root, bounds, reason)

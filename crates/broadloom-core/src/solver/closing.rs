@@ -243,7 +243,7 @@ impl Solver {
         self.branches = 0;
         self.failures.clear();
         self.rivalries.clear();
-        self.undecided.clear();
+        self.undecided = None;
         if let Some(conflict) = self.conflict {
             return self.refuse(conflict);
         }

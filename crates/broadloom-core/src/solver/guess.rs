@@ -33,12 +33,6 @@ struct Level {
     mark: Option<Mark>,
 }
 
-impl Level {
-    fn is_guess(&self) -> bool {
-        self.options.iter().any(|(policy, _)| *policy == Policy::GuessedSize)
-    }
-}
-
 impl Solver {
     /// The dimensions of parameters in arithmetic that have no size yet.
     fn open_params(&self) -> Vec<u32> {
@@ -64,6 +58,7 @@ impl Solver {
         if !self.has_arithmetic() {
             return Ok(());
         }
+        self.undecided = None;
         self.solve_jointly()?;
         let mark = self.mark();
         self.close_leaf_dims();
@@ -92,10 +87,8 @@ impl Solver {
                 return Ok(());
             };
             let (options, cut) = self.size_options(node);
-            if levels.iter().all(|level| !level.is_guess())
-                && options.iter().any(|option| option.0 == Policy::GuessedSize)
-            {
-                self.undecided = self.open_params();
+            if self.undecided.is_none() && options.iter().any(|(policy, _)| *policy == Policy::GuessedSize) {
+                self.undecided = Some(self.open_params());
             }
             levels.push(Level { node, options, next: 0, cut, mark: None });
             self.settle_size(&mut levels)?;

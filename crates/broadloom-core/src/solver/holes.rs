@@ -65,7 +65,7 @@ impl Solver {
             return true;
         }
         // What had no size when guessing began has one by a guess.
-        self.undecided.contains(&node)
+        self.undecided.as_ref().is_some_and(|open| open.contains(&node))
     }
 }
 

@@ -134,7 +134,7 @@ pub struct Solver {
     /// Per policy step that relaxed a leaf, why it had to give way.
     rivalries: FxHashMap<u32, leaves::Rivalry>,
     /// Dimensions of parameters that had no size when guessing began.
-    undecided: Vec<u32>,
+    undecided: Option<Vec<u32>>,
     /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
     declared_markers: bool,
     budget: Budget,

@@ -428,10 +428,12 @@ impl Rows {
             Slot::Axis { row, at } => {
                 let State { axes, source, .. } = self.states[row as usize];
                 let index = (axes + at) as usize;
+                // A rank that was pushed beyond what was laid out is a conflict under explanation.
                 if source == NIL {
-                    self.blocks[index]
+                    self.blocks.get(index).copied().unwrap_or(UNSPOKEN)
                 } else {
-                    Axis { term: self.literals[index], why: ReasonId(NIL) }
+                    let term = self.literals.get(index).copied().unwrap_or(DimTerm::NONE);
+                    Axis { term, why: ReasonId(NIL) }
                 }
             }
         }

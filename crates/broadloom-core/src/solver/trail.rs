@@ -44,7 +44,7 @@ pub(crate) enum Cell {
     WatchHead,
     WatchTail,
     WatchNext,
-    /// Whether an arithmetic constraint is settled, and whether it watches its axes.
+    /// Whether an arithmetic constraint is settled and whether it watches its axes; how often it pushed.
     Arith,
 }
 

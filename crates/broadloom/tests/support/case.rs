@@ -67,7 +67,7 @@ pub fn cases(folder: &str) -> Vec<Case> {
 fn case(file: PathBuf) -> Case {
     let text = std::fs::read_to_string(&file).expect("a case is readable");
     let (program, expected) = text.split_once("\n---\n").unwrap_or((&text, ""));
-    Case { program: program.to_owned() + "\n", expected: expected.to_owned(), file }
+    Case { program: program.trim_end().to_owned() + "\n", expected: expected.to_owned(), file }
 }
 
 fn expected(line: &str) -> Result<Expected, String> {
