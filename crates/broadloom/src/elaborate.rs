@@ -1,6 +1,6 @@
 //! From a spec to constraints: the one place where specs get their meaning for shapes.
 
-use broadloom_core::{Affine, Constraint, DimTerm, Padding, Role};
+use broadloom_core::{Affine, Constraint, DimTerm, Padding, Role, RowVar};
 use broadloom_spec::{self as spec, AxisKind, Coefficient, ComponentKind, Kind, RowVariable};
 use smallvec::SmallVec;
 
@@ -113,23 +113,42 @@ impl Graph {
         let mut place = 0;
         let mut results = SmallVec::new();
         for (slot, shape) in known.spec.shapes().enumerate() {
+            let own = operands.get(slot).map(|tensor| self.rows(*tensor));
             let mut rows = [RowRef::EMPTY; 3];
             for kind in Kind::ALL {
-                if let Some(row) = shape.row(kind) {
-                    rows[kind as usize] = self.spec_row(known, row, kind, slot, &mut place, options, vars)?;
+                let row = shape.row(kind);
+                if let (Some(row), Some(own)) = (row, own)
+                    && self.stands_for(row, kind, own[kind as usize], vars)
+                {
+                    continue;
+                }
+                let written = match row {
+                    Some(row) => self.spec_row(known, row, kind, slot, &mut place, options, vars)?,
+                    None => RowRef::EMPTY,
+                };
+                rows[kind as usize] = written;
+                if let Some(own) = own {
+                    self.equate_rows(written, own[kind as usize], slot, Part::Row(kind));
                 }
             }
-            match operands.get(slot) {
-                Some(tensor) => {
-                    let own = self.rows(*tensor);
-                    for kind in Kind::ALL {
-                        self.equate_rows(rows[kind as usize], own[kind as usize], slot, Part::Row(kind));
-                    }
-                }
-                None => results.push(rows),
+            if own.is_none() {
+                results.push(rows);
             }
         }
         Ok(results)
+    }
+
+    /// A row that is only a hole stands for the operand's row, the first time: nothing has to be said. Not
+    /// if the operand broadcasts in its middle, for the result is to broadcast where its spec says.
+    fn stands_for(&self, row: &spec::Row<spec::Axis>, kind: Kind, own: RowRef, vars: &mut Vars) -> bool {
+        let bare = row.axes().next().is_none();
+        match row.hole().map(|hole| hole_index(hole, kind)) {
+            Some(index) if bare && vars.rows[index].is_none() && self.marker(own) == 0 => {
+                vars.rows[index] = Some(own);
+                true
+            }
+            _ => false,
+        }
     }
 
     #[allow(clippy::too_many_arguments)] // one walk over the spec, with its state
@@ -148,17 +167,31 @@ impl Graph {
             axes.push(self.spec_axis(known, axis, slot, *place, options, vars)?);
             *place += 1;
         }
-        let start = self.axes.len() as u32;
-        self.axes.extend_from_slice(&axes);
-        let hole = row.hole().and_then(|hole| {
-            let index = match hole.variable {
-                RowVariable::Ellipsis => kind as usize,
-                RowVariable::Named(name) => 3 + name.0 as usize,
-            };
-            let row = vars.rows[index].get_or_insert_with(|| RowRef::var(self.fresh_row(Role::Interior, 0)));
-            row.hole
+        let hole = row.hole().map(|hole| {
+            let index = hole_index(hole, kind);
+            *vars.rows[index].get_or_insert_with(|| RowRef::var(self.fresh_row(Role::Interior, 0)))
         });
-        Ok(RowRef { start, lead: row.lead().len() as u16, trail: row.trail.len() as u16, hole })
+        Ok(self.around(&axes, row.lead().len(), hole))
+    }
+
+    /// A row with axes around what a hole stands for.
+    fn around(&mut self, axes: &[DimTerm], lead: usize, hole: Option<RowRef>) -> RowRef {
+        let Some(inner) = hole else { return self.row_of(axes, 0, None) };
+        if axes.is_empty() {
+            return inner;
+        }
+        let (before, after) = inner.flanks(&self.axes);
+        let all: SmallVec<[DimTerm; 8]> =
+            [&axes[..lead], before, after, &axes[lead..]].into_iter().flatten().copied().collect();
+        // What is closed broadcasts where the hole was.
+        self.row_of(&all, lead + before.len(), inner.hole)
+    }
+
+    /// A row with its axes in the arena.
+    fn row_of(&mut self, axes: &[DimTerm], lead: usize, hole: Option<RowVar>) -> RowRef {
+        let start = self.axes.len() as u32;
+        self.axes.extend_from_slice(axes);
+        RowRef { start, lead: lead as u16, trail: (axes.len() - lead) as u16, hole }
     }
 
     /// The dimension of an axis of a spec, with the constraints that it brings.
@@ -260,6 +293,14 @@ impl Graph {
         };
         let form = form.with_kernel(coefficient(kernel.term.coefficient)?, padding);
         Ok(Window { form, over, kernel: Some(vars.labels[kernel.term.label.0 as usize]) })
+    }
+}
+
+/// The place of a hole's row among the rows of a use of a spec.
+fn hole_index(hole: spec::Hole, kind: Kind) -> usize {
+    match hole.variable {
+        RowVariable::Ellipsis => kind as usize,
+        RowVariable::Named(name) => 3 + name.0 as usize,
     }
 }
 

@@ -228,7 +228,7 @@ impl Graph {
         read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
     ) -> Result<(T, Vec<Unfilled>), Error> {
         let view = View { axes: &self.axes, tensors: &self.tensors };
-        let refused = match self.solver.close() {
+        let refused = match self.solver.close_values() {
             Answer::Solved(closed) => return Ok((read(&closed, &view), Vec::new())),
             Answer::Underdetermined(closed, holes) => return Ok((read(&closed, &view), holes)),
             Answer::Unsatisfiable(core) => Ok(core),
@@ -280,6 +280,11 @@ impl Graph {
         u32::from(row.lead) + inner
     }
 
+    /// Whether a tensor has no axes at all. It broadcasts everywhere and says nothing about others.
+    pub(crate) fn is_scalar(&self, tensor: Tensor) -> bool {
+        self.rows(tensor).iter().all(|row| row.is_empty())
+    }
+
     /// `res ⊑ opnd` for two rows.
     pub(crate) fn refine(&mut self, res: RowRef, opnd: RowRef, slot: usize, part: Part) {
         if opnd.is_empty() {
@@ -296,7 +301,8 @@ impl Graph {
 
     /// `a ≈ b` for two rows.
     pub(crate) fn equate_rows(&mut self, a: RowRef, b: RowRef, slot: usize, part: Part) {
-        if a.is_empty() && b.is_empty() {
+        let same = a.hole.is_some() && a.hole == b.hole && a.lead + a.trail + b.lead + b.trail == 0;
+        if same || (a.is_empty() && b.is_empty()) {
             return;
         }
         let (a, b) = (a.term(&self.axes), b.term(&self.axes));

@@ -74,7 +74,7 @@ impl Graph {
         }
         let before = self.begin(operands)?;
         let rows = Kind::ALL.map(|kind| {
-            let operands = operands.iter().enumerate();
+            let operands = operands.iter().enumerate().filter(|(_, tensor)| !self.is_scalar(**tensor));
             let operands: smallvec::SmallVec<[(usize, RowRef); 4]> =
                 operands.map(|(slot, tensor)| (slot, self.rows(*tensor)[place(kind)])).collect();
             self.broadcast(kind, &operands)
@@ -108,7 +108,7 @@ impl Graph {
         let [a_batch, a_input, a_output] = self.rows(a);
         let [b_batch, b_input, b_output] = self.rows(b);
         self.refine(a_input, b_output, 1, Part::Contract);
-        let sum = d.map(|tensor| self.rows(tensor));
+        let sum = d.filter(|tensor| !self.is_scalar(*tensor)).map(|tensor| self.rows(tensor));
         let own = [&[(0, a_batch), (1, b_batch)][..], &[(1, b_input)], &[(0, a_output)]];
         Kind::ALL.map(|kind| {
             let sum = sum.map(|rows| (2, rows[place(kind)]));

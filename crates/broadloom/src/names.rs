@@ -64,9 +64,7 @@ impl Graph {
 
     /// An operation applied to the texts of its operands.
     fn applied(&self, op: Op, operands: &[String]) -> String {
-        let inner = |text: &String| {
-            if text.contains(' ') && !text.ends_with(')') { format!("({text})") } else { text.clone() }
-        };
+        let inner = |text: &String| if is_infix(text) { format!("({text})") } else { text.clone() };
         let list = operands.join(", ");
         match (op, operands) {
             (Op::Pointwise(name), [a, b]) if !name.starts_with(char::is_alphabetic) => {
@@ -123,4 +121,17 @@ impl Graph {
             self.operands_of(tensor).iter().map(|operand| self.label_of(*operand)).collect();
         self.applied(*op, &operands)
     }
+}
+
+/// Whether an expression needs parentheses inside another: it has a space outside of parentheses.
+fn is_infix(text: &str) -> bool {
+    let mut depth = 0;
+    text.chars().any(|letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        letter == ' ' && depth == 0
+    })
 }

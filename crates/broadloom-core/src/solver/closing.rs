@@ -122,25 +122,44 @@ pub(crate) struct Closing {
     forced_dims: Vec<bool>,
     /// Which rows were.
     forced_rows: Vec<bool>,
-    /// Rows of parameters that no known row is connected to.
-    pub ungrounded: Vec<u32>,
+    /// Open rows of parameters that nobody was seen to speak of.
+    pub silent: Vec<u32>,
     pub unfilled: Vec<Unfilled>,
     searched: bool,
 }
 
 /// The join of a leaf row's caps: how many axes before and after the marker.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Extent {
-    lead: u32,
-    trail: u32,
+pub(crate) struct Extent {
+    pub lead: u32,
+    pub trail: u32,
     /// No cap can still grow.
-    firm: bool,
+    pub firm: bool,
+}
+
+impl Extent {
+    /// The join of two (Prop. 2.7): the shorter flank on each side.
+    pub fn with(self, other: Extent) -> Extent {
+        Extent {
+            lead: self.lead.min(other.lead),
+            trail: self.trail.min(other.trail),
+            firm: self.firm && other.firm,
+        }
+    }
+
+    /// The same extent in terms of a row that begins and ends elsewhere.
+    pub fn shifted(self, lead: i64, trail: i64) -> Extent {
+        let shift = |length: u32, by: i64| (i64::from(length) + by).max(0) as u32;
+        Extent { lead: shift(self.lead, lead), trail: shift(self.trail, trail), ..self }
+    }
 }
 
 /// What is known of an open row below another.
-enum Below {
+pub(crate) enum Below {
     /// It is on a cycle with the other.
     Cycle,
+    /// Its rank is decided.
+    Firm,
     /// The join of its own caps.
     Join(Option<Extent>),
 }
@@ -162,8 +181,9 @@ impl Closed<'_> {
     pub fn row(&self, var: RowVar) -> Row {
         let solver = &*self.solver;
         let rank = solver.ranks.lo(var.0);
-        let axes = (0..rank).map(|at| solver.closed_dim(solver.rows.axis(var.0, at)));
-        let marker = solver.rows.marker(var.0).unwrap_or(self.closing.markers[var.index()]);
+        let axes = (0..rank).map(|at| solver.closed_dim(solver.row_axis(var.0, at)));
+        let chosen = || self.closing.markers.get(var.index()).copied().unwrap_or(0);
+        let marker = solver.rows.marker(var.0).unwrap_or_else(chosen);
         let marker = marker.min(rank) as usize;
         let axes: Vec<Dim> = axes.collect();
         Row::new(axes[..marker].iter().copied(), axes[marker..].iter().copied())
@@ -174,7 +194,7 @@ impl Closed<'_> {
         let solver = &*self.solver;
         row.lead.iter().for_each(|axis| each(solver.closed_dim(*axis)));
         if let Hole::Var(RowVar(var)) = row.hole {
-            (0..solver.ranks.lo(var)).for_each(|at| each(solver.closed_dim(solver.rows.axis(var, at))));
+            (0..solver.ranks.lo(var)).for_each(|at| each(solver.closed_dim(solver.row_axis(var, at))));
         }
         row.trail.iter().for_each(|axis| each(solver.closed_dim(*axis)));
     }
@@ -240,6 +260,16 @@ impl Solver {
     /// Closes every variable. The answer borrows the solver; when it is dropped, the solver is as it
     /// was before, ready for more constraints.
     pub fn close(&mut self) -> Answer<'_> {
+        self.close_with(true)
+    }
+
+    /// Closes every variable, for values only: how they came about is not recorded, so
+    /// [`Closed::how_dim`] and [`Closed::how_row`] call nothing forced. Cheaper on large systems.
+    pub fn close_values(&mut self) -> Answer<'_> {
+        self.close_with(false)
+    }
+
+    fn close_with(&mut self, history: bool) -> Answer<'_> {
         self.branches = 0;
         self.failures.clear();
         self.rivalries.clear();
@@ -247,7 +277,8 @@ impl Solver {
         if let Some(conflict) = self.conflict {
             return self.refuse(conflict);
         }
-        let mut closing = self.forced();
+        let mut closing = if history { self.forced() } else { Closing::default() };
+        closing.silent = self.silent_rows();
         let mark = self.mark();
         self.dims.closing = true;
         match self.close_ranks(&mut closing.markers).and_then(|()| self.close_sizes()) {
@@ -367,7 +398,6 @@ impl Solver {
         Closing {
             forced_dims: self.dim_vars.iter().map(|(node, _)| ground(DimTerm(*node))).collect(),
             forced_rows: (0..self.rows.len() as u32).map(row_is_ground).collect(),
-            ungrounded: self.ungrounded_rows(),
             ..Closing::default()
         }
     }
@@ -381,6 +411,9 @@ impl Solver {
 
     /// Steps 1-4, with every choice at its first value.
     pub(crate) fn close_ranks(&mut self, markers: &mut Vec<u32>) -> Step {
+        if self.rows.all_declared() {
+            return self.close_ranks_in_place();
+        }
         *markers = self.preferred_markers(self.rows.declared_markers());
         self.close_leaf_ranks(markers)?;
         self.close_counted_ranks()?;
@@ -405,8 +438,7 @@ impl Solver {
     /// Step 1. Each leaf commits once; the extents are computed anew only if a commitment moved the
     /// rank of another row.
     fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
-        let mut leaves: Vec<u32> =
-            (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior).collect();
+        let mut leaves: Vec<u32> = self.rows.leaves().to_vec();
         leaves.retain(|row| !self.rows.is_fixed(*row));
         if leaves.is_empty() {
             return Ok(());
@@ -449,7 +481,7 @@ impl Solver {
 
     /// Step 2. Rows whose elements are counted, or whose axes are listed: all but the one that takes the
     /// rest get no further axes, then that one gets what is missing.
-    fn close_counted_ranks(&mut self) -> Step {
+    pub(crate) fn close_counted_ranks(&mut self) -> Step {
         let mut rows: Vec<(bool, u32)> = Vec::new();
         for con in self.ariths.pending() {
             let arith = self.ariths.get(con);
@@ -481,7 +513,7 @@ impl Solver {
     /// How many axes each open row could take from below: the join of its caps (Prop. 2.7). Caps travel
     /// up through open rows, so rows are visited from below; among rows on a cycle, which are equal,
     /// only caps from outside count.
-    fn extents(&self, markers: &[u32]) -> Vec<Option<Extent>> {
+    pub(crate) fn extents(&self, markers: &[u32]) -> Vec<Option<Extent>> {
         let above = |row: u32| {
             self.rows.watchers(row).filter_map(move |con| {
                 let RowCon { res, opnd, kind, .. } = self.rows.con(con);
@@ -510,7 +542,12 @@ impl Solver {
 
     /// The join of the caps of one row, given what is known of the open rows below it. An adjacency to
     /// a row of which nothing is known is no cap (Def. 4.1).
-    fn join_extent(&self, row: u32, markers: &[u32], below: impl Fn(u32) -> Below) -> Option<Extent> {
+    pub(crate) fn join_extent(
+        &self,
+        row: u32,
+        markers: &[u32],
+        below: impl Fn(u32) -> Below,
+    ) -> Option<Extent> {
         let mut join: Option<Extent> = None;
         for con in self.rows.watchers(row) {
             let RowCon { res, opnd, kind, .. } = self.rows.con(con);
@@ -518,11 +555,7 @@ impl Solver {
                 continue;
             }
             let Some(cap) = self.residue(res, opnd, markers, &below) else { continue };
-            join = Some(join.map_or(cap, |join| Extent {
-                lead: join.lead.min(cap.lead),
-                trail: join.trail.min(cap.trail),
-                firm: join.firm && cap.firm,
-            }));
+            join = Some(join.map_or(cap, |join| join.with(cap)));
         }
         join
     }
@@ -542,6 +575,7 @@ impl Solver {
                 let split = markers[row as usize].min(least);
                 match below(row) {
                     _ if self.rows.is_fixed(row) => (least, split, true),
+                    Below::Firm => (least, split, true),
                     Below::Cycle => return None,
                     Below::Join(Some(join)) if join.lead + join.trail > least => {
                         (join.lead + join.trail, join.lead, join.firm)
@@ -551,7 +585,9 @@ impl Solver {
             }
         };
         let axes = (res.flanks() + inner).saturating_sub(opnd.flanks());
-        if !firm && axes == 0 {
+        // A row that may still grow and offers nothing is no cap, unless somebody says that it has no axes.
+        let spoken = res.hole == NIL || (self.rows.all_declared() && self.rows.is_grounded(res.hole));
+        if !firm && axes == 0 && !spoken {
             return None;
         }
         let lead = (res.lead + marker).saturating_sub(opnd.lead).min(axes);

@@ -481,17 +481,21 @@ impl Solver {
     pub(crate) fn chain_row(&self, var: RowVar) -> Vec<Link> {
         let row = var.0;
         let mut facts = vec![Fact::LoRank(row), Fact::HiRank(row)];
-        if self.rows.is_fixed(row) {
-            for at in 0..self.ranks.lo(row) {
-                let term = [0, 0, 0, row];
-                facts.push(Fact::Position { term, right: false, at });
-                if let Some(node) = self.rows.axis(row, at).node()
-                    && self.dims.value(self.dims.find(node)).is_some()
-                {
-                    let named = self.dims.value_node(node);
-                    facts.extend([Fact::ValueAt(named), Fact::Equal(node, named)]);
-                }
+        let rank = self.ranks.lo(row);
+        for at in 0..rank {
+            // While the rank is open an axis is known from one edge or the other.
+            let front = self.rows.is_fixed(row)
+                || self.rows.partial(row).is_some_and(|partial| (at as usize) < partial.front.len());
+            let position = if front { at } else { rank - 1 - at };
+            facts.push(Fact::Position { term: [0, 0, 0, row], right: !front, at: position });
+            if let Some(node) = self.row_axis(row, at).node()
+                && self.dims.value(self.dims.find(node)).is_some()
+            {
+                let named = self.dims.value_node(node);
+                facts.extend([Fact::ValueAt(named), Fact::Equal(node, named)]);
             }
+        }
+        if self.rows.is_fixed(row) {
             facts.push(Fact::Marker(row));
         }
         self.links(self.walk_with(facts, true))

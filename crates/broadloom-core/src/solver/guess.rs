@@ -1,7 +1,8 @@
 //! Closing of sizes that arithmetic leaves open.
 //!
-//! Two named stages, after ranks, markers and leaf dimensions:
+//! Three named stages, after ranks, markers and leaf dimensions:
 //!
+//! - *Capped sizes.* A dimension that a size lies below takes that size, as leaves do.
 //! - *Known sizes.* A size that arithmetic fixed takes the default basis, unless a basis reached it. A
 //!   size of one becomes an explicit `1`, or the unit if it has to broadcast.
 //! - *Guessed sizes.* What is still open takes the least size that fits: the unit, zero if it is
@@ -36,10 +37,10 @@ struct Level {
 impl Solver {
     /// The dimensions of parameters in arithmetic that have no size yet.
     fn open_params(&self) -> Vec<u32> {
-        let named = self.dim_vars.iter().filter(|(_, role)| *role == Role::Param).map(|(node, _)| *node);
-        let rows = (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) == Role::Param);
+        let named = self.leaf_dims.iter().filter(|(_, role)| *role == Role::Param).map(|(node, _)| *node);
+        let rows = self.rows.leaves().iter().copied().filter(|row| self.rows.role(*row) == Role::Param);
         let axes =
-            rows.flat_map(|row| (0..self.ranks.lo(row)).filter_map(move |at| self.rows.axis(row, at).node()));
+            rows.flat_map(|row| (0..self.ranks.lo(row)).filter_map(move |at| self.row_axis(row, at).node()));
         let open = |node: &u32| {
             let root = self.dims.find(*node);
             let (lo, hi) = self.size_bounds(DimTerm(root));
@@ -87,7 +88,9 @@ impl Solver {
                 return Ok(());
             };
             let (options, cut) = self.size_options(node);
-            if self.undecided.is_none() && options.iter().any(|(policy, _)| *policy == Policy::GuessedSize) {
+            if self.undecided.is_none()
+                && options.first().is_some_and(|(policy, _)| *policy == Policy::GuessedSize)
+            {
                 self.undecided = Some(self.open_params());
             }
             levels.push(Level { node, options, next: 0, cut, mark: None });
@@ -134,14 +137,16 @@ impl Solver {
         self.propagate()
     }
 
-    /// The first dimension without a value, known sizes first.
+    /// The first dimension without a value: known sizes first, then those with a cap.
     fn next_size(&self, order: &[u32]) -> Option<u32> {
         let open = |node: &&u32| self.dims.value(self.dims.find(**node)).is_none();
         let known = |node: &&u32| {
             let (lo, hi) = self.size_bounds(DimTerm(**node));
             lo == hi
         };
-        order.iter().filter(open).find(known).or_else(|| order.iter().find(open)).copied()
+        let capped = |node: &&u32| self.dims.cap(self.dims.find(**node)).is_some();
+        let find = |wanted: &dyn Fn(&&u32) -> bool| order.iter().filter(open).find(|node| wanted(node));
+        find(&known).or_else(|| find(&capped)).or_else(|| find(&|_| true)).copied()
     }
 
     /// The values to try for a dimension, and whether there are more.
@@ -152,7 +157,8 @@ impl Solver {
         let policy = if lo == hi { Policy::DefaultBasis } else { Policy::GuessedSize };
         let unit = (!claims && lo <= 1 && hi >= 1).then_some(DimTerm::UNIT);
         if let Some(cap) = self.dims.cap(root) {
-            return (unit.into_iter().chain([cap]).map(|value| (policy, value)).collect(), false);
+            let unit = unit.map(|unit| (Policy::GuessedSize, unit));
+            return ([(Policy::LeafCap, cap)].into_iter().chain(unit).collect(), false);
         }
         let last =
             if hi == ANY { lo.saturating_add(MOST_SIZES) } else { hi.min(lo.saturating_add(MOST_SIZES)) };
@@ -190,11 +196,9 @@ impl Solver {
         for (index, (node, _)) in self.dim_vars.iter().enumerate() {
             names.entry(self.dims.find(*node)).or_insert((0, index as u32));
         }
-        for row in (0..self.rows.len() as u32).filter(|row| self.rows.is_fixed(*row)) {
+        for row in 0..self.rows.len() as u32 {
             for at in 0..self.ranks.lo(row) {
-                if let Some(node) =
-                    self.rows.axis(row, at).node().filter(|_| !self.rows.axis(row, at).is_none())
-                {
+                if let Some(node) = self.row_axis(row, at).node() {
                     names.entry(self.dims.find(node)).or_insert((row + 1, at));
                 }
             }
@@ -209,7 +213,7 @@ impl Solver {
         let rows = self.ariths.pending().flat_map(|con| self.ariths.get(con).rows());
         let rows: Vec<u32> = rows.filter(|row| self.rows.is_fixed(*row)).collect();
         let axes = rows.iter().flat_map(|row| (0..self.ranks.lo(*row)).map(move |at| (*row, at)));
-        let axes: Vec<u32> = axes.filter_map(|(row, at)| self.rows.axis(row, at).node()).collect();
+        let axes: Vec<u32> = axes.filter_map(|(row, at)| self.row_axis(row, at).node()).collect();
         let derived = self.ariths.pending().filter_map(|con| match self.ariths.get(con) {
             Arith::Linear { items, .. } => items.first().map(|item| item.dim),
             Arith::Count { numerator, .. } => numerator.over,
@@ -221,13 +225,15 @@ impl Solver {
         let open = derived.chain(mentioned).filter_map(|(node, derived)| {
             let root = self.dims.find(node);
             let open = self.dims.value(root).is_none() && self.dims.extra_of(root).is_some();
-            open.then(|| ((derived, names.get(&root).copied().unwrap_or((u32::MAX, node))), root))
+            // What may be empty goes before what may not.
+            let firm = (self.size_bounds(DimTerm(root)).0 > 0, derived);
+            open.then(|| ((firm, names.get(&root).copied().unwrap_or((u32::MAX, node))), root))
         });
-        let mut keyed: Vec<((bool, (u32, u32)), u32)> = open.collect();
+        let mut keyed: Vec<(((bool, bool), (u32, u32)), u32)> = open.collect();
         // A class that follows from others somewhere goes last everywhere.
         let last: FxHashSet<u32> =
-            keyed.iter().filter(|((derived, _), _)| *derived).map(|(_, root)| *root).collect();
-        keyed.retain(|((derived, _), root)| *derived || !last.contains(root));
+            keyed.iter().filter(|(((_, derived), _), _)| *derived).map(|(_, root)| *root).collect();
+        keyed.retain(|(((_, derived), _), root)| *derived || !last.contains(root));
         keyed.sort_unstable();
         let mut order: Vec<u32> = keyed.into_iter().map(|(_, root)| root).collect();
         order.dedup();

@@ -15,11 +15,22 @@ use super::rows::RowCon;
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
 impl Solver {
-    /// The open rows of parameters that no known row is connected to; to be asked before closing.
-    pub(crate) fn ungrounded_rows(&self) -> Vec<u32> {
-        let silent = |row: u32| !self.rows.is_fixed(row) && self.ranks.lo(row) == 0;
-        let params = |row: &u32| self.rows.role(*row) == Role::Param && silent(*row);
-        let open: Vec<u32> = (0..self.rows.len() as u32).filter(params).collect();
+    /// The open rows of parameters that nobody was seen to speak of; to be asked before closing.
+    pub(crate) fn silent_rows(&self) -> Vec<u32> {
+        let silent = |row: &u32| self.rows.role(*row) == Role::Param && self.is_silent(*row);
+        self.rows.leaves().iter().copied().filter(silent).collect()
+    }
+
+    fn is_silent(&self, row: u32) -> bool {
+        !self.rows.is_fixed(row)
+            && self.ranks.lo(row) == 0
+            && !self.rows.is_grounded(row)
+            && self.ariths.of_row(row).is_empty()
+    }
+
+    /// Those silent rows that have no axes and to which no known row is connected.
+    fn ungrounded_rows(&self, silent: &[u32]) -> Vec<u32> {
+        let mut open: Vec<u32> = silent.iter().copied().filter(|row| self.ranks.lo(*row) == 0).collect();
         if open.is_empty() {
             return open;
         }
@@ -32,25 +43,28 @@ impl Solver {
             }
         }
         for row in 0..self.rows.len() as u32 {
-            if !silent(row) || self.rows.is_grounded(row) || !self.ariths.of_row(row).is_empty() {
+            if self.rows.is_grounded(row) || self.ranks.lo(row) > 0 || !self.ariths.of_row(row).is_empty() {
                 groups.ground(row);
             }
         }
-        open.into_iter().filter(|row| !groups.is_grounded(*row)).collect()
+        open.retain(|row| !groups.is_grounded(*row));
+        open
     }
 
     /// Parameters with a hole, after all commitments.
     pub(crate) fn find_unfilled(&self, closing: &mut Closing) {
         let mut unfilled = Vec::new();
-        for (node, role) in &self.dim_vars {
+        for (node, role) in &self.leaf_dims {
             if *role == Role::Param && self.is_hole(DimTerm(*node)) {
                 unfilled.push(Unfilled::Dim(DimVar(*node)));
             }
         }
-        unfilled.extend(closing.ungrounded.iter().map(|row| Unfilled::Row(RowVar(*row))));
-        for row in (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) == Role::Param) {
+        let ungrounded = self.ungrounded_rows(&closing.silent);
+        unfilled.extend(ungrounded.into_iter().map(|row| Unfilled::Row(RowVar(row))));
+        let params = self.rows.leaves().iter().copied().filter(|row| self.rows.role(*row) == Role::Param);
+        for row in params {
             for at in 0..self.ranks.lo(row) {
-                if self.is_hole(self.rows.axis(row, at)) {
+                if self.is_hole(self.row_axis(row, at)) {
                     unfilled.push(Unfilled::Axis(RowVar(row), at));
                 }
             }

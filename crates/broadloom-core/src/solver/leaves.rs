@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Solver;
 use super::closing::Closing;
 use super::reason::{NIL, Policy, Reason, ReasonId};
-use crate::term::{DimTerm, Role};
+use crate::term::DimTerm;
 
 /// Why a leaf had to give way: two leaves and the adjacencies between them and a common dimension.
 #[derive(Clone)]
@@ -55,10 +55,10 @@ impl Solver {
 
     /// The classes that contain a leaf dimension, each once; marks them.
     fn leaf_classes(&self, leaf: &mut [bool]) -> Vec<u32> {
-        let named = self.dim_vars.iter().filter(|(_, role)| *role != Role::Interior).map(|(node, _)| *node);
-        let rows = (0..self.rows.len() as u32).filter(|row| self.rows.role(*row) != Role::Interior);
+        let named = self.leaf_dims.iter().map(|(node, _)| *node);
+        let rows = self.rows.leaves().iter().copied();
         let axes =
-            rows.flat_map(|row| (0..self.ranks.lo(row)).filter_map(move |at| self.rows.axis(row, at).node()));
+            rows.flat_map(|row| (0..self.ranks.lo(row)).filter_map(move |at| self.row_axis(row, at).node()));
         let classes = named.chain(axes).map(|node| self.dims.find(node));
         classes.filter(|root| !std::mem::replace(&mut leaf[*root as usize], true)).collect()
     }

@@ -14,6 +14,7 @@
 //! | `sizes`, `arith`, `joint` | bounds on sizes; affine axes, concatenation, counts, listed axes |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
 //! | `closing`, `leaves`, `guess` | the closing policy (Def. 6.1): ranks and markers, leaf dimensions, sizes |
+//! | `in_place` | closing of ranks where every marker is declared |
 //! | `holes` | what parameters lack |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
 //! | `explain` | reasons read back: the chain behind a fact |
@@ -30,6 +31,7 @@ mod dims;
 mod explain;
 mod guess;
 mod holes;
+mod in_place;
 mod joint;
 mod leaves;
 mod ranks;
@@ -122,6 +124,8 @@ pub struct Solver {
     discardable: FxHashSet<u32>,
     /// Role of each dimension variable the caller made; the solver's own nodes come between them.
     dim_vars: Vec<(u32, Role)>,
+    /// Those of leaves and parameters.
+    leaf_dims: Vec<(u32, Role)>,
     atoms: Vec<Atom>,
     atom_ids: FxHashMap<Atom, u32>,
     constraints: Vec<Stored>,
@@ -200,6 +204,7 @@ impl Solver {
         self.discardable.clear();
         self.trail = Trail::default();
         self.dim_vars.clear();
+        self.leaf_dims.clear();
         self.atoms.clear();
         self.atom_ids.clear();
         self.constraints.clear();
@@ -215,7 +220,14 @@ impl Solver {
     /// A new dimension variable.
     pub fn dim_var(&mut self, role: Role) -> DimVar {
         let node = self.dims.fresh();
+        self.name_dim(node, role)
+    }
+
+    fn name_dim(&mut self, node: u32, role: Role) -> DimVar {
         self.dim_vars.push((node, role));
+        if role != Role::Interior {
+            self.leaf_dims.push((node, role));
+        }
         DimVar(node)
     }
 
@@ -223,9 +235,8 @@ impl Solver {
     /// operation may do without.
     pub fn discardable_var(&mut self, role: Role) -> DimVar {
         let node = self.dims.fresh_discardable();
-        self.dim_vars.push((node, role));
         self.discardable.insert(node);
-        DimVar(node)
+        self.name_dim(node, role)
     }
 
     /// Declares where the marker of a row variable stands: after its first `lead` axes, or after all of

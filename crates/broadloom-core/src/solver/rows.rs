@@ -142,6 +142,10 @@ pub(crate) struct Rows {
     partials: Vec<Partial>,
     states: Vec<State>,
     cons: Vec<PackedCon>,
+    /// The rows of leaves and parameters.
+    leaves: Vec<u32>,
+    /// Rows whose marker is not declared.
+    undeclared: u32,
     /// Decided markers and the policy steps that decided them: few rows have one.
     markers: FxHashMap<u32, (u32, u32)>,
 }
@@ -161,6 +165,8 @@ impl Rows {
         self.partials.clear();
         self.states.clear();
         self.cons.clear();
+        self.leaves.clear();
+        self.undeclared = 0;
         self.markers.clear();
     }
 
@@ -174,7 +180,22 @@ impl Rows {
             role,
             grounded: false,
         });
-        self.states.len() as u32 - 1
+        let row = self.states.len() as u32 - 1;
+        self.undeclared += 1;
+        if role != Role::Interior {
+            self.leaves.push(row);
+        }
+        row
+    }
+
+    /// The rows of leaves and parameters, in the order they were made.
+    pub fn leaves(&self) -> &[u32] {
+        &self.leaves
+    }
+
+    /// Whether every row has a declared marker.
+    pub fn all_declared(&self) -> bool {
+        self.undeclared == 0
     }
 
     pub fn len(&self) -> usize {
@@ -201,7 +222,9 @@ impl Rows {
     }
 
     pub fn declare_marker(&mut self, row: u32, lead: u32) {
-        self.states[row as usize].declared = lead;
+        let declared = &mut self.states[row as usize].declared;
+        self.undeclared -= u32::from(*declared == NIL);
+        *declared = lead;
     }
 
     pub fn ground(&mut self, row: u32) {
@@ -306,6 +329,7 @@ impl Rows {
                 next[at] = std::mem::replace(&mut self.states[hole as usize].watch, con);
             }
         }
+        self.spread_grounds(res, opnd);
         debug_assert_eq!(
             opnd.start,
             res.start + res.flanks(),
@@ -324,6 +348,22 @@ impl Rows {
             queued: false,
         });
         con
+    }
+
+    /// A row related to one that somebody speaks of is spoken of. (What this misses, because the relation
+    /// was there first, is found when a parameter turns out to have a hole.)
+    fn spread_grounds(&mut self, res: Term, opnd: Term) {
+        let spoken = |term: Term| {
+            term.hole == NIL || term.flanks() > 0 || {
+                let state = &self.states[term.hole as usize];
+                state.grounded || state.axes != NIL
+            }
+        };
+        if spoken(res) || spoken(opnd) {
+            for hole in [res.hole, opnd.hole].into_iter().filter(|hole| *hole != NIL) {
+                self.states[hole as usize].grounded = true;
+            }
+        }
     }
 
     /// The constraint after `con` in the watch list of `row`.
