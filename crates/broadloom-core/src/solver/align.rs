@@ -120,6 +120,26 @@ impl Solver {
         Ok(())
     }
 
+    /// Inequality whose result is a row variable that nobody mentioned before, which is how the result of
+    /// an operation meets its first operand: its rank and its axes follow from the operand at once, and
+    /// nobody has to be told.
+    pub(crate) fn align_fresh(&mut self, con: u32) -> Step {
+        self.steps += 1;
+        let RowCon { res, opnd, .. } = self.rows.con(con);
+        let Solver { ranks, trail, .. } = self;
+        ranks.start_from(trail, res.hole, opnd.hole, opnd.flanks(), con);
+        self.align_refine(con)
+    }
+
+    /// Whether [`align_fresh`](Solver::align_fresh) applies to a constraint about to be added.
+    pub(crate) fn is_fresh_result(&self, res: Term, opnd: Term) -> bool {
+        res.hole != NIL
+            && res.flanks() == 0
+            && res.hole != opnd.hole
+            && self.rows.is_unmentioned(res.hole)
+            && self.ranks.is_untouched(res.hole)
+    }
+
     /// Relates the pairs of positions from one edge that are certain, from `at` up to a goal. Returns
     /// how many are related by now.
     fn face(&mut self, con: u32, side: Side, mut at: u32, goal: u32) -> Step<u32> {
@@ -128,6 +148,14 @@ impl Solver {
             let below = self.rows.spot(&self.ranks, res, side, at);
             let above = self.rows.spot(&self.ranks, opnd, side, at);
             if below == Spot::Unknown || above == Spot::Unknown {
+                break;
+            }
+            // In the declared world what is unspoken on both sides is related from the right alone.
+            if kind == Kind::Eq
+                && side == Side::Left
+                && both_unspoken(below, above)
+                && self.rows.all_declared()
+            {
                 break;
             }
             // Each position speaks of at most two axes.
@@ -166,10 +194,26 @@ impl Solver {
     }
 
     fn relate_refine(&mut self, below: Spot, above: Spot, reason: Reason) -> Step {
+        if let (Spot::Known(opnd), Some(_)) = (above, above.node()) {
+            let value = self.dims.resolve(opnd);
+            match below {
+                // DI-top.
+                _ if value == DimTerm::UNIT => return Ok(()),
+                // DI-ground: nothing can change that.
+                Spot::Known(res) if value.is_ground() && self.dims.resolve(res) == value => return Ok(()),
+                // DI-pin: what is below an atom is that atom, so it needs no variable of its own.
+                Spot::Empty(slot) if value.is_ground() => {
+                    let Reason::Align { con, side, at } = reason else { return Ok(()) };
+                    return self.speak(slot, opnd, Reason::Pinned { con, side, at });
+                }
+                _ => {}
+            }
+        }
         let (res, opnd) = match (below, above) {
             // DI-top and DI-refl, without minting a variable.
             (_, Spot::Known(DimTerm::UNIT)) => return Ok(()),
             (Spot::Empty(a), Spot::Empty(b)) if a == b => return Ok(()),
+            (Spot::Known(res), Spot::Known(opnd)) if res == opnd => return Ok(()),
             (Spot::Known(res), Spot::Known(opnd)) => (res, opnd),
             // DI-pin on an axis nothing was said about: it is the atom.
             (Spot::Empty(slot), Spot::Known(opnd)) if opnd.is_ground() => {
@@ -219,4 +263,8 @@ impl Solver {
     fn because(&mut self, reason: Reason) -> ReasonId {
         self.dims.reason(reason)
     }
+}
+
+fn both_unspoken(a: Spot, b: Spot) -> bool {
+    matches!((a, b), (Spot::Empty(_), Spot::Empty(_)))
 }

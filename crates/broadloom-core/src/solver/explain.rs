@@ -241,6 +241,16 @@ impl Walk<'_> {
             Some(Reason::FlowCap { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::CapAt(from)),
             Some(Reason::TwoCaps { node, second }) => out.extend([Fact::CapAt(node), Fact::Reason(second.0)]),
             Some(Reason::Align { con, side, at }) => self.expand_align(con, side, at, out),
+            Some(Reason::Pinned { con, side, at }) => {
+                self.expand_align(con, side, at, out);
+                let opnd = solver.rows.con(con).opnd;
+                if let Some(node) = solver.rows.spot(&solver.ranks, opnd, side, at).node() {
+                    let named = dims.value_node(node);
+                    if named != NIL {
+                        out.extend([Fact::ValueAt(named), Fact::Equal(node, named)]);
+                    }
+                }
+            }
             Some(Reason::Arith { con }) => out.push(Fact::Arith(con)),
             Some(Reason::Claimed { edge }) => {
                 let edge = dims.edge(edge);
@@ -339,7 +349,7 @@ impl Walk<'_> {
         let why = rows.slot(Slot::Axis { row, at: index }).why;
         out.push(Fact::Reason(why.0));
         // Named from the same edge, the axis is the same at every rank.
-        let same_edge = matches!(self.reason(why), Some(Reason::Align { side: named, .. }) if named == side);
+        let same_edge = matches!(self.reason(why), Some(Reason::Align { side: named, .. } | Reason::Pinned { side: named, .. }) if named == side);
         if !same_edge {
             out.push(Fact::HiRank(row));
         }
@@ -554,7 +564,7 @@ impl Solver {
             return None;
         }
         match self.dims.reason_at(reason)? {
-            Reason::Align { con, side, at } => Some((con, side, at)),
+            Reason::Align { con, side, at } | Reason::Pinned { con, side, at } => Some((con, side, at)),
             _ => None,
         }
     }

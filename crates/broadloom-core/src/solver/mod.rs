@@ -422,18 +422,30 @@ impl Solver {
         self.declared_markers |= opnd.hole == Hole::Marker && !opnd.lead.is_empty();
         self.declared_markers |= kind == Kind::Eq && res.hole == Hole::Marker && !res.lead.is_empty();
         let (res, opnd) = (self.rows.store(res), self.rows.store(opnd));
+        let fresh = kind == Kind::Le && self.is_fresh_result(res, opnd);
         let con = self.rows.watch(kind, res, opnd, id);
         self.constraints.push(Stored::Row(con));
         if self.conflict.is_some() {
             return Ok(());
+        }
+        if fresh {
+            self.align_fresh(con)?;
+            return if self.dims.woken.is_empty() { Ok(()) } else { self.propagate() };
         }
         // Ranks first: a row must not be bound to axes it cannot have.
         self.rank_facts(con)?;
         if kind == Kind::Eq {
             self.bind_middle(con)?;
         }
-        self.rows.set_queued(con, true);
-        self.queue.push(con);
+        if self.ranks.touched.is_empty() {
+            self.align(con)?;
+            if self.dims.woken.is_empty() {
+                return Ok(());
+            }
+        } else {
+            self.rows.set_queued(con, true);
+            self.queue.push(con);
+        }
         self.propagate()
     }
 

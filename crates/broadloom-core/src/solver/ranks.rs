@@ -190,6 +190,32 @@ impl Ranks {
         Ok(())
     }
 
+    /// Whether nothing is known of a rank.
+    pub fn is_untouched(&self, row: u32) -> bool {
+        let Node { lo, hi, out, into, .. } = self.nodes[row as usize];
+        lo == 0 && hi == UNBOUNDED && out == NIL && into == NIL
+    }
+
+    /// Adds the fact `rank to ≥ rank from + k` for a row of which nothing is known: there is nobody to
+    /// tell. `from` is `NIL` for a bound.
+    pub fn start_from(&mut self, trail: &mut Trail, to: u32, from: u32, k: u32, con: u32) {
+        let (least, pred) = if from == NIL {
+            (k, Pred::constraint(con))
+        } else {
+            let edge = self.edges.len() as u32;
+            let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
+            self.nodes[to as usize].into = edge;
+            self.edges.push(RankEdge { from, to, k: k as i32, con, next_out, next_into: NIL });
+            (self.lo(from) + k, Pred::edge(edge))
+        };
+        if least > 0 {
+            self.steps += 1;
+            let node = &mut self.nodes[to as usize];
+            trail.save_pair(Cell::Lo, to, node.lo, node.lo_pred.0);
+            (node.lo, node.lo_pred) = (least, pred);
+        }
+    }
+
     /// Adds the fact `rank row ≥ bound`.
     pub fn at_least(&mut self, trail: &mut Trail, row: u32, bound: u32, pred: Pred) -> Step {
         if bound > self.lo(row) { self.raise(trail, row, bound, pred, None) } else { Ok(()) }

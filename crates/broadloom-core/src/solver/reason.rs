@@ -36,6 +36,8 @@ pub(crate) enum Side {
 pub(crate) enum Reason {
     /// Row constraint `con` aligned its two rows at position `at` from `side`.
     Align { con: u32, side: Side, at: u32 },
+    /// The same, where the operand's axis is an atom: so the result's axis is that atom.
+    Pinned { con: u32, side: Side, at: u32 },
     /// An atom moved down adjacency `edge` from the class whose value was recorded at `from`.
     FlowDown { edge: u32, from: u32 },
     /// A value moved up adjacency `edge` from the class whose value was recorded at `from`.

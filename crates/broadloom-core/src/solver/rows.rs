@@ -134,6 +134,13 @@ pub(crate) enum Spot {
     Unknown,
 }
 
+impl Spot {
+    /// The node of a variable term.
+    pub fn node(self) -> Option<u32> {
+        if let Spot::Known(term) = self { term.node() } else { None }
+    }
+}
+
 /// The store of row variables and row constraints.
 #[derive(Default)]
 pub(crate) struct Rows {
@@ -214,6 +221,12 @@ impl Rows {
     #[inline]
     pub fn is_fixed(&self, row: u32) -> bool {
         self.states[row as usize].axes != NIL
+    }
+
+    /// Whether no constraint mentions a row variable.
+    pub fn is_unmentioned(&self, row: u32) -> bool {
+        let State { axes, partial, watch, .. } = self.states[row as usize];
+        axes == NIL && partial == NIL && watch == NIL
     }
 
     /// The row constraint whose literal axes are this row's axes, if it was bound in bulk.
