@@ -106,6 +106,12 @@ impl DimTerm {
             .then(|| (self.0 - Self::GROUND - 1) as usize)
     }
 
+    /// A small number for a ground term, the same for the same dimension; the place of the dimension in
+    /// [`Closed::dims`](crate::Closed::dims).
+    pub fn ground_index(self) -> Option<usize> {
+        (self.is_ground() && !self.is_none()).then(|| (self.0 - Self::GROUND) as usize)
+    }
+
     /// The variable, if the term is one.
     pub fn var(self) -> Option<DimVar> {
         self.node().map(DimVar)

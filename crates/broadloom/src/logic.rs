@@ -73,12 +73,15 @@ impl Graph {
             return Err(Error::new(ErrorKind::Use, format!("`{name}` needs an operand")));
         }
         let before = self.begin(operands)?;
-        let rows = Kind::ALL.map(|kind| {
-            let operands = operands.iter().enumerate().filter(|(_, tensor)| !self.is_scalar(**tensor));
-            let operands: smallvec::SmallVec<[(usize, RowRef); 4]> =
-                operands.map(|(slot, tensor)| (slot, self.rows(*tensor)[place(kind)])).collect();
-            self.broadcast(kind, &operands)
-        });
+        // A scalar says nothing, and a tensor says nothing twice.
+        let mut speaking: smallvec::SmallVec<[(usize, Rows); 3]> = smallvec::SmallVec::new();
+        for (slot, tensor) in operands.iter().enumerate() {
+            if !self.is_scalar(*tensor) && !operands[..slot].contains(tensor) {
+                speaking.push((slot, self.rows(*tensor)));
+            }
+        }
+        let rows = Kind::ALL
+            .map(|kind| self.broadcast(kind, speaking.iter().map(|(slot, rows)| (*slot, rows[place(kind)]))));
         self.finish_op(before, Op::Pointwise(name), operands, rows)
     }
 
@@ -112,9 +115,7 @@ impl Graph {
         let own = [&[(0, a_batch), (1, b_batch)][..], &[(1, b_input)], &[(0, a_output)]];
         Kind::ALL.map(|kind| {
             let sum = sum.map(|rows| (2, rows[place(kind)]));
-            let operands: smallvec::SmallVec<[(usize, RowRef); 4]> =
-                own[place(kind)].iter().copied().chain(sum).collect();
-            self.broadcast(kind, &operands)
+            self.broadcast(kind, own[place(kind)].iter().copied().chain(sum))
         })
     }
 
@@ -123,17 +124,17 @@ impl Graph {
         let before = self.begin(&[a])?;
         let [batch, input, output] = self.rows(a);
         let from = [(Kind::Batch, batch), (Kind::Input, output), (Kind::Output, input)];
-        let rows = from.map(|(kind, row)| self.broadcast(kind, &[(0, row)]));
+        let rows = from.map(|(kind, row)| self.broadcast(kind, [(0, row)].into_iter()));
         self.finish_op(before, Op::Transpose, &[a], rows)
     }
 
     /// A result row into which rows of operands broadcast. Its marker is at the longest leading flank
     /// among theirs.
-    fn broadcast(&mut self, kind: Kind, operands: &[(usize, RowRef)]) -> RowRef {
-        let marker = operands.iter().map(|(_, row)| self.marker(*row)).max().unwrap_or(0);
+    fn broadcast(&mut self, kind: Kind, operands: impl Iterator<Item = (usize, RowRef)> + Clone) -> RowRef {
+        let marker = operands.clone().map(|(_, row)| self.marker(row)).max().unwrap_or(0);
         let result = RowRef::var(self.fresh_row(Role::Interior, marker));
         for (slot, row) in operands {
-            self.refine(result, *row, *slot, Part::Row(kind));
+            self.refine(result, row, slot, Part::Row(kind));
         }
         result
     }

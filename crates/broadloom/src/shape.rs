@@ -13,6 +13,7 @@ use broadloom_spec::Kind;
 
 use crate::Graph;
 use crate::error::Error;
+use crate::graph::View;
 use crate::step::{Leaf, RowRef, Step, Tensor};
 
 /// One axis of a final shape.
@@ -97,13 +98,32 @@ impl fmt::Display for Shape {
 /// The final shapes of all tensors of a graph.
 #[derive(Clone, Debug, Default)]
 pub struct Shapes {
-    axes: Vec<Dim>,
+    /// The axes of all rows: places in `dims`.
+    axes: Vec<u32>,
+    /// The dimensions that occur.
+    dims: Vec<Dim>,
     /// Where the rows of each tensor end in `axes`.
     ends: Vec<[u32; 3]>,
     bases: Vec<Box<str>>,
 }
 
 impl Shapes {
+    /// The shapes of all tensors of a closed program.
+    fn read(closed: &Closed<'_>, view: &View<'_>) -> Shapes {
+        let mut shapes =
+            Shapes { ends: Vec::with_capacity(view.tensors.len()), dims: closed.dims(), ..Shapes::default() };
+        let axes = &mut shapes.axes;
+        for data in view.tensors {
+            shapes.ends.push(data.rows.map(|row| {
+                closed.each_term(row.term(view.axes), |term| {
+                    axes.push(term.ground_index().unwrap_or(0) as u32)
+                });
+                axes.len() as u32
+            }));
+        }
+        shapes
+    }
+
     /// The shape of a tensor of the graph.
     ///
     /// # Panics
@@ -122,7 +142,7 @@ impl Shapes {
             (Kind::Batch, index) => self.ends[index - 1][2],
             (kind, _) => ends[kind as usize - 1],
         };
-        self.axes[start as usize..ends[kind as usize] as usize].iter().copied()
+        self.axes[start as usize..ends[kind as usize] as usize].iter().map(|dim| self.dims[*dim as usize])
     }
 
     /// The number of tensors.
@@ -287,17 +307,7 @@ impl Graph {
         if let Some(shapes) = &self.shapes {
             return Ok(Rc::clone(shapes));
         }
-        let (mut shapes, holes) = self.closed(|closed, view| {
-            let mut shapes = Shapes { ends: Vec::with_capacity(view.tensors.len()), ..Shapes::default() };
-            for data in view.tensors {
-                let ends = data.rows.map(|row| {
-                    closed.each_axis(row.term(view.axes), |dim| shapes.axes.push(dim));
-                    shapes.axes.len() as u32
-                });
-                shapes.ends.push(ends);
-            }
-            shapes
-        })?;
+        let (mut shapes, holes) = self.closed(Shapes::read)?;
         let params = self.with_holes(&holes);
         let used: Vec<_> =
             params.into_iter().filter(|(tensor, _)| self.tensors[tensor.index()].used).collect();

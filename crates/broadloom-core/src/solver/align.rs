@@ -142,7 +142,12 @@ impl Solver {
 
     /// Relates the pairs of positions from one edge that are certain, from `at` up to a goal. Returns
     /// how many are related by now.
-    fn face(&mut self, con: u32, side: Side, mut at: u32, goal: u32) -> Step<u32> {
+    #[inline]
+    fn face(&mut self, con: u32, side: Side, at: u32, goal: u32) -> Step<u32> {
+        if at < goal { self.face_on(con, side, at, goal) } else { Ok(at) }
+    }
+
+    fn face_on(&mut self, con: u32, side: Side, mut at: u32, goal: u32) -> Step<u32> {
         let RowCon { res, opnd, kind, .. } = self.rows.con(con);
         while at < goal {
             let below = self.rows.spot(&self.ranks, res, side, at);

@@ -191,12 +191,28 @@ impl Closed<'_> {
 
     /// Calls `each` with every axis of a row term, from the front.
     pub fn each_axis(&self, row: RowTerm<'_>, mut each: impl FnMut(Dim)) {
+        self.each_term(row, |term| each(self.solver.ground(term).unwrap_or(Dim::Unit)));
+    }
+
+    /// All dimensions that occur, by [`DimTerm::ground_index`].
+    pub fn dims(&self) -> Vec<Dim> {
+        let atoms = self.solver.atoms.iter().map(|atom| Dim::Atom(*atom));
+        std::iter::once(Dim::Unit).chain(atoms).collect()
+    }
+
+    /// Calls `each` with every axis of a row term as a ground term, from the front;
+    /// [`Closed::dims`] tells what it is.
+    pub fn each_term(&self, row: RowTerm<'_>, mut each: impl FnMut(DimTerm)) {
         let solver = &*self.solver;
-        row.lead.iter().for_each(|axis| each(solver.closed_dim(*axis)));
+        let value = |term: DimTerm| {
+            let value = solver.dims.resolve(term);
+            if value.is_ground() && !value.is_none() { value } else { DimTerm::UNIT }
+        };
+        row.lead.iter().for_each(|axis| each(value(*axis)));
         if let Hole::Var(RowVar(var)) = row.hole {
-            (0..solver.ranks.lo(var)).for_each(|at| each(solver.closed_dim(solver.row_axis(var, at))));
+            solver.each_row_axis(var, |axis| each(value(axis)));
         }
-        row.trail.iter().for_each(|axis| each(solver.closed_dim(*axis)));
+        row.trail.iter().for_each(|axis| each(value(*axis)));
     }
 
     /// How a dimension variable came by its value.
@@ -554,26 +570,21 @@ impl Solver {
             if kind != Kind::Le || opnd.hole != row || res.hole == row {
                 continue;
             }
-            let Some(cap) = self.residue(res, opnd, markers, &below) else { continue };
+            let under = if res.hole == NIL { Below::Firm } else { below(res.hole) };
+            let Some(cap) = self.residue(res, opnd, markers, under) else { continue };
             join = Some(join.map_or(cap, |join| join.with(cap)));
         }
         join
     }
 
     /// What a result offers to the row variable of its operand.
-    fn residue(
-        &self,
-        res: Term,
-        opnd: Term,
-        markers: &[u32],
-        below: &impl Fn(u32) -> Below,
-    ) -> Option<Extent> {
+    pub(crate) fn residue(&self, res: Term, opnd: Term, markers: &[u32], below: Below) -> Option<Extent> {
         let (inner, marker, firm) = match res.hole {
             NIL => (0, 0, true),
             row => {
                 let least = self.ranks.lo(row);
                 let split = markers[row as usize].min(least);
-                match below(row) {
+                match below {
                     _ if self.rows.is_fixed(row) => (least, split, true),
                     Below::Firm => (least, split, true),
                     Below::Cycle => return None,

@@ -234,7 +234,7 @@ impl Solver {
     ) {
         let axes =
             |term: Term| -> Vec<DimTerm> { self.rows.literals(term).iter().map(|axis| dim(*axis)).collect() };
-        match self.constraints[id as usize] {
+        match self.constraints.get(id) {
             Stored::DimEq(a, b) => to.add(Constraint::DimEq(dim(a), dim(b))),
             Stored::DimLe(res, opnd) => to.add(Constraint::DimLe { res: dim(res), opnd: dim(opnd) }),
             Stored::AtLeast(term, least) => to.add(Constraint::AtLeast(dim(term), least)),
@@ -259,7 +259,7 @@ impl Solver {
     fn variables(&self, ids: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let (mut dims, mut rows) = (Vec::new(), Vec::new());
         for id in ids {
-            match self.constraints[*id as usize] {
+            match self.constraints.get(*id) {
                 Stored::DimEq(a, b) | Stored::DimLe(a, b) => {
                     dims.extend([a, b].iter().filter_map(|term| term.node()))
                 }
@@ -311,7 +311,7 @@ impl Solver {
         };
         let sorted =
             |kind, a: Vec<[u64; 3]>, b: Vec<[u64; 3]>| if a <= b { (kind, a, b) } else { (kind, b, a) };
-        match self.constraints[id as usize] {
+        match self.constraints.get(id) {
             Stored::DimEq(a, b) => sorted(0, vec![dim(&a)], vec![dim(&b)]),
             Stored::DimLe(a, b) => (1, vec![dim(&a)], vec![dim(&b)]),
             Stored::Row(con) => {

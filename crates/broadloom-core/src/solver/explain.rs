@@ -586,7 +586,7 @@ impl Solver {
 
     /// Whether a constraint was written with a term.
     fn writes(&self, id: u32, term: DimTerm) -> bool {
-        match self.constraints[id as usize] {
+        match self.constraints.get(id) {
             Stored::DimEq(a, b) | Stored::DimLe(a, b) => a == term || b == term,
             Stored::Row(con) => {
                 let RowCon { res, opnd, .. } = self.rows.con(con);

@@ -12,6 +12,7 @@ use super::closing::{Below, Extent};
 use super::ranks::Pred;
 use super::reason::{NIL, Policy, Step};
 use super::rows::{Kind, RowCon};
+use super::trail::Cell;
 use crate::term::DimTerm;
 
 /// Chains of leaves that enable each other are cut off, to stay near linear.
@@ -39,6 +40,15 @@ impl Solver {
         }
         let back = self.ranks.lo(row) - 1 - at;
         partial.back.get(back as usize).map_or(DimTerm::NONE, |axis| axis.term)
+    }
+
+    /// Every axis of a row, from the front, read at its least rank if the rank is open.
+    #[inline]
+    pub(crate) fn each_row_axis(&self, row: u32, mut each: impl FnMut(DimTerm)) {
+        let rank = self.ranks.lo(row);
+        if rank > 0 {
+            (0..rank).for_each(|at| each(self.row_axis(row, at)));
+        }
     }
 
     /// Steps 1-4 of closing.
@@ -103,7 +113,7 @@ impl Solver {
         }
         let markers = self.rows.declared_markers();
         let mut committed = vec![false; self.rows.len()];
-        let mut extents = self.leaf_extents(&leaves, &markers, &committed);
+        let mut extents = self.leaf_extents(&markers, &committed);
         for _ in 0..MOST_ROUNDS {
             let known = |row: &u32| extents[*row as usize];
             let firm = leaves.iter().any(|row| known(row).is_some_and(|extent| extent.firm));
@@ -129,57 +139,93 @@ impl Solver {
             if leaves.is_empty() {
                 break;
             }
-            if self.ranks_moved(logged, &committed) {
-                extents = self.leaf_extents(&leaves, &markers, &committed);
+            if self.ranks_moved(logged, &committed, &extents) {
+                extents = self.leaf_extents(&markers, &committed);
             }
         }
         Ok(())
     }
 
-    /// Whether the least rank of a row other than a committed leaf rose since a point of the trail.
-    fn ranks_moved(&self, logged: usize, committed: &[bool]) -> bool {
-        use super::trail::Cell;
+    /// Whether a least rank rose, since a point of the trail, beyond what the extents foresaw.
+    fn ranks_moved(&self, logged: usize, committed: &[bool], extents: &[Option<Extent>]) -> bool {
+        let foreseen =
+            |row: u32| extents[row as usize].is_some_and(|e| e.lead + e.trail >= self.ranks.lo(row));
         let mut moved = self.trail.entries[logged..].iter().filter(|entry| entry.cell == Cell::Lo);
-        moved.any(|entry| !committed[entry.at as usize])
+        moved.any(|entry| !committed[entry.at as usize] && !foreseen(entry.at))
     }
 
-    /// The joins of the caps of some rows. Caps travel up through open rows, and between rows that are
+    /// The joins of the caps of all open rows. Caps travel up through open rows, and between rows that are
     /// equal; where they go round in a circle the components are needed, and the general method is used.
-    fn leaf_extents(&self, leaves: &[u32], markers: &[u32], committed: &[bool]) -> Vec<Option<Extent>> {
-        let mut visits = vec![Visit::New; self.rows.len()];
+    ///
+    /// Results are made after their operands, so going backwards almost every row is visited after those
+    /// below it, and once; the stack is for the others.
+    fn leaf_extents(&self, markers: &[u32], committed: &[bool]) -> Vec<Option<Extent>> {
+        let mut visits = Visits { rows: vec![Visit::New; self.rows.len()], markers, committed };
         let mut stack: Vec<u32> = Vec::new();
-        for leaf in leaves {
-            stack.push(*leaf);
+        for row in (0..self.rows.len() as u32).rev().filter(|row| !self.rows.is_fixed(*row)) {
+            stack.push(row);
             while let Some(row) = stack.last().copied() {
-                if matches!(visits[row as usize], Visit::Done(_)) {
-                    stack.pop();
-                    continue;
-                }
-                let group = self.equal_rows(row);
-                let first = matches!(visits[row as usize], Visit::New);
                 let before = stack.len();
-                if first {
-                    group.iter().for_each(|member| visits[member.row as usize] = Visit::Open);
-                    for below in group.iter().flat_map(|member| self.open_below(member.row, committed)) {
-                        match visits[below as usize] {
-                            Visit::New => stack.push(below),
-                            Visit::Open => return self.extents(markers),
-                            Visit::Done(_) => {}
-                        }
-                    }
+                if !matches!(visits.rows[row as usize], Visit::Done(_))
+                    && !self.visit(row, &mut visits, &mut stack)
+                {
+                    return self.extents(markers);
                 }
                 if stack.len() == before {
-                    self.visit_group(&group, markers, committed, &mut visits);
                     stack.pop();
                 }
             }
         }
-        visits.into_iter().map(|visit| if let Visit::Done(extent) = visit { extent } else { None }).collect()
+        let extent = |visit: Visit| if let Visit::Done(extent) = visit { extent } else { None };
+        visits.rows.into_iter().map(extent).collect()
+    }
+
+    /// Joins the caps of a row and of all that are equal to it, or pushes the rows that have to be
+    /// visited first. False if they go round in a circle.
+    fn visit(&self, row: u32, visits: &mut Visits<'_>, stack: &mut Vec<u32>) -> bool {
+        let group = if self.rows.is_equated(row) {
+            self.equal_rows(row)
+        } else {
+            smallvec::smallvec![Member::alone(row)]
+        };
+        let first = matches!(visits.rows[row as usize], Visit::New);
+        group.iter().for_each(|member| visits.rows[member.row as usize] = Visit::Open);
+        let (before, mut join) = (stack.len(), None::<Extent>);
+        for member in &group {
+            for con in self.rows.watchers(member.row) {
+                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
+                if kind != Kind::Le || opnd.hole != member.row || res.hole == member.row {
+                    continue;
+                }
+                let below = match visits.below(self, res.hole) {
+                    Ok(below) => below,
+                    Err(Visit::New) => {
+                        stack.push(res.hole);
+                        continue;
+                    }
+                    Err(_) if first || stack.len() == before => return false,
+                    Err(_) => continue,
+                };
+                if stack.len() == before
+                    && let Some(cap) = self.residue(res, opnd, visits.markers, below)
+                {
+                    let cap = cap.shifted(member.lead, member.trail);
+                    join = Some(join.map_or(cap, |join| join.with(cap)));
+                }
+            }
+        }
+        if stack.len() == before {
+            for member in &group {
+                let own = join.map(|join| join.shifted(-member.lead, -member.trail));
+                visits.rows[member.row as usize] = Visit::Done(own);
+            }
+        }
+        true
     }
 
     /// The open rows that equalities tie to a row, itself first, each with its place relative to it.
     fn equal_rows(&self, row: u32) -> SmallVec<[Member; 2]> {
-        let mut group: SmallVec<[Member; 2]> = smallvec::smallvec![Member { row, lead: 0, trail: 0 }];
+        let mut group: SmallVec<[Member; 2]> = smallvec::smallvec![Member::alone(row)];
         let mut at = 0;
         while at < group.len() {
             let member = group[at];
@@ -201,32 +247,24 @@ impl Solver {
         }
         group
     }
+}
 
-    /// The open rows directly below a row.
-    fn open_below<'a>(&'a self, row: u32, committed: &'a [bool]) -> impl Iterator<Item = u32> + 'a {
-        self.rows.watchers(row).filter_map(move |con| {
-            let RowCon { res, opnd, kind, .. } = self.rows.con(con);
-            let below = kind == Kind::Le && opnd.hole == row && res.hole != row && res.hole != NIL;
-            (below && !self.rows.is_fixed(res.hole) && !committed[res.hole as usize]).then_some(res.hole)
-        })
-    }
+/// How far the joins have come, and what they depend on.
+struct Visits<'a> {
+    rows: Vec<Visit>,
+    markers: &'a [u32],
+    committed: &'a [bool],
+}
 
-    /// Joins the caps of all members of a group, and gives each the join in its own terms.
-    fn visit_group(&self, group: &[Member], markers: &[u32], committed: &[bool], visits: &mut [Visit]) {
-        let mut join: Option<Extent> = None;
-        for member in group {
-            let own = self.join_extent(member.row, markers, |below| match visits[below as usize] {
-                _ if committed[below as usize] => Below::Firm,
-                Visit::Done(extent) => Below::Join(extent),
-                Visit::New | Visit::Open => Below::Join(None),
-            });
-            if let Some(extent) = own.map(|extent| extent.shifted(member.lead, member.trail)) {
-                join = Some(join.map_or(extent, |join| join.with(extent)));
-            }
+impl Visits<'_> {
+    /// What is known of a row below another; an error if it was not visited to the end.
+    fn below(&self, solver: &Solver, row: u32) -> Result<Below, Visit> {
+        if row == NIL || solver.rows.is_fixed(row) || self.committed[row as usize] {
+            return Ok(Below::Firm);
         }
-        for member in group {
-            let own = join.map(|join| join.shifted(-member.lead, -member.trail));
-            visits[member.row as usize] = Visit::Done(own);
+        match self.rows[row as usize] {
+            Visit::Done(extent) => Ok(Below::Join(extent)),
+            visit => Err(visit),
         }
     }
 }
@@ -237,4 +275,10 @@ struct Member {
     row: u32,
     lead: i64,
     trail: i64,
+}
+
+impl Member {
+    fn alone(row: u32) -> Member {
+        Member { row, lead: 0, trail: 0 }
+    }
 }

@@ -98,6 +98,47 @@ enum Stored {
     Arith(u32),
 }
 
+/// The added constraints, in order: a word each for the many that are about rows, which are kept
+/// elsewhere, and a place in a list of their own for the others.
+#[derive(Default)]
+struct Constraints {
+    words: Vec<u32>,
+    others: Vec<Stored>,
+}
+
+impl Constraints {
+    const OTHER: u32 = 1 << 31;
+
+    fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    fn push(&mut self, stored: Stored) {
+        let word = match stored {
+            Stored::Row(con) => con,
+            other => {
+                self.others.push(other);
+                Self::OTHER | (self.others.len() as u32 - 1)
+            }
+        };
+        self.words.push(word);
+    }
+
+    fn get(&self, id: u32) -> Stored {
+        let word = self.words[id as usize];
+        if word & Self::OTHER == 0 { Stored::Row(word) } else { self.others[(word & !Self::OTHER) as usize] }
+    }
+
+    fn clear(&mut self) {
+        self.words.clear();
+        self.others.clear();
+    }
+
+    fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u32>() + self.others.capacity() * size_of::<Stored>()
+    }
+}
+
 /// A system of constraints, solved as it grows.
 ///
 /// ```
@@ -128,7 +169,7 @@ pub struct Solver {
     leaf_dims: Vec<(u32, Role)>,
     atoms: Vec<Atom>,
     atom_ids: FxHashMap<Atom, u32>,
-    constraints: Vec<Stored>,
+    constraints: Constraints,
     /// Row constraints to align.
     queue: Vec<u32>,
     conflict: Option<Conflict>,
@@ -369,44 +410,49 @@ impl Solver {
     /// # Panics
     /// Variables and atoms belong to the solver that made them, until it is cleared; those of another
     /// may panic here.
+    #[inline]
     pub fn add(&mut self, constraint: Constraint<'_>) -> ConstraintId {
         let id = self.constraints.len() as u32;
-        let reason = ReasonId::constraint(id);
         let outcome = match constraint {
+            Constraint::RowEq(a, b) => self.add_row(Kind::Eq, a, b, id),
+            Constraint::RowLe { res, opnd } => self.add_row(Kind::Le, res, opnd, id),
+            other => self.add_other(other, id),
+        };
+        if outcome.is_err() {
+            self.fail(outcome);
+        }
+        ConstraintId(id)
+    }
+
+    /// Adds a constraint that is not about two rows.
+    fn add_other(&mut self, constraint: Constraint<'_>, id: u32) -> Step {
+        let reason = ReasonId::constraint(id);
+        match constraint {
             Constraint::DimEq(a, b) => {
                 self.constraints.push(Stored::DimEq(a, b));
                 if self.conflict.is_some() {
-                    Ok(())
-                } else {
-                    let outcome = self.dims.equate(&mut self.trail, a, b, reason);
-                    outcome.and_then(|()| self.propagate())
+                    return Ok(());
                 }
+                self.dims.equate(&mut self.trail, a, b, reason)?;
+                self.propagate()
             }
             Constraint::DimLe { res, opnd } => {
                 self.constraints.push(Stored::DimLe(res, opnd));
                 if self.conflict.is_some() {
-                    Ok(())
-                } else {
-                    let outcome = self.dims.refine(&mut self.trail, res, opnd, reason);
-                    outcome.and_then(|()| self.propagate())
+                    return Ok(());
                 }
+                self.dims.refine(&mut self.trail, res, opnd, reason)?;
+                self.propagate()
             }
-            Constraint::RowEq(a, b) => self.add_row(Kind::Eq, a, b, id),
-            Constraint::RowLe { res, opnd } => self.add_row(Kind::Le, res, opnd, id),
             Constraint::AtLeast(dim, least) => {
                 self.constraints.push(Stored::AtLeast(dim, least));
                 if self.conflict.is_some() { Ok(()) } else { self.at_least(dim, least, id) }
             }
             other => {
                 self.constraints.push(Stored::Arith(self.ariths.len()));
-                match arithmetic(other) {
-                    Some(what) => self.add_arith(what, id),
-                    None => Ok(()),
-                }
+                arithmetic(other).map_or(Ok(()), |what| self.add_arith(what, id))
             }
-        };
-        self.fail(outcome);
-        ConstraintId(id)
+        }
     }
 
     /// Adds an arithmetic constraint in the form it is kept in.
@@ -480,7 +526,7 @@ impl Solver {
 
     /// Whether no constraint was added.
     pub fn is_empty(&self) -> bool {
-        self.constraints.is_empty()
+        self.constraints.len() == 0
     }
 
     /// The work done so far.
@@ -489,10 +535,8 @@ impl Solver {
             constraints: self.constraints.len() as u64,
             steps: self.steps + self.dims.steps + self.ranks.steps,
             branches: self.branches,
-            bytes: (self.dims.bytes()
-                + self.ranks.bytes()
-                + self.rows.bytes()
-                + self.constraints.capacity() * size_of::<Stored>()) as u64,
+            bytes: (self.dims.bytes() + self.ranks.bytes() + self.rows.bytes() + self.constraints.bytes())
+                as u64,
         }
     }
 

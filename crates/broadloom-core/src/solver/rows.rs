@@ -113,6 +113,8 @@ struct State {
     role: Role,
     /// Whether somebody speaks of the row, so that no axes is an answer.
     grounded: bool,
+    /// Whether an equality ties it to another row variable.
+    equated: bool,
 }
 
 /// An axis of a row variable that is certain to exist.
@@ -186,6 +188,7 @@ impl Rows {
             declared: NIL,
             role,
             grounded: false,
+            equated: false,
         });
         let row = self.states.len() as u32 - 1;
         self.undeclared += 1;
@@ -238,6 +241,11 @@ impl Rows {
         let declared = &mut self.states[row as usize].declared;
         self.undeclared -= u32::from(*declared == NIL);
         *declared = lead;
+    }
+
+    /// Whether an equality ties a row to another row variable.
+    pub fn is_equated(&self, row: u32) -> bool {
+        self.states[row as usize].equated
     }
 
     pub fn ground(&mut self, row: u32) {
@@ -318,8 +326,10 @@ impl Rows {
     /// Copies a term into the store.
     pub fn store(&mut self, term: RowTerm<'_>) -> Term {
         let start = self.literals.len() as u32;
-        self.literals.extend_from_slice(term.lead);
-        self.literals.extend_from_slice(term.trail);
+        if term.lead.len() + term.trail.len() > 0 {
+            self.literals.extend_from_slice(term.lead);
+            self.literals.extend_from_slice(term.trail);
+        }
         let hole = match term.hole {
             Hole::Marker => NIL,
             Hole::Var(row) => row.0,
@@ -343,6 +353,10 @@ impl Rows {
             }
         }
         self.spread_grounds(res, opnd);
+        if kind == Kind::Eq && res.hole != NIL && opnd.hole != NIL {
+            self.states[res.hole as usize].equated = true;
+            self.states[opnd.hole as usize].equated = true;
+        }
         debug_assert_eq!(
             opnd.start,
             res.start + res.flanks(),
@@ -511,10 +525,14 @@ impl Rows {
                     Side::Left => (&mut partial.front, Cell::Front),
                     Side::Right => (&mut partial.back, Cell::Back),
                 };
-                if list.len() <= at as usize {
+                trail.save(cell, state.partial, at);
+                if list.len() == at as usize {
+                    list.push(Axis { term, why });
+                    return;
+                }
+                if list.len() < at as usize {
                     list.resize(at as usize + 1, UNSPOKEN);
                 }
-                trail.save(cell, state.partial, at);
                 list[at as usize] = Axis { term, why };
             }
         }
