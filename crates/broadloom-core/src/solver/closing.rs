@@ -25,12 +25,11 @@
 //! end of steps 5 and 6. Ranks are settled before sizes, because a count can wait for sizes but an
 //! alignment cannot do without ranks; and every choice can be undone, so none is premature.
 
-use super::components::{Components, components};
 use super::cores::{Core, Subsystem, Verdict};
 use super::explain::{self, Link};
+use super::extents::Extent;
 use super::ranks::{Cause, Pred};
 use super::reason::{Conflict, Limit, NIL, Policy, Reason, Step};
-use super::rows::{Kind, RowCon, Term};
 use super::search::{Choice, Search};
 use super::{Mark, Solver};
 use crate::order::{Dim, Row};
@@ -126,42 +125,6 @@ pub(crate) struct Closing {
     pub silent: Vec<u32>,
     pub unfilled: Vec<Unfilled>,
     searched: bool,
-}
-
-/// The join of a leaf row's caps: how many axes before and after the marker.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub lead: u32,
-    pub trail: u32,
-    /// No cap can still grow.
-    pub firm: bool,
-}
-
-impl Extent {
-    /// The join of two (Prop. 2.7): the shorter flank on each side.
-    pub fn with(self, other: Extent) -> Extent {
-        Extent {
-            lead: self.lead.min(other.lead),
-            trail: self.trail.min(other.trail),
-            firm: self.firm && other.firm,
-        }
-    }
-
-    /// The same extent in terms of a row that begins and ends elsewhere.
-    pub fn shifted(self, lead: i64, trail: i64) -> Extent {
-        let shift = |length: u32, by: i64| (i64::from(length) + by).max(0) as u32;
-        Extent { lead: shift(self.lead, lead), trail: shift(self.trail, trail), ..self }
-    }
-}
-
-/// What is known of an open row below another.
-pub(crate) enum Below {
-    /// It is on a cycle with the other.
-    Cycle,
-    /// Its rank is decided.
-    Firm,
-    /// The join of its own caps.
-    Join(Option<Extent>),
 }
 
 impl Drop for Closed<'_> {
@@ -524,170 +487,5 @@ impl Solver {
         moved
             .into_iter()
             .any(|entry| self.rows.role(entry.at) == Role::Interior || !self.rows.is_fixed(entry.at))
-    }
-
-    /// How many axes each open row could take from below: the join of its caps (Prop. 2.7). Caps travel
-    /// up through open rows, so rows are visited from below; among rows on a cycle, which are equal,
-    /// only caps from outside count.
-    pub(crate) fn extents(&self, markers: &[u32]) -> Vec<Option<Extent>> {
-        let above = |row: u32| {
-            self.rows.watchers(row).filter_map(move |con| {
-                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
-                let open =
-                    kind == Kind::Le && res.hole == row && opnd.hole != NIL && !self.rows.is_fixed(opnd.hole);
-                open.then_some(opnd.hole)
-            })
-        };
-        let Components { of: component, order } = components(self.rows.len(), |row, out| {
-            if !self.rows.is_fixed(row) {
-                out.extend(above(row));
-            }
-        });
-        let mut joins = vec![None; self.rows.len()];
-        for row in order.into_iter().rev().filter(|row| !self.rows.is_fixed(*row)) {
-            joins[row as usize] = self.join_extent(row, markers, |below| {
-                if component[below as usize] == component[row as usize] {
-                    Below::Cycle
-                } else {
-                    Below::Join(joins[below as usize])
-                }
-            });
-        }
-        joins
-    }
-
-    /// The join of the caps of one row, given what is known of the open rows below it. An adjacency to
-    /// a row of which nothing is known is no cap (Def. 4.1).
-    pub(crate) fn join_extent(
-        &self,
-        row: u32,
-        markers: &[u32],
-        below: impl Fn(u32) -> Below,
-    ) -> Option<Extent> {
-        let mut join: Option<Extent> = None;
-        for con in self.rows.watchers(row) {
-            let RowCon { res, opnd, kind, .. } = self.rows.con(con);
-            if kind != Kind::Le || opnd.hole != row || res.hole == row {
-                continue;
-            }
-            let under = if res.hole == NIL { Below::Firm } else { below(res.hole) };
-            let Some(cap) = self.residue(res, opnd, markers, under) else { continue };
-            join = Some(join.map_or(cap, |join| join.with(cap)));
-        }
-        join
-    }
-
-    /// What a result offers to the row variable of its operand.
-    pub(crate) fn residue(&self, res: Term, opnd: Term, markers: &[u32], below: Below) -> Option<Extent> {
-        let (inner, marker, firm) = match res.hole {
-            NIL => (0, 0, true),
-            row => {
-                let least = self.ranks.lo(row);
-                let split = markers[row as usize].min(least);
-                match below {
-                    _ if self.rows.is_fixed(row) => (least, split, true),
-                    Below::Firm => (least, split, true),
-                    Below::Cycle => return None,
-                    Below::Join(Some(join)) if join.lead + join.trail > least => {
-                        (join.lead + join.trail, join.lead, join.firm)
-                    }
-                    Below::Join(_) => (least, split, false),
-                }
-            }
-        };
-        let axes = (res.flanks() + inner).saturating_sub(opnd.flanks());
-        // A row that may still grow and offers nothing is no cap, unless somebody says that it has no axes.
-        let spoken = res.hole == NIL || (self.rows.all_declared() && self.rows.is_grounded(res.hole));
-        if !firm && axes == 0 && !spoken {
-            return None;
-        }
-        let lead = (res.lead + marker).saturating_sub(opnd.lead).min(axes);
-        Some(Extent { lead, trail: axes - lead, firm })
-    }
-
-    /// Where the join of a row's caps has its marker.
-    pub(crate) fn join_lead(&self, row: u32, markers: &[u32]) -> Option<u32> {
-        self.join_extent(row, markers, |_| Below::Join(None)).map(|extent| extent.lead)
-    }
-
-    /// The rank the policy prefers for a row variable.
-    pub(crate) fn preferred_rank(&self, row: u32, markers: &[u32]) -> u32 {
-        let (lo, hi) = (self.ranks.lo(row), self.ranks.hi(row));
-        let lo = self.counted_rank(row).map_or(lo, |rank| rank.clamp(lo, hi));
-        if self.rows.role(row) == Role::Interior {
-            return lo;
-        }
-        self.join_extent(row, markers, |_| Below::Join(None))
-            .map_or(lo, |extent| (extent.lead + extent.trail).clamp(lo, hi))
-    }
-
-    /// Step 4.
-    fn close_markers(&mut self, markers: &[u32]) -> Step {
-        for con in 0..self.rows.con_count() {
-            if let Some(row) = self.awaited_marker(con) {
-                let step = self.choose(Policy::PreferredMarker, row);
-                let marker = markers[row as usize].min(self.ranks.lo(row));
-                self.rows.set_marker(&mut self.trail, row, marker, step);
-            }
-            if !self.rows.con(con).done {
-                self.align(con)?;
-            }
-        }
-        self.propagate()
-    }
-
-    /// The row variable whose marker an inequality waits for.
-    pub(crate) fn awaited_marker(&self, con: u32) -> Option<u32> {
-        let RowCon { opnd, kind, done, .. } = self.rows.con(con);
-        let waits = !done && kind == Kind::Le && opnd.hole != NIL;
-        (waits && self.rows.is_fixed(opnd.hole) && self.rows.marker(opnd.hole).is_none()).then_some(opnd.hole)
-    }
-
-    /// Where each row variable's marker would rather be: at the longest leading flank declared by
-    /// the closed rows it equals and by the operands it refines, within its rank; at the left edge
-    /// where nothing is declared. A function of the constraints, not of their order.
-    pub(crate) fn preferred_markers(&self, mut markers: Vec<u32>) -> Vec<u32> {
-        if !self.declared_markers && !self.rows.any_marker() {
-            return markers;
-        }
-        let mut queue: Vec<u32> = (0..self.rows.con_count()).collect();
-        queue.reverse();
-        while let Some(con) = queue.pop() {
-            let RowCon { res, opnd, kind, .. } = self.rows.con(con);
-            let mut wish = |to: Term, from: Term, equal: bool| {
-                if to.hole == NIL || self.rows.declared(to.hole).is_some() {
-                    return;
-                }
-                let inner = match from.hole {
-                    NIL => 0,
-                    row => {
-                        let marker = self.rows.marker(row).unwrap_or(markers[row as usize]);
-                        marker.min(self.ranks.lo(row))
-                    }
-                };
-                // An equality passes on a declared marker, not a default one, and only outward
-                // from the row nested in the other (Def. 4.3(b) and (c)).
-                let nested = to.lead <= from.lead && to.trail <= from.trail;
-                if equal && from.hole != NIL && (inner == 0 || !nested) {
-                    return;
-                }
-                let place = (from.lead + inner).saturating_sub(to.lead);
-                let rank = self.ranks.lo(to.hole);
-                // A closed row's marker outside the variable's part says nothing about it.
-                if equal && from.hole == NIL && place > rank {
-                    return;
-                }
-                let place = place.min(rank);
-                if place > markers[to.hole as usize] {
-                    markers[to.hole as usize] = place;
-                    queue.extend(self.rows.watchers(to.hole));
-                }
-            };
-            wish(res, opnd, kind == Kind::Eq);
-            if kind == Kind::Eq {
-                wish(opnd, res, true);
-            }
-        }
-        markers
     }
 }

@@ -24,6 +24,10 @@ use crate::term::{DimTerm, Role};
 /// How many sizes to try where nothing bounds them.
 const MOST_SIZES: u64 = 128;
 
+/// Where a dimension stands in the order of guesses: whether it must have elements, whether it follows from
+/// others, and its name.
+type Key = ((bool, bool), (u32, u32));
+
 /// A size under decision.
 struct Level {
     node: u32,
@@ -229,7 +233,7 @@ impl Solver {
             let firm = (self.size_bounds(DimTerm(root)).0 > 0, derived);
             open.then(|| ((firm, names.get(&root).copied().unwrap_or((u32::MAX, node))), root))
         });
-        let mut keyed: Vec<(((bool, bool), (u32, u32)), u32)> = open.collect();
+        let mut keyed: Vec<(Key, u32)> = open.collect();
         // A class that follows from others somewhere goes last everywhere.
         let last: FxHashSet<u32> =
             keyed.iter().filter(|(((_, derived), _), _)| *derived).map(|(_, root)| *root).collect();

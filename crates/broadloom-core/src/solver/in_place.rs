@@ -8,7 +8,7 @@
 use smallvec::SmallVec;
 
 use super::Solver;
-use super::closing::{Below, Extent};
+use super::extents::{Below, Extent};
 use super::ranks::Pred;
 use super::reason::{NIL, Policy, Step};
 use super::rows::{Kind, RowCon};

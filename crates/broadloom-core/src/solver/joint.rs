@@ -64,7 +64,7 @@ impl Row {
         let common = self.terms.iter().fold(0, |acc, (_, coeff)| gcd(acc, coeff.unsigned_abs()));
         match common {
             0 => self.constant == 0,
-            common => self.constant.unsigned_abs() % common == 0,
+            common => self.constant.unsigned_abs().is_multiple_of(common),
         }
     }
 }

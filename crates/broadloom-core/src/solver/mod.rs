@@ -14,6 +14,7 @@
 //! | `sizes`, `arith`, `joint` | bounds on sizes; affine axes, concatenation, counts, listed axes |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
 //! | `closing`, `leaves`, `guess` | the closing policy (Def. 6.1): ranks and markers, leaf dimensions, sizes |
+//! | `extents`, `markers` | the join of a row's caps; markers that nobody declared |
 //! | `in_place` | closing of ranks where every marker is declared |
 //! | `holes` | what parameters lack |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
@@ -29,11 +30,13 @@ mod components;
 mod cores;
 mod dims;
 mod explain;
+mod extents;
 mod guess;
 mod holes;
 mod in_place;
 mod joint;
 mod leaves;
+mod markers;
 mod ranks;
 mod reason;
 mod report;

@@ -149,11 +149,13 @@ impl Solver {
     /// ```
     pub fn report(&self) -> Report {
         let names = self.names();
-        let mut report = Report { principal: true, complete: true, ..Report::default() };
+        // Arithmetic that is not settled leaves more to be said than bounds can.
+        let settled = self.ariths.pending().next().is_none();
+        let mut report = Report { principal: settled, complete: settled, ..Report::default() };
         self.bind_dims(&names, &mut report);
         self.bind_rows(&names, &mut report);
         self.dim_bounds(&names, &mut report);
-        if report.complete {
+        if report.complete || !settled {
             self.row_bounds(&names, &mut report);
             self.overlap_bounds(&names, &mut report);
         }
