@@ -128,6 +128,8 @@ struct Measured {
     runs: usize,
     median: Times,
     minimum: Duration,
+    /// Median and minimum in a graph that was used before and keeps its memory.
+    reused: (Duration, Duration),
     stats: Stats,
 }
 
@@ -161,24 +163,54 @@ fn measure(family: &Family, size: usize) -> Result<Measured, String> {
     };
     runs.sort_by_key(Times::total);
     let (median, minimum) = (runs[runs.len() / 2], runs[0].total());
-    Ok(Measured { family: family.name, size, operations, runs: runs.len(), median, minimum, stats })
+    let reused = measure_reused(family, size)?;
+    Ok(Measured { family: family.name, size, operations, runs: runs.len(), median, minimum, reused, stats })
+}
+
+/// Median and minimum of a program built again and again in one graph.
+fn measure_reused(family: &Family, size: usize) -> Result<(Duration, Duration), String> {
+    let start = Instant::now();
+    let (mut graph, mut runs) = (Graph::new(), Vec::new());
+    while runs.len() < MIN_RUNS || (runs.len() < MAX_RUNS && start.elapsed() < BUDGET) {
+        graph.clear();
+        runs.push(fill(&mut graph, family, size)?.total());
+    }
+    runs.sort_unstable();
+    Ok((runs[runs.len() / 2], runs[0]))
 }
 
 /// Builds a program and asks for its shapes.
 fn run(family: &Family, size: usize) -> Result<(Graph, Times), String> {
-    let start = Instant::now();
     let mut graph = Graph::new();
-    (family.build)(&mut graph, size).map_err(|error| error.to_string())?;
+    let times = fill(&mut graph, family, size)?;
+    Ok((graph, times))
+}
+
+/// Builds a program in an empty graph and asks for its shapes.
+fn fill(graph: &mut Graph, family: &Family, size: usize) -> Result<Times, String> {
+    let start = Instant::now();
+    (family.build)(graph, size).map_err(|error| error.to_string())?;
     let build = start.elapsed();
     graph.final_shapes().map_err(|error| error.to_string())?;
     let close = start.elapsed() - build;
-    Ok((graph, Times { build, close, free: Duration::ZERO }))
+    Ok(Times { build, close, free: Duration::ZERO })
 }
 
 fn print_header(with_onnx: bool) {
     let (mut head, mut rule) = (String::from("| family | size | ops |"), String::from("|---|---:|---:|"));
-    let own =
-        ["µs/op", "min", "build", "close", "free", "bytes/op", "constraints/op", "steps/op", "branches"];
+    let own = [
+        "µs/op",
+        "min",
+        "build",
+        "close",
+        "free",
+        "reused",
+        "min",
+        "bytes/op",
+        "constraints/op",
+        "steps/op",
+        "branches",
+    ];
     let onnx = ["onnx nodes", "µs/node", "min", "less codec", "ratio/op", "ratio, whole"];
     for column in own.iter().chain(if with_onnx { &onnx[..] } else { &[] }) {
         head += &format!(" {column} |");
@@ -194,8 +226,9 @@ fn print_flatness(measured: &[Measured]) {
         if let Some(large) = large {
             let median = large.each(large.median.total()) / small.each(small.median.total());
             let minimum = large.each(large.minimum) / small.each(small.minimum);
+            let reused = large.each(large.reused.1) / small.each(small.reused.1);
             println!(
-                "\n{}: µs/op at 10,000 is {median:.2} times that at 10 (minima: {minimum:.2})",
+                "\n{}: µs/op at 10,000 is {median:.2} times that at 10 (minima: {minimum:.2}, reused: {reused:.2})",
                 small.family
             );
         }
@@ -206,7 +239,7 @@ fn print_flatness(measured: &[Measured]) {
 fn table_line(ours: &Measured, theirs: Option<Option<Reference>>) -> String {
     let stats = ours.stats;
     let own = format!(
-        "| {} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.1} | {:.1} | {} |",
+        "| {} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.1} | {:.1} | {} |",
         ours.family,
         ours.size,
         ours.operations,
@@ -215,6 +248,8 @@ fn table_line(ours: &Measured, theirs: Option<Option<Reference>>) -> String {
         ours.each(ours.median.build),
         ours.each(ours.median.close),
         ours.each(ours.median.free),
+        ours.each(ours.reused.0),
+        ours.each(ours.reused.1),
         ours.per_operation(stats.bytes),
         ours.per_operation(stats.constraints as u64),
         ours.per_operation(stats.steps),
@@ -247,7 +282,7 @@ fn json_line(ours: &Measured, theirs: Option<Reference>) -> String {
         )
     });
     format!(
-        r#"{{"family": "{}", "size": {}, "operations": {}, "runs": {}, "us_per_op": {:.4}, "us_per_op_min": {:.4}, "build_us_per_op": {:.4}, "close_us_per_op": {:.4}, "free_us_per_op": {:.4}, "bytes": {}, "constraints": {}, "steps": {}, "branches": {}, "onnx": {onnx}}}"#,
+        r#"{{"family": "{}", "size": {}, "operations": {}, "runs": {}, "us_per_op": {:.4}, "us_per_op_min": {:.4}, "build_us_per_op": {:.4}, "close_us_per_op": {:.4}, "free_us_per_op": {:.4}, "reused_us_per_op": {:.4}, "reused_us_per_op_min": {:.4}, "bytes": {}, "constraints": {}, "steps": {}, "branches": {}, "onnx": {onnx}}}"#,
         ours.family,
         ours.size,
         ours.operations,
@@ -257,6 +292,8 @@ fn json_line(ours: &Measured, theirs: Option<Reference>) -> String {
         ours.each(ours.median.build),
         ours.each(ours.median.close),
         ours.each(ours.median.free),
+        ours.each(ours.reused.0),
+        ours.each(ours.reused.1),
         stats.bytes,
         stats.constraints,
         stats.steps,

@@ -109,6 +109,30 @@ impl Graph {
         Graph::default()
     }
 
+    /// Forgets every tensor and keeps the memory and the parsed specs for the next program.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// g.data("x", "3")?;
+    /// g.clear();
+    /// assert!(g.is_empty());
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn clear(&mut self) {
+        self.solver.clear();
+        self.axes.clear();
+        self.tensors.clear();
+        self.steps.clear();
+        self.operands.clear();
+        self.origins.clear();
+        self.names.clear();
+        self.declarations.clear();
+        self.bases.clear();
+        self.labels.clear();
+        self.spec_rows.clear();
+        self.shapes = None;
+    }
+
     /// The number of tensors.
     pub fn len(&self) -> usize {
         self.tensors.len()

@@ -177,6 +177,7 @@ impl Solver {
             }
         }
         let extent = |visit: Visit| if let Visit::Done(extent) = visit { extent } else { None };
+        // Of the same size, so the memory is used again.
         visits.rows.into_iter().map(extent).collect()
     }
 
