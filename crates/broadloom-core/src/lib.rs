@@ -24,6 +24,7 @@
 
 mod affine;
 pub mod order;
+pub mod projection;
 mod solver;
 mod term;
 

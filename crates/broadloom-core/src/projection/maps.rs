@@ -1,0 +1,283 @@
+//! Index maps: which cell each point of a box of loops addresses, and whether the map is one-to-one
+//! and onto.
+//!
+//! A map has one affine component per axis: `offset + Σ coefficient·loop`. Both questions are answered
+//! exactly: two points share a cell iff the difference of their loops is a solution of the homogeneous
+//! equations inside the box of differences, and a map that is one-to-one is onto iff it has as many points
+//! as there are cells. What cannot be settled within a budget is answered "no", which is the safe side for
+//! code (accumulate, initialise), and says so.
+
+use smallvec::SmallVec;
+
+/// A sum of loops and a constant: one component of an index map.
+///
+/// ```
+/// use broadloom_core::projection::Component;
+/// // Position 2·i + k − 1 of a padded axis.
+/// let read = Component::new(-1, [(2, 0), (1, 1)]);
+/// assert_eq!(read.at(&[3, 2]), 7);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Component {
+    /// What is added.
+    pub offset: i64,
+    /// Coefficients and loops: no loop twice, no coefficient zero, loops ascending.
+    pub terms: SmallVec<[(i64, u32); 2]>,
+}
+
+impl Component {
+    /// A constant.
+    pub fn fixed(offset: i64) -> Component {
+        Component { offset, terms: SmallVec::new() }
+    }
+
+    /// One loop.
+    pub fn iterate(index: u32) -> Component {
+        Component::new(0, [(1, index)])
+    }
+
+    /// A sum; terms of the same loop are added up.
+    pub fn new(offset: i64, terms: impl IntoIterator<Item = (i64, u32)>) -> Component {
+        let mut sum: SmallVec<[(i64, u32); 2]> = SmallVec::new();
+        for (coefficient, index) in terms {
+            match sum.iter_mut().find(|(_, known)| *known == index) {
+                Some((total, _)) => *total += coefficient,
+                None => sum.push((coefficient, index)),
+            }
+        }
+        sum.retain(|(coefficient, _)| *coefficient != 0);
+        sum.sort_unstable_by_key(|(_, index)| *index);
+        Component { offset, terms: sum }
+    }
+
+    /// The position at a point.
+    pub fn at(&self, point: &[u64]) -> i64 {
+        self.terms.iter().fold(self.offset, |sum, (c, index)| sum + c * point[*index as usize] as i64)
+    }
+
+    /// The least and the greatest position over a box of loops.
+    pub fn range(&self, extents: &[u64]) -> (i64, i64) {
+        self.terms.iter().fold((self.offset, self.offset), |(lo, hi), (c, index)| {
+            let reach = c * (extents[*index as usize] as i64 - 1);
+            (lo + reach.min(0), hi + reach.max(0))
+        })
+    }
+
+    fn coefficient(&self, index: u32) -> i64 {
+        self.terms.iter().find(|(_, known)| *known == index).map_or(0, |(coefficient, _)| *coefficient)
+    }
+}
+
+/// Whether something holds of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It holds.
+    Yes,
+    /// It does not.
+    No,
+    /// It was not settled within the budget; code must assume that it does not hold.
+    Unsettled,
+}
+
+impl Verdict {
+    /// Whether it is certain.
+    pub fn holds(self) -> bool {
+        self == Verdict::Yes
+    }
+
+    fn and(self, other: impl FnOnce() -> Verdict) -> Verdict {
+        match self {
+            Verdict::Yes => other(),
+            settled => settled,
+        }
+    }
+}
+
+/// Nodes of a search, or cells of an image, before it is given up.
+const BUDGET: usize = 1 << 16;
+
+/// Whether no two points of the box address the same cell.
+///
+/// ```
+/// use broadloom_core::projection::{Component, Verdict, is_injective};
+/// // 3a + 4b over 3 × 2 hits 0, 3, 4, 6, 7, 10: no number twice.
+/// let map = [Component::new(0, [(3, 0), (4, 1)])];
+/// assert_eq!(is_injective(&map, &[3, 2]), Verdict::Yes);
+/// // A loop that the map does not mention is a reduction.
+/// assert_eq!(is_injective(&map, &[3, 2, 5]), Verdict::No);
+/// ```
+pub fn is_injective(map: &[Component], extents: &[u64]) -> Verdict {
+    parts(map, extents).iter().fold(Verdict::Yes, |all, part| all.and(|| part.is_injective(map, extents)))
+}
+
+/// Whether every cell of an array of these sizes is addressed by some point.
+///
+/// ```
+/// use broadloom_core::projection::{Component, Verdict, is_surjective};
+/// // (i + j, i) over 2 × 3 addresses 6 of the 8 cells of 4 × 2.
+/// let map = [Component::new(0, [(1, 0), (1, 1)]), Component::iterate(0)];
+/// assert_eq!(is_surjective(&map, &[2, 3], &[4, 2]), Verdict::No);
+/// ```
+pub fn is_surjective(map: &[Component], extents: &[u64], sizes: &[u64]) -> Verdict {
+    let constant = |(component, size): (&Component, &u64)| {
+        !component.terms.is_empty() || (*size == 1 && component.offset == 0)
+    };
+    if !map.iter().zip(sizes).all(constant) {
+        return Verdict::No;
+    }
+    parts(map, extents)
+        .iter()
+        .fold(Verdict::Yes, |all, part| all.and(|| part.is_surjective(map, extents, sizes)))
+}
+
+/// Loops and axes that have nothing to do with the others: each part is judged by itself.
+struct Part {
+    loops: Vec<u32>,
+    axes: Vec<usize>,
+}
+
+/// The connected components of loops and axes. Loops of one iteration matter to nobody.
+fn parts(map: &[Component], extents: &[u64]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for (index, extent) in extents.iter().enumerate() {
+        if *extent > 1 {
+            parts.push(Part { loops: vec![index as u32], axes: Vec::new() });
+        }
+    }
+    for (axis, component) in map.iter().enumerate() {
+        let mentions = |part: &Part| part.loops.iter().any(|index| component.coefficient(*index) != 0);
+        let (mut joined, rest): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(mentions);
+        parts = rest;
+        if let Some(mut first) = joined.pop() {
+            for part in joined {
+                first.loops.extend(part.loops);
+                first.axes.extend(part.axes);
+            }
+            first.axes.push(axis);
+            parts.push(first);
+        } else if !component.terms.is_empty() {
+            // Only loops of one iteration: a constant.
+            parts.push(Part { loops: Vec::new(), axes: vec![axis] });
+        }
+    }
+    parts
+}
+
+impl Part {
+    fn points(&self, extents: &[u64]) -> u128 {
+        self.loops.iter().map(|index| u128::from(extents[*index as usize])).product()
+    }
+
+    fn is_injective(&self, map: &[Component], extents: &[u64]) -> Verdict {
+        if self.axes.is_empty() {
+            return Verdict::No;
+        }
+        // The loop with the largest coefficients first: it leaves the least to choose for the others.
+        let mut order = self.loops.clone();
+        let weight = |index: &u32| self.axes.iter().map(|axis| map[*axis].coefficient(*index).abs()).max();
+        order.sort_by_key(|index| std::cmp::Reverse(weight(index)));
+        let mut search = Collision { map, extents, axes: &self.axes, order: &order, left: BUDGET };
+        match search.exists(0, &mut vec![0; self.axes.len()], false) {
+            Some(true) => Verdict::No,
+            Some(false) => Verdict::Yes,
+            None => Verdict::Unsettled,
+        }
+    }
+
+    fn is_surjective(&self, map: &[Component], extents: &[u64], sizes: &[u64]) -> Verdict {
+        if self.axes.is_empty() {
+            return Verdict::Yes;
+        }
+        let cells: u128 = self.axes.iter().map(|axis| u128::from(sizes[*axis])).product();
+        let points = self.points(extents);
+        if points < cells {
+            return Verdict::No;
+        }
+        match self.is_injective(map, extents) {
+            // As many points as cells, and no cell twice.
+            Verdict::Yes => return if points == cells { Verdict::Yes } else { Verdict::No },
+            Verdict::No | Verdict::Unsettled => {}
+        }
+        if cells > BUDGET as u128 || points > BUDGET as u128 * 16 {
+            return Verdict::Unsettled;
+        }
+        if self.image(map, extents, sizes) == cells as usize { Verdict::Yes } else { Verdict::No }
+    }
+
+    /// How many cells the part's points address.
+    fn image(&self, map: &[Component], extents: &[u64], sizes: &[u64]) -> usize {
+        let cells: usize = self.axes.iter().map(|axis| sizes[*axis] as usize).product();
+        let mut hit = vec![false; cells];
+        let mut point = vec![0; extents.len()];
+        loop {
+            let address = self.axes.iter().try_fold(0usize, |address, axis| {
+                let at =
+                    usize::try_from(map[*axis].at(&point)).ok().filter(|at| *at < sizes[*axis] as usize)?;
+                Some(address * sizes[*axis] as usize + at)
+            });
+            if let Some(address) = address {
+                hit[address] = true;
+            }
+            let next = self.loops.iter().find(|index| {
+                let at = &mut point[**index as usize];
+                *at = (*at + 1) % extents[**index as usize];
+                *at != 0
+            });
+            if next.is_none() {
+                return hit.iter().filter(|hit| **hit).count();
+            }
+        }
+    }
+}
+
+/// The search for two points with the same cell: a difference of loops, not all zero, that every axis
+/// of the part maps to zero.
+struct Collision<'a> {
+    map: &'a [Component],
+    extents: &'a [u64],
+    axes: &'a [usize],
+    order: &'a [u32],
+    left: usize,
+}
+
+impl Collision<'_> {
+    /// Whether the differences chosen so far, which sum up to `sums` on the axes, can be completed. None if
+    /// the budget ran out.
+    fn exists(&mut self, depth: usize, sums: &mut [i64], moved: bool) -> Option<bool> {
+        let Some(index) = self.order.get(depth).copied() else {
+            return Some(moved && sums.iter().all(|sum| *sum == 0));
+        };
+        self.left = self.left.checked_sub(1)?;
+        let reach = self.extents[index as usize] as i64 - 1;
+        // A difference and its negative are the same collision: the first to move moves up.
+        for difference in if moved { -reach } else { 0 }..=reach {
+            self.shift(index, difference, sums);
+            let found = if self.within_reach(depth + 1, sums) {
+                self.exists(depth + 1, sums, moved || difference != 0)
+            } else {
+                Some(false)
+            };
+            self.shift(index, -difference, sums);
+            if found != Some(false) {
+                return found;
+            }
+        }
+        Some(false)
+    }
+
+    fn shift(&self, index: u32, difference: i64, sums: &mut [i64]) {
+        for (sum, axis) in sums.iter_mut().zip(self.axes) {
+            *sum += self.map[*axis].coefficient(index) * difference;
+        }
+    }
+
+    /// Whether the loops still to choose can bring every sum back to zero.
+    fn within_reach(&self, depth: usize, sums: &[i64]) -> bool {
+        self.axes.iter().zip(sums).all(|(axis, sum)| {
+            let reach = |index: &u32| {
+                self.map[*axis].coefficient(*index).abs() * (self.extents[*index as usize] as i64 - 1)
+            };
+            sum.abs() <= self.order[depth..].iter().map(reach).sum::<i64>()
+        })
+    }
+}

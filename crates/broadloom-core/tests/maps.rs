@@ -1,0 +1,95 @@
+//! Injectivity and surjectivity of index maps against enumeration of the maps.
+
+use broadloom_core::projection::{Component, Verdict, is_injective, is_surjective};
+use std::collections::HashSet;
+
+/// Every point of a box.
+fn points(extents: &[u64]) -> Vec<Vec<u64>> {
+    extents.iter().fold(vec![vec![]], |points, extent| {
+        let extend = |point: Vec<u64>| (0..*extent).map(move |at| [point.clone(), vec![at]].concat());
+        points.into_iter().flat_map(extend).collect()
+    })
+}
+
+fn cells(map: &[Component], extents: &[u64]) -> Vec<Vec<i64>> {
+    points(extents).iter().map(|point| map.iter().map(|component| component.at(point)).collect()).collect()
+}
+
+/// Sizes that hold every position, after moving the least one to zero.
+fn fit(map: &mut [Component], extents: &[u64]) -> Vec<u64> {
+    let fit = |component: &mut Component| {
+        let (least, _) = component.range(extents);
+        component.offset -= least;
+        let (_, greatest) = component.range(extents);
+        greatest as u64 + 1
+    };
+    map.iter_mut().map(fit).collect()
+}
+
+fn check(map: &mut [Component], extents: &[u64]) {
+    let sizes = fit(map, extents);
+    let all = cells(map, extents);
+    let image: HashSet<&Vec<i64>> = all.iter().collect();
+    let expected = |holds: bool| if holds { Verdict::Yes } else { Verdict::No };
+    assert_eq!(is_injective(map, extents), expected(image.len() == all.len()), "{map:?} over {extents:?}");
+    let total: u64 = sizes.iter().product();
+    assert_eq!(
+        is_surjective(map, extents, &sizes),
+        expected(image.len() as u64 == total),
+        "{map:?} over {extents:?}"
+    );
+}
+
+/// A small generator: the tests need variety, not quality.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % sides
+    }
+}
+
+#[test]
+fn verdicts_agree_with_enumeration() {
+    let mut dice = Dice(7);
+    for _ in 0..30_000 {
+        let loops = dice.below(4) as usize;
+        let extents: Vec<u64> = (0..loops).map(|_| 1 + dice.below(4)).collect();
+        let mut map: Vec<Component> = (0..dice.below(4))
+            .map(|_| {
+                let terms: Vec<(i64, u32)> = (0..loops as u32)
+                    .map(|index| (dice.below(7) as i64 - 2, index))
+                    .filter(|_| loops > 0)
+                    .collect();
+                let kept: Vec<(i64, u32)> = terms.into_iter().filter(|_| dice.below(3) > 0).collect();
+                Component::new(0, kept)
+            })
+            .collect();
+        check(&mut map, &extents);
+    }
+}
+
+#[test]
+fn the_known_traps() {
+    let sum = |terms: &[(i64, u32)]| Component::new(0, terms.iter().copied());
+    // (i + j, i) is not onto; 3a + 4b over (3, 2) is one-to-one; a diagonal is one-to-one and not onto.
+    check(&mut [sum(&[(1, 0), (1, 1)]), sum(&[(1, 0)])], &[3, 4]);
+    check(&mut [sum(&[(3, 0), (4, 1)])], &[3, 2]);
+    check(&mut [sum(&[(1, 0)]), sum(&[(1, 0)])], &[5]);
+    assert_eq!(is_injective(&[sum(&[(3, 0), (4, 1)])], &[3, 2]), Verdict::Yes);
+    assert_eq!(is_surjective(&[sum(&[(1, 0), (1, 1)]), sum(&[(1, 0)])], &[3, 4], &[6, 3]), Verdict::No);
+    // Interleaving: every second cell.
+    assert_eq!(is_surjective(&[sum(&[(2, 0)])], &[3], &[6]), Verdict::No);
+}
+
+#[test]
+fn large_maps_are_settled_without_enumeration() {
+    let sum = |terms: &[(i64, u32)]| Component::new(0, terms.iter().copied());
+    let extents = [4096, 4096, 3];
+    let map = [sum(&[(4096, 0), (1, 1)]), sum(&[(1, 2)])];
+    assert_eq!(is_injective(&map, &extents), Verdict::Yes);
+    assert_eq!(is_surjective(&map, &extents, &[4096 * 4096, 3]), Verdict::Yes);
+    // A convolution's reads overlap.
+    assert_eq!(is_injective(&[sum(&[(1, 0), (1, 1)])], &[4096, 3]), Verdict::No);
+}
