@@ -111,6 +111,8 @@ fn all(json: bool, python: Option<&str>) -> Result<(), String> {
 struct Times {
     build: Duration,
     close: Duration,
+    /// All loop nests, from the shapes.
+    project: Duration,
     free: Duration,
 }
 
@@ -193,7 +195,11 @@ fn fill(graph: &mut Graph, family: &Family, size: usize) -> Result<Times, String
     let build = start.elapsed();
     graph.final_shapes().map_err(|error| error.to_string())?;
     let close = start.elapsed() - build;
-    Ok(Times { build, close, free: Duration::ZERO })
+    let projecting = Instant::now();
+    let nests = graph.projections().map_err(|error| error.to_string())?;
+    let project = projecting.elapsed();
+    drop(nests);
+    Ok(Times { build, close, project, free: Duration::ZERO })
 }
 
 fn print_header(with_onnx: bool) {
@@ -239,7 +245,7 @@ fn print_flatness(measured: &[Measured]) {
 fn table_line(ours: &Measured, theirs: Option<Option<Reference>>) -> String {
     let stats = ours.stats;
     let own = format!(
-        "| {} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.1} | {:.1} | {} |",
+        "| {} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.1} | {:.1} | {} |",
         ours.family,
         ours.size,
         ours.operations,
@@ -248,6 +254,7 @@ fn table_line(ours: &Measured, theirs: Option<Option<Reference>>) -> String {
         ours.each(ours.median.build),
         ours.each(ours.median.close),
         ours.each(ours.median.free),
+        ours.each(ours.median.project),
         ours.each(ours.reused.0),
         ours.each(ours.reused.1),
         ours.per_operation(stats.bytes),
@@ -282,7 +289,7 @@ fn json_line(ours: &Measured, theirs: Option<Reference>) -> String {
         )
     });
     format!(
-        r#"{{"family": "{}", "size": {}, "operations": {}, "runs": {}, "us_per_op": {:.4}, "us_per_op_min": {:.4}, "build_us_per_op": {:.4}, "close_us_per_op": {:.4}, "free_us_per_op": {:.4}, "reused_us_per_op": {:.4}, "reused_us_per_op_min": {:.4}, "bytes": {}, "constraints": {}, "steps": {}, "branches": {}, "onnx": {onnx}}}"#,
+        r#"{{"family": "{}", "size": {}, "operations": {}, "runs": {}, "us_per_op": {:.4}, "us_per_op_min": {:.4}, "build_us_per_op": {:.4}, "close_us_per_op": {:.4}, "free_us_per_op": {:.4}, "project_us_per_op": {:.4}, "reused_us_per_op": {:.4}, "reused_us_per_op_min": {:.4}, "bytes": {}, "constraints": {}, "steps": {}, "branches": {}, "onnx": {onnx}}}"#,
         ours.family,
         ours.size,
         ours.operations,
@@ -292,6 +299,7 @@ fn json_line(ours: &Measured, theirs: Option<Reference>) -> String {
         ours.each(ours.median.build),
         ours.each(ours.median.close),
         ours.each(ours.median.free),
+        ours.each(ours.median.project),
         ours.each(ours.reused.0),
         ours.each(ours.reused.1),
         stats.bytes,

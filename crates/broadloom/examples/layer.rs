@@ -18,7 +18,7 @@ fn main() -> Result<(), Error> {
     let logits = g.add(logits, b2)?;
     let difference = g.sub(logits, target)?;
     let square = g.mul(difference, difference)?;
-    let loss = g.einsum("... | ... => ... | 0", &[square])?;
+    let loss = g.einsum("... | ... =>", &[square])?; // sums everything
     for (tensor, name) in [(hidden, "hidden"), (logits, "logits"), (loss, "loss")] {
         g.name(tensor, name);
     }

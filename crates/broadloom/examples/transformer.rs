@@ -53,7 +53,8 @@ fn run(blocks: usize) -> Result<(), Error> {
     }
     let total: u64 = rows.iter().map(|(_, _, elements, copies)| elements * copies).sum();
     let operations = model.graph.len() - model.leaves;
-    println!("\n{blocks} blocks, {total} parameters; the logits are {}", shapes.get(logits));
+    let plural = if blocks == 1 { "" } else { "s" };
+    println!("\n{blocks} block{plural}, {total} parameters; the logits are {}", shapes.get(logits));
     println!(
         "{operations} operations built in {:.1?}, closed in {:.1?}: {:.2} µs an operation",
         built,

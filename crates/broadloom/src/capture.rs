@@ -67,8 +67,8 @@ impl Graph {
     pub fn set(&mut self, captured: Captured, size: u64) -> Result<(), Error> {
         let before = self.begin(&[captured.tensor])?;
         if size == 0 && !self.may_be_empty(captured) {
-            let name = self.captured_name(captured);
-            return Err(Error::new(ErrorKind::Use, format!("`{name}` cannot be 0: every axis has elements"))
+            let name = self.captured_text(captured);
+            return Err(Error::new(ErrorKind::Use, format!("{name} cannot be 0: every axis has elements"))
                 .with_help("only a part of a concatenation that the result leaves out may be empty"));
         }
         match self.resolve(captured)? {
@@ -124,16 +124,20 @@ impl Graph {
 
     /// The size of what was captured, if the program so far decides it; of a row, the product.
     pub fn size(&self, captured: Captured) -> Option<u64> {
-        let fixed = |dim: DimTerm| match (dim.var(), self.solver.ground(dim)) {
+        match self.resolve(captured).ok()? {
+            Size::Dim(dim) => self.term_size(dim),
+            Size::Row(row) => self.partial_row(row).elements(),
+        }
+    }
+
+    /// The size of a dimension, if the program so far decides it.
+    pub(crate) fn term_size(&self, dim: DimTerm) -> Option<u64> {
+        match (dim.var(), self.solver.ground(dim)) {
             (Some(var), _) => {
                 let (lo, hi) = self.solver.observe_size(var);
                 (hi == Some(lo)).then_some(lo)
             }
             (None, ground) => ground.map(crate::shape::elements),
-        };
-        match self.resolve(captured).ok()? {
-            Size::Dim(dim) => fixed(dim),
-            Size::Row(row) => self.partial_row(row).elements(),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::graph::KnownSpec;
 use crate::logic::Options;
-use crate::step::{Op, Part, RowRef, Rows, Tensor};
+use crate::step::{Choice, Op, Part, RowRef, Rows, Tensor};
 
 /// The variables of one use of a spec.
 struct Vars {
@@ -33,9 +33,15 @@ impl Graph {
         options: &Options<'_>,
         results: Option<usize>,
     ) -> Result<Vec<Tensor>, Error> {
-        let known = self.known_spec(text)?;
+        let name = options.name.unwrap_or(if results.is_none() { "split" } else { "einsum" });
+        let known = match self.known_spec(text) {
+            Ok(known) => known,
+            Err(error) => return Err(error.about(&self.misread(name, operands))),
+        };
         let spec = self.spec(known);
         self.check_arity(&spec, operands, results)?;
+        check_options(&spec, options)?;
+        let choice = self.choice(options)?;
         let before = self.begin(operands)?;
         let mut vars = self.vars(&spec);
         let rows = match self.spec_constraints(&spec, operands, options, &mut vars) {
@@ -49,14 +55,35 @@ impl Graph {
         let (labels, first_row) = (self.labels.len() as u32, self.spec_rows.len() as u32);
         self.labels.extend_from_slice(&vars.labels);
         self.spec_rows.extend(vars.rows.iter().map(|row| row.unwrap_or(RowRef::EMPTY)));
-        let name = options.name.unwrap_or("einsum");
-        let op = Op::Einsum { name, spec: known, labels, rows: first_row };
+        let op = Op::Einsum { name, spec: known, labels, rows: first_row, choice };
         let Some(first) = made.first() else {
             return Err(Error::new(ErrorKind::Use, "the spec has no result"));
         };
         let step = self.op_step(op, operands, *first, made.len() as u16);
         self.finish(before, step)?;
         Ok(made)
+    }
+
+    /// The number of some options among the graph's choices, counted from 1; 0 if nothing was chosen. A
+    /// program repeats a few, so they are looked for one by one, the latest first.
+    fn choice(&mut self, options: &Options<'_>) -> Result<u16, Error> {
+        if options.padding.is_none() && options.coefficients.is_empty() {
+            return Ok(0);
+        }
+        let same = |choice: &Choice| {
+            let given = options.coefficients.iter().copied();
+            choice.padding == options.padding
+                && choice.coefficients.iter().map(|(name, value)| (&**name, *value)).eq(given)
+        };
+        let at = self.choices.iter().rposition(same).unwrap_or(self.choices.len());
+        let number = u16::try_from(at + 1).map_err(|_| {
+            Error::new(ErrorKind::GaveUp, "specs are used with more than 65535 different options")
+        })?;
+        if at == self.choices.len() {
+            let coefficients = options.coefficients.iter().map(|(name, value)| ((*name).into(), *value));
+            self.choices.push(Choice { padding: options.padding, coefficients: coefficients.collect() });
+        }
+        Ok(number)
     }
 
     fn check_arity(
@@ -72,7 +99,8 @@ impl Graph {
                 count(wanted, "operand"),
                 if operands.len() == 1 { "1 is".into() } else { format!("{} are", operands.len()) },
             );
-            let names: Vec<String> = operands.iter().map(|tensor| self.label_of(*tensor)).collect();
+            let names: Vec<String> =
+                operands.iter().map(|tensor| format!("`{}`", self.label_of(*tensor))).collect();
             let help = "operands are separated by `;` before `=>`: `a; b => c` is for two";
             return Err(Error::new(ErrorKind::Use, message)
                 .with_end(format!("given: {}", names.join(", ")))
@@ -252,56 +280,105 @@ impl Graph {
         options: &Options<'_>,
         vars: &Vars,
     ) -> Result<Window, Error> {
-        let coefficient = |coefficient: Coefficient| match coefficient {
-            Coefficient::Literal(value) => Ok(value.get()),
-            Coefficient::Named(id) => {
-                let name = known.spec.names.coefficients.text(id);
-                let given = options.coefficients.iter().find(|(given, _)| *given == name);
-                match given {
-                    Some((_, 0)) => {
-                        Err(Error::new(ErrorKind::Use, format!("`{name}` is 0 in the spec `{}`", known.text))
-                            .with_help("strides and dilations are at least 1"))
-                    }
-                    Some((_, value)) => Ok(*value),
-                    None => Err(Error::new(
-                        ErrorKind::Use,
-                        format!("the spec `{}` does not say how large `{name}` is", known.text),
-                    )
-                    .with_help(format!("give `{name}` a value, or write a number in its place"))),
-                }
-            }
-        };
-        let form = Affine::strided(coefficient(affine.over.coefficient)?).with_offset(affine.offset);
+        let value = |name: &str| Some(options.coefficients.iter().find(|(given, _)| *given == name)?.1);
+        let form = window_form(known, affine, options.padding, value).map_err(|open| match open {
+            Open::Value(name) => missing_value(known, name, options),
+            Open::Padding(kernel) => missing_padding(known, affine, kernel),
+        })?;
         let over = vars.labels[affine.over.label.0 as usize];
-        let Some(kernel) = affine.kernel else { return Ok(Window { form, over, kernel: None }) };
-        let padding = match (kernel.padding, options.padding) {
-            (spec::Padding::Padded, _) => Padding::Padded,
-            (spec::Padding::Valid, _) => Padding::Valid,
-            (spec::Padding::Unmarked, Some(padding)) => padding,
-            (spec::Padding::Unmarked, None) => {
-                let over = known.spec.names.axes.text(affine.over.label);
-                let kernel = known.spec.names.axes.text(kernel.term.label);
-                let message = format!(
-                    "the spec `{}` does not say what the window over `{over}` does at the ends",
-                    known.text
-                );
-                let help = format!(
-                    "write `{over}=+{kernel}` to pad the axis, or `{over}<+{kernel}` to keep every window inside it"
-                );
-                return Err(Error::new(ErrorKind::Use, message).with_help(help));
-            }
-        };
-        let form = form.with_kernel(coefficient(kernel.term.coefficient)?, padding);
-        Ok(Window { form, over, kernel: Some(vars.labels[kernel.term.label.0 as usize]) })
+        let kernel = affine.kernel.map(|kernel| vars.labels[kernel.term.label.0 as usize]);
+        Ok(Window { form, over, kernel })
     }
 }
 
+/// What the user of a spec still has to say about a window.
+pub(crate) enum Open<'a> {
+    /// The value of a stride or a dilation.
+    Value(&'a str),
+    /// What the window does at the ends of the axis.
+    Padding(spec::Kernel),
+}
+
+/// The arithmetic of an affine axis, with the choices of whoever uses the spec.
+pub(crate) fn window_form<'a>(
+    known: &'a KnownSpec,
+    affine: &spec::Affine,
+    padding: Option<Padding>,
+    value: impl Fn(&str) -> Option<u64>,
+) -> Result<Affine, Open<'a>> {
+    let coefficient = |coefficient: Coefficient| match coefficient {
+        Coefficient::Literal(value) => Ok(value.get()),
+        Coefficient::Named(id) => {
+            let name = known.spec.names.coefficients.text(id);
+            value(name).ok_or(Open::Value(name))
+        }
+    };
+    let form = Affine::strided(coefficient(affine.over.coefficient)?).with_offset(affine.offset);
+    let Some(kernel) = affine.kernel else { return Ok(form) };
+    let padding = match kernel.padding {
+        spec::Padding::Padded => Padding::Padded,
+        spec::Padding::Valid => Padding::Valid,
+        spec::Padding::Unmarked => padding.ok_or(Open::Padding(kernel))?,
+    };
+    Ok(form.with_kernel(coefficient(kernel.term.coefficient)?, padding))
+}
+
 /// The place of a hole's row among the rows of a use of a spec.
-fn hole_index(hole: spec::Hole, kind: Kind) -> usize {
+pub(crate) fn hole_index(hole: spec::Hole, kind: Kind) -> usize {
     match hole.variable {
         RowVariable::Ellipsis => kind as usize,
         RowVariable::Named(name) => 3 + name.0 as usize,
     }
+}
+
+/// Options that the spec has no use for are a mistake.
+fn check_options(known: &KnownSpec, options: &Options<'_>) -> Result<(), Error> {
+    let (text, names) = (&known.text, &known.spec.names.coefficients);
+    let given = options.coefficients;
+    if let Some((name, _)) = given.iter().find(|(_, value)| *value == 0) {
+        return Err(Error::new(ErrorKind::Use, format!("`{name}` is 0 in the spec `{text}`"))
+            .with_help("strides and dilations are at least 1"));
+    }
+    // If a value is missing as well, that is the better message: one name is a slip for the other.
+    let complete = names.iter().all(|(_, name)| given.iter().any(|(given, _)| **given == *name.text));
+    let unused = given.iter().find(|(name, _)| names.find(name).is_none());
+    if let Some((name, value)) = unused.filter(|_| complete) {
+        let message = format!("`{name}` is given the value {value}, but is not in the spec `{text}`");
+        return Err(Error::new(ErrorKind::Use, message).with_help(format!(
+            "a stride or dilation is written `{name}*o` in the spec; leave it out if none is meant"
+        )));
+    }
+    let leaves_open = |axis: &spec::Axis| match &axis.kind {
+        AxisKind::Affine(affine) => {
+            affine.kernel.is_some_and(|kernel| kernel.padding == spec::Padding::Unmarked)
+        }
+        _ => false,
+    };
+    if options.padding.is_some() && !known.spec.shapes().flat_map(|shape| shape.axes()).any(leaves_open) {
+        let message = format!("padding is chosen, but the spec `{text}` has no window that leaves it open");
+        return Err(Error::new(ErrorKind::Use, message)
+            .with_help("`o+k` leaves it open; `o=+k` is always padded, `o<+k` never: leave the choice out"));
+    }
+    Ok(())
+}
+
+fn missing_value(known: &KnownSpec, name: &str, options: &Options<'_>) -> Error {
+    let message = format!("the spec `{}` does not say how large `{name}` is", known.text);
+    let error = Error::new(ErrorKind::Use, message);
+    let given: Vec<String> = options.coefficients.iter().map(|(given, _)| format!("`{given}`")).collect();
+    let error = if given.is_empty() { error } else { error.with_end(format!("given: {}", given.join(", "))) };
+    error.with_help(format!("give `{name}` a value, or write a number in its place"))
+}
+
+fn missing_padding(known: &KnownSpec, affine: &spec::Affine, kernel: spec::Kernel) -> Error {
+    let over = known.spec.names.axes.text(affine.over.label);
+    let kernel = known.spec.names.axes.text(kernel.term.label);
+    let message =
+        format!("the spec `{}` does not say what the window over `{over}` does at the ends", known.text);
+    let help = format!(
+        "write `{over}=+{kernel}` to pad the axis, or `{over}<+{kernel}` to keep every window inside it"
+    );
+    Error::new(ErrorKind::Use, message).with_help(help)
 }
 
 fn count(number: usize, what: &str) -> String {

@@ -42,7 +42,22 @@ impl Error {
 
     /// A mistake in a spec or a shape, with the text and a caret under the place.
     pub(crate) fn notation(text: &str, error: &broadloom_spec::Error) -> Error {
-        Error::new(ErrorKind::Notation, error.render(text).trim_end())
+        let mut bare = error.clone();
+        let help = size_first(text, error).map(String::into_boxed_str).or(bare.help.take());
+        bare.help = None;
+        let rendered = bare.render(text);
+        let message = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
+        let error = Error::new(ErrorKind::Notation, message);
+        match help {
+            Some(help) => error.with_help(help),
+            None => error,
+        }
+    }
+
+    /// Says what the message is about, in front of it.
+    pub(crate) fn about(mut self, subject: &str) -> Error {
+        self.0.message = format!("{subject}: {}", self.0.message);
+        self
     }
 
     pub(crate) fn with_end(mut self, end: impl Into<String>) -> Error {
@@ -113,3 +128,17 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What was meant by `rgb:3`.
+fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
+    if error.kind != broadloom_spec::ErrorKind::MisplacedBasis {
+        return None;
+    }
+    let (before, after) = text.split_at_checked(error.span.start as usize)?;
+    let letter = |c: char| c.is_alphanumeric() || c == '_';
+    let name = &before[before.trim_end_matches(letter).len()..];
+    let after = after.strip_prefix(':')?.trim_start();
+    let size = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
+    let named = name.starts_with(char::is_alphabetic) && !size.is_empty();
+    named.then(|| format!("the size comes first: write `{size}:{name}`"))
+}

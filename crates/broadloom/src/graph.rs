@@ -7,8 +7,9 @@ use broadloom_spec::{Kind, Spec};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
+use crate::leaves::Declaration;
 use crate::shape::Shapes;
-use crate::step::{NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
+use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
 
 /// A tensor program under construction.
 ///
@@ -37,13 +38,15 @@ pub struct Graph {
     /// Where each constraint comes from, in the order of addition.
     pub(crate) origins: Vec<Origin>,
     pub(crate) names: Vec<Box<str>>,
-    /// What the declaration of a leaf looked like.
-    pub(crate) declarations: FxHashMap<u32, Box<str>>,
+    /// What was said of the leaves that have a declaration.
+    pub(crate) declarations: FxHashMap<u32, Declaration>,
     pub(crate) bases: Vec<Box<str>>,
     pub(crate) specs: Specs,
     /// The dimension of each label of each spec used, and the row of each row variable.
     pub(crate) labels: Vec<DimTerm>,
     pub(crate) spec_rows: Vec<RowRef>,
+    /// The options with which specs were used, each kept once.
+    pub(crate) choices: Vec<Choice>,
     pub(crate) shapes: Option<Rc<Shapes>>,
     /// Scratch space for arithmetic constraints.
     pub(crate) scratch: Vec<DimTerm>,
@@ -83,6 +86,7 @@ pub struct Stats {
 pub(crate) struct View<'a> {
     pub axes: &'a [DimTerm],
     pub tensors: &'a [TensorData],
+    pub labels: &'a [DimTerm],
 }
 
 /// Lengths to return to when a step is refused.
@@ -130,6 +134,7 @@ impl Graph {
         self.bases.clear();
         self.labels.clear();
         self.spec_rows.clear();
+        self.choices.clear();
         self.shapes = None;
     }
 
@@ -251,7 +256,7 @@ impl Graph {
         &mut self,
         read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
     ) -> Result<(T, Vec<Unfilled>), Error> {
-        let view = View { axes: &self.axes, tensors: &self.tensors };
+        let view = View { axes: &self.axes, tensors: &self.tensors, labels: &self.labels };
         let refused = match self.solver.close_values() {
             Answer::Solved(closed) => return Ok((read(&closed, &view), Vec::new())),
             Answer::Underdetermined(closed, holes) => return Ok((read(&closed, &view), holes)),
@@ -302,11 +307,6 @@ impl Graph {
     pub(crate) fn marker(&self, row: RowRef) -> u32 {
         let inner = row.hole.and_then(|var| self.solver.declared_marker(var)).unwrap_or(0);
         u32::from(row.lead) + inner
-    }
-
-    /// Whether a tensor has no axes at all. It broadcasts everywhere and says nothing about others.
-    pub(crate) fn is_scalar(&self, tensor: Tensor) -> bool {
-        self.rows(tensor).iter().all(|row| row.is_empty())
     }
 
     /// `res ⊑ opnd` for two rows.

@@ -6,6 +6,9 @@
 //! | parameter | batch has no axes; input and output are inferred | from its uses; a hole is an error |
 //! | constant | are all inferred | from its uses; a hole is filled with the least shape |
 //! | number | have no axes | – |
+//!
+//! In a declared shape `1` is a size like any other and does not broadcast; `1:unit` is the unit, an axis of
+//! one element that broadcasts.
 
 use broadloom_core::order::{Atom, Basis};
 use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
@@ -19,7 +22,16 @@ impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
     ///
     /// A row that is not written has no axes. `...` stands for axes to be inferred, a name for a size to
-    /// be inferred.
+    /// be inferred. A size, even 1, is a claim and has to be met; `1:unit` is an axis of one element that
+    /// claims nothing and broadcasts.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (image, mask) = (g.data("image", "32 | 28, 28, 3")?, g.data("mask", "28, 28, 1:unit")?);
+    /// let masked = g.mul(image, mask)?;
+    /// assert_eq!(g.final_shape(masked)?.to_string(), "32 | 28, 28, 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
     pub fn data(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
         self.declared(name, shape, Leaf::Data, Given::Nothing)
     }
@@ -34,7 +46,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn data_with_axes(&mut self, name: &str, shape: &str, axes: &[u64]) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Data, Given::Axes(axes))
+        self.declared(name, shape, Leaf::Data, Given::Axes(axes.into()))
     }
 
     /// Data with this many elements, in whatever shape the uses ask for.
@@ -85,9 +97,11 @@ impl Graph {
         tensor
     }
 
-    fn declared(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given<'_>) -> Result<Tensor, Error> {
-        let decl = parse_shape(shape).map_err(|error| Error::notation(shape, &error))?;
-        if matches!(given, Given::Count(0)) || matches!(given, Given::Axes(axes) if axes.contains(&0)) {
+    fn declared(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
+        let about = |error: Error| error.about(&format!("the shape of `{name}`"));
+        let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
+        check_units(&decl).map_err(about)?;
+        if matches!(given, Given::Count(0)) || matches!(&given, Given::Axes(axes) if axes.contains(&0)) {
             return Err(Error::new(ErrorKind::Use, format!("`{name}` would have no elements"))
                 .with_help("every axis has at least one element"));
         }
@@ -95,10 +109,13 @@ impl Graph {
         let rows = self.declared_rows(&decl, if leaf == Leaf::Param { Role::Param } else { Role::Leaf });
         let tensor = self.tensor(rows);
         self.name(tensor, name);
-        self.declarations.insert(tensor.0, shape.trim().into());
-        self.describe_buffer(rows, given);
-        self.finish(before, Step::Leaf { leaf, tensor: tensor.0 })?;
-        Ok(tensor)
+        self.describe_buffer(rows, &given);
+        self.declarations.insert(tensor.0, Declaration { shape: shape.trim().into(), given });
+        let made = self.finish(before, Step::Leaf { leaf, tensor: tensor.0 });
+        if made.is_err() {
+            self.declarations.remove(&tensor.0);
+        }
+        made.map(|()| tensor)
     }
 
     /// The rows of a declaration.
@@ -123,10 +140,12 @@ impl Graph {
         let start = self.axes.len() as u32;
         for axis in row.axes() {
             let name = axis.name.map(|name| named[name.0 as usize]);
-            let size = axis.size.map(|size| {
-                let basis =
-                    size.basis.map_or(Basis::DEFAULT, |basis| self.basis(decl.names.bases.text(basis)));
-                self.solver.atom(Atom { size: size.size.get(), basis })
+            let size = axis.size.map(|size| match size.basis.map(|basis| decl.names.bases.text(basis)) {
+                Some(UNIT) => DimTerm::UNIT,
+                basis => {
+                    let basis = basis.map_or(Basis::DEFAULT, |basis| self.basis(basis));
+                    self.solver.atom(Atom { size: size.size.get(), basis })
+                }
             });
             if let (Some(name), Some(size)) = (name, size) {
                 self.say(Constraint::DimEq(name, size), 0, Part::Whole);
@@ -142,7 +161,7 @@ impl Graph {
     }
 
     /// What is known of the buffer of a leaf, as a constraint on its rows in memory order.
-    fn describe_buffer(&mut self, rows: Rows, given: Given<'_>) {
+    fn describe_buffer(&mut self, rows: Rows, given: &Given) {
         let (pieces, rest) = self.pieces(rows);
         match given {
             Given::Nothing => {}
@@ -151,7 +170,7 @@ impl Graph {
                 self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Part::Whole);
             }
             Given::Count(count) => {
-                let numerator = Numerator::literal(count);
+                let numerator = Numerator::literal(*count);
                 self.say(
                     Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
                     0,
@@ -175,9 +194,36 @@ impl Graph {
     }
 }
 
-/// What is known of the buffer of a leaf besides its declaration.
-enum Given<'a> {
+/// The basis of an axis that claims no size.
+const UNIT: &str = "unit";
+
+/// Only one element can be without a claim.
+fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
+    for size in decl.shape.axes().filter_map(|axis| axis.size) {
+        let elements = size.size.get();
+        if size.basis.is_some_and(|basis| decl.names.bases.text(basis) == UNIT) && elements != 1 {
+            let message = format!("`{elements}:{UNIT}` is not possible, a unit has one element");
+            let help = format!(
+                "write `1:{UNIT}` for an axis that broadcasts, `{elements}` for one that has {elements} elements"
+            );
+            return Err(Error::new(ErrorKind::Use, message).with_help(help));
+        }
+    }
+    Ok(())
+}
+
+/// What was said of a leaf when it was made.
+pub(crate) struct Declaration {
+    /// Its shape, as it was written.
+    pub shape: Box<str>,
+    pub given: Given,
+}
+
+/// What is known of the buffer of a leaf besides its shape.
+pub(crate) enum Given {
     Nothing,
-    Axes(&'a [u64]),
+    /// Its axes in memory order.
+    Axes(Box<[u64]>),
+    /// How many elements it has.
     Count(u64),
 }

@@ -38,6 +38,8 @@ mod leaves;
 pub mod logic;
 mod message;
 mod names;
+mod nest;
+mod project;
 mod rules;
 mod shape;
 mod step;
@@ -48,5 +50,11 @@ pub use capture::Captured;
 pub use error::{Error, ErrorKind};
 pub use graph::{Graph, Stats};
 pub use logic::{Index, Options};
+pub use project::Projected;
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
 pub use step::Tensor;
+
+/// The code in the guide is compiled and run by the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/shapes.md")]
+struct Guide;

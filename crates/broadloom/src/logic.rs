@@ -35,6 +35,30 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::step::{Op, Part, RowRef, Rows, Tensor, place};
 
+/// The rows that broadcast into the result's row of a kind: operand and kind of each. The one statement of
+/// what the broadcasting operations relate; sizes read it as an order, projections as an equivalence.
+pub(crate) fn sources(op: Op, arity: usize, kind: Kind) -> impl Iterator<Item = (usize, Kind)> + Clone {
+    let own = match (op, kind) {
+        (Op::Pointwise(_), kind) => [(0..arity, kind), (0..0, kind)],
+        (Op::Transpose, Kind::Batch) => [(0..1, Kind::Batch), (0..0, kind)],
+        (Op::Transpose, Kind::Input) => [(0..1, Kind::Output), (0..0, kind)],
+        (Op::Transpose, Kind::Output) => [(0..1, Kind::Input), (0..0, kind)],
+        (Op::Compose, Kind::Batch) => [(0..2, kind), (0..0, kind)],
+        (Op::Compose, Kind::Input) => [(1..2, kind), (0..0, kind)],
+        (Op::Compose, Kind::Output) => [(0..1, kind), (0..0, kind)],
+        (Op::ComposeAccumulate, Kind::Batch) => [(0..3, kind), (0..0, kind)],
+        (Op::ComposeAccumulate, Kind::Input) => [(1..3, kind), (0..0, kind)],
+        (Op::ComposeAccumulate, Kind::Output) => [(0..1, kind), (2..3, kind)],
+        (Op::Einsum { .. } | Op::Slice(_) | Op::Convert { .. }, _) => [(0..0, kind), (0..0, kind)],
+    };
+    own.into_iter().flat_map(|(slots, kind)| slots.map(move |slot| (slot, kind)))
+}
+
+/// The rows that a composition contracts: the first refines the second.
+pub(crate) fn contraction(op: Op) -> Option<[(usize, Kind); 2]> {
+    matches!(op, Op::Compose | Op::ComposeAccumulate).then_some([(0, Kind::Input), (1, Kind::Output)])
+}
+
 /// Which batch element a slice takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Index {
@@ -72,17 +96,7 @@ impl Graph {
         if operands.is_empty() {
             return Err(Error::new(ErrorKind::Use, format!("`{name}` needs an operand")));
         }
-        let before = self.begin(operands)?;
-        // A scalar says nothing, and a tensor says nothing twice.
-        let mut speaking: smallvec::SmallVec<[(usize, Rows); 3]> = smallvec::SmallVec::new();
-        for (slot, tensor) in operands.iter().enumerate() {
-            if !self.is_scalar(*tensor) && !operands[..slot].contains(tensor) {
-                speaking.push((slot, self.rows(*tensor)));
-            }
-        }
-        let rows = Kind::ALL
-            .map(|kind| self.broadcast(kind, speaking.iter().map(|(slot, rows)| (*slot, rows[place(kind)]))));
-        self.finish_op(before, Op::Pointwise(name), operands, rows)
+        self.broadcasting(Op::Pointwise(name), operands)
     }
 
     /// Composition: contracts the input of `a` with the output of `b`. On matrices it is the product.
@@ -95,37 +109,38 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn compose(&mut self, a: Tensor, b: Tensor) -> Result<Tensor, Error> {
-        let before = self.begin(&[a, b])?;
-        let rows = self.composed(a, b, None);
-        self.finish_op(before, Op::Compose, &[a, b], rows)
+        self.broadcasting(Op::Compose, &[a, b])
     }
 
     /// Composition with a sum: `a @ b + d`, in one operation.
     pub fn compose_accumulate(&mut self, a: Tensor, b: Tensor, d: Tensor) -> Result<Tensor, Error> {
-        let before = self.begin(&[a, b, d])?;
-        let rows = self.composed(a, b, Some(d));
-        self.finish_op(before, Op::ComposeAccumulate, &[a, b, d], rows)
-    }
-
-    fn composed(&mut self, a: Tensor, b: Tensor, d: Option<Tensor>) -> Rows {
-        let [a_batch, a_input, a_output] = self.rows(a);
-        let [b_batch, b_input, b_output] = self.rows(b);
-        self.refine(a_input, b_output, 1, Part::Contract);
-        let sum = d.filter(|tensor| !self.is_scalar(*tensor)).map(|tensor| self.rows(tensor));
-        let own = [&[(0, a_batch), (1, b_batch)][..], &[(1, b_input)], &[(0, a_output)]];
-        Kind::ALL.map(|kind| {
-            let sum = sum.map(|rows| (2, rows[place(kind)]));
-            self.broadcast(kind, own[place(kind)].iter().copied().chain(sum))
-        })
+        self.broadcasting(Op::ComposeAccumulate, &[a, b, d])
     }
 
     /// Swaps input and output.
     pub fn transpose(&mut self, a: Tensor) -> Result<Tensor, Error> {
-        let before = self.begin(&[a])?;
-        let [batch, input, output] = self.rows(a);
-        let from = [(Kind::Batch, batch), (Kind::Input, output), (Kind::Output, input)];
-        let rows = from.map(|(kind, row)| self.broadcast(kind, [(0, row)].into_iter()));
-        self.finish_op(before, Op::Transpose, &[a], rows)
+        self.broadcasting(Op::Transpose, &[a])
+    }
+
+    /// An operation whose operands broadcast, read as an order: see [`sources`] and [`contraction`].
+    fn broadcasting(&mut self, op: Op, operands: &[Tensor]) -> Result<Tensor, Error> {
+        let before = self.begin(operands)?;
+        let rows: smallvec::SmallVec<[Rows; 3]> = operands.iter().map(|tensor| self.rows(*tensor)).collect();
+        if let Some([(a, input), (b, output)]) = contraction(op) {
+            self.refine(rows[a][place(input)], rows[b][place(output)], b, Part::Contract);
+        }
+        // A scalar says nothing, and a tensor says nothing twice.
+        let composes = contraction(op).is_some();
+        let silent = |slot: usize| {
+            rows[slot].iter().all(|row| row.is_empty())
+                || (!composes && operands[..slot].contains(&operands[slot]))
+        };
+        let speaking: smallvec::SmallVec<[bool; 3]> = (0..operands.len()).map(|slot| !silent(slot)).collect();
+        let result = Kind::ALL.map(|kind| {
+            let sources = sources(op, operands.len(), kind).filter(|(slot, _)| speaking[*slot]);
+            self.broadcast(kind, sources.map(|(slot, from)| (slot, rows[slot][place(from)])))
+        });
+        self.finish_op(before, op, operands, result)
     }
 
     /// A result row into which rows of operands broadcast. Its marker is at the longest leading flank

@@ -1,22 +1,47 @@
 //! How tensors and operations are called in messages.
+//!
+//! | text | for |
+//! |---|---|
+//! | [`Graph::label_of`] | a tensor inside a sentence: its name, or a short expression |
+//! | `subject` | the step a message is about, in full |
+//! | `called` | an operation that is only mentioned: by the names of its results, if it has them |
 
 use crate::Graph;
+use crate::capture::Captured;
 use crate::logic::Index;
-use crate::step::{Leaf, NONE, Op, Step, Tensor};
+use crate::step::{Choice, Leaf, NONE, Op, Step, Tensor};
+use broadloom_core::Padding;
 
 /// Expressions longer than this are shortened in messages.
 const LONGEST: usize = 48;
 
+/// Specs longer than this are left out of expressions, except where the message is about them.
+const LONGEST_SPEC: usize = 24;
+
 impl Graph {
     /// The operands of the operation that made a tensor.
     pub(crate) fn operands_of(&self, tensor: Tensor) -> &[Tensor] {
-        match self.steps.get(self.tensors[tensor.index()].step as usize) {
+        self.tensors.get(tensor.index()).map_or(&[], |data| self.step_operands(data.step))
+    }
+
+    /// The operands of a step.
+    pub(crate) fn step_operands(&self, step: u32) -> &[Tensor] {
+        match self.steps.get(step as usize) {
             Some(Step::Op { operands, arity, .. }) => {
-                let start = *operands as usize;
-                &self.operands[start..start + *arity as usize]
+                &self.operands[*operands as usize..(*operands + u32::from(*arity)) as usize]
             }
             _ => &[],
         }
+    }
+
+    /// The results of a step.
+    pub(crate) fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<> {
+        let range = match self.steps.get(step as usize) {
+            Some(Step::Op { result, results, .. }) => *result..*result + u32::from(*results),
+            Some(Step::Leaf { tensor, .. }) => *tensor..*tensor + 1,
+            _ => 0..0,
+        };
+        range.map(Tensor)
     }
 
     /// The name a tensor was given, if it was.
@@ -55,16 +80,15 @@ impl Graph {
                     .iter()
                     .map(|operand| self.expression(*operand, depth - 1))
                     .collect();
-                let text = self.applied(*op, &operands);
+                let text = self.applied(*op, &operands, false);
                 if *results > 1 { format!("part {} of {text}", tensor.0 - result + 1) } else { text }
             }
             _ => "?".into(),
         }
     }
 
-    /// An operation applied to the texts of its operands.
-    fn applied(&self, op: Op, operands: &[String]) -> String {
-        let inner = |text: &String| if is_infix(text) { format!("({text})") } else { text.clone() };
+    /// An operation applied to the texts of its operands; in full, with all of its spec and its options.
+    fn applied(&self, op: Op, operands: &[String], full: bool) -> String {
         let list = operands.join(", ");
         match (op, operands) {
             (Op::Pointwise(name), [a, b]) if !name.starts_with(char::is_alphabetic) => {
@@ -74,53 +98,106 @@ impl Graph {
             (Op::Compose, [a, b]) => format!("{} @ {}", inner(a), inner(b)),
             (Op::ComposeAccumulate, [a, b, d]) => format!("{} @ {} + {}", inner(a), inner(b), inner(d)),
             (Op::Transpose, _) => format!("transpose({list})"),
-            (Op::Einsum { name, spec, .. }, _) => format!("{name}(\"{}\", {list})", self.spec(spec).text),
+            (Op::Einsum { name, spec, choice, .. }, _) => {
+                let spec = self.spec(spec);
+                if full {
+                    let choice = self.choice_of(choice).map_or(String::new(), options);
+                    format!("{name}(\"{}\", {list}{choice})", spec.text)
+                } else if spec.text.chars().count() <= LONGEST_SPEC {
+                    format!("{name}(\"{}\", {list})", spec.text)
+                } else {
+                    format!("{name}(…, {list})")
+                }
+            }
             (Op::Slice(Index::At(at)), _) => format!("slice({list}, {at})"),
-            (Op::Slice(Index::Run { .. }), _) => format!("slice({list})"),
-            (Op::Convert { .. }, _) => format!("convert({list})"),
+            (Op::Slice(Index::Run { range: Some(range) }), _) => format!("slice({list}, range {range})"),
+            (Op::Slice(Index::Run { range: None }), _) => format!("slice({list})"),
+            (Op::Convert { factor, divisor }, _) => format!("convert({list}, {factor}, {divisor})"),
             (Op::Compose | Op::ComposeAccumulate, _) => list,
         }
     }
 
-    /// What a step says, as a program would.
-    pub(crate) fn step_text(&self, step: u32) -> String {
+    /// The options that a spec was used with.
+    pub(crate) fn choice_of(&self, choice: u16) -> Option<&Choice> {
+        self.choices.get(usize::from(choice).checked_sub(1)?)
+    }
+
+    /// What a step says, in full, as a program would.
+    pub(crate) fn subject(&self, step: u32) -> String {
         match self.steps.get(step as usize) {
-            Some(Step::Op { result, results, .. }) => {
-                let result = Tensor(*result);
-                let expression = self.unnamed(result);
-                match (self.name_of(result), results) {
-                    (Some(name), 1) => format!("{name} = {expression}"),
-                    _ => expression,
+            Some(Step::Op { op, .. }) => {
+                let operands: Vec<String> =
+                    self.step_operands(step).iter().map(|operand| self.label_of(*operand)).collect();
+                let expression = self.applied(*op, &operands, true);
+                match self.result_names(step) {
+                    Some(names) => format!("`{names} = {expression}`"),
+                    None => format!("`{expression}`"),
                 }
             }
-            Some(Step::Leaf { tensor, .. }) => self.label_of(Tensor(*tensor)),
-            Some(Step::Set(captured, size)) => {
-                format!(
-                    "{} of {} set to {size}",
-                    self.captured_name(*captured),
-                    self.label_of(captured.tensor)
-                )
-            }
-            Some(Step::Equal(a, b)) => {
-                format!("{} equal to {}", self.captured_name(*a), self.captured_name(*b))
-            }
+            Some(Step::Leaf { tensor, .. }) => format!("`{}`", self.label_of(Tensor(*tensor))),
+            Some(Step::Set(captured, size)) => format!("{} set to {size}", self.captured_text(*captured)),
+            Some(Step::Equal(a, b)) => self.two_captured(*a, "equal to", *b),
             Some(Step::Scale(large, factor, small)) => {
-                format!("{} = {factor} · {}", self.captured_name(*large), self.captured_name(*small))
+                self.two_captured(*large, &format!("= {factor} ·"), *small)
             }
-            Some(Step::Square(tensor)) => format!("input = output for {}", self.label_of(*tensor)),
+            Some(Step::Square(tensor)) => format!("input = output of `{}`", self.label_of(*tensor)),
             None => "?".into(),
         }
     }
 
-    /// The expression of a tensor even if it has a name.
-    fn unnamed(&self, tensor: Tensor) -> String {
-        let Some(Step::Op { op, .. }) = self.steps.get(self.tensors[tensor.index()].step as usize) else {
-            return self.label_of(tensor);
-        };
-        let operands: Vec<String> =
-            self.operands_of(tensor).iter().map(|operand| self.label_of(*operand)).collect();
-        self.applied(*op, &operands)
+    /// A step that is only mentioned: by the names of its results, or in short.
+    pub(crate) fn called(&self, step: u32) -> String {
+        match (self.steps.get(step as usize), self.result_names(step)) {
+            (Some(Step::Op { .. }), Some(names)) => format!("`{names}`"),
+            (Some(Step::Op { op, results, result, .. }), None) if *results > 1 => {
+                let operands: Vec<String> =
+                    self.operands_of(Tensor(*result)).iter().map(|operand| self.label_of(*operand)).collect();
+                format!("`{}`", self.applied(*op, &operands, false))
+            }
+            (Some(Step::Op { result, .. }), None) => format!("`{}`", self.label_of(Tensor(*result))),
+            _ => self.subject(step),
+        }
     }
+
+    /// The names of all results of a step.
+    fn result_names(&self, step: u32) -> Option<String> {
+        let names: Option<Vec<&str>> = self.step_results(step).map(|tensor| self.name_of(tensor)).collect();
+        names.filter(|names| !names.is_empty()).map(|names| names.join(", "))
+    }
+
+    /// A captured size with its tensor.
+    pub(crate) fn captured_text(&self, captured: Captured) -> String {
+        format!("`{}` of `{}`", self.captured_name(captured), self.label_of(captured.tensor))
+    }
+
+    /// A relation of captured sizes; a tensor they share is named once.
+    fn two_captured(&self, a: Captured, relation: &str, b: Captured) -> String {
+        if a.tensor == b.tensor {
+            format!("`{}` {relation} {}", self.captured_name(a), self.captured_text(b))
+        } else {
+            format!("{} {relation} {}", self.captured_text(a), self.captured_text(b))
+        }
+    }
+
+    /// Where a spec that could not be read was used.
+    pub(crate) fn misread(&self, name: &str, operands: &[Tensor]) -> String {
+        let operands: Vec<String> = operands.iter().map(|operand| self.label_of(*operand)).collect();
+        format!("the spec of `{name}(…, {})`", operands.join(", "))
+    }
+}
+
+/// An expression as an operand of another.
+pub(crate) fn inner(text: &str) -> String {
+    if is_infix(text) { format!("({text})") } else { text.into() }
+}
+
+fn options(choice: &Choice) -> String {
+    let coefficients = choice.coefficients.iter().map(|(name, value)| format!(", {name}={value}"));
+    let padding = choice.padding.map(|padding| match padding {
+        Padding::Padded => ", padded".to_string(),
+        Padding::Valid => ", valid".to_string(),
+    });
+    coefficients.chain(padding).collect()
 }
 
 /// Whether an expression needs parentheses inside another: it has a space outside of parentheses.

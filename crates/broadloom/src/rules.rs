@@ -1,115 +1,284 @@
-//! The arithmetic of an axis of a spec in words: windows, concatenations, fixed indices.
+//! The arithmetic of an axis of a spec, with the sizes that are known of it: windows, concatenations, fixed
+//! indices.
+//!
+//! In `einsum("2*o<+k; k => o", x, w)` the first axis is `2*o<+k`; its place is the last output axis of `x`,
+//! its parts are `o` and `k`, and its size is `2·(o − 1) + (k − 1) + 1`.
 
-use broadloom_spec::{self as spec, AxisKind, Coefficient, ComponentKind};
+use std::rc::Rc;
+
+use broadloom_core::{Affine, Padding};
+use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::elaborate::window_form;
 use crate::graph::KnownSpec;
-use crate::step::{Op, Step};
+use crate::shape::PartialAxis;
+use crate::step::{Op, Step, Tensor};
 
-impl Graph {
-    /// The text of an axis of the spec of a step, and the rule for its size.
-    pub(crate) fn spec_axis_text(&self, step: u32, at: u16) -> Option<(String, String)> {
-        let known = self.spec_of_step(step)?;
-        let axis = known.spec.shapes().flat_map(|shape| shape.axes()).nth(at as usize)?;
-        let text = axis.span.slice(&known.text).trim().to_string();
-        let rule = match &axis.kind {
-            AxisKind::Fixed(index) => {
-                format!("is read at index {index}, so its size is at least {}", index + 1)
+/// A place in a row, counted from the front or from the back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spot {
+    Front(usize),
+    Back(usize),
+}
+
+/// Where an axis of a tensor is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub tensor: Tensor,
+    pub kind: Kind,
+    pub spot: Spot,
+}
+
+/// An axis of a spec that says something about sizes, and what is known of them.
+pub(crate) struct SizedAxis {
+    /// As it is written.
+    pub text: String,
+    pub place: Place,
+    /// The size of the axis itself.
+    pub whole: Option<u64>,
+    /// Its labels with their sizes, in writing order.
+    pub parts: Vec<(String, Option<u64>)>,
+    /// The least that its parts add up to: some may be empty.
+    pub least: u64,
+    pub rule: Rule,
+}
+
+/// How the size of an axis follows from its parts.
+#[derive(Clone, Copy)]
+pub(crate) enum Rule {
+    /// Read at one index.
+    Index(u64),
+    /// The sum of the parts, and of those that are numbers.
+    Concat(u64),
+    /// A stride, and a window if there is one.
+    Window(Affine),
+}
+
+impl SizedAxis {
+    /// The size of the axis if all parts are known.
+    pub fn total(&self) -> Option<u64> {
+        match (self.rule, &self.parts[..]) {
+            (Rule::Concat(literal), parts) => {
+                parts.iter().try_fold(literal, |sum, (_, size)| sum.checked_add((*size)?))
             }
-            AxisKind::Concat(components) => {
-                format!(
-                    "has the size {}",
-                    components.iter().map(|part| component(&known, part)).collect::<Vec<_>>().join(" + ")
-                )
+            (Rule::Window(form), [(_, over), rest @ ..]) => {
+                window_size(form, (*over)?, rest.first().map_or(Some(0), |(_, size)| *size)?)
             }
-            AxisKind::Affine(affine) => format!("has the size {}", formula(&known, affine)),
-            AxisKind::Label(_) | AxisKind::Wildcard => return None,
-        };
-        Some((text, rule))
+            (Rule::Index(_) | Rule::Window(_), _) => None,
+        }
     }
 
-    fn spec_of_step(&self, step: u32) -> Option<std::rc::Rc<KnownSpec>> {
-        match self.steps.get(step as usize)? {
-            Step::Op { op: Op::Einsum { spec, .. }, .. } => Some(self.spec(*spec)),
+    /// The least and the next larger size that the axis could have instead of its own, as far as its window
+    /// is known.
+    pub fn fitting_sizes(&self) -> Option<(u64, u64)> {
+        let Rule::Window(form) = self.rule else { return None };
+        let matters = form.equation().0 > 0;
+        let kernel = self.parts.get(1).filter(|_| matters).map_or(Some(0), |(_, size)| *size)?;
+        let least = window_size(form, 1, kernel)?;
+        let below = least + self.whole?.saturating_sub(least) / form.stride * form.stride;
+        Some((below, below.checked_add(form.stride)?))
+    }
+
+    /// The size of one part if the axis and the other parts are known.
+    pub fn rest(&self, at: usize) -> Option<u64> {
+        let whole = self.whole?;
+        match (self.rule, at) {
+            (Rule::Concat(literal), _) => {
+                let others = self.parts.iter().enumerate().filter(|(other, _)| *other != at);
+                others
+                    .map(|(_, (_, size))| *size)
+                    .try_fold(whole.checked_sub(literal)?, |rest, size| rest.checked_sub(size?))
+            }
+            (Rule::Window(form), 0) => {
+                let (per_kernel, constant) = form.equation();
+                let kernel = match self.parts.get(1) {
+                    Some((_, size)) if per_kernel > 0 => (*size)?,
+                    _ => 0,
+                };
+                let rest = i128::from(whole) - i128::from(per_kernel) * i128::from(kernel) - constant;
+                let stride = i128::from(form.stride);
+                (rest >= stride && rest % stride == 0).then(|| (rest / stride) as u64)
+            }
             _ => None,
         }
     }
 
-    /// Sizes that do not fit a window or a concatenation.
-    pub(crate) fn explain_axis(&self, step: u32, at: u16, sizes: &[Option<u64>]) -> Error {
-        let text = self.step_text(step);
-        let fallback = || Error::new(ErrorKind::Arithmetic, format!("`{text}`: the sizes do not fit"));
-        let Some(known) = self.spec_of_step(step) else { return fallback() };
-        let Some(axis) = known.spec.shapes().flat_map(|shape| shape.axes()).nth(at as usize) else {
-            return fallback();
-        };
-        let shown = axis.span.slice(&known.text).trim();
-        let labels: Vec<&str> = axis.labels().map(|label| known.spec.names.axes.text(label)).collect();
-        let whole = sizes.first().copied().flatten();
-        let parts = labels.iter().zip(sizes.iter().skip(1));
-        let named: Vec<String> =
-            parts.filter_map(|(label, size)| Some(format!("{label} = {}", (*size)?))).collect();
-        let given = if named.is_empty() { String::new() } else { format!(" with {}", named.join(", ")) };
-        let size = whole.map_or("an axis".into(), |size| format!("an axis of size {size}"));
-        let message = format!("`{text}`: {size} does not fit `{shown}`{given}");
-        let error = Error::new(ErrorKind::Arithmetic, message);
-        let Some((_, rule)) = self.spec_axis_text(step, at) else { return error };
-        let error = error.with_end(format!("`{shown}` {rule}"));
-        match &axis.kind {
-            AxisKind::Affine(affine) => {
-                let stride = coefficient(&known, affine.over.coefficient);
-                let over = known.spec.names.axes.text(affine.over.label);
-                error.with_help(format!(
-                    "`{over}` must come out as a whole number: change the size of the axis, the window or the stride ({stride})"
-                ))
+    /// Whether the axis has a window that may reach beyond it.
+    pub fn is_padded(&self) -> bool {
+        matches!(self.rule, Rule::Window(Affine { window: Some(window), .. }) if window.padding == Padding::Padded)
+    }
+
+    /// Whether a stride or a window does not come out, as far as the sizes are known.
+    pub fn is_uneven(&self) -> bool {
+        let window = matches!(self.rule, Rule::Window(_));
+        let kernel_known = self.is_padded() || self.parts.iter().skip(1).all(|(_, size)| size.is_some());
+        window && kernel_known && self.whole.is_some() && self.rest(0).is_none()
+    }
+
+    /// How many elements the window spans, if it has to lie inside the axis.
+    pub fn span(&self) -> Option<u64> {
+        let Rule::Window(Affine { window: Some(window), .. }) = self.rule else { return None };
+        let kernel = self.parts.get(1)?.1?;
+        (window.padding == Padding::Valid)
+            .then(|| window.dilation.saturating_mul(kernel.saturating_sub(1)).saturating_add(1))
+    }
+
+    /// The size of the axis, in a formula.
+    pub fn formula(&self) -> String {
+        let names = self.parts.iter().map(|(name, _)| name.clone());
+        match self.rule {
+            Rule::Index(index) => format!("at least {}", index.saturating_add(1)),
+            Rule::Concat(literal) => {
+                let literal = (literal > 0).then(|| literal.to_string());
+                names.chain(literal).collect::<Vec<_>>().join(" + ")
             }
-            AxisKind::Concat(_) => {
-                error.with_help("the parts of a concatenation add up to the whole, and have one basis")
-            }
-            _ => error,
+            Rule::Window(form) => formula(form, &names.collect::<Vec<_>>()),
         }
     }
-}
 
-fn coefficient(known: &KnownSpec, coefficient: Coefficient) -> String {
-    match coefficient {
-        Coefficient::Literal(value) => value.to_string(),
-        Coefficient::Named(id) => known.spec.names.coefficients.text(id).into(),
+    /// The parts whose sizes are known: `a = 3, b = 4`.
+    pub fn known_parts(&self) -> String {
+        let known = |(name, size): &(String, Option<u64>)| Some(format!("{name} = {}", (*size)?));
+        // The kernel of a padded window does not matter.
+        let matter = if self.is_padded() { 1 } else { self.parts.len() };
+        self.parts.iter().take(matter).filter_map(known).collect::<Vec<_>>().join(", ")
     }
 }
 
-fn component(known: &KnownSpec, component: &spec::Component) -> String {
-    match component.kind {
-        ComponentKind::Label(label) => known.spec.names.axes.text(label).into(),
-        ComponentKind::Size(size) => size.to_string(),
-        ComponentKind::Wildcard => "_".into(),
-    }
+/// The size of an affine axis, if it is a size.
+fn window_size(form: Affine, over: u64, kernel: u64) -> Option<u64> {
+    let (per_kernel, constant) = form.equation();
+    let product = |a: u64, b: u64| i128::from(a).checked_mul(i128::from(b));
+    let sum = product(form.stride, over)?.checked_add(product(per_kernel, kernel)?)?.checked_add(constant)?;
+    u64::try_from(sum).ok()
 }
 
 /// The size of an affine axis, written out.
-fn formula(known: &KnownSpec, affine: &spec::Affine) -> String {
-    let times = |term: &spec::Term, label: String| match term.coefficient {
-        Coefficient::Literal(one) if one.get() == 1 => label,
-        other => format!("{}·{label}", coefficient(known, other)),
-    };
-    let name = |term: &spec::Term| known.spec.names.axes.text(term.label).to_string();
-    let over = &affine.over;
-    match &affine.kernel {
-        None => {
-            let stride = coefficient(known, over.coefficient);
-            let extra = stride.parse::<u64>().map_or(0, |stride| (affine.offset + 1).saturating_sub(stride));
-            let size = times(over, name(over));
-            if extra > 0 { format!("{size} + {extra}") } else { size }
+fn formula(form: Affine, names: &[String]) -> String {
+    let times = |factor: u64, text: String| if factor == 1 { text } else { format!("{factor}·{text}") };
+    let plus = |extra: i128| if extra > 0 { format!(" + {extra}") } else { String::new() };
+    match (names, form.window) {
+        ([over, kernel, ..], Some(window)) if window.padding == Padding::Valid => {
+            let steps = times(form.stride, format!("({over} − 1)"));
+            let span = times(window.dilation, format!("({kernel} − 1)"));
+            format!("{steps} + {span} + 1{}", plus(form.offset.into()))
         }
-        Some(kernel) if kernel.padding == spec::Padding::Valid => {
-            let (over, window) = (
-                times(over, format!("({} − 1)", name(over))),
-                times(&kernel.term, format!("({} − 1)", name(&kernel.term))),
-            );
-            let offset = if affine.offset > 0 { format!(" + {}", affine.offset) } else { String::new() };
-            format!("{over} + {window} + 1{offset}")
-        }
-        Some(_) => times(over, name(over)),
+        ([over, ..], _) => format!("{}{}", times(form.stride, over.clone()), plus(form.equation().1)),
+        ([], _) => "?".into(),
     }
+}
+
+/// All axes of a spec in writing order, each with its slot and its place there.
+pub(crate) fn spec_axes(spec: &spec::Spec) -> impl Iterator<Item = (&spec::Axis, usize, Kind, Spot)> {
+    spec.shapes().enumerate().flat_map(|(slot, shape)| {
+        shape
+            .rows()
+            .flat_map(move |(kind, row)| row_spots(row).map(move |(axis, spot)| (axis, slot, kind, spot)))
+    })
+}
+
+/// The axes of a row of a spec with their places.
+pub(crate) fn row_spots(row: &spec::Row<spec::Axis>) -> impl Iterator<Item = (&spec::Axis, Spot)> {
+    let lead = row.lead().iter().enumerate().map(|(at, axis)| (axis, Spot::Front(at)));
+    let last = row.trail.len();
+    lead.chain(row.trail.iter().enumerate().map(move |(at, axis)| (axis, Spot::Back(last - 1 - at))))
+}
+
+impl Graph {
+    /// The spec of a step, and where its labels begin.
+    pub(crate) fn spec_of_step(&self, step: u32) -> Option<(Rc<KnownSpec>, u32)> {
+        match self.steps.get(step as usize)? {
+            Step::Op { op: Op::Einsum { spec, labels, .. }, .. } => Some((self.spec(*spec), *labels)),
+            _ => None,
+        }
+    }
+
+    /// The tensor in a slot of a step: an operand, or after them a result.
+    pub(crate) fn slot_tensor(&self, step: u32, slot: usize) -> Option<Tensor> {
+        let operands = self.step_operands(step);
+        operands.get(slot).copied().or_else(|| self.step_results(step).nth(slot.checked_sub(operands.len())?))
+    }
+
+    /// An axis of the spec of a step that says something about sizes.
+    pub(crate) fn sized_axis(&self, step: u32, at: u16) -> Option<SizedAxis> {
+        let (known, _) = self.spec_of_step(step)?;
+        let (axis, slot, kind, spot) = spec_axes(&known.spec).nth(usize::from(at))?;
+        let place = Place { tensor: self.slot_tensor(step, slot)?, kind, spot };
+        let part = |label: spec::AxisId| {
+            (known.spec.names.axes.text(label).to_string(), self.label_size(step, label))
+        };
+        let rule = match &axis.kind {
+            AxisKind::Fixed(index) => Rule::Index(*index),
+            AxisKind::Concat(components)
+                if components.iter().any(|part| part.kind == ComponentKind::Wildcard) =>
+            {
+                return None;
+            }
+            AxisKind::Concat(components) => Rule::Concat(components.iter().map(literal).sum()),
+            AxisKind::Affine(affine) => Rule::Window(self.form(step, &known, affine)?),
+            AxisKind::Label(_) | AxisKind::Wildcard => return None,
+        };
+        let text = axis.span.slice(&known.text).trim().to_string();
+        let parts: Vec<_> = axis.labels().map(part).collect();
+        let may_be_empty = |label: spec::AxisId| known.discardable.get(label.0 as usize) == Some(&true);
+        let open = axis
+            .labels()
+            .zip(&parts)
+            .map(|(label, (_, size))| size.unwrap_or(u64::from(!may_be_empty(label))));
+        let literal = if let Rule::Concat(literal) = rule { literal } else { 0 };
+        let least = open.fold(literal, u64::saturating_add);
+        Some(SizedAxis { text, place, whole: self.size_at(place), parts, least, rule })
+    }
+
+    /// The arithmetic of an affine axis as a step uses it.
+    fn form(&self, step: u32, known: &KnownSpec, affine: &spec::Affine) -> Option<Affine> {
+        let Some(Step::Op { op: Op::Einsum { choice, .. }, .. }) = self.steps.get(step as usize) else {
+            return None;
+        };
+        let choice = self.choice_of(*choice);
+        let value = |name: &str| Some(choice?.coefficients.iter().find(|(given, _)| **given == *name)?.1);
+        window_form(known, affine, choice.and_then(|choice| choice.padding), value).ok()
+    }
+
+    /// The size of a label of the spec of a step, as far as it is known.
+    pub(crate) fn label_size(&self, step: u32, label: spec::AxisId) -> Option<u64> {
+        let (known, labels) = self.spec_of_step(step)?;
+        let set = self.steps.iter().rev().find_map(|said| match said {
+            Step::Set(captured, size) => {
+                let made = self.tensors.get(captured.tensor.index())?.step == step;
+                (made && !captured.is_row && captured.index == label.0).then_some(*size)
+            }
+            _ => None,
+        });
+        let found = || self.term_size(*self.labels.get((labels + label.0) as usize)?);
+        // While a contradiction is looked at, an operand may know more than the label.
+        let operand = || {
+            let mut same = spec_axes(&known.spec).filter(|(axis, ..)| axis.kind == AxisKind::Label(label));
+            same.find_map(|(_, slot, kind, spot)| {
+                self.size_at(Place { tensor: self.slot_tensor(step, slot)?, kind, spot })
+            })
+        };
+        set.or_else(found).or_else(operand)
+    }
+
+    /// The size of an axis of a tensor, as far as it is known.
+    pub(crate) fn size_at(&self, place: Place) -> Option<u64> {
+        let row = self.partial_row(self.rows(place.tensor)[place.kind as usize]);
+        let axis = match (place.spot, row.open) {
+            (Spot::Front(at), _) => row.lead.get(at),
+            (Spot::Back(at), false) => row.lead.iter().rev().nth(at),
+            (Spot::Back(at), true) => row.trail.iter().rev().nth(at),
+        };
+        match axis? {
+            PartialAxis::Known(axis) => Some(axis.size()),
+            PartialAxis::Sized(size) => Some(*size),
+            PartialAxis::Unknown => None,
+        }
+    }
+}
+
+/// The size of a component that is a number.
+fn literal(component: &spec::Component) -> u64 {
+    if let ComponentKind::Size(size) = component.kind { size.get() } else { 0 }
 }

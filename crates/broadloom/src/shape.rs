@@ -8,7 +8,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use broadloom_core::order::{Basis, Dim};
-use broadloom_core::{Closed, DimShape, DimTerm, Middle, Unfilled};
+use broadloom_core::{Closed, DimShape, DimTerm, Middle, RowTerm, Unfilled};
 use broadloom_spec::Kind;
 
 use crate::Graph;
@@ -104,6 +104,8 @@ pub struct Shapes {
     dims: Vec<Dim>,
     /// Where the rows of each tensor end in `axes`.
     ends: Vec<[u32; 3]>,
+    /// The dimensions of the labels of all specs used.
+    labels: Vec<u32>,
     bases: Vec<Box<str>>,
 }
 
@@ -120,6 +122,12 @@ impl Shapes {
                 });
                 axes.len() as u32
             }));
+        }
+        let labels = &mut shapes.labels;
+        for label in view.labels {
+            closed.each_term(RowTerm::closed(std::slice::from_ref(label)), |term| {
+                labels.push(term.ground_index().unwrap_or(0) as u32)
+            });
         }
         shapes
     }
@@ -143,6 +151,16 @@ impl Shapes {
             (kind, _) => ends[kind as usize - 1],
         };
         self.axes[start as usize..ends[kind as usize] as usize].iter().map(|dim| self.dims[*dim as usize])
+    }
+
+    /// The sizes of one row of a tensor.
+    pub(crate) fn sizes(&self, tensor: Tensor, kind: Kind) -> impl Iterator<Item = u64> + '_ {
+        self.row(tensor, kind).map(elements)
+    }
+
+    /// The size of a label, by its place among the labels of all specs used.
+    pub(crate) fn label(&self, at: usize) -> u64 {
+        elements(self.dims[self.labels[at] as usize])
     }
 
     /// The number of tensors.

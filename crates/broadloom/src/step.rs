@@ -1,6 +1,6 @@
 //! What a graph is made of: tensors, the steps that made them, and where each constraint comes from.
 
-use broadloom_core::{DimTerm, Hole, RowTerm, RowVar};
+use broadloom_core::{DimTerm, Hole, Padding, RowTerm, RowVar};
 use broadloom_spec::Kind;
 
 /// A tensor of a [`Graph`](crate::Graph): a cheap handle.
@@ -72,18 +72,27 @@ pub(crate) enum Op {
     Compose,
     ComposeAccumulate,
     Transpose,
-    /// The index of the spec, of the first label and of the first row variable.
+    /// The index of the spec, of the first label and of the first row variable; and which of the graph's
+    /// [choices](Choice) it was used with, counted from 1, or 0 for none.
     Einsum {
         name: &'static str,
         spec: u32,
         labels: u32,
         rows: u32,
+        choice: u16,
     },
     Slice(crate::logic::Index),
     Convert {
         factor: u64,
         divisor: u64,
     },
+}
+
+/// The options with which a spec was used: kept once for all its uses.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Choice {
+    pub padding: Option<Padding>,
+    pub coefficients: Vec<(Box<str>, u64)>,
 }
 
 /// One thing that was said to the graph.

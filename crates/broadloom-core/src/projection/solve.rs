@@ -1,0 +1,351 @@
+//! From classes to loops: the product space and the index maps of an operation.
+//!
+//! The first stratum labels classes (Def. 7.3): a pinned class has its pin, a class that is visited and
+//! longer than one has a loop, everything else is read at 0. The second stratum computes the indices of
+//! affine axes and of concatenations from those labels.
+//!
+//! Loops are ordered by contract: the axes of the result in memory order, then reductions by first
+//! appearance in the operands. The components of a concatenation are coupled: they form one factor of the
+//! product space, whose loops run one after another.
+
+use smallvec::SmallVec;
+
+use super::classes::{AxisId, Derived, Equations, Failure, Part, Pin};
+use super::maps::Component;
+
+/// A loop of the product space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loop {
+    /// How often it runs.
+    pub extent: u64,
+    /// The factor of the product space it belongs to. Loops of one factor run one after another.
+    pub factor: u32,
+    /// An axis that it drives, for its name.
+    pub axis: AxisId,
+}
+
+/// The index of one axis of one tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Index {
+    /// A sum of loops; a constant and a single loop are sums too.
+    Sum(Component),
+    /// A number supplied when the program runs.
+    Symbol(u32),
+    /// One of several loops, whichever runs: each with the place where its part begins.
+    Concat(SmallVec<[Segment; 2]>),
+}
+
+/// A part of a concatenated axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// The loop that drives it.
+    pub index: u32,
+    /// Where it begins on the axis.
+    pub offset: u64,
+}
+
+/// The product space and index maps of an operation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Projection {
+    /// The loops, outermost first; those of one factor stand together.
+    pub loops: Vec<Loop>,
+    /// The index maps: of the results, then of the operands, as they were asked for.
+    pub maps: Vec<Vec<Index>>,
+}
+
+impl Projection {
+    /// The extents of the loops.
+    pub fn extents(&self) -> Vec<u64> {
+        self.loops.iter().map(|each| each.extent).collect()
+    }
+
+    /// The loops that a map does not mention: for the result's map, the reductions (Def. 7.5).
+    pub fn missing(&self, map: usize) -> Vec<u32> {
+        (0..self.loops.len() as u32).filter(|index| !self.mentions(map, *index)).collect()
+    }
+
+    /// Whether a map mentions a loop.
+    pub fn mentions(&self, map: usize, index: u32) -> bool {
+        self.maps[map].iter().any(|axis| match axis {
+            Index::Sum(sum) => sum.terms.iter().any(|(_, known)| *known == index),
+            Index::Symbol(_) => false,
+            Index::Concat(segments) => segments.iter().any(|segment| segment.index == index),
+        })
+    }
+
+    /// Whether a map depends on a factor of several loops, and so is only there while one of them runs.
+    pub fn depends_on(&self, map: usize, factor: u32) -> bool {
+        let in_factor = |index: &u32| self.loops[*index as usize].factor == factor;
+        (0..self.loops.len() as u32).filter(in_factor).any(|index| self.mentions(map, index))
+    }
+
+    /// The factors of the product space: the loops of each.
+    pub fn factors(&self) -> Vec<Vec<u32>> {
+        let count = self.loops.last().map_or(0, |last| last.factor as usize + 1);
+        let mut factors = vec![Vec::new(); count];
+        for (index, each) in self.loops.iter().enumerate() {
+            factors[each.factor as usize].push(index as u32);
+        }
+        factors
+    }
+}
+
+/// What a class is, once solved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Unknown,
+    Pin(Pin),
+    Loop(u32),
+    Derived(u32),
+}
+
+impl Equations {
+    /// Solves the equations for tensors with these axes: results first, each in memory order.
+    pub fn solve(&self, tensors: &[&[AxisId]]) -> Result<Projection, Failure> {
+        if let Some(failure) = self.failure() {
+            return Err(failure);
+        }
+        let mut solver = Solving {
+            equations: self,
+            labels: vec![Label::Unknown; self.len()],
+            coupled: vec![u32::MAX; self.len()],
+            projection: Projection::default(),
+            order: Vec::new(),
+        };
+        solver.mark_derived()?;
+        solver.couple()?;
+        solver.name_loops(tensors);
+        for axes in tensors {
+            let map: Result<Vec<Index>, Failure> = axes.iter().map(|axis| solver.index(*axis, 0)).collect();
+            solver.projection.maps.push(map?);
+        }
+        solver.check_derived()?;
+        Ok(solver.projection)
+    }
+}
+
+struct Solving<'a> {
+    equations: &'a Equations,
+    /// By class.
+    labels: Vec<Label>,
+    /// The group of coupled classes a class belongs to, or `u32::MAX`.
+    coupled: Vec<u32>,
+    projection: Projection,
+    /// Classes in the order in which they get loops.
+    order: Vec<u32>,
+}
+
+impl Solving<'_> {
+    /// Classes whose index is computed have no loop of their own.
+    fn mark_derived(&mut self) -> Result<(), Failure> {
+        for (at, derived) in self.equations.derived.iter().enumerate() {
+            let root = self.equations.find(derived.target());
+            if self.equations.pin_of(root).is_some() {
+                return Err(Failure::Derived(AxisId(derived.target())));
+            }
+            if self.labels[root as usize] == Label::Unknown {
+                self.labels[root as usize] = Label::Derived(at as u32);
+            }
+        }
+        Ok(())
+    }
+
+    /// Components of a concatenation run one after another: they and everything coupled with them form
+    /// one factor.
+    fn couple(&mut self) -> Result<(), Failure> {
+        for derived in &self.equations.derived {
+            let Derived::Concat { parts, .. } = derived else { continue };
+            let classes: SmallVec<[u32; 4]> = parts
+                .iter()
+                .filter_map(|part| {
+                    if let Part::Axis(axis) = part { Some(self.equations.find(axis.0)) } else { None }
+                })
+                .collect();
+            for (at, class) in classes.iter().enumerate() {
+                if classes[..at].contains(class) {
+                    return Err(Failure::Overlap(AxisId(*class)));
+                }
+                if self.equations.pin_of(*class).is_some() {
+                    return Err(Failure::PinnedPart(AxisId(*class)));
+                }
+            }
+            let groups: SmallVec<[u32; 4]> = classes
+                .iter()
+                .map(|class| self.coupled[*class as usize])
+                .filter(|group| *group != u32::MAX)
+                .collect();
+            let target = groups.iter().copied().chain(classes.iter().copied()).min().unwrap_or(0);
+            for class in &classes {
+                self.coupled[*class as usize] = target;
+            }
+            for group in self.coupled.iter_mut().filter(|group| groups.contains(group)) {
+                *group = target;
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the loops: classes in the order of the tensors' axes, each once.
+    fn name_loops(&mut self, tensors: &[&[AxisId]]) {
+        for axes in tensors {
+            for axis in *axes {
+                self.reach(axis.0, 0);
+            }
+        }
+        // Labels that only a derived index mentions were reached with it; nothing else needs a loop.
+        let order = std::mem::take(&mut self.order);
+        for class in order {
+            if self.labels[class as usize] == Label::Unknown {
+                self.open_factor(class);
+            }
+        }
+    }
+
+    /// Notes the classes an axis depends on, in order.
+    fn reach(&mut self, axis: u32, depth: u32) {
+        let root = self.equations.find(axis);
+        if let Label::Derived(at) = self.labels[root as usize] {
+            // A derived axis of a derived axis is as deep as there are equations.
+            if depth > self.equations.derived.len() as u32 {
+                return;
+            }
+            match &self.equations.derived[at as usize] {
+                Derived::Affine { over, kernel, .. } => {
+                    self.reach(*over, depth + 1);
+                    if let Some(kernel) = kernel {
+                        self.reach(*kernel, depth + 1);
+                    }
+                }
+                Derived::Concat { parts, .. } => {
+                    for part in parts {
+                        if let Part::Axis(axis) = part {
+                            self.reach(axis.0, depth + 1);
+                        }
+                    }
+                }
+            }
+        } else if !self.order.contains(&root) {
+            self.order.push(root);
+        }
+    }
+
+    /// Labels a class (Def. 7.3), and with it the classes it is coupled with.
+    fn open_factor(&mut self, class: u32) {
+        let group = self.coupled[class as usize];
+        if group == u32::MAX {
+            let size = self.equations.size(AxisId(class));
+            self.labels[class as usize] = match self.equations.pin_of(class) {
+                Some(pin) => Label::Pin(pin),
+                None if size > 1 && self.wants_loop(class) => {
+                    let factor = self.next_factor();
+                    self.new_loop(class, size, factor)
+                }
+                None => Label::Pin(Pin::At(0)),
+            };
+            return;
+        }
+        let factor = self.next_factor();
+        for member in 0..self.equations.len() as u32 {
+            if self.coupled[member as usize] == group && self.equations.find(member) == member {
+                let size = self.equations.size(AxisId(member));
+                // Components keep their loops even at size one, and have none at size zero.
+                self.labels[member as usize] =
+                    if size == 0 { Label::Pin(Pin::At(0)) } else { self.new_loop(member, size, factor) };
+            }
+        }
+    }
+
+    /// Whether a class is visited: asked for, or driving a derived index.
+    fn wants_loop(&self, class: u32) -> bool {
+        self.equations.is_iterated(class)
+            || self.equations.derived.iter().any(|derived| match derived {
+                Derived::Affine { over, kernel, .. } => [Some(*over), *kernel]
+                    .into_iter()
+                    .flatten()
+                    .any(|axis| self.equations.find(axis) == class),
+                Derived::Concat { .. } => false,
+            })
+    }
+
+    fn next_factor(&self) -> u32 {
+        self.projection.loops.last().map_or(0, |last| last.factor + 1)
+    }
+
+    fn new_loop(&mut self, class: u32, extent: u64, factor: u32) -> Label {
+        self.projection.loops.push(Loop { extent, factor, axis: AxisId(class) });
+        Label::Loop(self.projection.loops.len() as u32 - 1)
+    }
+
+    /// The index of an axis.
+    fn index(&self, axis: AxisId, depth: u32) -> Result<Index, Failure> {
+        let root = self.equations.find(axis.0);
+        Ok(match self.labels[root as usize] {
+            Label::Unknown => Index::Sum(Component::fixed(0)),
+            Label::Pin(Pin::At(at)) => Index::Sum(Component::fixed(at as i64)),
+            Label::Pin(Pin::Symbol(symbol)) => Index::Symbol(symbol),
+            Label::Loop(index) => Index::Sum(Component::iterate(index)),
+            Label::Derived(at) => return self.derived_index(at, axis, depth),
+        })
+    }
+
+    fn derived_index(&self, at: u32, axis: AxisId, depth: u32) -> Result<Index, Failure> {
+        if depth > self.equations.derived.len() as u32 {
+            return Err(Failure::Derived(axis));
+        }
+        match &self.equations.derived[at as usize] {
+            Derived::Affine { form, over, kernel, .. } => {
+                let over = self.sum_of(AxisId(*over), depth)?;
+                let window = kernel.map(|kernel| self.sum_of(AxisId(kernel), depth)).transpose()?;
+                let kernel_size = kernel.map_or(1, |kernel| self.equations.size(AxisId(kernel)));
+                let dilation = form.window.map_or(0, |window| window.dilation as i64);
+                let stride = form.stride as i64;
+                let scaled = |sum: &Component, by: i64| -> SmallVec<[(i64, u32); 4]> {
+                    sum.terms.iter().map(|(coefficient, index)| (coefficient * by, *index)).collect()
+                };
+                let base = form.index(0, 0, kernel_size);
+                let mut terms = scaled(&over, stride);
+                let mut offset = base + stride * over.offset;
+                if let Some(window) = &window {
+                    terms.extend(scaled(window, dilation));
+                    offset += dilation * window.offset;
+                }
+                Ok(Index::Sum(Component::new(offset, terms)))
+            }
+            Derived::Concat { parts, .. } => {
+                let (mut segments, mut offset) = (SmallVec::new(), 0);
+                for part in parts {
+                    match part {
+                        Part::Gap(size) => offset += size,
+                        Part::Axis(part) => {
+                            let root = self.equations.find(part.0);
+                            if let Label::Loop(index) = self.labels[root as usize] {
+                                segments.push(Segment { index, offset });
+                            }
+                            offset += self.equations.size(*part);
+                        }
+                    }
+                }
+                Ok(Index::Concat(segments))
+            }
+        }
+    }
+
+    /// The index of an axis that an affine form is built on.
+    fn sum_of(&self, axis: AxisId, depth: u32) -> Result<Component, Failure> {
+        match self.index(axis, depth + 1)? {
+            Index::Sum(sum) => Ok(sum),
+            Index::Symbol(_) | Index::Concat(_) => Err(Failure::Derived(axis)),
+        }
+    }
+
+    /// Deferred checks: an axis with several derived indices has them all the same.
+    fn check_derived(&self) -> Result<(), Failure> {
+        for (at, derived) in self.equations.derived.iter().enumerate() {
+            let target = AxisId(derived.target());
+            if self.derived_index(at as u32, target, 0)? != self.index(target, 0)? {
+                return Err(Failure::Derived(target));
+            }
+        }
+        Ok(())
+    }
+}

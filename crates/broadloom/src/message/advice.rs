@@ -1,0 +1,175 @@
+//! What to do about a conflict of sizes or of numbers of axes.
+
+use broadloom_core::order::Dim;
+use broadloom_spec::Kind;
+
+use super::Case;
+use crate::Graph;
+use crate::names::inner;
+use crate::shape::elements;
+use crate::step::{Leaf, Op, Part, Step, Tensor};
+
+/// About a size of one that meets another size.
+const WRITTEN_ONE: &str =
+    "a written size of 1 does not broadcast: declare the axis `1:unit`, or leave it out";
+
+/// What a product does.
+pub(super) const CONTRACTS: &str =
+    "`@` contracts the input of the left side with the output of the right side";
+
+impl Graph {
+    /// What to do about two sizes that do not agree.
+    pub(super) fn advice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
+        let operation = self.op(case.refused);
+        if let Some(help) = self.advice_on_claims(case, ends) {
+            return Some(help);
+        }
+        if let (Some(Op::Pointwise("*")), &[a, b]) = (operation, self.step_operands(case.refused))
+            && !self.rows(a)[Kind::Input as usize].is_empty()
+        {
+            let [a, b] = [a, b].map(|tensor| inner(&self.label_of(tensor)));
+            return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`"));
+        }
+        match self.steps.get(case.refused as usize)? {
+            Step::Op { op: Op::Pointwise(_), .. } => {
+                let general = "axes are matched from the last one backwards; only missing axes broadcast";
+                Some(self.batch_as_output(case.refused).unwrap_or_else(|| general.into()))
+            }
+            Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if self.contracts(case) => {
+                Some(self.product_advice(case.refused).unwrap_or_else(|| CONTRACTS.into()))
+            }
+            Step::Op { op: Op::Einsum { .. }, .. } => {
+                let mut steps = case.core.constraints.iter().map(|id| self.origin(*id).step);
+                Some(if steps.all(|step| step == case.refused) {
+                    "a label is one size wherever it stands: change a size, or use another label".into()
+                } else {
+                    "an axis has one size wherever it is used: change a size, or use another tensor".into()
+                })
+            }
+            Step::Set(_, size) => {
+                let other = ends.map(elements).into_iter().find(|end| end != size)?;
+                Some(format!("set it to {other}, or change what makes it {other}"))
+            }
+            Step::Equal(..) => {
+                Some("sizes that are said to be equal have to agree: change one of them".into())
+            }
+            Step::Square(_) => Some("a square map has the same axes as input and as output".into()),
+            _ => None,
+        }
+    }
+
+    /// About units, ones and bases: sizes that agree, or seem to, and claims that do not.
+    fn advice_on_claims(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
+        let one = |dim: &Dim| matches!(dim, Dim::Atom(_)) && elements(*dim) == 1;
+        match ends {
+            _ if ends.contains(&Dim::Unit) && ends.iter().any(one) => Some(
+                "`1:unit` makes no claim and broadcasts, `1` claims to be one wide and does not: write the same in both places".into(),
+            ),
+            _ if ends.contains(&Dim::Unit) => Some(
+                "`1:unit` is an axis that claims no size; a spec matches axes exactly and does not broadcast them".into(),
+            ),
+            [Dim::Atom(a), Dim::Atom(b)] if a.size == b.size => {
+                let [first, second] = ends.map(|end| self.shown(end));
+                let plain = ends.iter().zip([&second, &first]).find(|(end, _)| !self.shown(**end).contains(':'));
+                Some(match plain {
+                    Some((end, other)) => format!(
+                        "the sizes agree, the bases do not: that of a plain `{}` is `default`; write `{other}` in both places",
+                        self.shown(*end)
+                    ),
+                    None => "the sizes agree, the bases do not: a basis says what an axis counts, and is the same in both places".into(),
+                })
+            }
+            _ => (ends.iter().any(one) && self.broadcasts(case)).then(|| WRITTEN_ONE.into()),
+        }
+    }
+
+    /// Whether some operation of the case broadcasts its operands.
+    fn broadcasts(&self, case: Case<'_>) -> bool {
+        case.core.constraints.iter().any(|id| {
+            let operation = self.op(self.origin(*id).step);
+            matches!(operation, Some(Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate))
+        })
+    }
+
+    /// Whether the refused step contracts, and that matters.
+    fn contracts(&self, case: Case<'_>) -> bool {
+        let mut origins = case.core.constraints.iter().map(|id| self.origin(*id));
+        origins.any(|origin| origin.part == Part::Contract && origin.step == case.refused)
+    }
+
+    /// How two tensors could be multiplied.
+    pub(super) fn product_advice(&self, step: u32) -> Option<String> {
+        let &[a, b, ..] = self.step_operands(step) else { return None };
+        let row = |tensor: Tensor, kind: Kind| self.known_row(tensor, kind).filter(|row| !row.is_empty());
+        let fit = |x: (Tensor, Kind), y: (Tensor, Kind)| {
+            row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
+        };
+        let [left, right] = [a, b].map(|tensor| inner(&self.label_of(tensor)));
+        let would_fit = |product: String| Some(format!("{CONTRACTS}: `{product}` would fit"));
+        if let Some(map) = self.transpose_of(a).filter(|map| fit((*map, Kind::Input), (b, Kind::Output))) {
+            return would_fit(format!("{} @ {right}", inner(&self.label_of(map))));
+        }
+        if fit((b, Kind::Input), (a, Kind::Output)) {
+            return would_fit(format!("{right} @ {left}"));
+        }
+        if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
+            return would_fit(format!("transpose({}) @ {right}", self.label_of(a)));
+        }
+        if row(b, Kind::Input).is_some() && fit((a, Kind::Input), (b, Kind::Input)) {
+            return would_fit(format!("{left} @ transpose({})", self.label_of(b)));
+        }
+        if let Some(declared) = self.leading_batch(a, b) {
+            return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
+        }
+        let vectors = |tensor: Tensor| {
+            self.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
+        };
+        (vectors(a) && vectors(b)).then(|| {
+            format!(
+                "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
+            )
+        })
+    }
+
+    /// What a tensor is the transpose of.
+    fn transpose_of(&self, tensor: Tensor) -> Option<Tensor> {
+        let step = self.tensors.get(tensor.index())?.step;
+        if self.op(step) == Some(Op::Transpose) { self.slot_tensor(step, 0) } else { None }
+    }
+
+    /// A factor whose output ends with what the other one reads: the axes before may be meant as a batch.
+    fn leading_batch(&self, map: Tensor, tensor: Tensor) -> Option<String> {
+        let (input, output) = (self.known_row(map, Kind::Input)?, self.known_row(tensor, Kind::Output)?);
+        let before = output.strip_suffix(&input[..])?;
+        if before.is_empty() || input.is_empty() || !self.only_output(tensor) {
+            return None;
+        }
+        Some(format!("`{}` as `{} | {}`", self.label_of(tensor), before.join(", "), input.join(", ")))
+    }
+
+    /// A leaf of which only outputs are declared, and these are the batch of the other operand.
+    fn batch_as_output(&self, step: u32) -> Option<String> {
+        let operands = self.step_operands(step);
+        operands.iter().find_map(|tensor| {
+            let output = self.known_row(*tensor, Kind::Output).filter(|_| self.only_output(*tensor))?;
+            let other = operands.iter().find_map(|other| {
+                let batch = self.known_row(*other, Kind::Batch).filter(|batch| !batch.is_empty())?;
+                let rest = output.strip_prefix(&batch[..])?;
+                Some((self.label_of(*other), batch.join(", "), rest.join(", ")))
+            });
+            let (other, batch, rest) = other?;
+            let (name, declared) = (self.label_of(*tensor), format!("{batch} | {rest}"));
+            Some(format!(
+                "axes are matched from the last one backwards; if the {batch} of `{name}` is the batch of `{other}`, declare it `{}`",
+                declared.trim_end()
+            ))
+        })
+    }
+
+    /// Whether a tensor is declared, with outputs alone.
+    fn only_output(&self, tensor: Tensor) -> bool {
+        let step = self.tensors.get(tensor.index()).and_then(|data| self.steps.get(data.step as usize));
+        let [batch, input, _] = self.rows(tensor);
+        matches!(step, Some(Step::Leaf { leaf: Leaf::Data, .. })) && batch.is_empty() && input.is_empty()
+    }
+}

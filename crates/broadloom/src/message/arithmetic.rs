@@ -1,0 +1,214 @@
+//! Windows, concatenations, indices and conversions that do not come out.
+
+use broadloom_core::{ConstraintId, DimShape};
+use broadloom_spec::Kind;
+
+use super::{Case, axes};
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::logic::Index;
+use crate::rules::{Place, Rule, SizedAxis, Spot};
+use crate::step::{Leaf, Op, Origin, Part, Step, Tensor};
+
+impl Graph {
+    /// An arithmetic constraint that what is known of its sizes contradicts.
+    pub(super) fn explain_arithmetic(
+        &self,
+        case: Case<'_>,
+        id: ConstraintId,
+        sizes: &[Option<u64>],
+    ) -> Error {
+        let Origin { step, part, .. } = self.origin(id);
+        let subject = self.subject(case.refused);
+        let shown: Vec<String> =
+            sizes.iter().map(|size| size.map_or("?".into(), |size| size.to_string())).collect();
+        if let Some(error) = self.explain_captured(step, sizes) {
+            return error;
+        }
+        let message = match (self.steps.get(step as usize), part) {
+            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Part::Axis(at)) => match self.sized_axis(step, at)
+            {
+                Some(mut axis) => {
+                    axis.whole = axis.whole.or(sizes.first().copied().flatten());
+                    let misfit = self.explain_misfit(case, &axis).or_else(|| self.explain_meeting(case));
+                    return misfit.unwrap_or_else(|| self.explain_axis(case, &axis));
+                }
+                None => format!("{subject}: the sizes {} do not fit its spec", shown.join(", ")),
+            },
+            (Some(Step::Op { op: Op::Convert { .. }, .. }), Part::Row(_)) => {
+                return self.explain_not_single(step);
+            }
+            (Some(Step::Op { op: Op::Convert { factor, divisor }, .. }), _) => {
+                let reason = self.not_converted(step, *factor, *divisor, sizes);
+                format!(
+                    "{subject}: {}",
+                    reason.unwrap_or_else(|| format!("the sizes {} do not fit", shown.join(", ")))
+                )
+            }
+            (Some(Step::Leaf { tensor, leaf: Leaf::Data | Leaf::Param }), _) => {
+                format!("{subject}: {} does not fit its uses", self.declared_text(Tensor(*tensor)))
+            }
+            _ => format!("{subject}: the sizes {} do not fit", shown.join(", ")),
+        };
+        Error::new(ErrorKind::Arithmetic, message)
+    }
+
+    /// A conversion of something with several axes.
+    fn explain_not_single(&self, step: u32) -> Error {
+        let Some(tensor) = self.slot_tensor(step, 0) else {
+            return Error::new(ErrorKind::Arithmetic, self.subject(step));
+        };
+        let shape = self.shape(tensor);
+        let number = shape.rows.iter().map(|row| (row.lead.len() + row.trail.len()) as u32).sum();
+        let message = format!(
+            "{}: `convert` reads a single axis, but `{}` (`{shape}`) has {}",
+            self.subject(step),
+            self.label_of(tensor),
+            axes(number)
+        );
+        Error::new(ErrorKind::Arithmetic, message).with_help(format!(
+            "declare `{}` with one axis, the number of its elements",
+            self.label_of(tensor)
+        ))
+    }
+
+    /// Sizes that do not fit a window or a concatenation, if one can tell from what is known.
+    fn explain_misfit(&self, case: Case<'_>, axis: &SizedAxis) -> Option<Error> {
+        let uneven = || axis.is_uneven().then(|| self.explain_axis(case, axis));
+        self.explain_too_large(case, axis).or_else(uneven)
+    }
+
+    /// An axis whose size is not what its parts make.
+    fn explain_axis(&self, case: Case<'_>, axis: &SizedAxis) -> Error {
+        let place = self.place_text(axis.place);
+        let size = axis.whole.map_or(String::new(), |size| format!(", of size {size},"));
+        let parts = axis.known_parts();
+        let given = if parts.is_empty() { String::new() } else { format!(" with {parts}") };
+        let message =
+            format!("{}: {place}{size} does not fit `{}`{given}", self.subject(case.refused), axis.text);
+        let error = Error::new(ErrorKind::Arithmetic, message).with_end(format!(
+            "`{}` has the size {}",
+            axis.text,
+            axis.formula()
+        ));
+        let over = axis.parts.first().map_or("", |(name, _)| name);
+        match axis.rule {
+            Rule::Window(form) => {
+                let sizes = match (axis.fitting_sizes(), axis.whole) {
+                    (Some((below, _)), Some(whole)) if below > whole => format!("; {below} would fit"),
+                    (Some((below, above)), _) => format!("; {below} or {above} would fit"),
+                    _ => String::new(),
+                };
+                let fixed = form.window.is_none() || axis.is_padded();
+                let what =
+                    if fixed { "the axis or the stride" } else { "the axis, the window or the stride" };
+                error.with_help(format!(
+                    "`{over}` must come out as a whole number: change {what} ({}){sizes}",
+                    form.stride
+                ))
+            }
+            _ => error.with_help("the parts of a concatenation add up to the whole, and have one basis"),
+        }
+    }
+
+    /// A dimension that would need a size it cannot have.
+    pub(super) fn explain_size(&self, case: Case<'_>, what: Option<DimShape>, bounds: (u64, u64)) -> Error {
+        let latest = case.core.constraints.iter().rev();
+        let misfit = latest.filter_map(|id| {
+            self.sliced(*id).or_else(|| {
+                let Origin { step, part: Part::Axis(at), .. } = self.origin(*id) else { return None };
+                self.sized_axis(step, at)
+            })
+        });
+        let misfit: Vec<SizedAxis> = misfit.collect();
+        if let Some(error) = misfit.iter().find_map(|axis| self.explain_misfit(case, axis)) {
+            return error;
+        }
+        if let Some(error) = self.explain_meeting(case) {
+            return error;
+        }
+        let subject = self.subject(case.refused);
+        let what = what.and_then(|what| self.what_text(case, what)).unwrap_or_else(|| "an axis".into());
+        let (least, most) = bounds;
+        let message = if least > most {
+            format!("{subject}: {what} needs at least {least} elements but has {most}")
+        } else {
+            format!("{subject}: {what} has no size that fits")
+        };
+        let error = Error::new(ErrorKind::Arithmetic, message);
+        misfit.first().into_iter().fold(error, |error, axis| {
+            error.with_end(format!("`{}` has the size {}", axis.text, axis.formula()))
+        })
+    }
+
+    /// The axis that a slice takes one element of, if a constraint is about that.
+    fn sliced(&self, id: ConstraintId) -> Option<SizedAxis> {
+        let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
+        let Some(Op::Slice(Index::At(at))) = self.op(step) else { return None };
+        let place = Place { tensor: self.slot_tensor(step, 0)?, kind: Kind::Batch, spot: Spot::Front(0) };
+        let whole = self.size_at(place);
+        Some(SizedAxis {
+            text: at.to_string(),
+            place,
+            whole,
+            parts: Vec::new(),
+            least: 0,
+            rule: Rule::Index(at),
+        })
+    }
+
+    /// An index beyond an axis, a window wider than it, or parts that are more than the whole.
+    fn explain_too_large(&self, case: Case<'_>, axis: &SizedAxis) -> Option<Error> {
+        let (whole, place) = (axis.whole?, self.place_text(axis.place));
+        let (message, help) = match axis.rule {
+            Rule::Index(index) if index >= whole => {
+                let what =
+                    if matches!(self.op(case.refused), Some(Op::Slice(_))) { "position" } else { "index" };
+                let message =
+                    format!("{what} {index} is beyond {place}, of size {whole} (0 to {})", whole - 1);
+                (message, "positions count from 0".to_string())
+            }
+            Rule::Window(_) if axis.span().is_some_and(|span| span > whole) => {
+                let message =
+                    format!("a window of {} does not fit into {place}, of size {whole}", axis.span()?);
+                let padded = axis.text.replacen("<+", "=+", 1);
+                let help = if padded == axis.text {
+                    String::new()
+                } else {
+                    format!(", or pad the axis: `{padded}`")
+                };
+                (message, format!("take a smaller window{help}"))
+            }
+            Rule::Concat(_) => {
+                let message = parts_too_large(axis)?;
+                (
+                    format!("{message}, {place}"),
+                    "the parts of a concatenation add up to the whole".to_string(),
+                )
+            }
+            _ => return None,
+        };
+        let message = format!("{}: {message}", self.subject(case.refused));
+        let error = Error::new(ErrorKind::Arithmetic, message);
+        let Place { tensor, kind, spot } = axis.place;
+        let error = match self.declarations.contains_key(&tensor.0) {
+            true => error.with_end(format!("{whole}: {}", self.written_text(tensor, kind, Some(spot)))),
+            false => error,
+        };
+        Some(error.with_help(help))
+    }
+}
+
+/// Parts of a concatenation that are more than the whole, or leave nothing for the others.
+fn parts_too_large(axis: &SizedAxis) -> Option<String> {
+    let (text, parts, whole) =
+        (&axis.text, axis.known_parts(), axis.whole.filter(|whole| axis.least > *whole)?);
+    let known = axis.parts.iter().filter_map(|(_, size)| *size).fold(0, u64::saturating_add);
+    Some(if known > whole {
+        format!("{parts} is more than `{text}`, which is {whole}")
+    } else if known > 0 {
+        format!("{parts} leaves too little for the rest of `{text}`, which is {whole}")
+    } else {
+        format!("`{text}` needs at least {} elements, but is {whole}", axis.least)
+    })
+}

@@ -1,0 +1,89 @@
+//! Captured sizes that were set or related, and do not come out.
+
+use broadloom_spec::{AxisKind, Kind, RowVariable};
+
+use crate::Graph;
+use crate::capture::Captured;
+use crate::error::{Error, ErrorKind};
+use crate::rules::{Place, spec_axes};
+use crate::step::{Step, Tensor};
+
+impl Graph {
+    /// What was said about captured sizes, with the sizes that they have.
+    pub(super) fn explain_captured(&self, step: u32, sizes: &[Option<u64>]) -> Option<Error> {
+        let shown: Vec<String> =
+            sizes.iter().map(|size| size.map_or("?".into(), |size| size.to_string())).collect();
+        let subject = self.subject(step);
+        let (message, about, help) = match self.steps.get(step as usize)? {
+            Step::Set(captured, size) => {
+                let (name, axes) = (self.captured_text(*captured), shown.join(", "));
+                let all = sizes.iter().try_fold(1u64, |all, size| all.checked_mul((*size)?));
+                let help = all.map(|all| format!("set it to {all}, or change its axes"));
+                (format!("{name} cannot have {size} elements: its axes are {axes}"), vec![*captured], help)
+            }
+            Step::Scale(large, factor, small) => match sizes {
+                [Some(size), None] => (
+                    format!("{} is {size}, which is not a multiple of {factor}", self.captured_text(*large)),
+                    vec![*large],
+                    Some(multiples(*size, *factor)),
+                ),
+                _ => {
+                    let [.., Some(size)] = sizes else { return None };
+                    let help = format!(
+                        "`{}` = {} would do",
+                        self.captured_name(*large),
+                        factor.saturating_mul(*size)
+                    );
+                    let message = format!("{subject} does not hold: they are {}", shown.join(" and "));
+                    (message, vec![*large, *small], Some(help))
+                }
+            },
+            Step::Equal(a, b) => {
+                (format!("{subject} does not hold: the sizes are {}", shown.join(", ")), vec![*a, *b], None)
+            }
+            _ => return None,
+        };
+        let mut error = Error::new(ErrorKind::Arithmetic, message);
+        for captured in about {
+            if let Some(end) = self.captured_end(captured) {
+                error = error.with_end(end);
+            }
+        }
+        Some(if let Some(help) = help { error.with_help(help) } else { error })
+    }
+
+    /// Where a captured size comes from, if a declared operand of the spec has it.
+    fn captured_end(&self, captured: Captured) -> Option<String> {
+        let step = self.tensors.get(captured.tensor.index())?.step;
+        let (known, _) = self.spec_of_step(step)?;
+        let declared = |slot: usize| {
+            let tensor = self.slot_tensor(step, slot)?;
+            self.declarations.contains_key(&tensor.0).then_some(tensor)
+        };
+        let name = self.captured_name(captured);
+        if captured.is_row {
+            let row = |(slot, kind): (usize, Kind)| {
+                let hole = known.spec.operands.get(slot)?.row(kind)?.hole()?;
+                let RowVariable::Named(id) = hole.variable else { return None };
+                (3 + id.0 == captured.index).then_some((declared(slot)?, kind))
+            };
+            let slots = 0..known.spec.operands.len();
+            let (tensor, kind): (Tensor, Kind) =
+                slots.flat_map(|slot| Kind::ALL.map(|kind| (slot, kind))).find_map(row)?;
+            return Some(format!("`{name}`: in {}", self.written_text(tensor, kind, None)));
+        }
+        spec_axes(&known.spec).find_map(|(axis, slot, kind, spot)| {
+            let tensor = declared(slot)
+                .filter(|_| matches!(axis.kind, AxisKind::Label(label) if label.0 == captured.index))?;
+            let size = self.size_at(Place { tensor, kind, spot })?;
+            Some(format!("`{name}` = {size}: {}", self.written_text(tensor, kind, Some(spot))))
+        })
+    }
+}
+
+/// The multiples of a factor next to a size.
+fn multiples(size: u64, factor: u64) -> String {
+    let below = size / factor * factor;
+    let above = below.saturating_add(factor);
+    if below == 0 { format!("{above} would do") } else { format!("{below} or {above} would do") }
+}

@@ -1,0 +1,166 @@
+//! Buffers that a declaration does not describe, and numbers of elements that do not come out.
+
+use broadloom_core::{Clash, ConstraintId};
+use broadloom_spec::AxisKind;
+
+use super::Case;
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::leaves::{Declaration, Given};
+use crate::step::{Op, Origin, Part, Step, Tensor};
+
+/// A tensor whose number of elements is known, though its shape is not.
+struct Counted {
+    tensor: Tensor,
+    elements: u64,
+    /// How the number came about, if it was not given.
+    how: String,
+}
+
+/// What is known of the buffer of a leaf, in words.
+pub(super) fn given(declaration: &Declaration) -> String {
+    match &declaration.given {
+        Given::Nothing => String::new(),
+        Given::Axes(axes) => format!(", with the axes {}", list(axes)),
+        Given::Count(count) => format!(", with {count} elements"),
+    }
+}
+
+impl Graph {
+    /// A leaf whose declaration does not fit its own data.
+    pub(super) fn explain_buffer(&self, case: Case<'_>) -> Option<Error> {
+        let Some(Step::Leaf { tensor, .. }) = self.steps.get(case.refused as usize) else { return None };
+        let Declaration { shape, given } = self.declarations.get(tensor)?;
+        let name = self.label_of(Tensor(*tensor));
+        let (message, help) = match given {
+            Given::Nothing => return None,
+            Given::Axes(axes) => (
+                format!("`{name}` is declared `{shape}`, but its data has the axes {}", list(axes)),
+                "the declared axes, in the order batch, output, input, must be those of the data",
+            ),
+            Given::Count(count) => (
+                format!("`{name}`: {count} elements do not divide into `{shape}`"),
+                "the product of all axes is the number of elements",
+            ),
+        };
+        Some(Error::new(ErrorKind::Arithmetic, message).with_help(help))
+    }
+
+    /// A number of elements that does not fit what the tensor is used for.
+    pub(super) fn explain_counts(&self, case: Case<'_>) -> Option<Error> {
+        let ids = &case.core.constraints;
+        if let Some(error) = ids.iter().find_map(|id| self.explain_remainder(*id)) {
+            return Some(error);
+        }
+        let counted = match &case.core.clash {
+            Clash::Arithmetic { constraint, .. } => self.counted(*constraint)?,
+            Clash::Exhausted => ids.iter().find_map(|id| self.counted(*id))?,
+            _ => return None,
+        };
+        let Counted { tensor, elements, how } = &counted;
+        let has = format!("`{}` has {elements} elements{how}", self.label_of(*tensor));
+        let asked = ids.iter().rev().find_map(|id| self.asked(*id, *tensor));
+        let subject = self.subject(case.refused);
+        let message = match asked {
+            Some(asked) => format!("{subject}: {has}, but {asked}"),
+            None => format!("{subject}: {has}, which does not fit its use"),
+        };
+        let error = self.with_declarations(case, Error::new(ErrorKind::Arithmetic, message));
+        Some(error.with_help("the product of all axes is the number of elements"))
+    }
+
+    /// The tensor whose elements a constraint counts.
+    fn counted(&self, id: ConstraintId) -> Option<Counted> {
+        let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
+        match self.steps.get(step as usize)? {
+            Step::Leaf { tensor, .. } => match self.declarations.get(tensor)?.given {
+                Given::Count(elements) => {
+                    Some(Counted { tensor: Tensor(*tensor), elements, how: String::new() })
+                }
+                _ => None,
+            },
+            Step::Op { op: Op::Convert { factor, divisor }, result, .. } => {
+                let size = self.converted(step)?;
+                let times = size.checked_mul(*factor).filter(|times| times % divisor == 0)?;
+                let by = if *divisor == 1 { String::new() } else { format!("/{divisor}") };
+                let how = format!(" ({factor}·{size}{by})");
+                Some(Counted { tensor: Tensor(*result), elements: times / divisor, how })
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of elements of what a step converts.
+    fn converted(&self, step: u32) -> Option<u64> {
+        let rows = self.shape(self.slot_tensor(step, 0)?).rows;
+        rows.iter().try_fold(1u64, |all, row| all.checked_mul(row.elements()?))
+    }
+
+    /// A conversion whose number of elements is not whole.
+    fn explain_remainder(&self, id: ConstraintId) -> Option<Error> {
+        let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
+        let Some(Op::Convert { factor, divisor }) = self.op(step) else { return None };
+        let (size, operand) = (self.converted(step)?, self.slot_tensor(step, 0)?);
+        let times = size.checked_mul(factor).filter(|times| times % divisor != 0)?;
+        let name = self.label_of(operand);
+        let message = format!(
+            "{}: `{name}` has {size} elements, and {times} is not a multiple of {divisor}",
+            self.subject(step)
+        );
+        let help = format!(
+            "{factor}·{size} elements are divided by {divisor}: change the size of `{name}` or the factors"
+        );
+        Some(Error::new(ErrorKind::Arithmetic, message).with_help(help))
+    }
+
+    /// Why the result of a conversion cannot have the sizes it has: the operand would not be whole.
+    pub(super) fn not_converted(
+        &self,
+        step: u32,
+        factor: u64,
+        divisor: u64,
+        sizes: &[Option<u64>],
+    ) -> Option<String> {
+        let [axes @ .., None] = sizes else { return None };
+        let axes: Vec<u64> = axes.iter().copied().collect::<Option<_>>()?;
+        let elements = axes.iter().try_fold(1u64, |all, size| all.checked_mul(*size))?;
+        let whole = elements.checked_mul(divisor)?.is_multiple_of(factor);
+        let product = axes.iter().map(u64::to_string).collect::<Vec<_>>().join("·");
+        let made = self.called(step);
+        (!whole).then(|| {
+            format!("{made} has {product} = {elements} elements, which is not a multiple of {factor}")
+        })
+    }
+
+    /// How many elements a constraint wants of a tensor, in words.
+    fn asked(&self, id: ConstraintId, tensor: Tensor) -> Option<String> {
+        let Origin { step, slot, part } = self.origin(id);
+        let rows = self.rows_read(id);
+        let (own, kind) = rows.iter().position(|(read, _)| *read == tensor).map(|at| (at, rows[at].1))?;
+        if let (Part::Contract, Some((other, kind))) = (part, rows.get(1 - own)) {
+            let elements = self.partial_row(self.rows(*other)[*kind as usize]).elements()?;
+            return Some(format!("the {} of `{}` has {elements}", kind.name(), self.label_of(*other)));
+        }
+        let (known, _) = self.spec_of_step(step)?;
+        let row = known.spec.shapes().nth(usize::from(slot))?.row(kind)?;
+        let size = |axis: &broadloom_spec::Axis| match axis.kind {
+            AxisKind::Label(label) => self.label_size(step, label),
+            _ => None,
+        };
+        let sizes: Vec<u64> = row.axes().map(size).collect::<Option<_>>()?;
+        let text = self.spec_row_text(step, usize::from(slot), kind)?;
+        let factors: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        Some(match &factors[..] {
+            [one] => format!("`{text}` is {one}"),
+            _ => format!(
+                "`{text}` is {} = {}",
+                factors.join("·"),
+                sizes.iter().fold(1, |all: u64, size| all.saturating_mul(*size))
+            ),
+        })
+    }
+}
+
+fn list(axes: &[u64]) -> String {
+    axes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}

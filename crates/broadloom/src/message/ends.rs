@@ -1,0 +1,325 @@
+//! The two ends of a conflict of sizes: which tensor wrote which size, and where.
+
+use broadloom_core::order::Dim;
+use broadloom_core::{ConstraintId, DimShape, DimVar, RowVar};
+use broadloom_spec::{AxisKind, Kind};
+
+use super::Case;
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::logic::Index;
+use crate::rules::{Place, Rule, Spot, row_spots};
+use crate::shape::elements;
+use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
+
+/// Where an end of a conflict is written.
+enum End {
+    /// On an axis of a tensor; which one may not be known.
+    Written(Tensor, Kind, Option<Spot>),
+    Said(String),
+}
+
+impl Graph {
+    /// The ends of a conflict, one line each.
+    pub(super) fn ends(
+        &self,
+        case: Case<'_>,
+        what: Option<DimShape>,
+        ends: [Dim; 2],
+        sources: [Option<ConstraintId>; 2],
+    ) -> Vec<String> {
+        let found: Vec<(Dim, End)> = match self.facing(ends, sources) {
+            Some(pair) => ends.into_iter().zip(pair).collect(),
+            None => {
+                let sourced = ends.into_iter().zip(sources);
+                sourced.filter_map(|(end, id)| Some((end, self.end(case, what, end, id?)))).collect()
+            }
+        };
+        let mut lines = Vec::new();
+        let mut previous = None;
+        for (end, place) in found {
+            let text = match place {
+                End::Written(tensor, kind, spot) if previous == Some(tensor) => {
+                    format!("its {}", self.spot_words(tensor, kind, spot).trim_start_matches("the "))
+                }
+                End::Written(tensor, kind, spot) => {
+                    previous = Some(tensor);
+                    self.written_text(tensor, kind, spot)
+                }
+                End::Said(text) => text,
+            };
+            lines.push(format!("{}: {text}", self.shown(end)));
+        }
+        lines
+    }
+
+    /// An axis of a tensor, and how the tensor is declared.
+    pub(super) fn written_text(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
+        let declared = self.declarations.get(&tensor.0);
+        let declared = declared.map_or(String::new(), |declared| format!(", declared `{}`", declared.shape));
+        format!("{} of `{}`{declared}", self.spot_words(tensor, kind, spot), self.label_of(tensor))
+    }
+
+    /// Two known sizes that the refused step brings together, where the solver only found that nothing fits.
+    pub(super) fn explain_meeting(&self, case: Case<'_>) -> Option<Error> {
+        let own = case.core.constraints.iter().filter(|id| self.origin(**id).step == case.refused);
+        let rows: Vec<(Tensor, Kind)> = own.flat_map(|id| self.rows_read(*id)).collect();
+        let &[a, b] = &rows[..] else { return None };
+        if !matches!(self.op(case.refused)?, Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate) {
+            return None;
+        }
+        let size = |(tensor, kind): (Tensor, Kind), at: usize| {
+            Some((self.size_at(Place { tensor, kind, spot: Spot::Back(at) })?, tensor, kind))
+        };
+        let written = |row: (Tensor, Kind)| self.partial_row(self.rows(row.0)[row.1 as usize]);
+        let most = [a, b].map(written).iter().map(|row| row.lead.len() + row.trail.len()).min()?;
+        let (at, pair) = (0..most).find_map(|at| {
+            let pair = [size(a, at)?, size(b, at)?];
+            (pair[0].0 != pair[1].0).then_some((at, pair))
+        })?;
+        let [first, second] = pair.map(|(size, ..)| size);
+        let message = format!("{}: {first} and {second} do not agree", self.subject(case.refused));
+        let error =
+            pair.into_iter().fold(Error::new(ErrorKind::Mismatch, message), |error, (size, tensor, kind)| {
+                let declared = self.declarations.contains_key(&tensor.0);
+                let computed = if declared { None } else { self.computed(case, size) };
+                let text = computed.unwrap_or_else(|| self.written_text(tensor, kind, Some(Spot::Back(at))));
+                error.with_end(format!("{size}: {text}"))
+            });
+        Some(error)
+    }
+
+    /// Both ends, if they face each other in two rows that one constraint contracts or equates.
+    fn facing(&self, ends: [Dim; 2], sources: [Option<ConstraintId>; 2]) -> Option<[End; 2]> {
+        let [Some(first), Some(second)] = sources else { return None };
+        let &[a, b] = &self.rows_read(first)[..] else { return None };
+        if first != second {
+            return None;
+        }
+        let from_end = |(tensor, kind): (Tensor, Kind)| {
+            let (lead, trail) = self.rows(tensor)[kind as usize].flanks(&self.axes);
+            lead.iter().chain(trail).rev().map(|axis| self.solver.ground(*axis)).collect::<Vec<_>>()
+        };
+        let pairs = from_end(a).into_iter().zip(from_end(b)).enumerate();
+        pairs.into_iter().find_map(|(at, pair)| {
+            let end = |(tensor, kind): (Tensor, Kind)| End::Written(tensor, kind, Some(Spot::Back(at)));
+            match pair {
+                (Some(x), Some(y)) if [x, y] == ends => Some([end(a), end(b)]),
+                (Some(x), Some(y)) if [y, x] == ends => Some([end(b), end(a)]),
+                _ => None,
+            }
+        })
+    }
+
+    /// Where one end comes from.
+    fn end(&self, case: Case<'_>, what: Option<DimShape>, end: Dim, source: ConstraintId) -> End {
+        for (tensor, kind) in self.rows_read(source) {
+            let spots = self.written_spots(tensor, kind, end);
+            let clashing = self.clashing_spot(what, source).filter(|spot| spots.contains(spot));
+            if let Some(first) = spots.first() {
+                let only = (spots.len() == 1).then_some(*first);
+                let (tensor, kind) = self.first_with_row(tensor, kind);
+                return End::Written(tensor, kind, clashing.or(only));
+            }
+        }
+        let Origin { step, part, .. } = self.origin(source);
+        let text = match (self.steps.get(step as usize), part) {
+            (Some(Step::Op { op: Op::Slice(Index::Run { range: Some(_) }), .. }), Part::Whole) => {
+                "the range of the index".into()
+            }
+            (Some(Step::Leaf { tensor, .. }), _) => self.declared_text(Tensor(*tensor)),
+            (Some(Step::Op { .. }), _) => match self.computed(case, elements(end)) {
+                Some(text) => text,
+                None => format!("{}: {}", self.called(step), self.said(source)),
+            },
+            _ => self.said(source),
+        };
+        End::Said(text)
+    }
+
+    /// The tensor whose row a tensor has: a spec passes the axes of `...` on as they are.
+    fn first_with_row(&self, mut tensor: Tensor, mut kind: Kind) -> (Tensor, Kind) {
+        let row = self.rows(tensor)[kind as usize];
+        let same = |other: RowRef| {
+            (other.start, other.lead, other.trail, other.hole) == (row.start, row.lead, row.trail, row.hole)
+        };
+        loop {
+            let operands = self.operands_of(tensor).iter();
+            let mut rows = operands.flat_map(|operand| Kind::ALL.map(|kind| (*operand, kind)));
+            match rows.find(|(operand, kind)| same(self.rows(*operand)[*kind as usize])) {
+                Some(found) => (tensor, kind) = found,
+                None => return (tensor, kind),
+            }
+        }
+    }
+
+    /// An end that no tensor writes: it comes out of a window or a concatenation.
+    fn computed(&self, case: Case<'_>, end: u64) -> Option<String> {
+        case.core.constraints.iter().rev().find_map(|id| {
+            let Origin { step, part: Part::Axis(at), .. } = self.origin(*id) else { return None };
+            let axis = self.sized_axis(step, at)?;
+            let (text, made) = (&axis.text, self.called(step));
+            if axis.total() == Some(end) {
+                let sizes: Vec<String> =
+                    axis.parts.iter().filter_map(|(_, size)| Some((*size)?.to_string())).collect();
+                return Some(match axis.rule {
+                    Rule::Concat(0) => format!("axis `{text}` of {made}, {}", sizes.join(" + ")),
+                    _ => format!("axis `{text}` of {made}, with {}", axis.known_parts()),
+                });
+            }
+            let at = (0..axis.parts.len()).find(|at| axis.rest(*at) == Some(end))?;
+            let others: Vec<String> = axis
+                .parts
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != at)
+                .filter_map(|(_, (name, size))| Some(format!("{name} = {}", (*size)?)))
+                .collect();
+            let whole = axis.whole?;
+            Some(match (axis.rule, &others[..]) {
+                (Rule::Concat(_), [_, ..]) => {
+                    format!("what {} leaves of `{text}`, which is {whole}", others.join(", "))
+                }
+                (_, []) => format!("`{}` of {made}, where `{text}` is {whole}", axis.parts[at].0),
+                _ => format!(
+                    "`{}` of {made}, where `{text}` is {whole} and {}",
+                    axis.parts[at].0,
+                    others.join(", ")
+                ),
+            })
+        })
+    }
+
+    /// Where a row of a tensor writes a size.
+    fn written_spots(&self, tensor: Tensor, kind: Kind, end: Dim) -> Vec<Spot> {
+        let row = self.rows(tensor)[kind as usize];
+        let (lead, trail) = row.flanks(&self.axes);
+        let total = lead.len() + trail.len();
+        let axes = lead.iter().chain(trail).enumerate();
+        let same = axes.filter(|(_, axis)| self.solver.ground(**axis) == Some(end));
+        same.map(|(at, _)| match row.hole {
+            Some(_) if at < lead.len() => Spot::Front(at),
+            _ => Spot::Back(total - 1 - at),
+        })
+        .collect()
+    }
+
+    /// The axis of the operand of a constraint that meets the axis in which the sizes clash.
+    fn clashing_spot(&self, what: Option<DimShape>, source: ConstraintId) -> Option<Spot> {
+        let Origin { step, slot, part: Part::Row(kind) } = self.origin(source) else { return None };
+        if let (Some(DimShape::Var(var)), Some((known, labels))) = (what, self.spec_of_step(step)) {
+            let shape = known.spec.shapes().nth(usize::from(slot))?;
+            return row_spots(shape.row(kind)?).find_map(|(axis, spot)| match axis.kind {
+                AxisKind::Label(label) => {
+                    let term = self.labels.get((labels + label.0) as usize)?;
+                    (term.var() == Some(var)).then_some(spot)
+                }
+                _ => None,
+            });
+        }
+        // Broadcasting rows are matched from the back.
+        let result = self.step_results(step).next()?;
+        let row = self.rows(result)[kind as usize];
+        match what? {
+            DimShape::Back(var, at) if row.hole == Some(var) => Some(Spot::Back(at as usize)),
+            DimShape::Front(var, at) if row.hole == Some(var) => {
+                let rank = self.solver.observe_row(var).rank?;
+                Some(Spot::Back(rank.checked_sub(at + 1)? as usize))
+            }
+            _ => None,
+        }
+    }
+
+    /// An axis of a row in words: `the output axis`, `batch axis 2`; the row, if it is not known which.
+    pub(super) fn spot_words(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
+        let Some(spot) = spot else { return format!("the {}", kind.name()) };
+        let row = self.partial_row(self.rows(tensor)[kind as usize]);
+        match (spot, row.open) {
+            (_, false) if row.lead.len() == 1 => format!("the {} axis", kind.name()),
+            (Spot::Front(at), _) => format!("{} axis {}", kind.name(), at + 1),
+            (Spot::Back(at), false) if at < row.lead.len() => {
+                format!("{} axis {}", kind.name(), row.lead.len() - at)
+            }
+            (Spot::Back(at), _) => from_end(kind, at),
+        }
+    }
+
+    /// An axis of a tensor in words.
+    pub(super) fn place_text(&self, place: Place) -> String {
+        format!(
+            "{} of `{}`",
+            self.spot_words(place.tensor, place.kind, Some(place.spot)),
+            self.label_of(place.tensor)
+        )
+    }
+
+    /// The dimension of a conflict in words, from the point of view of the step that is refused.
+    pub(super) fn what_text(&self, case: Case<'_>, what: DimShape) -> Option<String> {
+        match what {
+            DimShape::Ground(_) => None,
+            DimShape::Var(var) => {
+                let (step, name) = self.label_owner(var)?;
+                if step == case.refused {
+                    return Some(format!("`{name}`"));
+                }
+                let shared = self.shared_row(case, step);
+                Some(shared.unwrap_or_else(|| format!("`{name}` of {}", self.called(step))))
+            }
+            DimShape::Front(row, at) => {
+                let (tensor, kind, found) = self.tensor_with(row, case.refused)?;
+                let at = u32::from(found.lead) + at + 1;
+                Some(format!("{} axis {at} of {tensor}", kind.name()))
+            }
+            DimShape::Back(row, at) => {
+                let (tensor, kind, found) = self.tensor_with(row, case.refused)?;
+                Some(format!("{} of {tensor}", from_end(kind, at as usize + found.trail as usize)))
+            }
+        }
+    }
+
+    /// A row of one axis that the refused step and another one both read: what they disagree about.
+    fn shared_row(&self, case: Case<'_>, other: u32) -> Option<String> {
+        let read_by = |step: u32| {
+            let ids = case.core.constraints.iter().filter(move |id| self.origin(**id).step == step);
+            ids.flat_map(|id| self.rows_read(*id)).collect::<Vec<_>>()
+        };
+        let others = read_by(other);
+        let (tensor, kind) = read_by(case.refused).into_iter().find(|row| others.contains(row))?;
+        let row = self.partial_row(self.rows(tensor)[kind as usize]);
+        (!row.open && row.lead.len() == 1)
+            .then(|| format!("the {} of `{}`", kind.name(), self.label_of(tensor)))
+    }
+
+    /// The tensor a row variable belongs to; a step's own result is "the result".
+    pub(super) fn tensor_with(&self, row: RowVar, step: u32) -> Option<(String, Kind, RowRef)> {
+        let of = |tensor: Tensor| {
+            let data = self.tensors.get(tensor.index())?;
+            let rows = Kind::ALL.into_iter().zip(data.rows);
+            let (kind, found) = rows.into_iter().find(|(_, found)| found.hole == Some(row))?;
+            let own = data.step == step && self.name_of(tensor).is_none();
+            let name = if own { "the result".into() } else { format!("`{}`", self.label_of(tensor)) };
+            Some((name, kind, found))
+        };
+        let near = self.step_operands(step).iter().copied().chain(self.step_results(step));
+        near.into_iter().find_map(of).or_else(|| self.tensors().find_map(of))
+    }
+
+    /// The step whose spec a dimension variable is a label of, and the label.
+    fn label_owner(&self, var: DimVar) -> Option<(u32, String)> {
+        let at = self.labels.iter().rposition(|label| label.var() == Some(var))? as u32;
+        (0..self.steps.len() as u32).rev().find_map(|step| {
+            let (known, labels) = self.spec_of_step(step)?;
+            let index = at.checked_sub(labels)? as usize;
+            let (_, name) = known.spec.names.axes.iter().nth(index)?;
+            Some((step, name.text.to_string()))
+        })
+    }
+}
+
+/// An axis counted from the end, in words.
+fn from_end(kind: Kind, at: usize) -> String {
+    match at {
+        0 => format!("the last {} axis", kind.name()),
+        at => format!("{} axis {} from the end", kind.name(), at + 1),
+    }
+}

@@ -1,0 +1,193 @@
+//! Parameters that lack a size: which, what is known of them, and where the size could be said.
+
+use broadloom_spec::{self as spec, AxisKind, Kind, RowVariable};
+use rustc_hash::FxHashSet;
+
+use super::transposed;
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::step::{Op, Step, Tensor};
+
+/// Sizes for examples: of an axis, and of a window.
+const EXAMPLE: u64 = 64;
+const EXAMPLE_WINDOW: u64 = 3;
+
+/// A label of a spec whose size nothing determines.
+struct OpenLabel {
+    /// Its name, and how it is written in the spec.
+    name: String,
+    written: String,
+    /// The step of the spec.
+    step: u32,
+    /// A row that would do, if the spec says how many axes it has.
+    example: Option<String>,
+}
+
+impl Graph {
+    /// Parameters that lack a size: which, and which operations could have given it.
+    pub(crate) fn explain_holes(&self, holes: &[(Tensor, Kind)]) -> Error {
+        let Some((tensor, _)) = holes.first() else {
+            return Error::new(ErrorKind::Undetermined, "a size is not determined");
+        };
+        // The output of a parameter is what its user thinks of first.
+        let own = holes.iter().filter(|(other, _)| other == tensor).map(|(_, kind)| *kind);
+        let kind = own.max().unwrap_or(Kind::Output);
+        let name = self.label_of(*tensor);
+        let mut error = Error::new(
+            ErrorKind::Undetermined,
+            format!("parameter `{name}` has {} axes whose size nothing determines", kind.name()),
+        );
+        let others = holes.iter().filter(|hole| **hole != (*tensor, kind));
+        for (other, kind) in others.take(4) {
+            let kind = kind.name();
+            error = error.with_end(if other == tensor {
+                format!("nothing determines its {kind} either")
+            } else {
+                format!("nothing determines the {kind} of `{}` either", self.label_of(*other))
+            });
+        }
+        let known = self.shape(*tensor).to_string();
+        if known.chars().any(|letter| letter.is_ascii_digit()) {
+            error = error.with_end(format!("known of `{name}`: {known}"));
+        }
+        for text in self.uses(*tensor, kind).into_iter().take(4) {
+            error = error.with_end(text);
+        }
+        let label = self.open_label(*tensor, kind);
+        let example = self.example(*tensor, kind, label.as_ref());
+        let state = format!("state it, for example `{name}` with the shape `{example}`");
+        match label {
+            Some(OpenLabel { name, written, step, .. }) => {
+                let made = self.called(step);
+                error
+                    .with_end(format!("what is missing is `{written}` of {made}"))
+                    .with_help(format!("set `{name}` of {made}, or {state}"))
+            }
+            None => error.with_help(format!("{state}, or give a size to what it is combined with")),
+        }
+    }
+
+    /// A shape that would state what is missing.
+    fn example(&self, tensor: Tensor, kind: Kind, label: Option<&OpenLabel>) -> String {
+        let row = label.and_then(|label| label.example.clone()).unwrap_or_else(|| EXAMPLE.to_string());
+        let input = self.partial_row(self.rows(tensor)[Kind::Input as usize]);
+        match kind {
+            Kind::Batch => format!("{row} | ..."),
+            Kind::Input => format!("{row} -> ..."),
+            Kind::Output if input.lead.is_empty() && input.trail.is_empty() => row,
+            Kind::Output => format!("... -> {row}"),
+        }
+    }
+
+    /// The operations that read a row of a tensor, and what they relate it to.
+    fn uses(&self, tensor: Tensor, kind: Kind) -> Vec<String> {
+        let mut found = Vec::new();
+        for (step, said) in (0..).zip(&self.steps) {
+            let Step::Op { op, .. } = said else { continue };
+            let operands = self.step_operands(step);
+            let Some(slot) = operands.iter().position(|operand| *operand == tensor) else { continue };
+            let called = self.called(step);
+            let other = |slot: usize| operands.get(slot).map_or("?".into(), |other| self.label_of(*other));
+            match (op, slot, kind) {
+                (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input) => found.push(format!(
+                    "{called} contracts it with the output of `{}`, which is not known either",
+                    other(1)
+                )),
+                (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output) => found.push(format!(
+                    "{called} contracts it with the input of `{}`, which is not known either",
+                    other(0)
+                )),
+                (Op::Compose | Op::ComposeAccumulate | Op::Pointwise(_), ..) => {
+                    found.push(format!("{called} passes it on to its {}, which nothing fixes", kind.name()));
+                }
+                // The label says it better.
+                (Op::Einsum { .. }, ..) => {}
+                _ => found.push(format!("{called} uses it and leaves it open")),
+            }
+        }
+        found
+    }
+
+    /// The label of a spec that stands for a size of a row, directly or by way of operations that pass the
+    /// row on.
+    fn open_label(&self, tensor: Tensor, kind: Kind) -> Option<OpenLabel> {
+        let mut carried: FxHashSet<(Tensor, Kind)> = FxHashSet::from_iter([(tensor, kind)]);
+        for (step, said) in (0..).zip(&self.steps) {
+            let Step::Op { op, result, .. } = said else { continue };
+            for (slot, operand) in self.step_operands(step).iter().enumerate() {
+                for kind in Kind::ALL {
+                    if !carried.contains(&(*operand, kind)) {
+                        continue;
+                    }
+                    let label = self.open_in_spec(step, slot, kind);
+                    if label.is_some() {
+                        return label;
+                    }
+                    let passed = self.passed_on(step, *op, slot, kind);
+                    carried.extend(passed.map(|kind| (Tensor(*result), kind)));
+                }
+            }
+        }
+        None
+    }
+
+    /// The row of its result to which an operation passes a row of an operand on.
+    fn passed_on(&self, step: u32, op: Op, slot: usize, kind: Kind) -> Option<Kind> {
+        match (op, slot, kind) {
+            (Op::Einsum { .. }, ..) => self.passed_by_spec(step, slot, kind),
+            (Op::Transpose, ..) => Some(transposed(kind)),
+            (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input)
+            | (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output)
+            | (Op::Slice(_), _, Kind::Batch)
+            | (Op::Convert { .. }, ..) => None,
+            (Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate | Op::Slice(_), ..) => Some(kind),
+        }
+    }
+
+    /// A label, or a named row, without a size in a row of the spec of a step.
+    fn open_in_spec(&self, step: u32, slot: usize, kind: Kind) -> Option<OpenLabel> {
+        let (known, _) = self.spec_of_step(step)?;
+        let row = known.spec.shapes().nth(slot)?.row(kind)?;
+        let size = |axis: &spec::Axis| match axis.kind {
+            AxisKind::Label(label) => Some((label, self.label_size(step, label))),
+            _ => None,
+        };
+        let labels: Vec<Option<(spec::AxisId, Option<u64>)>> = row.axes().map(size).collect();
+        if let Some((label, _)) = labels.iter().flatten().find(|(_, size)| size.is_none()) {
+            let example = |(label, size): (spec::AxisId, Option<u64>)| {
+                size.unwrap_or_else(|| example_size(&known.spec, label)).to_string()
+            };
+            let sizes: Option<Vec<String>> = labels.iter().map(|label| label.map(example)).collect();
+            let name = known.spec.names.axes.text(*label).to_string();
+            let example = sizes.filter(|_| row.hole().is_none()).map(|sizes| sizes.join(", "));
+            return Some(OpenLabel { written: name.clone(), name, step, example });
+        }
+        let hole = row.hole()?;
+        let RowVariable::Named(id) = hole.variable else { return None };
+        let name = known.spec.names.rows.text(id).to_string();
+        let open =
+            self.hole_row(step, hole, kind).is_none_or(|row| self.partial_row(row).elements().is_none());
+        open.then(|| OpenLabel { written: format!("..{name}.."), name, step, example: None })
+    }
+
+    /// The kind, if a spec passes the `...` of an operand's row on to its first result.
+    fn passed_by_spec(&self, step: u32, slot: usize, kind: Kind) -> Option<Kind> {
+        let (known, _) = self.spec_of_step(step)?;
+        let passes = |shape: &spec::Shape<spec::Axis>| {
+            let hole = shape.row(kind).and_then(|row| row.hole());
+            hole.is_some_and(|hole| hole.variable == RowVariable::Ellipsis)
+        };
+        let (operand, result) = (known.spec.operands.get(slot)?, known.spec.results.first()?);
+        (passes(operand) && passes(result)).then_some(kind)
+    }
+}
+
+/// A size that a label could have.
+fn example_size(spec: &spec::Spec, label: spec::AxisId) -> u64 {
+    let is_window = |axis: &spec::Axis| match &axis.kind {
+        AxisKind::Affine(affine) => affine.kernel.is_some_and(|kernel| kernel.term.label == label),
+        _ => false,
+    };
+    let window = spec.shapes().flat_map(|shape| shape.axes()).any(is_window);
+    if window { EXAMPLE_WINDOW } else { EXAMPLE }
+}

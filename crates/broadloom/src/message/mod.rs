@@ -1,0 +1,211 @@
+//! From a contradiction in the solver to a message about the program.
+//!
+//! Every constraint knows its step, operand and row ([`Origin`]), so a core reads as a list of operations.
+//! A message names the operation that cannot be, both ends of the conflict with the tensors they come from,
+//! the operations between, and what to do.
+//!
+//! | file | writes |
+//! |---|---|
+//! | `ends` | the two ends of a conflict of sizes: which tensor wrote which size where |
+//! | `chain` | the operations between the ends, from one to the other |
+//! | `advice` | what to do about a conflict of sizes or of numbers of axes |
+//! | `ranks` | numbers of axes that do not agree |
+//! | `arithmetic` | windows, concatenations, and indices that do not come out |
+//! | `captured` | captured sizes that do not come out as they were set or related |
+//! | `counts` | buffers, and numbers of elements that do not come out |
+//! | `holes` | parameters that lack a size |
+
+mod advice;
+mod arithmetic;
+mod captured;
+mod chain;
+mod counts;
+mod ends;
+mod holes;
+mod ranks;
+
+use broadloom_core::order::Dim;
+use broadloom_core::{Clash, ConstraintId, Core, DimShape, DimVar, Limit};
+use broadloom_spec::Kind;
+
+use crate::Graph;
+use crate::capture::Captured;
+use crate::error::{Error, ErrorKind};
+use crate::shape::axis;
+use crate::step::{Op, Origin, Part, Step, Tensor};
+
+/// What is to be explained.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    core: &'a Core,
+    /// The latest step of the core: the one that is refused.
+    refused: u32,
+}
+
+impl Graph {
+    /// Why some constraints have no solution together.
+    pub(crate) fn explain(&self, core: &Core) -> Error {
+        let refused = core.constraints.iter().map(|id| self.origin(*id).step).max().unwrap_or(0);
+        let case = Case { core, refused };
+        if let Some(error) = self.explain_buffer(case) {
+            return error;
+        }
+        match &core.clash {
+            Clash::Dims { .. } => self.explain_dims(case),
+            clash => {
+                let error = self.explain_counts(case).unwrap_or_else(|| self.explain_other(case, clash));
+                error.with_chain(self.chain(case, [None; 2]))
+            }
+        }
+    }
+
+    fn explain_other(&self, case: Case<'_>, clash: &Clash) -> Error {
+        let subject = self.subject(case.refused);
+        match clash {
+            Clash::Rank { row, lo, hi } => self.explain_rank(case, *row, *lo, *hi),
+            Clash::Overflow { written, available, .. } => self.explain_overflow(case, *written, *available),
+            Clash::RankCycle => Error::new(
+                ErrorKind::Mismatch,
+                format!("{subject}: some row would have to have more axes than itself"),
+            )
+            .with_help("an operation uses its own result with further axes; give one of the rows a fixed number of axes"),
+            Clash::Arithmetic { constraint, sizes } => self.explain_arithmetic(case, *constraint, sizes),
+            Clash::Size { what, bounds } => self.explain_size(case, *what, *bounds),
+            Clash::Dims { .. } | Clash::Exhausted => self.explain_meeting(case).unwrap_or_else(|| {
+                let message = format!("{subject}: no number of axes and no sizes fit these operations together");
+                self.with_declarations(case, Error::new(ErrorKind::Mismatch, message))
+            }),
+        }
+    }
+
+    /// A dimension that would have to be two things.
+    fn explain_dims(&self, case: Case<'_>) -> Error {
+        let Clash::Dims { what, mut ends, mut sources } = case.core.clash else {
+            return self.explain_other(case, &case.core.clash);
+        };
+        // From what was said first to what was said last.
+        let age = |source: Option<ConstraintId>| source.map(|id| self.origin(id).step);
+        if age(sources[0]) > age(sources[1]) {
+            ends.reverse();
+            sources.reverse();
+        }
+        let message = self.headline(case, what, ends);
+        let mut error = Error::new(ErrorKind::Mismatch, message);
+        for end in self.ends(case, what, ends, sources) {
+            error = error.with_end(end);
+        }
+        let error = error.with_chain(self.chain(case, sources));
+        match self.advice(case, ends) {
+            Some(help) => error.with_help(help),
+            None => error,
+        }
+    }
+
+    /// What cannot be, in one sentence.
+    fn headline(&self, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2]) -> String {
+        let [a, b] = ends.map(|end| self.shown(end));
+        if let (Some(Step::Set(captured, _)), Some(DimShape::Var(var))) =
+            (self.steps.get(case.refused as usize), what)
+            && self.captured_var(*captured) == Some(var)
+        {
+            return format!("{} cannot be both {a} and {b}", self.captured_text(*captured));
+        }
+        let subject = self.subject(case.refused);
+        match what.and_then(|what| self.what_text(case, what)) {
+            Some(what) => format!("{subject}: {what} cannot be both {a} and {b}"),
+            None => format!("{subject}: {a} and {b} do not agree"),
+        }
+    }
+
+    /// The variable of a captured label.
+    fn captured_var(&self, captured: Captured) -> Option<DimVar> {
+        let (_, labels, _) = self.einsum_of(captured.tensor).filter(|_| !captured.is_row)?;
+        self.labels.get((labels + captured.index) as usize)?.var()
+    }
+
+    /// A limit of the solver was reached.
+    pub(crate) fn explain_limit(&self, limit: Limit) -> Error {
+        let (what, help) = match limit {
+            Limit::Branches => {
+                ("too many choices were tried", "state the number of axes of a row, or a size")
+            }
+            Limit::Axes | Limit::RankMoves => {
+                ("the rows have too many axes", "look for a row that grows with each use")
+            }
+            Limit::RankBound => ("a solution could need very many axes", "state the number of axes of a row"),
+            Limit::SizeBound => {
+                ("a solution could need very large sizes", "set one of the sizes in the sums or windows")
+            }
+        };
+        Error::new(ErrorKind::GaveUp, format!("shapes could not be inferred: {what}")).with_help(help)
+    }
+
+    fn origin(&self, id: ConstraintId) -> Origin {
+        self.origins.get(id.index()).copied().unwrap_or(Origin { step: 0, slot: 0, part: Part::Whole })
+    }
+
+    /// A dimension as it is declared.
+    fn shown(&self, dim: Dim) -> String {
+        if dim == Dim::Unit { "1:unit".into() } else { axis(dim, &self.bases).to_string() }
+    }
+
+    /// The operation of a step.
+    fn op(&self, step: u32) -> Option<Op> {
+        if let Some(Step::Op { op, .. }) = self.steps.get(step as usize) { Some(*op) } else { None }
+    }
+
+    /// The rows of tensors that a constraint reads: of an operand, or of both that it contracts or equates.
+    fn rows_read(&self, id: ConstraintId) -> Vec<(Tensor, Kind)> {
+        let Origin { step, slot, part } = self.origin(id);
+        let operands = self.step_operands(step);
+        match (self.steps.get(step as usize), part) {
+            (_, Part::Contract) => operands.iter().copied().zip([Kind::Input, Kind::Output]).collect(),
+            (Some(Step::Square(tensor)), _) => vec![(*tensor, Kind::Input), (*tensor, Kind::Output)],
+            (Some(Step::Op { op: Op::Transpose, .. }), Part::Row(kind)) => {
+                operands.iter().map(|tensor| (*tensor, transposed(kind))).collect()
+            }
+            (_, Part::Row(kind)) => {
+                operands.get(usize::from(slot)).map(|tensor| (*tensor, kind)).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The sizes of a row, if all of them are known.
+    fn known_row(&self, tensor: Tensor, kind: Kind) -> Option<Vec<String>> {
+        use crate::shape::PartialAxis::{Known, Sized, Unknown};
+        let row = self.partial_row(self.rows(tensor)[kind as usize]);
+        let sizes = row.lead.iter().map(|axis| match axis {
+            Known(_) | Sized(_) => Some(axis.to_string()),
+            Unknown => None,
+        });
+        if row.open { None } else { sizes.collect() }
+    }
+
+    /// A leaf and how it is declared.
+    fn declared_text(&self, tensor: Tensor) -> String {
+        let name = self.label_of(tensor);
+        match self.declarations.get(&tensor.0) {
+            Some(declared) => format!("`{name}` is declared `{}`{}", declared.shape, counts::given(declared)),
+            None => format!("`{name}` is `{}`", self.shape(tensor)),
+        }
+    }
+}
+
+/// The kind of row that a transpose makes of a kind, and of which it makes it.
+fn transposed(kind: Kind) -> Kind {
+    match kind {
+        Kind::Batch => Kind::Batch,
+        Kind::Input => Kind::Output,
+        Kind::Output => Kind::Input,
+    }
+}
+
+/// A number of axes in words.
+fn axes(number: u32) -> String {
+    match number {
+        0 => "no axes".into(),
+        1 => "1 axis".into(),
+        _ => format!("{number} axes"),
+    }
+}

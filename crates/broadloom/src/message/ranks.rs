@@ -1,0 +1,208 @@
+//! Numbers of axes that do not agree.
+
+use broadloom_core::RowVar;
+use broadloom_spec::{Kind, Mode};
+
+use super::advice::CONTRACTS;
+use super::{Case, axes};
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::step::{Op, Origin, Part, Step, Tensor};
+
+impl Graph {
+    /// A row that would need more axes than it can have.
+    pub(super) fn explain_rank(&self, case: Case<'_>, row: RowVar, lo: u32, hi: u32) -> Error {
+        let own = case.core.constraints.iter().rev().filter(|id| self.origin(**id).step == case.refused);
+        let error = own.into_iter().find_map(|id| self.explain_bounds(self.origin(*id), lo, hi));
+        let error = error.unwrap_or_else(|| {
+            let subject = self.subject(case.refused);
+            let message = match self.tensor_with(row, case.refused) {
+                Some((tensor, kind, found)) => {
+                    let flanks = u32::from(found.lead + found.trail);
+                    let (least, most) = (axes(lo + flanks), axes(hi + flanks));
+                    format!(
+                        "{subject}: the {} of {tensor} needs {least} but can have only {most}",
+                        kind.name()
+                    )
+                }
+                None => format!("{subject}: `...` stands for at least {} and at most {}", axes(lo), axes(hi)),
+            };
+            Error::new(ErrorKind::Mismatch, message)
+        });
+        self.with_declarations(case, error)
+    }
+
+    /// A refused constraint between rows of which one is written out and the other is known by bounds.
+    fn explain_bounds(&self, origin: Origin, lo: u32, hi: u32) -> Option<Error> {
+        let Origin { step, slot, part } = origin;
+        let other = |written: u32| match written {
+            written if written <= hi => Some(format!("at least {}", axes(lo))),
+            written if written >= lo => Some(format!("at most {}", axes(hi))),
+            _ => None,
+        };
+        match part {
+            Part::Contract => {
+                let [a, b] = [self.slot_tensor(step, 0)?, self.slot_tensor(step, 1)?];
+                let rows = [self.rows(a)[Kind::Input as usize], self.rows(b)[Kind::Output as usize]];
+                let [inputs, outputs] = rows.map(|row| u32::from(row.lead + row.trail));
+                match rows.map(|row| row.hole.is_none()) {
+                    [true, false] => {
+                        Some(self.explain_product_rank(step, a, b, [axes(inputs), other(inputs)?]))
+                    }
+                    [false, true] => {
+                        Some(self.explain_product_rank(step, a, b, [other(outputs)?, axes(outputs)]))
+                    }
+                    _ => None,
+                }
+            }
+            Part::Row(kind) => {
+                let (known, _) = self.spec_of_step(step)?;
+                let row = known.spec.operands.get(usize::from(slot))?.row(kind);
+                let says = row.map_or(0, |row| row.axes().count() as u32);
+                let closed = row.is_none_or(|row| row.hole().is_none());
+                let tensor = self.slot_tensor(step, usize::from(slot)).filter(|_| closed)?;
+                Some(self.explain_spec_rank(step, usize::from(slot), tensor, kind, says, &other(says)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds how the leaves are declared that a contradiction is about.
+    pub(super) fn with_declarations(&self, case: Case<'_>, error: Error) -> Error {
+        const MOST: usize = 4;
+        let read = case.core.constraints.iter().flat_map(|id| {
+            let made = self.step_results(self.origin(*id).step);
+            self.rows_read(*id).into_iter().map(|(tensor, _)| tensor).chain(made)
+        });
+        let mut leaves: Vec<Tensor> =
+            read.filter(|tensor| self.declarations.contains_key(&tensor.0)).collect();
+        leaves.sort_unstable();
+        leaves.dedup();
+        leaves.into_iter().take(MOST).fold(error, |error, leaf| error.with_end(self.declared_text(leaf)))
+    }
+
+    /// One constraint whose two rows are written with different numbers of axes.
+    pub(super) fn explain_overflow(&self, case: Case<'_>, written: u32, available: u32) -> Error {
+        let Some(id) = case.core.constraints.first() else {
+            return Error::new(ErrorKind::Mismatch, "the numbers of axes do not agree");
+        };
+        let Origin { step, slot, part } = self.origin(*id);
+        let tensor = self.slot_tensor(step, usize::from(slot));
+        match (self.steps.get(step as usize), part, tensor) {
+            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Part::Row(kind), Some(tensor)) => {
+                let has = self.written(tensor, kind);
+                let says = if has == written { available } else { written };
+                let error = self.explain_spec_rank(step, usize::from(slot), tensor, kind, says, &axes(has));
+                error.with_end(self.declared_text(tensor))
+            }
+            (Some(Step::Op { op: Op::Slice(_), .. }), _, Some(tensor)) => {
+                self.explain_unsliceable(step, tensor)
+            }
+            (Some(Step::Square(tensor)), ..) => {
+                let [input, output] =
+                    [Kind::Input, Kind::Output].map(|kind| axes(self.written(*tensor, kind)));
+                let message =
+                    format!("{}: the input has {input}, the output has {output}", self.subject(step));
+                Error::new(ErrorKind::Mismatch, message).with_end(self.declared_text(*tensor))
+            }
+            (_, Part::Contract, _) => {
+                let &[a, b, ..] = self.step_operands(step) else {
+                    return Error::new(ErrorKind::Mismatch, self.subject(step));
+                };
+                let numbers = [self.written(a, Kind::Input), self.written(b, Kind::Output)];
+                let error = self.explain_product_rank(step, a, b, numbers.map(axes));
+                error.with_end(self.declared_text(a)).with_end(self.declared_text(b))
+            }
+            _ => {
+                let message = format!(
+                    "{}: {} on one side and {} on the other",
+                    self.subject(step),
+                    axes(written),
+                    axes(available)
+                );
+                Error::new(ErrorKind::Mismatch, message)
+            }
+        }
+    }
+
+    /// How many axes of a row are written out.
+    fn written(&self, tensor: Tensor, kind: Kind) -> u32 {
+        let row = self.rows(tensor)[kind as usize];
+        u32::from(row.lead + row.trail)
+    }
+
+    /// A spec with another number of axes than its operand.
+    fn explain_spec_rank(
+        &self,
+        step: u32,
+        slot: usize,
+        tensor: Tensor,
+        kind: Kind,
+        says: u32,
+        has: &str,
+    ) -> Error {
+        let spec = self.spec_of_step(step);
+        let shape =
+            spec.as_ref().and_then(|(known, _)| Some(known.spec.shapes().nth(slot)?.span.slice(&known.text)));
+        let message = format!(
+            "{}: `{}` in the spec has {} for the {}, but `{}` has {has}",
+            self.subject(step),
+            shape.unwrap_or_default().trim(),
+            axes(says),
+            kind.name(),
+            self.label_of(tensor),
+        );
+        let error = Error::new(ErrorKind::Mismatch, message);
+        if let Some(words) = self.words_run_together(step, slot, kind) {
+            return error.with_help(format!("every letter is an axis here; write `{words}`"));
+        }
+        error.with_help(match kind {
+            Kind::Batch => "write the batch axes before `|`, or `... |` to pass any along",
+            Kind::Input => "write the input axes before `->`, or `... ->` to pass any along",
+            Kind::Output => "write one label for each axis, or `...` for any number of them",
+        })
+    }
+
+    /// A row of words in a spec that is read letter by letter, with the commas it needs.
+    fn words_run_together(&self, step: u32, slot: usize, kind: Kind) -> Option<String> {
+        let (known, _) = self.spec_of_step(step)?;
+        let row = self.spec_row_text(step, slot, kind)?;
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let run_together = words.iter().any(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 2);
+        (known.spec.mode == Mode::Single && run_together).then(|| {
+            // A comma anywhere makes names words; a row of one word needs one behind it.
+            if words.len() == 1 { format!("{row},") } else { words.join(", ") }
+        })
+    }
+
+    fn explain_unsliceable(&self, step: u32, tensor: Tensor) -> Error {
+        let (name, shape) = (self.label_of(tensor), self.shape(tensor));
+        let message = format!(
+            "{}: `slice` takes the first batch axis, but `{name}` (`{shape}`) has none",
+            self.subject(step)
+        );
+        let error = Error::new(ErrorKind::Mismatch, message);
+        let output = self.known_row(tensor, Kind::Output).unwrap_or_default();
+        match (&output[..], self.written(tensor, Kind::Input)) {
+            ([first, rest @ ..], 0) => error.with_help(format!(
+                "batch axes stand before `|`: `{}` has one",
+                format!("{first} | {}", rest.join(", ")).trim_end()
+            )),
+            _ => error.with_help("batch axes stand before `|`"),
+        }
+    }
+
+    /// A product of tensors with another number of inputs than outputs.
+    fn explain_product_rank(&self, step: u32, a: Tensor, b: Tensor, numbers: [String; 2]) -> Error {
+        let [inputs, outputs] = numbers;
+        let message = format!(
+            "{}: the input of `{}` has {inputs}, but the output of `{}` has {outputs}",
+            self.subject(step),
+            self.label_of(a),
+            self.label_of(b),
+        );
+        let advice = self.product_advice(step);
+        Error::new(ErrorKind::Mismatch, message)
+            .with_help(advice.unwrap_or_else(|| format!("{CONTRACTS}; `*` is pointwise")))
+    }
+}

@@ -1,0 +1,284 @@
+//! Loop nests for people and for other programs: text, JSON, and the manner of MLIR's `linalg.generic`.
+
+use std::fmt::Write;
+
+use broadloom_core::projection::{Component, Index};
+
+use crate::project::Projected;
+use crate::step::{Leaf, Op, Step, Tensor};
+use crate::{Error, Graph};
+
+impl Projected {
+    /// How far reads of a tensor reach beyond the ends of each of its axes, in memory order: what its
+    /// buffer needs as margins for this operation.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, kernel) = (g.data("x", "8")?, g.data("kernel", "3")?);
+    /// let y = g.einsum("o=+2*k; k => o", &[x, kernel])?;
+    /// // A window of span 5 around each of 8 positions.
+    /// assert_eq!(g.projection(y)?.margins(1), [(2, 2)]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn margins(&self, tensor: usize) -> Vec<(u64, u64)> {
+        let extents = self.projection.extents();
+        let reach = |(index, size): (&Index, &u64)| match index {
+            Index::Sum(sum) => {
+                let (least, greatest) = sum.range(&extents);
+                ((-least).max(0) as u64, (greatest + 1 - *size as i64).max(0) as u64)
+            }
+            Index::Symbol(_) | Index::Concat(_) => (0, 0),
+        };
+        self.projection.maps[tensor].iter().zip(&self.sizes[tensor]).map(reach).collect()
+    }
+
+    /// The same loops and maps with another tensor in the place of the result: how the gradient of an
+    /// operand is accumulated. Nothing is inferred; the maps are addressed by slot.
+    pub fn with_result(&self, tensor: usize) -> Projected {
+        let mut view = self.clone();
+        let order = std::iter::once(tensor).chain((0..self.tensors.len()).filter(|other| *other != tensor));
+        for (to, from) in order.enumerate() {
+            view.tensors[to] = self.tensors[from];
+            view.sizes[to].clone_from(&self.sizes[from]);
+            view.projection.maps[to].clone_from(&self.projection.maps[from]);
+        }
+        view.results = 1;
+        view
+    }
+
+    /// The loops that are reductions: those that the first result's map does not mention.
+    pub fn reductions(&self) -> Vec<u32> {
+        self.projection.missing(0)
+    }
+
+    /// An index in words: `2*o + k - 1`.
+    fn index_text(&self, index: &Index) -> String {
+        match index {
+            Index::Sum(sum) => sum_text(sum, &|index| self.names[index as usize].clone()),
+            Index::Symbol(symbol) => format!("${symbol}"),
+            Index::Concat(segments) => {
+                let part = |segment: &broadloom_core::projection::Segment| {
+                    let name = &self.names[segment.index as usize];
+                    if segment.offset == 0 { name.clone() } else { format!("{name} + {}", segment.offset) }
+                };
+                segments.iter().map(part).collect::<Vec<_>>().join(" ^ ")
+            }
+        }
+    }
+}
+
+/// A sum of loops as a formula.
+fn sum_text(sum: &Component, name: &dyn Fn(u32) -> String) -> String {
+    let mut text = String::new();
+    for (coefficient, index) in &sum.terms {
+        let sign = match (text.is_empty(), *coefficient < 0) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        };
+        text.push_str(sign);
+        if coefficient.abs() != 1 {
+            let _ = write!(text, "{}*", coefficient.abs());
+        }
+        text.push_str(&name(*index));
+    }
+    match (text.is_empty(), sum.offset) {
+        (true, offset) => offset.to_string(),
+        (false, 0) => text,
+        (false, offset) if offset > 0 => format!("{text} + {offset}"),
+        (false, offset) => format!("{text} - {}", -offset),
+    }
+}
+
+impl Graph {
+    /// The loop nest of the operation that makes a tensor, as text: product space, index maps, loops.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (a, b) = (g.data("a", "i=2, k=3")?, g.data("b", "k=3, j=4")?);
+    /// let c = g.einsum("i k; k j => i j", &[a, b])?;
+    /// g.name(c, "c");
+    /// let text = g.show_nest(c)?;
+    /// assert!(text.contains("for i in 0..2\n  for j in 0..4\n    for k in 0..3"));
+    /// assert!(text.contains("c[i, j] += a[i, k] * b[k, j]"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn show_nest(&mut self, result: Tensor) -> Result<String, Error> {
+        let nest = self.projection(result)?;
+        let mut text = format!("{}\n", self.subject(self.tensors[result.index()].step).replace('`', ""));
+        let _ = writeln!(text, "product space: {}", self.space_text(&nest));
+        for (at, tensor) in nest.tensors.iter().enumerate() {
+            let role = if at < nest.results { "writes" } else { "reads" };
+            let _ = write!(text, "{role} {}", self.cell_text(&nest, at));
+            let sizes: Vec<String> = nest.sizes[at].iter().map(u64::to_string).collect();
+            let _ = write!(text, " of {} ({})", self.label_of(*tensor), sizes.join(" × "));
+            let margins = nest.margins(at);
+            if margins.iter().any(|margin| *margin != (0, 0)) {
+                let shown: Vec<String> =
+                    margins.iter().map(|(left, right)| format!("{left}+{right}")).collect();
+                let _ = write!(text, ", margins {}", shown.join(", "));
+            }
+            text.push('\n');
+        }
+        self.write_loops(&nest, &mut text);
+        Ok(text)
+    }
+
+    fn space_text(&self, nest: &Projected) -> String {
+        let reductions = nest.reductions();
+        let factor = |loops: &Vec<u32>| {
+            let each = |index: &u32| {
+                let extent = nest.projection.loops[*index as usize].extent;
+                let name = &nest.names[*index as usize];
+                let reduction = if reductions.contains(index) { " (reduction)" } else { "" };
+                format!("{name} in 0..{extent}{reduction}")
+            };
+            loops.iter().map(each).collect::<Vec<_>>().join(", then ")
+        };
+        let factors: Vec<String> = nest.projection.factors().iter().map(factor).collect();
+        if factors.is_empty() { "one point".into() } else { factors.join("; ") }
+    }
+
+    fn write_loops(&self, nest: &Projected, text: &mut String) {
+        let mut depth = 0;
+        for loops in nest.projection.factors() {
+            let each = |index: &u32| {
+                format!(
+                    "{} in 0..{}",
+                    nest.names[*index as usize], nest.projection.loops[*index as usize].extent
+                )
+            };
+            let shown: Vec<String> = loops.iter().map(each).collect();
+            let _ = writeln!(text, "{}for {}", "  ".repeat(depth), shown.join(", then "));
+            depth += 1;
+        }
+        let plain = nest.is_injective(0).holds();
+        let write: Vec<String> = (0..nest.results).map(|at| self.cell_text(nest, at)).collect();
+        let read: Vec<String> =
+            (nest.results..nest.tensors.len()).map(|at| self.cell_text(nest, at)).collect();
+        let combined = match self.steps.get(self.tensors[nest.tensors[0].index()].step as usize) {
+            Some(Step::Op { op: Op::Pointwise(name), .. }) if name.starts_with(char::is_alphabetic) => {
+                format!("{name}({})", read.join(", "))
+            }
+            Some(Step::Op { op: Op::Pointwise(name), .. }) => read.join(&format!(" {name} ")),
+            _ => read.join(" * "),
+        };
+        let assign = if plain { "=" } else { "+=" };
+        let _ = writeln!(text, "{}{} {assign} {combined}", "  ".repeat(depth), write.join(", "));
+    }
+
+    /// A tensor with its index: `a[i, k]`, or its value if it is a number.
+    fn cell_text(&self, nest: &Projected, at: usize) -> String {
+        let tensor = nest.tensors[at];
+        let map = &nest.projection.maps[at];
+        if let Some(Step::Leaf { leaf: Leaf::Number(value), .. }) =
+            self.steps.get(self.tensors[tensor.index()].step as usize)
+        {
+            return value.to_string();
+        }
+        let name = match self.name_of(tensor) {
+            Some(name) => name.to_string(),
+            None if at < nest.results => "result".into(),
+            None => format!("({})", self.label_of(tensor)),
+        };
+        let indices: Vec<String> = map.iter().map(|index| nest.index_text(index)).collect();
+        if indices.is_empty() { name } else { format!("{name}[{}]", indices.join(", ")) }
+    }
+
+    /// The loop nest of the operation that makes a tensor, as one JSON object.
+    pub fn nest_json(&mut self, result: Tensor) -> Result<String, Error> {
+        let nest = self.projection(result)?;
+        let reductions = nest.reductions();
+        let each = |(at, each): (usize, &broadloom_core::projection::Loop)| {
+            format!(
+                r#"{{"name": {}, "extent": {}, "factor": {}, "reduction": {}}}"#,
+                quoted(&nest.names[at]),
+                each.extent,
+                each.factor,
+                reductions.contains(&(at as u32))
+            )
+        };
+        let loops: Vec<String> = nest.projection.loops.iter().enumerate().map(each).collect();
+        let tensor = |at: usize| {
+            let indices: Vec<String> =
+                nest.projection.maps[at].iter().map(|index| quoted(&nest.index_text(index))).collect();
+            let name = quoted(&self.label_of(nest.tensors[at]));
+            format!(
+                r#"{{"tensor": {name}, "sizes": {:?}, "index": [{}]}}"#,
+                nest.sizes[at],
+                indices.join(", ")
+            )
+        };
+        let list = |range: std::ops::Range<usize>| range.map(tensor).collect::<Vec<_>>().join(", ");
+        let verdict = |verdict| format!("{verdict:?}").to_lowercase();
+        Ok(format!(
+            r#"{{"loops": [{}], "writes": [{}], "reads": [{}], "injective": "{}", "surjective": "{}"}}"#,
+            loops.join(", "),
+            list(0..nest.results),
+            list(nest.results..nest.tensors.len()),
+            verdict(nest.is_injective(0)),
+            verdict(nest.is_surjective(0)),
+        ))
+    }
+
+    /// The loop nest of the operation that makes a tensor, in the manner of MLIR's `linalg.generic`. None if
+    /// it has concatenated axes or run-time indices, which one such operation cannot say.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (a, b) = (g.data("a", "3 -> 2")?, g.data("b", "4 -> 3")?);
+    /// let c = g.compose(a, b)?;
+    /// let text = g.nest_linalg(c)?.expect("a plain nest");
+    /// assert!(text.contains("affine_map<(d0, d1, d2) -> (d0, d2)>"));
+    /// assert!(text.contains(r#"iterator_types = ["parallel", "parallel", "reduction"]"#));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn nest_linalg(&mut self, result: Tensor) -> Result<Option<String>, Error> {
+        let nest = self.projection(result)?;
+        let dims: Vec<String> = (0..nest.projection.loops.len()).map(|at| format!("d{at}")).collect();
+        let sum = |index: &Index| match index {
+            Index::Sum(sum) => Some(sum_text(sum, &|index| format!("d{index}"))),
+            Index::Symbol(_) | Index::Concat(_) => None,
+        };
+        let map = |at: usize| {
+            let results: Option<Vec<String>> = nest.projection.maps[at].iter().map(sum).collect();
+            Some(format!("affine_map<({}) -> ({})>", dims.join(", "), results?.join(", ")))
+        };
+        let order: Vec<usize> = (nest.results..nest.tensors.len()).chain(0..nest.results).collect();
+        let Some(maps) = order.iter().map(|at| map(*at)).collect::<Option<Vec<String>>>() else {
+            return Ok(None);
+        };
+        let reductions = nest.reductions();
+        let kind = |at: u32| if reductions.contains(&at) { r#""reduction""# } else { r#""parallel""# };
+        let kinds: Vec<&str> = (0..dims.len() as u32).map(kind).collect();
+        let typed = |range: std::ops::Range<usize>| {
+            let value = |at: usize| format!("%{at}");
+            let of = |at: usize| {
+                let sizes: String = nest.sizes[at].iter().map(|size| format!("{size}x")).collect();
+                format!("tensor<{sizes}f32>")
+            };
+            let (values, types): (Vec<String>, Vec<String>) = range.map(|at| (value(at), of(at))).unzip();
+            format!("{} : {}", values.join(", "), types.join(", "))
+        };
+        Ok(Some(format!(
+            "linalg.generic {{\n  indexing_maps = [\n    {}\n  ],\n  iterator_types = [{}]\n}} ins({}) outs({})\n",
+            maps.join(",\n    "),
+            kinds.join(", "),
+            typed(nest.results..nest.tensors.len()),
+            typed(0..nest.results),
+        )))
+    }
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    let escape = |letter: char| match letter {
+        '"' => "\\\"".to_string(),
+        '\\' => "\\\\".to_string(),
+        '\n' => "\\n".to_string(),
+        letter if u32::from(letter) < 0x20 => format!("\\u{:04x}", u32::from(letter)),
+        letter => letter.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escape).collect::<String>())
+}

@@ -1,0 +1,359 @@
+//! Projections of a graph's operations: the same rules, read as an equivalence.
+//!
+//! Sizes are global and settled; identities are local. Every axis of every occurrence of a tensor in the
+//! operation gets an axis of its own, the operation's rules ([`sources`], [`contraction`], its spec) are read
+//! once more, and what they relate shares a loop. The six rules of Def. 7.2 (Formal Core) are here:
+//!
+//! | rule | where |
+//! |---|---|
+//! | P1, equal dimensions share a loop | [`Equations::equal`] |
+//! | P2, P3, a dimension below another: severed at size one, else shared | [`Equations::refine`] |
+//! | P4, equal rows: axis by axis | [`Reading::spec_row`], [`Reading::slice`] |
+//! | P5, a row below another: aligned at both outer edges, the surplus is visited | [`Reading::refine_rows`] |
+//! | P6, every axis that exists is visited | [`Reading::occurrence`] |
+
+use broadloom_core::projection::{
+    AxisId, Equations, Failure, Part, Pin, Projection, Verdict, is_injective, is_surjective,
+};
+use broadloom_core::projection::{Component, Index as AxisIndex};
+use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
+use smallvec::SmallVec;
+
+use crate::Graph;
+use crate::elaborate::{hole_index, window_form};
+use crate::error::{Error, ErrorKind};
+use crate::graph::KnownSpec;
+use crate::logic::{Index, contraction, sources};
+use crate::shape::Shapes;
+use crate::step::{Choice, Op, Step, Tensor, place};
+
+/// Memory order: batch, output, input.
+pub(crate) const MEMORY: [Kind; 3] = [Kind::Batch, Kind::Output, Kind::Input];
+
+/// The loop nest of one operation: its product space, and where each point reads and writes.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let (a, b) = (g.data("a", "3 -> 2")?, g.data("b", "4 -> 3")?);
+/// let c = g.compose(a, b)?;
+/// let nest = g.projection(c)?;
+/// // Two output rows, four inputs, and the contraction of three.
+/// assert_eq!(nest.projection.extents(), [2, 4, 3]);
+/// assert_eq!(nest.projection.missing(0), [2]);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Projected {
+    /// Results, then operands; a tensor that occurs twice is listed twice.
+    pub tensors: Vec<Tensor>,
+    /// How many of them are results.
+    pub results: usize,
+    /// The sizes of each, in memory order (batch, output, input).
+    pub sizes: Vec<Vec<u64>>,
+    /// Loops and index maps; maps are in the order of `tensors`, their axes in memory order.
+    pub projection: Projection,
+    /// The names of the loops: labels of the spec where there are some.
+    pub names: Vec<String>,
+}
+
+impl Projected {
+    /// Whether no cell of a result is written twice (design: then the write is plain).
+    pub fn is_injective(&self, result: usize) -> Verdict {
+        self.judged(result, |map, extents, _| is_injective(map, extents))
+    }
+
+    /// Whether every cell of a result is written.
+    pub fn is_surjective(&self, result: usize) -> Verdict {
+        self.judged(result, is_surjective)
+    }
+
+    /// Judges a map whose components are sums of independent loops; coupled loops are not settled.
+    fn judged(&self, map: usize, judge: impl Fn(&[Component], &[u64], &[u64]) -> Verdict) -> Verdict {
+        let sum = |index: &AxisIndex| if let AxisIndex::Sum(sum) = index { Some(sum.clone()) } else { None };
+        let components: Option<Vec<Component>> = self.projection.maps[map].iter().map(sum).collect();
+        let coupled = self.projection.factors().iter().any(|factor| factor.len() > 1);
+        match components {
+            Some(components) if !coupled => judge(&components, &self.projection.extents(), &self.sizes[map]),
+            _ => Verdict::Unsettled,
+        }
+    }
+}
+
+impl Graph {
+    /// The loop nest of the operation that makes a tensor.
+    pub fn projection(&mut self, result: Tensor) -> Result<Projected, Error> {
+        self.begin(&[result])?;
+        let shapes = self.final_shapes()?;
+        let step = self.tensors[result.index()].step;
+        let mut reading = Reading::new(self, &shapes);
+        reading.read(step)
+    }
+
+    /// The loop nests of all operations, in the order they were made; conversions have none.
+    pub fn projections(&mut self) -> Result<Vec<Projected>, Error> {
+        let shapes = self.final_shapes()?;
+        let mut reading = Reading::new(self, &shapes);
+        let operation = |step: &u32| match self.steps[*step as usize] {
+            Step::Op { op, .. } => !matches!(op, Op::Convert { .. }),
+            _ => false,
+        };
+        (0..self.steps.len() as u32).filter(operation).map(|step| reading.read(step)).collect()
+    }
+}
+
+/// One occurrence of a tensor: its axes by kind.
+type Occurrence = [SmallVec<[AxisId; 4]>; 3];
+
+/// The second reading; its memory is used again for the next operation.
+struct Reading<'a> {
+    graph: &'a Graph,
+    shapes: &'a Shapes,
+    equations: Equations,
+    labels: Vec<AxisId>,
+    holes: Vec<Option<SmallVec<[AxisId; 4]>>>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(graph: &'a Graph, shapes: &'a Shapes) -> Reading<'a> {
+        Reading { graph, shapes, equations: Equations::default(), labels: Vec::new(), holes: Vec::new() }
+    }
+
+    fn read(&mut self, step: u32) -> Result<Projected, Error> {
+        let graph = self.graph;
+        let Some(Step::Op { op, operands, arity, results, result }) = graph.steps.get(step as usize) else {
+            return Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")
+                .with_help("ask for the result of an operation"));
+        };
+        self.equations.clear();
+        self.labels.clear();
+        let made = (*result..*result + u32::from(*results)).map(Tensor);
+        let read = &graph.operands[*operands as usize..(*operands + u32::from(*arity)) as usize];
+        let tensors: Vec<Tensor> = made.chain(read.iter().copied()).collect();
+        let places: SmallVec<[Occurrence; 4]> =
+            tensors.iter().map(|tensor| self.occurrence(*tensor)).collect();
+        let (made, read) = places.split_at(*results as usize);
+        match op {
+            Op::Einsum { spec, labels, .. } => {
+                self.spec(&graph.spec(*spec), *labels as usize, *op, made, read);
+            }
+            Op::Slice(index) => self.slice(*index, &made[0], &read[0]),
+            Op::Convert { .. } => {
+                return Err(Error::new(ErrorKind::Use, "a conversion has no loop nest of its own"));
+            }
+            broadcasting => self.broadcasting(*broadcasting, &tensors[made.len()..], &made[0], read),
+        }
+        self.solved(tensors, &places, *results as usize, step)
+    }
+
+    /// P6: every axis of every occurrence has an id of its own, and is visited.
+    fn occurrence(&mut self, tensor: Tensor) -> Occurrence {
+        Kind::ALL.map(|kind| {
+            let sizes = self.shapes.sizes(tensor, kind);
+            sizes
+                .map(|size| {
+                    let axis = self.equations.axis(size);
+                    self.equations.iterate(axis);
+                    axis
+                })
+                .collect()
+        })
+    }
+
+    fn broadcasting(&mut self, op: Op, operands: &[Tensor], result: &Occurrence, read: &[Occurrence]) {
+        let marker = |slot: usize, kind: Kind| {
+            self.graph.marker(self.graph.rows(operands[slot])[place(kind)]) as usize
+        };
+        if let Some([(a, input), (b, output)]) = contraction(op) {
+            let at = marker(b, output);
+            refine_rows(&mut self.equations, &read[a][place(input)], &read[b][place(output)], at);
+        }
+        for kind in Kind::ALL {
+            for (slot, from) in sources(op, operands.len(), kind) {
+                let at = marker(slot, from);
+                refine_rows(&mut self.equations, &result[place(kind)], &read[slot][place(from)], at);
+            }
+        }
+    }
+
+    /// The rest of the batch, the input and the output are the operand's; its first batch axis is pinned.
+    fn slice(&mut self, index: Index, result: &Occurrence, read: &Occurrence) {
+        let Some((first, rest)) = read[place(Kind::Batch)].split_first() else { return };
+        self.equations.pin(
+            *first,
+            match index {
+                Index::At(at) => Pin::At(at),
+                Index::Run { .. } => Pin::Symbol(0),
+            },
+        );
+        self.equal_rows(&result[place(Kind::Batch)], rest);
+        for kind in [Kind::Input, Kind::Output] {
+            self.equal_rows(&result[place(kind)], &read[place(kind)]);
+        }
+    }
+
+    fn equal_rows(&mut self, a: &[AxisId], b: &[AxisId]) {
+        for (a, b) in a.iter().zip(b) {
+            self.equations.equal(*a, *b);
+        }
+    }
+
+    fn spec(&mut self, known: &KnownSpec, first: usize, op: Op, made: &[Occurrence], read: &[Occurrence]) {
+        for at in 0..known.spec.names.axes.len() {
+            let label = self.equations.axis(self.shapes.label(first + at));
+            self.labels.push(label);
+        }
+        self.holes.clear();
+        self.holes.resize(3 + known.spec.names.rows.len(), None);
+        for (shape, place) in known.spec.shapes().zip(read.iter().chain(made)) {
+            for (kind, row) in shape.rows() {
+                self.spec_row(known, op, kind, row, &place[kind as usize]);
+            }
+        }
+    }
+
+    /// A row of a spec against the axes it stands for: the flanks from either end, the hole in between.
+    fn spec_row(
+        &mut self,
+        known: &KnownSpec,
+        op: Op,
+        kind: Kind,
+        row: &spec::Row<spec::Axis>,
+        axes: &[AxisId],
+    ) {
+        let (lead, trail) = (row.lead(), &row.trail);
+        let back = axes.len().saturating_sub(trail.len());
+        for (axis, id) in lead.iter().zip(axes).chain(trail.iter().zip(&axes[back..])) {
+            self.spec_axis(known, op, axis, *id);
+        }
+        if let Some(hole) = row.hole() {
+            let middle = &axes[lead.len().min(back)..back];
+            let index = hole_index(hole, kind);
+            match self.holes[index].take() {
+                None => self.holes[index] = Some(middle.iter().copied().collect()),
+                Some(same) => {
+                    self.equal_rows(&same, middle);
+                    self.holes[index] = Some(same);
+                }
+            }
+        }
+    }
+
+    fn spec_axis(&mut self, known: &KnownSpec, op: Op, axis: &spec::Axis, id: AxisId) {
+        let labels = &self.labels;
+        let label = |name: spec::AxisId| labels[name.0 as usize];
+        match &axis.kind {
+            AxisKind::Label(name) => self.equations.equal(id, label(*name)),
+            AxisKind::Wildcard => {}
+            AxisKind::Fixed(index) => self.equations.pin(id, Pin::At(*index)),
+            AxisKind::Affine(affine) => {
+                let Op::Einsum { choice, .. } = op else { return };
+                let choice = self.graph.choice_of(choice);
+                let value = |name: &str| choice.and_then(|choice| choice.value(name));
+                let padding = choice.and_then(|choice| choice.padding);
+                if let Ok(form) = window_form(known, affine, padding, value) {
+                    let kernel = affine.kernel.map(|kernel| label(kernel.term.label));
+                    self.equations.affine(id, form, label(affine.over.label), kernel);
+                }
+            }
+            AxisKind::Concat(components) => {
+                let named = |kind: ComponentKind| match kind {
+                    ComponentKind::Label(name) => self.equations.size(label(name)),
+                    ComponentKind::Size(size) => size.get(),
+                    ComponentKind::Wildcard => 0,
+                };
+                let taken: u64 = components.iter().map(|component| named(component.kind)).sum();
+                let rest = self.equations.size(id).saturating_sub(taken);
+                let part = |component: &spec::Component| match component.kind {
+                    ComponentKind::Label(name) => Part::Axis(label(name)),
+                    ComponentKind::Size(size) => Part::Gap(size.get()),
+                    ComponentKind::Wildcard => Part::Gap(rest),
+                };
+                let parts: SmallVec<[Part; 4]> = components.iter().map(part).collect();
+                self.equations.concat(id, parts);
+            }
+        }
+    }
+
+    fn solved(
+        &self,
+        tensors: Vec<Tensor>,
+        places: &[Occurrence],
+        results: usize,
+        step: u32,
+    ) -> Result<Projected, Error> {
+        let memory = |place: &Occurrence| -> Vec<AxisId> {
+            MEMORY.iter().flat_map(|kind| place[*kind as usize].iter().copied()).collect()
+        };
+        let axes: Vec<Vec<AxisId>> = places.iter().map(memory).collect();
+        let borrowed: SmallVec<[&[AxisId]; 4]> = axes.iter().map(Vec::as_slice).collect();
+        let projection = self.equations.solve(&borrowed).map_err(|failure| self.refused(failure, step))?;
+        let sizes =
+            axes.iter().map(|axes| axes.iter().map(|axis| self.equations.size(*axis)).collect()).collect();
+        let names = self.loop_names(&projection, step);
+        Ok(Projected { tensors, results, sizes, projection, names })
+    }
+
+    /// Loops are called by the labels they drive, and by letters where there are none.
+    fn loop_names(&self, projection: &Projection, step: u32) -> Vec<String> {
+        let spec = match self.graph.steps.get(step as usize) {
+            Some(Step::Op { op: Op::Einsum { spec, .. }, .. }) => Some(self.graph.spec(*spec)),
+            _ => None,
+        };
+        let named = |axis: AxisId| {
+            let at = self.labels.iter().position(|label| self.equations.same(*label, axis))?;
+            Some(spec.as_ref()?.spec.names.axes.iter().nth(at)?.1.text.to_string())
+        };
+        let mut names: Vec<String> = Vec::with_capacity(projection.loops.len());
+        for each in &projection.loops {
+            let name = named(each.axis).unwrap_or_else(|| {
+                let free = |letter: &String| !names.contains(letter);
+                letters().find(free).unwrap_or_default()
+            });
+            names.push(name);
+        }
+        names
+    }
+
+    fn refused(&self, failure: Failure, step: u32) -> Error {
+        let text = self.graph.subject(step);
+        let message = match failure {
+            Failure::Sizes(..) => format!("{text}: axes of different sizes would share a loop"),
+            Failure::Pins(..) => format!("{text}: an axis would be read at two different indices"),
+            Failure::OutOfBounds(axis, at) => {
+                format!("{text}: index {at} is beyond an axis of size {}", self.equations.size(axis))
+            }
+            Failure::Derived(_) => format!("{text}: an axis has two indices that do not agree"),
+            Failure::Overlap(_) => format!("{text}: the parts of a concatenation overlap"),
+            Failure::PinnedPart(_) => {
+                format!("{text}: a part of a concatenation is also read at a fixed index")
+            }
+        };
+        Error::new(ErrorKind::Use, message)
+    }
+}
+
+impl Choice {
+    fn value(&self, name: &str) -> Option<u64> {
+        self.coefficients.iter().find(|(known, _)| **known == *name).map(|(_, value)| *value)
+    }
+}
+
+/// P5: the operand's axes before its marker face the result's first axes, the others its last; what the
+/// result has in between is visited anyway.
+fn refine_rows(equations: &mut Equations, res: &[AxisId], opnd: &[AxisId], marker: usize) {
+    let marker = marker.min(opnd.len());
+    for (res, opnd) in res.iter().zip(&opnd[..marker]) {
+        equations.refine(*res, *opnd);
+    }
+    for (res, opnd) in res.iter().rev().zip(opnd[marker..].iter().rev()) {
+        equations.refine(*res, *opnd);
+    }
+}
+
+/// `i`, `j`, `k`, …, then `i1`, `j1`, ….
+fn letters() -> impl Iterator<Item = String> {
+    (0u32..).flat_map(|round| {
+        ('i'..='z')
+            .map(move |letter| if round == 0 { letter.to_string() } else { format!("{letter}{round}") })
+    })
+}
