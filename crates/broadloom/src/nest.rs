@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use broadloom_core::projection::{Component, Index};
+use broadloom_spec::Kind;
 
+use crate::logic::{contraction, sources};
 use crate::project::Projected;
 use crate::step::{Leaf, Op, Step, Tensor};
 use crate::{Error, Graph};
@@ -44,11 +46,6 @@ impl Projected {
         }
         view.results = 1;
         view
-    }
-
-    /// The loops that are reductions: those that the first result's map does not mention.
-    pub fn reductions(&self) -> Vec<u32> {
-        self.projection.missing(0)
     }
 
     /// An index in words: `2*o + k - 1`.
@@ -106,9 +103,19 @@ impl Graph {
     /// ```
     pub fn show_nest(&mut self, result: Tensor) -> Result<String, Error> {
         let nest = self.projection(result)?;
-        let mut text = format!("{}\n", self.subject(self.tensors[result.index()].step).replace('`', ""));
+        let step = self.tensors[result.index()].step;
+        let mut text = format!("{}\n", self.subject(step).replace('`', ""));
+        for rule in self.rules_text(step) {
+            let _ = writeln!(text, "rule {rule}");
+        }
+        for (at, name) in nest.names.iter().enumerate() {
+            let _ = writeln!(text, "class {name}: {}", self.class_text(&nest, at as u32));
+        }
         let _ = writeln!(text, "product space: {}", self.space_text(&nest));
         for (at, tensor) in nest.tensors.iter().enumerate() {
+            if self.number_of(*tensor).is_some() {
+                continue;
+            }
             let role = if at < nest.results { "writes" } else { "reads" };
             let _ = write!(text, "{role} {}", self.cell_text(&nest, at));
             let sizes: Vec<String> = nest.sizes[at].iter().map(u64::to_string).collect();
@@ -123,6 +130,47 @@ impl Graph {
         }
         self.write_loops(&nest, &mut text);
         Ok(text)
+    }
+
+    /// What the operation relates, as its shape logic says: the one list that sizes and loops are read from.
+    fn rules_text(&self, step: u32) -> Vec<String> {
+        let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return Vec::new() };
+        let operands = self.step_operands(step);
+        let row = |slot: usize, kind: Kind| {
+            let tensor = operands.get(slot).map_or("?".into(), |tensor| self.label_of(*tensor));
+            format!("{} of {tensor}", kind.name())
+        };
+        let contracted = contraction(*op)
+            .map(|[(a, input), (b, output)]| format!("{} ⊑ {}", row(a, input), row(b, output)));
+        let broadcast = Kind::ALL
+            .into_iter()
+            .flat_map(|kind| sources(*op, operands.len(), kind).map(move |(slot, from)| (kind, slot, from)));
+        // Rows without axes relate nothing.
+        let empty = |slot: usize, kind: Kind| self.rows(operands[slot])[kind as usize].is_empty();
+        let broadcast = broadcast.filter(|(_, slot, from)| !empty(*slot, *from));
+        let broadcast = broadcast
+            .map(|(kind, slot, from)| format!("{} of the result ⊑ {}", kind.name(), row(slot, from)));
+        contracted.into_iter().chain(broadcast).collect()
+    }
+
+    /// The axes that a loop drives.
+    fn class_text(&self, nest: &Projected, index: u32) -> String {
+        let mut driven = Vec::new();
+        for (at, map) in nest.projection.maps.iter().enumerate() {
+            let mentions = |axis: &Index| match axis {
+                Index::Sum(sum) => sum.terms.iter().any(|(_, known)| *known == index),
+                Index::Symbol(_) => false,
+                Index::Concat(segments) => segments.iter().any(|segment| segment.index == index),
+            };
+            let name = if at < nest.results && self.name_of(nest.tensors[at]).is_none() {
+                "the result".into()
+            } else {
+                self.label_of(nest.tensors[at])
+            };
+            let axes = map.iter().enumerate().filter(|(_, axis)| mentions(axis));
+            driven.extend(axes.map(|(axis, _)| format!("axis {} of {name}", axis + 1)));
+        }
+        driven.join(", ")
     }
 
     fn space_text(&self, nest: &Projected) -> String {
@@ -140,41 +188,67 @@ impl Graph {
         if factors.is_empty() { "one point".into() } else { factors.join("; ") }
     }
 
+    /// The loops, one nest for each phase in which something is written.
     fn write_loops(&self, nest: &Projected, text: &mut String) {
-        let mut depth = 0;
-        for loops in nest.projection.factors() {
-            let each = |index: &u32| {
-                format!(
-                    "{} in 0..{}",
-                    nest.names[*index as usize], nest.projection.loops[*index as usize].extent
-                )
-            };
-            let shown: Vec<String> = loops.iter().map(each).collect();
-            let _ = writeln!(text, "{}for {}", "  ".repeat(depth), shown.join(", then "));
-            depth += 1;
+        let mut word = "";
+        for phase in nest.projection.phases() {
+            let results: Vec<usize> =
+                (0..nest.results).filter(|at| nest.projection.takes_part(*at, &phase)).collect();
+            if results.is_empty() {
+                continue;
+            }
+            for (depth, index) in phase.iter().enumerate() {
+                let (name, extent) =
+                    (&nest.names[*index as usize], nest.projection.loops[*index as usize].extent);
+                let start = if depth == 0 { word } else { "" };
+                let _ = writeln!(text, "{}{start}for {name} in 0..{extent}", "  ".repeat(depth));
+            }
+            self.write_body(nest, &phase, &results, text);
+            word = "then ";
         }
-        let plain = nest.is_injective(0).holds();
-        let write: Vec<String> = (0..nest.results).map(|at| self.cell_text(nest, at)).collect();
-        let read: Vec<String> =
-            (nest.results..nest.tensors.len()).map(|at| self.cell_text(nest, at)).collect();
+    }
+
+    fn write_body(&self, nest: &Projected, phase: &[u32], results: &[usize], text: &mut String) {
+        let reads = (nest.results..nest.tensors.len()).filter(|at| nest.projection.takes_part(*at, phase));
+        let read: Vec<String> = reads.map(|at| self.cell_in_phase(nest, at, phase)).collect();
         let combined = match self.steps.get(self.tensors[nest.tensors[0].index()].step as usize) {
+            _ if read.is_empty() => "0".into(),
             Some(Step::Op { op: Op::Pointwise(name), .. }) if name.starts_with(char::is_alphabetic) => {
                 format!("{name}({})", read.join(", "))
             }
             Some(Step::Op { op: Op::Pointwise(name), .. }) => read.join(&format!(" {name} ")),
             _ => read.join(" * "),
         };
-        let assign = if plain { "=" } else { "+=" };
-        let _ = writeln!(text, "{}{} {assign} {combined}", "  ".repeat(depth), write.join(", "));
+        for at in results {
+            let assign = if nest.is_injective(*at).holds() { "=" } else { "+=" };
+            let write = self.cell_in_phase(nest, *at, phase);
+            let _ = writeln!(text, "{}{write} {assign} {combined}", "  ".repeat(phase.len()));
+        }
+    }
+
+    /// A tensor with its index while some loops run.
+    fn cell_in_phase(&self, nest: &Projected, at: usize, phase: &[u32]) -> String {
+        match nest.projection.in_phase(at, phase) {
+            Some(map) => {
+                let name = |index: u32| nest.names[index as usize].clone();
+                self.cell_with(nest, at, map.iter().map(|sum| sum_text(sum, &name)).collect())
+            }
+            None => self.cell_text(nest, at),
+        }
     }
 
     /// A tensor with its index: `a[i, k]`, or its value if it is a number.
     fn cell_text(&self, nest: &Projected, at: usize) -> String {
+        self.cell_with(
+            nest,
+            at,
+            nest.projection.maps[at].iter().map(|index| nest.index_text(index)).collect(),
+        )
+    }
+
+    fn cell_with(&self, nest: &Projected, at: usize, indices: Vec<String>) -> String {
         let tensor = nest.tensors[at];
-        let map = &nest.projection.maps[at];
-        if let Some(Step::Leaf { leaf: Leaf::Number(value), .. }) =
-            self.steps.get(self.tensors[tensor.index()].step as usize)
-        {
+        if let Some(value) = self.number_of(tensor) {
             return value.to_string();
         }
         let name = match self.name_of(tensor) {
@@ -182,8 +256,14 @@ impl Graph {
             None if at < nest.results => "result".into(),
             None => format!("({})", self.label_of(tensor)),
         };
-        let indices: Vec<String> = map.iter().map(|index| nest.index_text(index)).collect();
         if indices.is_empty() { name } else { format!("{name}[{}]", indices.join(", ")) }
+    }
+
+    fn number_of(&self, tensor: Tensor) -> Option<f64> {
+        match self.steps.get(self.tensors[tensor.index()].step as usize) {
+            Some(Step::Leaf { leaf: Leaf::Number(value), .. }) => Some(*value),
+            _ => None,
+        }
     }
 
     /// The loop nest of the operation that makes a tensor, as one JSON object.

@@ -57,25 +57,94 @@ pub struct Projected {
 }
 
 impl Projected {
-    /// Whether no cell of a result is written twice (design: then the write is plain).
+    /// Whether no cell of a result is written twice: then the write is plain.
     pub fn is_injective(&self, result: usize) -> Verdict {
-        self.judged(result, |map, extents, _| is_injective(map, extents))
+        if self.repeats(result) {
+            return Verdict::No;
+        }
+        self.each_phase(result, |map, extents| is_injective(map, extents))
     }
 
     /// Whether every cell of a result is written.
     pub fn is_surjective(&self, result: usize) -> Verdict {
-        self.judged(result, is_surjective)
+        let phases = self.phases_of(result);
+        if let [phase] = phases.as_slice() {
+            let Some(map) = self.projection.in_phase(result, phase) else { return Verdict::Unsettled };
+            return is_surjective(&map, &self.extents_in(phase), &self.sizes[result]);
+        }
+        // The phases write different cells, so their points add up if none is written twice.
+        if self.is_injective(result) != Verdict::Yes {
+            return Verdict::Unsettled;
+        }
+        let points =
+            |phase: &Vec<u32>| self.extents_in(phase).iter().map(|n| u128::from(*n)).product::<u128>();
+        let cells: u128 = self.sizes[result].iter().map(|size| u128::from(*size)).product();
+        if phases.iter().map(points).sum::<u128>() == cells { Verdict::Yes } else { Verdict::No }
     }
 
-    /// Judges a map whose components are sums of independent loops; coupled loops are not settled.
-    fn judged(&self, map: usize, judge: impl Fn(&[Component], &[u64], &[u64]) -> Verdict) -> Verdict {
-        let sum = |index: &AxisIndex| if let AxisIndex::Sum(sum) = index { Some(sum.clone()) } else { None };
-        let components: Option<Vec<Component>> = self.projection.maps[map].iter().map(sum).collect();
-        let coupled = self.projection.factors().iter().any(|factor| factor.len() > 1);
-        match components {
-            Some(components) if !coupled => judge(&components, &self.projection.extents(), &self.sizes[map]),
-            _ => Verdict::Unsettled,
+    /// The loops that are reductions: those that no result's map mentions.
+    pub fn reductions(&self) -> Vec<u32> {
+        let used = |index: &u32| (0..self.results).any(|result| self.projection.mentions(result, *index));
+        (0..self.projection.loops.len() as u32).filter(|index| !used(index)).collect()
+    }
+
+    /// Whether several phases write the same cells of a result.
+    fn repeats(&self, result: usize) -> bool {
+        let factors = self.projection.factors();
+        let coupled = factors.iter().enumerate().filter(|(_, loops)| loops.len() > 1);
+        coupled.into_iter().any(|(factor, _)| !self.projection.depends_on(result, factor as u32))
+    }
+
+    /// A part of a concatenated result that two operands would fill at once, if there is one.
+    fn overlap(&self) -> Option<AxisId> {
+        let loops = &self.projection.loops;
+        let coupled = |index: u32| {
+            let factor = loops[index as usize].factor;
+            loops.iter().filter(|other| other.factor == factor).count() > 1
+        };
+        if !(0..loops.len() as u32).any(coupled) {
+            return None;
         }
+        let filled =
+            |index: &AxisIndex| if let AxisIndex::Concat(parts) = index { Some(parts) } else { None };
+        let parts = self.projection.maps[..self.results].iter().flatten().filter_map(filled).flatten();
+        parts.map(|part| part.index).find_map(|running| {
+            // Only the operands that fill this part matter, whatever else runs.
+            let fills = |operand: &usize| self.projection.mentions(*operand, running);
+            let sources = (self.results..self.tensors.len()).filter(fills);
+            let together = self.projection.phases().into_iter().filter(|phase| phase.contains(&running));
+            let sources: Vec<usize> = sources.collect();
+            let twice = |phase: Vec<u32>| {
+                sources.iter().filter(|operand| self.projection.takes_part(**operand, &phase)).count() > 1
+            };
+            together.into_iter().any(twice).then(|| loops[running as usize].axis)
+        })
+    }
+
+    /// The phases in which a tensor takes part.
+    fn phases_of(&self, tensor: usize) -> Vec<Vec<u32>> {
+        let all = self.projection.phases().into_iter();
+        all.filter(|phase| self.projection.takes_part(tensor, phase)).collect()
+    }
+
+    /// The extents in a phase: loops that do not run have one iteration.
+    fn extents_in(&self, phase: &[u32]) -> Vec<u64> {
+        let extent = |(at, each): (usize, &broadloom_core::projection::Loop)| {
+            if phase.contains(&(at as u32)) { each.extent } else { 1 }
+        };
+        self.projection.loops.iter().enumerate().map(extent).collect()
+    }
+
+    /// Whether something holds of a tensor's map in every phase.
+    fn each_phase(&self, tensor: usize, judge: impl Fn(&[Component], &[u64]) -> Verdict) -> Verdict {
+        for phase in self.phases_of(tensor) {
+            let Some(map) = self.projection.in_phase(tensor, &phase) else { return Verdict::Unsettled };
+            match judge(&map, &self.extents_in(&phase)) {
+                Verdict::Yes => {}
+                other => return other,
+            }
+        }
+        Verdict::Yes
     }
 }
 
@@ -87,6 +156,24 @@ impl Graph {
         let step = self.tensors[result.index()].step;
         let mut reading = Reading::new(self, &shapes);
         reading.read(step)
+    }
+
+    /// How far reads of each tensor reach beyond the ends of its axes, over all operations that read it: the
+    /// margins its buffer needs, by tensor and by axis in memory order. Shapes never include them.
+    ///
+    /// A margin is the maximum over its readers (Prop. 8.1), so it does not depend on their order.
+    pub fn margins(&mut self) -> Result<Vec<Vec<(u64, u64)>>, Error> {
+        let mut margins: Vec<Vec<(u64, u64)>> = vec![Vec::new(); self.tensors.len()];
+        for nest in self.projections()? {
+            for (at, tensor) in nest.tensors.iter().enumerate() {
+                let all = &mut margins[tensor.index()];
+                all.resize(nest.sizes[at].len(), (0, 0));
+                for (margin, (left, right)) in all.iter_mut().zip(nest.margins(at)) {
+                    *margin = (margin.0.max(left), margin.1.max(right));
+                }
+            }
+        }
+        Ok(margins)
     }
 
     /// The loop nests of all operations, in the order they were made; conversions have none.
@@ -290,7 +377,11 @@ impl<'a> Reading<'a> {
         let sizes =
             axes.iter().map(|axes| axes.iter().map(|axis| self.equations.size(*axis)).collect()).collect();
         let names = self.loop_names(&projection, step);
-        Ok(Projected { tensors, results, sizes, projection, names })
+        let nest = Projected { tensors, results, sizes, projection, names };
+        match nest.overlap() {
+            Some(axis) => Err(self.refused(Failure::Overlap(axis), step)),
+            None => Ok(nest),
+        }
     }
 
     /// Loops are called by the labels they drive, and by letters where there are none.
@@ -323,7 +414,7 @@ impl<'a> Reading<'a> {
                 format!("{text}: index {at} is beyond an axis of size {}", self.equations.size(axis))
             }
             Failure::Derived(_) => format!("{text}: an axis has two indices that do not agree"),
-            Failure::Overlap(_) => format!("{text}: the parts of a concatenation overlap"),
+            Failure::Overlap(_) => format!("{text}: two operands would fill the same part of the result"),
             Failure::PinnedPart(_) => {
                 format!("{text}: a part of a concatenation is also read at a fixed index")
             }

@@ -1,8 +1,9 @@
-//! Runs the programs in `tests/shapes` and `tests/wrong`; each file is a test.
+//! Runs the programs in `tests/shapes`, `tests/wrong` and `tests/nests`; each file is a test.
 //!
 //! A file holds a program (`support/mod.rs` has the language), a line `---`, and what is expected: in
-//! `shapes` the shapes of some tensors, in `wrong` the whole message with which the program is refused.
-//! With `UPDATE_EXPECT=1` in the environment, messages are rewritten in place; shapes never are.
+//! `shapes` the shapes of some tensors, in `wrong` the whole message with which the program is refused, in
+//! `nests` the loop nest of the last operation. With `UPDATE_EXPECT=1` in the environment, messages and
+//! nests are rewritten in place; shapes never are.
 
 mod support;
 
@@ -22,7 +23,10 @@ fn main() -> ExitCode {
     let wrong = cases("wrong").into_iter();
     let wrong =
         wrong.map(|case| Trial::test(format!("wrong::{}", case.name()), move || is_refused(&case, update)));
-    libtest_mimic::run(&args, shapes.chain(wrong).collect()).exit_code()
+    let nests = cases("nests").into_iter();
+    let nests =
+        nests.map(|case| Trial::test(format!("nests::{}", case.name()), move || has_nest(&case, update)));
+    libtest_mimic::run(&args, shapes.chain(wrong).chain(nests).collect()).exit_code()
 }
 
 /// The program is accepted, and every shape is as expected.
@@ -55,7 +59,20 @@ fn is_refused(case: &Case, update: bool) -> Result<(), Failed> {
         Err(Stop::Language(message)) => return Err(message.into()),
         Err(Stop::Refused(error)) => error.to_string(),
     };
-    let found = message + "\n";
+    compare(case, message + "\n", update)
+}
+
+/// The last operation of the program has the loop nest expected.
+fn has_nest(case: &Case, update: bool) -> Result<(), Failed> {
+    let program = case.read()?;
+    let mut run = Run::of(&program).map_err(|stop| stop.to_string())?;
+    let last = run.graph.tensors().last().ok_or("the program has no tensor")?;
+    let nest = run.graph.show_nest(last).map_err(|error| error.to_string())?;
+    compare(case, nest, update)
+}
+
+/// Compares what was found with what is expected, or rewrites it.
+fn compare(case: &Case, found: String, update: bool) -> Result<(), Failed> {
     if found == case.expected {
         return Ok(());
     }
@@ -64,5 +81,5 @@ fn is_refused(case: &Case, update: bool) -> Result<(), Failed> {
         return Ok(());
     }
     let expected = &case.expected;
-    Err(format!("expected\n{expected}found\n{found}(UPDATE_EXPECT=1 rewrites the message)").into())
+    Err(format!("expected\n{expected}found\n{found}(UPDATE_EXPECT=1 rewrites it)").into())
 }

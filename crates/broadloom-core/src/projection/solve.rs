@@ -79,6 +79,46 @@ impl Projection {
         (0..self.loops.len() as u32).filter(in_factor).any(|index| self.mentions(map, index))
     }
 
+    /// The phases of the product space: one loop from each factor. Without concatenations there is one, with
+    /// every loop in it.
+    pub fn phases(&self) -> Vec<Vec<u32>> {
+        self.factors().into_iter().fold(vec![Vec::new()], |phases, loops| {
+            let extend = |phase: Vec<u32>| {
+                let with = move |index: &u32| phase.iter().copied().chain([*index]).collect();
+                loops.iter().map(with).collect::<Vec<Vec<u32>>>()
+            };
+            phases.into_iter().flat_map(extend).collect()
+        })
+    }
+
+    /// Whether a tensor takes part in a phase: for each factor it depends on, one of its loops runs.
+    pub fn takes_part(&self, map: usize, phase: &[u32]) -> bool {
+        let stopped = |index: u32| !phase.contains(&index);
+        let other = |index: u32| {
+            let factor = self.loops[index as usize].factor;
+            let running = phase.iter().find(|running| self.loops[**running as usize].factor == factor);
+            running.is_some_and(|running| !self.mentions(map, *running))
+        };
+        (0..self.loops.len() as u32)
+            .filter(|index| stopped(*index) && self.mentions(map, *index))
+            .all(|index| !other(index))
+    }
+
+    /// The index map of a tensor in a phase, in which each concatenated axis is the part that runs; none if
+    /// an index is supplied at run time.
+    pub fn in_phase(&self, map: usize, phase: &[u32]) -> Option<Vec<Component>> {
+        let sum = |index: &Index| match index {
+            Index::Sum(sum) => Some(sum.clone()),
+            Index::Symbol(_) => None,
+            Index::Concat(segments) => {
+                let running = segments.iter().find(|segment| phase.contains(&segment.index));
+                let at = |segment: &Segment| Component::new(segment.offset as i64, [(1, segment.index)]);
+                Some(running.map_or(Component::fixed(0), at))
+            }
+        };
+        self.maps[map].iter().map(sum).collect()
+    }
+
     /// The factors of the product space: the loops of each.
     pub fn factors(&self) -> Vec<Vec<u32>> {
         let count = self.loops.last().map_or(0, |last| last.factor as usize + 1);

@@ -1,0 +1,243 @@
+//! Runs a loop nest, point by point, and watches every address.
+//!
+//! The product space has one factor after another. Loops of one factor run one after another, so a point
+//! chooses one loop of each factor and a position of it. A tensor takes part in a point if all its indices
+//! exist there: those of loops that run. The value of a point is the product of the operands that take part,
+//! added to the results that take part.
+//!
+//! An address outside its axis is an error, except where the notation pads: there a read is 0 and a write
+//! is lost.
+
+use broadloom::Projected;
+use broadloom_core::projection::Index;
+
+use crate::array::{Array, each_point};
+
+/// What a run leaves behind.
+pub struct Run {
+    pub results: Vec<Array>,
+    /// The points of the product space, whether anything happens there or not.
+    pub points: u64,
+    /// How often each cell of each result was written.
+    pub writes: Vec<Vec<u32>>,
+}
+
+/// Why there is no run.
+#[derive(Debug, PartialEq)]
+pub enum Stop {
+    /// Two operands that depend on coupled loops take part at once.
+    Clash,
+    Wrong(String),
+}
+
+/// Where a point of the product space is on a tensor.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Spot {
+    /// An index of the tensor does not exist there.
+    Absent,
+    /// In the padding.
+    Outside,
+    At(usize),
+}
+
+/// Runs a nest. `operands` are in the order of the nest, `symbol` is every position supplied at run time,
+/// and `padded` says for each axis of each tensor of the nest whether it is padded.
+pub fn run(
+    nest: &Projected,
+    operands: &[&Array],
+    symbol: u64,
+    padded: &[Vec<bool>],
+) -> Result<Run, Stop> {
+    let projection = &nest.projection;
+    let entries = nest.tensors.len();
+    if projection.maps.len() != entries || nest.sizes.len() != entries || padded.len() != entries {
+        return Err(Stop::Wrong(format!("{entries} tensors, {} maps", projection.maps.len())));
+    }
+    let factors = factors(nest).map_err(Stop::Wrong)?;
+    let coupled: Vec<bool> = (0..entries)
+        .map(|entry| {
+            let inside = |index: &u32| loops_of(nest, entry).contains(index);
+            factors.iter().any(|factor| factor.len() > 1 && factor.iter().any(inside))
+        })
+        .collect();
+    let results: Vec<Array> = nest.sizes[..nest.results].iter().cloned().map(Array::zeros).collect();
+    let writes = results.iter().map(|array| vec![0; array.values.len()]).collect();
+    let mut run = Run { results, points: 0, writes };
+    let mut at: Vec<Option<u64>> = vec![None; projection.loops.len()];
+    let mut clash = false;
+
+    let choices: Vec<u64> = factors.iter().map(|factor| factor.len() as u64).collect();
+    let outcome = each_point(&choices, |choice| {
+        let running: Vec<u32> =
+            choice.iter().zip(&factors).map(|(which, factor)| factor[*which as usize]).collect();
+        let extents: Vec<u64> = running.iter().map(|index| projection.loops[*index as usize].extent).collect();
+        at.fill(None);
+        let points = each_point(&extents, |point| {
+            for (index, position) in running.iter().zip(point) {
+                at[*index as usize] = Some(*position);
+            }
+            let spot = |entry| spot(nest, entry, &at, symbol, &padded[entry]);
+            let mut value = None;
+            let mut dependent = 0;
+            for (slot, operand) in operands.iter().enumerate() {
+                let entry = nest.results + slot;
+                let read = match spot(entry)? {
+                    Spot::Absent => continue,
+                    Spot::Outside => 0.0,
+                    Spot::At(place) => operand.values[place],
+                };
+                dependent += u32::from(coupled[entry]);
+                value = Some(value.unwrap_or(1.0) * read);
+            }
+            clash |= dependent > 1;
+            let mut targets = Vec::new();
+            for result in 0..nest.results {
+                if let Spot::At(place) = spot(result)? {
+                    targets.push((result, place));
+                }
+            }
+            if let Some(value) = value {
+                for (result, place) in targets {
+                    run.results[result].values[place] += value;
+                    run.writes[result][place] += 1;
+                }
+            }
+            Ok(())
+        })?;
+        run.points += points;
+        Ok(())
+    });
+    match outcome {
+        Err(message) => Err(Stop::Wrong(message)),
+        Ok(_) if clash => Err(Stop::Clash),
+        Ok(_) => Ok(run),
+    }
+}
+
+/// The loops of each factor; those of one factor stand together.
+fn factors(nest: &Projected) -> Result<Vec<Vec<u32>>, String> {
+    let mut factors: Vec<Vec<u32>> = Vec::new();
+    let mut last = None;
+    for (index, each) in nest.projection.loops.iter().enumerate() {
+        if last != Some(each.factor) {
+            if last.is_some_and(|last| each.factor < last) {
+                return Err(format!("the loops of a factor are apart: {:?}", nest.projection.loops));
+            }
+            factors.push(Vec::new());
+            last = Some(each.factor);
+        }
+        factors.last_mut().ok_or("no factor")?.push(index as u32);
+    }
+    Ok(factors)
+}
+
+/// The loops that a map mentions, in the order of its axes.
+fn loops_of(nest: &Projected, entry: usize) -> Vec<u32> {
+    nest.projection.maps[entry].iter().flat_map(loops_of_index).collect()
+}
+
+fn loops_of_index(index: &Index) -> Vec<u32> {
+    match index {
+        Index::Sum(sum) => sum.terms.iter().map(|(_, index)| *index).collect(),
+        Index::Symbol(_) => Vec::new(),
+        Index::Concat(segments) => segments.iter().map(|segment| segment.index).collect(),
+    }
+}
+
+fn spot(
+    nest: &Projected,
+    entry: usize,
+    at: &[Option<u64>],
+    symbol: u64,
+    padded: &[bool],
+) -> Result<Spot, String> {
+    let (map, sizes) = (&nest.projection.maps[entry], &nest.sizes[entry]);
+    if map.len() != sizes.len() {
+        return Err(format!("tensor {entry} has {} axes and {} indices", sizes.len(), map.len()));
+    }
+    let mut place = 0;
+    let mut outside = false;
+    for (axis, (index, size)) in map.iter().zip(sizes).enumerate() {
+        let position = match index {
+            Index::Symbol(_) => Some(symbol as i64),
+            Index::Sum(sum) => sum.terms.iter().try_fold(sum.offset, |total, (coefficient, index)| {
+                at[*index as usize].map(|position| total + coefficient * position as i64)
+            }),
+            Index::Concat(segments) => {
+                let mut running = segments.iter().filter_map(|segment| {
+                    at[segment.index as usize].map(|position| (segment.offset + position) as i64)
+                });
+                let position = running.next();
+                if running.next().is_some() {
+                    return Err(format!("two parts of axis {axis} of tensor {entry} run at once"));
+                }
+                position
+            }
+        };
+        let Some(position) = position else { return Ok(Spot::Absent) };
+        if position < 0 || position >= *size as i64 {
+            if !padded[axis] {
+                return Err(format!("axis {axis} of tensor {entry} has size {size}, addressed at {position}"));
+            }
+            outside = true;
+        }
+        place = place * *size as usize + position.max(0) as usize;
+    }
+    Ok(if outside { Spot::Outside } else { Spot::At(place) })
+}
+
+/// The contract on the order of loops: by first appearance, results first, each tensor in memory order.
+/// The loops of one factor stand together, and the loops of one sum come in any order.
+pub fn check_order(nest: &Projected) -> Result<(), String> {
+    let projection = &nest.projection;
+    let mut seen: Vec<u32> = Vec::new();
+    let mut next = 0;
+    for (entry, map) in projection.maps.iter().enumerate() {
+        for index in map {
+            let mut new: Vec<u32> = Vec::new();
+            for each in loops_of_index(index) {
+                let factor = projection.loops.get(each as usize).ok_or("a loop that is not there")?.factor;
+                if !seen.contains(&factor) && !new.contains(&factor) {
+                    new.push(factor);
+                }
+            }
+            new.sort_unstable();
+            for factor in new {
+                if factor != next {
+                    return Err(format!("factor {factor} of tensor {entry} comes out of order"));
+                }
+                seen.push(factor);
+                next += 1;
+            }
+        }
+    }
+    if let Some(each) = projection.loops.iter().find(|each| !seen.contains(&each.factor)) {
+        return Err(format!("a factor that nothing mentions: {each:?}"));
+    }
+    // Within a factor, too, by first appearance.
+    let mut order: Vec<u32> = Vec::new();
+    for entry in 0..projection.maps.len() {
+        for index in loops_of(nest, entry) {
+            if !order.contains(&index) {
+                order.push(index);
+            }
+        }
+    }
+    for factor in factors(nest)? {
+        if factor.len() > 1 {
+            let inside: Vec<u32> = order.iter().copied().filter(|index| factor.contains(index)).collect();
+            if inside != factor {
+                return Err(format!("coupled loops in the order {factor:?}, first mentioned {inside:?}"));
+            }
+        }
+    }
+    for result in 0..nest.results {
+        let mentioned = loops_of(nest, result);
+        let missing: Vec<u32> =
+            (0..projection.loops.len() as u32).filter(|index| !mentioned.contains(index)).collect();
+        if projection.missing(result) != missing {
+            return Err(format!("reductions {:?}, but the map leaves {missing:?}", projection.missing(result)));
+        }
+    }
+    Ok(())
+}
