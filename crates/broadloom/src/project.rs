@@ -105,10 +105,13 @@ impl Projected {
         if !(0..loops.len() as u32).any(coupled) {
             return None;
         }
-        let filled =
-            |index: &AxisIndex| if let AxisIndex::Concat(parts) = index { Some(parts) } else { None };
-        let parts = self.projection.maps[..self.results].iter().flatten().filter_map(filled).flatten();
-        parts.map(|part| part.index).find_map(|running| {
+        let results = self.projection.maps[..self.results].iter().flatten();
+        let mut parts = results.flat_map(|index| match index {
+            AxisIndex::Concat(parts) => parts.as_slice(),
+            AxisIndex::Sum(_) | AxisIndex::Symbol(_) => &[],
+        });
+        parts.find_map(|part| {
+            let running = part.index;
             // Only the operands that fill this part matter, whatever else runs.
             let fills = |operand: &usize| self.projection.mentions(*operand, running);
             let sources = (self.results..self.tensors.len()).filter(fills);
