@@ -47,21 +47,6 @@ impl Projected {
         view.results = 1;
         view
     }
-
-    /// An index in words: `2*o + k - 1`.
-    fn index_text(&self, index: &Index) -> String {
-        match index {
-            Index::Sum(sum) => sum_text(sum, &|index| self.names[index as usize].clone()),
-            Index::Symbol(symbol) => format!("${symbol}"),
-            Index::Concat(segments) => {
-                let part = |segment: &broadloom_core::projection::Segment| {
-                    let name = &self.names[segment.index as usize];
-                    if segment.offset == 0 { name.clone() } else { format!("{name} + {}", segment.offset) }
-                };
-                segments.iter().map(part).collect::<Vec<_>>().join(" ^ ")
-            }
-        }
-    }
 }
 
 /// A sum of loops as a formula.
@@ -108,7 +93,7 @@ impl Graph {
         for rule in self.rules_text(step) {
             let _ = writeln!(text, "rule {rule}");
         }
-        for (at, name) in nest.names.iter().enumerate() {
+        for (at, name) in self.loop_names(&nest).iter().enumerate() {
             let _ = writeln!(text, "class {name}: {}", self.class_text(&nest, at as u32));
         }
         let _ = writeln!(text, "product space: {}", self.space_text(&nest));
@@ -130,6 +115,24 @@ impl Graph {
         }
         self.write_loops(&nest, &mut text);
         Ok(text)
+    }
+
+    /// The names of a nest's loops: the labels of the spec they drive, and letters where there are none.
+    pub fn loop_names(&self, nest: &Projected) -> Vec<String> {
+        let step = nest.tensors.first().map(|tensor| self.tensors[tensor.index()].step);
+        let spec = match step.and_then(|step| self.steps.get(step as usize)) {
+            Some(Step::Op { op: Op::Einsum { spec, .. }, .. }) => Some(self.spec(*spec)),
+            _ => None,
+        };
+        let mut names: Vec<String> = Vec::new();
+        for label in &nest.labels {
+            let axes = spec.as_ref().map(|spec| &spec.spec.names.axes);
+            let named = label.zip(axes).and_then(|(label, axes)| axes.iter().nth(label as usize));
+            let name = named.map(|(_, name)| name.text.to_string());
+            let name = name.or_else(|| letters().find(|letter| !names.contains(letter)));
+            names.push(name.unwrap_or_default());
+        }
+        names
     }
 
     /// What the operation relates, as its shape logic says: the one list that sizes and loops are read from.
@@ -174,11 +177,11 @@ impl Graph {
     }
 
     fn space_text(&self, nest: &Projected) -> String {
-        let reductions = nest.reductions();
+        let (reductions, names) = (nest.reductions(), self.loop_names(nest));
         let factor = |loops: &Vec<u32>| {
             let each = |index: &u32| {
                 let extent = nest.projection.loops[*index as usize].extent;
-                let name = &nest.names[*index as usize];
+                let name = &names[*index as usize];
                 let reduction = if reductions.contains(index) { " (reduction)" } else { "" };
                 format!("{name} in 0..{extent}{reduction}")
             };
@@ -190,6 +193,7 @@ impl Graph {
 
     /// The loops, one nest for each phase in which something is written.
     fn write_loops(&self, nest: &Projected, text: &mut String) {
+        let names = self.loop_names(nest);
         let mut word = "";
         for phase in nest.projection.phases() {
             let results: Vec<usize> =
@@ -198,8 +202,7 @@ impl Graph {
                 continue;
             }
             for (depth, index) in phase.iter().enumerate() {
-                let (name, extent) =
-                    (&nest.names[*index as usize], nest.projection.loops[*index as usize].extent);
+                let (name, extent) = (&names[*index as usize], nest.projection.loops[*index as usize].extent);
                 let start = if depth == 0 { word } else { "" };
                 let _ = writeln!(text, "{}{start}for {name} in 0..{extent}", "  ".repeat(depth));
             }
@@ -230,7 +233,8 @@ impl Graph {
     fn cell_in_phase(&self, nest: &Projected, at: usize, phase: &[u32]) -> String {
         match nest.projection.in_phase(at, phase) {
             Some(map) => {
-                let name = |index: u32| nest.names[index as usize].clone();
+                let names = self.loop_names(nest);
+                let name = |index: u32| names[index as usize].clone();
                 self.cell_with(nest, at, map.iter().map(|sum| sum_text(sum, &name)).collect())
             }
             None => self.cell_text(nest, at),
@@ -242,7 +246,7 @@ impl Graph {
         self.cell_with(
             nest,
             at,
-            nest.projection.maps[at].iter().map(|index| nest.index_text(index)).collect(),
+            nest.projection.maps[at].iter().map(|index| index_text(&self.loop_names(nest), index)).collect(),
         )
     }
 
@@ -269,11 +273,11 @@ impl Graph {
     /// The loop nest of the operation that makes a tensor, as one JSON object.
     pub fn nest_json(&mut self, result: Tensor) -> Result<String, Error> {
         let nest = self.projection(result)?;
-        let reductions = nest.reductions();
+        let (reductions, names) = (nest.reductions(), self.loop_names(&nest));
         let each = |(at, each): (usize, &broadloom_core::projection::Loop)| {
             format!(
                 r#"{{"name": {}, "extent": {}, "factor": {}, "reduction": {}}}"#,
-                quoted(&nest.names[at]),
+                quoted(&names[at]),
                 each.extent,
                 each.factor,
                 reductions.contains(&(at as u32))
@@ -282,7 +286,7 @@ impl Graph {
         let loops: Vec<String> = nest.projection.loops.iter().enumerate().map(each).collect();
         let tensor = |at: usize| {
             let indices: Vec<String> =
-                nest.projection.maps[at].iter().map(|index| quoted(&nest.index_text(index))).collect();
+                nest.projection.maps[at].iter().map(|index| quoted(&index_text(&names, index))).collect();
             let name = quoted(&self.label_of(nest.tensors[at]));
             format!(
                 r#"{{"tensor": {name}, "sizes": {:?}, "index": [{}]}}"#,
@@ -349,6 +353,29 @@ impl Graph {
             typed(0..nest.results),
         )))
     }
+}
+
+/// An index in words: `2*o + k - 1`.
+fn index_text(names: &[String], index: &Index) -> String {
+    match index {
+        Index::Sum(sum) => sum_text(sum, &|index| names[index as usize].clone()),
+        Index::Symbol(symbol) => format!("${symbol}"),
+        Index::Concat(segments) => {
+            let part = |segment: &broadloom_core::projection::Segment| {
+                let name = &names[segment.index as usize];
+                if segment.offset == 0 { name.clone() } else { format!("{name} + {}", segment.offset) }
+            };
+            segments.iter().map(part).collect::<Vec<_>>().join(" ^ ")
+        }
+    }
+}
+
+/// `i`, `j`, `k`, …, then `i1`, `j1`, ….
+fn letters() -> impl Iterator<Item = String> {
+    (0u32..).flat_map(|round| {
+        ('i'..='z')
+            .map(move |letter| if round == 0 { letter.to_string() } else { format!("{letter}{round}") })
+    })
 }
 
 /// A JSON string.

@@ -52,8 +52,8 @@ pub struct Projected {
     pub sizes: Vec<Vec<u64>>,
     /// Loops and index maps; maps are in the order of `tensors`, their axes in memory order.
     pub projection: Projection,
-    /// The names of the loops: labels of the spec where there are some.
-    pub names: Vec<String>,
+    /// For each loop the label of the spec that it drives, if there is one.
+    pub(crate) labels: SmallVec<[Option<u32>; 6]>,
 }
 
 impl Projected {
@@ -365,7 +365,7 @@ impl<'a> Reading<'a> {
     }
 
     fn solved(
-        &self,
+        &mut self,
         tensors: Vec<Tensor>,
         places: &[Occurrence],
         results: usize,
@@ -379,33 +379,13 @@ impl<'a> Reading<'a> {
         let projection = self.equations.solve(&borrowed).map_err(|failure| self.refused(failure, step))?;
         let sizes =
             axes.iter().map(|axes| axes.iter().map(|axis| self.equations.size(*axis)).collect()).collect();
-        let names = self.loop_names(&projection, step);
-        let nest = Projected { tensors, results, sizes, projection, names };
+        let label = |axis: AxisId| self.labels.iter().position(|label| self.equations.same(*label, axis));
+        let labels = projection.loops.iter().map(|each| label(each.axis).map(|at| at as u32)).collect();
+        let nest = Projected { tensors, results, sizes, projection, labels };
         match nest.overlap() {
             Some(axis) => Err(self.refused(Failure::Overlap(axis), step)),
             None => Ok(nest),
         }
-    }
-
-    /// Loops are called by the labels they drive, and by letters where there are none.
-    fn loop_names(&self, projection: &Projection, step: u32) -> Vec<String> {
-        let spec = match self.graph.steps.get(step as usize) {
-            Some(Step::Op { op: Op::Einsum { spec, .. }, .. }) => Some(self.graph.spec(*spec)),
-            _ => None,
-        };
-        let named = |axis: AxisId| {
-            let at = self.labels.iter().position(|label| self.equations.same(*label, axis))?;
-            Some(spec.as_ref()?.spec.names.axes.iter().nth(at)?.1.text.to_string())
-        };
-        let mut names: Vec<String> = Vec::with_capacity(projection.loops.len());
-        for each in &projection.loops {
-            let name = named(each.axis).unwrap_or_else(|| {
-                let free = |letter: &String| !names.contains(letter);
-                letters().find(free).unwrap_or_default()
-            });
-            names.push(name);
-        }
-        names
     }
 
     fn refused(&self, failure: Failure, step: u32) -> Error {
@@ -442,12 +422,4 @@ fn refine_rows(equations: &mut Equations, res: &[AxisId], opnd: &[AxisId], marke
     for (res, opnd) in res.iter().rev().zip(opnd[marker..].iter().rev()) {
         equations.refine(*res, *opnd);
     }
-}
-
-/// `i`, `j`, `k`, …, then `i1`, `j1`, ….
-fn letters() -> impl Iterator<Item = String> {
-    (0u32..).flat_map(|round| {
-        ('i'..='z')
-            .map(move |letter| if round == 0 { letter.to_string() } else { format!("{letter}{round}") })
-    })
 }

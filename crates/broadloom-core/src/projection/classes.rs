@@ -7,6 +7,7 @@
 
 use smallvec::SmallVec;
 
+use super::solve::Scratch;
 use crate::affine::Affine;
 
 /// An axis of an operation.
@@ -90,6 +91,8 @@ pub struct Equations {
     iterated: Vec<bool>,
     pub(crate) derived: SmallVec<[Derived; 2]>,
     failure: Option<Failure>,
+    /// Memory of the solution, used again.
+    pub(crate) scratch: Scratch,
 }
 
 impl Equations {

@@ -131,7 +131,7 @@ impl Projection {
 }
 
 /// What a class is, once solved.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Label {
     Unknown,
     Pin(Pin),
@@ -139,19 +139,52 @@ enum Label {
     Derived(u32),
 }
 
+/// Working memory of a solution.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    /// By class.
+    labels: Vec<Label>,
+    /// The group of coupled classes a class belongs to, or `u32::MAX`.
+    coupled: Vec<u32>,
+    /// Classes in the order in which they get loops.
+    order: Vec<u32>,
+}
+
+impl Scratch {
+    fn reset(&mut self, axes: usize) {
+        self.labels.clear();
+        self.labels.resize(axes, Label::Unknown);
+        self.coupled.clear();
+        self.coupled.resize(axes, u32::MAX);
+        self.order.clear();
+    }
+}
+
+struct Solving<'a> {
+    equations: &'a Equations,
+    scratch: Scratch,
+    projection: Projection,
+}
+
 impl Equations {
     /// Solves the equations for tensors with these axes: results first, each in memory order.
-    pub fn solve(&self, tensors: &[&[AxisId]]) -> Result<Projection, Failure> {
+    pub fn solve(&mut self, tensors: &[&[AxisId]]) -> Result<Projection, Failure> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
-        let mut solver = Solving {
-            equations: self,
-            labels: vec![Label::Unknown; self.len()],
-            coupled: vec![u32::MAX; self.len()],
-            projection: Projection::default(),
-            order: Vec::new(),
-        };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.reset(self.len());
+        let mut solver = Solving { equations: self, scratch, projection: Projection::default() };
+        let outcome = solver.run(tensors);
+        let Solving { scratch, projection, .. } = solver;
+        self.scratch = scratch;
+        outcome.map(|()| projection)
+    }
+}
+
+impl Solving<'_> {
+    fn run(&mut self, tensors: &[&[AxisId]]) -> Result<(), Failure> {
+        let solver = self;
         solver.mark_derived()?;
         solver.couple()?;
         solver.name_loops(tensors);
@@ -159,23 +192,9 @@ impl Equations {
             let map: Result<Vec<Index>, Failure> = axes.iter().map(|axis| solver.index(*axis, 0)).collect();
             solver.projection.maps.push(map?);
         }
-        solver.check_derived()?;
-        Ok(solver.projection)
+        solver.check_derived()
     }
-}
 
-struct Solving<'a> {
-    equations: &'a Equations,
-    /// By class.
-    labels: Vec<Label>,
-    /// The group of coupled classes a class belongs to, or `u32::MAX`.
-    coupled: Vec<u32>,
-    projection: Projection,
-    /// Classes in the order in which they get loops.
-    order: Vec<u32>,
-}
-
-impl Solving<'_> {
     /// Classes whose index is computed have no loop of their own.
     fn mark_derived(&mut self) -> Result<(), Failure> {
         for (at, derived) in self.equations.derived.iter().enumerate() {
@@ -183,8 +202,8 @@ impl Solving<'_> {
             if self.equations.pin_of(root).is_some() {
                 return Err(Failure::Derived(AxisId(derived.target())));
             }
-            if self.labels[root as usize] == Label::Unknown {
-                self.labels[root as usize] = Label::Derived(at as u32);
+            if self.scratch.labels[root as usize] == Label::Unknown {
+                self.scratch.labels[root as usize] = Label::Derived(at as u32);
             }
         }
         Ok(())
@@ -211,14 +230,14 @@ impl Solving<'_> {
             }
             let groups: SmallVec<[u32; 4]> = classes
                 .iter()
-                .map(|class| self.coupled[*class as usize])
+                .map(|class| self.scratch.coupled[*class as usize])
                 .filter(|group| *group != u32::MAX)
                 .collect();
             let target = groups.iter().copied().chain(classes.iter().copied()).min().unwrap_or(0);
             for class in &classes {
-                self.coupled[*class as usize] = target;
+                self.scratch.coupled[*class as usize] = target;
             }
-            for group in self.coupled.iter_mut().filter(|group| groups.contains(group)) {
+            for group in self.scratch.coupled.iter_mut().filter(|group| groups.contains(group)) {
                 *group = target;
             }
         }
@@ -233,9 +252,9 @@ impl Solving<'_> {
             }
         }
         // Labels that only a derived index mentions were reached with it; nothing else needs a loop.
-        let order = std::mem::take(&mut self.order);
+        let order = std::mem::take(&mut self.scratch.order);
         for class in order {
-            if self.labels[class as usize] == Label::Unknown {
+            if self.scratch.labels[class as usize] == Label::Unknown {
                 self.open_factor(class);
             }
         }
@@ -244,7 +263,7 @@ impl Solving<'_> {
     /// Notes the classes an axis depends on, in order.
     fn reach(&mut self, axis: u32, depth: u32) {
         let root = self.equations.find(axis);
-        if let Label::Derived(at) = self.labels[root as usize] {
+        if let Label::Derived(at) = self.scratch.labels[root as usize] {
             // A derived axis of a derived axis is as deep as there are equations.
             if depth > self.equations.derived.len() as u32 {
                 return;
@@ -264,17 +283,17 @@ impl Solving<'_> {
                     }
                 }
             }
-        } else if !self.order.contains(&root) {
-            self.order.push(root);
+        } else if !self.scratch.order.contains(&root) {
+            self.scratch.order.push(root);
         }
     }
 
     /// Labels a class (Def. 7.3), and with it the classes it is coupled with.
     fn open_factor(&mut self, class: u32) {
-        let group = self.coupled[class as usize];
+        let group = self.scratch.coupled[class as usize];
         if group == u32::MAX {
             let size = self.equations.size(AxisId(class));
-            self.labels[class as usize] = match self.equations.pin_of(class) {
+            self.scratch.labels[class as usize] = match self.equations.pin_of(class) {
                 Some(pin) => Label::Pin(pin),
                 None if size > 1 && self.wants_loop(class) => {
                     let factor = self.next_factor();
@@ -286,10 +305,10 @@ impl Solving<'_> {
         }
         let factor = self.next_factor();
         for member in 0..self.equations.len() as u32 {
-            if self.coupled[member as usize] == group && self.equations.find(member) == member {
+            if self.scratch.coupled[member as usize] == group && self.equations.find(member) == member {
                 let size = self.equations.size(AxisId(member));
                 // Components keep their loops even at size one, and have none at size zero.
-                self.labels[member as usize] =
+                self.scratch.labels[member as usize] =
                     if size == 0 { Label::Pin(Pin::At(0)) } else { self.new_loop(member, size, factor) };
             }
         }
@@ -319,7 +338,7 @@ impl Solving<'_> {
     /// The index of an axis.
     fn index(&self, axis: AxisId, depth: u32) -> Result<Index, Failure> {
         let root = self.equations.find(axis.0);
-        Ok(match self.labels[root as usize] {
+        Ok(match self.scratch.labels[root as usize] {
             Label::Unknown => Index::Sum(Component::fixed(0)),
             Label::Pin(Pin::At(at)) => Index::Sum(Component::fixed(at as i64)),
             Label::Pin(Pin::Symbol(symbol)) => Index::Symbol(symbol),
@@ -358,7 +377,7 @@ impl Solving<'_> {
                         Part::Gap(size) => offset += size,
                         Part::Axis(part) => {
                             let root = self.equations.find(part.0);
-                            if let Label::Loop(index) = self.labels[root as usize] {
+                            if let Label::Loop(index) = self.scratch.labels[root as usize] {
                                 segments.push(Segment { index, offset });
                             }
                             offset += self.equations.size(*part);

@@ -1,0 +1,78 @@
+//! Whether loop nests compute what the operations mean.
+//!
+//! Every nest is run, point by point, on small arrays ([`runner`]), and the numbers are compared with those
+//! of the definitions ([`broadcast`], [`notation`]), which know nothing of loops or index maps. Also checked:
+//! every address is inside its tensor, the loops come in the order that is promised, reductions are the loops
+//! that the result does not mention, and the verdicts *one-to-one* and *onto* are those of counting.
+//!
+//! `BROADLOOM_SYSTEMS=n` runs n random operations of each family instead of the default. A failure shows its
+//! seed.
+
+mod array;
+mod broadcast;
+mod case;
+mod draft;
+mod notation;
+mod random_broadcast;
+mod random_spec;
+mod runner;
+
+use array::Random;
+use broadloom::Graph;
+use case::{Case, Outcome};
+use random_spec::Taste;
+
+/// Random operations of each family.
+const SYSTEMS: u64 = 3000;
+
+fn systems() -> u64 {
+    std::env::var("BROADLOOM_SYSTEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(SYSTEMS)
+}
+
+/// Checks so many random operations; shows the first few that disagree.
+fn check_all(family: u64, make: impl Fn(&mut Random) -> Case) {
+    let mut graph = Graph::new();
+    let (mut points, mut clashes, mut failed) = (0, 0, Vec::new());
+    for seed in 0..systems() {
+        let mut random = Random::new(family << 32 | seed);
+        let case = make(&mut random);
+        match case.check(&mut graph, &mut random) {
+            Ok(Outcome::Agreed { points: more }) => points += more,
+            Ok(Outcome::Clashed) => clashes += 1,
+            Err(message) => failed.push(format!("seed {seed}:\n{case}\n{message}\n")),
+        }
+    }
+    println!("{} operations, {points} points, {clashes} clashes", systems());
+    let shown = failed.iter().take(8).cloned().collect::<String>();
+    assert!(failed.is_empty(), "{} of {} disagree\n{shown}", failed.len(), systems());
+}
+
+#[test]
+fn pointwise() {
+    check_all(1, random_broadcast::pointwise);
+}
+
+#[test]
+fn composition() {
+    check_all(2, random_broadcast::compose);
+}
+
+#[test]
+fn transpose() {
+    check_all(3, random_broadcast::transpose);
+}
+
+#[test]
+fn slice() {
+    check_all(4, random_broadcast::slice);
+}
+
+#[test]
+fn labels() {
+    check_all(5, |random| random_spec::einsum(random, Taste { affine: false, axes: 3 }));
+}
+
+#[test]
+fn strides_and_windows() {
+    check_all(6, |random| random_spec::einsum(random, Taste { affine: true, axes: 2 }));
+}
