@@ -145,14 +145,15 @@ impl Graph {
     pub fn final_size(&mut self, captured: Captured) -> Result<u64, Error> {
         match self.resolve(captured)? {
             Size::Dim(dim) => self.close_for(captured.tensor, |closed, _| {
-                let mut size = 1;
+                let mut size: u64 = 1;
                 let row = broadloom_core::RowTerm::closed(std::slice::from_ref(&dim));
-                closed.each_axis(row, |dim| size *= crate::shape::elements(dim));
+                closed.each_axis(row, |dim| size = size.saturating_mul(crate::shape::elements(dim)));
                 size
             }),
             Size::Row(row) => self.close_for(captured.tensor, |closed, axes| {
-                let mut size = 1;
-                closed.each_axis(row.term(axes), |dim| size *= crate::shape::elements(dim));
+                let mut size: u64 = 1;
+                closed
+                    .each_axis(row.term(axes), |dim| size = size.saturating_mul(crate::shape::elements(dim)));
                 size
             }),
         }

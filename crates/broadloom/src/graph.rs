@@ -199,6 +199,10 @@ impl Graph {
             return Err(Error::new(ErrorKind::Use, "a tensor of another graph is used here")
                 .with_help("a tensor belongs to the graph that made it"));
         }
+        if operands.len() > usize::from(u16::MAX) {
+            let message = format!("{} operands are more than one operation takes", operands.len());
+            return Err(Error::new(ErrorKind::Use, message).with_help("combine them in several operations"));
+        }
         Ok(Before {
             point: self.solver.point(),
             axes: self.axes.len(),
@@ -320,7 +324,7 @@ impl Graph {
         }
         let (res, opnd) = (res.term(&self.axes), opnd.term(&self.axes));
         self.solver.add(Constraint::RowLe { res, opnd });
-        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u8, part });
+        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
     }
 
     /// `a ≈ b` for two rows.
@@ -331,13 +335,13 @@ impl Graph {
         }
         let (a, b) = (a.term(&self.axes), b.term(&self.axes));
         self.solver.add(Constraint::RowEq(a, b));
-        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u8, part });
+        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
     }
 
     /// Any other constraint.
     pub(crate) fn say(&mut self, constraint: Constraint<'_>, slot: usize, part: Part) {
         self.solver.add(constraint);
-        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u8, part });
+        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
     }
 
     /// A spec, parsed once.

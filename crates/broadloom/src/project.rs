@@ -62,7 +62,7 @@ impl Projected {
         if self.repeats(result) {
             return Verdict::No;
         }
-        self.each_phase(result, |map, extents| is_injective(map, extents))
+        self.each_phase(result, is_injective)
     }
 
     /// Whether every cell of a result is written.

@@ -217,7 +217,11 @@ impl PartialRow {
         if self.open {
             return None;
         }
-        self.lead.iter().chain(&self.trail).map(size).try_fold(1, |product, size| Some(product * size?))
+        self.lead
+            .iter()
+            .chain(&self.trail)
+            .map(size)
+            .try_fold(1, |product: u64, size| product.checked_mul(size?))
     }
 
     fn text(&self) -> String {
@@ -251,8 +255,12 @@ impl fmt::Display for PartialShape {
 }
 
 impl Graph {
-    /// What is known of a tensor's shape so far. Changes nothing.
+    /// What is known of a tensor's shape so far; nothing, if it is a tensor of another graph. Changes nothing.
     pub fn shape(&self, tensor: Tensor) -> PartialShape {
+        if tensor.index() >= self.tensors.len() {
+            let unknown = || PartialRow { lead: Vec::new(), open: true, trail: Vec::new() };
+            return PartialShape { rows: [unknown(), unknown(), unknown()] };
+        }
         PartialShape { rows: self.rows(tensor).map(|row| self.partial_row(row)) }
     }
 

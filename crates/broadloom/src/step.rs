@@ -136,7 +136,7 @@ pub(crate) enum Part {
 pub(crate) struct Origin {
     pub step: u32,
     /// Which operand; the operands of a spec are followed by its results.
-    pub slot: u8,
+    pub slot: u16,
     pub part: Part,
 }
 

@@ -546,10 +546,7 @@ impl Solver {
                 Some((con, side, at)) => {
                     let RowCon { res, opnd, id, .. } = self.rows.con(con);
                     let named = |term: Term, end: DimTerm| {
-                        let key = [term.start, term.lead, term.trail, term.hole];
-                        let right = side == Side::Right;
-                        let from = source(vec![Fact::Position { term: key, right, at }], end);
-                        from.or(Some(ConstraintId(id)))
+                        source(self.named_by(term, side, at), end).or(Some(ConstraintId(id)))
                     };
                     [named(res, ends[0]), named(opnd, ends[1])]
                 }
@@ -557,6 +554,30 @@ impl Solver {
             },
             _ => [None, None],
         }
+    }
+
+    /// What said which dimension stands at a position of a term, without the proof that it exists.
+    fn named_by(&self, term: Term, side: Side, at: u32) -> Vec<Fact> {
+        let row = term.hole;
+        let Some(inner) = at.checked_sub(term.near(side)).filter(|_| row != NIL) else { return Vec::new() };
+        let rank = self.ranks.lo(row);
+        if self.rows.is_fixed(row) && self.rows.source(row) != NIL {
+            return vec![Fact::RowCon(self.rows.source(row))];
+        }
+        let mut whys = vec![self.rows.slot(Slot::Edge { row, side, at: inner }).why];
+        if self.rows.is_fixed(row) && inner < rank {
+            let index = if side == Side::Left { inner } else { rank - 1 - inner };
+            whys.push(self.rows.slot(Slot::Axis { row, at: index }).why);
+        }
+        // The alignment itself, then whatever it rests on.
+        let mut facts = Vec::new();
+        for why in whys {
+            if let Some((con, ..)) = self.aligned(why) {
+                facts.push(Fact::RowCon(con));
+            }
+            facts.push(Fact::Reason(why.0));
+        }
+        facts
     }
 
     fn aligned(&self, reason: ReasonId) -> Option<(u32, Side, u32)> {
