@@ -210,6 +210,7 @@ fn print_header(with_onnx: bool) {
         "build",
         "close",
         "free",
+        "loops",
         "reused",
         "min",
         "bytes/op",

@@ -55,7 +55,8 @@ impl Graph {
         let (labels, first_row) = (self.labels.len() as u32, self.spec_rows.len() as u32);
         self.labels.extend_from_slice(&vars.labels);
         self.spec_rows.extend(vars.rows.iter().map(|row| row.unwrap_or(RowRef::EMPTY)));
-        let op = Op::Einsum { name, spec: known, labels, rows: first_row, choice };
+        let accumulate = options.accumulate;
+        let op = Op::Einsum { name, spec: known, labels, rows: first_row, choice, accumulate };
         let Some(first) = made.first() else {
             return Err(Error::new(ErrorKind::Use, "the spec has no result"));
         };

@@ -49,8 +49,8 @@ pub use broadloom_spec::Kind;
 pub use capture::Captured;
 pub use error::{Error, ErrorKind};
 pub use graph::{Graph, Stats};
-pub use logic::{Index, Options};
-pub use project::Projected;
+pub use logic::{Accumulate, Index, Options};
+pub use project::{Fill, Margins, Projected};
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
 pub use step::Tensor;
 
@@ -58,3 +58,8 @@ pub use step::Tensor;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/shapes.md")]
 struct Guide;
+
+/// The guide to loops, so that its examples are run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/loops.md")]
+struct Loops;

@@ -80,6 +80,44 @@ pub struct Options<'a> {
     pub coefficients: &'a [(&'a str, u64)],
     /// What the operation is called in messages; `einsum` if nothing is said.
     pub name: Option<&'static str>,
+    /// How values that meet in one cell of the result are put together.
+    pub accumulate: Accumulate,
+}
+
+/// How values that meet in one cell are put together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Accumulate {
+    /// They are added.
+    #[default]
+    Sum,
+    /// They are multiplied.
+    Product,
+    /// The greatest is kept.
+    Max,
+    /// The least is kept.
+    Min,
+}
+
+impl Accumulate {
+    /// What changes nothing: the value of cells that nobody writes, and of margins.
+    pub fn neutral(self) -> f64 {
+        match self {
+            Accumulate::Sum => 0.0,
+            Accumulate::Product => 1.0,
+            Accumulate::Max => f64::NEG_INFINITY,
+            Accumulate::Min => f64::INFINITY,
+        }
+    }
+
+    /// How it is written in a loop nest.
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Accumulate::Sum => "+=",
+            Accumulate::Product => "*=",
+            Accumulate::Max => "max=",
+            Accumulate::Min => "min=",
+        }
+    }
 }
 
 impl Graph {

@@ -223,7 +223,7 @@ impl Graph {
             _ => read.join(" * "),
         };
         for at in results {
-            let assign = if nest.is_injective(*at).holds() { "=" } else { "+=" };
+            let assign = if nest.is_injective(*at).holds() { "=" } else { nest.accumulate.sign() };
             let write = self.cell_in_phase(nest, *at, phase);
             let _ = writeln!(text, "{}{write} {assign} {combined}", "  ".repeat(phase.len()));
         }

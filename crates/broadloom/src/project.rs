@@ -23,7 +23,7 @@ use crate::Graph;
 use crate::elaborate::{hole_index, window_form};
 use crate::error::{Error, ErrorKind};
 use crate::graph::KnownSpec;
-use crate::logic::{Index, contraction, sources};
+use crate::logic::{Accumulate, Index, contraction, sources};
 use crate::shape::Shapes;
 use crate::step::{Choice, Op, Step, Tensor, place};
 
@@ -52,8 +52,46 @@ pub struct Projected {
     pub sizes: Vec<Vec<u64>>,
     /// Loops and index maps; maps are in the order of `tensors`, their axes in memory order.
     pub projection: Projection,
+    /// How values that meet in one cell of a result are put together.
+    pub accumulate: Accumulate,
     /// For each loop the label of the spec that it drives, if there is one.
     pub(crate) labels: SmallVec<[Option<u32>; 6]>,
+}
+
+/// What a tensor's buffer has around its axes, for the windows that reach beyond them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Margins {
+    /// Before and after each axis, in memory order; empty if nobody reads the tensor.
+    pub axes: Vec<(u64, u64)>,
+    /// What the margins hold.
+    pub fill: Fill,
+}
+
+/// What the margins of a tensor hold.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Fill {
+    /// There are none.
+    #[default]
+    Nothing,
+    /// One value, the neutral element of every reader.
+    Value(f64),
+    /// Readers disagree: each sets the margins before it reads.
+    ByReader,
+}
+
+impl Margins {
+    /// Takes another reader in.
+    fn widen(&mut self, reach: &[(u64, u64)], accumulate: Accumulate) {
+        self.axes.resize(reach.len(), (0, 0));
+        for (margin, (left, right)) in self.axes.iter_mut().zip(reach) {
+            *margin = (margin.0.max(*left), margin.1.max(*right));
+        }
+        if reach.iter().any(|reach| *reach != (0, 0)) {
+            let wanted = Fill::Value(accumulate.neutral());
+            self.fill =
+                if self.fill == Fill::Nothing || self.fill == wanted { wanted } else { Fill::ByReader };
+        }
+    }
 }
 
 impl Projected {
@@ -162,21 +200,31 @@ impl Graph {
     }
 
     /// How far reads of each tensor reach beyond the ends of its axes, over all operations that read it: the
-    /// margins its buffer needs, by tensor and by axis in memory order. Shapes never include them.
+    /// margins its buffer needs. Shapes never include them.
     ///
-    /// A margin is the maximum over its readers (Prop. 8.1), so it does not depend on their order.
-    pub fn margins(&mut self) -> Result<Vec<Vec<(u64, u64)>>, Error> {
-        let mut margins: Vec<Vec<(u64, u64)>> = vec![Vec::new(); self.tensors.len()];
+    /// A margin is the maximum over its readers (Prop. 8.1), so it does not depend on their order. Readers
+    /// that accumulate differently need different values in it: then each sets the margin before it reads.
+    ///
+    /// ```
+    /// use broadloom::{Accumulate, Fill, Graph, Options};
+    /// let mut g = Graph::new();
+    /// let (x, kernel) = (g.data("x", "8")?, g.data("kernel", "3")?);
+    /// g.einsum("o=+k; k => o", &[x, kernel])?;
+    /// assert_eq!(g.margins()?[x.index()].fill, Fill::Value(0.0));
+    /// let options = Options { accumulate: Accumulate::Max, ..Options::default() };
+    /// g.einsum_with("o=+2*k; k => o", &[x, kernel], &options)?;
+    /// let margins = &g.margins()?[x.index()];
+    /// assert_eq!((margins.axes[0], margins.fill), ((2, 2), Fill::ByReader));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn margins(&mut self) -> Result<Vec<Margins>, Error> {
+        let mut all = vec![Margins::default(); self.tensors.len()];
         for nest in self.projections()? {
             for (at, tensor) in nest.tensors.iter().enumerate() {
-                let all = &mut margins[tensor.index()];
-                all.resize(nest.sizes[at].len(), (0, 0));
-                for (margin, (left, right)) in all.iter_mut().zip(nest.margins(at)) {
-                    *margin = (margin.0.max(left), margin.1.max(right));
-                }
+                all[tensor.index()].widen(&nest.margins(at), nest.accumulate);
             }
         }
-        Ok(margins)
+        Ok(all)
     }
 
     /// The loop nests of all operations, in the order they were made; conversions have none.
@@ -381,7 +429,11 @@ impl<'a> Reading<'a> {
             axes.iter().map(|axes| axes.iter().map(|axis| self.equations.size(*axis)).collect()).collect();
         let label = |axis: AxisId| self.labels.iter().position(|label| self.equations.same(*label, axis));
         let labels = projection.loops.iter().map(|each| label(each.axis).map(|at| at as u32)).collect();
-        let nest = Projected { tensors, results, sizes, projection, labels };
+        let accumulate = match self.graph.steps.get(step as usize) {
+            Some(Step::Op { op: Op::Einsum { accumulate, .. }, .. }) => *accumulate,
+            _ => Accumulate::Sum,
+        };
+        let nest = Projected { tensors, results, sizes, projection, accumulate, labels };
         match nest.overlap() {
             Some(axis) => Err(self.refused(Failure::Overlap(axis), step)),
             None => Ok(nest),

@@ -80,6 +80,8 @@ pub(crate) enum Op {
         labels: u32,
         rows: u32,
         choice: u16,
+        /// How results are accumulated.
+        accumulate: crate::logic::Accumulate,
     },
     Slice(crate::logic::Index),
     Convert {

@@ -1,6 +1,6 @@
 //! The functions and operators of test programs, each a call of the library.
 
-use broadloom::{Error, Graph, Index, Options, Padding, Tensor};
+use broadloom::{Accumulate, Error, Graph, Index, Options, Padding, Tensor};
 
 use super::run::Stop;
 
@@ -112,7 +112,8 @@ fn by_spec(graph: &mut Graph, name: &'static str, given: &[Given]) -> Result<Res
             Given::Text(_) | Given::Range(_) => return Err(Stop::language("one spec, then tensors")),
         }
     }
-    let options = Options { padding, coefficients: &coefficients, name: Some(name) };
+    let accumulate = if name == "maximum" { Accumulate::Max } else { Accumulate::Sum };
+    let options = Options { padding, coefficients: &coefficients, name: Some(name), accumulate };
     Ok(graph.einsum_with(spec, &operands, &options))
 }
 
