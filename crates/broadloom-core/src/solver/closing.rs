@@ -27,7 +27,7 @@
 
 use super::cores::{Core, Subsystem, Verdict};
 use super::explain::{self, Link};
-use super::extents::Extent;
+use super::extents::ready_leaves;
 use super::ranks::{Cause, Pred};
 use super::reason::{Conflict, Limit, NIL, Policy, Reason, Step};
 use super::search::{Choice, Search};
@@ -426,13 +426,7 @@ impl Solver {
         let mut extents = self.extents(markers);
         loop {
             leaves.retain(|row| !self.rows.is_fixed(*row));
-            let known = |row: &u32| extents[*row as usize];
-            let firm = leaves.iter().any(|row| known(row).is_some_and(|extent| extent.firm));
-            let ready: Vec<(u32, Extent)> = leaves
-                .iter()
-                .filter_map(|row| Some((*row, known(row)?)))
-                .filter(|(_, extent)| extent.firm || !firm)
-                .collect();
+            let ready = ready_leaves(&leaves, &extents);
             if ready.is_empty() {
                 return Ok(());
             }

@@ -42,6 +42,13 @@ pub(crate) enum Below {
     Join(Option<Extent>),
 }
 
+/// The leaves that commit next, each to its extent: those whose caps can no longer grow, or else all.
+pub(crate) fn ready_leaves(leaves: &[u32], extents: &[Option<Extent>]) -> Vec<(u32, Extent)> {
+    let known = leaves.iter().filter_map(|row| Some((*row, extents[*row as usize]?)));
+    let firm = known.clone().any(|(_, extent)| extent.firm);
+    known.filter(|(_, extent)| extent.firm || !firm).collect()
+}
+
 impl Solver {
     /// How many axes each open row could take from below: the join of its caps (Prop. 2.7). Caps travel
     /// up through open rows, so rows are visited from below; among rows on a cycle, which are equal,

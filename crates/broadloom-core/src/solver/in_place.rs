@@ -8,7 +8,7 @@
 use smallvec::SmallVec;
 
 use super::Solver;
-use super::extents::{Below, Extent};
+use super::extents::{Below, Extent, ready_leaves};
 use super::ranks::Pred;
 use super::reason::{NIL, Policy, Step};
 use super::rows::{Kind, RowCon};
@@ -115,13 +115,7 @@ impl Solver {
         let mut committed = vec![false; self.rows.len()];
         let mut extents = self.leaf_extents(&markers, &committed);
         for _ in 0..MOST_ROUNDS {
-            let known = |row: &u32| extents[*row as usize];
-            let firm = leaves.iter().any(|row| known(row).is_some_and(|extent| extent.firm));
-            let ready: Vec<(u32, Extent)> = leaves
-                .iter()
-                .filter_map(|row| Some((*row, known(row)?)))
-                .filter(|(_, extent)| extent.firm || !firm)
-                .collect();
+            let ready = ready_leaves(&leaves, &extents);
             if ready.is_empty() {
                 break;
             }
