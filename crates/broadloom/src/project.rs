@@ -110,8 +110,9 @@ impl Projected {
             let Some(map) = self.projection.in_phase(result, phase) else { return Verdict::Unsettled };
             return is_surjective(&map, &self.extents_in(phase), &self.sizes[result]);
         }
-        // The phases write different cells, so their points add up if none is written twice.
-        if self.is_injective(result) != Verdict::Yes {
+        // The phases write different cells, so their points add up if none is written twice or outside.
+        let outside = self.margins(result).iter().any(|margin| *margin != (0, 0));
+        if outside || self.is_injective(result) != Verdict::Yes {
             return Verdict::Unsettled;
         }
         let points =
@@ -400,13 +401,16 @@ impl<'a> Reading<'a> {
                     ComponentKind::Wildcard => 0,
                 };
                 let taken: u64 = components.iter().map(|component| named(component.kind)).sum();
-                let rest = self.equations.size(id).saturating_sub(taken);
-                let part = |component: &spec::Component| match component.kind {
-                    ComponentKind::Label(name) => Part::Axis(label(name)),
-                    ComponentKind::Size(size) => Part::Gap(size.get()),
-                    ComponentKind::Wildcard => Part::Gap(rest),
-                };
-                let parts: SmallVec<[Part; 4]> = components.iter().map(part).collect();
+                // What wildcards stand for is visited, by a loop of its own.
+                let mut rest = self.equations.size(id).saturating_sub(taken);
+                let mut parts: SmallVec<[Part; 4]> = SmallVec::new();
+                for component in components {
+                    parts.push(match component.kind {
+                        ComponentKind::Label(name) => Part::Axis(self.labels[name.0 as usize]),
+                        ComponentKind::Size(size) => Part::Gap(size.get()),
+                        ComponentKind::Wildcard => Part::Axis(self.equations.axis(std::mem::take(&mut rest))),
+                    });
+                }
                 self.equations.concat(id, parts);
             }
         }

@@ -193,10 +193,13 @@ impl Part {
         if points < cells {
             return Verdict::No;
         }
-        match self.is_injective(map, extents) {
-            // As many points as cells, and no cell twice.
-            Verdict::Yes => return if points == cells { Verdict::Yes } else { Verdict::No },
-            Verdict::No | Verdict::Unsettled => {}
+        let inside = |axis: &usize| {
+            let (least, greatest) = map[*axis].range(extents);
+            least >= 0 && greatest < sizes[*axis] as i64
+        };
+        // As many points as cells, no cell twice, and none outside.
+        if self.axes.iter().all(inside) && self.is_injective(map, extents) == Verdict::Yes {
+            return if points == cells { Verdict::Yes } else { Verdict::No };
         }
         if cells > BUDGET as u128 || points > BUDGET as u128 * 16 {
             return Verdict::Unsettled;

@@ -91,17 +91,14 @@ impl Projection {
         })
     }
 
-    /// Whether a tensor takes part in a phase: for each factor it depends on, one of its loops runs.
+    /// Whether a tensor takes part in a phase: every axis has what drives it. A concatenated axis needs one of
+    /// its loops to run, any other axis all of them.
     pub fn takes_part(&self, map: usize, phase: &[u32]) -> bool {
-        let stopped = |index: u32| !phase.contains(&index);
-        let other = |index: u32| {
-            let factor = self.loops[index as usize].factor;
-            let running = phase.iter().find(|running| self.loops[**running as usize].factor == factor);
-            running.is_some_and(|running| !self.mentions(map, *running))
-        };
-        (0..self.loops.len() as u32)
-            .filter(|index| stopped(*index) && self.mentions(map, *index))
-            .all(|index| !other(index))
+        self.maps[map].iter().all(|index| match index {
+            Index::Sum(sum) => sum.terms.iter().all(|(_, index)| phase.contains(index)),
+            Index::Symbol(_) => true,
+            Index::Concat(segments) => segments.iter().any(|segment| phase.contains(&segment.index)),
+        })
     }
 
     /// The index map of a tensor in a phase, in which each concatenated axis is the part that runs; none if

@@ -7,15 +7,20 @@ use broadloom_core::projection::Verdict;
 
 use crate::array::{Array, Form, Random};
 use crate::broadcast::{self, Broadcast, Operand};
-use crate::notation::{self, Use};
-use crate::runner::{self, Run, Stop};
+use crate::notation::{self, Meaning, Use};
+use crate::runner::{self, Run, SUM};
 
 /// Where an operand comes from.
 #[derive(Clone, Debug)]
 pub enum Source {
     Data(Form),
     /// Made by a spec whose result rows have so many axes before a hole; then, perhaps, negated.
-    Spread { form: Form, leads: [usize; 3], trails: [usize; 3], negated: bool },
+    Spread {
+        form: Form,
+        leads: [usize; 3],
+        trails: [usize; 3],
+        negated: bool,
+    },
     /// A parameter with this declaration, or with none.
     Param(Option<String>),
     Constant,
@@ -71,7 +76,7 @@ impl fmt::Display for Case {
 pub enum Outcome {
     /// The nest and the definitions agree.
     Agreed { points: u64 },
-    /// Nest and definitions agree that two operands meet in one part of a concatenation.
+    /// Two operands meet in one part of a concatenation, and there is no nest.
     Clashed,
 }
 
@@ -86,9 +91,11 @@ impl Case {
     pub fn check(&self, graph: &mut Graph, random: &mut Random) -> Result<Outcome, String> {
         graph.clear();
         let built = self.build(graph).map_err(|error| format!("refused: {error}"))?;
-        let nest = graph.projection(built.results[0]).map_err(|error| format!("no nest: {error}"))?;
         let form = |graph: &mut Graph, tensor: Tensor| {
-            graph.final_shape(tensor).map(|shape| Form::of(&shape)).map_err(|error| format!("no shape: {error}"))
+            graph
+                .final_shape(tensor)
+                .map(|shape| Form::of(&shape))
+                .map_err(|error| format!("no shape: {error}"))
         };
         let mut results = Vec::new();
         for tensor in &built.results {
@@ -106,39 +113,37 @@ impl Case {
             operands.push((form, array));
         }
         if let Some(expected) = &self.expected
-            && !(expected.len() == results.len() && expected.iter().zip(&results).all(|(a, b)| a.same_sizes(b)))
+            && !(expected.len() == results.len()
+                && expected.iter().zip(&results).all(|(a, b)| a.same_sizes(b)))
         {
             return Err(format!("shapes {}, expected {}", list(&results), list(expected)));
         }
+        let meaning = self.meaning(&built, &operands, &results);
+        let meaning = meaning.map_err(|message| format!("the definitions do not apply: {message}"))?;
+        let nest = match graph.projection(built.results[0]) {
+            Ok(_) if meaning.clash => return Err(String::from("the operands clash, and there is a nest")),
+            Ok(nest) => nest,
+            Err(_) if meaning.may_clash => return Ok(Outcome::Clashed),
+            Err(error) => return Err(format!("no nest: {error}")),
+        };
         self.check_header(&nest, &built, &results, &operands)?;
         runner::check_order(&nest)?;
-        let (meaning, points, padded, concatenates) = match self.meaning(&built, &operands, &results) {
-            Ok(meaning) => meaning,
-            Err(Stop::Clash) => (Vec::new(), 0, None, true),
-            Err(Stop::Wrong(message)) => return Err(format!("the definitions do not apply: {message}")),
-        };
-        let none = || nest.sizes.iter().map(|sizes| vec![false; sizes.len()]).collect();
         let arrays: Vec<&Array> = operands.iter().map(|(_, array)| array).collect();
         let symbol = if let Operation::Slice { position, .. } = self.operation { position } else { 0 };
-        let run = match runner::run(&nest, &arrays, symbol, &padded.unwrap_or_else(none)) {
-            Ok(_) if meaning.is_empty() => return Err(String::from("the operands should clash")),
-            Err(Stop::Clash) if meaning.is_empty() => return Ok(Outcome::Clashed),
-            Err(Stop::Clash) => return Err(String::from("the operands clash")),
-            Err(Stop::Wrong(message)) => return Err(format!("{message}\n{nest:?}")),
-            Ok(run) => run,
-        };
-        if run.points != points {
-            return Err(format!("{} points, {points} by definition\n{nest:?}", run.points));
-        }
-        for (result, (found, expected)) in run.results.iter().zip(&meaning).enumerate() {
+        let run = runner::run(&nest, &arrays, symbol, &meaning.padded, SUM);
+        let run = run.map_err(|message| format!("{message}\n{nest:?}"))?;
+        for (result, (found, expected)) in run.results.iter().zip(&meaning.results).enumerate() {
             if found != expected {
                 return Err(format!(
                     "result {result} of {operands:?}\nis {found:?}\nnot {expected:?}\n{nest:?}"
                 ));
             }
         }
-        check_verdicts(&nest, &run, concatenates)?;
-        Ok(Outcome::Agreed { points })
+        if run.points != meaning.points {
+            return Err(format!("{} points, {} by definition\n{nest:?}", run.points, meaning.points));
+        }
+        check_verdicts(&nest, &run, &meaning)?;
+        Ok(Outcome::Agreed { points: run.points })
     }
 
     /// The tensors and sizes that the nest speaks of.
@@ -159,38 +164,35 @@ impl Case {
         Ok(())
     }
 
-    /// The value by definition, the points, which axes are padded, and whether something is concatenated.
-    #[expect(clippy::type_complexity, reason = "used once, at once")]
+    /// The value by definition.
     fn meaning(
         &self,
         built: &Built,
         operands: &[(Form, Array)],
         results: &[Form],
-    ) -> Result<(Vec<Array>, u64, Option<Vec<Vec<bool>>>, bool), Stop> {
-        match &self.operation {
+    ) -> Result<Meaning, String> {
+        let (array, points) = match &self.operation {
             Operation::Broadcast(op) => {
                 let operands: Vec<Operand<'_>> = operands
                     .iter()
                     .zip(&built.operands)
                     .map(|((form, array), (_, leads))| Operand { form, leads: *leads, array })
                     .collect();
-                let (array, points) =
-                    broadcast::evaluate(*op, &operands, &results[0]).map_err(Stop::Wrong)?;
-                Ok((vec![array], points, None, false))
+                broadcast::evaluate(*op, &operands, &results[0])?
             }
             Operation::Slice { position, .. } => {
                 let (form, array) = &operands[0];
-                let (array, points) =
-                    broadcast::slice(array, form, *position, &results[0]).map_err(Stop::Wrong)?;
-                Ok((vec![array], points, None, false))
+                broadcast::slice(array, form, *position, &results[0])?
             }
             Operation::Einsum(usage) => {
                 let operands: Vec<(&Form, &Array)> =
                     operands.iter().map(|(form, array)| (form, array)).collect();
-                let meaning = notation::evaluate(usage, &operands, results)?;
-                Ok((meaning.results, meaning.points, Some(meaning.padded), meaning.concatenates))
+                return notation::evaluate(usage, &operands, results);
             }
-        }
+        };
+        let forms = results.iter().chain(operands.iter().map(|(form, _)| form));
+        let padded = forms.map(|form| vec![false; form.memory().len()]).collect();
+        Ok(Meaning { results: vec![array], points, padded, ..Meaning::default() })
     }
 
     fn build(&self, graph: &mut Graph) -> Result<Built, Error> {
@@ -234,7 +236,7 @@ pub fn einsum(graph: &mut Graph, usage: &Use, tensors: &[Tensor]) -> Result<Vec<
         graph.split(&usage.spec, tensors)?
     } else {
         let padding = usage.padding.map(|padded| if padded { Padding::Padded } else { Padding::Valid });
-        let options = Options { padding, coefficients: &usage.coefficients, name: None };
+        let options = Options { padding, coefficients: &usage.coefficients, ..Options::default() };
         vec![graph.einsum_with(&usage.spec, tensors, &options)?]
     };
     for (name, size) in &usage.sizes {
@@ -261,8 +263,8 @@ fn list(forms: &[Form]) -> String {
     forms.iter().map(Form::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// One-to-one and onto, by counting.
-fn check_verdicts(nest: &Projected, run: &Run, concatenates: bool) -> Result<(), String> {
+/// One-to-one and onto, by counting. Into padding anything may be written, so that `No` is always right.
+fn check_verdicts(nest: &Projected, run: &Run, meaning: &Meaning) -> Result<(), String> {
     for (result, writes) in run.writes.iter().enumerate() {
         let verdicts = [
             ("one-to-one", nest.is_injective(result), writes.iter().all(|count| *count <= 1)),
@@ -271,8 +273,8 @@ fn check_verdicts(nest: &Projected, run: &Run, concatenates: bool) -> Result<(),
         for (what, verdict, truth) in verdicts {
             let right = match verdict {
                 Verdict::Yes => truth,
-                Verdict::No => !truth,
-                Verdict::Unsettled => concatenates,
+                Verdict::No => !truth || meaning.padded[result].contains(&true),
+                Verdict::Unsettled => meaning.concatenates,
             };
             if !right {
                 return Err(format!("{what}: {verdict:?}, by counting {truth}\n{nest:?}"));

@@ -10,7 +10,12 @@ pub enum Axis {
     Fixed(u64, Size),
     /// A wildcard, and the size of the axis.
     Wild(Size),
-    Sum { stride: Factor, over: usize, offset: u64, window: Option<Window> },
+    Sum {
+        stride: Factor,
+        over: usize,
+        offset: u64,
+        window: Option<Window>,
+    },
     Parts(Vec<Part>),
 }
 
@@ -173,7 +178,10 @@ impl Draft {
 
     /// The most axes that a row has.
     pub fn rank(&self) -> usize {
-        self.shapes().map(|shape| self.form(shape).0.iter().map(Vec::len).max().unwrap_or(0)).max().unwrap_or(0)
+        self.shapes()
+            .map(|shape| self.form(shape).0.iter().map(Vec::len).max().unwrap_or(0))
+            .max()
+            .unwrap_or(0)
     }
 
     /// The text; whether words are allowed for labels decides itself by the separators.
@@ -183,7 +191,8 @@ impl Draft {
         let blanks = letters && random.chance(50) && self.shapes().flatten().flat_map(Row::axes).all(plain);
         let separator = if blanks { " " } else { ", " };
         let side = |shapes: &[Shape], random: &mut Random| {
-            let shapes: Vec<String> = shapes.iter().map(|shape| self.shape(shape, separator, random)).collect();
+            let shapes: Vec<String> =
+                shapes.iter().map(|shape| self.shape(shape, separator, random)).collect();
             shapes.join("; ")
         };
         let operands = side(&self.operands, random);

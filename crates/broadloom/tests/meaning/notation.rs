@@ -21,7 +21,6 @@ use broadloom_spec::{
 };
 
 use crate::array::{Array, Form, MEMORY, each_point};
-use crate::runner::Stop;
 
 /// A use of a spec.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +35,7 @@ pub struct Use {
 }
 
 /// The value of an operation.
+#[derive(Default)]
 pub struct Meaning {
     pub results: Vec<Array>,
     /// The assignments gone through.
@@ -44,6 +44,10 @@ pub struct Meaning {
     pub padded: Vec<Vec<bool>>,
     /// Whether there are labels that exclude each other, or parts of an axis.
     pub concatenates: bool,
+    /// Whether two operands fill the same part of a concatenated result.
+    pub clash: bool,
+    /// Whether they might, if nothing else decided who takes part.
+    pub may_clash: bool,
 }
 
 /// How an axis is indexed.
@@ -86,24 +90,23 @@ struct Tensor {
 }
 
 /// What a spec means for operands with these shapes and numbers, and results of these shapes.
-pub fn evaluate(usage: &Use, operands: &[(&Form, &Array)], results: &[Form]) -> Result<Meaning, Stop> {
-    let wrong = |message: String| Stop::Wrong(message);
-    let spec = parse_spec(&usage.spec).map_err(|error| wrong(error.to_string()))?;
+pub fn evaluate(usage: &Use, operands: &[(&Form, &Array)], results: &[Form]) -> Result<Meaning, String> {
+    let spec = parse_spec(&usage.spec).map_err(|error| error.to_string())?;
     if spec.operands.len() != operands.len() || spec.results.len() != results.len() {
-        return Err(wrong(String::from("the spec is for other numbers of tensors")));
+        return Err(String::from("the spec is for other numbers of tensors"));
     }
     let mut indices = Indices { holes: Vec::new(), sizes: vec![None; spec.names.axes.len()] };
     for (name, size) in &usage.sizes {
-        let label = spec.names.axes.find(name).ok_or_else(|| wrong(format!("no label {name}")))?;
+        let label = spec.names.axes.find(name).ok_or_else(|| format!("no label {name}"))?;
         indices.sizes[label.0 as usize] = Some(*size);
     }
     let shapes = spec.results.iter().zip(results);
     let shapes = shapes.chain(spec.operands.iter().zip(operands.iter().map(|(form, _)| *form)));
     let mut tensors = Vec::new();
     for (shape, form) in shapes {
-        tensors.push(tensor(&spec, usage, shape, form, &mut indices).map_err(wrong)?);
+        tensors.push(tensor(&spec, usage, shape, form, &mut indices)?);
     }
-    let sizes = find_sizes(&tensors, indices.sizes).map_err(wrong)?;
+    let sizes = find_sizes(&tensors, indices.sizes)?;
     let groups = alternatives(&tensors, sizes.len());
     let arrays: Vec<&Array> = operands.iter().map(|(_, array)| *array).collect();
     add_up(&tensors, &sizes, &groups, &arrays, results.len())
@@ -116,20 +119,14 @@ fn add_up(
     groups: &[Vec<usize>],
     operands: &[&Array],
     results: usize,
-) -> Result<Meaning, Stop> {
+) -> Result<Meaning, String> {
     let always: Vec<usize> =
         (0..sizes.len()).filter(|index| !groups.iter().any(|group| group.contains(index))).collect();
-    let depends = |tensor: &Tensor| {
-        let excludes = |index: &usize| groups.iter().any(|group| group.len() > 1 && group.contains(index));
-        indices_of(tensor).iter().any(excludes)
-    };
-    let dependent: Vec<bool> = tensors.iter().map(depends).collect();
     let mut made: Vec<Array> =
         tensors[..results].iter().map(|tensor| Array::zeros(tensor.sizes.clone())).collect();
     let mut points = 0;
-    let mut clash = false;
     let choices: Vec<u64> = groups.iter().map(|group| group.len() as u64).collect();
-    let outcome = each_point(&choices, |choice| {
+    each_point(&choices, |choice| {
         let chosen = choice.iter().zip(groups).map(|(which, group)| group[*which as usize]);
         let existing: Vec<usize> = always.iter().copied().chain(chosen).collect();
         let ranges: Vec<u64> = existing.iter().map(|index| sizes[*index]).collect();
@@ -138,15 +135,12 @@ fn add_up(
             for (index, value) in existing.iter().zip(values) {
                 assignment[*index] = Some(*value);
             }
-            let (mut product, mut taking_part) = (1.0, 0);
-            let mut any = false;
+            let (mut product, mut any) = (1.0, false);
             for (slot, operand) in operands.iter().enumerate() {
                 let Some(place) = position(&tensors[results + slot], &assignment, sizes)? else { continue };
                 product *= place.map_or(0.0, |place| operand.values[place]);
-                taking_part += usize::from(dependent[results + slot]);
                 any = true;
             }
-            clash |= taking_part > 1;
             for (result, array) in made.iter_mut().enumerate() {
                 if let Some(Some(place)) = position(&tensors[result], &assignment, sizes)?
                     && any
@@ -157,16 +151,61 @@ fn add_up(
             Ok(())
         })?;
         Ok(())
-    });
-    outcome.map_err(Stop::Wrong)?;
-    if clash {
-        return Err(Stop::Clash);
-    }
-    let is_padded = |place: &Place| {
-        matches!(place, Place::Sum { window: Some(Window { padded: true, .. }), .. })
-    };
+    })?;
+    let is_padded =
+        |place: &Place| matches!(place, Place::Sum { window: Some(Window { padded: true, .. }), .. });
     let padded = tensors.iter().map(|tensor| tensor.places.iter().map(is_padded).collect()).collect();
-    Ok(Meaning { results: made, points, padded, concatenates: !groups.is_empty() })
+    let (clash, may_clash) = clashes(tensors, groups, results)?;
+    Ok(Meaning { results: made, points, padded, concatenates: !groups.is_empty(), clash, may_clash })
+}
+
+/// Whether two operands fill the same part of a concatenated result, and whether they might for all that one
+/// group of alternatives says.
+fn clashes(tensors: &[Tensor], groups: &[Vec<usize>], results: usize) -> Result<(bool, bool), String> {
+    let several: Vec<&Vec<usize>> = groups.iter().filter(|group| group.len() > 1).collect();
+    let within =
+        |tensor: &Tensor, group: &[usize]| indices_of(tensor).iter().any(|index| group.contains(index));
+    let fills = |tensor: &Tensor, group: &[usize]| {
+        let part = |place: &&Place| matches!(place, Place::Parts(_));
+        tensor
+            .places
+            .iter()
+            .filter(part)
+            .any(|place| indices_of_place(place).iter().any(|index| group.contains(index)))
+    };
+    let (made, operands) = tensors.split_at(results);
+    let (mut clash, mut may_clash) = (false, false);
+    for group in groups {
+        let filled = made.iter().any(|result| fills(result, group));
+        may_clash |= filled
+            && group.iter().any(|index| {
+                operands.iter().filter(|operand| indices_of(operand).contains(index)).count() > 1
+            });
+    }
+    let choices: Vec<u64> = several.iter().map(|group| group.len() as u64).collect();
+    each_point(&choices, |choice| {
+        let chosen: Vec<usize> =
+            choice.iter().zip(&several).map(|(which, group)| group[*which as usize]).collect();
+        let exists =
+            |index: &usize| chosen.contains(index) || !several.iter().any(|group| group.contains(index));
+        let takes_part = |tensor: &&Tensor| {
+            tensor.places.iter().all(|place| {
+                let indices = indices_of_place(place);
+                match place {
+                    Place::Parts(_) => indices.iter().any(exists),
+                    _ => indices.iter().all(exists),
+                }
+            })
+        };
+        for result in made.iter().filter(takes_part) {
+            for group in several.iter().filter(|group| fills(result, group)) {
+                let both = operands.iter().filter(takes_part).filter(|operand| within(operand, group));
+                clash |= both.count() > 1;
+            }
+        }
+        Ok(())
+    })?;
+    Ok((clash, may_clash))
 }
 
 /// Where an assignment is on a tensor: nowhere if an index of the tensor does not exist, outside if it is in
@@ -255,7 +294,11 @@ fn tensor(
                     places
                 });
                 if filled.len() != inside {
-                    return Err(format!("a hole of {} stands for {} and {inside} axes", usage.spec, filled.len()));
+                    return Err(format!(
+                        "a hole of {} stands for {} and {inside} axes",
+                        usage.spec,
+                        filled.len()
+                    ));
                 }
                 places.extend(filled.into_iter().map(Place::Index));
             }
@@ -313,19 +356,21 @@ fn find_sizes(tensors: &[Tensor], mut sizes: Vec<Option<u64>>) -> Result<Vec<u64
     loop {
         let before = sizes.clone();
         for (place, size) in axes() {
+            let says = |index: &usize| match place {
+                // A window that is padded may be of any size.
+                Place::Sum { over, window: Some(Window { padded: true, .. }), .. } => index == over,
+                _ => true,
+            };
             let unknown: Vec<usize> =
-                indices_of_place(place).into_iter().filter(|index| sizes[*index].is_none()).collect();
+                indices_of_place(place).into_iter().filter(|i| says(i) && sizes[*i].is_none()).collect();
             if let [index] = unknown[..] {
-                sizes[index] = (0..=*size).find(|guess| {
-                    let known = |other: usize| if other == index { *guess } else { sizes[other].unwrap_or(0) };
+                // Only a part of an axis may be empty.
+                let least = if matches!(place, Place::Parts(_)) { 0 } else { 1 };
+                sizes[index] = (least..=*size).find(|guess| {
+                    let known =
+                        |other: usize| if other == index { *guess } else { sizes[other].unwrap_or(1) };
                     axis_size(place, known) == Some(*size)
                 });
-                // A window that is padded may be of any size.
-                if let Place::Sum { window: Some(Window { padded: true, kernel, .. }), .. } = place
-                    && *kernel == index
-                {
-                    sizes[index] = None;
-                }
             }
         }
         if sizes == before {
@@ -362,10 +407,15 @@ fn axis_size(place: &Place, sizes: impl Fn(usize) -> u64) -> Option<u64> {
                 false => Some((stride * sizes(*over)).checked_sub(*stride)? + span + offset),
             }
         }
-        Place::Parts(parts) => Some(parts.iter().map(|part| match part {
-            Part::Index(index) => sizes(*index),
-            Part::Gap(size) => *size,
-        }).sum()),
+        Place::Parts(parts) => Some(
+            parts
+                .iter()
+                .map(|part| match part {
+                    Part::Index(index) => sizes(*index),
+                    Part::Gap(size) => *size,
+                })
+                .sum(),
+        ),
     }
 }
 

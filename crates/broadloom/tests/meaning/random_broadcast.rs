@@ -75,8 +75,9 @@ pub fn pointwise(random: &mut Random) -> Case {
         }
         let complete = full.iter().all(|full| *full < slot);
         if complete && random.chance(10) {
-            let sized = rows.iter().flatten().all(|size| *size != Size::Unit);
-            sources.push(if sized && random.chance(50) { Source::Param(None) } else { Source::Constant });
+            // Numbers do not say what a parameter is.
+            let says = rows.iter().any(|row| !row.is_empty());
+            sources.push(if says && random.chance(50) { Source::Param(None) } else { Source::Constant });
             continue;
         }
         let kept = [0, 1, 2].map(|kind| smaller(random, &rows[kind], full[kind] == slot, middle));
@@ -118,7 +119,8 @@ pub fn compose(random: &mut Random) -> Case {
         let full = random.chance(60);
         smaller(random, &contracted, full, middle)
     };
-    let open_param = inner.row.iter().all(|size| *size != Size::Unit) && inner.row.len() == contracted.len();
+    let sized = inner.row.iter().all(|size| *size != Size::Unit);
+    let open_param = sized && inner.row.len() == contracted.len() && !contracted.is_empty();
     let whole = |random: &mut Random, row: &[Size]| smaller(random, row, true, middle);
     let mut sources = if open_param && first_full && random.chance(10) {
         let sizes: Vec<String> = output.iter().map(|size| size.count().to_string()).collect();

@@ -7,13 +7,15 @@ use crate::notation::Use;
 use crate::random_broadcast::MOST_POINTS;
 
 const LETTERS: [&str; 5] = ["a", "b", "c", "i", "j"];
-const WORDS: [&str; 5] = ["oh", "ow", "kh", "x1", "row"];
+const WORDS: [&str; 5] = ["oh", "kw", "x1", "time", "pq_d"];
 
 /// What a random spec may have.
 #[derive(Clone, Copy)]
 pub struct Taste {
     /// Whether there are strides and windows.
     pub affine: bool,
+    /// Whether results may have padded axes.
+    pub padded_results: bool,
     /// How many axes a row has at most, apart from holes.
     pub axes: usize,
 }
@@ -130,8 +132,9 @@ impl Makes<'_> {
         };
         let (stride, dilation) = (factor(3, "s"), factor(2, "d"));
         let kernel = self.random.below(draft.sizes.len());
-        let windowed = kernel != over && self.random.chance(55);
-        let padded = if self.marked { self.random.chance(if result { 15 } else { 50 }) } else { self.padded };
+        let windowed = kernel != over && self.random.chance(60);
+        let padded = if self.marked { self.random.chance(50) } else { self.padded };
+        let windowed = windowed && !(result && padded && !self.taste.padded_results);
         let window = windowed.then_some(Window { dilation, kernel, padded, marked: self.marked });
         let offset = if self.random.chance(35) { 1 + self.random.below(3) as u64 } else { 0 };
         let nothing = stride.name.is_none() && stride.value == 1 && offset == 0 && window.is_none();

@@ -3,7 +3,7 @@
 //! The product space has one factor after another. Loops of one factor run one after another, so a point
 //! chooses one loop of each factor and a position of it. A tensor takes part in a point if all its indices
 //! exist there: those of loops that run. The value of a point is the product of the operands that take part,
-//! added to the results that take part.
+//! nothing if none does; it is added to the results that take part. (Or whatever the [`Arithmetic`] says.)
 //!
 //! An address outside its axis is an error, except where the notation pads: there a read is 0 and a write
 //! is lost.
@@ -13,6 +13,20 @@ use broadloom_core::projection::Index;
 
 use crate::array::{Array, each_point};
 
+/// What is done with numbers.
+#[derive(Clone, Copy)]
+pub struct Arithmetic {
+    /// With the operands of a point.
+    pub combine: fn(f64, f64) -> f64,
+    /// With the values that meet in a cell.
+    pub accumulate: fn(f64, f64) -> f64,
+    /// What accumulating does not notice: cells that are not written, and reads of the padding.
+    pub neutral: f64,
+}
+
+/// Sums of products.
+pub const SUM: Arithmetic = Arithmetic { combine: |a, b| a * b, accumulate: |a, b| a + b, neutral: 0.0 };
+
 /// What a run leaves behind.
 pub struct Run {
     pub results: Vec<Array>,
@@ -20,14 +34,6 @@ pub struct Run {
     pub points: u64,
     /// How often each cell of each result was written.
     pub writes: Vec<Vec<u32>>,
-}
-
-/// Why there is no run.
-#[derive(Debug, PartialEq)]
-pub enum Stop {
-    /// Two operands that depend on coupled loops take part at once.
-    Clash,
-    Wrong(String),
 }
 
 /// Where a point of the product space is on a tensor.
@@ -47,30 +53,27 @@ pub fn run(
     operands: &[&Array],
     symbol: u64,
     padded: &[Vec<bool>],
-) -> Result<Run, Stop> {
+    arithmetic: Arithmetic,
+) -> Result<Run, String> {
+    let Arithmetic { combine, accumulate, neutral } = arithmetic;
     let projection = &nest.projection;
     let entries = nest.tensors.len();
     if projection.maps.len() != entries || nest.sizes.len() != entries || padded.len() != entries {
-        return Err(Stop::Wrong(format!("{entries} tensors, {} maps", projection.maps.len())));
+        return Err(format!("{entries} tensors, {} maps", projection.maps.len()));
     }
-    let factors = factors(nest).map_err(Stop::Wrong)?;
-    let coupled: Vec<bool> = (0..entries)
-        .map(|entry| {
-            let inside = |index: &u32| loops_of(nest, entry).contains(index);
-            factors.iter().any(|factor| factor.len() > 1 && factor.iter().any(inside))
-        })
-        .collect();
-    let results: Vec<Array> = nest.sizes[..nest.results].iter().cloned().map(Array::zeros).collect();
+    let factors = factors(nest)?;
+    let mut results: Vec<Array> = nest.sizes[..nest.results].iter().cloned().map(Array::zeros).collect();
+    results.iter_mut().for_each(|array| array.values.fill(neutral));
     let writes = results.iter().map(|array| vec![0; array.values.len()]).collect();
     let mut run = Run { results, points: 0, writes };
     let mut at: Vec<Option<u64>> = vec![None; projection.loops.len()];
-    let mut clash = false;
 
     let choices: Vec<u64> = factors.iter().map(|factor| factor.len() as u64).collect();
-    let outcome = each_point(&choices, |choice| {
+    each_point(&choices, |choice| {
         let running: Vec<u32> =
             choice.iter().zip(&factors).map(|(which, factor)| factor[*which as usize]).collect();
-        let extents: Vec<u64> = running.iter().map(|index| projection.loops[*index as usize].extent).collect();
+        let extents: Vec<u64> =
+            running.iter().map(|index| projection.loops[*index as usize].extent).collect();
         at.fill(None);
         let points = each_point(&extents, |point| {
             for (index, position) in running.iter().zip(point) {
@@ -78,27 +81,19 @@ pub fn run(
             }
             let spot = |entry| spot(nest, entry, &at, symbol, &padded[entry]);
             let mut value = None;
-            let mut dependent = 0;
             for (slot, operand) in operands.iter().enumerate() {
                 let entry = nest.results + slot;
                 let read = match spot(entry)? {
                     Spot::Absent => continue,
-                    Spot::Outside => 0.0,
+                    Spot::Outside => neutral,
                     Spot::At(place) => operand.values[place],
                 };
-                dependent += u32::from(coupled[entry]);
-                value = Some(value.unwrap_or(1.0) * read);
+                value = Some(value.map_or(read, |value| combine(value, read)));
             }
-            clash |= dependent > 1;
-            let mut targets = Vec::new();
             for result in 0..nest.results {
                 if let Spot::At(place) = spot(result)? {
-                    targets.push((result, place));
-                }
-            }
-            if let Some(value) = value {
-                for (result, place) in targets {
-                    run.results[result].values[place] += value;
+                    let cell = &mut run.results[result].values[place];
+                    *cell = value.map_or(*cell, |value| accumulate(*cell, value));
                     run.writes[result][place] += 1;
                 }
             }
@@ -106,12 +101,8 @@ pub fn run(
         })?;
         run.points += points;
         Ok(())
-    });
-    match outcome {
-        Err(message) => Err(Stop::Wrong(message)),
-        Ok(_) if clash => Err(Stop::Clash),
-        Ok(_) => Ok(run),
-    }
+    })?;
+    Ok(run)
 }
 
 /// The loops of each factor; those of one factor stand together.
@@ -177,7 +168,9 @@ fn spot(
         let Some(position) = position else { return Ok(Spot::Absent) };
         if position < 0 || position >= *size as i64 {
             if !padded[axis] {
-                return Err(format!("axis {axis} of tensor {entry} has size {size}, addressed at {position}"));
+                return Err(format!(
+                    "axis {axis} of tensor {entry} has size {size}, addressed at {position}"
+                ));
             }
             outside = true;
         }
@@ -187,7 +180,7 @@ fn spot(
 }
 
 /// The contract on the order of loops: by first appearance, results first, each tensor in memory order.
-/// The loops of one factor stand together, and the loops of one sum come in any order.
+/// The loops of one factor stand together, in any order; so do the loops of one sum.
 pub fn check_order(nest: &Projected) -> Result<(), String> {
     let projection = &nest.projection;
     let mut seen: Vec<u32> = Vec::new();
@@ -214,29 +207,15 @@ pub fn check_order(nest: &Projected) -> Result<(), String> {
     if let Some(each) = projection.loops.iter().find(|each| !seen.contains(&each.factor)) {
         return Err(format!("a factor that nothing mentions: {each:?}"));
     }
-    // Within a factor, too, by first appearance.
-    let mut order: Vec<u32> = Vec::new();
-    for entry in 0..projection.maps.len() {
-        for index in loops_of(nest, entry) {
-            if !order.contains(&index) {
-                order.push(index);
-            }
-        }
-    }
-    for factor in factors(nest)? {
-        if factor.len() > 1 {
-            let inside: Vec<u32> = order.iter().copied().filter(|index| factor.contains(index)).collect();
-            if inside != factor {
-                return Err(format!("coupled loops in the order {factor:?}, first mentioned {inside:?}"));
-            }
-        }
-    }
     for result in 0..nest.results {
         let mentioned = loops_of(nest, result);
         let missing: Vec<u32> =
             (0..projection.loops.len() as u32).filter(|index| !mentioned.contains(index)).collect();
         if projection.missing(result) != missing {
-            return Err(format!("reductions {:?}, but the map leaves {missing:?}", projection.missing(result)));
+            return Err(format!(
+                "reductions {:?}, but the map leaves {missing:?}",
+                projection.missing(result)
+            ));
         }
     }
     Ok(())
