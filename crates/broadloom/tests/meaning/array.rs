@@ -112,6 +112,17 @@ pub fn each_point(
     }
 }
 
+/// A number for each cell of an array.
+pub fn table(sizes: &[u64], value: impl Fn(&[u64]) -> u64) -> Vec<f64> {
+    let mut values = Vec::new();
+    each_point(sizes, |at| {
+        values.push(value(at) as f64);
+        Ok(())
+    })
+    .expect("nothing can fail");
+    values
+}
+
 /// A small generator, so that failures can be repeated.
 pub struct Random(u64);
 

@@ -89,6 +89,16 @@ struct Built {
 impl Case {
     /// Compares the nest of the operation with its definition on random numbers.
     pub fn check(&self, graph: &mut Graph, random: &mut Random) -> Result<Outcome, String> {
+        self.check_after(graph, random, |_, _| {})
+    }
+
+    /// The same, after something has been done to the nest.
+    pub fn check_after(
+        &self,
+        graph: &mut Graph,
+        random: &mut Random,
+        change: impl FnOnce(&mut Projected, &mut Random),
+    ) -> Result<Outcome, String> {
         graph.clear();
         let built = self.build(graph).map_err(|error| format!("refused: {error}"))?;
         let form = |graph: &mut Graph, tensor: Tensor| {
@@ -120,12 +130,13 @@ impl Case {
         }
         let meaning = self.meaning(&built, &operands, &results);
         let meaning = meaning.map_err(|message| format!("the definitions do not apply: {message}"))?;
-        let nest = match graph.projection(built.results[0]) {
+        let mut nest = match graph.projection(built.results[0]) {
             Ok(_) if meaning.clash => return Err(String::from("the operands clash, and there is a nest")),
             Ok(nest) => nest,
             Err(_) if meaning.may_clash => return Ok(Outcome::Clashed),
             Err(error) => return Err(format!("no nest: {error}")),
         };
+        change(&mut nest, random);
         self.check_header(&nest, &built, &results, &operands)?;
         runner::check_order(&nest)?;
         let arrays: Vec<&Array> = operands.iter().map(|(_, array)| array).collect();

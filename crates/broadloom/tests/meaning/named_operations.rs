@@ -3,19 +3,9 @@
 use broadloom::{Index, Tensor};
 use broadloom_core::projection::Verdict::{No, Yes};
 
-use crate::array::each_point;
+use crate::array::table;
 use crate::runner::{Arithmetic, SUM};
 use crate::sheet::Sheet;
-
-fn table(sizes: &[u64], value: impl Fn(&[u64]) -> u64) -> Vec<f64> {
-    let mut values = Vec::new();
-    each_point(sizes, |at| {
-        values.push(value(at) as f64);
-        Ok(())
-    })
-    .expect("nothing can fail");
-    values
-}
 
 #[test]
 fn what_is_written_once_and_everywhere() {

@@ -1,18 +1,8 @@
 //! Specs with written values. `x` is 0, 1, 2, … in memory order: batch, output, input.
 
-use crate::array::{Array, each_point};
+use crate::array::{Array, each_point, table};
+use crate::runner::{Arithmetic, SUM};
 use crate::sheet::Sheet;
-
-/// A number for each cell.
-fn table(sizes: &[u64], value: impl Fn(&[u64]) -> u64) -> Vec<f64> {
-    let mut values = Vec::new();
-    each_point(sizes, |at| {
-        values.push(value(at) as f64);
-        Ok(())
-    })
-    .expect("nothing can fail");
-    values
-}
 
 /// The number of a cell of a range.
 fn at(sizes: &[u64], place: &[u64]) -> u64 {
@@ -59,7 +49,6 @@ fn sums() {
 
     let large = |p: [u64; 6]| at(&[2, 3, 6, 7, 4, 5], &p);
     let total = |sizes: [u64; 3], value: &dyn Fn(&[u64]) -> u64| {
-        table(&sizes, |_| 0).len();
         let mut sum = 0;
         each_point(&sizes, |p| {
             sum += value(p);
@@ -166,7 +155,7 @@ fn coordinates() {
     let second = slot(&mut sheet, "5", "j=>j1");
     let third = slot(&mut sheet, "6", "k=>k2");
     assert_eq!([sheet.shape(first), sheet.shape(third)], ["4, 3", "6, 3"]);
-    let sum = crate::runner::Arithmetic { combine: |a, b| a + b, ..crate::runner::SUM };
+    let sum = Arithmetic { combine: |a, b| a + b, ..SUM };
     let two = sheet.einsum_by(sum, "il;jl=>ijl", &[first, second]);
     let three = sheet.einsum_by(sum, "ijl;kl=>ijkl", &[two, third]);
     assert_eq!(sheet.shape(three), "4, 5, 6, 3");

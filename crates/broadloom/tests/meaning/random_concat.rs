@@ -31,7 +31,7 @@ pub fn concat(random: &mut Random, taste: Taste) -> Case {
     loop {
         let (mut draft, groups, free) = labels(random);
         let blocks = blocks(random, &groups);
-        let mut makes = Makes { random, draft: &draft, free: &free, result: false, taste };
+        let mut makes = Makes { random, free: &free, result: false, taste };
         let mut operands: Vec<Shape> = blocks.iter().map(|block| makes.shape(block)).collect();
         if makes.random.chance(15) {
             // An operand for all parts.
@@ -130,7 +130,6 @@ fn wanted(random: &mut Random, group: &[usize], several: bool) -> Option<Vec<usi
 
 struct Makes<'a> {
     random: &'a mut Random,
-    draft: &'a Draft,
     free: &'a [usize],
     result: bool,
     taste: Taste,

@@ -123,8 +123,9 @@ impl Sheet {
 
     fn array(&mut self, tensor: Tensor) -> Array {
         let origin = self.origins.iter().find(|(known, _)| *known == tensor).expect("it is on the sheet");
+        let origin = origin.1.clone();
         let sizes = self.form(tensor).memory();
-        match origin.1.clone() {
+        match origin {
             Origin::Range => Array::range(sizes),
             Origin::Values(values) => {
                 assert_eq!(values.len() as u64, sizes.iter().product::<u64>());
