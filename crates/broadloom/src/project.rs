@@ -136,30 +136,23 @@ impl Projected {
 
     /// A part of a concatenated result that two operands would fill at once, if there is one.
     fn overlap(&self) -> Option<AxisId> {
-        let loops = &self.projection.loops;
-        let coupled = |index: u32| {
-            let factor = loops[index as usize].factor;
-            loops.iter().filter(|other| other.factor == factor).count() > 1
-        };
-        if !(0..loops.len() as u32).any(coupled) {
-            return None;
-        }
-        let results = self.projection.maps[..self.results].iter().flatten();
-        let mut parts = results.flat_map(|index| match index {
-            AxisIndex::Concat(parts) => parts.as_slice(),
-            AxisIndex::Sum(_) | AxisIndex::Symbol(_) => &[],
-        });
-        parts.find_map(|part| {
-            let running = part.index;
-            // Only the operands that fill this part matter, whatever else runs.
-            let fills = |operand: &usize| self.projection.mentions(*operand, running);
-            let sources = (self.results..self.tensors.len()).filter(fills);
-            let together = self.projection.phases().into_iter().filter(|phase| phase.contains(&running));
-            let sources: Vec<usize> = sources.collect();
-            let twice = |phase: Vec<u32>| {
-                sources.iter().filter(|operand| self.projection.takes_part(**operand, &phase)).count() > 1
-            };
-            together.into_iter().any(twice).then(|| loops[running as usize].axis)
+        (0..self.results).find_map(|result| {
+            let mut parts = self.projection.maps[result].iter().flat_map(|index| match index {
+                AxisIndex::Concat(parts) => parts.as_slice(),
+                AxisIndex::Sum(_) | AxisIndex::Symbol(_) => &[],
+            });
+            parts.find_map(|part| {
+                let mut phases =
+                    self.phases_of(result).into_iter().filter(|phase| phase.contains(&part.index));
+                let fills = |operand: &usize, phase: &[u32]| {
+                    self.projection.mentions(*operand, part.index)
+                        && self.projection.takes_part(*operand, phase)
+                };
+                let twice = |phase: Vec<u32>| {
+                    (self.results..self.tensors.len()).filter(|operand| fills(operand, &phase)).count() > 1
+                };
+                phases.any(twice).then(|| self.projection.loops[part.index as usize].axis)
+            })
         })
     }
 
@@ -454,6 +447,7 @@ impl<'a> Reading<'a> {
             }
             Failure::Derived(_) => format!("{text}: an axis has two indices that do not agree"),
             Failure::Overlap(_) => format!("{text}: two operands would fill the same part of the result"),
+            Failure::Repeated(_) => format!("{text}: one label is two parts of a concatenation"),
             Failure::PinnedPart(_) => {
                 format!("{text}: a part of a concatenation is also read at a fixed index")
             }

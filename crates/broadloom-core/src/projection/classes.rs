@@ -36,6 +36,8 @@ pub enum Failure {
     Derived(AxisId),
     /// The parts of a concatenation overlap: two operands would be read at one position.
     Overlap(AxisId),
+    /// An axis is two parts of one concatenation.
+    Repeated(AxisId),
     /// A part of a concatenation has an index of its own.
     PinnedPart(AxisId),
 }

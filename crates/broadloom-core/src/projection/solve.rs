@@ -219,7 +219,7 @@ impl Solving<'_> {
                 .collect();
             for (at, class) in classes.iter().enumerate() {
                 if classes[..at].contains(class) {
-                    return Err(Failure::Overlap(AxisId(*class)));
+                    return Err(Failure::Repeated(AxisId(*class)));
                 }
                 if self.equations.pin_of(*class).is_some() {
                     return Err(Failure::PinnedPart(AxisId(*class)));
@@ -250,11 +250,12 @@ impl Solving<'_> {
         }
         // Labels that only a derived index mentions were reached with it; nothing else needs a loop.
         let order = std::mem::take(&mut self.scratch.order);
-        for class in order {
-            if self.scratch.labels[class as usize] == Label::Unknown {
-                self.open_factor(class);
+        for class in &order {
+            if self.scratch.labels[*class as usize] == Label::Unknown {
+                self.open_factor(*class, &order);
             }
         }
+        self.scratch.order = order;
     }
 
     /// Notes the classes an axis depends on, in order.
@@ -286,7 +287,7 @@ impl Solving<'_> {
     }
 
     /// Labels a class (Def. 7.3), and with it the classes it is coupled with.
-    fn open_factor(&mut self, class: u32) {
+    fn open_factor(&mut self, class: u32, order: &[u32]) {
         let group = self.scratch.coupled[class as usize];
         if group == u32::MAX {
             let size = self.equations.size(AxisId(class));
@@ -301,8 +302,9 @@ impl Solving<'_> {
             return;
         }
         let factor = self.next_factor();
-        for member in 0..self.equations.len() as u32 {
-            if self.scratch.coupled[member as usize] == group && self.equations.find(member) == member {
+        // In the order of the result's axes, like all loops.
+        for member in order.iter().copied() {
+            if self.scratch.coupled[member as usize] == group {
                 let size = self.equations.size(AxisId(member));
                 // Components keep their loops even at size one, and have none at size zero.
                 self.scratch.labels[member as usize] =
