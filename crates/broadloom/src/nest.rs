@@ -276,11 +276,12 @@ impl Graph {
         let (reductions, names) = (nest.reductions(), self.loop_names(&nest));
         let each = |(at, each): (usize, &broadloom_core::projection::Loop)| {
             format!(
-                r#"{{"name": {}, "extent": {}, "factor": {}, "reduction": {}}}"#,
+                r#"{{"name": {}, "extent": {}, "factor": {}, "reduction": {}, "drives": {}}}"#,
                 quoted(&names[at]),
                 each.extent,
                 each.factor,
-                reductions.contains(&(at as u32))
+                reductions.contains(&(at as u32)),
+                quoted(&self.class_text(&nest, at as u32)),
             )
         };
         let loops: Vec<String> = nest.projection.loops.iter().enumerate().map(each).collect();
@@ -296,13 +297,17 @@ impl Graph {
         };
         let list = |range: std::ops::Range<usize>| range.map(tensor).collect::<Vec<_>>().join(", ");
         let verdict = |verdict| format!("{verdict:?}").to_lowercase();
+        let step = self.tensors[result.index()].step;
+        let rules: Vec<String> = self.rules_text(step).iter().map(|rule| quoted(rule)).collect();
         Ok(format!(
-            r#"{{"loops": [{}], "writes": [{}], "reads": [{}], "injective": "{}", "surjective": "{}"}}"#,
+            r#"{{"rules": [{}], "loops": [{}], "writes": [{}], "reads": [{}], "injective": "{}", "surjective": "{}", "needs_initialisation": {}}}"#,
+            rules.join(", "),
             loops.join(", "),
             list(0..nest.results),
             list(nest.results..nest.tensors.len()),
             verdict(nest.is_injective(0)),
             verdict(nest.is_surjective(0)),
+            nest.needs_initialisation(0),
         ))
     }
 

@@ -121,6 +121,17 @@ impl Projected {
         if phases.iter().map(points).sum::<u128>() == cells { Verdict::Yes } else { Verdict::No }
     }
 
+    /// Whether a result that is to start afresh must be set to the neutral element first: unless every cell is
+    /// written exactly once, for certain.
+    pub fn needs_initialisation(&self, result: usize) -> bool {
+        !(self.is_injective(result).holds() && self.is_surjective(result).holds())
+    }
+
+    /// Whether a result that is to start afresh can be written without being read: no cell is written twice.
+    pub fn writes_plainly(&self, result: usize) -> bool {
+        self.is_injective(result).holds()
+    }
+
     /// The loops that are reductions: those that no result's map mentions.
     pub fn reductions(&self) -> Vec<u32> {
         let used = |index: &u32| (0..self.results).any(|result| self.projection.mentions(result, *index));
@@ -243,11 +254,19 @@ struct Reading<'a> {
     equations: Equations,
     labels: Vec<AxisId>,
     holes: Vec<Option<SmallVec<[AxisId; 4]>>>,
+    memory: Vec<AxisId>,
 }
 
 impl<'a> Reading<'a> {
     fn new(graph: &'a Graph, shapes: &'a Shapes) -> Reading<'a> {
-        Reading { graph, shapes, equations: Equations::default(), labels: Vec::new(), holes: Vec::new() }
+        Reading {
+            graph,
+            shapes,
+            equations: Equations::default(),
+            labels: Vec::new(),
+            holes: Vec::new(),
+            memory: Vec::new(),
+        }
     }
 
     fn read(&mut self, step: u32) -> Result<Projected, Error> {
@@ -416,14 +435,23 @@ impl<'a> Reading<'a> {
         results: usize,
         step: u32,
     ) -> Result<Projected, Error> {
-        let memory = |place: &Occurrence| -> Vec<AxisId> {
-            MEMORY.iter().flat_map(|kind| place[*kind as usize].iter().copied()).collect()
-        };
-        let axes: Vec<Vec<AxisId>> = places.iter().map(memory).collect();
-        let borrowed: SmallVec<[&[AxisId]; 4]> = axes.iter().map(Vec::as_slice).collect();
-        let projection = self.equations.solve(&borrowed).map_err(|failure| self.refused(failure, step))?;
-        let sizes =
+        // All axes in memory order, in memory that is used again.
+        let mut all = std::mem::take(&mut self.memory);
+        all.clear();
+        let mut ends: SmallVec<[usize; 8]> = SmallVec::new();
+        for place in places {
+            all.extend(MEMORY.iter().flat_map(|kind| place[*kind as usize].iter().copied()));
+            ends.push(all.len());
+        }
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let axes: SmallVec<[&[AxisId]; 8]> =
+            starts.zip(&ends).map(|(start, end)| &all[start..*end]).collect();
+        let solved = self.equations.solve(&axes);
+        let sizes: Vec<Vec<u64>> =
             axes.iter().map(|axes| axes.iter().map(|axis| self.equations.size(*axis)).collect()).collect();
+        drop(axes);
+        self.memory = all;
+        let projection = solved.map_err(|failure| self.refused(failure, step))?;
         let label = |axis: AxisId| self.labels.iter().position(|label| self.equations.same(*label, axis));
         let labels = projection.loops.iter().map(|each| label(each.axis).map(|at| at as u32)).collect();
         let accumulate = match self.graph.steps.get(step as usize) {
