@@ -407,9 +407,9 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=f"{__doc__}\nfamilies:\n{families}",
         epilog=f"""set up and run:
-  python3.11 -m venv /tmp/onnx-bench
-  /tmp/onnx-bench/bin/pip install -r benches/onnx/requirements.txt
-  /tmp/onnx-bench/bin/python benches/onnx/infer.py --family decoder --sizes 10,1000
+  python3.11 -m venv venv
+  venv/bin/pip install -r benches/onnx/requirements.txt
+  venv/bin/python benches/onnx/infer.py --family decoder --sizes 10,1000
 
 A size of which one inference takes more than {LIMIT_S} s is skipped, and so are the larger ones.""",
         formatter_class=argparse.RawDescriptionHelpFormatter,

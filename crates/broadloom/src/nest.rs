@@ -139,6 +139,21 @@ impl Graph {
     fn rules_text(&self, step: u32) -> Vec<String> {
         let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return Vec::new() };
         let operands = self.step_operands(step);
+        if let Op::Einsum { spec, .. } = op {
+            let spec = self.spec(*spec);
+            let rows = spec
+                .spec
+                .shapes()
+                .enumerate()
+                .flat_map(|(slot, shape)| shape.rows().map(move |(kind, row)| (slot, kind, row.span)));
+            let said = rows.map(|(slot, kind, span)| (slot, kind, span.slice(&spec.text).trim()));
+            let of =
+                |slot: usize| operands.get(slot).map_or("the result".into(), |tensor| self.label_of(*tensor));
+            let written = said.filter(|(_, _, text)| !text.is_empty());
+            return written
+                .map(|(slot, kind, text)| format!("{} of {} ≈ {text}", kind.name(), of(slot)))
+                .collect();
+        }
         let row = |slot: usize, kind: Kind| {
             let tensor = operands.get(slot).map_or("?".into(), |tensor| self.label_of(*tensor));
             format!("{} of {tensor}", kind.name())
