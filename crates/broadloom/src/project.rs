@@ -9,7 +9,7 @@
 //! | P1, equal dimensions share a loop | [`Equations::equal`] |
 //! | P2, P3, a dimension below another: severed at size one, else shared | [`Equations::refine`] |
 //! | P4, equal rows: axis by axis | [`Reading::spec_row`], [`Reading::slice`] |
-//! | P5, a row below another: aligned at both outer edges, the surplus is visited | [`Reading::refine_rows`] |
+//! | P5, a row below another: aligned at both outer edges, the surplus is visited | [`refine_rows`] |
 //! | P6, every axis that exists is visited | [`Reading::occurrence`] |
 
 use broadloom_core::projection::{
