@@ -141,11 +141,31 @@ impl Measured {
         time.as_nanos() as f64 / 1e3 / self.operations
     }
 
+    /// The times of [`TIMES`].
+    fn times(&self) -> [f64; TIMES.len()] {
+        let Times { build, close, project, free } = self.median;
+        let (reused, least) = self.reused;
+        [self.median.total(), self.minimum, build, close, free, project, reused, least]
+            .map(|time| self.each(time))
+    }
+
     /// A count an operation.
     fn per_operation(&self, count: u64) -> f64 {
         count as f64 / self.operations
     }
 }
+
+/// What is timed, in microseconds an operation: the head of its column and its key in JSON.
+const TIMES: [(&str, &str); 8] = [
+    ("µs/op", "us_per_op"),
+    ("min", "us_per_op_min"),
+    ("build", "build_us_per_op"),
+    ("close", "close_us_per_op"),
+    ("free", "free_us_per_op"),
+    ("loops", "project_us_per_op"),
+    ("reused", "reused_us_per_op"),
+    ("min", "reused_us_per_op_min"),
+];
 
 /// Checks a program, which also warms up, and then times it.
 fn measure(family: &Family, size: usize) -> Result<Measured, String> {
@@ -204,22 +224,10 @@ fn fill(graph: &mut Graph, family: &Family, size: usize) -> Result<Times, String
 
 fn print_header(with_onnx: bool) {
     let (mut head, mut rule) = (String::from("| family | size | ops |"), String::from("|---|---:|---:|"));
-    let own = [
-        "µs/op",
-        "min",
-        "build",
-        "close",
-        "free",
-        "loops",
-        "reused",
-        "min",
-        "bytes/op",
-        "constraints/op",
-        "steps/op",
-        "branches",
-    ];
+    let counts = ["bytes/op", "constraints/op", "steps/op", "branches"];
     let onnx = ["onnx nodes", "µs/node", "min", "less codec", "ratio/op", "ratio, whole"];
-    for column in own.iter().chain(if with_onnx { &onnx[..] } else { &[] }) {
+    let own = TIMES.iter().map(|(head, _)| head).chain(&counts);
+    for column in own.chain(if with_onnx { &onnx[..] } else { &[] }) {
         head += &format!(" {column} |");
         rule += "---:|";
     }
@@ -245,19 +253,12 @@ fn print_flatness(measured: &[Measured]) {
 /// A line of the table; `Some(None)` stands for a program too large for onnx.
 fn table_line(ours: &Measured, theirs: Option<Option<Reference>>) -> String {
     let stats = ours.stats;
+    let times: String = ours.times().map(|time| format!(" {time:.2} |")).concat();
     let own = format!(
-        "| {} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.1} | {:.1} | {} |",
+        "| {} | {} | {} |{times} {:.0} | {:.1} | {:.1} | {} |",
         ours.family,
         ours.size,
         ours.operations,
-        ours.each(ours.median.total()),
-        ours.each(ours.minimum),
-        ours.each(ours.median.build),
-        ours.each(ours.median.close),
-        ours.each(ours.median.free),
-        ours.each(ours.median.project),
-        ours.each(ours.reused.0),
-        ours.each(ours.reused.1),
         ours.per_operation(stats.bytes),
         ours.per_operation(stats.constraints as u64),
         ours.per_operation(stats.steps),
@@ -289,20 +290,15 @@ fn json_line(ours: &Measured, theirs: Option<Reference>) -> String {
             r#"{{"nodes": {nodes}, "us_per_node": {median}, "us_per_node_min": {minimum}, "codec_us_per_node": {codec}}}"#
         )
     });
+    let keyed = TIMES.iter().zip(ours.times());
+    let times: Vec<String> = keyed.map(|((_, key), time)| format!(r#""{key}": {time:.4}"#)).collect();
     format!(
-        r#"{{"family": "{}", "size": {}, "operations": {}, "runs": {}, "us_per_op": {:.4}, "us_per_op_min": {:.4}, "build_us_per_op": {:.4}, "close_us_per_op": {:.4}, "free_us_per_op": {:.4}, "project_us_per_op": {:.4}, "reused_us_per_op": {:.4}, "reused_us_per_op_min": {:.4}, "bytes": {}, "constraints": {}, "steps": {}, "branches": {}, "onnx": {onnx}}}"#,
+        r#"{{"family": "{}", "size": {}, "operations": {}, "runs": {}, {}, "bytes": {}, "constraints": {}, "steps": {}, "branches": {}, "onnx": {onnx}}}"#,
         ours.family,
         ours.size,
         ours.operations,
         ours.runs,
-        ours.each(ours.median.total()),
-        ours.each(ours.minimum),
-        ours.each(ours.median.build),
-        ours.each(ours.median.close),
-        ours.each(ours.median.free),
-        ours.each(ours.median.project),
-        ours.each(ours.reused.0),
-        ours.each(ours.reused.1),
+        times.join(", "),
         stats.bytes,
         stats.constraints,
         stats.steps,

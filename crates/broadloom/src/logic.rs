@@ -38,20 +38,18 @@ use crate::step::{Op, Part, RowRef, Rows, Tensor, place};
 /// The rows that broadcast into the result's row of a kind: operand and kind of each. The one statement of
 /// what the broadcasting operations relate; sizes read it as an order, projections as an equivalence.
 pub(crate) fn sources(op: Op, arity: usize, kind: Kind) -> impl Iterator<Item = (usize, Kind)> + Clone {
-    let own = match (op, kind) {
-        (Op::Pointwise(_), kind) => [(0..arity, kind), (0..0, kind)],
-        (Op::Transpose, Kind::Batch) => [(0..1, Kind::Batch), (0..0, kind)],
-        (Op::Transpose, Kind::Input) => [(0..1, Kind::Output), (0..0, kind)],
-        (Op::Transpose, Kind::Output) => [(0..1, Kind::Input), (0..0, kind)],
-        (Op::Compose, Kind::Batch) => [(0..2, kind), (0..0, kind)],
-        (Op::Compose, Kind::Input) => [(1..2, kind), (0..0, kind)],
-        (Op::Compose, Kind::Output) => [(0..1, kind), (0..0, kind)],
-        (Op::ComposeAccumulate, Kind::Batch) => [(0..3, kind), (0..0, kind)],
-        (Op::ComposeAccumulate, Kind::Input) => [(1..3, kind), (0..0, kind)],
-        (Op::ComposeAccumulate, Kind::Output) => [(0..1, kind), (2..3, kind)],
-        (Op::Einsum { .. } | Op::Slice(_) | Op::Convert { .. }, _) => [(0..0, kind), (0..0, kind)],
+    // The operands, and the kind of their rows; the sum of a composition stands after what it is added to.
+    let (slots, sum, from) = match (op, kind) {
+        (Op::Pointwise(_), _) => (0..arity, 0..0, kind),
+        (Op::Transpose, Kind::Batch) => (0..1, 0..0, Kind::Batch),
+        (Op::Transpose, Kind::Input) => (0..1, 0..0, Kind::Output),
+        (Op::Transpose, Kind::Output) => (0..1, 0..0, Kind::Input),
+        (Op::Compose | Op::ComposeAccumulate, Kind::Batch) => (0..2, 2..arity, kind),
+        (Op::Compose | Op::ComposeAccumulate, Kind::Input) => (1..2, 2..arity, kind),
+        (Op::Compose | Op::ComposeAccumulate, Kind::Output) => (0..1, 2..arity, kind),
+        (Op::Einsum { .. } | Op::Slice(_) | Op::Convert { .. }, _) => (0..0, 0..0, kind),
     };
-    own.into_iter().flat_map(|(slots, kind)| slots.map(move |slot| (slot, kind)))
+    slots.chain(sum).map(move |slot| (slot, from))
 }
 
 /// The rows that a composition contracts: the first refines the second.

@@ -162,4 +162,17 @@ mod tests {
         }
         assert!(matches!(solver.close(), Answer::Unsatisfiable(_)));
     }
+
+    /// `b = a + c` and `c = b + d` leave `0 = a + d`, which no size of `d` allows; each equation alone has
+    /// solutions of any size, so nothing but the sum of both bounds it.
+    #[test]
+    fn sizes_of_eliminated_equations_have_bounds() {
+        let mut solver = Solver::new();
+        let a = solver.discardable_var(Role::Interior).into();
+        let [b, c, d] = [(); 3].map(|()| solver.dim_var(Role::Interior).into());
+        solver.add(Constraint::Concat { axis: b, components: &[a, c], literal: 0 });
+        solver.add(Constraint::Concat { axis: c, components: &[b, d], literal: 0 });
+        let Answer::Unsatisfiable(core) = solver.close() else { panic!("no size of d fits") };
+        assert!(core.minimal && core.constraints.len() == 2);
+    }
 }
