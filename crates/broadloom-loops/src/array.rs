@@ -1,8 +1,33 @@
 //! Arrays: numbers with sizes, outside any program.
+//!
+//! An [`Array`] holds numbers of one [`Dtype`] in row-major order: the last axis is the fastest. It is what goes
+//! into a program and what comes out of it, and what files hold. Numbers move between types as they do in a
+//! program: a float becomes the integer towards 0, and what does not fit becomes the nearest number that does.
+//!
+//! ```
+//! use broadloom_loops::{Array, Dtype};
+//!
+//! let a = Array::from_slice(&[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.5])?;
+//! assert_eq!(a.get(&[1, 0]), Some(4.0));
+//! assert_eq!(a.convert(Dtype::I32).to_string(), "[[1 2 3]\n [4 5 6]]");
+//! # Ok::<(), broadloom_loops::ArrayError>(())
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
 
 use half::{bf16, f16};
 
 /// The type of the numbers of an array or a buffer.
+///
+/// ```
+/// use broadloom_loops::Dtype;
+///
+/// let dtype: Dtype = "bf16".parse()?;
+/// assert_eq!((dtype.bytes(), dtype.is_float(), dtype.to_string()), (2, true, "bf16".to_owned()));
+/// assert!("f8".parse::<Dtype>().is_err());
+/// # Ok::<(), broadloom_loops::ArrayError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Dtype {
     /// 32-bit integers.
@@ -18,6 +43,54 @@ pub enum Dtype {
     F32,
     /// 64-bit floats.
     F64,
+}
+
+impl Dtype {
+    /// Every type.
+    pub const ALL: [Dtype; 6] = [Dtype::I32, Dtype::I64, Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::F64];
+
+    /// Its name: `i32`, `i64`, `bf16`, `f16`, `f32` or `f64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dtype::I32 => "i32",
+            Dtype::I64 => "i64",
+            Dtype::Bf16 => "bf16",
+            Dtype::F16 => "f16",
+            Dtype::F32 => "f32",
+            Dtype::F64 => "f64",
+        }
+    }
+
+    /// How many bytes one number takes.
+    pub fn bytes(self) -> usize {
+        match self {
+            Dtype::Bf16 | Dtype::F16 => 2,
+            Dtype::I32 | Dtype::F32 => 4,
+            Dtype::I64 | Dtype::F64 => 8,
+        }
+    }
+
+    /// Whether it has fractions.
+    pub fn is_float(self) -> bool {
+        !matches!(self, Dtype::I32 | Dtype::I64)
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Dtype {
+    type Err = ArrayError;
+
+    fn from_str(text: &str) -> Result<Dtype, ArrayError> {
+        Dtype::ALL.into_iter().find(|dtype| dtype.name() == text).ok_or_else(|| {
+            let names = Dtype::ALL.map(Dtype::name).join(", ");
+            ArrayError::new(format!("`{text}` is not a type of numbers: it should be one of {names}"))
+        })
+    }
 }
 
 /// Numbers of one type.
@@ -37,11 +110,326 @@ pub enum Values {
     F64(Vec<f64>),
 }
 
+/// One expression for the numbers of any type.
+macro_rules! each_values {
+    ($values:expr, $numbers:ident => $result:expr) => {
+        match $values {
+            Values::I32($numbers) => $result,
+            Values::I64($numbers) => $result,
+            Values::Bf16($numbers) => $result,
+            Values::F16($numbers) => $result,
+            Values::F32($numbers) => $result,
+            Values::F64($numbers) => $result,
+        }
+    };
+}
+
+impl Values {
+    /// The type of the numbers.
+    pub fn dtype(&self) -> Dtype {
+        match self {
+            Values::I32(_) => Dtype::I32,
+            Values::I64(_) => Dtype::I64,
+            Values::Bf16(_) => Dtype::Bf16,
+            Values::F16(_) => Dtype::F16,
+            Values::F32(_) => Dtype::F32,
+            Values::F64(_) => Dtype::F64,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        each_values!(self, numbers => numbers.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same numbers as another type.
+    fn convert(&self, dtype: Dtype) -> Values {
+        match dtype {
+            Dtype::I32 => Values::I32(self.collect()),
+            Dtype::I64 => Values::I64(self.collect()),
+            Dtype::Bf16 => Values::Bf16(self.collect()),
+            Dtype::F16 => Values::F16(self.collect()),
+            Dtype::F32 => Values::F32(self.collect()),
+            Dtype::F64 => Values::F64(self.collect()),
+        }
+    }
+
+    /// Integers go through the widest integer and floats through the widest float, so that a number is
+    /// rounded once.
+    fn collect<T: Element>(&self) -> Vec<T> {
+        fn from<S: Element, T: Element>(numbers: &[S], f: impl Fn(S) -> T) -> Vec<T> {
+            numbers.iter().map(|number| f(*number)).collect()
+        }
+        match self {
+            Values::I32(numbers) => from(numbers, |number| T::from_i64(number.into())),
+            Values::I64(numbers) => from(numbers, T::from_i64),
+            Values::Bf16(numbers) => from(numbers, |number| T::from_f64(number.to_f64())),
+            Values::F16(numbers) => from(numbers, |number| T::from_f64(number.to_f64())),
+            Values::F32(numbers) => from(numbers, |number| T::from_f64(number.into())),
+            Values::F64(numbers) => from(numbers, |number| T::from_f64(number)),
+        }
+    }
+}
+
+impl<T: Element> From<Vec<T>> for Values {
+    fn from(numbers: Vec<T>) -> Values {
+        T::values(numbers)
+    }
+}
+
+/// A Rust type of numbers that arrays hold.
+pub trait Element: Copy + PartialEq + fmt::Debug + Send + Sync + 'static {
+    /// The type of such numbers.
+    const DTYPE: Dtype;
+
+    /// The nearest number of this type; of integers, the one towards 0. What is not a number is the integer 0.
+    fn from_f64(value: f64) -> Self;
+
+    /// The nearest number of this type.
+    fn from_i64(value: i64) -> Self;
+
+    /// As a 64-bit float: exact, but for large 64-bit integers.
+    fn to_f64(self) -> f64;
+
+    /// Numbers of this type as numbers of any type.
+    fn values(numbers: Vec<Self>) -> Values;
+
+    /// Numbers of any type, if they are of this type.
+    fn numbers(values: &Values) -> Option<&[Self]>;
+}
+
+macro_rules! element {
+    ($rust:ident, $variant:ident, $from_f64:expr, $from_i64:expr, $to_f64:expr) => {
+        impl Element for $rust {
+            const DTYPE: Dtype = Dtype::$variant;
+
+            fn from_f64(value: f64) -> Self {
+                $from_f64(value)
+            }
+
+            fn from_i64(value: i64) -> Self {
+                $from_i64(value)
+            }
+
+            fn to_f64(self) -> f64 {
+                $to_f64(self)
+            }
+
+            fn values(numbers: Vec<Self>) -> Values {
+                Values::$variant(numbers)
+            }
+
+            fn numbers(values: &Values) -> Option<&[Self]> {
+                match values {
+                    Values::$variant(numbers) => Some(numbers),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+element!(i32, I32, |x| x as i32, |x: i64| x.clamp(i32::MIN.into(), i32::MAX.into()) as i32, f64::from);
+element!(i64, I64, |x| x as i64, |x| x, |x| x as f64);
+element!(bf16, Bf16, |x| bf16::from_f32(to_odd(x)), |x| <bf16 as Element>::from_f64(x as f64), bf16::to_f64);
+element!(f16, F16, |x| f16::from_f32(to_odd(x)), |x| <f16 as Element>::from_f64(x as f64), f16::to_f64);
+element!(f32, F32, |x| x as f32, |x| x as f32, f64::from);
+element!(f64, F64, |x| x, |x| x as f64, |x| x);
+
+/// A 32-bit float that rounds to 16 bits as the 64-bit float does: if bits are lost, the last one that stays is
+/// set, so that what is above a tie stays above. (`half` drops these bits when it rounds.)
+fn to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    if f64::from(nearest) == value || !nearest.is_finite() {
+        return nearest;
+    }
+    let beyond = f64::from(nearest).abs() > value.abs();
+    f32::from_bits((nearest.to_bits() - u32::from(beyond)) | 1)
+}
+
 /// Numbers in row-major order with their sizes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Array {
+    /// The product of the sizes is the number of values.
     sizes: Vec<u64>,
     values: Values,
+}
+
+impl Array {
+    /// An array of numbers in row-major order. There must be as many as the sizes say.
+    ///
+    /// ```
+    /// use broadloom_loops::Array;
+    ///
+    /// assert_eq!(Array::new(&[], vec![2.5f64])?.item(), Some(2.5));
+    /// let error = Array::new(&[2, 2], vec![1i32, 2, 3]).expect_err("one is missing");
+    /// assert_eq!(error.to_string(), "an array of 2 × 2 has 4 numbers, but 3 are given");
+    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// ```
+    pub fn new(sizes: &[u64], values: impl Into<Values>) -> Result<Array, ArrayError> {
+        let values = values.into();
+        if count(sizes) != Some(values.len()) {
+            let shown = show_sizes(sizes);
+            let needed = match count(sizes) {
+                Some(1) => "1 number".to_owned(),
+                Some(needed) => format!("{needed} numbers"),
+                None => "more numbers than can be counted".to_owned(),
+            };
+            let is = if values.len() == 1 { "is" } else { "are" };
+            let given = values.len();
+            return Err(ArrayError::new(format!("{shown} has {needed}, but {given} {is} given")));
+        }
+        Ok(Array { sizes: sizes.to_vec(), values })
+    }
+
+    /// An array of numbers that are copied.
+    pub fn from_slice<T: Element>(sizes: &[u64], numbers: &[T]) -> Result<Array, ArrayError> {
+        Array::new(sizes, numbers.to_vec())
+    }
+
+    /// A single number, without axes.
+    pub fn scalar<T: Element>(number: T) -> Array {
+        Array { sizes: Vec::new(), values: T::values(vec![number]) }
+    }
+
+    /// An array of zeros. Fails if there is no room for it.
+    pub fn zeros(dtype: Dtype, sizes: &[u64]) -> Result<Array, ArrayError> {
+        Array::full(dtype, sizes, 0.0)
+    }
+
+    /// An array that holds one number everywhere, rounded to the type. Fails if there is no room for it.
+    ///
+    /// ```
+    /// use broadloom_loops::{Array, Dtype};
+    ///
+    /// assert_eq!(Array::full(Dtype::F16, &[3], 0.5)?.to_string(), "[0.5 0.5 0.5]");
+    /// assert!(Array::zeros(Dtype::F32, &[1 << 40, 1 << 40]).is_err());
+    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// ```
+    pub fn full(dtype: Dtype, sizes: &[u64], value: f64) -> Result<Array, ArrayError> {
+        fn fill<T: Element>(sizes: &[u64], value: f64) -> Option<Values> {
+            let count = count(sizes)?;
+            // Asked first, because a refused allocation would end the process.
+            Vec::<T>::new().try_reserve_exact(count).ok()?;
+            Some(T::values(vec![T::from_f64(value); count]))
+        }
+        let values = match dtype {
+            Dtype::I32 => fill::<i32>(sizes, value),
+            Dtype::I64 => fill::<i64>(sizes, value),
+            Dtype::Bf16 => fill::<bf16>(sizes, value),
+            Dtype::F16 => fill::<f16>(sizes, value),
+            Dtype::F32 => fill::<f32>(sizes, value),
+            Dtype::F64 => fill::<f64>(sizes, value),
+        };
+        let no_room = || ArrayError::new(format!("{} of {dtype} has no room in memory", show_sizes(sizes)));
+        Ok(Array { sizes: sizes.to_vec(), values: values.ok_or_else(no_room)? })
+    }
+
+    /// The size of each axis, the slowest first.
+    pub fn sizes(&self) -> &[u64] {
+        &self.sizes
+    }
+
+    /// The type of the numbers.
+    pub fn dtype(&self) -> Dtype {
+        self.values.dtype()
+    }
+
+    /// The numbers.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The numbers, without the sizes.
+    pub fn into_values(self) -> Values {
+        self.values
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The numbers, if they are of the type asked for.
+    ///
+    /// ```
+    /// let a = broadloom_loops::Array::from_slice(&[2], &[1i64, 2])?;
+    /// assert_eq!(a.as_slice::<i64>(), Some(&[1, 2][..]));
+    /// assert_eq!(a.as_slice::<f32>(), None);
+    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// ```
+    pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        T::numbers(&self.values)
+    }
+
+    /// The numbers as 64-bit floats: exact, but for large 64-bit integers.
+    pub fn to_f64s(&self) -> Vec<f64> {
+        self.values.collect()
+    }
+
+    /// The numbers as 32-bit floats, rounded to the nearest.
+    pub fn to_f32s(&self) -> Vec<f32> {
+        self.values.collect()
+    }
+
+    /// The number at an index, which has one part for each axis.
+    pub fn get(&self, index: &[u64]) -> Option<f64> {
+        let inside = index.iter().zip(&self.sizes).all(|(at, size)| at < size);
+        if index.len() != self.sizes.len() || !inside {
+            return None;
+        }
+        let place = index.iter().zip(&self.sizes).fold(0, |place, (at, size)| place * size + at);
+        self.at(usize::try_from(place).ok()?)
+    }
+
+    /// The number of an array that has just one.
+    pub fn item(&self) -> Option<f64> {
+        if self.len() == 1 { self.at(0) } else { None }
+    }
+
+    /// The same numbers as another type: the nearest ones, of integers those towards 0.
+    pub fn convert(&self, dtype: Dtype) -> Array {
+        Array { sizes: self.sizes.clone(), values: self.values.convert(dtype) }
+    }
+
+    /// The same numbers in the same order with other sizes. There must be as many as the sizes say.
+    pub fn reshape(self, sizes: &[u64]) -> Result<Array, ArrayError> {
+        Array::new(sizes, self.values)
+    }
+
+    fn at(&self, place: usize) -> Option<f64> {
+        each_values!(&self.values, numbers => numbers.get(place).map(|number| number.to_f64()))
+    }
+}
+
+/// How many numbers an array has, if it can be counted.
+fn count(sizes: &[u64]) -> Option<usize> {
+    if sizes.contains(&0) {
+        return Some(0);
+    }
+    let product = sizes.iter().try_fold(1u64, |product, size| product.checked_mul(*size))?;
+    usize::try_from(product).ok()
+}
+
+/// An array, called by its sizes.
+fn show_sizes(sizes: &[u64]) -> String {
+    match sizes {
+        [] => "an array without axes".to_owned(),
+        sizes => {
+            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+            format!("an array of {}", sizes.join(" × "))
+        }
+    }
 }
 
 /// Why numbers do not make an array.
@@ -49,4 +437,255 @@ pub struct Array {
 pub struct ArrayError {
     /// What is wrong, in one sentence.
     pub message: String,
+}
+
+impl ArrayError {
+    fn new(message: impl Into<String>) -> ArrayError {
+        ArrayError { message: message.into() }
+    }
+}
+
+impl fmt::Display for ArrayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.message)
+    }
+}
+
+impl std::error::Error for ArrayError {}
+
+/// Arrays of more numbers than this are printed with `...` in the middle of long axes.
+const SHOWN_WHOLE: usize = 1000;
+/// How many indices are then shown at each end of an axis.
+const SHOWN_ENDS: u64 = 3;
+
+/// Rows in brackets, as NumPy prints them; `{:.2}` sets the digits behind the point. Large arrays are
+/// shown in part.
+impl fmt::Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("[]");
+        }
+        let rank = self.sizes.len();
+        let all = self.len() <= SHOWN_WHOLE;
+        let shown: Vec<Vec<Option<u64>>> = self.sizes.iter().map(|size| shown(*size, all)).collect();
+
+        // What stands before each number, and the number, or nothing for those left out.
+        let mut pieces = Vec::new();
+        let mut before = String::new();
+        let mut point = vec![0; rank];
+        let mut depth = 0;
+        loop {
+            let gap = (0..rank).find(|axis| shown[*axis][point[*axis]].is_none());
+            let deepest = gap.map_or(rank, |axis| axis + 1);
+            before.extend(std::iter::repeat_n('[', deepest - depth));
+            depth = deepest;
+            let place = (0..rank)
+                .try_fold(0, |place, axis| Some(place * self.sizes[axis] + shown[axis][point[axis]]?))
+                .and_then(|place| usize::try_from(place).ok());
+            pieces.push((std::mem::take(&mut before), place.map(|place| self.text(place, f.precision()))));
+            while depth > 0 {
+                point[depth - 1] += 1;
+                if point[depth - 1] < shown[depth - 1].len() {
+                    break;
+                }
+                point[depth - 1] = 0;
+                before.push(']');
+                depth -= 1;
+            }
+            if depth == 0 {
+                break;
+            }
+            if depth == rank {
+                before.push(' ');
+            } else {
+                before.extend(std::iter::repeat_n('\n', rank - depth));
+                before.extend(std::iter::repeat_n(' ', depth));
+            }
+        }
+
+        let width = pieces.iter().flat_map(|(_, text)| text).map(String::len).max().unwrap_or(0);
+        for (before, text) in &pieces {
+            match text {
+                Some(text) => write!(f, "{before}{text:>width$}")?,
+                None => write!(f, "{before}...")?,
+            }
+        }
+        f.write_str(&before)
+    }
+}
+
+impl Array {
+    /// One number as it is printed.
+    fn text(&self, place: usize, precision: Option<usize>) -> String {
+        let float = |number: f32| match precision {
+            Some(digits) => format!("{number:.digits$}"),
+            None => format!("{number:?}"),
+        };
+        match &self.values {
+            Values::I32(numbers) => numbers[place].to_string(),
+            Values::I64(numbers) => numbers[place].to_string(),
+            Values::Bf16(numbers) => float(numbers[place].to_f32()),
+            Values::F16(numbers) => float(numbers[place].to_f32()),
+            Values::F32(numbers) => float(numbers[place]),
+            Values::F64(numbers) => match precision {
+                Some(digits) => format!("{:.digits$}", numbers[place]),
+                None => format!("{:?}", numbers[place]),
+            },
+        }
+    }
+}
+
+/// Which indices of an axis are printed; `None` stands for those left out.
+fn shown(size: u64, all: bool) -> Vec<Option<u64>> {
+    if all || size <= 2 * SHOWN_ENDS {
+        return (0..size).map(Some).collect();
+    }
+    let (first, last) = (0..SHOWN_ENDS, size - SHOWN_ENDS..size);
+    first.map(Some).chain([None]).chain(last.map(Some)).collect()
+}
+
+/// From and to `ndarray`, with the feature of that name.
+#[cfg(feature = "ndarray")]
+mod interop {
+    use ndarray::{ArrayD, IxDyn};
+
+    use super::{Array, ArrayError, Element};
+
+    /// The numbers in row-major order, whatever the order in memory.
+    ///
+    /// ```
+    /// use broadloom_loops::Array;
+    /// use ndarray::{ArrayD, array};
+    ///
+    /// let matrix = array![[1.0f32, 2.0], [3.0, 4.0]];
+    /// let a = Array::from(matrix.t().to_owned().into_dyn());
+    /// assert_eq!(a.to_f64s(), [1.0, 3.0, 2.0, 4.0]);
+    /// let back = ArrayD::<f32>::try_from(a)?;
+    /// assert_eq!(back, matrix.t().into_dyn());
+    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// ```
+    impl<T: Element> From<ArrayD<T>> for Array {
+        fn from(array: ArrayD<T>) -> Array {
+            let sizes = array.shape().iter().map(|size| *size as u64).collect();
+            Array { sizes, values: T::values(array.iter().copied().collect()) }
+        }
+    }
+
+    /// Fails if the numbers are of another type: nothing is converted unasked.
+    impl<T: Element> TryFrom<Array> for ArrayD<T> {
+        type Error = ArrayError;
+
+        fn try_from(array: Array) -> Result<ArrayD<T>, ArrayError> {
+            let Some(numbers) = array.as_slice::<T>() else {
+                let (wanted, found) = (T::DTYPE, array.dtype());
+                return Err(ArrayError::new(format!(
+                    "numbers of {wanted} are asked for, but these are {found}"
+                )));
+            };
+            // Sizes beyond memory belong to arrays without numbers, which `ndarray` refuses itself.
+            let sizes: Vec<usize> =
+                array.sizes().iter().map(|size| usize::try_from(*size).unwrap_or(usize::MAX)).collect();
+            ArrayD::from_shape_vec(IxDyn(&sizes), numbers.to_vec())
+                .map_err(|error| ArrayError::new(error.to_string()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(sizes: &[u64]) -> Array {
+        let count = sizes.iter().product::<u64>() as i64;
+        Array::new(sizes, (0..count).collect::<Vec<i64>>()).unwrap()
+    }
+
+    #[test]
+    fn sizes_and_numbers_agree() {
+        assert_eq!(range(&[2, 3]).len(), 6);
+        assert!(range(&[2, 0]).is_empty());
+        let error = |sizes: &[u64]| Array::new(sizes, vec![0.0f32]).unwrap_err().message;
+        assert_eq!(error(&[2]), "an array of 2 has 2 numbers, but 1 is given");
+        assert_eq!(
+            error(&[u64::MAX, 2]),
+            format!("an array of {} × 2 has more numbers than can be counted, but 1 is given", u64::MAX)
+        );
+        assert_eq!(
+            Array::new(&[], Vec::<f32>::new()).unwrap_err().message,
+            "an array without axes has 1 number, but 0 are given"
+        );
+        // No numbers, though the other sizes multiply to too much.
+        assert!(Array::zeros(Dtype::F64, &[u64::MAX, u64::MAX, 0]).unwrap().is_empty());
+        assert_eq!(
+            Array::zeros(Dtype::F64, &[u64::MAX]).unwrap_err().message,
+            format!("an array of {} of f64 has no room in memory", u64::MAX)
+        );
+    }
+
+    #[test]
+    fn indices_count_the_last_axis_fastest() {
+        let a = range(&[2, 3, 4]);
+        assert_eq!(a.get(&[1, 2, 3]), Some(23.0));
+        assert_eq!(a.get(&[1, 0, 1]), Some(13.0));
+        for wrong in [&[2, 0, 0][..], &[0, 3, 0], &[0, 0], &[0, 0, 0, 0]] {
+            assert_eq!(a.get(wrong), None);
+        }
+        assert_eq!(Array::scalar(2.5f32).get(&[]), Some(2.5));
+        assert_eq!((range(&[1, 1]).item(), range(&[2]).item()), (Some(0.0), None));
+        assert_eq!(a.clone().reshape(&[24]).unwrap().get(&[13]), Some(13.0));
+        assert!(a.reshape(&[23]).is_err());
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for dtype in Dtype::ALL {
+            assert_eq!(dtype.name().parse(), Ok(dtype));
+            assert_eq!(Array::zeros(dtype, &[2]).unwrap().dtype(), dtype);
+        }
+        assert_eq!(
+            "F32".parse::<Dtype>().unwrap_err().message,
+            "`F32` is not a type of numbers: it should be one of i32, i64, bf16, f16, f32, f64"
+        );
+    }
+
+    #[test]
+    fn conversions_round_once_and_saturate() {
+        let from = |numbers: &[f64], dtype| {
+            Array::from_slice(&[numbers.len() as u64], numbers).unwrap().convert(dtype)
+        };
+        assert_eq!(
+            from(&[-1.9, 1.9, 1e20, -1e20, f64::NAN], Dtype::I32).as_slice(),
+            Some(&[-1, 1, i32::MAX, i32::MIN, 0][..])
+        );
+        let large = Array::from_slice(&[2], &[i64::MAX, -(1 << 40)]).unwrap();
+        assert_eq!(large.convert(Dtype::I32).as_slice(), Some(&[i32::MAX, i32::MIN][..]));
+        // Through 32 bits this would become a tie, and go to the even neighbour below.
+        let above = 1.0 + f64::powi(2.0, -8) + f64::powi(2.0, -40);
+        assert_eq!(from(&[above], Dtype::Bf16).to_f64s(), [1.0 + f64::powi(2.0, -7)]);
+        assert_eq!(from(&[1e6], Dtype::F16).to_f64s(), [f64::INFINITY]);
+        let odd = Array::scalar((1i64 << 53) + 1);
+        assert_eq!(odd.convert(Dtype::I64), odd);
+        for dtype in Dtype::ALL {
+            assert_eq!(range(&[2, 3]).convert(dtype).to_f32s(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        }
+    }
+
+    #[test]
+    fn prints_rows_in_brackets() {
+        assert_eq!(Array::scalar(7i32).to_string(), "7");
+        assert_eq!(range(&[0, 4]).to_string(), "[]");
+        assert_eq!(range(&[2, 6]).to_string(), "[[ 0  1  2  3  4  5]\n [ 6  7  8  9 10 11]]");
+        assert_eq!(range(&[2, 2, 1]).to_string(), "[[[0]\n  [1]]\n\n [[2]\n  [3]]]");
+        let floats = Array::from_slice(&[3], &[0.1f32, -2.0, f32::NAN]).unwrap();
+        assert_eq!(floats.to_string(), "[ 0.1 -2.0  NaN]");
+        assert_eq!(format!("{floats:.2}"), "[ 0.10 -2.00   NaN]");
+        assert_eq!(range(&[2000]).to_string(), "[   0    1    2 ... 1997 1998 1999]");
+        let rows = range(&[1000, 2]).to_string();
+        assert_eq!(
+            rows,
+            "[[   0    1]\n [   2    3]\n [   4    5]\n ...\n [1994 1995]\n [1996 1997]\n [1998 1999]]"
+        );
+        // Many axes are no deep recursion.
+        assert_eq!(range(&vec![1; 100_000]).to_string().len(), 200_001);
+    }
 }

@@ -1,5 +1,20 @@
 //! Loop nests: lowering, optimisation, a reference evaluator and a native backend.
+//!
+//! A [`Program`] is a list of nests over buffers. [`evaluate`](reference::evaluate) runs it slowly and
+//! obviously; [`optimise`](optimise::optimise) rewrites it; [`native`] compiles it to machine code.
 
 mod array;
+mod memory;
+pub mod native;
+pub mod optimise;
+pub mod program;
+pub mod random;
+pub mod reference;
+pub mod scalar;
+mod show;
 
-pub use array::{Array, ArrayError, Dtype, Values};
+pub use array::{Array, ArrayError, Dtype, Element, Values};
+pub use half::{bf16, f16};
+pub use memory::Block;
+pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};
+pub use scalar::{Binary, Scalar, Unary};

@@ -8,7 +8,7 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::graph::KnownSpec;
 use crate::logic::Options;
-use crate::step::{Choice, Op, Part, RowRef, Rows, Tensor};
+use crate::step::{Choice, Op, Part, RowRef, Rows, Tensor, place};
 
 /// The variables of one use of a spec.
 struct Vars {
@@ -33,6 +33,30 @@ impl Graph {
         options: &Options<'_>,
         results: Option<usize>,
     ) -> Result<Vec<Tensor>, Error> {
+        self.by_spec_to(text, operands, options, results, None)
+    }
+
+    /// An assignment by a spec, into a tensor that is there or into a new one.
+    pub(crate) fn by_spec_into(
+        &mut self,
+        text: &str,
+        operands: &[Tensor],
+        target: Option<Tensor>,
+    ) -> Result<Tensor, Error> {
+        let options = Options { name: Some("assign"), ..Options::default() };
+        let made = self.by_spec_to(text, operands, &options, Some(1), target)?;
+        made.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
+    }
+
+    fn by_spec_to(
+        &mut self,
+        text: &str,
+        operands: &[Tensor],
+        options: &Options<'_>,
+        results: Option<usize>,
+        target: Option<Tensor>,
+    ) -> Result<Vec<Tensor>, Error> {
+        target.map_or(Ok(()), |target| self.known(target))?;
         let name = options.name.unwrap_or(if results.is_none() { "split" } else { "einsum" });
         let known = match self.known_spec(text) {
             Ok(known) => known,
@@ -51,12 +75,23 @@ impl Graph {
                 return Err(error);
             }
         };
-        let made: Vec<Tensor> = rows.into_iter().map(|rows| self.tensor(rows)).collect();
+        let made: Vec<Tensor> = match target {
+            None => rows.into_iter().map(|rows| self.tensor(rows)).collect(),
+            Some(target) => {
+                let there = self.rows(target);
+                for (kind, rows) in Kind::ALL.into_iter().flat_map(|kind| rows.first().map(|rows| (kind, rows))) {
+                    let at = place(kind);
+                    self.equate_rows(there[at], rows[at], operands.len(), Part::Row(kind));
+                }
+                vec![target]
+            }
+        };
         let (labels, first_row) = (self.labels.len() as u32, self.spec_rows.len() as u32);
         self.labels.extend_from_slice(&vars.labels);
         self.spec_rows.extend(vars.rows.iter().map(|row| row.unwrap_or(RowRef::EMPTY)));
         let accumulate = options.accumulate;
-        let op = Op::Einsum { name, spec: known, labels, rows: first_row, choice, accumulate };
+        let combine = options.combine;
+        let op = Op::Einsum { name, spec: known, labels, rows: first_row, choice, accumulate, combine };
         let Some(first) = made.first() else {
             return Err(Error::new(ErrorKind::Use, "the spec has no result"));
         };

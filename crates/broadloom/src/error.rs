@@ -18,6 +18,12 @@ pub enum ErrorKind {
     Use,
     /// A limit of the solver was reached.
     GaveUp,
+    /// Numbers do not fit: sizes, types, positions, or values that are missing or not numbers.
+    Value,
+    /// A file cannot be read or written.
+    File,
+    /// A program cannot be run.
+    Run,
 }
 
 /// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are
@@ -38,6 +44,11 @@ impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let message = message.into();
         Error(Box::new(Data { kind, message, ends: Vec::new(), chain: Vec::new(), help: Vec::new() }))
+    }
+
+    /// A program cannot be run.
+    pub(crate) fn run(message: String) -> Error {
+        Error::new(ErrorKind::Run, message)
     }
 
     /// A mistake in a spec or a shape, with the text and a caret under the place.
@@ -141,4 +152,16 @@ fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
     let size = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
     let named = name.starts_with(char::is_alphabetic) && !size.is_empty();
     named.then(|| format!("the size comes first: write `{size}:{name}`"))
+}
+
+impl From<crate::files::FileError> for Error {
+    fn from(error: crate::files::FileError) -> Error {
+        Error::new(ErrorKind::File, error.to_string())
+    }
+}
+
+impl From<broadloom_loops::ArrayError> for Error {
+    fn from(error: broadloom_loops::ArrayError) -> Error {
+        Error::new(ErrorKind::Value, error.message)
+    }
 }

@@ -7,7 +7,8 @@ use broadloom_spec::{Kind, Spec};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
-use crate::leaves::Declaration;
+use crate::leaves::{Declaration, Facts};
+use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
 
@@ -48,6 +49,10 @@ pub struct Graph {
     /// The options with which specs were used, each kept once.
     pub(crate) choices: Vec<Choice>,
     pub(crate) shapes: Option<Rc<Shapes>>,
+    /// What steps compute, where it is not what their operation says.
+    pub(crate) laws: Laws,
+    /// What runs need to know of leaves.
+    pub(crate) facts: Facts,
     /// Scratch space for arithmetic constraints.
     pub(crate) scratch: Vec<DimTerm>,
 }
@@ -136,6 +141,8 @@ impl Graph {
         self.spec_rows.clear();
         self.choices.clear();
         self.shapes = None;
+        self.laws.clear();
+        self.facts = Facts::default();
     }
 
     /// The number of tensors.
@@ -193,12 +200,18 @@ impl Graph {
         self.tensors[tensor.index()].rows
     }
 
+    /// Refuses tensors of another graph.
+    pub(crate) fn known(&self, tensor: Tensor) -> Result<(), Error> {
+        if tensor.index() < self.tensors.len() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Use, "a tensor of another graph is used here")
+            .with_help("a tensor belongs to the graph that made it"))
+    }
+
     /// Begins a step, if its operands are tensors of this graph.
     pub(crate) fn begin(&mut self, operands: &[Tensor]) -> Result<Before, Error> {
-        if operands.iter().any(|tensor| tensor.index() >= self.tensors.len()) {
-            return Err(Error::new(ErrorKind::Use, "a tensor of another graph is used here")
-                .with_help("a tensor belongs to the graph that made it"));
-        }
+        operands.iter().try_for_each(|tensor| self.known(*tensor))?;
         if operands.len() > usize::from(u16::MAX) {
             let message = format!("{} operands are more than one operation takes", operands.len());
             return Err(Error::new(ErrorKind::Use, message).with_help("combine them in several operations"));
@@ -288,7 +301,19 @@ impl Graph {
         operands: &[Tensor],
         rows: Rows,
     ) -> Result<Tensor, Error> {
-        let result = self.tensor(rows);
+        self.finish_into(before, op, operands, rows, None)
+    }
+
+    /// Ends an operation whose result is a new tensor, or one that is there.
+    pub(crate) fn finish_into(
+        &mut self,
+        before: Before,
+        op: Op,
+        operands: &[Tensor],
+        rows: Rows,
+        target: Option<Tensor>,
+    ) -> Result<Tensor, Error> {
+        let result = target.unwrap_or_else(|| self.tensor(rows));
         let step = self.op_step(op, operands, result, 1);
         self.finish(before, step)?;
         Ok(result)

@@ -10,12 +10,19 @@
 //! In a declared shape `1` is a size like any other and does not broadcast; `1:unit` is the unit, an axis of
 //! one element that broadcasts.
 
+use std::rc::Rc;
+
 use broadloom_core::order::{Atom, Basis};
 use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
 use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
 
+use broadloom_loops::{Array, Dtype};
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::Graph;
+use crate::capture::Captured;
 use crate::error::{Error, ErrorKind};
+use crate::initial::Initial;
 use crate::step::{Leaf, Part, RowRef, Rows, Step, Tensor};
 
 impl Graph {
@@ -83,6 +90,109 @@ impl Graph {
     /// A number: a tensor without axes. It broadcasts everywhere and shapes nothing.
     pub fn number(&mut self, value: f64) -> Tensor {
         self.undeclared(None, Leaf::Number(value), [None; 3])
+    }
+
+    /// A captured size as a number: for means, scales and normalisations.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "8 | 3, 4")?;
+    /// let sum = g.einsum("... | ..d.. => ... | 0", &[x])?;
+    /// let d = g.captured(sum, "d")?;
+    /// let d = g.size_number(d)?;
+    /// let mean = g.div(sum, d)?;
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn size_number(&mut self, captured: Captured) -> Result<Tensor, Error> {
+        self.known(captured.tensor)?;
+        self.facts.sizes.push(captured);
+        let place = self.facts.sizes.len() as u32 - 1;
+        Ok(self.undeclared(None, Leaf::Size(place), [None; 3]))
+    }
+
+    /// Data with values of its own: its axes in memory order are those of the array, the shape says how they
+    /// are divided up.
+    ///
+    /// ```
+    /// use broadloom::{Array, Graph};
+    /// let mut g = Graph::new();
+    /// let values = Array::from_slice(&[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let x = g.array("x", "... | 3", values)?;
+    /// assert_eq!(g.final_shape(x)?.to_string(), "2 | 3");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn array(&mut self, name: &str, shape: &str, values: Array) -> Result<Tensor, Error> {
+        let tensor = self.data_with_axes(name, shape, values.sizes())?;
+        self.facts.precisions.insert(tensor, values.dtype());
+        self.facts.arrays.insert(tensor, Rc::new(values));
+        Ok(tensor)
+    }
+
+    /// Positions 0, 1, 2, … in memory order, in a declared shape, such as `"seq"` or `"128 |"`.
+    pub fn range(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Range, Given::Nothing)
+    }
+
+    /// Random numbers, uniform in `[0, 1)`, in whatever shape the context asks for; new ones in every run.
+    /// They depend on the name, on the seed and the number of the run, and on nothing else.
+    pub fn uniform(&mut self, name: &str) -> Tensor {
+        self.undeclared(Some(name), Leaf::Uniform, [Some(Role::Leaf); 3])
+    }
+
+    /// The gradient of a tensor, as a tensor: it has the same shape. Routines that go
+    /// [backward](crate::Routine::backward) compute it.
+    pub fn gradient(&mut self, tensor: Tensor) -> Result<Tensor, Error> {
+        self.known(tensor)?;
+        if let Some(known) = self.facts.gradients.get(&tensor) {
+            return Ok(*known);
+        }
+        let rows = self.rows(tensor);
+        let gradient = self.tensor(rows);
+        let name = format!("{}.grad", self.label_of(tensor));
+        self.name(gradient, &name);
+        self.steps.push(Step::Leaf { leaf: Leaf::Gradient(tensor.0), tensor: gradient.0 });
+        self.shapes = None;
+        self.facts.gradients.insert(tensor, gradient);
+        Ok(gradient)
+    }
+
+    /// A tensor that is 0 before the first run and lasts from run to run; its shape follows from what is
+    /// assigned to it.
+    pub(crate) fn state(&mut self, name: &str) -> Tensor {
+        self.undeclared(Some(name), Leaf::State, [Some(Role::Interior); 3])
+    }
+
+    /// Says how the numbers of a leaf are stored. What is computed from it follows.
+    pub fn set_precision(&mut self, tensor: Tensor, dtype: Dtype) -> Result<(), Error> {
+        self.known(tensor)?;
+        self.facts.precisions.insert(tensor, dtype);
+        Ok(())
+    }
+
+    /// Says how the numbers are stored that nothing else decides; 32-bit floats at first.
+    pub fn set_default_precision(&mut self, dtype: Dtype) {
+        self.facts.default_precision = dtype;
+    }
+
+    /// Says how a parameter begins.
+    pub fn set_initial(&mut self, param: Tensor, initial: Initial) -> Result<(), Error> {
+        self.known(param)?;
+        self.facts.initials.insert(param, initial);
+        Ok(())
+    }
+
+    /// All parameters, in the order they were made.
+    pub fn params(&self) -> Vec<Tensor> {
+        self.tensors().filter(|tensor| self.leaf(*tensor) == Some(Leaf::Param)).collect()
+    }
+
+    /// What kind of leaf a tensor is, if it is one.
+    pub(crate) fn leaf(&self, tensor: Tensor) -> Option<Leaf> {
+        let data = self.tensors.get(tensor.index())?;
+        match self.steps.get(data.step as usize) {
+            Some(Step::Leaf { leaf, .. }) => Some(*leaf),
+            _ => None,
+        }
     }
 
     /// A leaf with nothing stated: rows with a role are inferred, the others have no axes.
@@ -210,6 +320,22 @@ fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// What runs need to know of leaves and steps, and shapes do not.
+#[derive(Default)]
+pub(crate) struct Facts {
+    /// Captured sizes that are used as numbers.
+    pub sizes: Vec<Captured>,
+    /// The gradients that were asked for, by the tensor they belong to.
+    pub gradients: FxHashMap<Tensor, Tensor>,
+    /// Steps that look up rows of a table.
+    pub gathers: FxHashSet<u32>,
+    pub precisions: FxHashMap<Tensor, Dtype>,
+    pub default_precision: Dtype,
+    pub initials: FxHashMap<Tensor, Initial>,
+    /// The values of data that brings its own.
+    pub arrays: FxHashMap<Tensor, Rc<Array>>,
 }
 
 /// What was said of a leaf when it was made.

@@ -33,26 +33,43 @@ mod capture;
 mod discard;
 mod elaborate;
 mod error;
+mod expr;
+pub mod files;
+mod formula;
 mod graph;
+mod initial;
 mod leaves;
 pub mod logic;
+mod lower;
 mod message;
 mod names;
 mod nest;
+mod operation;
 mod project;
+pub mod random;
+mod routine;
 mod rules;
+mod session;
 mod shape;
 mod step;
+mod update;
 
 pub use broadloom_core::Padding;
+pub use broadloom_loops::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_spec::Kind;
 pub use capture::Captured;
 pub use error::{Error, ErrorKind};
+pub use expr::{Builder, Expr, Operand};
 pub use graph::{Graph, Stats};
-pub use logic::{Accumulate, Index, Options};
+pub use initial::Initial;
+pub use logic::{Accumulate, Combine, Index, Options};
+pub use operation::Operation;
 pub use project::{Fill, Margins, Projected};
+pub use routine::Routine;
+pub use session::{Backend, Session, Settings};
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
 pub use step::Tensor;
+pub use update::{Adam, Sgd};
 
 /// The code in the guide is compiled and run by the tests.
 #[cfg(doctest)]

@@ -28,11 +28,14 @@
 //! leading flank among the operands for the operations that broadcast, where the result's spec has its
 //! hole for an einsum, at the left edge otherwise.
 
+use std::rc::Rc;
+
 use broadloom_core::{Constraint, Numerator, Padding, Piece, Role};
 use broadloom_spec::Kind;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
+use crate::operation::Operation;
 use crate::step::{Op, Part, RowRef, Rows, Tensor, place};
 
 /// The rows that broadcast into the result's row of a kind: operand and kind of each. The one statement of
@@ -80,6 +83,29 @@ pub struct Options<'a> {
     pub name: Option<&'static str>,
     /// How values that meet in one cell of the result are put together.
     pub accumulate: Accumulate,
+    /// What is made of the operands at each point.
+    pub combine: Combine,
+}
+
+/// What is made of the operands at each point of an operation by a spec.
+///
+/// ```
+/// use broadloom::{Accumulate, Combine, Graph, Options};
+/// let mut g = Graph::new();
+/// let (a, b) = (g.data("a", "3, 4")?, g.data("b", "4, 5")?);
+/// // Least sums instead of sums of products: the tropical product, one step of shortest paths.
+/// let options = Options { accumulate: Accumulate::Min, combine: Combine::Sum, ..Options::default() };
+/// let paths = g.einsum_with("i j; j k => i k", &[a, b], &options)?;
+/// assert_eq!(g.final_shape(paths)?.to_string(), "3, 5");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Combine {
+    /// They are multiplied.
+    #[default]
+    Product,
+    /// They are added.
+    Sum,
 }
 
 /// How values that meet in one cell are put together.
@@ -148,6 +174,59 @@ impl Graph {
         self.broadcasting(Op::Compose, &[a, b])
     }
 
+    /// A pointwise [`Operation`] of your own.
+    pub fn apply(&mut self, operation: &Operation, operands: &[Tensor]) -> Result<Tensor, Error> {
+        operation.takes(operands.len())?;
+        let result = self.pointwise(operation.name, operands)?;
+        self.laws.insert(self.steps.len() as u32 - 1, Rc::new(operation.clone()));
+        Ok(result)
+    }
+
+    /// An [`Operation`] of your own, by a spec: axes that the result does not mention are accumulated as its
+    /// assignments say.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Operation, Options};
+    /// let distance = Operation::new("distance", 2)
+    ///     .forward("v =:+ (v1 - v2) * (v1 - v2)")?
+    ///     .gradient("g1 =+ 2 * g * (v1 - v2); g2 =- 2 * g * (v1 - v2)")?;
+    /// let mut g = Graph::new();
+    /// let (a, b) = (g.data("a", "10, 3")?, g.data("b", "20, 3")?);
+    /// let d = g.apply_by(&distance, "i k; j k => i j", &[a, b], &Options::default())?;
+    /// assert_eq!(g.final_shape(d)?.to_string(), "10, 20");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn apply_by(
+        &mut self,
+        operation: &Operation,
+        spec: &str,
+        operands: &[Tensor],
+        options: &Options<'_>,
+    ) -> Result<Tensor, Error> {
+        operation.takes(operands.len())?;
+        let named = Options { name: Some(operation.name), ..*options };
+        let result = self.einsum_with(spec, operands, &named)?;
+        self.laws.insert(self.steps.len() as u32 - 1, Rc::new(operation.clone()));
+        Ok(result)
+    }
+
+    /// Looks up rows of a table by integers: `ids` has only batch axes, and the input axis of the table is
+    /// what they count. Indices are checked when the program runs.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (table, ids) = (g.param_shaped("table", "1000 -> 64")?, g.data("ids", "32, 128 |")?);
+    /// let embedded = g.gather(table, ids)?;
+    /// assert_eq!(g.final_shape(embedded)?.to_string(), "32, 128 | 64");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
+        let options = Options { name: Some("gather"), ..Options::default() };
+        let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
+        self.facts.gathers.insert(self.steps.len() as u32 - 1);
+        Ok(result)
+    }
+
     /// Composition with a sum: `a @ b + d`, in one operation.
     pub fn compose_accumulate(&mut self, a: Tensor, b: Tensor, d: Tensor) -> Result<Tensor, Error> {
         self.broadcasting(Op::ComposeAccumulate, &[a, b, d])
@@ -160,7 +239,18 @@ impl Graph {
 
     /// An operation whose operands broadcast, read as an order: see [`sources`] and [`contraction`].
     fn broadcasting(&mut self, op: Op, operands: &[Tensor]) -> Result<Tensor, Error> {
+        self.broadcasting_into(op, operands, None)
+    }
+
+    /// The same into a tensor that is there: its rows take the place of new ones.
+    pub(crate) fn broadcasting_into(
+        &mut self,
+        op: Op,
+        operands: &[Tensor],
+        target: Option<Tensor>,
+    ) -> Result<Tensor, Error> {
         let before = self.begin(operands)?;
+        target.map_or(Ok(()), |target| self.known(target))?;
         let rows: smallvec::SmallVec<[Rows; 3]> = operands.iter().map(|tensor| self.rows(*tensor)).collect();
         if let Some([(a, input), (b, output)]) = contraction(op) {
             self.refine(rows[a][place(input)], rows[b][place(output)], b, Part::Contract);
@@ -170,20 +260,30 @@ impl Graph {
         let silent = |slot: usize| {
             rows[slot].iter().all(|row| row.is_empty())
                 || (!composes && operands[..slot].contains(&operands[slot]))
+                || (!composes && target == Some(operands[slot]) && op != Op::Transpose)
         };
         let speaking: smallvec::SmallVec<[bool; 3]> = (0..operands.len()).map(|slot| !silent(slot)).collect();
+        let there = target.map(|target| self.rows(target));
         let result = Kind::ALL.map(|kind| {
             let sources = sources(op, operands.len(), kind).filter(|(slot, _)| speaking[*slot]);
-            self.broadcast(kind, sources.map(|(slot, from)| (slot, rows[slot][place(from)])))
+            let sources = sources.map(|(slot, from)| (slot, rows[slot][place(from)]));
+            self.broadcast(kind, sources, there.map(|rows| rows[place(kind)]))
         });
-        self.finish_op(before, op, operands, result)
+        self.finish_into(before, op, operands, result, target)
     }
 
-    /// A result row into which rows of operands broadcast. Its marker is at the longest leading flank
-    /// among theirs.
-    fn broadcast(&mut self, kind: Kind, operands: impl Iterator<Item = (usize, RowRef)> + Clone) -> RowRef {
-        let marker = operands.clone().map(|(_, row)| self.marker(row)).max().unwrap_or(0);
-        let result = RowRef::var(self.fresh_row(Role::Interior, marker));
+    /// A result row into which rows of operands broadcast: the one that is there, or a new one whose marker
+    /// is at the longest leading flank among theirs.
+    fn broadcast(
+        &mut self,
+        kind: Kind,
+        operands: impl Iterator<Item = (usize, RowRef)> + Clone,
+        there: Option<RowRef>,
+    ) -> RowRef {
+        let result = there.unwrap_or_else(|| {
+            let marker = operands.clone().map(|(_, row)| self.marker(row)).max().unwrap_or(0);
+            RowRef::var(self.fresh_row(Role::Interior, marker))
+        });
         for (slot, row) in operands {
             self.refine(result, row, slot, Part::Row(kind));
         }
@@ -348,10 +448,22 @@ pointwise! {
     max(a, b) = "max";
     /// The smaller of the two.
     min(a, b) = "min";
-    /// Whether `a < b`.
+    /// The remainder of `a` by `b`, with the sign of `b`.
+    modulo(a, b) = "mod";
+    /// Whether `a < b`: 1 if so, else 0.
     less(a, b) = "<";
+    /// Whether `a <= b`.
+    less_or_equal(a, b) = "<=";
     /// Whether `a = b`.
     equals(a, b) = "==";
+    /// Whether `a` and `b` differ.
+    not_equals(a, b) = "!=";
+    /// Whether both are true, that is, not 0.
+    and(a, b) = "and";
+    /// Whether one of them is true.
+    or(a, b) = "or";
+    /// Whether `a` is 0.
+    not(a) = "not";
     /// `a` where the condition holds, else `b`.
     select(condition, a, b) = "where";
     /// `-a`.
@@ -374,4 +486,20 @@ pointwise! {
     sigmoid(a) = "sigmoid";
     /// `a` where it is positive, else 0.
     relu(a) = "relu";
+    /// The absolute value.
+    abs(a) = "abs";
+    /// -1, 0 or 1.
+    sign(a) = "sign";
+    /// `a * a`.
+    square(a) = "square";
+    /// The error function.
+    erf(a) = "erf";
+    /// The greatest integer that is not greater.
+    floor(a) = "floor";
+    /// The least integer that is not less.
+    ceil(a) = "ceil";
+    /// The nearest integer; of two, the even one.
+    round(a) = "round";
+    /// The value of `a`, through which no gradient goes back.
+    stop_gradient(a) = "stop_gradient";
 }

@@ -1,5 +1,7 @@
 //! Loop nests for people and for other programs: text, JSON, and the manner of MLIR's `linalg.generic`.
 
+mod size_names;
+
 use std::fmt::Write;
 
 use broadloom_core::projection::{Component, Index};
@@ -96,7 +98,8 @@ impl Graph {
         for (at, name) in self.loop_names(&nest).iter().enumerate() {
             let _ = writeln!(text, "class {name}: {}", self.class_text(&nest, at as u32));
         }
-        let _ = writeln!(text, "product space: {}", self.space_text(&nest));
+        let sizes = self.shown_size_names(&nest)?;
+        let _ = writeln!(text, "product space: {}", self.space_text(&nest, &sizes));
         for (at, tensor) in nest.tensors.iter().enumerate() {
             if self.number_of(*tensor).is_some() {
                 continue;
@@ -113,7 +116,7 @@ impl Graph {
             }
             text.push('\n');
         }
-        self.write_loops(&nest, &mut text);
+        self.write_loops(&nest, &sizes, &mut text);
         Ok(text)
     }
 
@@ -135,6 +138,12 @@ impl Graph {
         names
     }
 
+    /// The names of sizes that can be shown: a name that is also a loop's would be read as that loop.
+    fn shown_size_names(&mut self, nest: &Projected) -> Result<Vec<Option<String>>, Error> {
+        let (loops, sizes) = (self.loop_names(nest), self.size_names(nest)?);
+        Ok(sizes.into_iter().map(|name| name.filter(|name| !loops.contains(name))).collect())
+    }
+
     /// What the operation relates, as its shape logic says: the one list that sizes and loops are read from.
     fn rules_text(&self, step: u32) -> Vec<String> {
         let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return Vec::new() };
@@ -153,6 +162,12 @@ impl Graph {
             return written
                 .map(|(slot, kind, text)| format!("{} of {} ≈ {text}", kind.name(), of(slot)))
                 .collect();
+        }
+        if let (Op::Convert { .. }, [from]) = (op, operands) {
+            return vec![format!(
+                "elements of the result = elements of {}, in memory order",
+                self.label_of(*from)
+            )];
         }
         let row = |slot: usize, kind: Kind| {
             let tensor = operands.get(slot).map_or("?".into(), |tensor| self.label_of(*tensor));
@@ -191,14 +206,16 @@ impl Graph {
         driven.join(", ")
     }
 
-    fn space_text(&self, nest: &Projected) -> String {
+    fn space_text(&self, nest: &Projected, sizes: &[Option<String>]) -> String {
         let (reductions, names) = (nest.reductions(), self.loop_names(nest));
         let factor = |loops: &Vec<u32>| {
             let each = |index: &u32| {
-                let extent = nest.projection.loops[*index as usize].extent;
-                let name = &names[*index as usize];
-                let reduction = if reductions.contains(index) { " (reduction)" } else { "" };
-                format!("{name} in 0..{extent}{reduction}")
+                let (at, extent) = (*index as usize, nest.projection.loops[*index as usize].extent);
+                let value = sizes[at].as_ref().map(|size| format!("{size} = {extent}"));
+                let reduction = reductions.contains(index).then(|| "reduction".to_string());
+                let notes: Vec<String> = value.into_iter().chain(reduction).collect();
+                let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+                format!("{} in 0..{}{notes}", names[at], extent_text(nest, sizes, *index))
             };
             loops.iter().map(each).collect::<Vec<_>>().join(", then ")
         };
@@ -207,7 +224,7 @@ impl Graph {
     }
 
     /// The loops, one nest for each phase in which something is written.
-    fn write_loops(&self, nest: &Projected, text: &mut String) {
+    fn write_loops(&self, nest: &Projected, sizes: &[Option<String>], text: &mut String) {
         let names = self.loop_names(nest);
         let mut word = "";
         for phase in nest.projection.phases() {
@@ -217,7 +234,7 @@ impl Graph {
                 continue;
             }
             for (depth, index) in phase.iter().enumerate() {
-                let (name, extent) = (&names[*index as usize], nest.projection.loops[*index as usize].extent);
+                let (name, extent) = (&names[*index as usize], extent_text(nest, sizes, *index));
                 let start = if depth == 0 { word } else { "" };
                 let _ = writeln!(text, "{}{start}for {name} in 0..{extent}", "  ".repeat(depth));
             }
@@ -286,14 +303,25 @@ impl Graph {
     }
 
     /// The loop nest of the operation that makes a tensor, as one JSON object.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, y) = (g.data("x", "n=8")?, g.data("y", "8")?);
+    /// let sum = g.add(y, x)?;
+    /// let json = g.nest_json(sum)?;
+    /// assert!(json.contains(r#"{"name": "i", "extent": 8, "size_name": "n", "factor": 0"#));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
     pub fn nest_json(&mut self, result: Tensor) -> Result<String, Error> {
         let nest = self.projection(result)?;
+        let sizes = self.size_names(&nest)?;
         let (reductions, names) = (nest.reductions(), self.loop_names(&nest));
         let each = |(at, each): (usize, &broadloom_core::projection::Loop)| {
             format!(
-                r#"{{"name": {}, "extent": {}, "factor": {}, "reduction": {}, "drives": {}}}"#,
+                r#"{{"name": {}, "extent": {}, "size_name": {}, "factor": {}, "reduction": {}, "drives": {}}}"#,
                 quoted(&names[at]),
                 each.extent,
+                sizes[at].as_ref().map_or("null".into(), |name| quoted(name)),
                 each.factor,
                 reductions.contains(&(at as u32)),
                 quoted(&self.class_text(&nest, at as u32)),
@@ -373,6 +401,12 @@ impl Graph {
             typed(0..nest.results),
         )))
     }
+}
+
+/// How often a loop runs: the name of the size, or the number.
+fn extent_text(nest: &Projected, sizes: &[Option<String>], index: u32) -> String {
+    let extent = nest.projection.loops[index as usize].extent;
+    sizes[index as usize].clone().unwrap_or_else(|| extent.to_string())
 }
 
 /// An index in words: `2*o + k - 1`.

@@ -11,17 +11,22 @@
 //! | P4, equal rows: axis by axis | [`Reading::spec_row`], [`Reading::slice`] |
 //! | P5, a row below another: aligned at both outer edges, the surplus is visited | [`refine_rows`] |
 //! | P6, every axis that exists is visited | [`Reading::occurrence`] |
+//!
+//! What has no nest, and how that is said, is in [`refusal`].
 
+mod refusal;
+
+use broadloom_core::projection::Component;
 use broadloom_core::projection::{
-    AxisId, Equations, Failure, Part, Pin, Projection, Verdict, is_injective, is_surjective,
+    AxisId, Equations, Part, Pin, Projection, Verdict, is_injective, is_surjective,
 };
-use broadloom_core::projection::{Component, Index as AxisIndex};
+use broadloom_core::{Affine, Padding};
 use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 use smallvec::SmallVec;
 
 use crate::Graph;
 use crate::elaborate::{hole_index, window_form};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::graph::KnownSpec;
 use crate::logic::{Accumulate, Index, contraction, sources};
 use crate::shape::Shapes;
@@ -81,7 +86,7 @@ pub enum Fill {
 
 impl Margins {
     /// Takes another reader in.
-    fn widen(&mut self, reach: &[(u64, u64)], accumulate: Accumulate) {
+    pub(crate) fn widen(&mut self, reach: &[(u64, u64)], accumulate: Accumulate) {
         self.axes.resize(reach.len(), (0, 0));
         for (margin, (left, right)) in self.axes.iter_mut().zip(reach) {
             *margin = (margin.0.max(*left), margin.1.max(*right));
@@ -145,28 +150,6 @@ impl Projected {
         coupled.into_iter().any(|(factor, _)| !self.projection.depends_on(result, factor as u32))
     }
 
-    /// A part of a concatenated result that two operands would fill at once, if there is one.
-    fn overlap(&self) -> Option<AxisId> {
-        (0..self.results).find_map(|result| {
-            let mut parts = self.projection.maps[result].iter().flat_map(|index| match index {
-                AxisIndex::Concat(parts) => parts.as_slice(),
-                AxisIndex::Sum(_) | AxisIndex::Symbol(_) => &[],
-            });
-            parts.find_map(|part| {
-                let mut phases =
-                    self.phases_of(result).into_iter().filter(|phase| phase.contains(&part.index));
-                let fills = |operand: &usize, phase: &[u32]| {
-                    self.projection.mentions(*operand, part.index)
-                        && self.projection.takes_part(*operand, phase)
-                };
-                let twice = |phase: Vec<u32>| {
-                    (self.results..self.tensors.len()).filter(|operand| fills(operand, &phase)).count() > 1
-                };
-                phases.any(twice).then(|| self.projection.loops[part.index as usize].axis)
-            })
-        })
-    }
-
     /// The phases in which a tensor takes part.
     fn phases_of(&self, tensor: usize) -> Vec<Vec<u32>> {
         let all = self.projection.phases().into_iter();
@@ -204,6 +187,11 @@ impl Graph {
         reading.read(step)
     }
 
+    /// The loop nest of a step, which may assign to a tensor that another step made.
+    pub(crate) fn projection_at(&self, shapes: &Shapes, step: u32) -> Result<Projected, Error> {
+        Reading::new(self, shapes).read(step)
+    }
+
     /// How far reads of each tensor reach beyond the ends of its axes, over all operations that read it: the
     /// margins its buffer needs. Shapes never include them.
     ///
@@ -232,12 +220,14 @@ impl Graph {
         Ok(all)
     }
 
-    /// The loop nests of all operations, in the order they were made; conversions have none.
+    /// The loop nests of all operations, in the order they were made. A conversion that changes the number of
+    /// elements has none.
     pub fn projections(&mut self) -> Result<Vec<Projected>, Error> {
         let shapes = self.final_shapes()?;
         let mut reading = Reading::new(self, &shapes);
         let operation = |step: &u32| match self.steps[*step as usize] {
-            Step::Op { op, .. } => !matches!(op, Op::Convert { .. }),
+            Step::Op { op: Op::Convert { factor, divisor }, .. } => factor == divisor,
+            Step::Op { .. } => true,
             _ => false,
         };
         (0..self.steps.len() as u32).filter(operation).map(|step| reading.read(step)).collect()
@@ -248,7 +238,7 @@ impl Graph {
 type Occurrence = [SmallVec<[AxisId; 4]>; 3];
 
 /// The second reading; its memory is used again for the next operation.
-struct Reading<'a> {
+pub(crate) struct Reading<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes,
     equations: Equations,
@@ -258,7 +248,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(graph: &'a Graph, shapes: &'a Shapes) -> Reading<'a> {
+    pub fn new(graph: &'a Graph, shapes: &'a Shapes) -> Reading<'a> {
         Reading {
             graph,
             shapes,
@@ -269,11 +259,11 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn read(&mut self, step: u32) -> Result<Projected, Error> {
+    /// The loop nest of a step.
+    pub fn read(&mut self, step: u32) -> Result<Projected, Error> {
         let graph = self.graph;
         let Some(Step::Op { op, operands, arity, results, result }) = graph.steps.get(step as usize) else {
-            return Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")
-                .with_help("ask for the result of an operation"));
+            return Err(refusal::not_computed(graph, step));
         };
         self.equations.clear();
         self.labels.clear();
@@ -288,8 +278,9 @@ impl<'a> Reading<'a> {
                 self.spec(&graph.spec(*spec), *labels as usize, *op, made, read);
             }
             Op::Slice(index) => self.slice(*index, &made[0], &read[0]),
+            Op::Convert { factor, divisor } if factor == divisor => self.reshape(&made[0], &read[0]),
             Op::Convert { .. } => {
-                return Err(Error::new(ErrorKind::Use, "a conversion has no loop nest of its own"));
+                return Err(refusal::conversion(graph, self.shapes, step, tensors[1], tensors[0]));
             }
             broadcasting => self.broadcasting(*broadcasting, &tensors[made.len()..], &made[0], read),
         }
@@ -340,6 +331,31 @@ impl<'a> Reading<'a> {
         for kind in [Kind::Input, Kind::Output] {
             self.equal_rows(&result[place(kind)], &read[place(kind)]);
         }
+    }
+
+    /// A conversion that keeps the number of elements: the one axis of the operand goes through the result in
+    /// memory order. Neighbours are joined in pairs, so that the depth is the logarithm of the rank.
+    fn reshape(&mut self, result: &Occurrence, read: &Occurrence) {
+        let Some(flat) = read.iter().flatten().next() else { return };
+        let mut joined: Vec<AxisId> =
+            MEMORY.iter().flat_map(|kind| result[place(*kind)].iter().copied()).collect();
+        while joined.len() > 1 {
+            joined = joined.chunks(2).map(|pair| self.join(pair)).collect();
+        }
+        match joined[..] {
+            [all] => self.equations.equal(*flat, all),
+            _ => self.equations.pin(*flat, Pin::At(0)),
+        }
+    }
+
+    /// Two axes as one, the second running faster; an axis without a partner stays.
+    fn join(&mut self, pair: &[AxisId]) -> AxisId {
+        let &[slow, fast] = pair else { return pair[0] };
+        let size = self.equations.size(fast);
+        let both = self.equations.axis(self.equations.size(slow).saturating_mul(size));
+        let rows = Affine::strided(size).with_kernel(1, Padding::Valid);
+        self.equations.affine(both, rows, slow, Some(fast));
+        both
     }
 
     fn equal_rows(&mut self, a: &[AxisId], b: &[AxisId]) {
@@ -451,7 +467,10 @@ impl<'a> Reading<'a> {
             axes.iter().map(|axes| axes.iter().map(|axis| self.equations.size(*axis)).collect()).collect();
         drop(axes);
         self.memory = all;
-        let projection = solved.map_err(|failure| self.refused(failure, step))?;
+        let projection = match solved {
+            Ok(projection) => projection,
+            Err(failure) => return Err(self.unsolved(failure, &tensors, places, results, step)),
+        };
         let label = |axis: AxisId| self.labels.iter().position(|label| self.equations.same(*label, axis));
         let labels = projection.loops.iter().map(|each| label(each.axis).map(|at| at as u32)).collect();
         let accumulate = match self.graph.steps.get(step as usize) {
@@ -459,28 +478,10 @@ impl<'a> Reading<'a> {
             _ => Accumulate::Sum,
         };
         let nest = Projected { tensors, results, sizes, projection, accumulate, labels };
-        match nest.overlap() {
-            Some(axis) => Err(self.refused(Failure::Overlap(axis), step)),
+        match nest.mistake() {
+            Some(mistake) => Err(self.refused(mistake, &nest, step)),
             None => Ok(nest),
         }
-    }
-
-    fn refused(&self, failure: Failure, step: u32) -> Error {
-        let text = self.graph.subject(step);
-        let message = match failure {
-            Failure::Sizes(..) => format!("{text}: axes of different sizes would share a loop"),
-            Failure::Pins(..) => format!("{text}: an axis would be read at two different indices"),
-            Failure::OutOfBounds(axis, at) => {
-                format!("{text}: index {at} is beyond an axis of size {}", self.equations.size(axis))
-            }
-            Failure::Derived(_) => format!("{text}: an axis has two indices that do not agree"),
-            Failure::Overlap(_) => format!("{text}: two operands would fill the same part of the result"),
-            Failure::Repeated(_) => format!("{text}: one label is two parts of a concatenation"),
-            Failure::PinnedPart(_) => {
-                format!("{text}: a part of a concatenation is also read at a fixed index")
-            }
-        };
-        Error::new(ErrorKind::Use, message)
     }
 }
 

@@ -63,6 +63,16 @@ pub(crate) enum Leaf {
     Param,
     Constant(f64),
     Number(f64),
+    /// A captured size as a number: its place among the graph's.
+    Size(u32),
+    /// The gradient of a tensor.
+    Gradient(u32),
+    /// Set to 0 before the first run, and kept from run to run.
+    State,
+    /// Positions: 0, 1, 2, … in memory order.
+    Range,
+    /// Random numbers in `[0, 1)`, new ones in every run.
+    Uniform,
 }
 
 /// An operation.
@@ -82,6 +92,8 @@ pub(crate) enum Op {
         choice: u16,
         /// How results are accumulated.
         accumulate: crate::logic::Accumulate,
+        /// How operands are combined.
+        combine: crate::logic::Combine,
     },
     Slice(crate::logic::Index),
     Convert {

@@ -1,9 +1,10 @@
 //! Runs the programs in `tests/shapes`, `tests/wrong` and `tests/nests`; each file is a test.
 //!
 //! A file holds a program (`support/mod.rs` has the language), a line `---`, and what is expected: in
-//! `shapes` the shapes of some tensors, in `wrong` the whole message with which the program is refused, in
-//! `nests` the loop nest of the last operation. With `UPDATE_EXPECT=1` in the environment, messages and
-//! nests are rewritten in place; shapes never are.
+//! `shapes` the shapes of some tensors, in `wrong` the whole message with which the program, or the loop nest
+//! of its last operation, is refused, in `nests` a loop nest: of the tensor that the expectation begins with,
+//! else of the last operation. With `UPDATE_EXPECT=1` in the environment, messages and nests are rewritten in
+//! place; shapes never are.
 
 mod support;
 
@@ -48,12 +49,15 @@ fn has_shapes(case: &Case) -> Result<(), Failed> {
     if failures.is_empty() { Ok(()) } else { Err(failures.into()) }
 }
 
-/// The program is refused, with the message expected.
+/// The program is refused, or has a last operation without a loop nest, with the message expected.
 fn is_refused(case: &Case, update: bool) -> Result<(), Failed> {
     let program = case.read()?;
     let message = match Run::of(&program) {
         Ok(mut run) => match run.graph.final_shapes() {
-            Ok(_) => return Err("the program is accepted".into()),
+            Ok(_) => match nest(&mut run, "") {
+                Ok(_) => return Err("the program is accepted".into()),
+                Err(error) => error,
+            },
             Err(error) => error.to_string(),
         },
         Err(Stop::Language(message)) => return Err(message.into()),
@@ -62,13 +66,20 @@ fn is_refused(case: &Case, update: bool) -> Result<(), Failed> {
     compare(case, message + "\n", update)
 }
 
-/// The last operation of the program has the loop nest expected.
+/// The program has the loop nest expected.
 fn has_nest(case: &Case, update: bool) -> Result<(), Failed> {
     let program = case.read()?;
     let mut run = Run::of(&program).map_err(|stop| stop.to_string())?;
-    let last = run.graph.tensors().last().ok_or("the program has no tensor")?;
-    let nest = run.graph.show_nest(last).map_err(|error| error.to_string())?;
+    let nest = nest(&mut run, &case.expected)?;
     compare(case, nest, update)
+}
+
+/// The loop nest of the tensor that an expectation begins with, or of the last tensor.
+fn nest(run: &mut Run, expected: &str) -> Result<String, String> {
+    let name = expected.split([' ', ',']).next().unwrap_or_default();
+    let last = run.graph.tensors().last().ok_or("the program has no tensor")?;
+    let tensor = run.tensors.get(name).copied().unwrap_or(last);
+    run.graph.show_nest(tensor).map_err(|error| error.to_string())
 }
 
 /// Compares what was found with what is expected, or rewrites it.

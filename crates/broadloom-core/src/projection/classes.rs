@@ -34,8 +34,6 @@ pub enum Failure {
     OutOfBounds(AxisId, u64),
     /// An axis has two derived indices that differ.
     Derived(AxisId),
-    /// The parts of a concatenation overlap: two operands would be read at one position.
-    Overlap(AxisId),
     /// An axis is two parts of one concatenation.
     Repeated(AxisId),
     /// A part of a concatenation has an index of its own.

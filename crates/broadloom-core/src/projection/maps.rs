@@ -63,7 +63,37 @@ impl Component {
         })
     }
 
-    fn coefficient(&self, index: u32) -> i64 {
+    /// The sum as a formula, with a name for each loop: `2*i + k - 1`.
+    ///
+    /// ```
+    /// use broadloom_core::projection::Component;
+    /// let read = Component::new(-1, [(2, 0), (1, 1)]);
+    /// assert_eq!(read.text(&|index| ["i", "k"][index as usize].to_string()), "2*i + k - 1");
+    /// ```
+    pub fn text(&self, name: &dyn Fn(u32) -> String) -> String {
+        let mut text = String::new();
+        for (coefficient, index) in &self.terms {
+            text.push_str(match (text.is_empty(), *coefficient < 0) {
+                (true, false) => "",
+                (true, true) => "-",
+                (false, false) => " + ",
+                (false, true) => " - ",
+            });
+            if coefficient.abs() != 1 {
+                text.push_str(&format!("{}*", coefficient.abs()));
+            }
+            text.push_str(&name(*index));
+        }
+        match (text.is_empty(), self.offset) {
+            (true, offset) => offset.to_string(),
+            (false, 0) => text,
+            (false, offset) if offset > 0 => format!("{text} + {offset}"),
+            (false, offset) => format!("{text} - {}", -offset),
+        }
+    }
+
+    /// The coefficient of a loop; 0 if it is not mentioned.
+    pub fn coefficient(&self, index: u32) -> i64 {
         self.terms.iter().find(|(_, known)| *known == index).map_or(0, |(coefficient, _)| *coefficient)
     }
 }

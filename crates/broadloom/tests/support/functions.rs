@@ -113,7 +113,8 @@ fn by_spec(graph: &mut Graph, name: &'static str, given: &[Given]) -> Result<Res
         }
     }
     let accumulate = if name == "maximum" { Accumulate::Max } else { Accumulate::Sum };
-    let options = Options { padding, coefficients: &coefficients, name: Some(name), accumulate };
+    let options =
+        Options { padding, coefficients: &coefficients, name: Some(name), accumulate, ..Options::default() };
     Ok(graph.einsum_with(spec, &operands, &options))
 }
 

@@ -1,0 +1,330 @@
+//! Blocks: the memory of buffers that outlive a run.
+//!
+//! A block holds the cells of one buffer with its margins, as compiled code reads and writes them. From outside, only
+//! the inside is seen: arrays go in and come out without margins.
+
+use half::{bf16, f16};
+
+use crate::array::Element;
+use crate::{Array, ArrayError, Buffer, Dtype};
+
+/// The memory of one buffer.
+///
+/// ```
+/// use broadloom_loops::{Array, Block, Buffer, Dtype, Storage};
+///
+/// let buffer = Buffer {
+///     name: "x".into(),
+///     dtype: Dtype::F32,
+///     sizes: vec![3],
+///     margins: vec![(1, 1)],
+///     fill: -1.0,
+///     storage: Storage::Kept,
+/// };
+/// let mut block = Block::new(&buffer)?;
+/// block.write(&Array::from_slice(&[3], &[1.0f32, 2.0, 3.0])?)?;
+/// assert_eq!(block.read().to_f64s(), [1.0, 2.0, 3.0]);
+/// assert_eq!(block.cells(), [-1.0, 1.0, 2.0, 3.0, -1.0]);
+/// # Ok::<(), broadloom_loops::ArrayError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Enough lines for all cells.
+    lines: Vec<Line>,
+    /// How many cells there are, margins included.
+    cells: usize,
+    dtype: Dtype,
+    sizes: Vec<u64>,
+    margins: Vec<(u64, u64)>,
+}
+
+/// One expression for the cells of a block as the type they have.
+macro_rules! each_type {
+    ($dtype:expr, $element:ident => $result:expr) => {
+        match $dtype {
+            Dtype::I32 => {
+                type $element = i32;
+                $result
+            }
+            Dtype::I64 => {
+                type $element = i64;
+                $result
+            }
+            Dtype::Bf16 => {
+                type $element = bf16;
+                $result
+            }
+            Dtype::F16 => {
+                type $element = f16;
+                $result
+            }
+            Dtype::F32 => {
+                type $element = f32;
+                $result
+            }
+            Dtype::F64 => {
+                type $element = f64;
+                $result
+            }
+        }
+    };
+}
+
+impl Block {
+    /// Memory for a buffer: 0 inside, margins filled.
+    pub fn new(buffer: &Buffer) -> Result<Block, ArrayError> {
+        let too_large = || ArrayError { message: format!("`{}` does not fit into memory", buffer.name) };
+        let cells = buffer.padded().try_fold(1u64, u64::checked_mul).ok_or_else(too_large)?;
+        let bytes = cells.checked_mul(buffer.dtype.bytes() as u64).ok_or_else(too_large)?;
+        let bytes = usize::try_from(bytes).map_err(|_| too_large())?;
+        let mut block = Block {
+            lines: lines(bytes).ok_or_else(too_large)?,
+            cells: cells as usize,
+            dtype: buffer.dtype,
+            sizes: buffer.sizes.clone(),
+            margins: (0..buffer.sizes.len()).map(|axis| buffer.margin(axis)).collect(),
+        };
+        if buffer.has_margins() {
+            block.fill_margins(buffer.fill);
+        }
+        Ok(block)
+    }
+
+    /// The type of its numbers.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The sizes of the inside.
+    pub fn sizes(&self) -> &[u64] {
+        &self.sizes
+    }
+
+    /// How many bytes its cells take, margins included.
+    pub fn bytes(&self) -> usize {
+        self.cells * self.dtype.bytes()
+    }
+
+    /// Whether it has the type, the sizes and the margins of a buffer.
+    pub fn fits(&self, buffer: &Buffer) -> bool {
+        let margins = || (0..buffer.sizes.len()).map(|axis| buffer.margin(axis));
+        self.dtype == buffer.dtype && self.sizes == buffer.sizes && margins().eq(self.margins.iter().copied())
+    }
+
+    /// The numbers of the inside.
+    pub fn read(&self) -> Array {
+        let array = each_type!(self.dtype, T => {
+            let (cells, mut numbers) = (self.typed::<T>(), Vec::new());
+            self.each_run(|from, length| numbers.extend_from_slice(&cells[from..from + length]));
+            Array::new(&self.sizes, numbers)
+        });
+        array.expect("the runs of a block have as many cells as its sizes say")
+    }
+
+    /// Sets the numbers of the inside. Sizes must agree; numbers of another type are converted.
+    pub fn write(&mut self, array: &Array) -> Result<(), ArrayError> {
+        if array.sizes() != self.sizes {
+            let message = format!("sizes are {:?}, but {:?} are needed", array.sizes(), self.sizes);
+            return Err(ArrayError { message });
+        }
+        if array.dtype() != self.dtype {
+            return self.write(&array.convert(self.dtype));
+        }
+        each_type!(self.dtype, T => {
+            if let Some(mut numbers) = array.as_slice::<T>() {
+                self.edit_runs::<T>(|cells| {
+                    let (now, later) = numbers.split_at(cells.len());
+                    cells.copy_from_slice(now);
+                    numbers = later;
+                });
+            }
+        });
+        Ok(())
+    }
+
+    /// The numbers of the inside as 64-bit floats.
+    pub fn numbers(&self) -> Vec<f64> {
+        let mut numbers = Vec::new();
+        each_type!(self.dtype, T => {
+            let cells = self.typed::<T>();
+            self.each_run(|from, length| numbers.extend(cells[from..from + length].iter().map(|x| Element::to_f64(*x))));
+        });
+        numbers
+    }
+
+    /// Sets the numbers of the inside from 64-bit floats, one for each.
+    pub fn set_numbers(&mut self, numbers: &[f64]) -> Result<(), ArrayError> {
+        let inside: u64 = self.sizes.iter().product();
+        if numbers.len() as u64 != inside {
+            let message = format!("there are {} numbers, but {inside} are needed", numbers.len());
+            return Err(ArrayError { message });
+        }
+        each_type!(self.dtype, T => {
+            let mut rest = numbers.iter();
+            self.edit_runs::<T>(|cells| {
+                cells.iter_mut().zip(&mut rest).for_each(|(cell, x)| *cell = <T as Element>::from_f64(*x));
+            });
+        });
+        Ok(())
+    }
+
+    /// All cells, margins included, as 64-bit floats.
+    pub fn cells(&self) -> Vec<f64> {
+        each_type!(self.dtype, T => self.typed::<T>().iter().map(|x| Element::to_f64(*x)).collect())
+    }
+
+    /// Sets the margins.
+    pub fn fill_margins(&mut self, value: f64) {
+        each_type!(self.dtype, T => {
+            let value = <T as Element>::from_f64(value);
+            let mut done = 0;
+            let mut runs = Vec::new();
+            self.each_run(|from, length| runs.push((from, length)));
+            let cells = self.typed_mut::<T>();
+            for (from, length) in runs {
+                cells[done..from].fill(value);
+                done = from + length;
+            }
+            cells[done..].fill(value);
+        });
+    }
+
+    /// Where its memory begins.
+    pub(crate) fn address(&mut self) -> *mut std::ffi::c_void {
+        self.lines.as_mut_ptr().cast()
+    }
+
+    /// Visits the stretches of neighbours inside, in order: where each begins and how long it is.
+    fn each_run(&self, mut visit: impl FnMut(usize, usize)) {
+        let Some((last, outer)) = self.sizes.split_last() else { return visit(0, 1) };
+        if self.sizes.contains(&0) {
+            return;
+        }
+        let padded = |axis: usize| self.margins[axis].0 + self.sizes[axis] + self.margins[axis].1;
+        let mut point = vec![0u64; outer.len()];
+        loop {
+            let row = point.iter().enumerate().fold(0, |row, (axis, index)| {
+                row * padded(axis) + self.margins[axis].0 + index
+            });
+            let from = row * padded(outer.len()) + self.margins[outer.len()].0;
+            visit(from as usize, *last as usize);
+            let next = (0..point.len()).rev().find(|axis| {
+                point[*axis] = (point[*axis] + 1) % outer[*axis];
+                point[*axis] != 0
+            });
+            if next.is_none() {
+                return;
+            }
+        }
+    }
+
+    fn edit_runs<T: Plain>(&mut self, mut edit: impl FnMut(&mut [T])) {
+        let mut runs = Vec::new();
+        self.each_run(|from, length| runs.push((from, length)));
+        let cells = self.typed_mut::<T>();
+        runs.into_iter().for_each(|(from, length)| edit(&mut cells[from..from + length]));
+    }
+
+    fn typed<T: Plain>(&self) -> &[T] {
+        assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
+        view::cells(&self.lines, self.cells)
+    }
+
+    fn typed_mut<T: Plain>(&mut self) -> &mut [T] {
+        assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
+        view::cells_mut(&mut self.lines, self.cells)
+    }
+}
+
+/// Numbers for which all bit patterns are valid. Not for others to implement, which is why [`Element`] will not do.
+trait Plain: Element {}
+
+impl Plain for i32 {}
+impl Plain for i64 {}
+impl Plain for bf16 {}
+impl Plain for f16 {}
+impl Plain for f32 {}
+impl Plain for f64 {}
+
+/// 64 bytes, aligned as the widest vector instructions like it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u8; 64]);
+
+/// Zeroed memory of at least so many bytes, at least one line; none if there is not enough.
+pub(crate) fn lines(bytes: usize) -> Option<Vec<Line>> {
+    let mut lines = Vec::new();
+    let length = bytes.div_ceil(size_of::<Line>()).max(1);
+    lines.try_reserve_exact(length).ok()?;
+    lines.resize(length, Line([0; 64]));
+    Some(lines)
+}
+
+/// Lines seen as numbers.
+#[allow(unsafe_code, reason = "memory that compiled code writes has no type of its own")]
+mod view {
+    use super::{Line, Plain};
+
+    /// The first numbers.
+    pub(super) fn cells<T: Plain>(lines: &[Line], length: usize) -> &[T] {
+        assert!(length * size_of::<T>() <= size_of_val(lines), "the lines hold the cells");
+        // SAFETY: the memory is long enough, initialised, and more aligned than any number; elements are
+        // plain numbers, for which all bit patterns are valid; the lines stay borrowed.
+        unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), length) }
+    }
+
+    /// The first numbers, to be changed.
+    pub(super) fn cells_mut<T: Plain>(lines: &mut [Line], length: usize) -> &mut [T] {
+        assert!(length * size_of::<T>() <= size_of_val(lines), "the lines hold the cells");
+        // SAFETY: as above, and the lines are borrowed for writing.
+        unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), length) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Storage;
+
+    fn buffer(dtype: Dtype, sizes: &[u64], margins: &[(u64, u64)]) -> Buffer {
+        let (sizes, margins) = (sizes.to_vec(), margins.to_vec());
+        Buffer { name: "x".into(), dtype, sizes, margins, fill: 7.0, storage: Storage::Kept }
+    }
+
+    #[test]
+    fn every_type_goes_in_and_out() {
+        for dtype in Dtype::ALL {
+            let mut block = Block::new(&buffer(dtype, &[2, 3], &[(1, 0), (0, 2)])).unwrap();
+            let numbers: Vec<f64> = (1..=6).map(f64::from).collect();
+            block.set_numbers(&numbers).unwrap();
+            assert_eq!(block.numbers(), numbers);
+            assert_eq!(block.read().dtype(), dtype);
+            let mut other = block.clone();
+            other.write(&Array::new(&[2, 3], vec![9.0f32; 6]).unwrap()).unwrap();
+            assert_eq!(other.numbers(), [9.0; 6]);
+            other.write(&block.read()).unwrap();
+            assert_eq!(other.numbers(), numbers);
+            let expected = [7., 7., 7., 7., 7., 1., 2., 3., 7., 7., 4., 5., 6., 7., 7.];
+            assert_eq!(block.cells(), expected, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn odd_sizes() {
+        let scalar = Block::new(&buffer(Dtype::F64, &[], &[])).unwrap();
+        assert_eq!((scalar.numbers(), scalar.bytes()), (vec![0.0], 8));
+        let empty = Block::new(&buffer(Dtype::F32, &[2, 0], &[])).unwrap();
+        assert_eq!((empty.numbers(), empty.bytes()), (vec![], 0));
+        let only_margins = Block::new(&buffer(Dtype::F32, &[0], &[(1, 1)])).unwrap();
+        assert_eq!(only_margins.cells(), [7.0, 7.0]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        assert!(Block::new(&buffer(Dtype::F32, &[1 << 40, 1 << 40], &[])).is_err());
+        assert!(Block::new(&buffer(Dtype::F32, &[1 << 61], &[])).is_err());
+        let mut block = Block::new(&buffer(Dtype::F32, &[2], &[])).unwrap();
+        assert!(block.set_numbers(&[1.0]).is_err());
+        assert!(block.write(&Array::from_slice(&[1, 2], &[1.0f32, 2.0]).unwrap()).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! Compiled programs.
+
+use std::ffi::c_void;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::memory::{Block, Line, lines};
+use crate::native::Error;
+use crate::native::file::File;
+use crate::native::pool::Pool;
+use crate::reference::Stop;
+use crate::{Buffer, BufferId, Program, Storage};
+
+/// A program that was compiled and loaded. It does what [`evaluate`](crate::reference::evaluate) does, up to rounding.
+pub struct Compiled {
+    code: code::Code,
+    pool: Arc<Pool>,
+    arena: Vec<Line>,
+    /// The kept buffers, in order.
+    kept: Vec<(BufferId, Buffer)>,
+    symbols: usize,
+    checks: Vec<(BufferId, u64, BufferId)>,
+    source: String,
+}
+
+impl std::fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Compiled").field("kept", &self.kept).finish_non_exhaustive()
+    }
+}
+
+impl Compiled {
+    /// Runs the program. `places[i]` is the block of the `i`-th kept buffer of the program, in the order of
+    /// `Program::buffers`; each has a block of its own.
+    ///
+    /// A block that is missing, used twice, or not made for its buffer stops the run before it begins, with
+    /// [`Stop::Address`] of the buffer; so does a symbol that is an index beyond an axis. If a check stops the run,
+    /// what blocks hold is as if some of the later work had been done.
+    pub fn run(&mut self, blocks: &mut [Block], places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
+        let first = self.kept.first().map_or(BufferId(0), |(id, _)| *id);
+        if places.len() != self.kept.len() || symbols.len() < self.symbols {
+            return Err(Stop::Address { buffer: first });
+        }
+        let mut used = vec![false; blocks.len()];
+        let mut kept: Vec<*mut c_void> = Vec::with_capacity(places.len());
+        for (place, (id, buffer)) in places.iter().zip(&self.kept) {
+            match blocks.get_mut(*place) {
+                Some(block) if block.fits(buffer) && !used[*place] => kept.push(block.address()),
+                _ => return Err(Stop::Address { buffer: *id }),
+            }
+            used[*place] = true;
+        }
+        let mut report = [0i64; 3];
+        let parallel = self.pool.parallel();
+        let outcome = self.code.run(&mut kept, &mut self.arena, symbols, &parallel, &mut report);
+        let stop = |(buffer, below, of): &(BufferId, u64, BufferId)| Stop::Index {
+            buffer: *buffer,
+            cell: report[1] as u64,
+            value: report[2],
+            below: *below,
+            of: *of,
+        };
+        match outcome {
+            0 => Ok(()),
+            1 => Err(self.checks.get(report[0] as usize).map_or(Stop::Address { buffer: first }, stop)),
+            _ => Err(Stop::Address { buffer: BufferId(report[0] as u32) }),
+        }
+    }
+
+    /// The text it was compiled from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// How many bytes it takes for what is needed within a run.
+    pub fn arena_bytes(&self) -> usize {
+        size_of_val(self.arena.as_slice())
+    }
+
+    /// How many threads it uses.
+    pub fn threads(&self) -> usize {
+        self.pool.threads()
+    }
+}
+
+/// Loads what was compiled from the text of a program.
+pub(crate) fn load(path: &Path, program: &Program, file: File, pool: Arc<Pool>) -> Result<Compiled, Error> {
+    let code = code::Code::load(path)?;
+    let bytes = code.arena(pool.threads() as i64);
+    let failed = || Error::Load { message: format!("it needs {bytes} bytes within a run, which there are not") };
+    let arena = usize::try_from(bytes).ok().and_then(lines).ok_or_else(failed)?;
+    let kept = program.buffers.iter().enumerate().filter(|(_, buffer)| buffer.storage == Storage::Kept);
+    let kept = kept.map(|(number, buffer)| (BufferId(number as u32), buffer.clone())).collect();
+    let symbols = program.symbols.len();
+    Ok(Compiled { code, pool, arena, kept, symbols, checks: file.checks, source: file.source })
+}
+
+#[allow(unsafe_code, reason = "compiled code is loaded and called")]
+mod code {
+    use std::ffi::c_void;
+    use std::path::Path;
+
+    use libloading::Library;
+
+    use crate::memory::Line;
+    use crate::native::Error;
+    use crate::native::pool::Parallel;
+
+    type Run =
+        unsafe extern "C" fn(*mut *mut c_void, *mut Line, *const i64, *const Parallel, *mut i64) -> i64;
+    type Arena = unsafe extern "C" fn(i64) -> i64;
+
+    /// Loaded code.
+    pub(super) struct Code {
+        run: Run,
+        arena: Arena,
+        /// Holds what the functions point into.
+        _library: Library,
+    }
+
+    impl Code {
+        pub(super) fn load(path: &Path) -> Result<Code, Error> {
+            let failed = |error: libloading::Error| Error::Load { message: error.to_string() };
+            // SAFETY: what is loaded was made by our compiler from our text and checked against its sum. Its
+            // initialisation fills tables of its own and nothing else.
+            let library = unsafe { Library::new(path) }.map_err(failed)?;
+            // SAFETY: our text defines both functions with these types.
+            let (run, arena) = unsafe {
+                let run = *library.get::<Run>(b"broadloom_run").map_err(failed)?;
+                (run, *library.get::<Arena>(b"broadloom_arena").map_err(failed)?)
+            };
+            Ok(Code { run, arena, _library: library })
+        }
+
+        /// How many bytes the arena needs.
+        pub(super) fn arena(&self, threads: i64) -> i64 {
+            // SAFETY: the function only computes.
+            unsafe { (self.arena)(threads) }
+        }
+
+        /// Runs the program: the kept blocks are those it was made for, and the arena has the size it asks for.
+        pub(super) fn run(
+            &self,
+            kept: &mut [*mut c_void],
+            arena: &mut [Line],
+            symbols: &[i64],
+            parallel: &Parallel,
+            report: &mut [i64; 3],
+        ) -> i64 {
+            // SAFETY: the caller has checked blocks and symbols; `flat` has checked all addresses of the program
+            // before it was made into text.
+            unsafe {
+                (self.run)(
+                    kept.as_mut_ptr(),
+                    arena.as_mut_ptr(),
+                    symbols.as_ptr(),
+                    parallel,
+                    report.as_mut_ptr(),
+                )
+            }
+        }
+    }
+}

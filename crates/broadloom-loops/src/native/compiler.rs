@@ -1,0 +1,234 @@
+//! The C compiler of the machine, and a cache of what it made.
+//!
+//! Results are kept in a folder, under names that come from all they depend on: the source, the compiler and its
+//! version, the options, and the processor, because code is made for exactly this one. `<key>.c` is the source, to be
+//! read; `<key>-<sum>.so` the code, with the sum of its bytes in its name; `<key>.sum` says which one to take and is
+//! written last. Every file is written under another name first and then renamed, so that processes can race; code
+//! whose bytes do not have the sum, or whose source is another one, is made again.
+
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::Program;
+use crate::native::compiled::Compiled;
+use crate::native::file::{File, file};
+use crate::native::pool::Pool;
+use crate::native::{Error, compiled};
+
+/// Options of the compiler. Sums may be computed in any order, and nobody looks at the sign of zero or at the
+/// flags of exceptions; infinities and what is not a number are as usual.
+const OPTIONS: [&str; 12] = [
+    "-O3",
+    "-march=native",
+    "-std=gnu11",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-fno-strict-aliasing",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fassociative-math",
+    "-fno-signed-zeros",
+    "-ffp-contract=fast",
+];
+
+/// A C compiler.
+///
+/// ```no_run
+/// use broadloom_loops::{Program, native::Compiler};
+///
+/// let compiler = Compiler::find()?;
+/// let mut compiled = compiler.compile(&Program::default())?;
+/// compiled.run(&mut [], &[], &[]).expect("nothing is checked");
+/// # Ok::<(), broadloom_loops::native::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Compiler {
+    path: PathBuf,
+    version: String,
+    cache: PathBuf,
+    pool: Arc<Pool>,
+}
+
+impl std::fmt::Debug for Compiler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Compiler").field("path", &self.path).field("cache", &self.cache).finish_non_exhaustive()
+    }
+}
+
+impl Compiler {
+    /// The compiler of the machine: the one named by the environment variable `BROADLOOM_CC`, or by `CC`, or the
+    /// first of `cc`, `gcc` and `clang` that exists.
+    pub fn find() -> Result<Compiler, Error> {
+        let named = ["BROADLOOM_CC", "CC"].into_iter().filter_map(std::env::var_os).filter(|name| !name.is_empty());
+        let usual = ["cc", "gcc", "clang"].into_iter().map(OsString::from);
+        Compiler::first_of(named.chain(usual))
+    }
+
+    /// The compiler at a path, or of a name that is looked for where programs are.
+    pub fn at(path: impl Into<OsString>) -> Result<Compiler, Error> {
+        Compiler::first_of(std::iter::once(path.into()))
+    }
+
+    fn first_of(candidates: impl Iterator<Item = OsString>) -> Result<Compiler, Error> {
+        let mut tried = Vec::new();
+        for candidate in candidates {
+            let output = Command::new(&candidate).arg("--version").output();
+            match output {
+                Ok(output) if output.status.success() => {
+                    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+                    let path = PathBuf::from(candidate);
+                    return Ok(Compiler { path, version, cache: cache_folder(), pool: usual_pool() });
+                }
+                _ => tried.push(format!("`{}`", candidate.to_string_lossy())),
+            }
+        }
+        Err(Error::NoCompiler { tried })
+    }
+
+    /// With another folder for what was compiled.
+    #[must_use]
+    pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Compiler {
+        self.cache = folder.into();
+        self
+    }
+
+    /// With so many threads for what it compiles. As many as there are processors, unless it is set.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Compiler {
+        if threads != self.pool.threads() {
+            self.pool = Arc::new(Pool::new(threads));
+        }
+        self
+    }
+
+    /// What is run to compile a file.
+    pub fn command(&self, source: &Path, output: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(OPTIONS).arg("-o").arg(output).arg(source).arg("-lm");
+        command
+    }
+
+    /// Compiles a program, or finds it compiled.
+    pub fn compile(&self, program: &Program) -> Result<Compiled, Error> {
+        let file = file(program, "broadloom", None)?;
+        let key = self.key(&file.source);
+        if let Some(found) = self.cached(&key, &file.source) {
+            // What cannot be loaded is as good as not there.
+            if let Ok(compiled) = compiled::load(&found, program, file.clone(), Arc::clone(&self.pool)) {
+                return Ok(compiled);
+            }
+        }
+        let made = self.make(&key, &file)?;
+        compiled::load(&made, program, file, Arc::clone(&self.pool))
+    }
+
+    /// What the compiled code depends on, as a name.
+    fn key(&self, source: &str) -> String {
+        let (path, options) = (self.path.to_string_lossy(), OPTIONS.join(" "));
+        let parts = [source, &path, &self.version, &options, processor(), env!("CARGO_PKG_VERSION")];
+        digest(parts.iter().map(|part| part.as_bytes()))
+    }
+
+    /// Code in the cache, if it is what was put there.
+    fn cached(&self, key: &str, source: &str) -> Option<PathBuf> {
+        let sum = std::fs::read_to_string(self.cache.join(format!("{key}.sum"))).ok()?;
+        if !sum.bytes().all(|c| c.is_ascii_hexdigit()) {
+            return None;
+        }
+        let known = std::fs::read(self.cache.join(format!("{key}.c"))).ok()?;
+        let path = self.cache.join(format!("{key}-{sum}.so"));
+        let code = std::fs::read(&path).ok()?;
+        (known == source.as_bytes() && digest([code.as_slice()].into_iter()) == sum).then_some(path)
+    }
+
+    fn make(&self, key: &str, file: &File) -> Result<PathBuf, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        std::fs::create_dir_all(&self.cache).map_err(|error| Error::file(&self.cache, &error))?;
+        let unique = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let (source, output) =
+            (self.cache.join(format!("{key}.{unique}.c")), self.cache.join(format!("{key}.{unique}.so")));
+        let result = self.build(&source, &output, file).and_then(|code| {
+            let sum = digest([code.as_slice()].into_iter());
+            let place = self.cache.join(format!("{key}-{sum}.so"));
+            rename(&output, &place)?;
+            rename(&source, &self.cache.join(format!("{key}.c")))?;
+            let note = self.cache.join(format!("{key}.{unique}.sum"));
+            std::fs::write(&note, &sum).map_err(|error| Error::file(&note, &error))?;
+            rename(&note, &self.cache.join(format!("{key}.sum")))?;
+            Ok(place)
+        });
+        if result.is_err() {
+            let _ = (std::fs::remove_file(&source), std::fs::remove_file(&output));
+        }
+        result
+    }
+
+    /// Writes the source, runs the compiler and reads what it made.
+    fn build(&self, source: &Path, output: &Path, file: &File) -> Result<Vec<u8>, Error> {
+        std::fs::write(source, &file.source).map_err(|error| Error::file(source, &error))?;
+        let mut command = self.command(source, output);
+        let ran = command.output().map_err(|error| Error::file(&self.path, &error))?;
+        if !ran.status.success() {
+            let said = String::from_utf8_lossy(&ran.stderr);
+            let said = said.lines().take(20).collect::<Vec<_>>().join("\n");
+            return Err(Error::Compiler { command: shown(&command), said });
+        }
+        std::fs::read(output).map_err(|error| Error::file(output, &error))
+    }
+}
+
+/// A command as it would be typed.
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), Error> {
+    std::fs::rename(from, to).map_err(|error| Error::file(to, &error))
+}
+
+/// Where compiled code is kept, unless it is said otherwise.
+fn cache_folder() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("BROADLOOM_CACHE")
+        .or_else(|| Some(set("XDG_CACHE_HOME")?.join("broadloom")))
+        .or_else(|| Some(set("HOME")?.join(".cache").join("broadloom")))
+        .unwrap_or_else(|| std::env::temp_dir().join("broadloom"))
+}
+
+/// One pool for all that do not ask for a number of threads.
+fn usual_pool() -> Arc<Pool> {
+    static POOL: OnceLock<Arc<Pool>> = OnceLock::new();
+    let threads = || std::thread::available_parallelism().map_or(1, usize::from);
+    Arc::clone(POOL.get_or_init(|| Arc::new(Pool::new(threads()))))
+}
+
+/// The model of the processor and what it can do, as far as the system says.
+fn processor() -> &'static str {
+    static PROCESSOR: OnceLock<String> = OnceLock::new();
+    PROCESSOR.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let known = ["vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU part"];
+        let first = text.split("\n\n").next().unwrap_or_default();
+        let lines = first.lines().filter(|line| known.iter().any(|word| line.starts_with(word)));
+        format!("{} {}", std::env::consts::ARCH, lines.collect::<Vec<_>>().join("\n"))
+    })
+}
+
+/// 128 bits that depend on all bytes. Not a secret: whoever can write to the cache can run code anyway.
+fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+    let (mut low, mut high) = (DefaultHasher::new(), DefaultHasher::new());
+    high.write_u8(1);
+    for part in parts {
+        for hasher in [&mut low, &mut high] {
+            hasher.write_usize(part.len());
+            hasher.write(part);
+        }
+    }
+    format!("{:016x}{:016x}", low.finish(), high.finish())
+}

@@ -1,0 +1,321 @@
+//! Contractions: nests that are one sum of products, which a kernel of the runtime carries out.
+//!
+//! A nest `c[…] += a[…] * b[…]`, or `let t = 0; for …: t += a[…] * b[…]; c[…] = t`, is classified by what its loops
+//! move. Matrix products, batched or not, convolutions and all their gradients have this form:
+//!
+//! | loop moves | it is one of the |
+//! |---|---|
+//! | a, b and c | batch |
+//! | c and a | rows |
+//! | c and b | columns |
+//! | not c | steps of the sum |
+//!
+//! Where a sum starts from something else than 0, or something is done to its result, that is done in nests before
+//! and after it.
+
+use crate::native::flat::{Access, Looped, Step, Value};
+use crate::native::order::{Bare, chain, is_injective, nested};
+use crate::native::types::Real;
+use crate::scalar::Unary;
+use crate::{Binary, Dtype, Program};
+
+/// One sum of products.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Contraction {
+    /// The type that is computed with.
+    pub real: Real,
+    pub a: Access,
+    pub b: Access,
+    pub c: Access,
+    /// Whether what is in c is added to.
+    pub accumulate: bool,
+    /// A number that all products are multiplied by.
+    pub alpha: f64,
+    /// Values that all products are multiplied by, which no loop changes.
+    pub factors: Vec<Value>,
+    pub batch: Vec<Bare>,
+    pub rows: Vec<Bare>,
+    pub columns: Vec<Bare>,
+    pub steps: Vec<Bare>,
+    /// Whether different indices of batch, rows and columns never meet in a cell of c.
+    pub split: [bool; 3],
+}
+
+/// A part of a nest that has a function, or a kernel, of its own.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Unit {
+    Loops(Vec<Step>),
+    Contraction(Box<Contraction>),
+}
+
+/// Below this many products for each index of the batch, loops are as good.
+const LEAST_PRODUCTS: f64 = 1024.0;
+/// The most entries of the tables of one group of loops.
+const MOST_ENTRIES: u64 = 1 << 24;
+
+/// A step as a contraction with what is before and after it, if it is one and worth it.
+pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
+    let Step::Loop(each) = step else { return None };
+    let (outer, leaf) = chain(each.clone());
+    match leaf.as_slice() {
+        [Step::Store { to, accumulate: Some(Binary::Add), value }] => {
+            let found = classify(program, &outer, to, true, value)?;
+            Some(vec![Unit::Contraction(Box::new(found))])
+        }
+        [
+            Step::Declare { local, value: start },
+            Step::Loop(sum),
+            Step::Store { to, accumulate, value: finish },
+        ] => summed(program, &outer, (*local, start), sum, (to, *accumulate, finish)),
+        _ => None,
+    }
+}
+
+/// A contraction whose sum is kept in a variable.
+fn summed(
+    program: &Program,
+    outer: &[Bare],
+    (local, start): (u32, &Value),
+    sum: &Looped,
+    (to, accumulate, finish): (&Access, Option<Binary>, &Value),
+) -> Option<Vec<Unit>> {
+    let (inner, leaf) = chain(sum.clone());
+    let [Step::Update { local: updated, accumulate: Some(Binary::Add), value }] = leaf.as_slice() else {
+        return None;
+    };
+    if *updated != local || !is_injective(to, outer) {
+        return None;
+    }
+    let plain = *finish == Value::Local(local);
+    let from_zero = *start == Value::Number(0.0);
+    let accumulates = match accumulate {
+        None => false,
+        Some(Binary::Add) if plain && from_zero => true,
+        Some(_) => return None,
+    };
+    let loops: Vec<Bare> = outer.iter().chain(&inner).copied().collect();
+    let found = classify(program, &loops, to, accumulates || !from_zero, value)?;
+    let everywhere = |value: Value| {
+        let store = Step::Store { to: to.clone(), accumulate: None, value };
+        Unit::Loops(nested(outer.to_vec(), vec![store]))
+    };
+    if (!plain || !from_zero) && !may_hold(program, to, found.real, local, [start, finish]) {
+        return None;
+    }
+    let mut units = Vec::new();
+    if !from_zero {
+        units.push(everywhere(start.clone()));
+    }
+    units.push(Unit::Contraction(Box::new(found)));
+    if !plain {
+        units.push(everywhere(with_local(finish, local, &Value::Load(to.clone()))));
+    }
+    Some(units)
+}
+
+/// Whether a cell can hold a sum on its way: it rounds no more than a variable would, and what comes before and after
+/// uses nothing else that changes.
+fn may_hold(program: &Program, to: &Access, real: Real, local: u32, values: [&Value; 2]) -> bool {
+    let exact = match program.buffer(to.buffer).dtype {
+        Dtype::F64 => true,
+        Dtype::F32 => real == Real::F32,
+        _ => false,
+    };
+    let mut fine = exact;
+    for value in values {
+        value.each_access(&mut |access| fine &= access.buffer != to.buffer);
+        value.each(&mut |value| fine &= !matches!(value, Value::Local(other) if *other != local));
+    }
+    fine && !values[0].uses(local)
+}
+
+/// A value with a variable replaced.
+fn with_local(value: &Value, local: u32, by: &Value) -> Value {
+    let inner = |value: &Value| Box::new(with_local(value, local, by));
+    match value {
+        Value::Local(known) if *known == local => by.clone(),
+        Value::Unary(function, a) => Value::Unary(*function, inner(a)),
+        Value::Binary(function, a, b) => Value::Binary(*function, inner(a), inner(b)),
+        Value::Select(a, b, c) => Value::Select(inner(a), inner(b), inner(c)),
+        _ => value.clone(),
+    }
+}
+
+/// What a product is made of.
+#[derive(Default)]
+struct Product<'a> {
+    alpha: f64,
+    moving: Vec<&'a Access>,
+    factors: Vec<Value>,
+}
+
+impl<'a> Product<'a> {
+    /// Takes a product apart; false if it is none.
+    fn take(&mut self, value: &'a Value, loops: &[Bare]) -> bool {
+        match value {
+            Value::Number(number) => self.alpha *= number,
+            Value::Unary(Unary::Neg, a) => {
+                self.alpha = -self.alpha;
+                return self.take(a, loops);
+            }
+            Value::Binary(Binary::Mul, a, b) => return self.take(a, loops) && self.take(b, loops),
+            Value::Binary(Binary::Div, a, b) => {
+                let Value::Number(number) = **b else { return false };
+                self.alpha /= number;
+                return self.take(a, loops);
+            }
+            Value::Load(access) if access.gathers.is_empty() => {
+                if loops.iter().any(|(var, ..)| access.depends_on(*var)) {
+                    self.moving.push(access);
+                } else {
+                    self.factors.push(value.clone());
+                }
+            }
+            Value::Symbol(_) => self.factors.push(value.clone()),
+            _ => return false,
+        }
+        true
+    }
+}
+
+fn classify(
+    program: &Program,
+    loops: &[Bare],
+    to: &Access,
+    accumulate: bool,
+    value: &Value,
+) -> Option<Contraction> {
+    let mut product = Product { alpha: 1.0, ..Product::default() };
+    if !product.take(value, loops) {
+        return None;
+    }
+    let [a, b] = product.moving.as_slice() else { return None };
+    let mut real = Real::F32;
+    let mut suits = true;
+    for access in [*a, *b, to] {
+        let dtype = program.buffer(access.buffer).dtype;
+        suits &= access.is_affine() && dtype.is_float();
+        real = if dtype == Dtype::F64 { Real::F64 } else { real };
+    }
+    for factor in &product.factors {
+        factor.each_access(&mut |access| {
+            let dtype = program.buffer(access.buffer).dtype;
+            suits &= access.is_affine() && access.buffer != to.buffer && dtype != Dtype::F64;
+        });
+    }
+    if !suits || a.buffer == to.buffer || b.buffer == to.buffer {
+        return None;
+    }
+    let mut found = Contraction {
+        real,
+        a: (*a).clone(),
+        b: (*b).clone(),
+        c: to.clone(),
+        accumulate,
+        alpha: product.alpha,
+        factors: product.factors,
+        batch: Vec::new(),
+        rows: Vec::new(),
+        columns: Vec::new(),
+        steps: Vec::new(),
+        split: [false; 3],
+    };
+    for each in loops.iter().filter(|(_, extent, _)| *extent > 1) {
+        let moves = |access: &Access| access.stride(each.0) != 0;
+        let group = match (moves(to), moves(a), moves(b)) {
+            (true, true, true) => &mut found.batch,
+            (true, true, false) => &mut found.rows,
+            (true, false, _) => &mut found.columns,
+            (false, ..) => &mut found.steps,
+        };
+        group.push(*each);
+    }
+    found.cut();
+    found.sort();
+    found.is_worth_it().then_some(found)
+}
+
+fn entries(loops: &[Bare]) -> u64 {
+    loops.iter().fold(1, |product: u64, (_, extent, _)| product.saturating_mul(*extent))
+}
+
+impl Contraction {
+    /// The number of products.
+    pub fn work(&self) -> f64 {
+        [&self.batch, &self.rows, &self.columns, &self.steps].into_iter().map(|group| entries(group) as f64).product()
+    }
+
+    /// Finds the loops along which it can be shared among threads.
+    fn cut(&mut self) {
+        let separate = |found: &Contraction, group: &[Bare]| {
+            let all = found.batch.iter().chain(&found.rows).chain(&found.columns);
+            let others: Vec<Bare> = all.filter(|each| !group.contains(each)).copied().collect();
+            !group.is_empty() && is_separate(&found.c, group, &others)
+        };
+        if !separate(self, &self.rows) && !separate(self, &self.columns) {
+            // A scatter: perhaps some of its loops keep apart, and can be shared as a batch.
+            for from_rows in [true, false] {
+                let group = if from_rows { self.rows.clone() } else { self.columns.clone() };
+                let (apart, rest): (Vec<Bare>, Vec<Bare>) =
+                    group.into_iter().partition(|each| separate(self, std::slice::from_ref(each)));
+                self.batch.extend(apart);
+                *(if from_rows { &mut self.rows } else { &mut self.columns }) = rest;
+            }
+        }
+        self.split = [
+            separate(self, &self.batch),
+            separate(self, &self.rows),
+            separate(self, &self.columns),
+        ];
+    }
+
+    /// Brings the loops of each group into the order of memory.
+    fn sort(&mut self) {
+        let (a, b, c) = (&self.a, &self.b, &self.c);
+        let far = |access: &Access, each: &Bare| std::cmp::Reverse(access.stride(each.0).unsigned_abs());
+        self.batch.sort_by_key(|each| far(c, each));
+        self.rows.sort_by_key(|each| far(c, each));
+        self.columns.sort_by_key(|each| far(c, each));
+        self.steps.sort_by_key(|each| far(a, each).min(far(b, each)));
+    }
+
+    fn is_worth_it(&self) -> bool {
+        let groups = [&self.batch, &self.rows, &self.columns, &self.steps];
+        let products = self.work() / entries(&self.batch) as f64;
+        // Along a batch whose cells are neighbours, loops make better use of vectors.
+        let neighbours = self.batch.iter().any(|(var, ..)| self.c.stride(*var).abs() == 1);
+        products >= LEAST_PRODUCTS
+            && entries(&self.steps) >= 4
+            && groups.iter().all(|group| entries(group) <= MOST_ENTRIES)
+            && !(neighbours && (self.rows.is_empty() || self.columns.is_empty()))
+    }
+}
+
+/// Whether different indices of a group of loops never meet in a cell, whatever the indices of the others.
+fn is_separate(access: &Access, group: &[Bare], others: &[Bare]) -> bool {
+    let reach = |loops: &[Bare]| -> i64 {
+        loops.iter().map(|(var, extent, _)| access.stride(*var).abs() * (*extent as i64 - 1)).sum()
+    };
+    let mut all = group.to_vec();
+    all.extend(others);
+    if is_injective(access, &all) {
+        return true;
+    }
+    // The group moves further than the others reach.
+    let mut strides: Vec<(i64, i64)> =
+        group.iter().map(|(var, extent, _)| (access.stride(*var).abs(), *extent as i64)).collect();
+    strides.sort_unstable();
+    let mut far = reach(others);
+    let above = strides.iter().all(|(stride, extent)| {
+        let beyond = *stride > far;
+        far += stride * (extent - 1);
+        beyond
+    });
+    // The others move in steps that are longer than the group reaches.
+    let step = others.iter().fold(0, |step, (var, ..)| gcd(step, access.stride(*var).abs()));
+    above || (is_injective(access, group) && step > reach(group))
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,430 @@
+//! The text of a program in C: one function per nest, and an entry that calls them in order.
+//!
+//! ```c
+//! int64_t broadloom_run(void **kept, char *arena, const int64_t *symbols,
+//!                       const broadloom_parallel *parallel, int64_t *report)
+//! {
+//!     float *const x = kept[0];
+//!     float *const y = kept[1];
+//!
+//!     // y = exp(x)
+//!     nest_1(x, y);
+//!     return 0;
+//! }
+//! ```
+//!
+//! Nests that differ only in their buffers share one function, because deep models repeat their blocks.
+
+use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
+
+use crate::native::arena::{self, Arena};
+use crate::native::contract::{Contraction, Unit, contraction};
+use crate::native::flat::{Access, FlatProgram, Step, Value, flatten};
+use crate::native::names::{Names, comment, inline_comment};
+use crate::native::order::{Split, arrange, split};
+use crate::native::plans::Plans;
+use crate::native::print::{self, Argument, Function, Naming};
+use crate::native::types::stored;
+use crate::native::{Error, runtime};
+use crate::{Buffer, BufferId, Program, Storage};
+
+/// A program as text, and what must be known to run it.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    /// The text, complete.
+    pub source: String,
+    /// The declarations that callers need.
+    pub header: String,
+    /// The checks, in the order of their numbers: the buffer that holds the index, the bound, whose index it is.
+    pub checks: Vec<(BufferId, u64, BufferId)>,
+}
+
+/// The text of a program. The names of its functions begin with `prefix`; if `header` is given, the text includes it.
+pub(crate) fn file(program: &Program, prefix: &str, header: Option<&str>) -> Result<File, Error> {
+    let flat = flatten(program)?;
+    let arena = arena::place(program, &flat.nests);
+    let mut writer = Writer {
+        program,
+        prefix,
+        locals: flat.locals,
+        functions: FxHashMap::default(),
+        buffers: FxHashMap::default(),
+        checks: Vec::new(),
+        text: String::new(),
+        run: String::new(),
+        used: Vec::new(),
+        plans: Plans::default(),
+    };
+    writer.name_buffers(&flat);
+    writer.bounds(&flat);
+    for (number, nest) in flat.nests.iter().enumerate() {
+        let _ = write!(writer.run, "\n{}", comment(&nest.comment, "    "));
+        for buffer in &arena.born[number] {
+            let shape = program.buffer(*buffer);
+            if shape.has_margins() {
+                let call = print::margins(program, *buffer, shape.fill, &writer.buffers[buffer]);
+                let _ = writeln!(writer.run, "    {call}");
+            }
+        }
+        for steps in units(nest.body.clone()) {
+            let contracted = match steps.as_slice() {
+                [step] => contraction(program, step),
+                _ => None,
+            };
+            for unit in contracted.unwrap_or_else(|| vec![Unit::Loops(steps)]) {
+                match unit {
+                    Unit::Loops(steps) => writer.unit(&flat, number, &nest.comment, steps),
+                    Unit::Contraction(found) => writer.contraction(&flat, &nest.comment, &found, &arena),
+                }
+            }
+        }
+    }
+    let declarations = declarations(program, prefix, &arena);
+    let mut source = String::new();
+    match header {
+        Some(name) => {
+            let _ = writeln!(source, "#include \"{name}\"");
+        }
+        None => source.push_str(&declarations),
+    }
+    let entry = writer.entry(&arena);
+    source.push_str(&runtime::text(&[&writer.text, &entry], writer.plans.reals()));
+    source.push_str(&writer.plans.text());
+    source.push_str(&writer.text);
+    source.push_str(&entry);
+    Ok(File { source, header: guarded(prefix, &declarations), checks: writer.checks })
+}
+
+/// What has a function of its own: each step of a nest, unless variables connect them.
+fn units(body: Vec<Step>) -> Vec<Vec<Step>> {
+    let connected = body.iter().any(|step| matches!(step, Step::Declare { .. } | Step::Update { .. }));
+    if connected { vec![body] } else { body.into_iter().map(|step| vec![step]).collect() }
+}
+
+struct Writer<'a> {
+    program: &'a Program,
+    prefix: &'a str,
+    /// What new variables are numbered from.
+    locals: u32,
+    /// The name of each function by its text with canonical names.
+    functions: FxHashMap<String, String>,
+    /// The name of each buffer in the entry.
+    buffers: FxHashMap<BufferId, String>,
+    checks: Vec<(BufferId, u64, BufferId)>,
+    /// Functions.
+    text: String,
+    /// The inside of the entry.
+    run: String,
+    /// Buffers that the entry mentions, in order.
+    used: Vec<BufferId>,
+    plans: Plans,
+}
+
+impl Writer<'_> {
+    /// Names for all buffers that are used, those that are kept first.
+    fn name_buffers(&mut self, flat: &FlatProgram) {
+        let mut seen = vec![false; self.program.buffers.len()];
+        for step in flat.nests.iter().flat_map(|nest| &nest.body) {
+            step.each(&mut |step| {
+                step.each_access(&mut |_, access| seen[access.buffer.index()] = true);
+                if let Step::Margins { buffer, .. } = step {
+                    seen[buffer.index()] = true;
+                }
+            });
+        }
+        let mut names = Names::default();
+        for storage in [Storage::Kept, Storage::Local] {
+            for (number, buffer) in self.program.buffers.iter().enumerate() {
+                if seen[number] && buffer.storage == storage {
+                    let id = BufferId(number as u32);
+                    self.buffers.insert(id, names.fresh(&buffer.name));
+                    self.used.push(id);
+                }
+            }
+        }
+    }
+
+    /// Symbols that are indices are checked before anything is done.
+    fn bounds(&mut self, flat: &FlatProgram) {
+        for (symbol, least, greatest, buffer) in &flat.bounds {
+            let name = &self.program.symbols[*symbol as usize];
+            let _ = writeln!(
+                self.run,
+                "    if (symbols[{symbol}] < {least} || symbols[{symbol}] > {greatest}) {{ // {}\n        \
+                 report[0] = {};\n        return 2;\n    }}",
+                inline_comment(name),
+                buffer.0,
+            );
+        }
+    }
+
+    fn unit(&mut self, flat: &FlatProgram, nest: usize, title: &str, steps: Vec<Step>) {
+        let first_check = self.checks.len();
+        for step in &steps {
+            step.each(&mut |step| {
+                if let Step::Check { cell, below, of } = step {
+                    self.checks.push((cell.buffer, *below, *of));
+                }
+            });
+        }
+        let mut arranged = Vec::new();
+        for step in steps {
+            arranged.extend(arrange(self.program, &mut self.locals, step));
+        }
+        let split = match arranged.as_slice() {
+            [step] => split(step),
+            _ => None,
+        };
+        let canonical = print::function(self.program, &arranged, split.as_ref(), Naming::Canonical);
+        let key = format!("{split:?} {:?} {}", canonical.parameters, canonical.body);
+        let function = print::function(self.program, &arranged, split.as_ref(), Naming::User(&flat.vars));
+        let name = match self.functions.get(&key) {
+            Some(name) => name.clone(),
+            None => {
+                let wanted = format!("nest_{}", nest + 1);
+                let taken = self.functions.values().filter(|name| name.starts_with(&wanted)).count();
+                let name = if taken == 0 { wanted } else { format!("{wanted}_{}", taken + 1) };
+                self.function(&name, title, &function, split.as_ref());
+                self.functions.insert(key, name.clone());
+                name
+            }
+        };
+        self.call(&name, &function, split.as_ref(), first_check);
+    }
+
+    /// Writes the call of the kernel for a contraction.
+    fn contraction(&mut self, flat: &FlatProgram, title: &str, found: &Contraction, arena: &Arena) {
+        let plan = self.plans.plan(self.program, &flat.vars, title, found);
+        let place = |access: &Access| {
+            let name = self.buffers.get(&access.buffer).cloned().unwrap_or_default();
+            let symbols = access.symbols.iter().map(|(stride, symbol)| format!(" + {stride} * symbols[{symbol}]"));
+            let offset = match access.at.offset {
+                0 => String::new(),
+                offset => format!(" + {offset}"),
+            };
+            name + &offset + &symbols.collect::<String>()
+        };
+        let mut factors: Vec<String> = found
+            .factors
+            .iter()
+            .map(|factor| match factor {
+                Value::Load(access) => {
+                    let cell = format!("*({})", place(access));
+                    print::as_double(self.program.buffer(access.buffer).dtype, &cell)
+                }
+                Value::Symbol(symbol) => format!("(double)symbols[{symbol}]"),
+                _ => "1.0".into(),
+            })
+            .collect();
+        if factors.is_empty() {
+            factors.push("1.0".into());
+        }
+        let _ = writeln!(
+            self.run,
+            "    run_{}(parallel, &{plan}, {}, {}, {}, {}, arena + {});",
+            found.real.prefix(),
+            factors.join(" * "),
+            place(&found.a),
+            place(&found.b),
+            place(&found.c),
+            arena.bytes,
+        );
+    }
+
+    /// Writes a function, and one that runs a part of it if it is shared among threads.
+    fn function(&mut self, name: &str, title: &str, function: &Function, split: Option<&Split>) {
+        let checks = function.arguments.contains(&Argument::Report);
+        let result = if checks { "int64_t" } else { "void" };
+        let mut parameters = function.parameters.clone();
+        if split.is_some() {
+            parameters.extend(["int64_t begin".into(), "int64_t end".into()]);
+        }
+        let opening = wrapped(&format!("static {result} {name}("), &parameters, ")");
+        let _ = write!(self.text, "\n{}{opening}\n{{\n{}}}\n", comment(title, ""), function.body);
+        let Some(Split { extent, grain, .. }) = split else { return };
+        let fields: String = function
+            .parameters
+            .iter()
+            .zip(&function.names)
+            .map(|(parameter, name)| match name.as_str() {
+                "report" => "    int64_t (*report)[4];\n".to_string(),
+                _ => format!("    {};\n", parameter.replace("restrict ", "")),
+            })
+            .collect();
+        let mut arguments: Vec<String> = function
+            .names
+            .iter()
+            .map(|name| if name == "report" { "a->report[part]".into() } else { format!("a->{name}") })
+            .collect();
+        arguments.push(format!("begin_of_part({extent}, {grain}, part, parts)"));
+        arguments.push(format!("begin_of_part({extent}, {grain}, part + 1, parts)"));
+        let call = format!("{name}({})", arguments.join(", "));
+        let call = if checks { format!("a->report[part][3] = {call}") } else { call };
+        let _ = write!(
+            self.text,
+            "\nstruct {name}_arguments {{\n{fields}}};\n\n\
+             static void {name}_part(void *argument, int64_t part, int64_t parts)\n{{\n    \
+             const struct {name}_arguments *a = argument;\n    {call};\n}}\n",
+        );
+    }
+
+    fn call(&mut self, name: &str, function: &Function, split: Option<&Split>, first_check: usize) {
+        let checks = function.arguments.contains(&Argument::Report);
+        let arguments: Vec<String> = function
+            .arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Buffer(buffer) => self.buffers.get(buffer).cloned().unwrap_or_default(),
+                Argument::Symbols => "symbols".into(),
+                Argument::Key(symbol, stream) => format!("(uint64_t)symbols[{symbol}] ^ {stream:#x}u"),
+                Argument::Check => first_check.to_string(),
+                Argument::Report if split.is_some() => "reports".into(),
+                Argument::Report => "report".into(),
+            })
+            .collect();
+        let Some(Split { extent, grain, .. }) = split else {
+            let call = wrapped(&format!("    {name}("), &arguments, ")");
+            let _ = match checks {
+                true => writeln!(self.run, "    if ({})\n        return 1;", call.trim_start()),
+                false => writeln!(self.run, "{call};"),
+            };
+            return;
+        };
+        let arguments = format!("&(struct {name}_arguments){{ {} }}", arguments.join(", "));
+        let parts = format!("parts_of_loop(parallel, {extent}, {grain})");
+        let _ = match checks {
+            false => writeln!(self.run, "    share_work(parallel, {parts}, {name}_part, {arguments});"),
+            true => writeln!(
+                self.run,
+                "    {{\n        int64_t reports[MOST_REPORTS][4] = {{{{0}}}}, parts = {parts};\n        \
+                 share_work(parallel, parts < MOST_REPORTS ? parts : MOST_REPORTS, {name}_part, {arguments});\n        \
+                 if (first_report(reports, report))\n            return 1;\n    }}",
+            ),
+        };
+    }
+
+    fn entry(&self, arena: &Arena) -> String {
+        let mut text = format!("\nVISIBLE {}\n{{\n", entry_declaration(self.prefix));
+        let mut place = 0;
+        let mut places = FxHashMap::default();
+        for (number, buffer) in self.program.buffers.iter().enumerate() {
+            if buffer.storage == Storage::Kept {
+                places.insert(BufferId(number as u32), place);
+                place += 1;
+            }
+        }
+        for id in &self.used {
+            let (buffer, name) = (self.program.buffer(*id), &self.buffers[id]);
+            let stored = stored(buffer.dtype);
+            let from = match buffer.storage {
+                Storage::Kept => format!("kept[{}]", places[id]),
+                Storage::Local => format!("({stored} *)(arena + {})", arena.offsets.get(id).copied().unwrap_or(0)),
+            };
+            let _ = writeln!(text, "    {stored} *const {name} = {from}; // {}", shape(buffer));
+        }
+        text.push_str("    (void)kept, (void)arena, (void)symbols, (void)parallel, (void)report;\n");
+        text.push_str(&self.run);
+        text.push_str("    return 0;\n}\n");
+        let result = if self.plans.is_empty() { "" } else { " + threads * scratch_bytes" };
+        let _ = write!(
+            text,
+            "\nVISIBLE int64_t {}_arena(int64_t threads)\n{{\n    (void)threads;\n    return {}{result};\n}}\n",
+            self.prefix, arena.bytes
+        );
+        text
+    }
+}
+
+/// `x: f32[8, 1+3+1]`.
+fn shape(buffer: &Buffer) -> String {
+    let size = |(axis, size): (usize, &u64)| match buffer.margin(axis) {
+        (0, 0) => size.to_string(),
+        (left, right) => format!("{left}+{size}+{right}"),
+    };
+    let sizes: Vec<String> = buffer.sizes.iter().enumerate().map(size).collect();
+    format!("{}[{}]", buffer.dtype.name(), sizes.join(", "))
+}
+
+/// A list between parentheses, broken into lines of 110 columns.
+fn wrapped(opening: &str, items: &[String], closing: &str) -> String {
+    let mut text = opening.to_string();
+    let mut width = text.len();
+    let indent = opening.len() - opening.trim_start().len() + 4;
+    for (number, item) in items.iter().enumerate() {
+        if number > 0 {
+            text.push(',');
+            if width + item.len() + 3 > 110 {
+                let _ = write!(text, "\n{}", " ".repeat(indent));
+                width = indent;
+            } else {
+                text.push(' ');
+                width += 2;
+            }
+        }
+        text.push_str(item);
+        width += item.len();
+    }
+    text + closing
+}
+
+fn entry_declaration(prefix: &str) -> String {
+    format!(
+        "int64_t {prefix}_run(void **kept, char *arena, const int64_t *symbols,\n    \
+         const broadloom_parallel *parallel, int64_t *report)"
+    )
+}
+
+/// What a caller has to know.
+fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
+    let mut text = String::from(
+        "#include <stdint.h>\n\n\
+         #ifndef BROADLOOM_PARALLEL\n#define BROADLOOM_PARALLEL\n\
+         // Threads to share work among. `run` calls `work` with every part from 0 to parts - 1, in any order and on\n\
+         // any thread, and returns when all are done.\n\
+         typedef struct broadloom_parallel {\n    \
+         void (*run)(const struct broadloom_parallel *parallel, int64_t parts,\n                \
+         void (*work)(void *argument, int64_t part, int64_t parts), void *argument);\n    \
+         int64_t threads;\n\
+         } broadloom_parallel;\n#endif\n\n",
+    );
+    let mut line = |line: &str| {
+        let _ = writeln!(text, "// {line}");
+    };
+    line("Runs the program once.");
+    line("");
+    let kept: Vec<&Buffer> = program.buffers.iter().filter(|buffer| buffer.storage == Storage::Kept).collect();
+    line("kept: the memory of these arrays, aligned to 64 bytes, in row-major order. `1+3+1` is an axis of 3 with a");
+    line("margin of 1 before and after it, which belongs to the memory and must hold the number that is said.");
+    for (place, buffer) in kept.iter().enumerate() {
+        let bytes = buffer.cells() * buffer.dtype.bytes() as u64;
+        let margins = if buffer.has_margins() { format!(", margins {}", buffer.fill) } else { String::new() };
+        let name = inline_comment(&buffer.name);
+        line(&format!("    kept[{place}]  {name}: {}{margins}, {bytes} bytes", shape(buffer)));
+    }
+    line(&format!("arena: {prefix}_arena(threads) bytes, aligned to 64 bytes, for what is needed in between."));
+    if program.symbols.is_empty() {
+        line("symbols: not used.");
+    } else {
+        line("symbols: numbers for");
+        for (place, symbol) in program.symbols.iter().enumerate() {
+            line(&format!("    symbols[{place}]  {}", inline_comment(symbol)));
+        }
+    }
+    line("parallel: how to share work among threads; NULL for one thread.");
+    line("report: three numbers, set if a check fails.");
+    line("");
+    line("Returns 0 if all went well; 1 if an index read from an array is out of range: report[0] is the number of the");
+    line("check, report[1] where the index stands in its array, report[2] the index; 2 if a symbol is out of range:");
+    line("report[0] is the number of the array it is an index of.");
+    let _ = writeln!(text, "{};\n", entry_declaration(prefix));
+    let _ = writeln!(text, "// How many bytes the arena has: {} for arrays, and some for each thread.", arena.bytes);
+    let _ = writeln!(text, "int64_t {prefix}_arena(int64_t threads);");
+    text
+}
+
+fn guarded(prefix: &str, declarations: &str) -> String {
+    let name = format!("{}_H", prefix.to_ascii_uppercase());
+    format!("#ifndef {name}\n#define {name}\n\n{declarations}\n#endif\n")
+}

@@ -1,0 +1,485 @@
+//! Nests with flat addresses: what the backend works on.
+//!
+//! A cell `x[2*i + k - 1, j]` of a buffer with rows of 10 becomes the place `20*i + 10*k + j - 10` in its memory, so
+//! that strides can be seen and compared. On the way everything is checked that must hold for the compiled code to
+//! stay inside its memory: variables are in scope, addresses are in their buffers for all values of their loops.
+//! Indices that are numbers from memory are brought into their range where they are used, and so are addresses that
+//! stand in only one branch of a choice; indices that are supplied to a run are checked when it begins.
+//!
+//! Subtraction from a cell or a variable becomes the addition of the opposite, so that there are fewer cases later.
+
+use broadloom_core::projection::Component;
+use rustc_hash::FxHashSet;
+
+use crate::native::Error;
+use crate::program::{BufferId, Cell, Index, Program, Statement};
+use crate::scalar::{Binary, Scalar, Unary};
+
+/// A place in the memory of a buffer.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Access {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The part of the place that depends on loops alone.
+    pub at: Component,
+    /// Strides and the symbols they go with.
+    pub symbols: Vec<(i64, u32)>,
+    /// Strides and the numbers from memory they go with.
+    pub gathers: Vec<Gather>,
+    /// Whether the place may lie outside the buffer when the number is not needed.
+    pub guarded: bool,
+}
+
+/// An index that is a number from memory.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Gather {
+    /// What it is multiplied by.
+    pub stride: i64,
+    /// The least index that exists.
+    pub least: i64,
+    /// The greatest.
+    pub greatest: i64,
+    /// Where it is.
+    pub at: Box<Access>,
+}
+
+/// What is computed: a [`Scalar`] with flat addresses.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Value {
+    Number(f64),
+    Load(Access),
+    Local(u32),
+    Position(Component),
+    Symbol(u32),
+    Uniform { key: u32, stream: u64, at: Component },
+    Unary(Unary, Box<Value>),
+    Binary(Binary, Box<Value>, Box<Value>),
+    Select(Box<Value>, Box<Value>, Box<Value>),
+}
+
+/// A loop.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Looped {
+    pub var: u32,
+    pub extent: u64,
+    pub parallel: bool,
+    pub body: Vec<Step>,
+}
+
+/// A part of a nest: a [`Statement`] with flat addresses.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Step {
+    Loop(Looped),
+    Store { to: Access, accumulate: Option<Binary>, value: Value },
+    Declare { local: u32, value: Value },
+    Update { local: u32, accumulate: Option<Binary>, value: Value },
+    Check { cell: Access, below: u64, of: BufferId },
+    Margins { buffer: BufferId, value: f64 },
+}
+
+/// A nest with flat addresses.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Flat {
+    pub comment: String,
+    pub body: Vec<Step>,
+}
+
+/// A program with flat addresses.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct FlatProgram {
+    pub nests: Vec<Flat>,
+    /// Names of loop variables: those of the program, then those of loops that were made here.
+    pub vars: Vec<String>,
+    /// How many locals there are.
+    pub locals: u32,
+    /// Symbols that are used as indices: which, the least and the greatest number, the buffer.
+    pub bounds: Vec<(u32, i64, i64, BufferId)>,
+}
+
+/// The flat form of a program, if its addresses are in order.
+pub(crate) fn flatten(program: &Program) -> Result<FlatProgram, Error> {
+    for buffer in &program.buffers {
+        let cells = buffer.padded().map(u128::from).try_fold(1u128, u128::checked_mul);
+        // Addresses are computed in 64 bits; a bound far below leaves room for sums on the way.
+        if cells.is_none_or(|cells| cells > 1 << 48) {
+            return Err(Error::program(format!("`{}` is too large", buffer.name)));
+        }
+    }
+    let mut lower = Lower {
+        program,
+        flat: FlatProgram {
+            nests: Vec::new(),
+            vars: program.vars.clone(),
+            locals: program.locals,
+            bounds: Vec::new(),
+        },
+        extents: vec![None; program.vars.len()],
+        declared: FxHashSet::default(),
+    };
+    for nest in &program.nests {
+        lower.declared.clear();
+        let body = lower.block(&nest.body)?;
+        lower.flat.nests.push(Flat { comment: nest.comment.clone(), body });
+    }
+    Ok(lower.flat)
+}
+
+struct Lower<'a> {
+    program: &'a Program,
+    flat: FlatProgram,
+    /// The extents of the loops in scope.
+    extents: Vec<Option<u64>>,
+    /// The locals in scope.
+    declared: FxHashSet<u32>,
+}
+
+impl Lower<'_> {
+    fn block(&mut self, body: &[Statement]) -> Result<Vec<Step>, Error> {
+        let outside = self.declared.clone();
+        let mut steps = Vec::new();
+        for statement in body {
+            self.statement(statement, &mut steps)?;
+        }
+        self.declared = outside;
+        Ok(steps)
+    }
+
+    fn statement(&mut self, statement: &Statement, steps: &mut Vec<Step>) -> Result<(), Error> {
+        steps.push(match statement {
+            // What is never done needs no code, and no checks.
+            Statement::Loop(each) if each.extent == 0 => return Ok(()),
+            Statement::Loop(each) => {
+                let known = self.extents.get_mut(each.var as usize);
+                let known = known.ok_or_else(|| Error::program("a loop has no variable"))?;
+                if known.is_some() {
+                    return Err(Error::program("two loops, one in the other, have the same variable"));
+                }
+                *known = Some(each.extent);
+                let body = self.block(&each.body)?;
+                self.extents[each.var as usize] = None;
+                Step::Loop(Looped { var: each.var, extent: each.extent, parallel: each.parallel, body })
+            }
+            Statement::Store { cell, accumulate, value } => {
+                let value = self.value(value, false)?;
+                let to = self.access(cell, false)?;
+                let (accumulate, value) = without_subtraction(*accumulate, value);
+                Step::Store { to, accumulate, value }
+            }
+            Statement::Declare { local, value } => {
+                let value = self.value(value, false)?;
+                if local.0 >= self.flat.locals {
+                    return Err(Error::program("there are fewer variables than the program uses"));
+                }
+                // Declared again, a variable is the same as before.
+                if self.declared.insert(local.0) {
+                    Step::Declare { local: local.0, value }
+                } else {
+                    Step::Update { local: local.0, accumulate: None, value }
+                }
+            }
+            Statement::Update { local, accumulate, value } => {
+                self.in_scope(local.0)?;
+                let value = self.value(value, false)?;
+                let (accumulate, value) = without_subtraction(*accumulate, value);
+                Step::Update { local: local.0, accumulate, value }
+            }
+            Statement::Check { cell, below, of } => {
+                self.known(*of)?;
+                Step::Check { cell: self.access(cell, false)?, below: *below, of: *of }
+            }
+            Statement::Fill { buffer, value } => {
+                self.known(*buffer)?;
+                let cells = self.program.buffer(*buffer).cells();
+                if cells == 0 {
+                    return Ok(());
+                }
+                let var = self.flat.vars.len() as u32;
+                self.flat.vars.push("cell".into());
+                let at = Component::iterate(var);
+                let to =
+                    Access { buffer: *buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false };
+                let store = Step::Store { to, accumulate: None, value: Value::Number(*value) };
+                Step::Loop(Looped { var, extent: cells, parallel: true, body: vec![store] })
+            }
+            Statement::FillMargins { buffer, value } => {
+                self.known(*buffer)?;
+                if !self.program.buffer(*buffer).has_margins() {
+                    return Ok(());
+                }
+                Step::Margins { buffer: *buffer, value: *value }
+            }
+        });
+        Ok(())
+    }
+
+    fn known(&self, buffer: BufferId) -> Result<(), Error> {
+        match self.program.buffers.get(buffer.index()) {
+            Some(_) => Ok(()),
+            None => Err(Error::program("there are fewer buffers than the program uses")),
+        }
+    }
+
+    fn is_empty(&self, cell: &Cell) -> bool {
+        self.program.buffers.get(cell.buffer.index()).is_some_and(|buffer| buffer.cells() == 0)
+    }
+
+    fn in_scope(&self, local: u32) -> Result<(), Error> {
+        match self.declared.contains(&local) {
+            true => Ok(()),
+            false => Err(Error::program(format!("variable t{local} is used where it does not exist"))),
+        }
+    }
+
+    fn symbol(&self, symbol: u32) -> Result<(), Error> {
+        match self.program.symbols.get(symbol as usize) {
+            Some(_) => Ok(()),
+            None => Err(Error::program("there are fewer symbols than the program uses")),
+        }
+    }
+
+    /// The least and the greatest value of a sum of loops.
+    fn range(&self, sum: &Component) -> Result<(i128, i128), Error> {
+        let mut range = (i128::from(sum.offset), i128::from(sum.offset));
+        for (coefficient, var) in &sum.terms {
+            let extent = self.extents.get(*var as usize).copied().flatten();
+            let extent = extent.ok_or_else(|| Error::program("an index uses a loop that is not around it"))?;
+            let reach = i128::from(*coefficient) * (i128::from(extent) - 1);
+            range = (range.0 + reach.min(0), range.1 + reach.max(0));
+        }
+        Ok(range)
+    }
+
+    /// The place of a cell; `guarded` if it matters only in some cases.
+    fn access(&mut self, cell: &Cell, guarded: bool) -> Result<Access, Error> {
+        self.known(cell.buffer)?;
+        let buffer = self.program.buffer(cell.buffer);
+        let wrong = |what: &str| Err(Error::program(format!("{what} of `{}`", buffer.name)));
+        if cell.index.len() != buffer.sizes.len() {
+            return wrong("there is not one index for each axis");
+        }
+        let (mut offset, mut terms) = (0i128, Vec::new());
+        let mut access = Access {
+            buffer: cell.buffer,
+            at: Component::fixed(0),
+            symbols: Vec::new(),
+            gathers: Vec::new(),
+            guarded: false,
+        };
+        for ((axis, index), stride) in cell.index.iter().enumerate().zip(buffer.strides()) {
+            let (left, right) = buffer.margin(axis);
+            let (left, stride) = (left as i64, stride as i64);
+            let (least, greatest) = (-left, buffer.sizes[axis] as i64 - 1 + right as i64);
+            offset += i128::from(left) * i128::from(stride);
+            if least > greatest {
+                return wrong("a cell is read or written, but there are none");
+            }
+            match index {
+                Index::At(sum) => {
+                    let (low, high) = self.range(sum)?;
+                    if low < i128::from(least) || high > i128::from(greatest) {
+                        if !guarded {
+                            return wrong("an index leaves an axis");
+                        }
+                        access.guarded = true;
+                    }
+                    offset += i128::from(sum.offset) * i128::from(stride);
+                    for (coefficient, var) in &sum.terms {
+                        let Some(product) = coefficient.checked_mul(stride) else {
+                            return wrong("an index leaves an axis");
+                        };
+                        terms.push((product, *var));
+                    }
+                }
+                Index::Symbol(symbol) => {
+                    self.symbol(*symbol)?;
+                    let bound = (*symbol, least, greatest, cell.buffer);
+                    if !self.flat.bounds.contains(&bound) {
+                        self.flat.bounds.push(bound);
+                    }
+                    access.symbols.push((stride, *symbol));
+                }
+                Index::Value(inner) => {
+                    let at = Box::new(self.access(inner, guarded)?);
+                    access.gathers.push(Gather { stride, least, greatest, at });
+                }
+            }
+        }
+        let Ok(offset) = i64::try_from(offset) else { return wrong("an index leaves an axis") };
+        access.at = Component::new(offset, terms);
+        Ok(access)
+    }
+
+    fn value(&mut self, scalar: &Scalar, guarded: bool) -> Result<Value, Error> {
+        let checked = |lower: &Self, sum: &Component| match lower.range(sum)? {
+            (low, high) if low.abs().max(high.abs()) < 1 << 62 => Ok(sum.clone()),
+            _ => Err(Error::program("a position is too large")),
+        };
+        Ok(match scalar {
+            Scalar::Number(number) => Value::Number(*number),
+            // A cell that does not exist is never the one that is chosen.
+            Scalar::Load(cell) if guarded && self.is_empty(cell) => Value::Number(0.0),
+            Scalar::Load(cell) => Value::Load(self.access(cell, guarded)?),
+            Scalar::Local(local) => {
+                self.in_scope(local.0)?;
+                Value::Local(local.0)
+            }
+            Scalar::Position(sum) => Value::Position(checked(self, sum)?),
+            Scalar::Symbol(symbol) => {
+                self.symbol(*symbol)?;
+                Value::Symbol(*symbol)
+            }
+            Scalar::Uniform { key, stream, at } => {
+                self.symbol(*key)?;
+                Value::Uniform { key: *key, stream: *stream, at: checked(self, at)? }
+            }
+            Scalar::Unary(function, a) => Value::Unary(*function, Box::new(self.value(a, guarded)?)),
+            Scalar::Binary(function, a, b) => {
+                Value::Binary(*function, Box::new(self.value(a, guarded)?), Box::new(self.value(b, guarded)?))
+            }
+            Scalar::Select(condition, a, b) => Value::Select(
+                Box::new(self.value(condition, guarded)?),
+                Box::new(self.value(a, true)?),
+                Box::new(self.value(b, true)?),
+            ),
+        })
+    }
+}
+
+/// `c -= v` as `c += -v`, which is the same to the last bit.
+fn without_subtraction(accumulate: Option<Binary>, value: Value) -> (Option<Binary>, Value) {
+    match accumulate {
+        Some(Binary::Sub) => (Some(Binary::Add), Value::Unary(Unary::Neg, Box::new(value))),
+        _ => (accumulate, value),
+    }
+}
+
+impl Access {
+    /// How far the place moves when a loop takes a step; for places that memory decides, only the part that
+    /// the loop decides directly.
+    pub fn stride(&self, var: u32) -> i64 {
+        self.at.coefficient(var)
+    }
+
+    /// Whether a loop matters to the place.
+    pub fn depends_on(&self, var: u32) -> bool {
+        self.stride(var) != 0 || self.gathers.iter().any(|gather| gather.at.depends_on(var))
+    }
+
+    /// Whether loops alone, and symbols, decide the place.
+    pub fn is_affine(&self) -> bool {
+        self.gathers.is_empty() && !self.guarded
+    }
+
+    /// Visits the accesses in its indices.
+    pub fn each_inner<'a>(&'a self, visit: &mut impl FnMut(&'a Access)) {
+        for gather in &self.gathers {
+            visit(&gather.at);
+            gather.at.each_inner(visit);
+        }
+    }
+
+    /// Changes every sum of loops in it.
+    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut Component)) {
+        change(&mut self.at);
+        self.gathers.iter_mut().for_each(|gather| gather.at.each_sum_mut(change));
+    }
+}
+
+impl Value {
+    /// The values it is computed from.
+    pub fn children(&self) -> impl Iterator<Item = &Value> {
+        let children: [Option<&Value>; 3] = match self {
+            Value::Unary(_, a) => [Some(a), None, None],
+            Value::Binary(_, a, b) => [Some(a), Some(b), None],
+            Value::Select(a, b, c) => [Some(a), Some(b), Some(c)],
+            _ => [None; 3],
+        };
+        children.into_iter().flatten()
+    }
+
+    /// Visits this value and those it is computed from.
+    pub fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Value)) {
+        visit(self);
+        for child in self.children() {
+            child.each(visit);
+        }
+    }
+
+    /// Visits every access, those in indices included.
+    pub fn each_access<'a>(&'a self, visit: &mut impl FnMut(&'a Access)) {
+        self.each(&mut |value| {
+            if let Value::Load(access) = value {
+                visit(access);
+                access.each_inner(visit);
+            }
+        });
+    }
+
+    /// Whether it uses a local.
+    pub fn uses(&self, local: u32) -> bool {
+        let mut uses = false;
+        self.each(&mut |value| uses |= matches!(value, Value::Local(known) if *known == local));
+        uses
+    }
+
+    /// Changes every sum of loops in it.
+    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut Component)) {
+        match self {
+            Value::Load(access) => access.each_sum_mut(change),
+            Value::Position(at) | Value::Uniform { at, .. } => change(at),
+            Value::Unary(_, a) => a.each_sum_mut(change),
+            Value::Binary(_, a, b) => {
+                a.each_sum_mut(change);
+                b.each_sum_mut(change);
+            }
+            Value::Select(a, b, c) => {
+                a.each_sum_mut(change);
+                b.each_sum_mut(change);
+                c.each_sum_mut(change);
+            }
+            Value::Number(_) | Value::Local(_) | Value::Symbol(_) => {}
+        }
+    }
+}
+
+impl Step {
+    /// Visits this step and those inside it, outermost first.
+    pub fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Step)) {
+        visit(self);
+        if let Step::Loop(each) = self {
+            each.body.iter().for_each(|inner| inner.each(visit));
+        }
+    }
+
+    /// The value that the step itself computes.
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => Some(value),
+            Step::Loop(_) | Step::Check { .. } | Step::Margins { .. } => None,
+        }
+    }
+
+    /// Visits every access of the step itself: whether it writes, and where.
+    pub fn each_access<'a>(&'a self, visit: &mut impl FnMut(bool, &'a Access)) {
+        if let Some(value) = self.value() {
+            value.each_access(&mut |access| visit(false, access));
+        }
+        if let Step::Store { to: place, .. } | Step::Check { cell: place, .. } = self {
+            visit(matches!(self, Step::Store { .. }), place);
+            place.each_inner(&mut |inner| visit(false, inner));
+        }
+    }
+
+    /// Changes every sum of loops of the step itself.
+    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut Component)) {
+        match self {
+            Step::Store { to, value, .. } => {
+                to.each_sum_mut(change);
+                value.each_sum_mut(change);
+            }
+            Step::Declare { value, .. } | Step::Update { value, .. } => value.each_sum_mut(change),
+            Step::Check { cell, .. } => cell.each_sum_mut(change),
+            Step::Loop(_) | Step::Margins { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The native backend: programs become C, and C becomes machine code.
+//!
+//! [`emit`] gives the text, one function per nest with the names the user wrote; [`Compiler`] has it compiled and
+//! loads it; [`Compiled::run`] runs it on [`Block`](crate::Block)s. [`write_out`] writes a program as a file of C and
+//! a header, for use without Broadloom.
+
+mod arena;
+mod compiled;
+mod compiler;
+mod contract;
+mod error;
+mod file;
+mod flat;
+mod names;
+mod order;
+mod plans;
+mod pool;
+mod print;
+mod runtime;
+mod types;
+
+use std::path::Path;
+
+pub use compiled::Compiled;
+pub use compiler::Compiler;
+pub use error::Error;
+
+use crate::Program;
+
+/// A program as C.
+pub fn emit(program: &Program) -> Result<String, Error> {
+    Ok(file::file(program, "broadloom", None)?.source)
+}
+
+/// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the header says what it
+/// is given. `name` must be an identifier of C.
+pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Error> {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if !name.starts_with(letter) || !name.chars().all(|c| letter(c) || c.is_ascii_digit()) {
+        return Err(Error::program(format!("`{name}` cannot be the name of a function in C")));
+    }
+    let header = format!("{name}.h");
+    let file = file::file(program, name, Some(&header))?;
+    for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! The order of loops, and what may be shared among threads.
+//!
+//! A perfect nest, loops around stores, may be run in any order if no cell is written by two iterations, or if what
+//! meets in a cell is accumulated by a function that does not mind the order. Such a nest is brought into an order
+//! that suits memory: innermost the loop along which most accesses are neighbours. Loops that are one long loop in all
+//! accesses become one. If the innermost loops do not move the cell that is accumulated into, a variable accumulates:
+//!
+//! ```text
+//! for i, j: s[i] += x[j, i]    becomes    for j: for i: s[i] += x[j, i]
+//! for i, j: s[i] += x[i, j]    becomes    for i: let t = 0; for j: t += x[i, j]; s[i] += t
+//! ```
+
+use crate::native::flat::{Access, Looped, Step, Value};
+use crate::scalar::Unary;
+use crate::{Binary, Program};
+
+/// How a unit is shared among threads: the range of a loop is cut into parts.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Split {
+    /// The loop.
+    pub var: u32,
+    /// Its extent.
+    pub extent: u64,
+    /// Parts begin at multiples of this.
+    pub grain: u64,
+}
+
+/// Below this, a unit is not worth being shared.
+const LEAST_WORK: f64 = 40_000.0;
+
+/// Brings the loops of a step into a good order, where that is possible. New variables are numbered from `locals`.
+pub(crate) fn arrange(program: &Program, locals: &mut u32, step: Step) -> Vec<Step> {
+    let Step::Loop(each) = step else { return vec![step] };
+    let (loops, leaf) = chain(each);
+    if leaf.iter().any(is_loop) {
+        let leaf = leaf.into_iter().flat_map(|step| arrange(program, locals, step)).collect();
+        return nested(loops, leaf);
+    }
+    if !is_free(program, &loops, &leaf) {
+        return nested(loops, leaf);
+    }
+    let (loops, leaf) = collapse_and_sort(loops, leaf);
+    accumulate_in_variable(program, locals, loops, leaf)
+}
+
+/// The loop along which a unit of one outermost step can be shared among threads, if it is worth it.
+pub(crate) fn split(step: &Step) -> Option<Split> {
+    let Step::Loop(outermost) = step else { return None };
+    if work(step) < LEAST_WORK {
+        return None;
+    }
+    // All loops of a nest that has loops only around its innermost statements, or that one variable accumulates in,
+    // can be cut; of other nests only the outermost.
+    let mut candidates = vec![(outermost.var, outermost.extent, outermost.parallel)];
+    let mut body = &outermost.body;
+    while let [Step::Loop(inner)] = body.as_slice() {
+        candidates.push((inner.var, inner.extent, inner.parallel));
+        body = &inner.body;
+    }
+    let innermost = candidates.last().map(|(var, ..)| *var).filter(|_| !body.iter().any(is_loop));
+    let distinct = |(var, _, parallel): &&(u32, u64, bool)| {
+        (*parallel && *var == outermost.var) || is_distinct(step, *var)
+    };
+    let candidates: Vec<_> = candidates.iter().filter(distinct).collect();
+    // The outermost that has enough to share, or the longest.
+    let enough = candidates.iter().find(|(_, extent, _)| *extent >= 16);
+    let chosen = enough.or(candidates.iter().max_by_key(|(_, extent, _)| *extent))?;
+    let grain = if Some(chosen.0) == innermost { 256 } else { 1 };
+    (chosen.1 > grain).then_some(Split { var: chosen.0, extent: chosen.1, grain })
+}
+
+/// Whether the iterations of an innermost loop touch different memory, or the same only for reading.
+pub(crate) fn is_independent(each: &Looped) -> bool {
+    let mut accesses = Vec::new();
+    for step in &each.body {
+        if matches!(step, Step::Loop(_) | Step::Check { .. } | Step::Margins { .. }) {
+            return false;
+        }
+        step.each_access(&mut |writes, access| accesses.push((writes, access)));
+    }
+    accesses.iter().filter(|(writes, _)| *writes).all(|(_, written)| {
+        written.is_affine()
+            && written.stride(each.var) != 0
+            && accesses.iter().all(|(_, other)| other.buffer != written.buffer || other == written)
+    })
+}
+
+/// About how many simple operations a step takes.
+pub(crate) fn work(step: &Step) -> f64 {
+    match step {
+        Step::Loop(each) => each.extent as f64 * each.body.iter().map(work).sum::<f64>(),
+        Step::Margins { .. } | Step::Check { .. } => 1.0,
+        Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => {
+            let mut total = 1.0;
+            value.each(&mut |value| {
+                total += match value {
+                    Value::Number(_) | Value::Local(_) | Value::Position(_) | Value::Symbol(_) => 0.0,
+                    Value::Unary(Unary::Neg | Unary::Abs | Unary::Not, _) => 0.5,
+                    Value::Unary(..) | Value::Binary(Binary::Pow | Binary::Mod, ..) => 8.0,
+                    Value::Uniform { .. } => 20.0,
+                    Value::Load(access) => 1.0 + 2.0 * access.gathers.len() as f64,
+                    Value::Binary(..) | Value::Select(..) => 1.0,
+                }
+            });
+            total
+        }
+    }
+}
+
+fn is_loop(step: &Step) -> bool {
+    matches!(step, Step::Loop(_))
+}
+
+/// A loop without its body.
+pub(crate) type Bare = (u32, u64, bool);
+
+/// Loops that have nothing but each other inside, and what the innermost has.
+pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<Step>) {
+    let mut loops = vec![(each.var, each.extent, each.parallel)];
+    let mut body = each.body;
+    while let [Step::Loop(_)] = body.as_slice() {
+        if let Some(Step::Loop(inner)) = body.pop() {
+            loops.push((inner.var, inner.extent, inner.parallel));
+            body = inner.body;
+        }
+    }
+    (loops, body)
+}
+
+/// The opposite of [`chain`]: one loop, or what is inside if there are none.
+pub(crate) fn nested(loops: Vec<Bare>, leaf: Vec<Step>) -> Vec<Step> {
+    loops.into_iter().rev().fold(leaf, |body, (var, extent, parallel)| {
+        vec![Step::Loop(Looped { var, extent, parallel, body })]
+    })
+}
+
+/// Whether the iterations of a perfect nest may come in any order.
+fn is_free(program: &Program, loops: &[Bare], leaf: &[Step]) -> bool {
+    let mut accesses = Vec::new();
+    let mut declared = Vec::new();
+    for step in leaf {
+        match step {
+            Step::Check { .. } | Step::Margins { .. } | Step::Loop(_) => return false,
+            Step::Declare { local, .. } => declared.push(*local),
+            // A variable from outside: its last value, or its rounding, would be another.
+            Step::Update { local, accumulate, .. } if !declared.contains(local) => {
+                let commutes = accumulate.is_some_and(Binary::is_commutative);
+                let read = leaf.iter().filter_map(Step::value).any(|value| value.uses(*local));
+                let updates = leaf.iter().filter(|other| matches!(other, Step::Update { local: known, .. } if known == local));
+                if !commutes || read || updates.count() > 1 {
+                    return false;
+                }
+            }
+            Step::Update { .. } | Step::Store { .. } => {}
+        }
+        step.each_access(&mut |_, access| accesses.push(access));
+    }
+    leaf.iter().all(|step| {
+        let Step::Store { to, accumulate, .. } = step else { return true };
+        let mut others = accesses.iter().filter(|access| access.buffer == to.buffer);
+        let alone = others.clone().count() == 1;
+        let commutes = accumulate.is_some_and(Binary::is_commutative);
+        if alone && commutes && program.buffer(to.buffer).dtype.is_float() {
+            return true;
+        }
+        others.all(|other| *other == to) && is_injective(to, loops)
+    })
+}
+
+/// Whether no two iterations of some loops address the same cell, judged by strides alone: in order of size, each is
+/// larger than all that the smaller ones add up to.
+pub(crate) fn is_injective(access: &Access, loops: &[Bare]) -> bool {
+    let mut steps: Vec<(i64, u64)> = Vec::new();
+    for (var, extent, _) in loops {
+        if *extent > 1 {
+            steps.push((access.stride(*var).abs(), *extent));
+        }
+    }
+    steps.sort_unstable();
+    let mut reach = 0;
+    access.is_affine()
+        && steps.into_iter().all(|(stride, extent)| {
+            let beyond = stride > reach;
+            reach += stride * (extent as i64 - 1);
+            beyond
+        })
+}
+
+/// Whether different values of a loop never meet in a cell that one of them writes: every buffer that is written is
+/// accessed through one injective map, or in stretches that this loop moves by more than their length.
+fn is_distinct(step: &Step, var: u32) -> bool {
+    let mut loops: Vec<Bare> = Vec::new();
+    let mut accesses: Vec<(bool, &Access)> = Vec::new();
+    let mut declared = Vec::new();
+    let mut fine = true;
+    step.each(&mut |inner| {
+        match inner {
+            Step::Loop(each) => loops.push((each.var, each.extent, each.parallel)),
+            Step::Margins { .. } => fine = false,
+            Step::Declare { local, .. } => declared.push(*local),
+            Step::Update { local, .. } => fine &= declared.contains(local),
+            Step::Store { .. } | Step::Check { .. } => {}
+        }
+        inner.each_access(&mut |writes, access| accesses.push((writes, access)));
+    });
+    fine && accesses.iter().filter(|(writes, _)| *writes).all(|(_, written)| {
+        let same = || accesses.iter().map(|(_, access)| *access).filter(|access| access.buffer == written.buffer);
+        let stride = written.stride(var);
+        let comparable = |access: &Access| {
+            access.is_affine() && access.symbols == written.symbols && access.stride(var) == stride
+        };
+        if stride == 0 || !same().all(comparable) {
+            return false;
+        }
+        let moving = loops.iter().copied().filter(|(known, ..)| written.stride(*known) != 0);
+        if same().all(|access| access == *written) && is_injective(written, &moving.collect::<Vec<_>>()) {
+            return true;
+        }
+        let (mut low, mut high) = (i64::MAX, i64::MIN);
+        for access in same() {
+            let (mut first, mut last) = (access.at.offset, access.at.offset);
+            for (known, extent, _) in loops.iter().filter(|(known, ..)| *known != var) {
+                let reach = access.stride(*known) * (*extent as i64 - 1);
+                (first, last) = (first + reach.min(0), last + reach.max(0));
+            }
+            (low, high) = (low.min(first), high.max(last));
+        }
+        high - low < stride.abs()
+    })
+}
+
+/// The loops of a free nest in a good order, with those joined that are one long loop.
+fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<Step>) {
+    let mut loops: Vec<Bare> = loops.into_iter().filter(|(var, extent, _)| {
+        if *extent == 1 {
+            forget(&mut leaf, *var);
+        }
+        *extent > 1
+    }).collect();
+    if loops.is_empty() {
+        return (loops, leaf);
+    }
+    let innermost = best_innermost(&loops, &leaf);
+    let inner = loops.remove(innermost);
+    // Around it, from the loops that move far to those that move little; those that do not move what is written
+    // go as far inside as they can, so that what they accumulate stays near.
+    let stride = |var: u32| {
+        leaf.iter().filter_map(|step| match step {
+            Step::Store { to, .. } => Some(to.stride(var).unsigned_abs()),
+            _ => None,
+        }).max().unwrap_or(0)
+    };
+    loops.sort_by_key(|(var, ..)| std::cmp::Reverse(stride(*var)));
+    loops.push(inner);
+    let mut place = loops.len() - 1;
+    while place > 0 {
+        place -= 1;
+        let (outer, inner) = (loops[place], loops[place + 1]);
+        if is_one_loop(outer, inner, &leaf) {
+            forget(&mut leaf, outer.0);
+            loops[place] = (inner.0, outer.1 * inner.1, outer.2 && inner.2);
+            loops.remove(place + 1);
+        }
+    }
+    (loops, leaf)
+}
+
+/// Whether two loops, one directly in the other, move everything as one long loop would.
+fn is_one_loop(outer: Bare, inner: Bare, leaf: &[Step]) -> bool {
+    let mut fits = true;
+    let extent = inner.1 as i64;
+    for mut step in leaf.iter().cloned() {
+        step.each_sum_mut(&mut |sum| {
+            fits &= inner.1 <= i64::MAX as u64
+                && sum.coefficient(inner.0).checked_mul(extent) == Some(sum.coefficient(outer.0));
+        });
+    }
+    fits
+}
+
+/// Takes a loop out of all sums: because it is 0, or because the loop it is joined with counts for both.
+fn forget(leaf: &mut [Step], var: u32) {
+    for step in leaf {
+        step.each_sum_mut(&mut |sum| sum.terms.retain(|(_, known)| *known != var));
+    }
+}
+
+/// The place of the loop that should be innermost.
+fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
+    let mut accesses = Vec::new();
+    for step in leaf {
+        step.each_access(&mut |writes, access| accesses.push((writes, access)));
+    }
+    let score = |(var, extent, _): &Bare| {
+        let along: i64 = accesses.iter().map(|(writes, access)| {
+            let gathers = access.gathers.iter().any(|gather| gather.at.depends_on(*var));
+            match access.stride(*var) {
+                _ if gathers => -2,
+                // A reduction: as good as neighbours, but for the sum at its end.
+                0 if *writes => 1,
+                0 | 1 => 2,
+                -1 => 1,
+                _ if *writes => -4,
+                _ => -2,
+            }
+        }).sum();
+        // Short loops are not worth much, however well they suit.
+        let length = match extent {
+            0..4 => -4,
+            4..8 => -2,
+            8..16 => -1,
+            _ => 0,
+        };
+        along + length * accesses.len() as i64 / 2
+    };
+    let mut best = loops.len() - 1;
+    for place in (0..loops.len()).rev() {
+        if score(&loops[place]) > score(&loops[best]) {
+            best = place;
+        }
+    }
+    best
+}
+
+/// Rebuilds a free nest; if its innermost loops do not move what is accumulated into, with a variable.
+fn accumulate_in_variable(program: &Program, locals: &mut u32, loops: Vec<Bare>, leaf: Vec<Step>) -> Vec<Step> {
+    let [Step::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else {
+        return nested(loops, leaf);
+    };
+    let moving = loops.iter().rposition(|(var, ..)| to.depends_on(*var)).map_or(0, |place| place + 1);
+    let (Some(neutral), true) = (function.neutral(), function.is_commutative()) else {
+        return nested(loops, leaf);
+    };
+    if moving == loops.len() || !program.buffer(to.buffer).dtype.is_float() {
+        return nested(loops, leaf);
+    }
+    let local = *locals;
+    *locals += 1;
+    let update = Step::Update { local, accumulate: Some(*function), value: value.clone() };
+    let store = Step::Store { to: to.clone(), accumulate: Some(*function), value: Value::Local(local) };
+    let mut body = vec![Step::Declare { local, value: Value::Number(neutral) }];
+    body.extend(nested(loops[moving..].to_vec(), vec![update]));
+    body.push(store);
+    nested(loops[..moving].to_vec(), body)
+}

@@ -1,0 +1,611 @@
+//! A unit as a function of C.
+//!
+//! ```c
+//! // y = exp(x)
+//! static void nest_1(const float *restrict x, float *restrict y, int64_t begin, int64_t end)
+//! {
+//!     #pragma GCC ivdep
+//!     for (int64_t i = begin; i < end; i++) {
+//!         y[i] = f32_exp(x[i]);
+//!     }
+//! }
+//! ```
+//!
+//! A function is written twice: with the user's names, to be read, and with names in order of appearance, to find out
+//! which units are the same but for their buffers and can share one function.
+
+use std::fmt::Write;
+
+use broadloom_core::projection::Component;
+use rustc_hash::FxHashMap;
+
+use crate::native::flat::{Access, Looped, Step, Value};
+use crate::native::names::Names;
+use crate::native::order::{Split, is_independent};
+use crate::native::types::{self, Locals, Real, stored};
+use crate::scalar::{Binary, Unary};
+use crate::{BufferId, Dtype, Program};
+
+/// A function and what it is called with.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    /// The parameters, as declared.
+    pub parameters: Vec<String>,
+    /// The names of the parameters, in the same order.
+    pub names: Vec<String>,
+    /// The body.
+    pub body: String,
+    /// What is supplied in a call, in the same order.
+    pub arguments: Vec<Argument>,
+}
+
+/// What a function is called with.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Argument {
+    /// The memory of a buffer.
+    Buffer(BufferId),
+    /// The numbers supplied to the run.
+    Symbols,
+    /// A key for random numbers: a symbol and what is mixed into it.
+    Key(u32, u64),
+    /// The number of the first check in the function.
+    Check,
+    /// Where to report that a check failed.
+    Report,
+}
+
+/// The name of each local buffer's memory and of each loop.
+#[derive(Clone, Copy)]
+pub(crate) enum Naming<'a> {
+    /// As the user wrote them.
+    User(&'a [String]),
+    /// In order of appearance.
+    Canonical,
+}
+
+/// The steps of a unit as the body of a function.
+pub(crate) fn function(program: &Program, steps: &[Step], split: Option<&Split>, naming: Naming) -> Function {
+    let mut printer = Printer {
+        program,
+        naming,
+        names: Names::default(),
+        locals: types::locals(program, steps),
+        vars: FxHashMap::default(),
+        local_names: FxHashMap::default(),
+        split,
+        function: Function {
+            parameters: Vec::new(),
+            names: Vec::new(),
+            body: String::new(),
+            arguments: Vec::new(),
+        },
+        checks: 0,
+        declared: 0,
+    };
+    printer.parameters(steps);
+    for step in steps {
+        printer.step(step, 1);
+    }
+    if printer.checks > 0 {
+        printer.line(1, "return 0;");
+    }
+    printer.function
+}
+
+/// How many partial results a reduction without a vector instruction of its own keeps.
+const LANES: u64 = 64;
+
+struct Printer<'a> {
+    program: &'a Program,
+    naming: Naming<'a>,
+    names: Names,
+    locals: Locals,
+    vars: FxHashMap<u32, String>,
+    local_names: FxHashMap<u32, String>,
+    split: Option<&'a Split>,
+    function: Function,
+    checks: usize,
+    declared: usize,
+}
+
+impl Printer<'_> {
+    /// Finds out what the function has to be given.
+    fn parameters(&mut self, steps: &[Step]) {
+        let mut buffers: Vec<(BufferId, bool)> = Vec::new();
+        let mut see = |buffer: BufferId, writes: bool| match buffers.iter_mut().find(|(id, _)| *id == buffer) {
+            Some((_, written)) => *written |= writes,
+            None => buffers.push((buffer, writes)),
+        };
+        let (mut symbols, mut keys, mut checks) = (false, Vec::new(), false);
+        for step in steps {
+            step.each(&mut |step| {
+                step.each_access(&mut |writes, access| {
+                    symbols |= !access.symbols.is_empty();
+                    see(access.buffer, writes);
+                });
+                match step {
+                    Step::Margins { buffer, .. } => see(*buffer, true),
+                    Step::Check { .. } => checks = true,
+                    _ => {}
+                }
+                let Some(value) = step.value() else { return };
+                value.each(&mut |value| match value {
+                    Value::Symbol(_) => symbols = true,
+                    Value::Uniform { key, stream, .. } if !keys.contains(&(*key, *stream)) => {
+                        keys.push((*key, *stream));
+                    }
+                    _ => {}
+                });
+            });
+        }
+        for (buffer, written) in buffers {
+            let known = self.program.buffer(buffer);
+            let name = match self.naming {
+                Naming::User(_) => self.names.fresh(&known.name),
+                Naming::Canonical => format!("b{}", self.function.names.len()),
+            };
+            let constant = if written { "" } else { "const " };
+            let parameter = format!("{constant}{} *restrict {name}", stored(known.dtype));
+            self.parameter(parameter, name, Argument::Buffer(buffer));
+        }
+        if symbols {
+            self.parameter("const int64_t *symbols".into(), "symbols".into(), Argument::Symbols);
+        }
+        for (number, (key, stream)) in keys.into_iter().enumerate() {
+            let name = format!("key_{number}");
+            self.parameter(format!("uint64_t {name}"), name, Argument::Key(key, stream));
+        }
+        if checks {
+            self.parameter("int64_t check".into(), "check".into(), Argument::Check);
+            self.parameter("int64_t *report".into(), "report".into(), Argument::Report);
+        }
+    }
+
+    fn parameter(&mut self, text: String, name: String, argument: Argument) {
+        self.function.parameters.push(text);
+        self.function.names.push(name);
+        self.function.arguments.push(argument);
+    }
+
+    fn line(&mut self, depth: usize, text: &str) {
+        let _ = writeln!(self.function.body, "{}{text}", "    ".repeat(depth));
+    }
+
+    fn block(&mut self, body: &[Step], depth: usize) {
+        for step in body {
+            self.step(step, depth);
+        }
+    }
+
+    fn step(&mut self, step: &Step, depth: usize) {
+        let real = types::real(self.program, &self.locals, step);
+        match step {
+            Step::Loop(each) => self.looped(each, depth),
+            Step::Store { to, accumulate, value } => self.store(to, *accumulate, value, real, depth),
+            Step::Declare { local, value } => {
+                let real = self.locals.get(local).copied().unwrap_or(real);
+                let name = format!("t{}", self.declared);
+                self.declared += 1;
+                let value = self.value(value, real).0;
+                self.local_names.insert(*local, name.clone());
+                self.line(depth, &format!("{} {name} = {value};", real.name()));
+            }
+            Step::Update { local, accumulate, value } => {
+                let real = self.locals.get(local).copied().unwrap_or(real);
+                let name = self.local(*local);
+                let text = self.accumulated(&name, Level::Atom, *accumulate, value, real);
+                self.line(depth, &text);
+            }
+            Step::Check { cell, below, .. } => self.check(cell, *below, depth),
+            Step::Margins { buffer, value } => {
+                let name = self.buffer(*buffer);
+                let text = margins(self.program, *buffer, *value, &name);
+                self.line(depth, &text);
+            }
+        }
+    }
+
+    fn store(&mut self, to: &Access, accumulate: Option<Binary>, value: &Value, real: Real, depth: usize) {
+        let dtype = self.program.buffer(to.buffer).dtype;
+        let place = self.place(to);
+        let text = if (dtype, real) == (Dtype::F32, Real::F32) || dtype == Dtype::F64 {
+            self.accumulated(&place, Level::Atom, accumulate, value, real)
+        } else {
+            let held = self.load(to, real);
+            let value = match accumulate {
+                Some(function) => {
+                    let (value, level) = self.value(value, real);
+                    self.binary(function, held, (value, level), real)
+                }
+                None => self.value(value, real),
+            };
+            format!("{place} = {};", converted(dtype, real, &value.0))
+        };
+        self.line(depth, &text);
+    }
+
+    /// `place += value;` and the like.
+    fn accumulated(
+        &mut self,
+        place: &str,
+        level: Level,
+        accumulate: Option<Binary>,
+        value: &Value,
+        real: Real,
+    ) -> String {
+        let (text, value_level) = self.value(value, real);
+        match (accumulate, value) {
+            (None, _) => format!("{place} = {text};"),
+            (Some(Binary::Add), Value::Unary(Unary::Neg, inner)) => {
+                let (text, _) = self.value(inner, real);
+                format!("{place} -= {text};")
+            }
+            (Some(function @ (Binary::Add | Binary::Mul | Binary::Div)), _) => {
+                format!("{place} {}= {text};", function.name())
+            }
+            (Some(function), _) => {
+                let value = self.binary(function, (place.to_string(), level), (text, value_level), real);
+                format!("{place} = {};", value.0)
+            }
+        }
+    }
+
+    fn check(&mut self, cell: &Access, below: u64, depth: usize) {
+        let place = self.address(cell);
+        let held = self.integer(cell);
+        let number = self.checks;
+        self.checks += 1;
+        self.line(depth, &format!("if ((uint64_t)({held}) >= {below}u) {{"));
+        self.line(depth + 1, &format!("report[0] = check + {number};"));
+        self.line(depth + 1, &format!("report[1] = {place};"));
+        self.line(depth + 1, &format!("report[2] = {held};"));
+        self.line(depth + 1, "return 1;");
+        self.line(depth, "}");
+    }
+
+    fn looped(&mut self, each: &Looped, depth: usize) {
+        let name = match self.naming {
+            Naming::User(vars) => {
+                let wanted = vars.get(each.var as usize).map_or("i", String::as_str);
+                self.names.fresh(wanted)
+            }
+            Naming::Canonical => format!("i{}", self.vars.len()),
+        };
+        self.vars.insert(each.var, name.clone());
+        let (begin, end) = match self.split {
+            Some(split) if split.var == each.var => ("begin".to_string(), "end".to_string()),
+            _ => ("0".to_string(), each.extent.to_string()),
+        };
+        let innermost = !each.body.iter().any(|step| matches!(step, Step::Loop(_)));
+        let lanes = if innermost && each.extent >= LANES { lane_reductions(each) } else { Vec::new() };
+        if !lanes.is_empty() {
+            return self.in_lanes(each, &lanes, &name, (&begin, &end), depth);
+        }
+        if innermost && is_independent(each) {
+            self.line(depth, "#pragma GCC ivdep");
+        }
+        self.line(depth, &format!("for (int64_t {name} = {begin}; {name} < {end}; {name}++) {{"));
+        if !innermost && self.split.is_some_and(|split| split.var == each.var) {
+            self.line(depth + 1, "ONE_BY_ONE;");
+        }
+        self.block(&each.body, depth + 1);
+        self.line(depth, "}");
+    }
+
+    /// A loop with reductions that have no vector instruction: several partial results, one for each lane.
+    fn in_lanes(
+        &mut self,
+        each: &Looped,
+        reductions: &[(u32, Binary)],
+        name: &str,
+        (begin, end): (&str, &str),
+        depth: usize,
+    ) {
+        self.line(depth, "{");
+        let mut outside = Vec::new();
+        for (local, function) in reductions {
+            let (real, outer) = (self.locals.get(local).copied().unwrap_or(Real::F32), self.local(*local));
+            let lanes = format!("{outer}_lanes");
+            let neutral = real.number(function.neutral().unwrap_or(0.0));
+            self.line(depth + 1, &format!("{} {lanes}[{LANES}];", real.name()));
+            self.line(depth + 1, &format!("for (int lane = 0; lane < {LANES}; lane++)"));
+            self.line(depth + 2, &format!("{lanes}[lane] = {neutral};"));
+            self.local_names.insert(*local, format!("{lanes}[lane]"));
+            outside.push((*local, *function, real, outer, lanes));
+        }
+        let header = format!("for (int64_t group = {begin}; group < {end}; group += {LANES}) {{");
+        self.line(depth + 1, &header);
+        let lanes_now =
+            format!("const int lanes = {end} - group < {LANES} ? (int)({end} - group) : {LANES};");
+        self.line(depth + 2, &lanes_now);
+        if is_independent(each) {
+            self.line(depth + 2, "#pragma GCC ivdep");
+        }
+        self.line(depth + 2, "for (int lane = 0; lane < lanes; lane++) {");
+        self.line(depth + 3, &format!("const int64_t {name} = group + lane;"));
+        self.block(&each.body, depth + 3);
+        self.line(depth + 2, "}");
+        self.line(depth + 1, "}");
+        for (local, function, real, outer, lanes) in outside {
+            self.line(depth + 1, &format!("for (int lane = 0; lane < {LANES}; lane++)"));
+            let lane = (format!("{lanes}[lane]"), Level::Atom);
+            let value = self.binary(function, (outer.clone(), Level::Atom), lane, real).0;
+            self.line(depth + 2, &format!("{outer} = {value};"));
+            self.local_names.insert(local, outer);
+        }
+        self.line(depth, "}");
+    }
+
+    fn buffer(&self, buffer: BufferId) -> String {
+        let place =
+            self.function.arguments.iter().position(|known| *known == Argument::Buffer(buffer)).unwrap_or(0);
+        self.function.names.get(place).cloned().unwrap_or_default()
+    }
+
+    fn local(&self, local: u32) -> String {
+        self.local_names.get(&local).cloned().unwrap_or_default()
+    }
+
+    fn sum(&self, sum: &Component) -> String {
+        sum.text(&|var| self.vars.get(&var).cloned().unwrap_or_default())
+    }
+
+    /// The place of a cell in its buffer.
+    fn address(&self, access: &Access) -> String {
+        let mut parts = Vec::new();
+        let product = |stride: i64, factor: String| match stride {
+            1 => factor,
+            _ => format!("{stride} * {factor}"),
+        };
+        for (stride, symbol) in &access.symbols {
+            parts.push(product(*stride, format!("symbols[{symbol}]")));
+        }
+        for gather in &access.gathers {
+            let index = self.integer(&gather.at);
+            let index = format!("index_within({index}, {}, {})", gather.least, gather.greatest);
+            parts.push(product(gather.stride, index));
+        }
+        let sum = self.sum(&access.at);
+        if parts.is_empty() || sum != "0" {
+            parts.push(sum);
+        }
+        let text = parts.join(" + ").replace("+ -", "- ");
+        if access.guarded {
+            let last = self.program.buffer(access.buffer).cells() as i64 - 1;
+            return format!("index_within({text}, 0, {last})");
+        }
+        text
+    }
+
+    fn place(&self, access: &Access) -> String {
+        format!("{}[{}]", self.buffer(access.buffer), self.address(access))
+    }
+
+    /// The number in a cell, as an integer.
+    fn integer(&self, access: &Access) -> String {
+        let place = self.place(access);
+        match self.program.buffer(access.buffer).dtype {
+            Dtype::I64 => place,
+            Dtype::I32 => format!("(int64_t){place}"),
+            Dtype::F32 | Dtype::F64 => format!("f64_to_i64({place})"),
+            Dtype::Bf16 => format!("f64_to_i64(bf16_to_f32({place}))"),
+            Dtype::F16 => format!("f64_to_i64(f16_to_f32({place}))"),
+        }
+    }
+
+    /// The number in a cell, to compute with.
+    fn load(&self, access: &Access, real: Real) -> (String, Level) {
+        let place = self.place(access);
+        match (self.program.buffer(access.buffer).dtype, real) {
+            (Dtype::F32, Real::F32) | (Dtype::F64, _) => (place, Level::Atom),
+            (Dtype::Bf16, Real::F32) => (format!("bf16_to_f32({place})"), Level::Atom),
+            (Dtype::F16, Real::F32) => (format!("f16_to_f32({place})"), Level::Atom),
+            (Dtype::Bf16, Real::F64) => (format!("(double)bf16_to_f32({place})"), Level::Prefix),
+            (Dtype::F16, Real::F64) => (format!("(double)f16_to_f32({place})"), Level::Prefix),
+            (Dtype::F32 | Dtype::I32 | Dtype::I64, _) => (format!("({}){place}", real.name()), Level::Prefix),
+        }
+    }
+
+    fn value(&self, value: &Value, real: Real) -> (String, Level) {
+        match value {
+            Value::Number(number) => {
+                let text = real.number(*number);
+                let level = if text.starts_with('-') { Level::Prefix } else { Level::Atom };
+                (text, level)
+            }
+            Value::Load(access) => self.load(access, real),
+            Value::Local(local) => match self.locals.get(local) {
+                Some(Real::F32) if real == Real::F64 => {
+                    (format!("(double){}", self.local(*local)), Level::Prefix)
+                }
+                _ => (self.local(*local), Level::Atom),
+            },
+            Value::Position(sum) => (format!("({})({})", real.name(), self.sum(sum)), Level::Prefix),
+            Value::Symbol(symbol) => (format!("({})symbols[{symbol}]", real.name()), Level::Prefix),
+            Value::Uniform { key, stream, at } => {
+                let known = Argument::Key(*key, *stream);
+                let place = self.function.arguments.iter().position(|argument| *argument == known);
+                let key = place.and_then(|place| self.function.names.get(place)).cloned().unwrap_or_default();
+                (format!("f32_uniform({key}, (uint64_t)({}))", self.sum(at)), Level::Atom)
+            }
+            Value::Unary(function, a) => self.unary(*function, a, value, real),
+            Value::Binary(function, a, b) => match function {
+                Binary::Less
+                | Binary::LessEq
+                | Binary::Equal
+                | Binary::NotEqual
+                | Binary::And
+                | Binary::Or => self.truth(value, real),
+                Binary::Pow if matches!(**b, Value::Number(2.0)) => {
+                    (format!("{}_square({})", real.prefix(), self.value(a, real).0), Level::Atom)
+                }
+                _ => self.binary(*function, self.value(a, real), self.value(b, real), real),
+            },
+            Value::Select(condition, a, b) => {
+                let condition = self.condition(condition, real).inside(Level::Compare);
+                let (a, b) = (self.value(a, real), self.value(b, real));
+                (format!("{condition} ? {} : {}", a.inside(Level::Compare), b.inside(Level::Choice)), Level::Choice)
+            }
+        }
+    }
+
+    fn unary(&self, function: Unary, a: &Value, whole: &Value, real: Real) -> (String, Level) {
+        let value = self.value(a, real);
+        match function {
+            Unary::Neg => (format!("-{}", value.inside(Level::Atom)), Level::Prefix),
+            Unary::Recip => {
+                (format!("{} / {}", real.number(1.0), value.inside(Level::Prefix)), Level::Product)
+            }
+            Unary::Not => self.truth(whole, real),
+            _ => (format!("{}_{}({})", real.prefix(), function.name(), value.0), Level::Atom),
+        }
+    }
+
+    fn binary(&self, function: Binary, a: (String, Level), b: (String, Level), real: Real) -> (String, Level) {
+        let name = function.name();
+        match function {
+            Binary::Add | Binary::Sub => {
+                (format!("{} {name} {}", a.inside(Level::Sum), b.inside(Level::Product)), Level::Sum)
+            }
+            Binary::Mul | Binary::Div => {
+                (format!("{} {name} {}", a.inside(Level::Product), b.inside(Level::Prefix)), Level::Product)
+            }
+            Binary::Pow => (format!("{}_pow({}, {})", real.prefix(), a.0, b.0), Level::Atom),
+            Binary::Max | Binary::Min | Binary::Mod => {
+                (format!("{}_{name}({}, {})", real.prefix(), a.0, b.0), Level::Atom)
+            }
+            Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
+                let text = format!("{} {name} {}", a.inside(Level::Sum), b.inside(Level::Sum));
+                (chosen(&text, real), Level::Choice)
+            }
+            Binary::And | Binary::Or => {
+                let sign = if function == Binary::And { "&" } else { "|" };
+                let text = format!("({} != 0) {sign} ({} != 0)", a.inside(Level::Sum), b.inside(Level::Sum));
+                (chosen(&format!("({text})"), real), Level::Choice)
+            }
+        }
+    }
+
+    /// A condition as a number.
+    fn truth(&self, value: &Value, real: Real) -> (String, Level) {
+        (chosen(&self.condition(value, real).inside(Level::Compare), real), Level::Choice)
+    }
+
+    /// Whether a value is not 0, as a condition of C.
+    fn condition(&self, value: &Value, real: Real) -> (String, Level) {
+        match value {
+            Value::Binary(
+                function @ (Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual),
+                a,
+                b,
+            ) => {
+                let (a, b) = (self.value(a, real), self.value(b, real));
+                (format!("{} {} {}", a.inside(Level::Sum), function.name(), b.inside(Level::Sum)), Level::Compare)
+            }
+            // Not `&&` and `||`: both sides can be computed, and branches are in the way of vectors.
+            Value::Binary(function @ (Binary::And | Binary::Or), a, b) => {
+                let sign = if *function == Binary::And { "&" } else { "|" };
+                let (a, b) = (self.condition(a, real), self.condition(b, real));
+                (format!("({}) {sign} ({})", a.0, b.0), Level::Choice)
+            }
+            Value::Unary(Unary::Not, a) => (format!("!({})", self.condition(a, real).0), Level::Prefix),
+            _ => (format!("{} != 0", self.value(value, real).inside(Level::Sum)), Level::Compare),
+        }
+    }
+}
+
+/// How tightly the outermost operation of an expression binds, from loose to tight.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Level {
+    Choice,
+    Compare,
+    Sum,
+    Product,
+    Prefix,
+    Atom,
+}
+
+trait Expression {
+    /// In parentheses, if it binds less tightly than its place asks for.
+    fn inside(&self, level: Level) -> String;
+}
+
+impl Expression for (String, Level) {
+    fn inside(&self, level: Level) -> String {
+        if self.1 < level { format!("({})", self.0) } else { self.0.clone() }
+    }
+}
+
+fn chosen(condition: &str, real: Real) -> String {
+    format!("{condition} ? {} : {}", real.number(1.0), real.number(0.0))
+}
+
+/// A computed number as it is stored.
+fn converted(dtype: Dtype, real: Real, value: &str) -> String {
+    match (dtype, real) {
+        (Dtype::F32, Real::F64) => format!("(float)({value})"),
+        (Dtype::F32, Real::F32) | (Dtype::F64, _) => value.to_string(),
+        (Dtype::Bf16, Real::F32) => format!("f32_to_bf16({value})"),
+        (Dtype::F16, Real::F32) => format!("f32_to_f16({value})"),
+        (Dtype::Bf16, Real::F64) => format!("f32_to_bf16((float)({value}))"),
+        (Dtype::F16, Real::F64) => format!("f32_to_f16((float)({value}))"),
+        (Dtype::I32, _) => format!("f64_to_i32({value})"),
+        (Dtype::I64, _) => format!("f64_to_i64({value})"),
+    }
+}
+
+/// A number in memory as a 64-bit float.
+pub(crate) fn as_double(dtype: Dtype, place: &str) -> String {
+    match dtype {
+        Dtype::F64 => place.to_string(),
+        Dtype::Bf16 => format!("(double)bf16_to_f32({place})"),
+        Dtype::F16 => format!("(double)f16_to_f32({place})"),
+        Dtype::I32 | Dtype::I64 | Dtype::F32 => format!("(double){place}"),
+    }
+}
+
+/// A call that sets the margins of a buffer.
+pub(crate) fn margins(program: &Program, buffer: BufferId, value: f64, name: &str) -> String {
+    let buffer = program.buffer(buffer);
+    let bits = match buffer.dtype {
+        Dtype::I32 => u64::from(value as i32 as u32),
+        Dtype::I64 => value as i64 as u64,
+        Dtype::Bf16 => u64::from(half::bf16::from_f64(value).to_bits()),
+        Dtype::F16 => u64::from(half::f16::from_f64(value).to_bits()),
+        Dtype::F32 => u64::from((value as f32).to_bits()),
+        Dtype::F64 => value.to_bits(),
+    };
+    let list = |numbers: &mut dyn Iterator<Item = u64>| {
+        let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+        format!("(const int64_t[]){{{}}}", numbers.join(", "))
+    };
+    let axes = 0..buffer.sizes.len();
+    format!(
+        "fill_margins_{}({name}, {bits:#x} /* {value} */, {}, {}, {}, {});",
+        buffer.dtype.bytes() * 8,
+        axes.len(),
+        list(&mut axes.clone().map(|axis| buffer.margin(axis).0)),
+        list(&mut buffer.sizes.iter().copied()),
+        list(&mut axes.clone().map(|axis| buffer.margin(axis).1)),
+    )
+}
+
+/// The variables that a loop reduces into with functions for which compilers find no vector form, and that have no
+/// other part in it.
+fn lane_reductions(each: &Looped) -> Vec<(u32, Binary)> {
+    let mut found = Vec::new();
+    for step in &each.body {
+        let Step::Update { local, accumulate: Some(function), .. } = step else { continue };
+        let others = |other: &&Step| !std::ptr::eq(*other, step);
+        let touched = each.body.iter().filter(others).any(|other| match other {
+            Step::Update { local: known, .. } | Step::Declare { local: known, .. } => known == local,
+            _ => false,
+        });
+        let read = each.body.iter().filter_map(Step::value).any(|value| value.uses(*local));
+        let suits = matches!(function, Binary::Max | Binary::Min | Binary::And | Binary::Or);
+        if suits && !touched && !read {
+            found.push((*local, *function));
+        }
+    }
+    found
+}

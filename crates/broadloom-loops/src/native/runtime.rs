@@ -1,0 +1,157 @@
+//! The parts of the runtime that a program uses.
+//!
+//! The runtime is text in C. Of its small functions, those are taken that the code mentions, and those that these
+//! mention in turn; the kernel of contractions is taken as a whole, for the types that are computed with.
+
+use rustc_hash::FxHashSet;
+
+use crate::native::types::Real;
+
+/// Helpers of the code around nests.
+const SMALL: &str = include_str!("small.c");
+/// Functions of numbers.
+const MATH: &str = include_str!("runtime/math.c");
+/// The kernel of contractions, for 32-bit or 64-bit floats.
+const CONTRACT: &str = include_str!("runtime/contract.c");
+/// How contractions are called, whatever the type.
+const CONTRACT_GLUE: &str = include_str!("contract_glue.c");
+/// How contractions of one type are called.
+const CONTRACT_REAL: &str = include_str!("contract_real.c");
+
+const HEAD: &str = "
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define VISIBLE __attribute__((visibility(\"default\")))
+
+/* Keeps the compiler from computing several iterations of a shared loop together: which ones these are would depend on
+ * the number of parts, and their rounding with it. */
+#define ONE_BY_ONE __asm__ volatile(\"\")
+";
+
+/// The text that some code relies on, with the kernel of contractions for some types.
+pub(crate) fn text(code: &[&str], contractions: &[Real]) -> String {
+    let mut kernels = String::new();
+    for (number, real) in contractions.iter().enumerate() {
+        // Functions that other files may see would meet those of another program.
+        let kernel =
+            CONTRACT.replace("\nvoid OF(", "\nstatic void OF(").replace("\nsize_t OF(", "\nstatic size_t OF(");
+        let glue = if number == 0 { CONTRACT_GLUE } else { "" };
+        let (before, after) = match real {
+            Real::F32 => ("", ""),
+            Real::F64 => ("#define CONTRACT_F64\n", "#undef CONTRACT_F64\n"),
+        };
+        let calls = CONTRACT_REAL.replace("REAL", real.prefix());
+        kernels.push_str(&format!("\n{before}{kernel}{after}\n{glue}\n{calls}"));
+    }
+    let mut needed: FxHashSet<&str> = FxHashSet::default();
+    code.iter().chain([&kernels.as_str()]).for_each(|code| needed.extend(words(code)));
+    let pieces: Vec<Piece> = pieces(SMALL).into_iter().chain(pieces(MATH)).collect();
+    let mut taken = vec![false; pieces.len()];
+    loop {
+        let next = (0..pieces.len())
+            .find(|place| !taken[*place] && pieces[*place].defines.iter().any(|name| needed.contains(name)));
+        let Some(place) = next else { break };
+        taken[place] = true;
+        needed.extend(words(pieces[place].text));
+    }
+    // The numbers come first: conversions need them.
+    let split = pieces.iter().take_while(|piece| !MATH.contains(piece.text)).count();
+    let mut text = String::from(HEAD);
+    for place in (split..pieces.len()).chain(0..split).filter(|place| taken[*place]) {
+        text.push('\n');
+        text.push_str(pieces[place].text);
+    }
+    text + &kernels
+}
+
+/// A definition with the comment above it.
+struct Piece {
+    text: &'static str,
+    defines: Vec<&'static str>,
+}
+
+/// The definitions of a file: what is between empty lines, unless braces or conditions are open there.
+fn pieces(file: &'static str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let (mut start, mut at, mut braces, mut conditions) = (0, 0, 0i64, 0i64);
+    for line in file.split_inclusive('\n') {
+        let guard = line.contains("_ONCE");
+        let begin = at;
+        at += line.len();
+        if line.starts_with("#if") && !guard {
+            conditions += 1;
+        } else if line.starts_with("#endif") && !guard {
+            conditions -= 1;
+        }
+        for c in line.bytes() {
+            braces += i64::from(c == b'{') - i64::from(c == b'}');
+        }
+        let single = line.starts_with("static ") && line.trim_end().ends_with('}');
+        if braces != 0 || conditions != 0 {
+            continue;
+        }
+        if guard || line.starts_with("#include") {
+            start = at;
+        } else if line.trim().is_empty() {
+            pieces.extend(piece(&file[start..begin]));
+            start = at;
+        } else if single {
+            pieces.extend(piece(&file[start..at]));
+            start = at;
+        }
+    }
+    pieces.extend(piece(&file[start..]));
+    pieces
+}
+
+fn piece(text: &'static str) -> Option<Piece> {
+    let mut defines = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("static ") {
+            defines.extend(line.split('(').next().and_then(|head| words(head).last()));
+        } else if line.starts_with("typedef ") || line.starts_with("enum ") {
+            defines.extend(words(line).filter(|word| !["typedef", "struct", "enum"].contains(word)).last());
+            defines.extend(words(line).filter(|word| word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_')));
+        }
+    }
+    (!defines.is_empty()).then_some(Piece { text, defines })
+}
+
+/// The identifiers in a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.split(move |c| !part(c)).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_used_is_there() {
+        let text = text(&["y[i] = f32_tanh(x[i]);"], &[]);
+        assert!(text.contains("float f32_tanh(") && text.contains("float f32_exp(") && text.contains("float f32_fma("));
+        assert!(!text.contains("f64_exp") && !text.contains("threefry") && !text.contains("share_work"), "{text}");
+    }
+
+    #[test]
+    fn every_function_is_found() {
+        let all: Vec<&str> = pieces(SMALL).into_iter().chain(pieces(MATH)).flat_map(|piece| piece.defines).collect();
+        for (function, name) in crate::Unary::ALL {
+            if matches!(function, crate::Unary::Neg | crate::Unary::Not) {
+                continue;
+            }
+            for prefix in ["f32", "f64"] {
+                let name = format!("{prefix}_{name}");
+                assert!(all.contains(&name.as_str()), "{name}");
+            }
+        }
+        for name in ["f32_pow", "f64_mod", "f32_max", "f64_min", "f32_uniform", "bf16_to_f32", "f32_to_f16", "MOST_REPORTS"] {
+            assert!(all.contains(&name), "{name}");
+        }
+    }
+}

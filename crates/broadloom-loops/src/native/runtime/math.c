@@ -1,0 +1,333 @@
+/* Elementary functions of one element.
+ *
+ * They are written so that the compiler turns a loop over them into vector code: no
+ * branches, no calls, tables or memory; both sides of every choice are computed and
+ * one is selected. Infinities and NaN come out as IEEE 754 and C prescribe.
+ *
+ * Errors stay below 2.5 ulp in f32. The compiler may be told to reassociate sums
+ * (-fassociative-math). Reductions of the argument would not survive that as sums,
+ * hence the explicit fma and rint, which are left alone.
+ *
+ * f64 versions of the larger functions are those of libm.
+ */
+#ifndef MATH_ONCE
+#define MATH_ONCE
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t f32_bits(float x) { uint32_t u; memcpy(&u, &x, sizeof u); return u; }
+static inline float f32_of_bits(uint32_t u) { float x; memcpy(&x, &u, sizeof x); return x; }
+static inline uint64_t f64_bits(double x) { uint64_t u; memcpy(&u, &x, sizeof u); return u; }
+static inline double f64_of_bits(uint64_t u) { double x; memcpy(&x, &u, sizeof x); return x; }
+
+/* Without the instruction, fma would be a slow call. */
+#if defined(__FMA__) || defined(__aarch64__)
+static inline float f32_fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+static inline double f64_fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+#else
+static inline float f32_fma(float x, float y, float z) { return x * y + z; }
+static inline double f64_fma(double x, double y, double z) { return x * y + z; }
+#endif
+
+/* ---- Small functions ---- */
+
+static inline float f32_sqrt(float x) { return __builtin_sqrtf(x); }
+static inline double f64_sqrt(double x) { return __builtin_sqrt(x); }
+static inline float f32_recip(float x) { return 1.0f / x; }
+static inline double f64_recip(double x) { return 1.0 / x; }
+
+/* NaN if either is: C's fmax would drop it. */
+static inline float f32_max(float x, float y) { return x > y || x != x ? x : y; }
+static inline float f32_min(float x, float y) { return x < y || x != x ? x : y; }
+static inline double f64_max(double x, double y) { return x > y || x != x ? x : y; }
+static inline double f64_min(double x, double y) { return x < y || x != x ? x : y; }
+
+/* ---- Exponential family ---- */
+
+/* e^x = 2^n e^r with |r| <= ln(2)/2. The power of two is applied in halves, the first
+ * on the exponent bits: results then reach both infinity and the subnormals. */
+static inline float f32_exp(float x)
+{
+    float t = x > 89.0f ? 89.0f : x;
+    t = x < -104.0f ? 0.0f : t; /* whose result is 0: underflow is slow */
+    float n = __builtin_rintf(t * 1.44269504f);
+    float r = f32_fma(n, -0.693145752f, t);
+    r = f32_fma(n, -1.42860677e-6f, r);
+    float p = 1.98756915e-4f;
+    p = f32_fma(p, r, 1.39819995e-3f);
+    p = f32_fma(p, r, 8.33345191e-3f);
+    p = f32_fma(p, r, 4.16657959e-2f);
+    p = f32_fma(p, r, 1.66666655e-1f);
+    p = f32_fma(p, r, 0.5f);
+    p = f32_fma(p, r, 1.0f);
+    p = f32_fma(p, r, 1.0f);
+    int32_t power = (int32_t)n, half = power >> 1;
+    float scaled = f32_of_bits(f32_bits(p) + ((uint32_t)half << 23));
+    float result = scaled * f32_of_bits((uint32_t)(power - half + 127) << 23);
+    result = x < -104.0f ? 0.0f : result;
+    return x == x ? result : x;
+}
+
+/* x = 2^n m with m around 1, then a polynomial in m - 1. */
+static inline float f32_log(float x)
+{
+    float tiny = x < 1.17549435e-38f ? 8388608.0f : 1.0f; /* make subnormals normal */
+    uint32_t u = f32_bits(x * tiny) - 0x3f3504f3; /* sqrt(1/2) */
+    float n = (float)((int32_t)u >> 23) - (x < 1.17549435e-38f ? 23.0f : 0.0f);
+    float f = f32_of_bits((u & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    float s = f * f;
+    float p = 7.0376836292e-2f;
+    p = f32_fma(p, f, -1.1514610310e-1f);
+    p = f32_fma(p, f, 1.1676998740e-1f);
+    p = f32_fma(p, f, -1.2420140846e-1f);
+    p = f32_fma(p, f, 1.4249322787e-1f);
+    p = f32_fma(p, f, -1.6668057665e-1f);
+    p = f32_fma(p, f, 2.0000714765e-1f);
+    p = f32_fma(p, f, -2.4999993993e-1f);
+    p = f32_fma(p, f, 3.3333331174e-1f);
+    float y = f32_fma(n, -2.12194440e-4f, p * f * s);
+    y = f32_fma(s, -0.5f, y);
+    float result = f32_fma(n, 0.693359375f, f + y);
+    result = x == 0.0f ? -__builtin_inff() : result;
+    result = x < 0.0f ? __builtin_nanf("") : result;
+    return x < __builtin_inff() ? result : x; /* infinity and NaN are their own */
+}
+
+/* Near 0 a polynomial, for the difference of exponentials would lose its digits. */
+static inline float f32_tanh(float x)
+{
+    float z = x * x, t = __builtin_fabsf(x);
+    float p = -5.70498872745e-3f;
+    p = f32_fma(p, z, 2.06390887954e-2f);
+    p = f32_fma(p, z, -5.37397155531e-2f);
+    p = f32_fma(p, z, 1.33314422036e-1f);
+    p = f32_fma(p, z, -3.33332819422e-1f);
+    float small = f32_fma(p * z, x, x);
+    float large = 1.0f - 2.0f / (f32_exp(2.0f * t) + 1.0f);
+    return t < 0.625f ? small : __builtin_copysignf(large, x);
+}
+
+static inline float f32_sigmoid(float x)
+{
+    float t = f32_exp(-__builtin_fabsf(x)); /* never overflows */
+    return (x < 0.0f ? t : 1.0f) / (1.0f + t);
+}
+
+static inline float f32_erf(float x)
+{
+    float t = __builtin_fabsf(x), s = x * x;
+    t = t > 4.0f ? 4.0f : t; /* rounds to 1 from here on */
+    float p = f32_fma(-1.72853470e-5f, t, 3.83197126e-4f);
+    p = f32_fma(p, t * t, f32_fma(-3.88396438e-3f, t, 2.42546219e-2f));
+    p = f32_fma(p, t, -1.06777877e-1f);
+    p = f32_fma(p, t, -6.34846687e-1f);
+    p = f32_fma(p, t, -1.28717512e-1f);
+    float large = 1.0f - f32_exp(f32_fma(p, t, -t));
+    float q = -5.96761703e-4f;
+    q = f32_fma(q, s, 4.99119423e-3f);
+    q = f32_fma(q, s, -2.67681349e-2f);
+    q = f32_fma(q, s, 1.12819925e-1f);
+    q = f32_fma(q, s, -3.76125336e-1f);
+    q = f32_fma(q, s, 1.28379166e-1f);
+    return t < 0.927734375f ? f32_fma(q, x, x) : __builtin_copysignf(large, x);
+}
+
+/* ---- Sine and cosine ---- */
+
+/* x - n pi/2, reduced in double: accurate for |x| up to 10^9. Beyond, the result has no
+ * meaningful digits but remains within [-1, 1]. */
+static inline float f32_quarter_turns(float x, int32_t *quadrant)
+{
+    double n = __builtin_rint((double)x * 0.63661977236758134);
+    double r = f64_fma(n, -1.5707963267948966, (double)x);
+    r = f64_fma(n, -6.123233995736766e-17, r);
+    float f = (float)r;
+    *quadrant = (int32_t)n;
+    f = f > 0.8f ? 0.8f : f;
+    return f < -0.8f ? -0.8f : f;
+}
+
+/* sin(r) in even quadrants, cos(r) in odd ones; negative in the upper two of four. */
+static inline float f32_sine_of_quadrant(float r, int32_t quadrant)
+{
+    float z = r * r;
+    float s = -1.9515295891e-4f;
+    s = f32_fma(s, z, 8.3321608736e-3f);
+    s = f32_fma(s, z, -1.6666654611e-1f);
+    s = f32_fma(s * z, r, r);
+    float c = 2.443315711809948e-5f;
+    c = f32_fma(c, z, -1.388731625493765e-3f);
+    c = f32_fma(c, z, 4.166664568298827e-2f);
+    c = f32_fma(c, z, -0.5f);
+    c = f32_fma(c, z, 1.0f);
+    float y = quadrant & 1 ? c : s;
+    return f32_of_bits(f32_bits(y) ^ ((uint32_t)(quadrant & 2) << 30));
+}
+
+static inline float f32_sin(float x)
+{
+    int32_t quadrant;
+    float r = f32_quarter_turns(x, &quadrant);
+    return f32_sine_of_quadrant(r, quadrant);
+}
+
+static inline float f32_cos(float x)
+{
+    int32_t quadrant;
+    float r = f32_quarter_turns(x, &quadrant);
+    return f32_sine_of_quadrant(r, quadrant + 1);
+}
+
+/* ---- Powers ---- */
+
+/* log2 |x|, to about 12 digits: enough for pow, which multiplies the error by up to 150. */
+static inline double f32_log2_wide(float x)
+{
+    uint64_t u = f64_bits((double)x) & 0x7fffffffffffffff;
+    uint64_t shifted = u - 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
+    double n = (double)((int32_t)(shifted >> 32) >> 20);
+    double m = f64_of_bits((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
+    double s = (m - 1.0) / (m + 1.0), z = s * s; /* 2 atanh(s) = ln(m) */
+    double p = 1.0 / 15;
+    p = f64_fma(p, z, 1.0 / 13);
+    p = f64_fma(p, z, 1.0 / 11);
+    p = f64_fma(p, z, 1.0 / 9);
+    p = f64_fma(p, z, 1.0 / 7);
+    p = f64_fma(p, z, 1.0 / 5);
+    p = f64_fma(p, z, 1.0 / 3);
+    p = f64_fma(p, z, 1.0);
+    double result = f64_fma(p * s, 2.8853900817779268, n);
+    result = u == 0 ? -__builtin_inf() : result;
+    return u < 0x7ff0000000000000 ? result : f64_of_bits(u);
+}
+
+static inline float f32_exp2_wide(double x)
+{
+    double t = x > 200.0 ? 200.0 : x;
+    t = t < -200.0 ? -200.0 : t;
+    double n = __builtin_rint(t), r = (t - n) * 0.69314718055994531;
+    double p = 1.0 / 3628800;
+    p = f64_fma(p, r, 1.0 / 362880);
+    p = f64_fma(p, r, 1.0 / 40320);
+    p = f64_fma(p, r, 1.0 / 5040);
+    p = f64_fma(p, r, 1.0 / 720);
+    p = f64_fma(p, r, 1.0 / 120);
+    p = f64_fma(p, r, 1.0 / 24);
+    p = f64_fma(p, r, 1.0 / 6);
+    p = f64_fma(p, r, 0.5);
+    p = f64_fma(p, r, 1.0);
+    p = f64_fma(p, r, 1.0);
+    int64_t power = (int32_t)n;
+    float result = (float)(p * f64_of_bits((uint64_t)(power + 1023) << 52));
+    return x == x ? result : (float)x;
+}
+
+static inline float f32_pow(float x, float y)
+{
+    float size = f32_exp2_wide((double)y * f32_log2_wide(x));
+    float half = 0.5f * y;
+    int whole = __builtin_rintf(y) == y;
+    int odd = whole & (__builtin_rintf(half) != half);
+    uint32_t sign = f32_bits(x) & 0x80000000;
+    float result = f32_of_bits(f32_bits(size) | (odd ? sign : 0));
+    result = (x < 0.0f) & (x > -__builtin_inff()) & !whole ? __builtin_nanf("") : result;
+    int minus_one = (x == -1.0f) & (__builtin_fabsf(y) == __builtin_inff());
+    result = (y != y) | (x != x) ? x + y : result;
+    return (x == 1.0f) | (y == 0.0f) | minus_one ? 1.0f : result;
+}
+
+/* ---- The same in double ---- */
+
+static inline double f64_exp(double x) { return __builtin_exp(x); }
+static inline double f64_log(double x) { return __builtin_log(x); }
+static inline double f64_tanh(double x) { return __builtin_tanh(x); }
+static inline double f64_erf(double x) { return __builtin_erf(x); }
+static inline double f64_sin(double x) { return __builtin_sin(x); }
+static inline double f64_cos(double x) { return __builtin_cos(x); }
+static inline double f64_pow(double x, double y) { return __builtin_pow(x, y); }
+
+static inline double f64_sigmoid(double x)
+{
+    double t = f64_exp(-__builtin_fabs(x));
+    return (x < 0.0 ? t : 1.0) / (1.0 + t);
+}
+
+/* ---- 16-bit storage ---- */
+
+/* Integer arithmetic throughout: unlike conversions from _Float16, it becomes vector
+ * code with every compiler and on every machine. */
+
+static inline float bf16_to_f32(uint16_t h) { return f32_of_bits((uint32_t)h << 16); }
+
+/* To nearest, ties to even. A NaN might lose its only bits: it gets the quiet one. */
+static inline uint16_t f32_to_bf16(float x)
+{
+    uint32_t u = f32_bits(x);
+    uint32_t nearest = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
+    return (uint16_t)(x == x ? nearest : (u >> 16) | 0x40);
+}
+
+/* The fields move to their places in a float; a product with 2^112 mends the bias of
+ * the exponent, of subnormals as well. */
+static inline float f16_to_f32(uint16_t h)
+{
+    uint32_t size = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+    uint32_t u = f32_bits(f32_of_bits(size) * 5.192296858534828e33f);
+    u = size >= 0x0f800000 ? size | 0x7f800000 : u; /* infinity, NaN */
+    return f32_of_bits(u | sign);
+}
+
+/* To nearest, ties to even. Adding 0.5 leaves a subnormal's digits, rounded, in the
+ * last places of the sum. */
+static inline uint16_t f32_to_f16(float x)
+{
+    uint32_t u = f32_bits(x) & 0x7fffffff, sign = (f32_bits(x) >> 16) & 0x8000;
+    uint32_t subnormal = f32_bits(f32_of_bits(u) + 0.5f) - 0x3f000000;
+    uint32_t normal = (u - 0x38000000 + 0xfff + ((u >> 13) & 1)) >> 13;
+    uint32_t h = u < 0x38800000 ? subnormal : normal;
+    h = u >= 0x47800000 ? (u > 0x7f800000 ? 0x7e00 : 0x7c00) : h;
+    return (uint16_t)(h | sign);
+}
+
+/* ---- Random numbers ---- */
+
+typedef struct { uint32_t x0, x1; } threefry_words;
+
+static inline uint32_t rotate_left(uint32_t x, int by) { return x << by | x >> (32 - by); }
+
+/* Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as
+ * 1, 2, 3"): a function of key and position alone, so that elements may be computed in
+ * any order, by any thread. */
+static inline threefry_words threefry(uint64_t key, uint64_t position)
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = 0x1bd11bda ^ k0 ^ k1;
+    uint32_t x0 = (uint32_t)position + k0, x1 = (uint32_t)(position >> 32) + k1;
+#define ROUND(by) x0 += x1, x1 = rotate_left(x1, by) ^ x0
+#define EVEN_ROUNDS ROUND(13), ROUND(15), ROUND(26), ROUND(6)
+#define ODD_ROUNDS ROUND(17), ROUND(29), ROUND(16), ROUND(24)
+    EVEN_ROUNDS, x0 += k1, x1 += k2 + 1;
+    ODD_ROUNDS, x0 += k2, x1 += k0 + 2;
+    EVEN_ROUNDS, x0 += k0, x1 += k1 + 3;
+    ODD_ROUNDS, x0 += k1, x1 += k2 + 4;
+    EVEN_ROUNDS, x0 += k2, x1 += k0 + 5;
+#undef ROUND
+#undef EVEN_ROUNDS
+#undef ODD_ROUNDS
+    return (threefry_words){ x0, x1 };
+}
+
+/* Uniform in [0, 1): 24 bits, or 53. Every step is exact. */
+static inline float f32_uniform(uint64_t key, uint64_t position)
+{
+    return (float)(int32_t)(threefry(key, position).x0 >> 8) * 0x1p-24f;
+}
+
+static inline double f64_uniform(uint64_t key, uint64_t position)
+{
+    threefry_words w = threefry(key, position);
+    return (double)w.x0 * 0x1p-32 + (double)(int32_t)(w.x1 >> 11) * 0x1p-53;
+}
+
+#endif /* MATH_ONCE */

@@ -1,0 +1,125 @@
+/* Small functions and conversions. What is out of range becomes the nearest integer, what is not a number 0. */
+
+static inline int32_t f64_to_i32(double x)
+{
+    double within = x > -2147483648.0 ? x : -2147483648.0;
+    within = within < 2147483647.0 ? within : 2147483647.0;
+    return x == x ? (int32_t)within : 0;
+}
+
+static inline int64_t f64_to_i64(double x)
+{
+    return x >= 9223372036854775808.0 ? INT64_MAX : x < -9223372036854775808.0 ? INT64_MIN : x == x ? (int64_t)x : 0;
+}
+
+static inline float f32_abs(float x) { return __builtin_fabsf(x); }
+
+static inline double f64_abs(double x) { return __builtin_fabs(x); }
+
+static inline float f32_sign(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
+
+static inline double f64_sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
+
+static inline float f32_square(float x) { return x * x; }
+
+static inline double f64_square(double x) { return x * x; }
+
+static inline float f32_floor(float x) { return __builtin_floorf(x); }
+
+static inline double f64_floor(double x) { return __builtin_floor(x); }
+
+static inline float f32_ceil(float x) { return __builtin_ceilf(x); }
+
+static inline double f64_ceil(double x) { return __builtin_ceil(x); }
+
+/* To the nearest integer, ties to even. */
+static inline float f32_round(float x) { return __builtin_rintf(x); }
+
+static inline double f64_round(double x) { return __builtin_rint(x); }
+
+static inline float f32_trunc(float x) { return __builtin_truncf(x); }
+
+static inline double f64_trunc(double x) { return __builtin_trunc(x); }
+
+/* The remainder with the sign of the divisor. */
+static inline float f32_mod(float x, float y) { return x - y * __builtin_floorf(x / y); }
+
+static inline double f64_mod(double x, double y) { return x - y * __builtin_floor(x / y); }
+
+/* An index that was read from memory, kept inside its axis. */
+static inline int64_t index_within(int64_t index, int64_t least, int64_t greatest)
+{
+    return index < least ? least : index > greatest ? greatest : index;
+}
+
+/* How many parts to cut a loop into: a few for each thread, so that a thread that is held up holds up little. */
+static int64_t parts_of_loop(const broadloom_parallel *parallel, int64_t extent, int64_t grain)
+{
+    int64_t grains = (extent + grain - 1) / grain, parts = parallel ? 4 * parallel->threads : 1;
+    return grains < parts ? grains : parts;
+}
+
+/* Where a part of a loop begins: at a multiple of `grain`, so that the same cells are computed together whatever
+ * the number of parts. */
+static inline int64_t begin_of_part(int64_t extent, int64_t grain, int64_t part, int64_t parts)
+{
+    int64_t grains = (extent + grain - 1) / grain, begin = grains * part / parts * grain;
+    return begin < extent ? begin : extent;
+}
+
+/* Has work done, part by part, by whichever thread is free. */
+static void share_work(const broadloom_parallel *parallel, int64_t parts,
+    void (*work)(void *argument, int64_t part, int64_t parts), void *argument)
+{
+    if (parallel && parallel->threads > 1 && parts > 1)
+        parallel->run(parallel, parts, work, argument);
+    else
+        work(argument, 0, 1);
+}
+
+/* The reports of parts; the first that failed counts, as if there had been no parts. */
+enum { MOST_REPORTS = 64 };
+
+static bool first_report(int64_t reports[MOST_REPORTS][4], int64_t *report)
+{
+    for (int part = 0; part < MOST_REPORTS; part++)
+        if (reports[part][3]) {
+            memcpy(report, reports[part], 3 * sizeof *report);
+            return true;
+        }
+    return false;
+}
+
+/* Sets the margins of an array: what lies before and after each axis. */
+static void fill_margins(char *cells, int bytes, const void *value, int rank, const int64_t *before,
+    const int64_t *size, const int64_t *after)
+{
+    int64_t inner = 1;
+    for (int axis = 1; axis < rank; axis++)
+        inner *= before[axis] + size[axis] + after[axis];
+    for (int64_t i = 0; i < before[0] * inner; i++, cells += bytes)
+        memcpy(cells, value, (size_t)bytes);
+    for (int64_t i = 0; i < size[0]; i++, cells += inner * bytes)
+        if (rank > 1)
+            fill_margins(cells, bytes, value, rank - 1, before + 1, size + 1, after + 1);
+    for (int64_t i = 0; i < after[0] * inner; i++, cells += bytes)
+        memcpy(cells, value, (size_t)bytes);
+}
+
+static void fill_margins_16(void *cells, uint16_t value, int rank, const int64_t *before, const int64_t *size,
+    const int64_t *after)
+{
+    fill_margins(cells, 2, &value, rank, before, size, after);
+}
+
+static void fill_margins_32(void *cells, uint32_t value, int rank, const int64_t *before, const int64_t *size,
+    const int64_t *after)
+{
+    fill_margins(cells, 4, &value, rank, before, size, after);
+}
+
+static void fill_margins_64(void *cells, uint64_t value, int rank, const int64_t *before, const int64_t *size,
+    const int64_t *after)
+{
+    fill_margins(cells, 8, &value, rank, before, size, after);
+}

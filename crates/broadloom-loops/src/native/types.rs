@@ -1,0 +1,102 @@
+//! The types that numbers have while they are computed with.
+//!
+//! A statement is computed in 32-bit floats, unless it has to do with 64-bit floats, in its buffers or its variables,
+//! or sets integers, which 32-bit floats would not hold. A variable has the widest type it is set with.
+
+use rustc_hash::FxHashMap;
+
+use crate::native::flat::{Step, Value};
+use crate::{Dtype, Program};
+
+/// The type that is computed with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Real {
+    F32,
+    F64,
+}
+
+impl Real {
+    /// Its name in C.
+    pub fn name(self) -> &'static str {
+        match self {
+            Real::F32 => "float",
+            Real::F64 => "double",
+        }
+    }
+
+    /// What the names of its functions begin with.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Real::F32 => "f32",
+            Real::F64 => "f64",
+        }
+    }
+
+    /// A number of this type.
+    pub fn number(self, value: f64) -> String {
+        let suffix = if self == Real::F32 { "f" } else { "" };
+        let as_stored = if self == Real::F32 { f64::from(value as f32) } else { value };
+        match as_stored {
+            value if value.is_nan() => "NAN".into(),
+            f64::INFINITY => "INFINITY".into(),
+            f64::NEG_INFINITY => "-INFINITY".into(),
+            // The shortest text that is read back as the same number.
+            _ if self == Real::F32 => format!("{:?}{suffix}", value as f32),
+            _ => format!("{value:?}"),
+        }
+    }
+}
+
+/// The types of variables.
+pub(crate) type Locals = FxHashMap<u32, Real>;
+
+/// The types of the variables in some steps.
+pub(crate) fn locals(program: &Program, steps: &[Step]) -> Locals {
+    let mut locals = Locals::default();
+    loop {
+        let mut changed = false;
+        for step in steps {
+            step.each(&mut |step| {
+                if let Step::Declare { local, .. } | Step::Update { local, .. } = step {
+                    let wanted = real(program, &locals, step);
+                    let known = locals.entry(*local).or_insert(Real::F32);
+                    changed |= *known < wanted;
+                    *known = (*known).max(wanted);
+                }
+            });
+        }
+        if !changed {
+            return locals;
+        }
+    }
+}
+
+/// The type that a step is computed in.
+pub(crate) fn real(program: &Program, locals: &Locals, step: &Step) -> Real {
+    let mut real = Real::F32;
+    let mut widen = |is: bool| real = if is { Real::F64 } else { real };
+    step.each_access(&mut |writes, access| {
+        let dtype = program.buffer(access.buffer).dtype;
+        widen(dtype == Dtype::F64 || (writes && !dtype.is_float()));
+    });
+    if let Step::Update { local, .. } = step {
+        widen(locals.get(local) == Some(&Real::F64));
+    }
+    if let Some(value) = step.value() {
+        value.each(&mut |value| {
+            widen(matches!(value, Value::Local(local) if locals.get(local) == Some(&Real::F64)));
+        });
+    }
+    real
+}
+
+/// The type in memory, in C.
+pub(crate) fn stored(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::I32 => "int32_t",
+        Dtype::I64 => "int64_t",
+        Dtype::Bf16 | Dtype::F16 => "uint16_t",
+        Dtype::F32 => "float",
+        Dtype::F64 => "double",
+    }
+}

@@ -1,0 +1,184 @@
+//! Common subexpressions: what several statements of a body compute is computed once.
+//!
+//! Scalars are numbered by value: two are the same if they are built alike from the same cells and locals and none
+//! of those was written in between. A scalar that two others, or two statements, are built from, and that takes
+//! more than a load, gets a local in front of the first statement that needs it. It must be needed for certain:
+//! what only stands in branches of `where` is left there, because the other branch may be chosen so as not to
+//! compute it.
+
+use rustc_hash::FxHashMap;
+
+use super::cost::Cost;
+use super::rewrite::value_mut;
+use crate::program::{BufferId, Cell, Index, Local, Program, Statement};
+use crate::scalar::{Binary, Scalar, Unary};
+use broadloom_core::projection::Component;
+
+/// Loads and operations from which on a scalar is worth a local.
+const WORTH: u32 = 3;
+
+/// Names common scalars. Returns how many.
+pub fn common(program: &mut Program) -> usize {
+    let first = program.locals;
+    let mut nests = std::mem::take(&mut program.nests);
+    for nest in &mut nests {
+        block(&mut nest.body, &mut program.locals);
+    }
+    program.nests = nests;
+    (program.locals - first) as usize
+}
+
+/// Treats each run of statements between loops by itself.
+fn block(body: &mut Vec<Statement>, locals: &mut u32) {
+    let mut result = Vec::with_capacity(body.len());
+    let mut run: Vec<Statement> = Vec::new();
+    for statement in std::mem::take(body) {
+        match statement {
+            Statement::Loop(mut each) => {
+                result.append(&mut straight(std::mem::take(&mut run), locals));
+                block(&mut each.body, locals);
+                result.push(Statement::Loop(each));
+            }
+            other => run.push(other),
+        }
+    }
+    result.append(&mut straight(run, locals));
+    *body = result;
+}
+
+/// A value: how it is built from other values.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Node {
+    Number(u64),
+    /// With the time of the last write to any buffer involved.
+    Load(Cell, u32),
+    Local(Local, u32),
+    Position(Component),
+    Symbol(u32),
+    Uniform(u32, u64, Component),
+    Unary(Unary, u32),
+    Binary(Binary, u32, u32),
+    Select(u32, u32, u32),
+}
+
+#[derive(Default)]
+struct Values {
+    numbers: FxHashMap<Node, u32>,
+    /// For each value: from how many values and statements it is used, and whether for certain.
+    uses: Vec<u32>,
+    certain: Vec<bool>,
+    /// When buffers and locals were last written.
+    time: u32,
+    buffers: FxHashMap<BufferId, u32>,
+    locals: FxHashMap<Local, u32>,
+}
+
+impl Values {
+    /// The number of a scalar.
+    fn number(&mut self, scalar: &Scalar, certain: bool) -> u32 {
+        let mut children: [u32; 3] = [0; 3];
+        for (place, child) in scalar.children().enumerate() {
+            let branch = matches!(scalar, Scalar::Select(..)) && place > 0;
+            children[place] = self.number(child, certain && !branch);
+        }
+        let [a, b, c] = children;
+        let node = match scalar {
+            Scalar::Number(value) => Node::Number(value.to_bits()),
+            Scalar::Load(cell) => Node::Load(cell.clone(), self.written(cell)),
+            Scalar::Local(local) => Node::Local(*local, self.locals.get(local).copied().unwrap_or(0)),
+            Scalar::Position(sum) => Node::Position(sum.clone()),
+            Scalar::Symbol(symbol) => Node::Symbol(*symbol),
+            Scalar::Uniform { key, stream, at } => Node::Uniform(*key, *stream, at.clone()),
+            Scalar::Unary(function, _) => Node::Unary(*function, a),
+            Scalar::Binary(function, ..) => Node::Binary(*function, a, b),
+            Scalar::Select(..) => Node::Select(a, b, c),
+        };
+        let next = self.uses.len() as u32;
+        let number = *self.numbers.entry(node).or_insert(next);
+        if number == next {
+            self.uses.push(0);
+            self.certain.push(false);
+            for child in children.iter().take(scalar.children().count()) {
+                self.uses[*child as usize] += 1;
+            }
+        }
+        self.certain[number as usize] |= certain;
+        number
+    }
+
+    /// When a buffer that a cell depends on was last written.
+    fn written(&self, cell: &Cell) -> u32 {
+        let own = self.buffers.get(&cell.buffer).copied().unwrap_or(0);
+        let inner = cell.index.iter().map(|index| match index {
+            Index::Value(inner) => self.written(inner),
+            _ => 0,
+        });
+        inner.fold(own, u32::max)
+    }
+
+    /// Takes note of what a statement writes.
+    fn pass(&mut self, statement: &Statement) {
+        self.time += 1;
+        if let Some(buffer) = statement.written() {
+            self.buffers.insert(buffer, self.time);
+        }
+        if let Statement::Declare { local, .. } | Statement::Update { local, .. } = statement {
+            self.locals.insert(*local, self.time);
+        }
+    }
+}
+
+fn straight(run: Vec<Statement>, locals: &mut u32) -> Vec<Statement> {
+    let mut values = Values::default();
+    for statement in &run {
+        if let Some(value) = statement.value() {
+            let number = values.number(value, true);
+            values.uses[number as usize] += 1;
+        }
+        values.pass(statement);
+    }
+    // Once more, with what is known now: the numbers come out the same.
+    let mut naming = Naming { values: Values::default(), known: values, names: FxHashMap::default(), locals };
+    let mut result = Vec::with_capacity(run.len());
+    for mut statement in run {
+        let before = statement.clone();
+        if let Some(value) = value_mut(&mut statement) {
+            *value = naming.rewrite(value, &mut result);
+        }
+        naming.values.pass(&before);
+        result.push(statement);
+    }
+    result
+}
+
+struct Naming<'a> {
+    /// Numbers the scalars again, statement by statement.
+    values: Values,
+    /// What the first walk found.
+    known: Values,
+    names: FxHashMap<u32, Local>,
+    locals: &'a mut u32,
+}
+
+impl Naming<'_> {
+    /// The scalar with names for common parts; those that have none yet are declared.
+    fn rewrite(&mut self, scalar: &Scalar, declared: &mut Vec<Statement>) -> Scalar {
+        let number = self.values.number(scalar, true);
+        if let Some(local) = self.names.get(&number) {
+            return Scalar::Local(*local);
+        }
+        let mut result = scalar.clone();
+        for (child, original) in result.children_mut().zip(scalar.children()) {
+            *child = self.rewrite(original, declared);
+        }
+        let several = self.known.uses[number as usize] > 1 && self.known.certain[number as usize];
+        if several && Cost::of(scalar).total() >= WORTH && Cost::of(scalar).work > 0 {
+            let local = Local(*self.locals);
+            *self.locals += 1;
+            declared.push(Statement::Declare { local, value: result });
+            self.names.insert(number, local);
+            return Scalar::Local(local);
+        }
+        result
+    }
+}

@@ -1,0 +1,118 @@
+//! What scalars cost, and which nests are contractions.
+
+use crate::program::{Cell, Index, Nest, Statement};
+use crate::scalar::{Binary, Scalar, Unary};
+
+/// What it takes to compute a scalar.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Cost {
+    /// Cells that are read, those in indices included.
+    pub loads: u32,
+    /// Operations, dear ones several times.
+    pub work: u32,
+}
+
+impl Cost {
+    /// The cost of a scalar.
+    pub fn of(scalar: &Scalar) -> Cost {
+        let mut cost = Cost::default();
+        cost.add(scalar);
+        cost
+    }
+
+    fn add(&mut self, scalar: &Scalar) {
+        match scalar {
+            Scalar::Load(cell) => self.loads += loads(cell),
+            Scalar::Uniform { .. } => self.work += 20,
+            Scalar::Unary(function, _) => self.work += unary(*function),
+            Scalar::Binary(function, ..) => self.work += binary(*function),
+            Scalar::Select(..) => self.work += 1,
+            Scalar::Number(_) | Scalar::Local(_) | Scalar::Position(_) | Scalar::Symbol(_) => {}
+        }
+        scalar.children().for_each(|child| self.add(child));
+    }
+
+    /// Loads and operations together.
+    pub fn total(self) -> u32 {
+        self.loads + self.work
+    }
+}
+
+fn loads(cell: &Cell) -> u32 {
+    let inner = cell.index.iter().map(|index| if let Index::Value(cell) = index { loads(cell) } else { 0 });
+    1 + inner.sum::<u32>()
+}
+
+fn unary(function: Unary) -> u32 {
+    match function {
+        Unary::Neg | Unary::Abs | Unary::Not | Unary::Sign => 1,
+        Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => 1,
+        Unary::Sqrt | Unary::Recip => 4,
+        Unary::Exp | Unary::Log | Unary::Sin | Unary::Cos => 16,
+        Unary::Tanh | Unary::Sigmoid | Unary::Erf => 20,
+    }
+}
+
+fn binary(function: Binary) -> u32 {
+    match function {
+        Binary::Div => 4,
+        Binary::Mod => 6,
+        Binary::Pow => 24,
+        _ => 1,
+    }
+}
+
+/// Whether a nest sums up products of two loads, each with loops that the other lacks. Such nests go to a
+/// kernel for matrices, which wants them plain.
+pub fn is_contraction(nest: &Nest) -> bool {
+    let mut body = &nest.body;
+    while let [Statement::Loop(each)] = body.as_slice() {
+        body = &each.body;
+    }
+    // Either the sum is made in the cell itself, or in a local that is stored at the end.
+    let value = match body.as_slice() {
+        [Statement::Store { accumulate: Some(Binary::Add | Binary::Sub), value, .. }] => value,
+        [Statement::Declare { .. }, Statement::Loop(each), Statement::Store { .. }] => {
+            let mut inner = &each.body;
+            while let [Statement::Loop(each)] = inner.as_slice() {
+                inner = &each.body;
+            }
+            match inner.as_slice() {
+                [Statement::Update { accumulate: Some(Binary::Add | Binary::Sub), value, .. }] => value,
+                _ => return false,
+            }
+        }
+        _ => return false,
+    };
+    let mut factors = Vec::new();
+    if !product(value, &mut factors) {
+        return false;
+    }
+    let [a, b] = factors[..] else { return false };
+    let lacks = |a: &Cell, b: &Cell| vars(a).iter().any(|var| !b.mentions(*var));
+    lacks(a, b) && lacks(b, a)
+}
+
+/// The loads that a product of loads and numbers is made of; false if it is anything else.
+fn product<'a>(scalar: &'a Scalar, factors: &mut Vec<&'a Cell>) -> bool {
+    match scalar {
+        Scalar::Number(_) => true,
+        Scalar::Load(cell) => {
+            factors.push(cell);
+            true
+        }
+        Scalar::Unary(Unary::Neg, a) => product(a, factors),
+        Scalar::Binary(Binary::Mul, a, b) => product(a, factors) && product(b, factors),
+        _ => false,
+    }
+}
+
+fn vars(cell: &Cell) -> Vec<u32> {
+    let mut vars = Vec::new();
+    cell.each_index(&mut |index| {
+        if let Index::At(sum) = index {
+            vars.extend(sum.terms.iter().map(|(_, var)| *var));
+        }
+    });
+    vars
+}

@@ -1,0 +1,144 @@
+//! First writes: a buffer that is filled and then accumulated into is written once, and reductions are
+//! summed up in a local.
+//!
+//! `b = 0 everywhere`, then `b[i] += value` for `i` and `j`, becomes the canonical reduction
+//!
+//! ```text
+//! for i
+//!   let t = 0
+//!   for j
+//!     t += value
+//!   b[i] = t
+//! ```
+//!
+//! if no nest touches `b` in between, if `value` does not read `b`, and if the cell, as a function of the loops it
+//! mentions, is one-to-one and onto. Margins, which the fill set too, are then filled by themselves. Otherwise
+//! the fill stays and only the loops that the cell does not mention, if any, become a local: `b[i] += t`.
+
+use super::access::{Perfect, Scope, Touch, is_one_to_one, is_onto};
+use super::rounding::Rounding;
+use crate::program::{BufferId, Loop, Nest, Program, Statement};
+use crate::reference::round;
+use crate::scalar::{Binary, Scalar};
+
+/// Turns accumulation into first writes and reductions. Returns how many nests were changed.
+pub fn first_write(program: &mut Program) -> usize {
+    let rounding = Rounding::of(program);
+    // For each buffer, the nest that filled it, as long as nobody has touched it since.
+    let mut filled: Vec<Option<(usize, f64)>> = vec![None; program.buffers.len()];
+    let (mut changes, mut dropped) = (0, Vec::new());
+    for at in 0..program.nests.len() {
+        if let [Statement::Fill { buffer, value }] = program.nests[at].body[..] {
+            filled[buffer.index()] = Some((at, value));
+            continue;
+        }
+        let touch = Touch::of(&program.nests[at].body);
+        if let Some(plan) = Plan::of(program, &rounding, &program.nests[at]) {
+            let buffer = plan.buffer;
+            let fill = filled[buffer.index()].filter(|_| plan.whole);
+            if let Some((place, value)) = fill {
+                // All cells but those in the margins are overwritten.
+                dropped.push(place);
+                program.nests[place].body = if program.buffer(buffer).has_margins() {
+                    vec![Statement::FillMargins { buffer, value }]
+                } else {
+                    Vec::new()
+                };
+            }
+            if let Some(body) = plan.carry_out(program, &program.nests[at], fill.map(|(_, value)| value)) {
+                changes += 1;
+                let (body, locals) = body;
+                program.nests[at].body = body;
+                program.locals += locals;
+            }
+        }
+        touch.buffers().iter().for_each(|buffer| filled[buffer.index()] = None);
+    }
+    program.nests.retain(|nest| !nest.body.is_empty());
+    changes + dropped.len()
+}
+
+/// An accumulating nest and what may be done with it.
+struct Plan {
+    buffer: BufferId,
+    /// The loops that the cell mentions, then the others.
+    results: Scope,
+    reductions: Scope,
+    /// Whether every cell is written by one iteration of the result loops.
+    whole: bool,
+    /// Whether the reduction may be held in a local.
+    held: bool,
+}
+
+impl Plan {
+    fn of(program: &Program, rounding: &Rounding, nest: &Nest) -> Option<Plan> {
+        let perfect = Perfect::of(nest)?;
+        let (cell, function) = (perfect.cell, perfect.accumulate?);
+        let mut reads_itself = false;
+        perfect.value.each_load(&mut |load| reads_itself |= load.buffer == cell.buffer);
+        cell.each_index(&mut |index| {
+            if let crate::Index::Value(inner) = index {
+                reads_itself |= inner.buffer == cell.buffer;
+            }
+        });
+        if reads_itself {
+            return None;
+        }
+        let (results, reductions): (Scope, Scope) =
+            perfect.loops.iter().partition(|(var, _)| cell.mentions(*var));
+        let inner = perfect.loops[results.len()..] == reductions[..];
+        let sums = matches!(function, Binary::Sub | Binary::Div) || function.is_commutative();
+        // Integers are rounded at each step: only what is exact can wait.
+        let dtype = program.buffer(cell.buffer).dtype;
+        let steps = matches!(function, Binary::Add | Binary::Sub | Binary::Max | Binary::Min);
+        let exact = dtype.is_float() || (steps && rounding.is_exact(program, perfect.value, dtype));
+        let whole = is_one_to_one(cell, &results) && is_onto(program, cell, &results);
+        let held = !reductions.is_empty() && exact && (inner || sums);
+        Some(Plan { buffer: cell.buffer, whole: whole && (held || reductions.is_empty()), held, results, reductions })
+    }
+
+    /// The new body and how many locals it adds. With a number to start from, nothing is read.
+    fn carry_out(&self, program: &Program, nest: &Nest, start: Option<f64>) -> Option<(Vec<Statement>, u32)> {
+        let perfect = Perfect::of(nest)?;
+        let (cell, function, value) = (perfect.cell.clone(), perfect.accumulate?, perfect.value.clone());
+        let start = start.map(|value| round(program.buffer(cell.buffer).dtype, value));
+        if self.reductions.is_empty() {
+            let value = Scalar::binary(function, Scalar::Number(start?), value);
+            let store = Statement::Store { cell, accumulate: None, value };
+            return Some((vec![store.within(perfect.loops.into_iter())], 0));
+        }
+        if !self.held {
+            return None;
+        }
+        let local = crate::Local(program.locals);
+        let (first, inner, outer) = match start {
+            Some(start) => (start, function, None),
+            None => {
+                let inner = in_steps(function)?;
+                // A reduction that never runs leaves the cell alone.
+                let runs = self.reductions.iter().all(|(_, extent)| *extent > 0);
+                (inner.neutral().filter(|_| runs)?, inner, Some(function))
+            }
+        };
+        let update = Statement::Update { local, accumulate: Some(inner), value };
+        let body = vec![
+            Statement::Declare { local, value: Scalar::Number(first) },
+            update.within(self.reductions.iter().copied()),
+            Statement::Store { cell, accumulate: outer, value: Scalar::Local(local) },
+        ];
+        let body = self.results.iter().rev().fold(body, |body, (var, extent)| {
+            vec![Statement::Loop(Loop { var: *var, extent: *extent, parallel: false, body })]
+        });
+        Some((body, 1))
+    }
+}
+
+/// The function that gathers what another accumulates: `x - a - b = x - (a + b)`.
+fn in_steps(function: Binary) -> Option<Binary> {
+    match function {
+        Binary::Add | Binary::Sub => Some(Binary::Add),
+        Binary::Mul | Binary::Div => Some(Binary::Mul),
+        Binary::Max | Binary::Min | Binary::And | Binary::Or => Some(function),
+        _ => None,
+    }
+}

@@ -1,0 +1,147 @@
+//! The optimiser: a program in, a program out that computes the same in fewer passes over memory.
+//!
+//! The passes stand below in the order in which they run, each in a file that says when it applies and why that is
+//! sound. All of them are checked against the [reference evaluator](crate::reference) on random programs.
+//!
+//! What stays the same: the contents of kept buffers behind a run that does not stop, up to the order in which
+//! sums are added up, the rounding of intermediate results (a float that is not stored is not rounded) and the
+//! sign of zeros. The ids of buffers do not change; one that is no longer needed is simply not mentioned by any
+//! nest. Behind a run that stops at a check, nothing is promised about what has been written.
+
+mod access;
+mod common;
+mod contract;
+mod cost;
+mod dead;
+mod duplicates;
+mod first_write;
+mod fuse;
+mod inline;
+mod locals;
+mod parallel;
+mod rewrite;
+mod rounding;
+mod simplify;
+mod well_formed;
+
+pub use cost::is_contraction;
+pub use fuse::Limits;
+pub use inline::Policy;
+pub use parallel::is_independent;
+
+use crate::program::Program;
+
+/// Which passes run, and their limits.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// Constants, neutral elements, powers, loops that run once.
+    pub simplify: bool,
+    /// Fill and accumulate become one store; reductions are summed up in locals.
+    pub first_write: bool,
+    /// What nobody reads is not computed.
+    pub dead: bool,
+    /// Nests that compute the same are one.
+    pub duplicates: bool,
+    /// Local buffers become virtual.
+    pub inline: bool,
+    /// Nests with the same outermost loop become one.
+    pub fuse: bool,
+    /// What is written and read in one iteration is held in a local.
+    pub contract: bool,
+    /// What several statements compute is computed once.
+    pub common: bool,
+    /// Outermost loops whose iterations are independent are marked.
+    pub parallel: bool,
+    /// When a buffer is worth being virtual.
+    pub policy: Policy,
+    /// How large nests may grow.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options::all()
+    }
+}
+
+impl Options {
+    /// Every pass.
+    pub fn all() -> Options {
+        Options {
+            simplify: true,
+            first_write: true,
+            dead: true,
+            duplicates: true,
+            inline: true,
+            fuse: true,
+            contract: true,
+            common: true,
+            parallel: true,
+            policy: Policy::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// No pass.
+    pub fn none() -> Options {
+        Options {
+            simplify: false,
+            first_write: false,
+            dead: false,
+            duplicates: false,
+            inline: false,
+            fuse: false,
+            contract: false,
+            common: false,
+            parallel: false,
+            policy: Policy::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How much each pass has changed, in the order in which they ran.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Report {
+    /// The name of a pass and the number of its changes.
+    pub passes: Vec<(&'static str, usize)>,
+}
+
+/// The program, optimised.
+pub fn optimise(program: &Program, options: &Options) -> Program {
+    optimise_with_report(program, options).0
+}
+
+/// The program, optimised, and what was done.
+pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, Report) {
+    let mut result = program.clone();
+    let mut report = Report::default();
+    if !well_formed::is_well_formed(&result) {
+        return (result, report);
+    }
+    locals::separate(&mut result);
+    let inline = |program: &mut Program| inline::inline(program, &options.policy);
+    let fuse = |program: &mut Program| fuse::fuse(program, &options.limits);
+    let passes: [(&'static str, bool, &dyn Fn(&mut Program) -> usize); 12] = [
+        ("simplify", options.simplify, &simplify::simplify),
+        ("first write", options.first_write, &first_write::first_write),
+        ("dead", options.dead, &dead::dead),
+        ("duplicates", options.duplicates, &duplicates::duplicates),
+        ("inline", options.inline, &inline),
+        ("simplify", options.simplify, &simplify::simplify),
+        ("dead", options.dead, &dead::dead),
+        ("fuse", options.fuse, &fuse),
+        ("contract", options.contract, &contract::contract),
+        ("dead", options.dead, &dead::dead),
+        ("common", options.common, &common::common),
+        ("parallel", options.parallel, &parallel::parallel),
+    ];
+    for (name, wanted, pass) in passes {
+        if wanted {
+            report.passes.push((name, pass(&mut result)));
+        }
+        debug_assert!(well_formed::is_well_formed(&result), "{name} broke the program");
+    }
+    locals::compact(&mut result);
+    (result, report)
+}

@@ -1,0 +1,186 @@
+//! Changing statements and scalars: substitution for variables, for loads and for locals.
+
+use broadloom_core::projection::Component;
+
+use crate::program::{Cell, Index, Statement};
+use crate::scalar::Scalar;
+
+/// What stands for each loop variable.
+pub type Substitution = Vec<(u32, Index)>;
+
+/// A sum with the substitution carried out. None if a number that is looked up would have to be computed
+/// with.
+fn index(sum: &Component, by: &Substitution) -> Option<Index> {
+    let lookup = |var: u32| by.iter().find(|(known, _)| *known == var).map(|(_, index)| index);
+    if let [(1, var)] = sum.terms.as_slice()
+        && sum.offset == 0
+    {
+        return Some(lookup(*var).cloned().unwrap_or_else(|| Index::At(sum.clone())));
+    }
+    let (mut offset, mut terms) = (sum.offset, Vec::new());
+    for (coefficient, var) in &sum.terms {
+        match lookup(*var) {
+            None => terms.push((*coefficient, *var)),
+            Some(Index::At(inner)) => {
+                offset = offset.checked_add(coefficient.checked_mul(inner.offset)?)?;
+                for (factor, var) in &inner.terms {
+                    terms.push((coefficient.checked_mul(*factor)?, *var));
+                }
+            }
+            Some(Index::Symbol(_) | Index::Value(_)) => return None,
+        }
+    }
+    Some(Index::At(Component::new(offset, terms)))
+}
+
+/// A cell with the substitution carried out.
+pub fn substitute_cell(cell: &Cell, by: &Substitution) -> Option<Cell> {
+    let each = |part: &Index| match part {
+        Index::At(sum) => index(sum, by),
+        Index::Symbol(_) => Some(part.clone()),
+        Index::Value(inner) => Some(Index::Value(Box::new(substitute_cell(inner, by)?))),
+    };
+    let parts: Option<Vec<Index>> = cell.index.iter().map(each).collect();
+    Some(Cell { buffer: cell.buffer, index: parts? })
+}
+
+/// A scalar with the substitution carried out.
+pub fn substitute(scalar: &Scalar, by: &Substitution) -> Option<Scalar> {
+    Some(match scalar {
+        Scalar::Load(cell) => Scalar::Load(substitute_cell(cell, by)?),
+        Scalar::Position(sum) => match index(sum, by)? {
+            Index::At(sum) => Scalar::Position(sum),
+            Index::Symbol(symbol) => Scalar::Symbol(symbol),
+            Index::Value(cell) => Scalar::Load(*cell),
+        },
+        Scalar::Uniform { key, stream, at } => match index(at, by)? {
+            Index::At(at) => Scalar::Uniform { key: *key, stream: *stream, at },
+            Index::Symbol(_) | Index::Value(_) => return None,
+        },
+        other => {
+            let mut result = other.clone();
+            for (child, original) in result.children_mut().zip(other.children()) {
+                *child = substitute(original, by)?;
+            }
+            result
+        }
+    })
+}
+
+/// A body with sums for variables. Sums always fit, so this cannot fail but for overflow.
+pub fn substitute_body(body: &mut [Statement], by: &Substitution) -> Option<()> {
+    for statement in body {
+        if let Some(value) = value_mut(statement) {
+            *value = substitute(value, by)?;
+        }
+        match statement {
+            Statement::Loop(each) => substitute_body(&mut each.body, by)?,
+            Statement::Store { cell, .. } | Statement::Check { cell, .. } => *cell = substitute_cell(cell, by)?,
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+/// Gives loop variables other numbers, those of the loops themselves included.
+pub fn rename(body: &mut [Statement], names: &[(u32, u32)]) {
+    let by: Substitution =
+        names.iter().map(|(old, new)| (*old, Index::At(Component::iterate(*new)))).collect();
+    // A variable for a variable overflows nowhere.
+    let _ = substitute_body(body, &by);
+    fn loops(body: &mut [Statement], names: &[(u32, u32)]) {
+        for statement in body {
+            if let Statement::Loop(each) = statement {
+                if let Some((_, new)) = names.iter().find(|(old, _)| *old == each.var) {
+                    each.var = *new;
+                }
+                loops(&mut each.body, names);
+            }
+        }
+    }
+    loops(body, names);
+}
+
+/// The value that a statement computes, to be changed.
+pub fn value_mut(statement: &mut Statement) -> Option<&mut Scalar> {
+    match statement {
+        Statement::Store { value, .. }
+        | Statement::Declare { value, .. }
+        | Statement::Update { value, .. } => Some(value),
+        _ => None,
+    }
+}
+
+/// Visits every statement of a body, to be changed.
+pub fn each_mut(body: &mut [Statement], visit: &mut dyn FnMut(&mut Statement)) {
+    for statement in body {
+        visit(statement);
+        if let Statement::Loop(each) = statement {
+            each_mut(&mut each.body, visit);
+        }
+    }
+}
+
+/// Replaces loads in a scalar. `with` answers None for a load that stays; the answer is not looked into.
+/// Loads in indices can only be replaced by loads. None if one of those would be replaced by something else.
+pub fn replace_loads(scalar: &mut Scalar, with: &mut dyn FnMut(&Cell) -> Option<Scalar>) -> Option<()> {
+    if let Scalar::Load(cell) = scalar {
+        replace_in_index(cell, with)?;
+        if let Some(new) = with(cell) {
+            *scalar = new;
+        }
+        return Some(());
+    }
+    scalar.children_mut().try_for_each(|child| replace_loads(child, with))
+}
+
+/// Replaces loads in the indices of a cell by loads.
+pub fn replace_in_index(cell: &mut Cell, with: &mut dyn FnMut(&Cell) -> Option<Scalar>) -> Option<()> {
+    for index in &mut cell.index {
+        if let Index::Value(inner) = index {
+            replace_in_index(inner, with)?;
+            match with(inner) {
+                None => {}
+                Some(Scalar::Load(new)) => **inner = new,
+                Some(_) => return None,
+            }
+        }
+    }
+    Some(())
+}
+
+/// Replaces loads everywhere in a body, in checks and in the indices of stores too.
+pub fn replace_in_body(body: &mut [Statement], with: &mut dyn FnMut(&Cell) -> Option<Scalar>) -> Option<()> {
+    for statement in body {
+        if let Some(value) = value_mut(statement) {
+            replace_loads(value, with)?;
+        }
+        match statement {
+            Statement::Loop(each) => replace_in_body(&mut each.body, with)?,
+            Statement::Store { cell, .. } => replace_in_index(cell, with)?,
+            Statement::Check { cell, .. } => {
+                replace_in_index(cell, with)?;
+                match with(cell) {
+                    None => {}
+                    Some(Scalar::Load(new)) => *cell = new,
+                    Some(_) => return None,
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+/// The variables of all loops of a body.
+pub fn loop_vars(body: &[Statement]) -> Vec<u32> {
+    let mut vars = Vec::new();
+    for statement in body {
+        statement.each(&mut |inner| {
+            if let Statement::Loop(each) = inner {
+                vars.push(each.var);
+            }
+        });
+    }
+    vars
+}

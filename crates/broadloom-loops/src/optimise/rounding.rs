@@ -1,0 +1,186 @@
+//! Which numbers may skip the rounding of the buffer they would be stored in.
+//!
+//! A store rounds to the type of its buffer. When a value is used directly instead, as inlining and scalars in
+//! place of arrays do, that rounding is lost. For floats this is allowed: the number is only more precise. Two
+//! cases are not:
+//!
+//! - Integers: storing 2.7 makes it 2. A value may skip the rounding only if it is certainly exact.
+//! - Comparisons: in `x == max(x)` both sides come from one computation, and must go on to agree. A float that
+//!   reaches a comparison with another computed number, by way of copies, `max`, `min`, `where` and signs, is
+//!   *compared*. It keeps its rounding unless it is exact.
+
+use crate::Dtype;
+use crate::program::{BufferId, Local, Program, Statement};
+use crate::reference::round;
+use crate::scalar::{Binary, Scalar, Unary};
+
+/// The buffers and locals whose numbers are compared with computed numbers.
+#[derive(Debug)]
+pub struct Rounding {
+    compared: Vec<bool>,
+    /// Locals that only ever hold numbers of this type; None if they may hold anything.
+    locals: Vec<Option<Dtype>>,
+}
+
+/// A buffer or a local.
+#[derive(Clone, Copy)]
+enum Holder {
+    Buffer(BufferId),
+    Local(Local),
+}
+
+impl Rounding {
+    /// Looks through a program.
+    pub fn of(program: &Program) -> Rounding {
+        let buffers = program.buffers.len();
+        let place = |holder: Holder| match holder {
+            Holder::Buffer(id) => id.index(),
+            Holder::Local(local) => buffers + local.0 as usize,
+        };
+        let holders = buffers + program.locals as usize;
+        let (mut sources, mut pending) = (vec![Vec::new(); holders], Vec::new());
+        for statement in program.nests.iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| {
+                let Some(value) = inner.value() else { return };
+                each_comparison(value, &mut |side| {
+                    each_source(side, &mut |holder| pending.push(place(holder)));
+                });
+                let target = match inner {
+                    Statement::Store { cell, .. } => Holder::Buffer(cell.buffer),
+                    Statement::Declare { local, .. } | Statement::Update { local, .. } => Holder::Local(*local),
+                    _ => return,
+                };
+                each_source(value, &mut |holder| sources[place(target)].push(place(holder)));
+            });
+        }
+        let mut compared = vec![false; holders];
+        while let Some(holder) = pending.pop() {
+            if !std::mem::replace(&mut compared[holder], true) {
+                pending.extend(&sources[holder]);
+            }
+        }
+        compared.truncate(buffers);
+        let mut rounding = Rounding { compared, locals: vec![None; program.locals as usize] };
+        rounding.judge_locals(program);
+        rounding
+    }
+
+    /// Finds the locals that a maximum, a minimum or a copy of stored numbers is held in.
+    fn judge_locals(&mut self, program: &Program) {
+        let mut spoilt = vec![false; self.locals.len()];
+        for statement in program.nests.iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| {
+                let (local, accumulate, value) = match inner {
+                    Statement::Declare { local, value } => (*local, None, value),
+                    Statement::Update { local, accumulate, value } => (*local, *accumulate, value),
+                    _ => return,
+                };
+                // A local in terms of locals is not followed: those may still be spoilt.
+                let keeps = matches!(accumulate, None | Some(Binary::Max | Binary::Min)) && !has_local(value);
+                let known = self.locals[local.0 as usize];
+                let fits = Dtype::ALL.into_iter().filter(|dtype| dtype.is_float()).find(|dtype| {
+                    self.is_exact(program, value, *dtype) && known.is_none_or(|known| contains(*dtype, known))
+                });
+                match fits {
+                    Some(dtype) if keeps => self.locals[local.0 as usize] = Some(dtype),
+                    _ => spoilt[local.0 as usize] = true,
+                }
+            });
+        }
+        for (held, spoilt) in self.locals.iter_mut().zip(spoilt) {
+            if spoilt {
+                *held = None;
+            }
+        }
+    }
+
+    /// Whether a value that is stored in a buffer may be used without being stored.
+    pub fn may_skip(&self, program: &Program, id: BufferId, value: &Scalar) -> bool {
+        let dtype = program.buffer(id).dtype;
+        let compared = self.compared.get(id.index()).copied().unwrap_or(true);
+        dtype == Dtype::F64 || (dtype.is_float() && !compared) || self.is_exact(program, value, dtype)
+    }
+
+    /// Whether rounding to a type changes nothing, whatever the cells hold.
+    pub fn is_exact(&self, program: &Program, scalar: &Scalar, dtype: Dtype) -> bool {
+        let exact = |scalar: &Scalar| self.is_exact(program, scalar, dtype);
+        match scalar {
+            Scalar::Number(value) => round(dtype, *value).to_bits() == value.to_bits(),
+            Scalar::Load(cell) => contains(dtype, program.buffer(cell.buffer).dtype),
+            Scalar::Local(local) => {
+                let held = self.locals.get(local.0 as usize).copied().flatten();
+                held.is_some_and(|held| contains(dtype, held))
+            }
+            Scalar::Position(_) => matches!(dtype, Dtype::I64 | Dtype::F64),
+            Scalar::Symbol(_) => dtype == Dtype::I64,
+            Scalar::Uniform { .. } => matches!(dtype, Dtype::F32 | Dtype::F64),
+            Scalar::Unary(Unary::Not, _) => true,
+            Scalar::Unary(
+                Unary::Neg
+                | Unary::Abs
+                | Unary::Sign
+                | Unary::Floor
+                | Unary::Ceil
+                | Unary::Round
+                | Unary::Trunc,
+                a,
+            ) => dtype.is_float() && exact(a),
+            Scalar::Unary(..) => dtype == Dtype::F64,
+            Scalar::Binary(Binary::Max | Binary::Min, a, b) | Scalar::Select(_, a, b) => exact(a) && exact(b),
+            Scalar::Binary(
+                Binary::Less
+                | Binary::LessEq
+                | Binary::Equal
+                | Binary::NotEqual
+                | Binary::And
+                | Binary::Or,
+                ..,
+            ) => true,
+            Scalar::Binary(..) => dtype == Dtype::F64,
+        }
+    }
+}
+
+/// Whether every number of one type is a number of another.
+fn contains(wide: Dtype, narrow: Dtype) -> bool {
+    wide == narrow
+        || match wide {
+            Dtype::F64 => narrow != Dtype::I64,
+            Dtype::F32 => matches!(narrow, Dtype::Bf16 | Dtype::F16),
+            Dtype::I64 => narrow == Dtype::I32,
+            Dtype::I32 | Dtype::Bf16 | Dtype::F16 => false,
+        }
+}
+
+fn has_local(scalar: &Scalar) -> bool {
+    matches!(scalar, Scalar::Local(_)) || scalar.children().any(has_local)
+}
+
+/// Visits both sides of comparisons of two computed numbers. What is compared with a constant is not at risk:
+/// there is only one computation.
+fn each_comparison(scalar: &Scalar, visit: &mut dyn FnMut(&Scalar)) {
+    if let Scalar::Binary(Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual, a, b) = scalar
+        && !matches!(**a, Scalar::Number(_))
+        && !matches!(**b, Scalar::Number(_))
+    {
+        visit(a);
+        visit(b);
+    }
+    for child in scalar.children() {
+        each_comparison(child, visit);
+    }
+}
+
+/// Visits the buffers and locals whose numbers a scalar may pass on unchanged, up to the sign.
+fn each_source(scalar: &Scalar, visit: &mut dyn FnMut(Holder)) {
+    match scalar {
+        Scalar::Load(cell) => visit(Holder::Buffer(cell.buffer)),
+        Scalar::Local(local) => visit(Holder::Local(*local)),
+        Scalar::Unary(Unary::Neg | Unary::Abs, a) => each_source(a, visit),
+        Scalar::Binary(Binary::Max | Binary::Min, a, b) | Scalar::Select(_, a, b) => {
+            each_source(a, visit);
+            each_source(b, visit);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,210 @@
+//! Simplification: constants, neutral elements, powers, and loops that run once or never.
+//!
+//! Results are those of IEEE arithmetic, except that the sign of a zero and the last bit of a power may
+//! differ, and that `x ** 0.5` of minus infinity is not a number, as its square root. In particular `x * 0` and
+//! `x - x` stay, because `x` may be infinite or not a number, and a division by a constant becomes a product
+//! only if its inverse is exact.
+
+use broadloom_core::projection::Component;
+
+use super::cost::Cost;
+use super::rewrite::{substitute_body, value_mut};
+use crate::program::{Index, Nest, Program, Statement};
+use crate::scalar::{Binary, Scalar, Unary};
+
+/// Simplifies every nest. Returns how many scalars and loops were changed.
+pub fn simplify(program: &mut Program) -> usize {
+    let mut changes = 0;
+    for nest in &mut program.nests {
+        block(&mut nest.body, &mut changes);
+    }
+    program.nests.retain(|nest: &Nest| !nest.body.is_empty());
+    changes
+}
+
+fn block(body: &mut Vec<Statement>, changes: &mut usize) {
+    let mut result = Vec::with_capacity(body.len());
+    for mut statement in std::mem::take(body) {
+        if let Some(value) = value_mut(&mut statement) {
+            scalar(value, changes);
+        }
+        match statement {
+            Statement::Loop(mut each) => {
+                // The variable of a loop that runs once is 0.
+                let zero = vec![(each.var, Index::At(Component::fixed(0)))];
+                let once = each.extent == 1 && substitute_body(&mut each.body, &zero).is_some();
+                block(&mut each.body, changes);
+                if each.extent == 0 || each.body.is_empty() {
+                    *changes += 1;
+                } else if once {
+                    *changes += 1;
+                    result.append(&mut each.body);
+                } else {
+                    result.push(Statement::Loop(each));
+                }
+            }
+            Statement::Store { accumulate: Some(function), ref value, .. }
+            | Statement::Update { accumulate: Some(function), ref value, .. }
+                if keeps_left(function, value) =>
+            {
+                *changes += 1;
+            }
+            other => result.push(other),
+        }
+    }
+    *body = result;
+}
+
+/// Whether `x function value` is `x`, for every `x`.
+fn keeps_left(function: Binary, value: &Scalar) -> bool {
+    let Scalar::Number(value) = value else { return false };
+    let truth = matches!(function, Binary::And | Binary::Or);
+    !truth && function.neutral().is_some_and(|neutral| neutral == *value)
+}
+
+/// Simplifies a scalar and all scalars inside it.
+pub fn scalar(scalar: &mut Scalar, changes: &mut usize) {
+    for child in scalar.children_mut() {
+        self::scalar(child, changes);
+    }
+    // Each rule leaves something smaller or further down this list, so that this ends.
+    while let Some(simpler) = step(scalar) {
+        *scalar = simpler;
+        *changes += 1;
+    }
+}
+
+/// One rule, if one applies.
+fn step(scalar: &Scalar) -> Option<Scalar> {
+    match scalar {
+        Scalar::Position(sum) if sum.terms.is_empty() => Some(Scalar::Number(sum.offset as f64)),
+        Scalar::Unary(function, a) => unary(*function, a),
+        Scalar::Binary(function, a, b) => binary(*function, a, b),
+        Scalar::Select(condition, a, b) => match &**condition {
+            Scalar::Number(value) => Some(if *value == 0.0 { (**b).clone() } else { (**a).clone() }),
+            // where(not c, a, b) = where(c, b, a)
+            Scalar::Unary(Unary::Not, inner) => Some(Scalar::Select(inner.clone(), b.clone(), a.clone())),
+            _ if a == b => Some((**a).clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn unary(function: Unary, a: &Scalar) -> Option<Scalar> {
+    match (function, a) {
+        (function, Scalar::Number(value)) => Some(Scalar::Number(function.of(*value))),
+        // -(-x) = x
+        (Unary::Neg, Scalar::Unary(Unary::Neg, x)) => Some((**x).clone()),
+        // -(x - y) = y - x
+        (Unary::Neg, Scalar::Binary(Binary::Sub, x, y)) => {
+            Some(Scalar::Binary(Binary::Sub, y.clone(), x.clone()))
+        }
+        // |-x| = ||x|| = |x|
+        (Unary::Abs, Scalar::Unary(Unary::Neg | Unary::Abs, x)) => Some(Scalar::unary(Unary::Abs, (**x).clone())),
+        // 1 / (1 / x) = x up to rounding, but not for zeros and infinities of either sign: it stays.
+        _ => None,
+    }
+}
+
+fn binary(function: Binary, a: &Scalar, b: &Scalar) -> Option<Scalar> {
+    match (a, b) {
+        (Scalar::Number(x), Scalar::Number(y)) => return Some(Scalar::Number(function.of(*x, *y))),
+        (_, Scalar::Number(y)) => {
+            if let Some(result) = constant_right(function, a, *y) {
+                return Some(result);
+            }
+        }
+        (Scalar::Number(x), _) => {
+            if let Some(result) = constant_left(function, *x, b) {
+                return Some(result);
+            }
+        }
+        _ => {}
+    }
+    match (function, a, b) {
+        // x + -y = x - y; x - -y = x + y
+        (Binary::Add, _, Scalar::Unary(Unary::Neg, y)) => {
+            Some(Scalar::binary(Binary::Sub, a.clone(), (**y).clone()))
+        }
+        (Binary::Sub, _, Scalar::Unary(Unary::Neg, y)) => {
+            Some(Scalar::binary(Binary::Add, a.clone(), (**y).clone()))
+        }
+        // -x + y = y - x
+        (Binary::Add, Scalar::Unary(Unary::Neg, x), _) => {
+            Some(Scalar::binary(Binary::Sub, b.clone(), (**x).clone()))
+        }
+        // -x * -y = x * y
+        (Binary::Mul, Scalar::Unary(Unary::Neg, x), Scalar::Unary(Unary::Neg, y)) => {
+            Some(Scalar::Binary(Binary::Mul, x.clone(), y.clone()))
+        }
+        (Binary::Max | Binary::Min, _, _) if a == b => Some(a.clone()),
+        _ => None,
+    }
+}
+
+fn constant_right(function: Binary, a: &Scalar, y: f64) -> Option<Scalar> {
+    let a = || a.clone();
+    match function {
+        // x + 0 = x - 0 = x * 1 = x / 1 = x ** 1 = x; max(x, -inf) = min(x, inf) = x
+        Binary::Add | Binary::Sub if y == 0.0 => Some(a()),
+        Binary::Mul | Binary::Div | Binary::Pow if y == 1.0 => Some(a()),
+        Binary::Max if y == f64::NEG_INFINITY => Some(a()),
+        Binary::Min if y == f64::INFINITY => Some(a()),
+        // x * -1 = x / -1 = -x
+        Binary::Mul | Binary::Div if y == -1.0 => Some(Scalar::unary(Unary::Neg, a())),
+        // x / 2ⁿ = x * 2⁻ⁿ, exactly
+        Binary::Div if has_exact_inverse(y) => Some(Scalar::binary(Binary::Mul, a(), Scalar::Number(1.0 / y))),
+        Binary::Pow => power(a(), y),
+        // x and 0 = 0; x or 1 = 1, even if x is not a number
+        Binary::And if y == 0.0 => Some(Scalar::Number(0.0)),
+        Binary::Or if y != 0.0 => Some(Scalar::Number(1.0)),
+        // x and 1 = x or 0 = (x != 0)
+        Binary::And | Binary::Or => Some(Scalar::binary(Binary::NotEqual, a(), Scalar::Number(0.0))),
+        _ => None,
+    }
+}
+
+fn constant_left(function: Binary, x: f64, b: &Scalar) -> Option<Scalar> {
+    match function {
+        // 0 - y = -y
+        Binary::Sub if x == 0.0 => Some(Scalar::unary(Unary::Neg, b.clone())),
+        // 1 ** y = 1, even if y is not a number
+        Binary::Pow if x == 1.0 => Some(Scalar::Number(1.0)),
+        // Where the order does not matter, as with the constant on the right.
+        Binary::Add | Binary::Mul | Binary::Max | Binary::Min | Binary::And | Binary::Or => {
+            constant_right(function, b, x)
+        }
+        _ => None,
+    }
+}
+
+/// Powers that are not worth a logarithm. What would be computed twice must be small: common
+/// subexpressions find it again, but only if they are looked for.
+fn power(x: Scalar, y: f64) -> Option<Scalar> {
+    let small = Cost::of(&x).total() <= 8;
+    let times = |a: Scalar, b: Scalar| Scalar::binary(Binary::Mul, a, b);
+    if y == 0.0 {
+        // Even if x is not a number.
+        Some(Scalar::Number(1.0))
+    } else if y == 0.5 {
+        Some(Scalar::unary(Unary::Sqrt, x))
+    } else if y == -0.5 {
+        Some(Scalar::unary(Unary::Recip, Scalar::unary(Unary::Sqrt, x)))
+    } else if y == -1.0 {
+        Some(Scalar::unary(Unary::Recip, x))
+    } else if y == 2.0 && small {
+        Some(times(x.clone(), x))
+    } else if y == 3.0 && small {
+        Some(times(times(x.clone(), x.clone()), x))
+    } else {
+        None
+    }
+}
+
+/// Whether dividing by a number is multiplying by its inverse: it is a power of two, and so is the inverse,
+/// with room to spare.
+fn has_exact_inverse(y: f64) -> bool {
+    let exponent = y.abs().log2();
+    exponent.is_finite() && exponent.abs() <= 64.0 && f64::powi(2.0, exponent as i32) == y.abs()
+}

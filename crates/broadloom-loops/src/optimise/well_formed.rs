@@ -1,0 +1,92 @@
+//! What every pass relies on. A program that is not like this is left as it is.
+//!
+//! - Every cell has one index per axis of its buffer, and every buffer, variable, local and symbol exists.
+//! - A variable is used inside its loop only, and no two loops of a nest share one.
+//! - A local is declared before it is used, in the same body or one around it, and once.
+
+use crate::program::{Cell, Index, Program, Statement};
+use crate::scalar::Scalar;
+
+/// Whether a program is what the passes expect.
+pub fn is_well_formed(program: &Program) -> bool {
+    program.nests.iter().all(|nest| {
+        let mut check = Check { program, vars: Vec::new(), used: Vec::new(), locals: Vec::new(), declared: Vec::new() };
+        check.block(&nest.body)
+    })
+}
+
+struct Check<'a> {
+    program: &'a Program,
+    /// Variables and locals in scope, and all that the nest has had so far.
+    vars: Vec<u32>,
+    used: Vec<u32>,
+    locals: Vec<u32>,
+    declared: Vec<u32>,
+}
+
+impl Check<'_> {
+    fn block(&mut self, body: &[Statement]) -> bool {
+        let scope = self.locals.len();
+        let good = body.iter().all(|statement| self.statement(statement));
+        self.locals.truncate(scope);
+        good
+    }
+
+    fn statement(&mut self, statement: &Statement) -> bool {
+        match statement {
+            Statement::Loop(each) => {
+                if self.used.contains(&each.var) || each.var as usize >= self.program.vars.len() {
+                    return false;
+                }
+                self.used.push(each.var);
+                self.vars.push(each.var);
+                let good = self.block(&each.body);
+                self.vars.pop();
+                good
+            }
+            Statement::Store { cell, value, .. } => self.cell(cell) && self.scalar(value),
+            Statement::Declare { local, value } => {
+                let fresh = !self.declared.contains(&local.0) && local.0 < self.program.locals;
+                let good = fresh && self.scalar(value);
+                self.locals.push(local.0);
+                self.declared.push(local.0);
+                good
+            }
+            Statement::Update { local, value, .. } => self.locals.contains(&local.0) && self.scalar(value),
+            Statement::Check { cell, of, .. } => self.cell(cell) && of.index() < self.program.buffers.len(),
+            Statement::Fill { buffer, .. } | Statement::FillMargins { buffer, .. } => {
+                buffer.index() < self.program.buffers.len()
+            }
+        }
+    }
+
+    fn sum(&self, sum: &broadloom_core::projection::Component) -> bool {
+        sum.terms.iter().all(|(_, var)| self.vars.contains(var))
+    }
+
+    fn symbol(&self, symbol: u32) -> bool {
+        (symbol as usize) < self.program.symbols.len()
+    }
+
+    fn cell(&self, cell: &Cell) -> bool {
+        let rank = self.program.buffers.get(cell.buffer.index()).map(|buffer| buffer.sizes.len());
+        rank == Some(cell.index.len())
+            && cell.index.iter().all(|index| match index {
+                Index::At(sum) => self.sum(sum),
+                Index::Symbol(symbol) => self.symbol(*symbol),
+                Index::Value(inner) => self.cell(inner),
+            })
+    }
+
+    fn scalar(&self, scalar: &Scalar) -> bool {
+        let good = match scalar {
+            Scalar::Load(cell) => self.cell(cell),
+            Scalar::Local(local) => self.locals.contains(&local.0),
+            Scalar::Position(sum) => self.sum(sum),
+            Scalar::Symbol(symbol) => self.symbol(*symbol),
+            Scalar::Uniform { key, at, .. } => self.symbol(*key) && self.sum(at),
+            _ => true,
+        };
+        good && scalar.children().all(|child| self.scalar(child))
+    }
+}

@@ -1,0 +1,222 @@
+//! The reference evaluator: slow, obviously right, the judge of everything else.
+//!
+//! Numbers are 64-bit floats and are rounded to the type of their buffer where they are stored. Every address is
+//! checked; what a local buffer holds before it is written is not a number, so that reading it shows.
+
+use half::{bf16, f16};
+
+use crate::program::{BufferId, Cell, Index, Program, Statement, Storage};
+use crate::random::uniform;
+use crate::{Buffer, Dtype, Scalar};
+
+/// Why a run stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// An index read from a buffer is outside the axis it is for.
+    Index {
+        /// The buffer that holds the index.
+        buffer: BufferId,
+        /// Where it stands there.
+        cell: u64,
+        /// The index.
+        value: i64,
+        /// The bound.
+        below: u64,
+        /// The buffer that would be read.
+        of: BufferId,
+    },
+    /// The program addresses a cell that does not exist: a defect of whoever made the program.
+    Address {
+        /// The buffer.
+        buffer: BufferId,
+    },
+}
+
+/// The contents of all buffers, margins included.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    buffers: Vec<Vec<f64>>,
+}
+
+impl Memory {
+    /// Memory for a program: kept buffers are 0, local ones not a number, margins as they should be.
+    pub fn new(program: &Program) -> Memory {
+        let fresh = |buffer: &Buffer| {
+            let inside = if buffer.storage == Storage::Kept { 0.0 } else { f64::NAN };
+            let mut cells = vec![if buffer.has_margins() { buffer.fill } else { inside }; buffer.cells() as usize];
+            if buffer.has_margins() {
+                each_inside(buffer, |at| cells[at] = inside);
+            }
+            cells
+        };
+        Memory { buffers: program.buffers.iter().map(fresh).collect() }
+    }
+
+    /// The numbers of a buffer, margins not included.
+    pub fn read(&self, program: &Program, id: BufferId) -> Vec<f64> {
+        let mut values = Vec::new();
+        each_inside(program.buffer(id), |at| values.push(self.buffers[id.index()][at]));
+        values
+    }
+
+    /// Sets the numbers of a buffer, margins not included.
+    ///
+    /// # Panics
+    /// If there are fewer values than cells.
+    pub fn write(&mut self, program: &Program, id: BufferId, values: &[f64]) {
+        let buffer = program.buffer(id);
+        let (cells, mut next) = (&mut self.buffers[id.index()], 0);
+        each_inside(buffer, |at| {
+            cells[at] = round(buffer.dtype, values[next]);
+            next += 1;
+        });
+    }
+}
+
+/// Runs a program on memory that was made for it.
+pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Result<(), Stop> {
+    let mut run = Run {
+        program,
+        memory,
+        symbols,
+        vars: vec![0; program.vars.len()],
+        locals: vec![f64::NAN; program.locals as usize],
+    };
+    program.nests.iter().try_for_each(|nest| run.block(&nest.body))
+}
+
+/// A number as a buffer of some type holds it.
+pub fn round(dtype: Dtype, value: f64) -> f64 {
+    match dtype {
+        Dtype::I32 => f64::from(value as i32),
+        Dtype::I64 => value as i64 as f64,
+        Dtype::Bf16 => bf16::from_f64(value).to_f64(),
+        Dtype::F16 => f16::from_f64(value).to_f64(),
+        Dtype::F32 => f64::from(value as f32),
+        Dtype::F64 => value,
+    }
+}
+
+/// Visits the cells of a buffer that are not margins, in order.
+pub(crate) fn each_inside(buffer: &Buffer, mut visit: impl FnMut(usize)) {
+    let strides = buffer.strides();
+    let start: u64 = strides.iter().enumerate().map(|(axis, stride)| buffer.margin(axis).0 * stride).sum();
+    let mut point = vec![0; buffer.sizes.len()];
+    if buffer.sizes.contains(&0) {
+        return;
+    }
+    loop {
+        let at: u64 = point.iter().zip(&strides).map(|(index, stride): (&u64, &u64)| index * stride).sum();
+        visit((start + at) as usize);
+        let next = (0..point.len()).rev().find(|axis| {
+            point[*axis] = (point[*axis] + 1) % buffer.sizes[*axis];
+            point[*axis] != 0
+        });
+        if next.is_none() {
+            return;
+        }
+    }
+}
+
+struct Run<'a> {
+    program: &'a Program,
+    memory: &'a mut Memory,
+    symbols: &'a [i64],
+    vars: Vec<u64>,
+    locals: Vec<f64>,
+}
+
+impl Run<'_> {
+    fn block(&mut self, body: &[Statement]) -> Result<(), Stop> {
+        body.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<(), Stop> {
+        match statement {
+            Statement::Loop(each) => {
+                for value in 0..each.extent {
+                    self.vars[each.var as usize] = value;
+                    self.block(&each.body)?;
+                }
+            }
+            Statement::Store { cell, accumulate, value } => {
+                let value = self.scalar(value)?;
+                let at = self.address(cell)?;
+                let dtype = self.program.buffer(cell.buffer).dtype;
+                let held = &mut self.memory.buffers[cell.buffer.index()][at];
+                *held = round(dtype, accumulate.map_or(value, |function| function.of(*held, value)));
+            }
+            Statement::Declare { local, value } => self.locals[local.0 as usize] = self.scalar(value)?,
+            Statement::Update { local, accumulate, value } => {
+                let value = self.scalar(value)?;
+                let held = &mut self.locals[local.0 as usize];
+                *held = accumulate.map_or(value, |function| function.of(*held, value));
+            }
+            Statement::Check { cell, below, of } => self.check(cell, *below, *of)?,
+            Statement::Fill { buffer, value } => {
+                let value = round(self.program.buffer(*buffer).dtype, *value);
+                self.memory.buffers[buffer.index()].fill(value);
+            }
+            Statement::FillMargins { buffer, value } => {
+                let inside = self.memory.read(self.program, *buffer);
+                self.memory.buffers[buffer.index()].fill(*value);
+                self.memory.write(self.program, *buffer, &inside);
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, cell: &Cell, below: u64, of: BufferId) -> Result<(), Stop> {
+        let at = self.address(cell)?;
+        let value = self.memory.buffers[cell.buffer.index()][at] as i64;
+        if u64::try_from(value).is_ok_and(|value| value < below) {
+            return Ok(());
+        }
+        Err(Stop::Index { buffer: cell.buffer, cell: at as u64, value, below, of })
+    }
+
+    /// The place of a cell in its buffer.
+    fn address(&self, cell: &Cell) -> Result<usize, Stop> {
+        let buffer = self.program.buffer(cell.buffer);
+        let outside = Stop::Address { buffer: cell.buffer };
+        let mut at = 0;
+        for (axis, index) in cell.index.iter().enumerate() {
+            let (left, right) = buffer.margin(axis);
+            let size = (left + buffer.sizes[axis] + right) as i64;
+            let place = self.index(index)? + left as i64;
+            if place < 0 || place >= size {
+                return Err(outside);
+            }
+            at = at * size as usize + place as usize;
+        }
+        if cell.index.len() == buffer.sizes.len() { Ok(at) } else { Err(outside) }
+    }
+
+    fn index(&self, index: &Index) -> Result<i64, Stop> {
+        Ok(match index {
+            Index::At(sum) => sum.at(&self.vars),
+            Index::Symbol(symbol) => self.symbols[*symbol as usize],
+            Index::Value(cell) => self.memory.buffers[cell.buffer.index()][self.address(cell)?] as i64,
+        })
+    }
+
+    fn scalar(&self, scalar: &Scalar) -> Result<f64, Stop> {
+        Ok(match scalar {
+            Scalar::Number(value) => *value,
+            Scalar::Load(cell) => self.memory.buffers[cell.buffer.index()][self.address(cell)?],
+            Scalar::Local(local) => self.locals[local.0 as usize],
+            Scalar::Position(sum) => sum.at(&self.vars) as f64,
+            Scalar::Symbol(symbol) => self.symbols[*symbol as usize] as f64,
+            Scalar::Uniform { key, stream, at } => {
+                let key = self.symbols[*key as usize] as u64 ^ stream;
+                f64::from(uniform(key, at.at(&self.vars) as u64))
+            }
+            Scalar::Unary(function, a) => function.of(self.scalar(a)?),
+            Scalar::Binary(function, a, b) => function.of(self.scalar(a)?, self.scalar(b)?),
+            Scalar::Select(condition, a, b) => {
+                let chosen = if self.scalar(condition)? == 0.0 { b } else { a };
+                self.scalar(chosen)?
+            }
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! Programs as text, with the names the user wrote.
+
+use std::fmt::{self, Write};
+
+use broadloom_core::projection::Component;
+
+use crate::program::{Buffer, Cell, Index, Loop, Program, Statement, Storage};
+use crate::scalar::{Binary, Scalar, Unary};
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for buffer in self.buffers.iter().filter(|buffer| self.is_used(buffer)) {
+            writeln!(f, "{}", describe(buffer))?;
+        }
+        for nest in &self.nests {
+            writeln!(f, "\n# {}", nest.comment)?;
+            let mut names = Names { program: self, taken: Vec::new() };
+            let mut text = String::new();
+            names.block(&nest.body, 0, &mut text);
+            f.write_str(&text)?;
+        }
+        Ok(())
+    }
+}
+
+impl Program {
+    /// Whether any nest reads or writes a buffer.
+    fn is_used(&self, buffer: &Buffer) -> bool {
+        let mut used = false;
+        for statement in self.nests.iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| {
+                let mut look = |id: crate::BufferId| used |= std::ptr::eq(self.buffer(id), buffer);
+                inner.written().into_iter().for_each(&mut look);
+                inner.each_read(&mut |cell| look(cell.buffer));
+            });
+        }
+        used
+    }
+}
+
+/// `kept x: f32[8, 3 + 1 + 1]`.
+fn describe(buffer: &Buffer) -> String {
+    let storage = match buffer.storage {
+        Storage::Kept => "kept",
+        Storage::Local => "local",
+    };
+    let size = |(axis, size): (usize, &u64)| match buffer.margin(axis) {
+        (0, 0) => size.to_string(),
+        (left, right) => format!("{left}+{size}+{right}"),
+    };
+    let sizes: Vec<String> = buffer.sizes.iter().enumerate().map(size).collect();
+    let fill = if buffer.has_margins() { format!(", margins {}", buffer.fill) } else { String::new() };
+    format!("{storage} {}: {}[{}]{fill}", buffer.name, buffer.dtype.name(), sizes.join(", "))
+}
+
+/// Names for the loops in scope: those of the program, told apart where two are the same.
+struct Names<'a> {
+    program: &'a Program,
+    taken: Vec<(u32, String)>,
+}
+
+impl Names<'_> {
+    fn block(&mut self, body: &[Statement], depth: usize, text: &mut String) {
+        for statement in body {
+            self.statement(statement, depth, text);
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement, depth: usize, text: &mut String) {
+        let indent = "  ".repeat(depth);
+        let line = match statement {
+            Statement::Loop(each) => return self.looped(each, depth, text),
+            Statement::Store { cell, accumulate, value } => {
+                format!("{} {} {}", self.cell(cell), assign(*accumulate), self.scalar(value))
+            }
+            Statement::Declare { local, value } => format!("let t{} = {}", local.0, self.scalar(value)),
+            Statement::Update { local, accumulate, value } => {
+                format!("t{} {} {}", local.0, assign(*accumulate), self.scalar(value))
+            }
+            Statement::Check { cell, below, of } => {
+                let of = &self.program.buffer(*of).name;
+                format!("check {} < {below}, an index of {of}", self.cell(cell))
+            }
+            Statement::Fill { buffer, value } => {
+                format!("{} = {value} everywhere", self.program.buffer(*buffer).name)
+            }
+            Statement::FillMargins { buffer, value } => {
+                format!("{} = {value} in its margins", self.program.buffer(*buffer).name)
+            }
+        };
+        let _ = writeln!(text, "{indent}{line}");
+    }
+
+    fn looped(&mut self, each: &Loop, depth: usize, text: &mut String) {
+        let name = self.fresh(each.var);
+        let parallel = if each.parallel { "parallel " } else { "" };
+        let _ = writeln!(text, "{}{parallel}for {name} in 0..{}", "  ".repeat(depth), each.extent);
+        self.taken.push((each.var, name));
+        self.block(&each.body, depth + 1, text);
+        self.taken.pop();
+    }
+
+    /// A name for a variable that no loop around it has.
+    fn fresh(&self, var: u32) -> String {
+        let wanted = self.program.vars.get(var as usize).map_or("i", String::as_str);
+        let free = |name: &String| !self.taken.iter().any(|(_, taken)| taken == name);
+        let candidates = std::iter::once(wanted.to_string()).chain((2..).map(|n| format!("{wanted}{n}")));
+        candidates.into_iter().find(free).unwrap_or_default()
+    }
+
+    fn sum(&self, sum: &Component) -> String {
+        let name = |var: u32| {
+            let known = self.taken.iter().rev().find(|(known, _)| *known == var);
+            known.map_or_else(|| format!("?{var}"), |(_, name)| name.clone())
+        };
+        sum.text(&name)
+    }
+
+    fn cell(&self, cell: &Cell) -> String {
+        let name = &self.program.buffer(cell.buffer).name;
+        if cell.index.is_empty() {
+            return name.clone();
+        }
+        let index: Vec<String> = cell.index.iter().map(|index| self.index(index)).collect();
+        format!("{name}[{}]", index.join(", "))
+    }
+
+    fn index(&self, index: &Index) -> String {
+        match index {
+            Index::At(sum) => self.sum(sum),
+            Index::Symbol(symbol) => self.symbol(*symbol),
+            Index::Value(cell) => self.cell(cell),
+        }
+    }
+
+    fn symbol(&self, symbol: u32) -> String {
+        let name = self.program.symbols.get(symbol as usize);
+        name.map_or_else(|| "$".to_string(), |name| format!("${name}"))
+    }
+
+    fn scalar(&self, scalar: &Scalar) -> String {
+        match scalar {
+            Scalar::Number(value) => value.to_string(),
+            Scalar::Load(cell) => self.cell(cell),
+            Scalar::Local(local) => format!("t{}", local.0),
+            Scalar::Position(sum) => self.sum(sum),
+            Scalar::Symbol(symbol) => self.symbol(*symbol),
+            Scalar::Uniform { at, .. } => format!("uniform({})", self.sum(at)),
+            Scalar::Unary(Unary::Neg, a) => format!("-{}", self.inner(a)),
+            Scalar::Unary(function, a) => format!("{}({})", function.name(), self.scalar(a)),
+            Scalar::Binary(function, a, b) => {
+                let name = function.name();
+                if name.starts_with(char::is_alphabetic) {
+                    format!("{name}({}, {})", self.scalar(a), self.scalar(b))
+                } else {
+                    format!("{} {name} {}", self.inner(a), self.inner(b))
+                }
+            }
+            Scalar::Select(a, b, c) => {
+                format!("where({}, {}, {})", self.scalar(a), self.scalar(b), self.scalar(c))
+            }
+        }
+    }
+
+    /// In parentheses, if it is more than one thing.
+    fn inner(&self, scalar: &Scalar) -> String {
+        let text = self.scalar(scalar);
+        let several = match scalar {
+            Scalar::Binary(function, ..) => !function.name().starts_with(char::is_alphabetic),
+            Scalar::Position(sum) => sum.terms.len() + usize::from(sum.offset != 0) > 1,
+            Scalar::Unary(Unary::Neg, _) => true,
+            Scalar::Number(value) => *value < 0.0,
+            _ => false,
+        };
+        if several { format!("({text})") } else { text }
+    }
+}
+
+/// `=`, `+=`, `max=`.
+fn assign(accumulate: Option<Binary>) -> String {
+    format!("{}=", accumulate.map_or("", Binary::name))
+}

@@ -1,0 +1,53 @@
+//! What several tests need: programs from text, random programs, and runs that are compared.
+#![allow(dead_code, reason = "each test uses a part")]
+
+pub mod parse;
+pub mod random;
+
+use broadloom_loops::reference::{Memory, Stop, evaluate};
+use broadloom_loops::{BufferId, Program, Storage};
+
+/// A program with what it is run on.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub program: Program,
+    pub symbols: Vec<i64>,
+    /// What kept buffers hold at first.
+    pub inputs: Vec<(BufferId, Vec<f64>)>,
+    /// How far results may lie apart: by this, and by this times their size.
+    pub tolerance: f64,
+}
+
+/// The contents of all kept buffers behind a run by the reference evaluator.
+pub fn run(program: &Program, sample: &Sample) -> Result<Vec<(BufferId, Vec<f64>)>, Stop> {
+    let mut memory = Memory::new(program);
+    for (id, values) in &sample.inputs {
+        memory.write(program, *id, values);
+    }
+    evaluate(program, &mut memory, &sample.symbols)?;
+    Ok(kept(program).map(|id| (id, memory.read(program, id))).collect())
+}
+
+/// The kept buffers.
+pub fn kept(program: &Program) -> impl Iterator<Item = BufferId> + '_ {
+    let ids = (0..program.buffers.len() as u32).map(BufferId);
+    ids.filter(|id| program.buffer(*id).storage == Storage::Kept)
+}
+
+/// The first difference between the results of two runs, in words.
+pub fn difference(
+    program: &Program,
+    a: &[(BufferId, Vec<f64>)],
+    b: &[(BufferId, Vec<f64>)],
+    tolerance: f64,
+) -> Option<String> {
+    for ((id, a), (_, b)) in a.iter().zip(b) {
+        for (at, (x, y)) in a.iter().zip(b).enumerate() {
+            let near = (x - y).abs() <= tolerance * (1.0 + x.abs().max(y.abs()));
+            if !(near || x == y || (x.is_nan() && y.is_nan())) {
+                return Some(format!("{}[{at}] is {y}, but should be {x}", program.buffer(*id).name));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,327 @@
+//! Numbers in CSV: one row a line, cells separated by commas, with or without a row of names.
+//!
+//! Cells may stand in double quotes (a quote inside is written twice) and between spaces; a cell does not go on in
+//! the next line. Empty lines are skipped. Every row has as many cells as the first.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use broadloom_loops::{Array, Dtype, Values};
+
+use super::{FileError, FileErrorKind, quote, read, write};
+
+/// Whether the first row has the names of the columns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum CsvHeader {
+    /// It has, if it holds no number at all.
+    #[default]
+    Detect,
+    /// It has.
+    Present,
+    /// It has numbers.
+    Absent,
+}
+
+/// The contents of a CSV file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// The names of the columns; none if there is no row of names.
+    pub names: Vec<String>,
+    /// Rows and columns, in 64-bit floats.
+    pub values: Array,
+}
+
+impl Table {
+    /// The numbers of a column, by its name.
+    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let column = self.names.iter().position(|other| other == name)?;
+        let numbers = self.values.as_slice::<f64>()?;
+        Some(numbers.iter().skip(column).step_by(self.names.len()).copied().collect())
+    }
+}
+
+/// Reads a CSV file of numbers.
+pub fn read_csv(path: impl AsRef<Path>, header: CsvHeader) -> Result<Table, FileError> {
+    read(path.as_ref(), |bytes| from_bytes(bytes, header))
+}
+
+/// The numbers in CSV.
+///
+/// ```
+/// use broadloom::files::{CsvHeader, csv_from_text};
+///
+/// let table = csv_from_text("height, width\n1, 2.5\n3, 4e2\n", CsvHeader::Detect)?;
+/// assert_eq!(table.values.sizes(), [2, 2]);
+/// assert_eq!(table.column("width"), Some(vec![2.5, 400.0]));
+/// # Ok::<(), broadloom::files::FileError>(())
+/// ```
+pub fn csv_from_text(text: &str, header: CsvHeader) -> Result<Table, FileError> {
+    from_bytes(text.as_bytes(), header).map_err(|mut error| {
+        error.0.contents = "the text";
+        error
+    })
+}
+
+/// Writes an array of one or two axes as CSV, with a row of names unless there are none. One axis is one column.
+pub fn write_csv<N: AsRef<str>>(path: impl AsRef<Path>, names: &[N], array: &Array) -> Result<(), FileError> {
+    let columns = columns(names, array).map_err(|error| error.in_file(path.as_ref()))?;
+    write(path.as_ref(), |output| encode(names, columns, array, output))
+}
+
+fn from_bytes(bytes: &[u8], header: CsvHeader) -> Result<Table, FileError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut names: Vec<String> = Vec::new();
+    let mut columns = None;
+    let mut numbers = Vec::new();
+    let mut rows = 0;
+    for (line, text) in (1u64..).zip(bytes.split(|byte| *byte == b'\n')) {
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        if text.trim_ascii().is_empty() {
+            continue;
+        }
+        let at_line = |error: FileError| error.in_part(format!("line {line}"));
+        let not_text = || FileError::new(FileErrorKind::Format, "text in UTF-8", quote(text));
+        let text = str::from_utf8(text).map_err(|_| at_line(not_text()))?;
+        let cells = cells(text).map_err(at_line)?;
+        let first = columns.is_none();
+        let wanted = *columns.get_or_insert(cells.len());
+        if cells.len() != wanted {
+            let count = |cells: usize| format!("{cells} {}", if cells == 1 { "cell" } else { "cells" });
+            return Err(at_line(FileError::new(FileErrorKind::Shape, count(wanted), count(cells.len()))));
+        }
+        let named = first
+            && match header {
+                CsvHeader::Present => true,
+                CsvHeader::Absent => false,
+                CsvHeader::Detect => cells.iter().all(|cell| cell.parse::<f64>().is_err()),
+            };
+        if named {
+            names = cells;
+            continue;
+        }
+        for (column, cell) in (1u64..).zip(&cells) {
+            let number = cell.parse::<f64>().map_err(|_| {
+                let found = if cell.is_empty() { "an empty cell".to_owned() } else { quote(cell.as_bytes()) };
+                let name =
+                    names.get(column as usize - 1).map(|name| format!(" (`{name}`)")).unwrap_or_default();
+                let mut error = FileError::new(FileErrorKind::Number, "a number", found);
+                error.0.place = Some((line, column));
+                error.in_part(format!("line {line}, column {column}{name}"))
+            })?;
+            numbers.push(number);
+        }
+        rows += 1;
+    }
+    let Some(columns) = columns else {
+        return Err(FileError::new(FileErrorKind::Format, "rows of numbers", "nothing but empty lines"));
+    };
+    let values = Array::new(&[rows, columns as u64], numbers)
+        .map_err(|error| FileError::new(FileErrorKind::Shape, "rows of one length", error.message))?;
+    Ok(Table { names, values })
+}
+
+/// The cells of a line.
+fn cells(line: &str) -> Result<Vec<String>, FileError> {
+    let mut cells = Vec::new();
+    let mut rest = line;
+    loop {
+        let Some(quoted) = rest.trim_start().strip_prefix('"') else {
+            let (cell, after) = match rest.split_once(',') {
+                Some((cell, after)) => (cell, Some(after)),
+                None => (rest, None),
+            };
+            cells.push(cell.trim().to_owned());
+            match after {
+                Some(after) => rest = after,
+                None => return Ok(cells),
+            }
+            continue;
+        };
+        // Two quotes are one; one quote ends the cell.
+        let mut cell = String::new();
+        let mut tail = quoted;
+        let after = loop {
+            let Some((before, after)) = tail.split_once('"') else {
+                return Err(FileError::new(FileErrorKind::Format, "a closing quote", quote(rest.as_bytes())));
+            };
+            cell.push_str(before);
+            match after.strip_prefix('"') {
+                Some(after) => {
+                    cell.push('"');
+                    tail = after;
+                }
+                None => break after.trim_start(),
+            }
+        };
+        cells.push(cell.trim().to_owned());
+        match after.strip_prefix(',') {
+            Some(after) => rest = after,
+            None if after.is_empty() => return Ok(cells),
+            None => {
+                let found = quote(after.as_bytes());
+                return Err(FileError::new(FileErrorKind::Format, "a comma after the closing quote", found));
+            }
+        }
+    }
+}
+
+/// How many columns an array has, if it can be written with these names.
+fn columns<N: AsRef<str>>(names: &[N], array: &Array) -> Result<usize, FileError> {
+    let columns = match array.sizes() {
+        [_] => 1,
+        [_, columns] if *columns > 0 => *columns as usize,
+        sizes => {
+            let found = format!("sizes {sizes:?}");
+            return Err(FileError::new(
+                FileErrorKind::Shape,
+                "an array of rows and at least one column",
+                found,
+            ));
+        }
+    };
+    if !names.is_empty() && names.len() != columns {
+        let found = format!("{} names", names.len());
+        return Err(FileError::new(
+            FileErrorKind::Name,
+            format!("a name for each of {columns} columns"),
+            found,
+        ));
+    }
+    if let Some(name) = names.iter().map(N::as_ref).find(|name| name.contains(['\n', '\r'])) {
+        return Err(FileError::new(FileErrorKind::Name, "names in one line", quote(name.as_bytes())));
+    }
+    Ok(columns)
+}
+
+fn encode<N: AsRef<str>>(
+    names: &[N],
+    columns: usize,
+    array: &Array,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let name = |name: &N| match name.as_ref() {
+        // Spaces at the ends are kept by nobody, but an empty line would be skipped.
+        name if name.is_empty() || name.contains([',', '"']) => format!("\"{}\"", name.replace('"', "\"\"")),
+        name => name.to_owned(),
+    };
+    if !names.is_empty() {
+        writeln!(output, "{}", names.iter().map(name).collect::<Vec<_>>().join(","))?;
+    }
+    // The shortest text that is read as the same number, in its own type.
+    let wide;
+    let values = match array.values() {
+        Values::Bf16(_) | Values::F16(_) => {
+            wide = array.convert(Dtype::F32);
+            wide.values()
+        }
+        values => values,
+    };
+    for place in 0..array.len() {
+        match values {
+            Values::I32(numbers) => write!(output, "{}", numbers[place])?,
+            Values::I64(numbers) => write!(output, "{}", numbers[place])?,
+            Values::F32(numbers) => write!(output, "{:?}", numbers[place])?,
+            Values::F64(numbers) => write!(output, "{:?}", numbers[place])?,
+            Values::Bf16(numbers) => write!(output, "{:?}", numbers[place])?,
+            Values::F16(numbers) => write!(output, "{:?}", numbers[place])?,
+        }
+        output.write_all(if (place + 1) % columns == 0 { b"\n" } else { b"," })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn check(text: &str, header: CsvHeader, expect: Expect) {
+        let text = match csv_from_text(text, header) {
+            Ok(Table { names, values }) => format!("{names:?} {:?} {values}", values.sizes()),
+            Err(error) => format!("{:?}: {error}", error.kind()),
+        };
+        expect.assert_eq(&text);
+    }
+
+    #[test]
+    fn rows_of_numbers() {
+        use CsvHeader::{Absent, Detect, Present};
+        check(
+            "1,2\n3,4",
+            Absent,
+            expect![[r#"
+            [] [2, 2] [[1.0 2.0]
+             [3.0 4.0]]"#]],
+        );
+        check(
+            "\u{feff}1, -2e3\r\n\r\n inf ,\"4\"\r\n",
+            Detect,
+            expect![[r#"
+            [] [2, 2] [[    1.0 -2000.0]
+             [    inf     4.0]]"#]],
+        );
+        check(
+            "\"a, b\",\"c \"\"d\"\"\"\n1,2\n",
+            Detect,
+            expect![[r#"["a, b", "c \"d\""] [1, 2] [[1.0 2.0]]"#]],
+        );
+        check("a,b\n", Present, expect![[r#"["a", "b"] [0, 2] []"#]]);
+        check("2020,2021\n1,2\n", Present, expect![[r#"["2020", "2021"] [1, 2] [[1.0 2.0]]"#]]);
+        check(
+            "1\n2\n3\n",
+            Detect,
+            expect![[r#"
+            [] [3, 1] [[1.0]
+             [2.0]
+             [3.0]]"#]],
+        );
+    }
+
+    #[test]
+    fn mistakes() {
+        use CsvHeader::{Absent, Detect, Present};
+        check(
+            "a,b\n1,2\n",
+            Absent,
+            expect!["Number: the text: line 1, column 1: expected a number, found `a`"],
+        );
+        check(
+            "a,b\n1,\n",
+            Detect,
+            expect!["Number: the text: line 2, column 2 (`b`): expected a number, found an empty cell"],
+        );
+        check(
+            "a,1\n1,2\n",
+            Detect,
+            expect!["Number: the text: line 1, column 1: expected a number, found `a`"],
+        );
+        check(
+            "a,b\n\n1,2\n3,4x\n",
+            Present,
+            expect!["Number: the text: line 4, column 2 (`b`): expected a number, found `4x`"],
+        );
+        check("1,2\n3\n", Detect, expect!["Shape: the text: line 2: expected 2 cells, found 1 cell"]);
+        check("1,2\n3,4,5\n", Detect, expect!["Shape: the text: line 2: expected 2 cells, found 3 cells"]);
+        check(
+            "",
+            Detect,
+            expect!["Format: the text: expected rows of numbers, found nothing but empty lines"],
+        );
+        check(
+            "\"a\n1\n",
+            Present,
+            expect![[r#"Format: the text: line 1: expected a closing quote, found `"a`"#]],
+        );
+        check(
+            "\"a\"b\n1\n",
+            Present,
+            expect!["Format: the text: line 1: expected a comma after the closing quote, found `b`"],
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_not_text() {
+        let error = from_bytes(b"1,2\n\xff,3\n", CsvHeader::Absent).unwrap_err();
+        assert_eq!(error.to_string(), "the bytes: line 2: expected text in UTF-8, found `\\xff,3`");
+    }
+}

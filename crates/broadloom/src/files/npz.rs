@@ -1,0 +1,477 @@
+//! NumPy's `.npz`: a zip archive of `.npy` files, one for each array.
+//!
+//! A zip archive is read from its end: the end record says where the directory is, the directory says where each
+//! member is, how long, how compressed, and with which checksum. Stored and deflated members are read, which is
+//! what `numpy.savez` and `numpy.savez_compressed` write; members are written stored. Archives beyond 4 GiB
+//! have the 64-bit fields of zip64 (PKWARE's APPNOTE, 4.5.3), here as there only where they are needed.
+
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::Path;
+
+use broadloom_loops::Array;
+
+use super::npy;
+use super::{FileError, FileErrorKind, bytes_of, check_magic, npy_from_bytes, quote, read, to_bytes, write};
+
+const LOCAL: &[u8; 4] = b"PK\x03\x04";
+const CENTRAL: &[u8; 4] = b"PK\x01\x02";
+const END: &[u8; 4] = b"PK\x05\x06";
+const END64: &[u8; 4] = b"PK\x06\x06";
+const LOCATOR64: &[u8; 4] = b"PK\x06\x07";
+
+/// In a field of 32 bits: the number is elsewhere, in 64 bits.
+const ELSEWHERE: u64 = 0xffff_ffff;
+
+/// Reads all arrays of a `.npz` file with their names, in the order of the archive.
+pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>, FileError> {
+    read(path.as_ref(), npz_from_bytes)
+}
+
+/// Writes arrays with their names to a `.npz` file, in this order and without compression.
+///
+/// Numbers of `bf16` are written as 32-bit floats. Names must be different.
+pub fn write_npz<N: AsRef<str>, A: Borrow<Array>>(
+    path: impl AsRef<Path>,
+    arrays: impl IntoIterator<Item = (N, A)>,
+) -> Result<(), FileError> {
+    let arrays: Vec<(N, A)> = arrays.into_iter().collect();
+    check_names(&arrays).map_err(|error| error.in_file(path.as_ref()))?;
+    write(path.as_ref(), |output| encode(&arrays, ELSEWHERE, output))
+}
+
+/// The contents of a `.npz` file.
+///
+/// ```
+/// use broadloom::Array;
+/// use broadloom::files::{npz_from_bytes, npz_to_bytes};
+///
+/// let (w, b) = (Array::from_slice(&[2], &[1.0f32, 2.0])?, Array::scalar(3i32));
+/// let bytes = npz_to_bytes([("w", &w), ("b", &b)])?;
+/// assert_eq!(npz_from_bytes(&bytes)?, [("w".to_owned(), w), ("b".to_owned(), b)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn npz_to_bytes<N: AsRef<str>, A: Borrow<Array>>(
+    arrays: impl IntoIterator<Item = (N, A)>,
+) -> Result<Vec<u8>, FileError> {
+    let arrays: Vec<(N, A)> = arrays.into_iter().collect();
+    check_names(&arrays)?;
+    Ok(to_bytes(|output| encode(&arrays, ELSEWHERE, output)))
+}
+
+/// The arrays in the contents of a `.npz` file, in the order of the archive.
+pub fn npz_from_bytes(bytes: &[u8]) -> Result<Vec<(String, Array)>, FileError> {
+    // An archive without members starts with its end.
+    if !bytes.starts_with(END) {
+        check_magic(bytes, LOCAL, "a .npz file")?;
+    }
+    let members = directory(bytes)?;
+    let mut arrays: Vec<(String, Array)> = Vec::with_capacity(members.len());
+    let mut seen = HashSet::new();
+    for member in &members {
+        let Some(name) = member.name.strip_suffix(".npy") else {
+            let found = quote(member.name.as_bytes());
+            return Err(FileError::new(FileErrorKind::Unsupported, "an archive of .npy files only", found));
+        };
+        if !seen.insert(name) {
+            return Err(FileError::new(FileErrorKind::Name, "different names", format!("`{name}` twice")));
+        }
+        let array = member.array(bytes).map_err(|error| error.in_part(format!("array `{name}`")))?;
+        arrays.push((name.to_owned(), array));
+    }
+    Ok(arrays)
+}
+
+/// A member of an archive, as the directory describes it.
+struct Member {
+    name: String,
+    flags: u16,
+    method: u16,
+    checksum: u32,
+    /// In the archive.
+    packed: u64,
+    /// After decompression.
+    size: u64,
+    /// Where its local header starts.
+    offset: u64,
+}
+
+/// What the directory at the end of an archive says.
+fn directory(bytes: &[u8]) -> Result<Vec<Member>, FileError> {
+    let lost =
+        |what: &str| FileError::new(FileErrorKind::Truncated, format!("{what} of the archive"), "none");
+    let broken = |what: &str| {
+        FileError::new(FileErrorKind::Header, format!("{what} of the archive"), "something else")
+    };
+    // The end record is followed by a comment, of the length that its last field says.
+    let earliest = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
+    let is_end = |at: &usize| {
+        let record = Fields(&bytes[*at..]);
+        record.starts_with(END) && record.u16(20).map(usize::from) == Some(bytes.len() - at - 22)
+    };
+    let last = bytes.len().checked_sub(22).ok_or_else(|| lost("the end record"))?;
+    let end = (earliest..=last).rev().find(is_end).ok_or_else(|| lost("the end record"))?;
+    let record = Fields(&bytes[end..]);
+    let field = |at: usize| record.u32(at).map(u64::from);
+    let mut count = record.u16(10).map(u64::from);
+    let (mut length, mut start) = (field(12), field(16));
+    let mut disks = record.u16(4).map(u32::from);
+    let locator = end.checked_sub(20).map(|at| Fields(&bytes[at..end]));
+    if let Some(locator) = locator.filter(|locator| locator.starts_with(LOCATOR64)) {
+        let wide = locator.u64(8).and_then(|at| bytes.get(usize::try_from(at).ok()?..end)).map(Fields);
+        let wide =
+            wide.filter(|wide| wide.starts_with(END64)).ok_or_else(|| broken("the wide end record"))?;
+        (count, length, start) = (wide.u64(32), wide.u64(40), wide.u64(48));
+        disks = wide.u32(16);
+    }
+    if disks != Some(0) {
+        return Err(FileError::new(
+            FileErrorKind::Unsupported,
+            "an archive in one file",
+            "one of several parts",
+        ));
+    }
+    let range = start.zip(length).and_then(|(start, length)| range(start, length));
+    let mut rest = range.and_then(|range| bytes.get(range)).ok_or_else(|| broken("the directory"))?;
+    let mut members = Vec::new();
+    let mut packed = 0u64;
+    for _ in 0..count.unwrap_or(0) {
+        let (member, after) = Member::read(rest).ok_or_else(|| broken("an entry in the directory"))?;
+        packed = packed.saturating_add(member.packed);
+        members.push(member);
+        rest = after;
+    }
+    // Members that share their bytes would make much out of little.
+    if packed > bytes.len() as u64 {
+        let (expected, found) = (bytes_of(packed, " in members"), bytes_of(bytes.len() as u64, " in all"));
+        return Err(FileError::new(FileErrorKind::Header, expected, found));
+    }
+    Ok(members)
+}
+
+fn range(start: u64, length: u64) -> Option<std::ops::Range<usize>> {
+    Some(usize::try_from(start).ok()?..usize::try_from(start.checked_add(length)?).ok()?)
+}
+
+impl Member {
+    /// Reads an entry of the directory; what comes after it is returned too.
+    fn read(bytes: &[u8]) -> Option<(Member, &[u8])> {
+        let entry = Fields(bytes);
+        if !entry.starts_with(CENTRAL) {
+            return None;
+        }
+        let lengths = [entry.u16(28)?, entry.u16(30)?, entry.u16(32)?].map(usize::from);
+        let (name, rest) = bytes.get(46..)?.split_at_checked(lengths[0])?;
+        let (mut extra, rest) = rest.split_at_checked(lengths[1])?;
+        let rest = rest.get(lengths[2]..)?;
+        let mut member = Member {
+            name: str::from_utf8(name).ok()?.to_owned(),
+            flags: entry.u16(8)?,
+            method: entry.u16(10)?,
+            checksum: entry.u32(16)?,
+            packed: entry.u32(20)?.into(),
+            size: entry.u32(24)?.into(),
+            offset: entry.u32(42)?.into(),
+        };
+        // Fields with a mark have their numbers here, in this order.
+        while let Some((header, after)) = extra.split_at_checked(4) {
+            let (id, length) = (Fields(header).u16(0)?, Fields(header).u16(2)?);
+            let (body, after) = after.split_at_checked(length.into())?;
+            extra = after;
+            if id == 1 {
+                let mut at = 0;
+                for field in [&mut member.size, &mut member.packed, &mut member.offset] {
+                    if *field == ELSEWHERE {
+                        *field = Fields(body).u64(at)?;
+                        at += 8;
+                    }
+                }
+            }
+        }
+        Some((member, rest))
+    }
+
+    /// The array of this member.
+    fn array(&self, archive: &[u8]) -> Result<Array, FileError> {
+        let packed = self.bytes(archive).ok_or_else(|| {
+            let expected = format!("{} at byte {}", bytes_of(self.packed, ""), self.offset);
+            FileError::new(FileErrorKind::Truncated, expected, bytes_of(archive.len() as u64, " in all"))
+        })?;
+        if self.flags & 1 != 0 {
+            return Err(FileError::new(
+                FileErrorKind::Unsupported,
+                "an array that is not encrypted",
+                "one that is",
+            ));
+        }
+        let unpacked;
+        let bytes = match self.method {
+            0 => packed,
+            8 => {
+                let limit = usize::try_from(self.size).unwrap_or(usize::MAX);
+                let result = miniz_oxide::inflate::decompress_to_vec_with_limit(packed, limit);
+                unpacked = result.map_err(|error| {
+                    let expected = format!("{} in deflate compression", bytes_of(self.size, ""));
+                    let found =
+                        format!("{:?} after {}", error.status, bytes_of(error.output.len() as u64, ""));
+                    FileError::new(FileErrorKind::Checksum, expected, found)
+                })?;
+                &unpacked
+            }
+            method => {
+                let found = format!("compression method {method}");
+                return Err(FileError::new(FileErrorKind::Unsupported, "stored or deflated contents", found));
+            }
+        };
+        if bytes.len() as u64 != self.size {
+            let found = bytes_of(bytes.len() as u64, "");
+            return Err(FileError::new(FileErrorKind::Header, bytes_of(self.size, ""), found));
+        }
+        let mut checksum = Checksum::default();
+        checksum.add(bytes);
+        if checksum.value() != self.checksum {
+            let [expected, found] = [self.checksum, checksum.value()].map(|sum| format!("{sum:08x}"));
+            return Err(FileError::new(FileErrorKind::Checksum, format!("the checksum {expected}"), found));
+        }
+        npy_from_bytes(bytes)
+    }
+
+    /// Its bytes, as they are in the archive.
+    fn bytes<'a>(&self, archive: &'a [u8]) -> Option<&'a [u8]> {
+        let header = Fields(archive.get(usize::try_from(self.offset).ok()?..)?);
+        if !header.starts_with(LOCAL) {
+            return None;
+        }
+        let before = 30 + u64::from(header.u16(26)?) + u64::from(header.u16(28)?);
+        archive.get(range(self.offset.checked_add(before)?, self.packed)?)
+    }
+}
+
+/// Numbers in bytes, the low byte first.
+#[derive(Clone, Copy)]
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn starts_with(self, signature: &[u8; 4]) -> bool {
+        self.0.starts_with(signature)
+    }
+
+    fn word<const N: usize>(self, at: usize) -> Option<[u8; N]> {
+        self.0.get(at..)?.first_chunk().copied()
+    }
+
+    fn u16(self, at: usize) -> Option<u16> {
+        self.word(at).map(u16::from_le_bytes)
+    }
+
+    fn u32(self, at: usize) -> Option<u32> {
+        self.word(at).map(u32::from_le_bytes)
+    }
+
+    fn u64(self, at: usize) -> Option<u64> {
+        self.word(at).map(u64::from_le_bytes)
+    }
+}
+
+/// Names must be different, and fit.
+fn check_names<N: AsRef<str>, A>(arrays: &[(N, A)]) -> Result<(), FileError> {
+    let mut seen = HashSet::new();
+    for (name, _) in arrays {
+        let name = name.as_ref();
+        if !seen.insert(name) {
+            return Err(FileError::new(FileErrorKind::Name, "different names", format!("`{name}` twice")));
+        }
+        if name.len() + ".npy".len() > usize::from(u16::MAX) {
+            let found = bytes_of(name.len() as u64, "");
+            return Err(FileError::new(FileErrorKind::Name, "names of at most 65531 bytes", found));
+        }
+    }
+    Ok(())
+}
+
+/// Writes an archive. Numbers of `limit` and more go into 64-bit fields; the tests make it small.
+fn encode<N: AsRef<str>, A: Borrow<Array>>(
+    arrays: &[(N, A)],
+    limit: u64,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let narrow = |number: u64| (if number < limit { number } else { ELSEWHERE }) as u32;
+    let wide = |numbers: &[u64]| {
+        let wide: Vec<u8> =
+            numbers.iter().filter(|number| **number >= limit).flat_map(|n| n.to_le_bytes()).collect();
+        let header = [1, wide.len() as u16].map(u16::to_le_bytes).concat();
+        if wide.is_empty() { wide } else { [header, wide].concat() }
+    };
+    let mut directory = Vec::new();
+    let mut offset = 0;
+    for (name, array) in arrays {
+        let name = format!("{}.npy", name.as_ref());
+        let mut checksum = Checksum::default();
+        npy::encode(array.borrow(), &mut checksum)?;
+        let size = checksum.length;
+        // What is needed to read it, names in UTF-8, stored, on the first day of 1980.
+        let extra = wide(&[size, size]);
+        let version: u16 = if extra.is_empty() && offset < limit { 20 } else { 45 };
+        let flags: u16 = if name.is_ascii() { 0 } else { 0x800 };
+        let common = |extra: &[u8]| {
+            let mut fields = [version, flags, 0, 0, 0x21].map(u16::to_le_bytes).concat();
+            fields.extend([checksum.value(), narrow(size), narrow(size)].map(u32::to_le_bytes).concat());
+            fields.extend([name.len() as u16, extra.len() as u16].map(u16::to_le_bytes).concat());
+            fields
+        };
+        let local = [&LOCAL[..], &common(&extra), name.as_bytes(), &extra].concat();
+        output.write_all(&local)?;
+        npy::encode(array.borrow(), output)?;
+
+        let extra = wide(&[size, size, offset]);
+        directory.extend(CENTRAL);
+        directory.extend(version.to_le_bytes());
+        directory.extend(common(&extra));
+        // No comment, the first disk, no attributes.
+        directory.extend([0; 10]);
+        directory.extend(narrow(offset).to_le_bytes());
+        directory.extend(name.as_bytes());
+        directory.extend(extra);
+        offset += local.len() as u64 + size;
+    }
+    output.write_all(&directory)?;
+    let (count, length) = (arrays.len() as u64, directory.len() as u64);
+    if count >= 0xffff || length >= limit || offset >= limit {
+        let record = [count, count, length, offset].map(u64::to_le_bytes).concat();
+        // The record's length after this field, versions, disks; then where the record is, on one disk.
+        let head = [&END64[..], &44u64.to_le_bytes(), &[45, 0, 45, 0], &[0; 8]].concat();
+        let locator = [&LOCATOR64[..], &[0; 4], &(offset + length).to_le_bytes(), &[1, 0, 0, 0]].concat();
+        output.write_all(&[head, record, locator].concat())?;
+    }
+    let count = count.min(0xffff) as u16;
+    output.write_all(END)?;
+    output.write_all(&[0, 0, count, count].map(u16::to_le_bytes).concat())?;
+    output.write_all(&[narrow(length), narrow(offset)].map(u32::to_le_bytes).concat())?;
+    output.write_all(&[0, 0])
+}
+
+/// The checksum of zip archives (CRC-32 with the polynomial 0xEDB88320), eight bytes at a time.
+struct Checksum {
+    state: u32,
+    /// How many bytes were added.
+    length: u64,
+}
+
+/// `TABLES[k][b]`: what the byte `b` does to the checksum when `k` more bytes follow it.
+static TABLES: [[u32; 256]; 8] = tables();
+
+const fn tables() -> [[u32; 256]; 8] {
+    let mut tables = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut value, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            value = if value & 1 == 1 { value >> 1 ^ 0xedb8_8320 } else { value >> 1 };
+            bit += 1;
+        }
+        tables[0][byte] = value;
+        byte += 1;
+    }
+    let mut place = 256;
+    while place < 8 * 256 {
+        let before = tables[place / 256 - 1][place % 256];
+        tables[place / 256][place % 256] = before >> 8 ^ tables[0][(before & 0xff) as usize];
+        place += 1;
+    }
+    tables
+}
+
+impl Default for Checksum {
+    fn default() -> Checksum {
+        Checksum { state: !0, length: 0 }
+    }
+}
+
+impl Checksum {
+    fn add(&mut self, bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        let (chunks, rest) = bytes.as_chunks::<8>();
+        for chunk in chunks {
+            let word = u64::from_le_bytes(*chunk) ^ u64::from(self.state);
+            let each = |k: usize| TABLES[7 - k][(word >> (8 * k) & 0xff) as usize];
+            self.state = (0..8).fold(0, |state, k| state ^ each(k));
+        }
+        for byte in rest {
+            self.state = self.state >> 8 ^ TABLES[0][((self.state ^ u32::from(*byte)) & 0xff) as usize];
+        }
+    }
+
+    fn value(&self) -> u32 {
+        !self.state
+    }
+}
+
+impl Write for Checksum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.add(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<(String, Array)> {
+        let array = |count: u64| Array::new(&[count], (0..count as i64).collect::<Vec<_>>()).unwrap();
+        vec![("a".to_owned(), array(3)), ("größe/2".to_owned(), array(0)), ("c".to_owned(), array(20))]
+    }
+
+    #[test]
+    fn checksums() {
+        let sum = |bytes: &[u8]| {
+            let mut checksum = Checksum::default();
+            checksum.add(bytes);
+            checksum.value()
+        };
+        assert_eq!(sum(b"123456789"), 0xcbf4_3926);
+        assert_eq!(sum(b"The quick brown fox jumps over the lazy dog"), 0x414f_a339);
+        assert_eq!(sum(b""), 0);
+    }
+
+    /// Whatever is beyond the limit is in 64-bit fields: sizes, places, the directory.
+    #[test]
+    fn wide_fields() {
+        let arrays = sample();
+        let narrow = npz_to_bytes(arrays.clone()).unwrap();
+        for limit in [0, 100, 150, 250, 300, 400, 600, 700, 1000, ELSEWHERE] {
+            let bytes = to_bytes(|output| encode(&arrays, limit, output));
+            assert_eq!(npz_from_bytes(&bytes).unwrap(), arrays, "limit {limit}");
+            assert!(bytes != narrow || limit > 600, "limit {limit}");
+            assert!(bytes == narrow || limit < narrow.len() as u64, "limit {limit}");
+        }
+    }
+
+    #[test]
+    fn changed_bytes_are_noticed() {
+        let bytes = npz_to_bytes(sample()).unwrap();
+        let place = bytes.windows(6).position(|window| window == b"NUMPY\x01").unwrap();
+        let mut changed = bytes.clone();
+        changed[place + 130] ^= 1;
+        let error = npz_from_bytes(&changed).unwrap_err();
+        assert_eq!((error.kind(), error.part()), (FileErrorKind::Checksum, Some("array `a`")));
+    }
+
+    #[test]
+    fn names_are_different() {
+        let error = npz_to_bytes([("a", Array::scalar(1i32)), ("a", Array::scalar(2i32))]).unwrap_err();
+        assert_eq!(error.to_string(), "the bytes: expected different names, found `a` twice");
+    }
+
+    #[test]
+    fn an_archive_may_be_empty() {
+        let bytes = npz_to_bytes(Vec::<(&str, Array)>::new()).unwrap();
+        assert_eq!(bytes.len(), 22);
+        assert!(npz_from_bytes(&bytes).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,286 @@
+//! One assignment with its projections becomes nests.
+
+use std::rc::Rc;
+
+use broadloom_core::projection::{Component, Index as AxisIndex};
+use broadloom_loops::{Binary, Cell, Index, Nest, Scalar, Statement};
+
+use super::law::Piece;
+use super::{Lowering, Node};
+use crate::error::{Error, ErrorKind};
+use crate::formula::Formula;
+use crate::operation::Slot;
+use crate::project::{Fill, Projected};
+use crate::step::Tensor;
+
+/// Where an assignment stands: its step, the projections, and which of the results is meant.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub step: u32,
+    pub nest: Rc<Projected>,
+    pub result: usize,
+    pub backward: bool,
+}
+
+impl Place {
+    /// Where the tensor at a place of a slot stands in the nest.
+    pub fn at(&self, place: usize) -> usize {
+        if place == 0 { self.result } else { self.nest.results + place - 1 }
+    }
+
+    pub fn tensor(&self, slot: &Slot) -> Tensor {
+        self.nest.tensors[self.at(slot.place())]
+    }
+
+    /// The phases in which the result takes part, and the operands that do, by place from 1.
+    pub fn phases(&self) -> Vec<(Vec<u32>, Vec<u32>)> {
+        let projection = &self.nest.projection;
+        let operands = self.nest.tensors.len() - self.nest.results;
+        let parts = |phase: &[u32]| {
+            let takes_part = |place: &u32| projection.takes_part(self.at(*place as usize), phase);
+            (1..=operands as u32).filter(takes_part).collect::<Vec<u32>>()
+        };
+        let phases = projection.phases().into_iter().filter(|phase| projection.takes_part(self.result, phase));
+        phases.map(|phase| (parts(&phase), phase)).map(|(parts, phase)| (phase, parts)).collect()
+    }
+}
+
+impl Lowering<'_> {
+    /// Everything a step computes.
+    pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
+        let nest = self.layout.nest(step)?;
+        self.check_indices(step)?;
+        for result in 0..nest.results {
+            let place = Place { step, nest: Rc::clone(&nest), result, backward: false };
+            let phases = place.phases();
+            // Every phase has the same assignments, over the operands that take part in it.
+            for (number, (phase, parts)) in phases.iter().enumerate() {
+                if parts.is_empty() && place.nest.tensors.len() > place.nest.results {
+                    self.clear_first(&place, number == 0);
+                    continue;
+                }
+                for piece in self.graph.forward_pieces(step, parts)? {
+                    self.assign(&place, phase, &piece, number == 0)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A result that a first phase does not write still starts afresh.
+    fn clear_first(&mut self, place: &Place, first: bool) {
+        if first {
+            let buffer = self.buffer(Node::Value(place.nest.tensors[place.result]));
+            let body = vec![Statement::Fill { buffer, value: place.nest.accumulate.neutral() }];
+            self.program.nests.push(Nest { comment: self.comment(place), body });
+        }
+    }
+
+    /// One assignment in one phase; `first` if no phase of it came before.
+    pub(super) fn assign(
+        &mut self,
+        place: &Place,
+        phase: &[u32],
+        piece: &Piece,
+        first: bool,
+    ) -> Result<(), Error> {
+        let node = self.slot_node(place, &piece.target, &piece.slots);
+        let buffer = self.buffer(node);
+        let at = place.at(piece.target.place());
+        let (fill, plain) = self.start(place, at, piece);
+        let comment = self.comment(place);
+        if let (true, Some(value)) = (first, fill) {
+            self.program.nests.push(Nest { comment: comment.clone(), body: vec![Statement::Fill { buffer, value }] });
+        }
+        if !piece.clear && !self.written.contains(&node) && !self.needs.contains(&node) {
+            self.needs.push(node);
+        }
+        self.fill_margins(place, piece);
+        let accumulate = if plain { None } else { piece.accumulate };
+        let loops = self.loops(place, phase, piece, at);
+        let value = self.scalar(place, &piece.value, &piece.slots, &loops)?;
+        let cell = self.cell(place, at, buffer, &loops);
+        let store = Statement::Store { cell, accumulate, value };
+        let extents = loops.iter().map(|(index, var)| {
+            (*var, place.nest.projection.loops[*index as usize].extent)
+        });
+        let extents: Vec<(u32, u64)> = extents.collect();
+        self.program.nests.push(Nest { comment, body: vec![store.within(extents.into_iter())] });
+        self.written.insert(node);
+        Ok(())
+    }
+
+    /// What the target is filled with first, if it has to be, and whether values are written without reading what
+    /// is there (design: clearing and not both one-to-one and onto; clearing and one-to-one).
+    fn start(&self, place: &Place, at: usize, piece: &Piece) -> (Option<f64>, bool) {
+        if !piece.clear {
+            return (None, false);
+        }
+        if self.graph.facts.gathers.contains(&place.step) {
+            return (None, true);
+        }
+        let view = place.nest.with_result(at);
+        let neutral = piece.accumulate.and_then(Binary::neutral).unwrap_or(0.0);
+        let fill = match piece.accumulate {
+            Some(_) => view.needs_initialisation(0),
+            None => !view.is_surjective(0).holds(),
+        };
+        (fill.then_some(neutral), piece.accumulate.is_none() || view.writes_plainly(0))
+    }
+
+    /// The loops of a phase with their variables, those of the target first: its axes in memory order.
+    fn loops(&mut self, place: &Place, phase: &[u32], piece: &Piece, at: usize) -> Vec<(u32, u32)> {
+        let nest = &place.nest;
+        let looked_up = self.looked_up(place);
+        let mentioned = |index: &u32| {
+            let slots = piece.slots.iter().chain([&piece.target]);
+            slots.map(|slot| place.at(slot.place())).any(|at| nest.projection.mentions(at, *index))
+        };
+        let mut order: Vec<u32> = Vec::new();
+        let target = nest.projection.maps[at].iter().flat_map(|index| match index {
+            AxisIndex::Sum(sum) => sum.terms.iter().map(|(_, index)| *index).collect::<Vec<u32>>(),
+            AxisIndex::Symbol(_) => Vec::new(),
+            AxisIndex::Concat(segments) => segments.iter().map(|segment| segment.index).collect(),
+        });
+        for index in target.chain(phase.iter().copied()) {
+            let runs = phase.contains(&index) && Some(index) != looked_up;
+            if runs && !order.contains(&index) && (!piece.own_loops || mentioned(&index)) {
+                order.push(index);
+            }
+        }
+        let names = self.graph.loop_names(nest);
+        order.into_iter().map(|index| (index, self.program.add_var(names[index as usize].clone()))).collect()
+    }
+
+    /// The loop over the rows of a table, which looking up makes superfluous.
+    fn looked_up(&self, place: &Place) -> Option<u32> {
+        if !self.graph.facts.gathers.contains(&place.step) {
+            return None;
+        }
+        match place.nest.projection.maps[place.at(1)].last() {
+            Some(AxisIndex::Sum(sum)) => sum.terms.first().map(|(_, index)| *index),
+            _ => None,
+        }
+    }
+
+    fn cell(&mut self, place: &Place, at: usize, buffer: broadloom_loops::BufferId, loops: &[(u32, u32)]) -> Cell {
+        let var = |index: u32| loops.iter().find(|(known, _)| *known == index).map(|(_, var)| *var);
+        let renamed = |sum: &Component| {
+            let terms = sum.terms.iter().filter_map(|(c, index)| var(*index).map(|var| (*c, var)));
+            Component::new(sum.offset, terms)
+        };
+        let nest = Rc::clone(&place.nest);
+        let mut index: Vec<Index> = Vec::new();
+        for axis in &nest.projection.maps[at] {
+            index.push(match axis {
+                AxisIndex::Sum(sum) => Index::At(renamed(sum)),
+                AxisIndex::Symbol(_) => self.run_time_index(place.step),
+                AxisIndex::Concat(segments) => {
+                    let running = segments.iter().find_map(|segment| {
+                        var(segment.index).map(|var| Component::new(segment.offset as i64, [(1, var)]))
+                    });
+                    Index::At(running.unwrap_or_default())
+                }
+            });
+        }
+        if self.graph.facts.gathers.contains(&place.step) && at == place.at(1) {
+            let ids = place.at(2);
+            let buffer = self.buffer(self.node(nest.tensors[ids]));
+            let row = self.cell(place, ids, buffer, loops);
+            if let Some(last) = index.last_mut() {
+                *last = Index::Value(Box::new(row));
+            }
+        }
+        Cell { buffer, index }
+    }
+
+    fn run_time_index(&mut self, step: u32) -> Index {
+        match self.graph.slice_symbol(step, self.layout) {
+            Some((symbol, name)) => Index::Symbol(self.symbol(symbol, &name)),
+            None => Index::At(Component::fixed(0)),
+        }
+    }
+
+    fn slot_node(&self, place: &Place, slot: &Slot, slots: &[Slot]) -> Node {
+        match slot {
+            Slot::Value(0) => self.node(place.tensor(slot)),
+            Slot::Value(_) => self.node(place.tensor(slot)),
+            Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
+            Slot::Own(..) => {
+                let at = slots.iter().position(|known| known == slot).unwrap_or(0);
+                Node::Own(place.step, at as u32, place.backward)
+            }
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        place: &Place,
+        formula: &Formula,
+        slots: &[Slot],
+        loops: &[(u32, u32)],
+    ) -> Result<Scalar, Error> {
+        let mut inner = |formula: &Formula| self.scalar(place, formula, slots, loops);
+        Ok(match formula {
+            Formula::Number(value) => Scalar::Number(*value),
+            Formula::Unary(function, a) => Scalar::unary(*function, inner(a)?),
+            Formula::Binary(function, a, b) => Scalar::binary(*function, inner(a)?, inner(b)?),
+            Formula::Select(a, b, c) => {
+                Scalar::Select(Box::new(inner(a)?), Box::new(inner(b)?), Box::new(inner(c)?))
+            }
+            Formula::Name(name) => {
+                let slot = &slots[*name as usize];
+                if matches!(slot, Slot::Value(_))
+                    && let Some(number) = self.number(place.tensor(slot))
+                {
+                    return Ok(Scalar::Number(number));
+                }
+                let node = self.slot_node(place, slot, slots);
+                if matches!(slot, Slot::Own(..)) && !self.written.contains(&node) {
+                    let name = &self.graph.own_name(place.step, *name, place.backward);
+                    let message = format!("{}: `{name}` is read before it is assigned", self.graph.subject(place.step));
+                    return Err(Error::new(ErrorKind::Use, message));
+                }
+                let buffer = self.buffer(node);
+                Scalar::Load(self.cell(place, place.at(slot.place()), buffer, loops))
+            }
+        })
+    }
+
+    /// Readers that disagree about the margins of a tensor set them before they read.
+    fn fill_margins(&mut self, place: &Place, piece: &Piece) {
+        for slot in &piece.slots {
+            let at = place.at(slot.place());
+            let tensor = place.nest.tensors[at];
+            let disputed = self.layout.margins[tensor.index()].fill == Fill::ByReader;
+            let reaches = place.nest.margins(at).iter().any(|margin| *margin != (0, 0));
+            if matches!(slot, Slot::Value(_)) && disputed && reaches && self.number(tensor).is_none() {
+                let buffer = self.buffer(self.node(tensor));
+                let body = vec![Statement::FillMargins { buffer, value: place.nest.accumulate.neutral() }];
+                self.program.nests.push(Nest { comment: self.comment(place), body });
+            }
+        }
+    }
+
+    /// Before rows are looked up, every index is checked.
+    fn check_indices(&mut self, step: u32) -> Result<(), Error> {
+        let &[table, ids] = self.graph.step_operands(step) else { return Ok(()) };
+        if !self.graph.facts.gathers.contains(&step) {
+            return Ok(());
+        }
+        let below = self.layout.sizes_of(table).last().copied().unwrap_or(0);
+        let (of, buffer) = (self.buffer(self.node(table)), self.buffer(self.node(ids)));
+        let sizes = self.layout.sizes_of(ids);
+        let loops: Vec<(u32, u64)> = sizes.into_iter().map(|size| (self.program.add_var("i"), size)).collect();
+        let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+        let check = Statement::Check { cell: Cell { buffer, index }, below, of };
+        let comment = format!("indices of {}", self.graph.short_name(table));
+        self.program.nests.push(Nest { comment, body: vec![check.within(loops.into_iter())] });
+        Ok(())
+    }
+
+    fn comment(&self, place: &Place) -> String {
+        let subject = self.graph.subject(place.step).replace('`', "");
+        if place.backward { format!("gradients of {subject}") } else { subject }
+    }
+}

@@ -1,0 +1,148 @@
+//! Gradients: the steps backwards, each with the projections of its forward pass.
+
+use std::rc::Rc;
+
+use broadloom_loops::{Nest, Statement};
+
+use super::assign::Place;
+use super::{Lowering, Node};
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::operation::Slot;
+use crate::step::{Leaf, Tensor};
+
+impl Lowering<'_> {
+    /// The gradients of a single number.
+    pub(super) fn backward(&mut self, loss: Tensor) -> Result<(), Error> {
+        let elements: u64 = self.layout.sizes_of(loss).iter().product();
+        if elements != 1 {
+            let name = self.graph.label_of(loss);
+            let shape = self.layout.shapes.get(loss);
+            let message = format!("gradients are of one number, but `{name}` has shape `{shape}`");
+            return Err(Error::new(ErrorKind::Use, message)
+                .with_help("sum it up first, for example by the spec `... | ... => 0`"));
+        }
+        let steps = self.graph.steps_to(loss);
+        let wanted = self.graph.wants_gradient(&steps);
+        if !wanted[loss.index()] {
+            let name = self.graph.label_of(loss);
+            let message = format!("`{name}` depends on no parameter, so it has no gradients");
+            return Err(Error::new(ErrorKind::Use, message)
+                .with_help("ask for the gradient of other tensors with `gradient`"));
+        }
+        self.fill(Node::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");
+        for step in steps.into_iter().rev() {
+            if self.graph.results_of(step).any(|result| wanted[result.index()]) {
+                self.backward_step(step, &wanted)?;
+            }
+        }
+        self.fill_untouched(&wanted);
+        Ok(())
+    }
+
+    fn backward_step(&mut self, step: u32, wanted: &[bool]) -> Result<(), Error> {
+        let nest = self.layout.nest(step)?;
+        for result in 0..nest.results {
+            if !self.written.contains(&Node::Gradient(nest.tensors[result])) {
+                continue;
+            }
+            let place = Place { step, nest: Rc::clone(&nest), result, backward: true };
+            let mut first = true;
+            for (phase, parts) in place.phases() {
+                for piece in self.graph.gradient_pieces(step, &parts)? {
+                    let tensor = place.tensor(&piece.target);
+                    if matches!(piece.target, Slot::Gradient(_)) {
+                        if !wanted[tensor.index()] {
+                            continue;
+                        }
+                        let node = Node::Gradient(tensor);
+                        if !self.written.contains(&node) {
+                            let name = self.graph.label_of(tensor);
+                            self.fill(node, 0.0, &format!("the gradient of {name} begins at 0"));
+                        }
+                    }
+                    self.assign(&place, &phase, &piece, first)?;
+                }
+                first = false;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, node: Node, value: f64, comment: &str) {
+        let buffer = self.buffer(node);
+        let body = vec![Statement::Fill { buffer, value }];
+        self.program.nests.push(Nest { comment: comment.into(), body });
+        self.written.insert(node);
+    }
+
+    /// Gradients that were asked for and that nothing reached are 0.
+    fn fill_untouched(&mut self, wanted: &[bool]) {
+        let mut asked: Vec<Tensor> = self.graph.facts.gradients.keys().copied().collect();
+        asked.sort_unstable();
+        for tensor in asked {
+            let node = Node::Gradient(tensor);
+            if !self.written.contains(&node) && wanted.get(tensor.index()).is_some() {
+                self.fill(node, 0.0, "a gradient that nothing contributes to");
+            }
+        }
+    }
+}
+
+impl Graph {
+    /// The steps that a tensor is computed by, in order.
+    fn steps_to(&self, tensor: Tensor) -> Vec<u32> {
+        let mut seen = vec![false; self.len()];
+        let mut steps = Vec::new();
+        let mut stack = vec![tensor];
+        while let Some(tensor) = stack.pop() {
+            if std::mem::replace(&mut seen[tensor.index()], true) || self.is_leaf(tensor) {
+                continue;
+            }
+            steps.push(self.tensors[tensor.index()].step);
+            stack.extend_from_slice(self.operands_of(tensor));
+        }
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// Which tensors have gradients: parameters, those that were asked for, and what is computed from them by
+    /// operations that gradients go through.
+    fn wants_gradient(&self, steps: &[u32]) -> Vec<bool> {
+        let mut wanted: Vec<bool> = self
+            .tensors()
+            .map(|tensor| {
+                self.leaf(tensor) == Some(Leaf::Param) || self.facts.gradients.contains_key(&tensor)
+            })
+            .collect();
+        for step in steps {
+            let operands = self.step_operands(*step);
+            let through = self.differentiable(*step);
+            if through.iter().any(|place| wanted[operands[*place as usize - 1].index()]) {
+                self.results_of(*step).for_each(|result| wanted[result.index()] = true);
+            }
+        }
+        wanted
+    }
+
+    /// The tensor whose indices an operation's own tensor has, and that tensor's name in the law.
+    fn own(&self, step: u32, slot: u32, backward: bool) -> Option<(&str, usize)> {
+        let law = self.laws.get(&step)?;
+        let law = if backward { &law.gradient } else { &law.forward };
+        match law.slots.get(slot as usize)? {
+            Slot::Own(name, place) => Some((name, *place as usize)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn own_name(&self, step: u32, slot: u32, backward: bool) -> String {
+        self.own(step, slot, backward).map_or_else(String::new, |(name, _)| name.to_string())
+    }
+
+    pub(super) fn own_like(&self, step: u32, slot: u32, backward: bool) -> Tensor {
+        let place = self.own(step, slot, backward).map_or(0, |(_, place)| place);
+        let operand = place.checked_sub(1).and_then(|at| self.step_operands(step).get(at).copied());
+        operand.or_else(|| self.results_of(step).next()).unwrap_or(Tensor(0))
+    }
+}

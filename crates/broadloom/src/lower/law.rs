@@ -1,0 +1,191 @@
+//! What each step computes, as assignments over slots.
+
+use std::rc::Rc;
+
+use broadloom_loops::Binary;
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::formula::{Assignment, Formula};
+use crate::logic::{Accumulate, Combine};
+use crate::operation::{Law, Operation, Slot};
+use crate::step::{Op, Step};
+
+/// An assignment of a law, ready to be lowered: where its target is, and which operands it is about.
+pub(super) struct Piece {
+    pub target: Slot,
+    pub clear: bool,
+    pub accumulate: Option<Binary>,
+    pub value: Formula,
+    pub slots: Vec<Slot>,
+    /// Whether loops that none of its tensors mentions are left out: for what is added once to a contraction.
+    pub own_loops: bool,
+}
+
+impl Graph {
+    /// What a step computes when the operands at some places take part (place 1 is the first).
+    pub(super) fn forward_pieces(&self, step: u32, parts: &[u32]) -> Result<Vec<Piece>, Error> {
+        Ok(match self.rule(step)? {
+            Rule::Law(operation) => pieces(&operation.forward),
+            Rule::Product { accumulate, combine } => {
+                let (value, slots) = combined(combine, parts);
+                vec![piece(Slot::Value(0), true, Some(accumulate), value, slots)]
+            }
+            Rule::ProductAndSum => {
+                let (value, slots) = combined(Combine::Product, &[1, 2]);
+                let sum = piece(Slot::Value(0), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Value(3)]);
+                vec![
+                    piece(Slot::Value(0), true, Some(Binary::Add), value, slots),
+                    Piece { own_loops: true, ..sum },
+                ]
+            }
+        })
+    }
+
+    /// How gradients go back through a step when the operands at some places take part.
+    pub(super) fn gradient_pieces(&self, step: u32, parts: &[u32]) -> Result<Vec<Piece>, Error> {
+        Ok(match self.rule(step)? {
+            Rule::Law(operation) => pieces(&operation.gradient),
+            Rule::Product { accumulate, combine } => {
+                let parts = if self.facts.gathers.contains(&step) { &[1][..] } else { parts };
+                parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
+            }
+            Rule::ProductAndSum => {
+                let sum = piece(
+                    Slot::Gradient(3),
+                    false,
+                    Some(Binary::Add),
+                    Formula::Name(0),
+                    vec![Slot::Gradient(0)],
+                );
+                let factor = |part| partial(Binary::Add, Combine::Product, part, &[1, 2]);
+                vec![factor(1), factor(2), Piece { own_loops: true, ..sum }]
+            }
+        })
+    }
+
+    /// Which operands can get a gradient, by place from 1.
+    pub(super) fn differentiable(&self, step: u32) -> Vec<u32> {
+        let places: Vec<u32> = (1..=self.step_operands(step).len() as u32).collect();
+        let pieces = self.gradient_pieces(step, &places).unwrap_or_default();
+        let target = |piece: &Piece| match piece.target {
+            Slot::Gradient(place) => Some(place),
+            _ => None,
+        };
+        pieces.iter().filter_map(target).collect()
+    }
+
+    fn rule(&self, step: u32) -> Result<Rule, Error> {
+        if let Some(law) = self.laws.get(&step) {
+            return Ok(Rule::Law(Rc::clone(law)));
+        }
+        let Some(Step::Op { op, arity, .. }) = self.steps.get(step as usize) else {
+            return Err(Error::new(ErrorKind::Use, "a leaf computes nothing"));
+        };
+        let product = |accumulate, combine| Ok(Rule::Product { accumulate, combine });
+        match *op {
+            Op::Pointwise(name) => match Operation::built_in(name) {
+                Some(operation) if operation.arity == usize::from(*arity) => Ok(Rule::Law(operation.clone().into())),
+                _ => Err(self.no_law(step, name)),
+            },
+            Op::Compose | Op::Transpose | Op::Slice(_) => product(Binary::Add, Combine::Product),
+            Op::ComposeAccumulate => Ok(Rule::ProductAndSum),
+            Op::Einsum { accumulate, combine, .. } => product(function(accumulate), combine),
+            Op::Convert { factor, divisor } if factor == divisor => product(Binary::Add, Combine::Product),
+            Op::Convert { .. } => {
+                let message = format!("{}: a conversion that changes the number of elements cannot be run", self.subject(step));
+                Err(Error::new(ErrorKind::Use, message))
+            }
+        }
+    }
+
+    fn no_law(&self, step: u32, name: &str) -> Error {
+        let operands = self.step_operands(step).len();
+        let message = format!(
+            "{}: there is no operation `{name}` of {operands} operands that could be run",
+            self.subject(step)
+        );
+        Error::new(ErrorKind::Use, message)
+            .with_help("say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it")
+    }
+}
+
+/// What the steps of an operation compute.
+enum Rule {
+    Law(Rc<Operation>),
+    /// All operands that take part are combined, and accumulated.
+    Product {
+        accumulate: Binary,
+        combine: Combine,
+    },
+    /// `a @ b + d`.
+    ProductAndSum,
+}
+
+fn function(accumulate: Accumulate) -> Binary {
+    match accumulate {
+        Accumulate::Sum => Binary::Add,
+        Accumulate::Product => Binary::Mul,
+        Accumulate::Max => Binary::Max,
+        Accumulate::Min => Binary::Min,
+    }
+}
+
+fn piece(target: Slot, clear: bool, accumulate: Option<Binary>, value: Formula, slots: Vec<Slot>) -> Piece {
+    Piece { target, clear, accumulate, value, slots, own_loops: false }
+}
+
+fn pieces(law: &Law) -> Vec<Piece> {
+    let each = |assignment: &Assignment| {
+        let Assignment { target, clear, accumulate, value, .. } = assignment;
+        piece(
+            law.slots[*target as usize].clone(),
+            *clear,
+            *accumulate,
+            value.clone(),
+            law.slots.clone(),
+        )
+    };
+    law.assignments.iter().map(each).collect()
+}
+
+/// All operands that take part, combined.
+fn combined(combine: Combine, parts: &[u32]) -> (Formula, Vec<Slot>) {
+    let function = match combine {
+        Combine::Product => Binary::Mul,
+        Combine::Sum => Binary::Add,
+    };
+    let names = (0..parts.len() as u32).map(Formula::Name);
+    let value = names.reduce(|a, b| Formula::binary(function, a, b)).unwrap_or(Formula::Number(0.0));
+    (value, parts.iter().map(|part| Slot::Value(*part)).collect())
+}
+
+/// The gradient of one operand: what the others make of it, and whether it was the one that counted.
+///
+/// | accumulated by | contribution |
+/// |---|---|
+/// | sum | `g · others` |
+/// | product | `g · v / (this · others) · others`: not for zeros |
+/// | greatest, least | `g · others` where `this · others` is the result; ties all get it |
+///
+/// `others` is their product; where operands are added, it is 1.
+fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> Piece {
+    let (all, mut slots) = combined(combine, parts);
+    let mut name = |slot: Slot| {
+        slots.push(slot);
+        Formula::Name(slots.len() as u32 - 1)
+    };
+    let (g, v) = (name(Slot::Gradient(0)), name(Slot::Value(0)));
+    let incoming = match accumulate {
+        Binary::Mul => Formula::binary(Binary::Div, Formula::binary(Binary::Mul, g, v), all),
+        Binary::Max | Binary::Min => {
+            Formula::select(Formula::binary(Binary::Equal, all, v), g, Formula::Number(0.0))
+        }
+        _ => g,
+    };
+    let others = parts.iter().enumerate().filter(|(_, other)| combine == Combine::Product && **other != part);
+    let value = others.fold(incoming, |value, (at, _)| {
+        Formula::binary(Binary::Mul, value, Formula::Name(at as u32))
+    });
+    piece(Slot::Gradient(part), false, Some(Binary::Add), value, slots)
+}

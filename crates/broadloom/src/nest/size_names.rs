@@ -1,0 +1,152 @@
+//! The names that sizes were declared with, carried to the loops that range over them.
+//!
+//! `data x = n=8` says that an axis of `x` has the size `n`. A loop that runs along this axis from end to end
+//! ranges over `n`; a result that the loop runs along has the size `n` too, and so on through the program.
+//! Names are for reading only: they are found when a nest is shown, and inference knows nothing of them.
+
+use std::rc::Rc;
+
+use broadloom_core::projection::Index;
+use broadloom_spec::{Kind, parse_shape};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::project::{MEMORY, Projected, Reading};
+use crate::shape::Shapes;
+use crate::step::Tensor;
+use crate::{Error, Graph};
+
+/// The name of the size of each axis of a tensor, in memory order.
+type AxisNames = Vec<Option<Rc<str>>>;
+
+impl Graph {
+    /// For each loop of a nest the name of the size that it ranges over, if one was declared.
+    ///
+    /// A result's axis has the name of the operand's axis that drives the same loop. Where operands have
+    /// different names for it, the first counts. A name that stands for different sizes in different
+    /// declarations names none.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, x) = (g.param_shaped("w", "... -> hidden")?, g.data("x", "batch=32 | n=8")?);
+    /// let bias = g.data("bias", "64")?;
+    /// let y = g.compose(w, x)?;
+    /// let y = g.add(y, bias)?;
+    /// let nest = g.projection(y)?;
+    /// assert_eq!(nest.projection.extents(), [32, 64]);
+    /// let names = g.size_names(&nest)?;
+    /// assert_eq!(names, [Some("batch".into()), Some("hidden".into())]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn size_names(&mut self, nest: &Projected) -> Result<Vec<Option<String>>, Error> {
+        let shapes = self.final_shapes()?;
+        let mut known = self.declared_size_names(&shapes);
+        if known.is_empty() {
+            return Ok(vec![None; nest.projection.loops.len()]);
+        }
+        let mut reading = Reading::new(self, &shapes);
+        for step in self.steps_before(&nest.tensors[nest.results..]) {
+            // What has no nest passes no names on.
+            let Ok(made) = reading.read(step) else { continue };
+            let loops = loop_names(&made, &known);
+            for result in 0..made.results {
+                known.insert(made.tensors[result], axis_names(&made, result, &loops));
+            }
+        }
+        let text = |name: Option<Rc<str>>| name.map(|name| name.to_string());
+        Ok(loop_names(nest, &known).into_iter().map(text).collect())
+    }
+
+    /// The names in the declarations of leaves, without those that stand for several sizes.
+    fn declared_size_names(&self, shapes: &Shapes) -> FxHashMap<Tensor, AxisNames> {
+        let mut sizes: FxHashMap<Rc<str>, Option<u64>> = FxHashMap::default();
+        let mut all: FxHashMap<Tensor, AxisNames> = FxHashMap::default();
+        for (tensor, declaration) in &self.declarations {
+            let tensor = Tensor(*tensor);
+            let names = declared_names(&declaration.shape, |kind| shapes.sizes(tensor, kind).count());
+            let axes = MEMORY.into_iter().flat_map(|kind| shapes.sizes(tensor, kind));
+            for (name, size) in names.iter().zip(axes) {
+                if let Some(name) = name {
+                    let known = sizes.entry(Rc::clone(name)).or_insert(Some(size));
+                    *known = known.filter(|known| *known == size);
+                }
+            }
+            if names.iter().any(Option::is_some) {
+                all.insert(tensor, names);
+            }
+        }
+        for name in all.values_mut().flatten() {
+            *name = name.take().filter(|name| sizes[name].is_some());
+        }
+        all
+    }
+
+    /// The steps that tensors are computed by, in the order of the program.
+    fn steps_before(&self, tensors: &[Tensor]) -> Vec<u32> {
+        let (mut stack, mut seen) = (tensors.to_vec(), FxHashSet::default());
+        while let Some(tensor) = stack.pop() {
+            let operands = self.operands_of(tensor);
+            if !operands.is_empty() && seen.insert(self.tensors[tensor.index()].step) {
+                stack.extend_from_slice(operands);
+            }
+        }
+        let mut steps: Vec<u32> = seen.into_iter().collect();
+        steps.sort_unstable();
+        steps
+    }
+}
+
+/// The names of a declaration, for rows of so many axes: from the front up to the hole, then from the back.
+fn declared_names(shape: &str, rank: impl Fn(Kind) -> usize) -> AxisNames {
+    let Ok(decl) = parse_shape(shape) else { return Vec::new() };
+    let mut names = Vec::new();
+    for kind in MEMORY {
+        let start = names.len();
+        names.resize(start + rank(kind), None);
+        let Some(row) = decl.shape.row(kind) else { continue };
+        let name = |axis: &broadloom_spec::DeclAxis| axis.name.map(|name| decl.names.axes.text(name).into());
+        let axes = &mut names[start..];
+        for (own, axis) in axes.iter_mut().zip(row.lead()) {
+            *own = name(axis);
+        }
+        for (own, axis) in axes.iter_mut().rev().zip(row.trail.iter().rev()) {
+            *own = name(axis);
+        }
+    }
+    names
+}
+
+/// The name of the size of each loop: that of the first axis of an operand that it runs along.
+fn loop_names(nest: &Projected, known: &FxHashMap<Tensor, AxisNames>) -> AxisNames {
+    let mut names = vec![None; nest.projection.loops.len()];
+    for operand in nest.results..nest.tensors.len() {
+        let Some(axes) = known.get(&nest.tensors[operand]) else { continue };
+        for (axis, name) in axes.iter().enumerate() {
+            if let (Some(name), Some(index)) = (name, runs_along(nest, operand, axis)) {
+                names[index as usize].get_or_insert_with(|| Rc::clone(name));
+            }
+        }
+    }
+    names
+}
+
+/// The names of the sizes of a result's axes.
+fn axis_names(nest: &Projected, result: usize, loops: &AxisNames) -> AxisNames {
+    let name = |axis: usize| loops[runs_along(nest, result, axis)? as usize].clone();
+    (0..nest.sizes[result].len()).map(name).collect()
+}
+
+/// The loop that runs along an axis from end to end, step by step: there the axis and the loop have one size
+/// by rule. So has a padded window the size of its axis; a loop over its kernel of the same length is no reason
+/// to give either a name.
+fn runs_along(nest: &Projected, tensor: usize, axis: usize) -> Option<u32> {
+    let Index::Sum(sum) = nest.projection.maps[tensor].get(axis)? else { return None };
+    let size = nest.sizes[tensor][axis];
+    let whole = |(coefficient, index): &&(i64, u32)| {
+        *coefficient == 1 && nest.projection.loops[*index as usize].extent == size
+    };
+    let mut along = sum.terms.iter().filter(whole);
+    match (along.next(), along.next()) {
+        (Some((_, index)), None) => Some(*index),
+        _ => None,
+    }
+}

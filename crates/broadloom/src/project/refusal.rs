@@ -1,0 +1,469 @@
+//! Operations that have a shape but no loop nest, and how that is said.
+//!
+//! | what | example |
+//! |---|---|
+//! | one label is two parts of an axis | `a => a^a` |
+//! | two operands fill one part of a result | `a; a; b => a^b` |
+//! | a tensor that is there in no phase | `a, b => a^b`: `a` and `b` run one after another |
+//! | a value that is added once for each place of an axis it does not have | `a, k; b => a^b` |
+//! | a conversion that changes the number of elements | `convert(words, 4, 1)` |
+//!
+//! Of the ways in which equations can fail ([`Failure`]) a program reaches only `Repeated`. Sizes cannot
+//! differ, and positions cannot lie outside, because the same rules were solved for sizes before. An axis of a
+//! tensor is written once in a spec, as a label or as an index or as a sum or as parts, and labels are never
+//! pinned: so no axis has two pins (broadcasting pins at 0 only), two derived indices, or a pin and parts.
+//! `tests/wrong` has a program for everything that can be reached.
+
+use broadloom_core::projection::{AxisId, Failure, Index as AxisIndex};
+use broadloom_spec::{AxisKind, ComponentKind, Kind};
+
+use super::{MEMORY, Occurrence, Projected, Reading};
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::logic::Accumulate;
+use crate::rules::{Spot, spec_axes};
+use crate::shape::Shapes;
+use crate::step::{Tensor, place};
+
+/// A nest that runs, but cannot be what is meant. Tensors are given by their place in the nest.
+pub(super) enum Mistake {
+    /// Two operands fill the part of a result that a loop drives.
+    Overlap { result: usize, operands: [usize; 2], part: u32 },
+    /// A tensor needs loops of one factor at once, which run one after another.
+    Absent { tensor: usize, loops: Vec<u32> },
+    /// The same value goes into the same cell several times: once for each point of loops that neither the
+    /// result nor the operands that take part mention.
+    Again { result: usize, operands: Vec<usize>, loops: Vec<u32>, times: u128 },
+}
+
+impl Projected {
+    /// What cannot be meant, if there is something. A nest without concatenations and with one result is
+    /// always in order, and costs nothing.
+    pub(super) fn mistake(&self) -> Option<Mistake> {
+        let loops = &self.projection.loops;
+        let couples = loops.last().is_some_and(|last| (last.factor as usize) + 1 < loops.len());
+        self.overlap()
+            .or_else(|| if couples { self.absent() } else { None })
+            .or_else(|| if couples || self.results > 1 { self.again() } else { None })
+    }
+
+    fn overlap(&self) -> Option<Mistake> {
+        (0..self.results).find_map(|result| {
+            let mut parts = self.projection.maps[result].iter().flat_map(|index| match index {
+                AxisIndex::Concat(parts) => parts.as_slice(),
+                AxisIndex::Sum(_) | AxisIndex::Symbol(_) => &[],
+            });
+            parts.find_map(|part| {
+                let phases = self.phases_of(result).into_iter();
+                let mut phases = phases.filter(|phase| phase.contains(&part.index));
+                phases.find_map(|phase| {
+                    let operands = self.operands_in(&phase);
+                    let mut fill =
+                        operands.into_iter().filter(|operand| self.projection.mentions(*operand, part.index));
+                    let operands = [fill.next()?, fill.next()?];
+                    Some(Mistake::Overlap { result, operands, part: part.index })
+                })
+            })
+        })
+    }
+
+    /// A tensor that takes part in no phase: there is a factor of which no loop suits all its axes.
+    fn absent(&self) -> Option<Mistake> {
+        let factors = self.projection.factors();
+        let suits = |index: &AxisIndex, factor: &[u32], running: u32| {
+            let mut needed = loops_of(index).into_iter().filter(|needed| factor.contains(needed)).peekable();
+            match index {
+                AxisIndex::Concat(_) => needed.peek().is_none() || needed.any(|needed| needed == running),
+                AxisIndex::Sum(_) | AxisIndex::Symbol(_) => needed.all(|needed| needed == running),
+            }
+        };
+        self.projection.maps.iter().enumerate().find_map(|(tensor, map)| {
+            let stuck = |factor: &&Vec<u32>| {
+                !factor.iter().any(|running| map.iter().all(|index| suits(index, factor, *running)))
+            };
+            let loops = factors.iter().find(stuck)?.clone();
+            Some(Mistake::Absent { tensor, loops })
+        })
+    }
+
+    fn again(&self) -> Option<Mistake> {
+        // The greatest of equal values is no greater.
+        if matches!(self.accumulate, Accumulate::Max | Accumulate::Min) {
+            return None;
+        }
+        (0..self.results).find_map(|result| self.again_in(result))
+    }
+
+    /// Counts how often a value goes into a result: values differ if others take part, or at other points of
+    /// the loops that they mention.
+    fn again_in(&self, result: usize) -> Option<Mistake> {
+        let mut values: Vec<(Vec<usize>, Vec<u32>, Vec<u32>, u128)> = Vec::new();
+        for phase in self.phases_of(result) {
+            let operands = self.operands_in(&phase);
+            if operands.is_empty() {
+                continue;
+            }
+            let mentioned = |index: &u32| {
+                let mut all = operands.iter().chain([&result]);
+                all.any(|tensor| self.projection.mentions(*tensor, *index))
+            };
+            let (own, others): (Vec<u32>, Vec<u32>) = phase.into_iter().partition(mentioned);
+            let extents = others.iter().map(|index| self.projection.loops[*index as usize].extent);
+            let times = extents.map(u128::from).fold(1, u128::saturating_mul);
+            match values.iter_mut().find(|(who, at, ..)| (&*who, &*at) == (&operands, &own)) {
+                Some((.., loops, known)) => {
+                    loops.extend(others);
+                    *known = known.saturating_add(times);
+                }
+                None => values.push((operands, own, others, times)),
+            }
+        }
+        let (operands, _, mut loops, times) = values.into_iter().find(|(.., times)| *times > 1)?;
+        loops.sort_unstable();
+        loops.dedup();
+        Some(Mistake::Again { result, operands, loops, times })
+    }
+
+    /// The operands that take part in a phase.
+    fn operands_in(&self, phase: &[u32]) -> Vec<usize> {
+        (self.results..self.tensors.len()).filter(|at| self.projection.takes_part(*at, phase)).collect()
+    }
+}
+
+impl Reading<'_> {
+    /// Why the equations of a step have no solution.
+    pub(super) fn unsolved(
+        &self,
+        failure: Failure,
+        tensors: &[Tensor],
+        places: &[Occurrence],
+        results: usize,
+        step: u32,
+    ) -> Error {
+        let words = Words { graph: self.graph, shapes: self.shapes, step, tensors, results };
+        let site = |axis: AxisId| {
+            let find = |same: &dyn Fn(AxisId) -> bool| {
+                let entries = places.iter().enumerate();
+                let mut rows = entries.flat_map(|(entry, rows)| MEMORY.map(|kind| (entry, kind, rows)));
+                rows.find_map(|(entry, kind, rows)| {
+                    let at = rows[place(kind)].iter().position(|known| same(*known))?;
+                    Some(Site { entry, kind, at })
+                })
+            };
+            find(&|known| known == axis).or_else(|| find(&|known| self.equations.same(known, axis)))
+        };
+        let (axes, what) = match failure {
+            Failure::Repeated(_) => return words.repeated(),
+            Failure::Sizes(a, b) => (vec![a, b], "would share a loop, but differ in size".into()),
+            Failure::Pins(axis, a, b) => (vec![axis], format!("would be read at {a:?} and {b:?}")),
+            Failure::OutOfBounds(axis, at) => (vec![axis], format!("would be read at {at}")),
+            Failure::Derived(axis) => (vec![axis], "has two indices that do not agree".into()),
+            Failure::PinnedPart(axis) => (vec![axis], "is a part that is read at one index".into()),
+        };
+        let sites: Vec<Site> = axes.into_iter().filter_map(site).collect();
+        let named = list(sites.iter().map(|site| words.site(*site)));
+        let error = Error::new(ErrorKind::Use, format!("{}: {named} {what}", words.subject()));
+        let error = sites.iter().fold(error, |error, site| error.with_end(words.axis(*site)));
+        error.with_help("loops follow from the rules that sized these axes: this is a mistake in Broadloom")
+    }
+
+    /// Why a nest is refused.
+    pub(super) fn refused(&self, mistake: Mistake, nest: &Projected, step: u32) -> Error {
+        let (tensors, results) = (&nest.tensors[..], nest.results);
+        let words = Words { graph: self.graph, shapes: self.shapes, step, tensors, results };
+        match mistake {
+            Mistake::Overlap { result, operands, part } => words.overlap(nest, result, operands, part),
+            Mistake::Absent { tensor, loops } => words.absent(nest, tensor, &loops),
+            Mistake::Again { result, operands, loops, times } => {
+                words.again(nest, result, &operands, &loops, times)
+            }
+        }
+    }
+}
+
+/// A leaf has no loop nest.
+pub(super) fn not_computed(graph: &Graph, step: u32) -> Error {
+    let message = format!("{} is not computed, so it has no loop nest", graph.subject(step));
+    Error::new(ErrorKind::Use, message).with_help("ask for the result of an operation")
+}
+
+/// A conversion to another number of elements is done element by element outside of the program.
+pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor, to: Tensor) -> Error {
+    let elements = |tensor: Tensor| shapes.get(tensor).elements();
+    let (name, own) = (graph.label_of(from), graph.name_of(to).map_or("the result".into(), quoted));
+    let message = format!("{}: a change of the number of elements is no loop over axes", graph.subject(step));
+    Error::new(ErrorKind::Use, message)
+        .with_end(format!("{}: `{name}`, {}", elements(from), shape_words(shapes, from)))
+        .with_end(format!("{}: {own}, {}", elements(to), shape_words(shapes, to)))
+        .with_help(format!("pack or unpack `{name}` before it comes in, and declare what comes out as data"))
+        .with_help(format!("to give `{name}` another shape, keep its elements: `convert({name}, 1, 1)`"))
+}
+
+fn shape_words(shapes: &Shapes, tensor: Tensor) -> String {
+    format!("shape `{}`", shapes.get(tensor))
+}
+
+/// An axis of an entry of a nest.
+#[derive(Clone, Copy)]
+struct Site {
+    entry: usize,
+    kind: Kind,
+    at: usize,
+}
+
+/// The tensors and axes of a step, in words.
+struct Words<'a> {
+    graph: &'a Graph,
+    shapes: &'a Shapes,
+    step: u32,
+    tensors: &'a [Tensor],
+    results: usize,
+}
+
+impl Words<'_> {
+    fn subject(&self) -> String {
+        self.graph.subject(self.step)
+    }
+
+    /// What a tensor is called; a result without a name is "the result".
+    fn tensor(&self, entry: usize) -> String {
+        match self.graph.name_of(self.tensors[entry]) {
+            None if entry >= self.results => quoted(&self.graph.label_of(self.tensors[entry])),
+            None if self.results > 1 => format!("result {}", entry + 1),
+            None => "the result".into(),
+            Some(name) => quoted(name),
+        }
+    }
+
+    fn row(&self, entry: usize, kind: Kind) -> Vec<u64> {
+        self.shapes.sizes(self.tensors[entry], kind).collect()
+    }
+
+    /// The axes of an entry, in memory order.
+    fn sites(&self, entry: usize) -> Vec<Site> {
+        let row = |kind: Kind| (0..self.row(entry, kind).len()).map(move |at| Site { entry, kind, at });
+        MEMORY.into_iter().flat_map(row).collect()
+    }
+
+    /// `the output axis of x`, `batch axis 2 of x`.
+    fn site(&self, Site { entry, kind, at }: Site) -> String {
+        let tensor = self.tensor(entry);
+        match self.row(entry, kind).len() {
+            1 => format!("the {} axis of {tensor}", kind.name()),
+            _ => format!("{} axis {} of {tensor}", kind.name(), at + 1),
+        }
+    }
+
+    /// An axis with what is written for it and its size.
+    fn axis(&self, site: Site) -> String {
+        let written = self.written(site).map_or(String::new(), |text| format!("`{text}`: "));
+        let size = self.row(site.entry, site.kind).get(site.at).copied().unwrap_or(0);
+        format!("{written}{}, of size {size}", self.site(site))
+    }
+
+    /// What the spec has for an axis; nothing if a hole stands for it.
+    fn written(&self, site: Site) -> Option<String> {
+        let (known, _) = self.graph.spec_of_step(self.step)?;
+        let rank = self.row(site.entry, site.kind).len();
+        let mut axes = spec_axes(&known.spec);
+        let (axis, ..) = axes.find(|(_, slot, kind, spot)| {
+            let at = match spot {
+                Spot::Front(at) => Some(*at),
+                Spot::Back(at) => rank.checked_sub(at + 1),
+            };
+            self.entry(*slot) == site.entry && *kind == site.kind && at == Some(site.at)
+        })?;
+        Some(axis.span.slice(&known.text).trim().to_string())
+    }
+
+    /// The entry of a slot of the spec: there operands come first, here results do.
+    fn entry(&self, slot: usize) -> usize {
+        let arity = self.tensors.len() - self.results;
+        if slot < arity { slot + self.results } else { slot - arity }
+    }
+
+    /// What the spec has for a tensor.
+    fn shape(&self, entry: usize) -> Option<String> {
+        let (known, _) = self.graph.spec_of_step(self.step)?;
+        let (_, shape) = known.spec.shapes().enumerate().find(|(slot, _)| self.entry(*slot) == entry)?;
+        Some(shape.span.slice(&known.text).trim().to_string())
+    }
+
+    /// The first axis of an entry that a loop drives.
+    fn driven(&self, nest: &Projected, entry: usize, index: u32) -> Option<Site> {
+        let mut axes = self.sites(entry).into_iter().zip(&nest.projection.maps[entry]);
+        axes.find_map(|(site, map)| loops_of(map).contains(&index).then_some(site))
+    }
+
+    /// A loop by its label, or by the first axis it drives.
+    fn driver(&self, nest: &Projected, index: u32) -> String {
+        let label = nest.labels[index as usize].and_then(|label| {
+            let (known, _) = self.graph.spec_of_step(self.step)?;
+            Some(known.spec.names.axes.iter().nth(label as usize)?.1.text.to_string())
+        });
+        let axis = || (0..self.tensors.len()).rev().find_map(|entry| self.driven(nest, entry, index));
+        label.map(|label| quoted(&label)).or_else(|| Some(self.site(axis()?))).unwrap_or_default()
+    }
+
+    fn repeated(&self) -> Error {
+        let text = self.subject();
+        let found = self.graph.spec_of_step(self.step).and_then(|(known, _)| {
+            let mut axes = spec_axes(&known.spec);
+            axes.find_map(|(axis, slot, ..)| {
+                let AxisKind::Concat(parts) = &axis.kind else { return None };
+                let again = |at: &usize| parts[..*at].iter().any(|part| part.kind == parts[*at].kind);
+                let label = |at: usize| match parts[at].kind {
+                    ComponentKind::Label(label) => Some(known.spec.names.axes.text(label).to_string()),
+                    ComponentKind::Size(_) | ComponentKind::Wildcard => None,
+                };
+                let label = (0..parts.len()).filter(again).find_map(label)?;
+                Some((label, axis.span.slice(&known.text).trim().to_string(), self.entry(slot)))
+            })
+        });
+        let Some((label, whole, entry)) = found else {
+            return Error::new(ErrorKind::Use, format!("{text}: one label is two parts of an axis"));
+        };
+        let message =
+            format!("{text}: `{label}` is more than one part of `{whole}`, and is at one place at a time");
+        let all = || (0..self.tensors.len()).flat_map(|entry| self.sites(entry));
+        let ends =
+            [&whole, &label].map(|wanted| all().find(|site| self.written(*site).as_ref() == Some(wanted)));
+        let error = ends
+            .into_iter()
+            .flatten()
+            .fold(Error::new(ErrorKind::Use, message), |error, site| error.with_end(self.axis(site)));
+        let help = if entry < self.results {
+            "to repeat a tensor, give it once for each part: `a; b => a^b` with the same operand twice"
+        } else {
+            "to put the parts together, `split` them first: `a^b => a; b`"
+        };
+        error.with_help(help)
+    }
+
+    fn overlap(&self, nest: &Projected, result: usize, [a, b]: [usize; 2], part: u32) -> Error {
+        let whole = self.driven(nest, result, part);
+        let into = match whole.and_then(|site| Some((self.written(site)?, self.site(site)))) {
+            Some((text, site)) => format!("part {} of `{text}`, {site}", self.driver(nest, part)),
+            None => format!("one part of {}", self.tensor(result)),
+        };
+        let who = if self.tensors[a] == self.tensors[b] {
+            format!("{} would fill twice", self.tensor(a))
+        } else {
+            format!("{} and {} would both fill", self.tensor(a), self.tensor(b))
+        };
+        let error = Error::new(ErrorKind::Use, format!("{}: {who} {into}", self.subject()));
+        let ends = [a, b].into_iter().filter_map(|entry| self.driven(nest, entry, part));
+        let error = ends.fold(error, |error, site| error.with_end(self.axis(site)));
+        error.with_help(format!(
+            "one operand fills a part: combine the two before, or give {} a label and a part of its own",
+            self.tensor(b)
+        ))
+    }
+
+    fn absent(&self, nest: &Projected, tensor: usize, loops: &[u32]) -> Error {
+        let touches =
+            |(_, index): &(Site, &AxisIndex)| loops_of(index).iter().any(|index| loops.contains(index));
+        let axes = |entry: usize| {
+            let all = self.sites(entry).into_iter().zip(&nest.projection.maps[entry]);
+            all.filter(touches).collect::<Vec<_>>()
+        };
+        let own = axes(tensor);
+        let named = match &own[..] {
+            [(_, index)] => list(loops_of(index).into_iter().map(|index| self.driver(nest, index))),
+            _ => list(own.iter().filter_map(|(site, _)| Some(quoted(&self.written(*site)?)))),
+        };
+        let is_result = tensor < self.results;
+        let verb = if is_result { "written" } else { "read" };
+        let message = format!(
+            "{}: {} would never be {verb}, for {named} run one after another",
+            self.subject(),
+            self.tensor(tensor)
+        );
+        let error = own
+            .iter()
+            .fold(Error::new(ErrorKind::Use, message), |error, (site, _)| error.with_end(self.axis(*site)));
+        let others = (0..self.tensors.len()).filter(|other| *other != tensor).flat_map(axes);
+        let whole = others.into_iter().find(|(_, index)| matches!(index, AxisIndex::Concat(_)));
+        let error = whole.into_iter().fold(error, |error, (site, _)| error.with_end(self.axis(site)));
+        if is_result {
+            return error.with_help("each part is a result of its own: `a^b => a; b`");
+        }
+        let error = error.with_help("parts come from different operands: `a; b => a^b`");
+        match self.flattened(&own) {
+            Some(rows) => error.with_help(format!("the rows of one tensor, one after another, are `{rows}`")),
+            None => error,
+        }
+    }
+
+    /// The axis that holds the rows of a matrix one after another, if the axes are those of one.
+    fn flattened(&self, axes: &[(Site, &AxisIndex)]) -> Option<String> {
+        let [(row, AxisIndex::Sum(_)), (column, AxisIndex::Sum(_))] = axes else { return None };
+        let size = *self.row(column.entry, column.kind).get(column.at)?;
+        let (row, column) = (self.written(*row)?, self.written(*column)?);
+        let is_label = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        (is_label(&row) && is_label(&column)).then(|| format!("{size}*{row}<+{column}"))
+    }
+
+    fn again(
+        &self,
+        nest: &Projected,
+        result: usize,
+        operands: &[usize],
+        loops: &[u32],
+        times: u128,
+    ) -> Error {
+        let value = match operands {
+            [operand] => self.tensor(*operand),
+            _ => format!("{} together", list(operands.iter().map(|operand| self.tensor(*operand)))),
+        };
+        let verb = if nest.accumulate == Accumulate::Product { "multiplied" } else { "added" };
+        let axes = list(loops.iter().map(|index| self.driver(nest, *index)));
+        let message = format!(
+            "{}: {value} would be {verb} {times} times to the same place of {}, once for each of {axes}",
+            self.subject(),
+            self.tensor(result)
+        );
+        let entries = || (self.results..self.tensors.len()).chain(0..self.results);
+        let owner = |index: &u32| entries().find_map(|entry| self.driven(nest, entry, *index));
+        let owners: Vec<Site> = loops.iter().filter_map(owner).collect();
+        let error = owners
+            .iter()
+            .fold(Error::new(ErrorKind::Use, message), |error, site| error.with_end(self.axis(*site)));
+        let without =
+            |entry: &usize| Some(format!("{}: written `{}`", self.tensor(*entry), self.shape(*entry)?));
+        let error = operands.iter().filter_map(without).fold(error, Error::with_end);
+        match owners.first() {
+            Some(site) if site.entry < self.results => error.with_help(format!(
+                "make {} and {} in operations of their own",
+                self.tensor(site.entry),
+                self.tensor(result)
+            )),
+            Some(site) => error.with_help(format!(
+                "sum {} over {axes} in an operation of its own, before it is put together with {value}",
+                self.tensor(site.entry)
+            )),
+            None => error,
+        }
+    }
+}
+
+fn loops_of(index: &AxisIndex) -> Vec<u32> {
+    match index {
+        AxisIndex::Sum(sum) => sum.terms.iter().map(|(_, index)| *index).collect(),
+        AxisIndex::Symbol(_) => Vec::new(),
+        AxisIndex::Concat(parts) => parts.iter().map(|part| part.index).collect(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("`{text}`")
+}
+
+/// `x`, `x and y`, `x, y and z`.
+fn list(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    match items.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => items.concat(),
+    }
+}

@@ -1,0 +1,228 @@
+//! Routines: what is to be computed, in order.
+
+use crate::error::{Error, ErrorKind};
+use crate::formula::{self, Assignment};
+use crate::graph::Graph;
+use crate::operation::{Law, Operation, Slot};
+use crate::step::{Op, Step, Tensor};
+
+/// A list of things to compute, in order; a [`Session`](crate::Session) compiles and runs it.
+///
+/// ```
+/// use broadloom::{Graph, Routine};
+/// let mut g = Graph::new();
+/// let (w, x) = (g.param("w"), g.data("x", "8 | 3")?);
+/// let y = g.compose(w, x)?;
+/// let y = g.square(y)?;
+/// let loss = g.einsum("... | 1 => 0", &[y])?;
+///
+/// let mut train = Routine::new("train");
+/// train.backward(&mut g, loss)?;
+/// let gradient = g.gradient(w)?;
+/// train.assign(&mut g, "w =- 0.1 * gradient", &[("w", w), ("gradient", gradient)])?;
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Routine {
+    pub(crate) name: Box<str>,
+    pub(crate) actions: Vec<Action>,
+    /// Tensors whose values stay available when it has run.
+    pub(crate) kept: Vec<Tensor>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Action {
+    /// The value of a tensor.
+    Forward(Tensor),
+    /// The gradients of a tensor, a single number, with respect to what it is computed from.
+    Backward(Tensor),
+    /// A step that assigns to a tensor that is there.
+    Assign(u32),
+}
+
+impl Routine {
+    /// A routine that does nothing yet.
+    pub fn new(name: &str) -> Routine {
+        Routine { name: name.into(), actions: Vec::new(), kept: Vec::new() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Computes a tensor, and keeps its value for [`Session::get`](crate::Session::get).
+    pub fn forward(&mut self, tensor: Tensor) -> &mut Routine {
+        self.actions.push(Action::Forward(tensor));
+        self.keep(tensor)
+    }
+
+    /// Keeps the value of a tensor that is computed on the way.
+    pub fn keep(&mut self, tensor: Tensor) -> &mut Routine {
+        if !self.kept.contains(&tensor) {
+            self.kept.push(tensor);
+        }
+        self
+    }
+
+    /// Computes a tensor of one element, keeps its value, and computes the gradients of it with respect to
+    /// every parameter it depends on and every tensor whose [gradient](Graph::gradient) was asked for.
+    pub fn backward(&mut self, graph: &mut Graph, loss: Tensor) -> Result<&mut Routine, Error> {
+        graph.known(loss)?;
+        self.forward(loss);
+        self.actions.push(Action::Backward(loss));
+        Ok(self)
+    }
+
+    /// An assignment in the producer regime, pointwise: see [`assign_by`](Routine::assign_by).
+    pub fn assign(
+        &mut self,
+        graph: &mut Graph,
+        text: &str,
+        names: &[(&str, Tensor)],
+    ) -> Result<Vec<Tensor>, Error> {
+        self.assign_by(graph, ".", text, names)
+    }
+
+    /// Assignments in the producer regime: each adds its own constraints to the graph, and is carried out where
+    /// it stands in the routine. Operands are the names on the right, in the order of their first appearance.
+    ///
+    /// The logic is `"."` for pointwise, `"@"` for composition, `"T"` for a transposed operand, or a spec such as
+    /// `"i j => j"`. A target in braces is a new tensor, whose shape is inferred; one that also occurs on the
+    /// right is a state that begins at 0 and lasts from run to run. New tensors are returned in order.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine};
+    /// let mut g = Graph::new();
+    /// let x = g.data("x", "2, 3")?;
+    /// let mut routine = Routine::new("columns");
+    /// let sums = routine.assign_by(&mut g, "i j => j", "{total} =:+ x", &[("x", x)])?;
+    /// assert_eq!(g.final_shape(sums[0])?.to_string(), "3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn assign_by(
+        &mut self,
+        graph: &mut Graph,
+        logic: &str,
+        text: &str,
+        names: &[(&str, Tensor)],
+    ) -> Result<Vec<Tensor>, Error> {
+        let parsed = formula::parse(text)?;
+        let mut bound: Vec<Option<Tensor>> = parsed
+            .names
+            .iter()
+            .map(|name| names.iter().find(|(known, _)| *known == &**name).map(|(_, tensor)| *tensor))
+            .collect();
+        let mut made = Vec::new();
+        for assignment in &parsed.assignments {
+            let step = graph.assigned(logic, &parsed.names, assignment, &mut bound, &mut made)?;
+            self.actions.push(Action::Assign(step));
+        }
+        Ok(made)
+    }
+}
+
+impl Graph {
+    /// Adds one assignment: its constraints, its law, and its target if that is new. Returns its step.
+    fn assigned(
+        &mut self,
+        logic: &str,
+        names: &[Box<str>],
+        assignment: &Assignment,
+        bound: &mut [Option<Tensor>],
+        made: &mut Vec<Tensor>,
+    ) -> Result<u32, Error> {
+        let mut order: Vec<u32> = Vec::new();
+        names_in(&assignment.value, &mut order);
+        let target_name = &names[assignment.target as usize];
+        let target = &mut bound[assignment.target as usize];
+        if assignment.fresh && target.is_none() && order.contains(&assignment.target) {
+            let state = self.state(target_name);
+            *target = Some(state);
+            made.push(state);
+        }
+        let target = *target;
+        if target.is_none() && !assignment.fresh {
+            return Err(unknown(target_name).with_help(format!("write `{{{target_name}}}` for a new tensor")));
+        }
+        let operands: Vec<Tensor> = order
+            .iter()
+            .map(|name| bound[*name as usize].ok_or_else(|| unknown(&names[*name as usize])))
+            .collect::<Result<_, _>>()?;
+        let operation = self.assignment_law(assignment, &order);
+        let result = self.produced(logic, &operands, target)?;
+        let step = self.steps.len() as u32 - 1;
+        self.laws.insert(step, operation.into());
+        if target.is_none() {
+            self.name(result, target_name);
+            bound[assignment.target as usize] = Some(result);
+            made.push(result);
+        }
+        Ok(step)
+    }
+
+    /// The assignment as the law of its step: its target is the result, its names are operands in order.
+    fn assignment_law(&self, assignment: &Assignment, order: &[u32]) -> Operation {
+        let highest = order.iter().copied().chain([assignment.target]).max().unwrap_or(0);
+        let mut slots = vec![Slot::Value(0); highest as usize + 1];
+        for (place, name) in order.iter().enumerate() {
+            slots[*name as usize] = Slot::Value(place as u32 + 1);
+        }
+        // The target may also be an operand: then it is read as one, and written as the result.
+        let mut assignment = assignment.clone();
+        slots.push(Slot::Value(0));
+        assignment.target = slots.len() as u32 - 1;
+        let forward = Law { slots, assignments: vec![assignment] };
+        Operation { name: "assignment", arity: order.len(), forward, gradient: Law::default() }
+    }
+
+    /// The constraints of an assignment: those of an operation with the same logic, into a tensor that is there or
+    /// into a new one.
+    fn produced(&mut self, logic: &str, operands: &[Tensor], target: Option<Tensor>) -> Result<Tensor, Error> {
+        let arity = |wanted: usize, what: &str| {
+            let message = format!("{what} takes {wanted} operands, {} are on the right", operands.len());
+            if operands.len() == wanted { Ok(()) } else { Err(Error::new(ErrorKind::Use, message)) }
+        };
+        match logic {
+            "." => self.broadcasting_into(Op::Pointwise("assign"), operands, target),
+            "@" => {
+                arity(2, "the logic `@`")?;
+                self.broadcasting_into(Op::Compose, operands, target)
+            }
+            "T" => {
+                arity(1, "the logic `T`")?;
+                self.broadcasting_into(Op::Transpose, operands, target)
+            }
+            spec => self.by_spec_into(spec, operands, target),
+        }
+    }
+
+    /// Whether a step assigns to a tensor that was there before it.
+    pub(crate) fn is_assignment(&self, step: u32) -> bool {
+        match self.steps.get(step as usize) {
+            Some(Step::Op { result, .. }) => self.tensors[*result as usize].step != step,
+            _ => false,
+        }
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(ErrorKind::Use, format!("there is no tensor for the name `{name}`"))
+        .with_help("names are bound in the last argument: `&[(\"name\", tensor)]`")
+}
+
+/// The names of a formula in the order of their first appearance.
+fn names_in(formula: &formula::Formula, found: &mut Vec<u32>) {
+    use formula::Formula::{Binary, Name, Number, Select, Unary};
+    match formula {
+        Number(_) => {}
+        Name(name) => {
+            if !found.contains(name) {
+                found.push(*name);
+            }
+        }
+        Unary(_, a) => names_in(a, found),
+        Binary(_, a, b) => [a, b].into_iter().for_each(|each| names_in(each, found)),
+        Select(a, b, c) => [a, b, c].into_iter().for_each(|each| names_in(each, found)),
+    }
+}

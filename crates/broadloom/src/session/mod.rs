@@ -1,0 +1,382 @@
+//! Sessions: the numbers of a graph, and running routines on them.
+
+mod prepare;
+mod store;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use broadloom_loops::native::{Compiled, Compiler};
+use broadloom_loops::reference::Stop;
+use broadloom_loops::{Array, Program};
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, ErrorKind};
+use crate::files::{read_safetensors, write_safetensors};
+use crate::lower::{Layout, Lowered, Node, Symbol};
+use crate::routine::Routine;
+use crate::step::{Leaf, Tensor};
+use crate::{Graph, random};
+use store::Store;
+
+/// What runs programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Backend {
+    /// Machine code if there is a C compiler, the reference evaluator otherwise; [`Session::notice`] says so.
+    #[default]
+    Auto,
+    /// Machine code, or an error.
+    Native,
+    /// The reference evaluator: slow and obvious.
+    Reference,
+}
+
+/// How a session runs programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What runs them.
+    pub backend: Backend,
+    /// The seed of initial values and random numbers.
+    pub seed: u64,
+    /// The number of threads; as many as there are processors if nothing is said.
+    pub threads: Option<usize>,
+    /// Whether programs are optimised.
+    pub optimise: bool,
+    /// Whether a run fails if any tensor has an element that is not a number. Costs time: every tensor
+    /// is kept and looked at.
+    pub guard: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { backend: Backend::Auto, seed: 0, threads: None, optimise: true, guard: false }
+    }
+}
+
+/// A graph with numbers: data, parameters and states, and the routines compiled for them.
+///
+/// ```
+/// use broadloom::{Array, Graph, Routine, Session};
+/// let mut g = Graph::new();
+/// let (a, b) = (g.data("a", "2 -> 2")?, g.data("b", "2")?);
+/// let product = g.compose(a, b)?;
+///
+/// let mut session = Session::new(g)?;
+/// session.set(a, &Array::from_slice(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0])?)?;
+/// session.set(b, &Array::from_slice(&[2], &[10.0f32, 1.0])?)?;
+/// let mut routine = Routine::new("product");
+/// routine.forward(product);
+/// session.run(&routine)?;
+/// assert_eq!(session.get(product)?.to_f64s(), [12.0, 34.0]);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub struct Session {
+    graph: Graph,
+    settings: Settings,
+    layout: Layout,
+    /// Counts changes of the graph.
+    version: u64,
+    /// Whether the graph may have changed since the layout was made.
+    stale: bool,
+    store: Store,
+    prepared: Vec<Prepared>,
+    compiler: Option<Compiler>,
+    notice: Option<String>,
+    positions: FxHashMap<Tensor, u64>,
+    runs: u64,
+}
+
+/// A routine that can be run.
+struct Prepared {
+    routine: Routine,
+    version: u64,
+    lowered: Lowered,
+    /// The program that runs.
+    program: Program,
+    /// The block of each kept buffer.
+    places: Vec<usize>,
+    /// Machine code; without it the reference evaluator runs the program.
+    compiled: Option<Compiled>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("graph", &self.graph).field("runs", &self.runs).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session with the usual settings.
+    pub fn new(graph: Graph) -> Result<Session, Error> {
+        Session::with(graph, Settings::default())
+    }
+
+    /// A session.
+    pub fn with(mut graph: Graph, settings: Settings) -> Result<Session, Error> {
+        let layout = Layout::new(&mut graph)?;
+        let (compiler, notice) = match settings.backend {
+            Backend::Reference => (None, None),
+            backend => match Compiler::find() {
+                Ok(compiler) => (Some(compiler), None),
+                Err(error) if backend == Backend::Native => return Err(Error::run(error.to_string())),
+                Err(error) => (None, Some(format!("{error}; programs run slowly, by the reference evaluator"))),
+            },
+        };
+        let compiler = match (compiler, settings.threads) {
+            (Some(compiler), Some(threads)) => Some(compiler.with_threads(threads)),
+            (compiler, _) => compiler,
+        };
+        graph.check_names()?;
+        Ok(Session {
+            graph,
+            settings,
+            layout,
+            version: 0,
+            stale: false,
+            store: Store::default(),
+            prepared: Vec::new(),
+            compiler,
+            notice,
+            positions: FxHashMap::default(),
+            runs: 0,
+        })
+    }
+
+    /// What the user should know about how programs run, if there is anything.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The graph, to be extended. Tensors whose shape stays the same keep their numbers.
+    pub fn graph_mut(&mut self) -> &mut Graph {
+        self.stale = true;
+        &mut self.graph
+    }
+
+    /// How often routines have run.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Sets the values of data, of a parameter or of a state. The sizes of the array are those of the tensor in
+    /// memory order: batch, output, input.
+    pub fn set(&mut self, tensor: Tensor, values: &Array) -> Result<(), Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        if !matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State)) {
+            let message = format!("`{}` is computed, so its values cannot be set", self.graph.label_of(tensor));
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)
+    }
+
+    /// The values of a tensor: of a leaf, or of one that a routine has computed and [kept](Routine::keep).
+    pub fn get(&mut self, tensor: Tensor) -> Result<Array, Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        let node = match self.graph.leaf(tensor) {
+            Some(Leaf::Gradient(of)) => Node::Gradient(Tensor(of)),
+            _ => Node::Value(tensor),
+        };
+        self.initialise(node)?;
+        if let Some(values) = self.store.read(node) {
+            return Ok(values);
+        }
+        let name = self.graph.label_of(tensor);
+        let (message, help) = match self.graph.leaf(tensor) {
+            Some(Leaf::Data) => (format!("`{name}` has no values yet"), "set them with `Session::set`"),
+            _ => (
+                format!("the values of `{name}` are not there"),
+                "run a routine with `forward` or `keep` for it first",
+            ),
+        };
+        Err(Error::new(ErrorKind::Value, message).with_help(help))
+    }
+
+    /// The value of a tensor of one element.
+    pub fn item(&mut self, tensor: Tensor) -> Result<f64, Error> {
+        let values = self.get(tensor)?;
+        values.item().ok_or_else(|| {
+            let name = self.graph.label_of(tensor);
+            Error::new(ErrorKind::Value, format!("`{name}` has {} elements, not one", values.len()))
+        })
+    }
+
+    /// Sets the position that a slice made with [`Index::Run`](crate::Index::Run) takes.
+    pub fn set_position(&mut self, slice: Tensor, position: u64) -> Result<(), Error> {
+        self.graph.known(slice)?;
+        self.positions.insert(slice, position);
+        Ok(())
+    }
+
+    /// Runs a routine; compiles it when it runs for the first time.
+    pub fn run(&mut self, routine: &Routine) -> Result<(), Error> {
+        self.refresh()?;
+        let at = self.prepare(routine)?;
+        for node in self.prepared[at].lowered.needs.clone() {
+            self.initialise(node)?;
+            if !self.store.has_values(node) {
+                return Err(self.no_values(node, routine));
+            }
+        }
+        let symbols = self.symbols(at)?;
+        let Prepared { program, places, compiled, lowered, .. } = &mut self.prepared[at];
+        let stopped = match compiled {
+            Some(compiled) => compiled.run(self.store.blocks(), places, &symbols),
+            None => self.store.evaluate(program, places, &symbols),
+        };
+        let gives = lowered.gives.clone();
+        stopped.map_err(|stop| self.stopped(at, &stop))?;
+        gives.into_iter().for_each(|node| self.store.has_now(node));
+        self.runs += 1;
+        if self.settings.guard { self.guard(at) } else { Ok(()) }
+    }
+
+    /// The loop nests of a routine as text: as they are derived, and as they run.
+    pub fn show(&mut self, routine: &Routine) -> Result<(String, String), Error> {
+        self.refresh()?;
+        let at = self.prepare(routine)?;
+        Ok((self.prepared[at].lowered.program.to_string(), self.prepared[at].program.to_string()))
+    }
+
+    /// The program of a routine, as it runs: to be written out or looked at.
+    pub fn program(&mut self, routine: &Routine) -> Result<&Program, Error> {
+        self.refresh()?;
+        let at = self.prepare(routine)?;
+        Ok(&self.prepared[at].program)
+    }
+
+    /// Writes all parameters and states to a safetensors file, with what is needed to go on as if nothing had
+    /// happened.
+    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.refresh()?;
+        let mut arrays = Vec::new();
+        for tensor in self.graph.lasting() {
+            self.initialise(Node::Value(tensor))?;
+            if let Some(values) = self.store.read(Node::Value(tensor)) {
+                arrays.push((self.graph.short_name(tensor), values));
+            }
+        }
+        let text = [("broadloom.runs", self.runs.to_string()), ("broadloom.seed", self.settings.seed.to_string())];
+        let metadata: BTreeMap<String, String> =
+            text.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        Ok(write_safetensors(path, arrays, &metadata)?)
+    }
+
+    /// Reads parameters and states from a safetensors file. Every parameter must be there, with its shape;
+    /// if anything is wrong nothing is changed.
+    pub fn load(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.refresh()?;
+        let path = path.as_ref();
+        let file = read_safetensors(path)?;
+        let mut found = Vec::new();
+        for tensor in self.graph.lasting() {
+            let name = self.graph.short_name(tensor);
+            match file.get(&name) {
+                Some(values) => {
+                    self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values)?;
+                    found.push((tensor, values));
+                }
+                None if self.graph.leaf(tensor) == Some(Leaf::Param) => {
+                    let message = format!("{}: there is no parameter `{name}` in it", path.display());
+                    let names: Vec<&str> = file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
+                    return Err(Error::new(ErrorKind::File, message).with_end(format!("it has {}", names.join(", "))));
+                }
+                None => {}
+            }
+        }
+        for (tensor, values) in found {
+            self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)?;
+        }
+        let number = |key: &str| file.metadata.get(key).and_then(|text| text.parse().ok());
+        self.runs = number("broadloom.runs").unwrap_or(self.runs);
+        self.settings.seed = number("broadloom.seed").unwrap_or(self.settings.seed);
+        Ok(())
+    }
+
+    /// The numbers supplied to a run.
+    fn symbols(&self, at: usize) -> Result<Vec<i64>, Error> {
+        let value = |symbol: &Symbol| match *symbol {
+            Symbol::Key => Ok(random::key_of(self.settings.seed, &format!("run {}", self.runs)) as i64),
+            Symbol::Position(step, below) => self.position(step, below),
+        };
+        self.prepared[at].lowered.symbols.iter().map(value).collect()
+    }
+
+    fn position(&self, step: u32, below: u64) -> Result<i64, Error> {
+        let slice = self.graph.results_of(step).next().unwrap_or(Tensor(0));
+        let name = self.graph.label_of(slice);
+        match self.positions.get(&slice) {
+            Some(position) if *position < below => Ok(*position as i64),
+            Some(position) => {
+                let message = format!("position {position} of `{name}` is not below {below}");
+                Err(Error::new(ErrorKind::Value, message))
+            }
+            None => Err(Error::new(ErrorKind::Value, format!("`{name}` has no position"))
+                .with_help("set it with `Session::set_position`")),
+        }
+    }
+
+    fn no_values(&self, node: Node, routine: &Routine) -> Error {
+        let (Node::Value(tensor) | Node::Gradient(tensor)) = node else {
+            return Error::run("an operation reads a tensor of its own before it is assigned".into());
+        };
+        let (name, routine) = (self.graph.label_of(tensor), routine.name());
+        match node {
+            Node::Gradient(_) => {
+                let message = format!("`{routine}` reads the gradient of `{name}`, which is not there");
+                Error::new(ErrorKind::Value, message).with_help(
+                    "call `backward` in the same routine, or `keep` the gradient in the routine that computes it",
+                )
+            }
+            _ => Error::new(ErrorKind::Value, format!("`{routine}` reads `{name}`, which has no values yet"))
+                .with_help("set them with `Session::set`"),
+        }
+    }
+
+    /// Why a run stopped, in the names of the program.
+    fn stopped(&self, at: usize, stop: &Stop) -> Error {
+        let program = &self.prepared[at].lowered.program;
+        match *stop {
+            Stop::Index { buffer, cell, value, below, of } => {
+                let (ids, table) = (program.buffer(buffer), program.buffer(of));
+                let mut rest = cell;
+                let place: Vec<String> =
+                    ids.strides().iter().map(|stride| (rest / stride, rest %= stride).0.to_string()).collect();
+                let message = format!(
+                    "index {value} at [{}] of `{}` is outside `{}`, which has {below} rows",
+                    place.join(", "),
+                    ids.name,
+                    table.name
+                );
+                let help = format!("indices are 0 to {}", below - 1);
+                Error::new(ErrorKind::Value, message).with_help(help)
+            }
+            Stop::Address { buffer } => {
+                let name = &program.buffer(buffer).name;
+                Error::run(format!("a cell outside `{name}` was addressed; this is a defect of the library"))
+            }
+        }
+    }
+
+    /// The first tensor with an element that is not a number, in the order of the program.
+    fn guard(&mut self, at: usize) -> Result<(), Error> {
+        for node in self.prepared[at].lowered.nodes.clone() {
+            let (Node::Value(tensor) | Node::Gradient(tensor)) = node else { continue };
+            let Some(values) = self.store.read(node) else { continue };
+            if let Some(place) = values.to_f64s().iter().position(|value| value.is_nan()) {
+                let of = if matches!(node, Node::Gradient(_)) { "the gradient of " } else { "" };
+                let name = self.graph.label_of(tensor);
+                let message = format!("{of}`{name}` is not a number at element {place}");
+                return Err(Error::new(ErrorKind::Value, message)
+                    .with_help("it is the first in the order of computation; look at what it is computed from"));
+            }
+        }
+        Ok(())
+    }
+}

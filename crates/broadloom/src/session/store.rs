@@ -1,0 +1,118 @@
+//! The numbers that last from run to run.
+
+use broadloom_loops::reference::{self, Memory, Stop};
+use broadloom_loops::{Array, Block, BufferId, Program, Storage};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::lower::{Layout, Node};
+
+/// A block of memory for each node that was ever needed, and whether it holds anything.
+#[derive(Default)]
+pub(super) struct Store {
+    blocks: Vec<Block>,
+    places: FxHashMap<Node, usize>,
+    filled: FxHashSet<Node>,
+}
+
+impl Store {
+    pub fn blocks(&mut self) -> &mut [Block] {
+        &mut self.blocks
+    }
+
+    pub fn has_values(&self, node: Node) -> bool {
+        self.filled.contains(&node)
+    }
+
+    pub fn has_now(&mut self, node: Node) {
+        self.filled.insert(node);
+    }
+
+    /// The block of a node.
+    pub fn place(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
+        if let Some(known) = self.places.get(&node) {
+            return Ok(*known);
+        }
+        self.blocks.push(Block::new(&layout.buffer(graph, node))?);
+        self.places.insert(node, self.blocks.len() - 1);
+        Ok(self.blocks.len() - 1)
+    }
+
+    pub fn read(&self, node: Node) -> Option<Array> {
+        let place = self.places.get(&node).filter(|_| self.filled.contains(&node))?;
+        Some(self.blocks[*place].read())
+    }
+
+    /// Whether values could be those of a node.
+    pub fn fits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+        let buffer = layout.buffer(graph, node);
+        let name = &buffer.name;
+        if values.sizes() != buffer.sizes {
+            let shape = match node {
+                Node::Value(tensor) | Node::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
+                Node::Own(..) => String::new(),
+            };
+            let message = format!(
+                "the values for `{name}` have sizes {}, but its shape is `{shape}`: sizes {}",
+                list(values.sizes()),
+                list(&buffer.sizes)
+            );
+            return Err(Error::new(ErrorKind::Value, message)
+                .with_help("sizes are in memory order: batch axes, output axes, input axes"));
+        }
+        if !buffer.dtype.is_float() && values.dtype().is_float() {
+            let message =
+                format!("`{name}` holds integers ({}), the values are {}", buffer.dtype, values.dtype());
+            return Err(Error::new(ErrorKind::Value, message).with_help("convert them first: `values.convert(Dtype::I64)`"));
+        }
+        Ok(())
+    }
+
+    pub fn write(&mut self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+        self.fits(graph, layout, node, values)?;
+        let place = self.place(graph, layout, node)?;
+        self.blocks[place].write(values)?;
+        self.filled.insert(node);
+        Ok(())
+    }
+
+    /// After the graph has changed: what has the same sizes keeps its numbers, with other margins if need be.
+    pub fn move_to(&mut self, graph: &Graph, layout: &Layout) -> Result<(), Error> {
+        for (node, place) in &self.places {
+            let (buffer, block) = (layout.buffer(graph, *node), &mut self.blocks[*place]);
+            if block.fits(&buffer) {
+                continue;
+            }
+            let old = std::mem::replace(block, Block::new(&buffer)?);
+            if old.sizes() == buffer.sizes {
+                block.write(&old.read().convert(buffer.dtype))?;
+            } else {
+                self.filled.remove(node);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a program by the reference evaluator.
+    pub fn evaluate(&mut self, program: &Program, places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
+        let mut memory = Memory::new(program);
+        let ids = (0..program.buffers.len() as u32).map(BufferId);
+        let kept: Vec<(BufferId, usize)> =
+            ids.filter(|id| program.buffer(*id).storage == Storage::Kept).zip(places.iter().copied()).collect();
+        for (id, place) in &kept {
+            memory.write(program, *id, &self.blocks[*place].numbers());
+        }
+        reference::evaluate(program, &mut memory, symbols)?;
+        for (id, place) in &kept {
+            // The sizes are those of the program, so they fit.
+            let _ = self.blocks[*place].set_numbers(&memory.read(program, *id));
+        }
+        Ok(())
+    }
+}
+
+fn list(sizes: &[u64]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    format!("[{}]", sizes.join(", "))
+}
