@@ -7,8 +7,9 @@
 Every peer runs in a process of its own, bound to as many cores as there are threads, one after another; Linux only. A
 measurement warms up, which also compiles, and then repeats for some seconds; results are waited for. `cores` is CPU
 time over wall time, the evidence that a peer really ran on all cores (waiting in a spin counts as running). `others` is
-the CPU time of everything else on the machine; if that was much, the measurement is made again, and the quietest one
-counts. A peer that is not installed is reported as {peer, missing}, and nothing is made up for it.
+the CPU time of everything else on the machine, over wall time too; a measurement waits until that is little, is made
+again if it was not, and the quietest one counts. A peer that is not installed is reported as {peer, missing}, and
+nothing is made up for it.
 
 All is float32, and all peers get the same numbers from one seed. `check` is the mean magnitude of a result, or the loss
 of the last warm-up step: where peers disagree on it, the run fails. Counting:
@@ -66,8 +67,7 @@ PEERS = ("numpy", "jax", "torch")
 EPS = 1e-5
 WARM_UP = 3  # calls before the first that is timed
 AT_LEAST, AT_MOST = 7, 1000  # repetitions
-QUIET = 0.1  # cores that others may use during a measurement, or it is made again
-PATIENCE = 8  # times that it is made again
+QUIET = 0.1  # cores that others may use during a measurement
 AGREEMENT = 1e-3  # how far, relatively, the checks of two peers may lie apart
 
 Size = dict[str, Any]
@@ -444,24 +444,33 @@ def repeat(task: Task, seconds: float) -> dict[str, float | int]:
     }
 
 
-def measure(task: Task, seconds: float) -> dict[str, float | int]:
-    """Warms up and measures a task, again if the machine was not quiet, and gives the quietest measurement."""
+def wait_for_quiet(until: float) -> None:
+    """Sleeps until the machine is idle, or until a time on the clock."""
+    while time.perf_counter() < until:
+        before = busy()
+        time.sleep(0.3)
+        if busy() - before <= 0.3 * QUIET:
+            return
+        time.sleep(1.0)
+
+
+def measure(task: Task, seconds: float, patience: float) -> dict[str, float | int]:
+    """Warms up and measures a task, again while the machine is not quiet, and gives the quietest measurement."""
     for _ in range(WARM_UP):
         task.run()
     check = task.check()
     gc.collect()
     gc.disable()
-    quietest = repeat(task, seconds)
-    for _ in range(PATIENCE):
-        if quietest["others"] <= QUIET:
-            break
-        time.sleep(seconds)
-        quietest = min(quietest, repeat(task, seconds), key=lambda found: found["others"])
+    until = time.perf_counter() + patience
+    found = []
+    while not found or (found[-1]["others"] > QUIET and time.perf_counter() < until):
+        wait_for_quiet(until)
+        found.append(repeat(task, seconds))
     gc.enable()
-    return {**quietest, "check": check}
+    return {**min(found, key=lambda one: one["others"]), "check": check}
 
 
-def run_peer(peer: str, threads: int, seconds: float, names: list[str]) -> None:
+def run_peer(peer: str, threads: int, seconds: float, patience: float, names: list[str]) -> None:
     """In a process of its own: measures one peer and prints a record per line."""
     try:
         version, tasks = {"numpy": numpy_peer, "jax": jax_peer, "torch": torch_peer}[peer](threads)
@@ -471,25 +480,28 @@ def run_peer(peer: str, threads: int, seconds: float, names: list[str]) -> None:
     for size in SIZES:
         if size["name"] in names:
             for task in tasks(size):
-                found = {"name": size["name"], "peer": task.peer, **measure(task, seconds), **work(size)}
-                print(json.dumps(found | {"version": version}), flush=True)
+                found = {"name": size["name"], "peer": task.peer, **measure(task, seconds, patience)}
+                print(json.dumps(found | work(size) | {"version": version}), flush=True)
 
 
-def run_all(peers: list[str], threads: int, seconds: float, names: list[str]) -> list[dict[str, Any]]:
+def run_all(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Runs each peer in its own process, on the first cores that this one may use."""
     cores = sorted(os.sched_getaffinity(0))
-    if threads > len(cores):
-        sys.exit(f"{threads} threads on {len(cores)} cores")
-    os.sched_setaffinity(0, cores[:threads])  # processes started here inherit it, and XLA counts its cores by it
+    if options.threads > len(cores):
+        sys.exit(f"{options.threads} threads on {len(cores)} cores")
+    os.sched_setaffinity(0, cores[: options.threads])  # inherited by the peers; XLA counts its cores by it
     libraries = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = os.environ | dict.fromkeys(libraries, str(threads)) | {"JAX_PLATFORMS": "cpu"}
-    records = []
-    for peer in peers:
-        command = [sys.executable, __file__, "--peer", peer, "--threads", str(threads), "--seconds", str(seconds)]
-        command += [f"--only={name}" for name in names]
-        done = subprocess.run(command + ["--inside"], env=environment, stdout=subprocess.PIPE, text=True, check=True)
-        records += [json.loads(line) for line in done.stdout.splitlines()]
-    return records
+    environment = os.environ | dict.fromkeys(libraries, str(options.threads)) | {"JAX_PLATFORMS": "cpu"}
+    for peer in options.peer:
+        command = [sys.executable, __file__, "--inside", f"--peer={peer}", f"--threads={options.threads}"]
+        command += [f"--seconds={options.seconds}", f"--patience={options.patience}"]
+        command += [f"--only={name}" for name in options.only]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+            for line in process.stdout:
+                print(line, end="", file=sys.stderr)
+                yield json.loads(line)
+        if process.returncode != 0:
+            yield {"peer": peer, "missing": f"failed with {process.returncode}"}
 
 
 def disagreements(records: list[dict[str, Any]]) -> Iterator[str]:
@@ -521,7 +533,10 @@ def main() -> None:
     names = [size["name"] for size in SIZES]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--threads", type=int, default=2, help="cores to run on (default: 2)")
-    parser.add_argument("--seconds", type=float, default=3.0, help="how long each measurement repeats (default: 3)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="how long each measurement repeats (default: 1)")
+    parser.add_argument(
+        "--patience", type=float, default=60.0, help="seconds to wait for a quiet machine, each time (default: 60)"
+    )
     parser.add_argument("--peer", action="append", choices=PEERS, help="only this peer; may be repeated")
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help="only this; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -531,11 +546,11 @@ def main() -> None:
     if options.sizes:
         print(json.dumps(SIZES, indent=2))
         return
-    peers, only = options.peer or list(PEERS), options.only or names
+    options.peer, options.only = options.peer or PEERS, options.only or names
     if options.inside:
-        run_peer(peers[0], options.threads, options.seconds, only)
+        run_peer(options.peer[0], options.threads, options.seconds, options.patience, options.only)
         return
-    records = run_all(peers, options.threads, options.seconds, only)
+    records = list(run_all(options))
     print(json.dumps(records, indent=2) if options.json else table(records))
     if wrong := list(disagreements(records)):
         sys.exit("\n".join(["peers disagree:", *wrong]))

@@ -3,3 +3,4 @@
 pub mod families;
 pub mod onnx;
 pub mod programs;
+pub mod runs;

@@ -102,7 +102,9 @@ const SOFTMAX: &str = "
 
 #[test]
 fn softmax() {
-    check(SOFTMAX, expect![[r#"
+    check(
+        SOFTMAX,
+        expect![[r#"
         # m = max x; e = exp (x - m); s = sum e; y = e / s
         parallel for i in 0..4
           let t0 = -inf
@@ -115,7 +117,8 @@ fn softmax() {
             t1 += t2
           for j in 0..5
             y[i, j] = e[i, j] / t1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -333,7 +336,7 @@ fn an_update_in_place() {
 
 #[test]
 fn a_matrix_product_stays_clean() {
-    // A transpose goes into it, an activation does not; what follows is one loop.
+    // A scaled transpose goes into it, an activation does not; what follows is one loop.
     check(
         "
         kept x: f64[4, 3]
@@ -350,10 +353,10 @@ fn a_matrix_product_stays_clean() {
           for k in 0..3
             a[i, k] = tanh(x[i, k])
 
-        # wt = w'
+        # wt = w' / 2
         for k in 0..3
           for j in 0..5
-            wt[k, j] = w[j, k]
+            wt[k, j] = w[j, k] / 2
 
         p = 0 everywhere
 
@@ -385,7 +388,7 @@ fn a_matrix_product_stays_clean() {
                 let t0 = 0
                 for k in 0..3
                   t0 += a[i, k] * w[j, k]
-                p[i, j] = t0
+                p[i, j] = t0 * 0.5
 
             # y = sigmoid q
             parallel for i in 0..4
@@ -622,14 +625,14 @@ fn every_pass_has_work() {
         }
     }
     eprintln!("{work:?}");
-    assert!(work.iter().all(|(_, changes)| *changes > 100), "{work:?}");
+    assert!(work.iter().all(|(_, changes)| *changes > 50), "{work:?}");
 }
 
 /// A long program takes time in proportion: each of many layers costs the same.
 #[test]
 fn long_programs() {
     let mut text = String::from("kept x0: f64[8, 8]\n");
-    let layers = std::env::var("LAYERS").map_or(3000, |v| v.parse().unwrap());
+    let layers = 3000;
     (1..=layers).for_each(|at| text.push_str(&format!("local x{at}: f64[8, 8]\nlocal s{at}: f64[8]\n")));
     text.push_str("kept y: f64[8, 8]\n\n");
     for at in 1..=layers {

@@ -6,7 +6,7 @@ static void prepare_REAL(contraction *plan)
         scratch_bytes = bytes;
 }
 
-static void contract_part_REAL(void *argument, int64_t part, int64_t parts)
+SHARED void contract_part_REAL(void *argument, int64_t part, int64_t parts)
 {
     const contraction_call *call = argument;
     char *scratch = call->scratch + part * scratch_bytes;

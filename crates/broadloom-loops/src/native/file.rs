@@ -241,7 +241,8 @@ impl Writer<'_> {
         if split.is_some() {
             parameters.extend(["int64_t begin".into(), "int64_t end".into()]);
         }
-        let opening = wrapped(&format!("static {result} {name}("), &parameters, ")");
+        let storage = if split.is_some() { "SHARED" } else { "static" };
+        let opening = wrapped(&format!("{storage} {result} {name}("), &parameters, ")");
         let _ = write!(self.text, "\n{}{opening}\n{{\n{}}}\n", comment(title, ""), function.body);
         let Some(Split { extent, grain, .. }) = split else { return };
         let fields: String = function

@@ -27,8 +27,13 @@ const HEAD: &str = "
 
 #define VISIBLE __attribute__((visibility(\"default\")))
 
-/* Keeps the compiler from computing several iterations of a shared loop together: which ones these are would depend on
- * the number of parts, and their rounding with it. */
+/* What is shared among threads must not depend on how: it is compiled once, not again for some number of parts, and
+ * several iterations of a shared loop are not computed together, for their rounding might differ. */
+#if defined(__clang__)
+#define SHARED static __attribute__((noinline))
+#else
+#define SHARED static __attribute__((noipa))
+#endif
 #define ONE_BY_ONE __asm__ volatile(\"\")
 ";
 

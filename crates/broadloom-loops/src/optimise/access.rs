@@ -102,11 +102,6 @@ impl Touch {
         conflicts.dedup();
         conflicts
     }
-
-    /// Whether both touch some buffer.
-    pub fn shares(&self, other: &Touch) -> bool {
-        self.buffers().iter().any(|buffer| other.touches(*buffer))
-    }
 }
 
 /// For each buffer, the nests that touch it, ascending.

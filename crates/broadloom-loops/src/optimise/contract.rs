@@ -64,7 +64,9 @@ fn is_one_cell(program: &Program, rounding: &Rounding, body: &[Statement], id: B
                 Statement::Store { cell, accumulate, value } if cell.buffer == id => {
                     same &= may_skip(program, rounding, id, *accumulate, value);
                 }
-                Statement::Fill { buffer, .. } | Statement::FillMargins { buffer, .. } => same &= *buffer != id,
+                Statement::Fill { buffer, .. } | Statement::FillMargins { buffer, .. } => {
+                    same &= *buffer != id
+                }
                 _ => {}
             }
         }
@@ -194,7 +196,8 @@ fn forward_from(
         let mut look = |load: &Cell| still_read |= load.buffer == cell.buffer;
         next_value.each_load(&mut look);
         between.iter().for_each(|statement| {
-            statement.each(&mut |inner| inner.each_read(&mut |load| still_read |= load.buffer == cell.buffer));
+            statement
+                .each(&mut |inner| inner.each_read(&mut |load| still_read |= load.buffer == cell.buffer));
         });
         if let Some(function) = *accumulate
             && *next == cell

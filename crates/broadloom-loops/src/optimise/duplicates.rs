@@ -22,7 +22,15 @@ pub fn duplicates(program: &mut Program) -> usize {
     let mut dropped = Vec::new();
     for (at, nest) in program.nests.iter().enumerate() {
         if let Some(target) = target(program, &uses, at) {
-            let mut key = Key { program, target, writes: &writes, same: &same, tokens: Vec::new(), vars: Vec::new(), locals: Vec::new() };
+            let mut key = Key {
+                program,
+                target,
+                writes: &writes,
+                same: &same,
+                tokens: Vec::new(),
+                vars: Vec::new(),
+                locals: Vec::new(),
+            };
             key.block(&nest.body);
             let tokens = key.tokens;
             match known.get(&tokens) {
@@ -70,7 +78,10 @@ fn target(program: &Program, uses: &Uses, at: usize) -> Option<BufferId> {
     let mut fills = false;
     nest.body.iter().for_each(|statement| {
         statement.each(&mut |inner| {
-            fills |= matches!(inner, Statement::Fill { .. } | Statement::FillMargins { .. } | Statement::Check { .. });
+            fills |= matches!(
+                inner,
+                Statement::Fill { .. } | Statement::FillMargins { .. } | Statement::Check { .. }
+            );
         });
     });
     let mut stores = 0;
@@ -140,7 +151,8 @@ impl Key<'_> {
     fn sum(&mut self, sum: &Component) {
         // In the order of the loops: the numbers of variables do not matter.
         let place = |var: u32| self.vars.iter().position(|known| *known == var).unwrap_or(usize::MAX) as u64;
-        let mut terms: Vec<(u64, i64)> = sum.terms.iter().map(|(factor, var)| (place(*var), *factor)).collect();
+        let mut terms: Vec<(u64, i64)> =
+            sum.terms.iter().map(|(factor, var)| (place(*var), *factor)).collect();
         terms.sort_unstable();
         self.tokens.extend([sum.offset as u64, terms.len() as u64]);
         self.tokens.extend(terms.iter().flat_map(|(var, factor)| [*var, *factor as u64]));

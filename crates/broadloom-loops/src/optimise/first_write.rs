@@ -94,7 +94,13 @@ impl Plan {
         let exact = dtype.is_float() || (steps && rounding.is_exact(program, perfect.value, dtype));
         let whole = is_one_to_one(cell, &results) && is_onto(program, cell, &results);
         let held = !reductions.is_empty() && exact && (inner || sums);
-        Some(Plan { buffer: cell.buffer, whole: whole && (held || reductions.is_empty()), held, results, reductions })
+        Some(Plan {
+            buffer: cell.buffer,
+            whole: whole && (held || reductions.is_empty()),
+            held,
+            results,
+            reductions,
+        })
     }
 
     /// The new body and how many locals it adds. With a number to start from, nothing is read.

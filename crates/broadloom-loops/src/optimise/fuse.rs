@@ -171,7 +171,7 @@ fn merge(vars: &mut Vec<String>, limits: &Limits, first: &Group, second: &Group)
     };
     let statements = count(&first.nest.body) + count(&second.nest.body);
     let buffers = first.touch.union(&second.touch).buffers().len();
-    if statements > limits.statements || buffers > limits.buffers || !may_join(a, b) {
+    if statements > limits.statements || buffers > limits.buffers || !shares(a, b) || !may_join(a, b) {
         return None;
     }
     let taken = loop_vars(&first.nest.body);
@@ -207,6 +207,17 @@ fn may_join(a: &Loop, b: &Loop) -> bool {
     a.extent == b.extent && conflicts.iter().all(apart)
 }
 
+/// Whether both loops walk through some buffer: otherwise nothing is gained.
+fn shares(a: &Loop, b: &Loop) -> bool {
+    let walks =
+        |each: &Loop, buffer| places(each, &[buffer]).iter().any(|place| place.cell.mentions(each.var));
+    let both = Touch::of(&b.body);
+    Touch::of(&a.body)
+        .buffers()
+        .into_iter()
+        .any(|buffer| both.touches(buffer) && walks(a, buffer) && walks(b, buffer))
+}
+
 /// The body of a loop and another, which has the same variable, in one.
 fn join(a: &Loop, body: Vec<Statement>) -> Vec<Statement> {
     block(a.body.iter().cloned().chain(body).collect())
@@ -225,9 +236,7 @@ fn block(body: Vec<Statement>) -> Vec<Statement> {
         };
         let partner = (obstacle.unwrap_or(0)..result.len()).find(|at| match &result[*at] {
             (Statement::Loop(known), known_effects) => {
-                known_effects.touch.shares(&effects.touch)
-                    && !known_effects.locals_conflict(&effects)
-                    && may_join(known, &each)
+                !known_effects.locals_conflict(&effects) && shares(known, &each) && may_join(known, &each)
             }
             _ => false,
         });

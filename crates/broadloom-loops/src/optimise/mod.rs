@@ -14,6 +14,7 @@ mod contract;
 mod cost;
 mod dead;
 mod duplicates;
+mod factors;
 mod first_write;
 mod fuse;
 mod inline;
@@ -44,6 +45,8 @@ pub struct Options {
     pub duplicates: bool,
     /// Local buffers become virtual.
     pub inline: bool,
+    /// Numbers leave the sums of contractions.
+    pub factors: bool,
     /// Nests with the same outermost loop become one.
     pub fuse: bool,
     /// What is written and read in one iteration is held in a local.
@@ -73,6 +76,7 @@ impl Options {
             dead: true,
             duplicates: true,
             inline: true,
+            factors: true,
             fuse: true,
             contract: true,
             common: true,
@@ -90,6 +94,7 @@ impl Options {
             dead: false,
             duplicates: false,
             inline: false,
+            factors: false,
             fuse: false,
             contract: false,
             common: false,
@@ -122,7 +127,7 @@ pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, R
     locals::separate(&mut result);
     let inline = |program: &mut Program| inline::inline(program, &options.policy);
     let fuse = |program: &mut Program| fuse::fuse(program, &options.limits);
-    let passes: [(&'static str, bool, &dyn Fn(&mut Program) -> usize); 12] = [
+    let passes: [(&'static str, bool, &dyn Fn(&mut Program) -> usize); 13] = [
         ("simplify", options.simplify, &simplify::simplify),
         ("first write", options.first_write, &first_write::first_write),
         ("dead", options.dead, &dead::dead),
@@ -130,6 +135,7 @@ pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, R
         ("inline", options.inline, &inline),
         ("simplify", options.simplify, &simplify::simplify),
         ("dead", options.dead, &dead::dead),
+        ("factors", options.factors, &factors::factors),
         ("fuse", options.fuse, &fuse),
         ("contract", options.contract, &contract::contract),
         ("dead", options.dead, &dead::dead),

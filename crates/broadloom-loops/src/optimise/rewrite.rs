@@ -75,7 +75,9 @@ pub fn substitute_body(body: &mut [Statement], by: &Substitution) -> Option<()> 
         }
         match statement {
             Statement::Loop(each) => substitute_body(&mut each.body, by)?,
-            Statement::Store { cell, .. } | Statement::Check { cell, .. } => *cell = substitute_cell(cell, by)?,
+            Statement::Store { cell, .. } | Statement::Check { cell, .. } => {
+                *cell = substitute_cell(cell, by)?
+            }
             _ => {}
         }
     }

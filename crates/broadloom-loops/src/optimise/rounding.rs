@@ -47,7 +47,9 @@ impl Rounding {
                 });
                 let target = match inner {
                     Statement::Store { cell, .. } => Holder::Buffer(cell.buffer),
-                    Statement::Declare { local, .. } | Statement::Update { local, .. } => Holder::Local(*local),
+                    Statement::Declare { local, .. } | Statement::Update { local, .. } => {
+                        Holder::Local(*local)
+                    }
                     _ => return,
                 };
                 each_source(value, &mut |holder| sources[place(target)].push(place(holder)));
@@ -128,12 +130,7 @@ impl Rounding {
             Scalar::Unary(..) => dtype == Dtype::F64,
             Scalar::Binary(Binary::Max | Binary::Min, a, b) | Scalar::Select(_, a, b) => exact(a) && exact(b),
             Scalar::Binary(
-                Binary::Less
-                | Binary::LessEq
-                | Binary::Equal
-                | Binary::NotEqual
-                | Binary::And
-                | Binary::Or,
+                Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual | Binary::And | Binary::Or,
                 ..,
             ) => true,
             Scalar::Binary(..) => dtype == Dtype::F64,

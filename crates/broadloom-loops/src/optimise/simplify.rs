@@ -101,7 +101,9 @@ fn unary(function: Unary, a: &Scalar) -> Option<Scalar> {
             Some(Scalar::Binary(Binary::Sub, y.clone(), x.clone()))
         }
         // |-x| = ||x|| = |x|
-        (Unary::Abs, Scalar::Unary(Unary::Neg | Unary::Abs, x)) => Some(Scalar::unary(Unary::Abs, (**x).clone())),
+        (Unary::Abs, Scalar::Unary(Unary::Neg | Unary::Abs, x)) => {
+            Some(Scalar::unary(Unary::Abs, (**x).clone()))
+        }
         // 1 / (1 / x) = x up to rounding, but not for zeros and infinities of either sign: it stays.
         _ => None,
     }
@@ -154,7 +156,9 @@ fn constant_right(function: Binary, a: &Scalar, y: f64) -> Option<Scalar> {
         // x * -1 = x / -1 = -x
         Binary::Mul | Binary::Div if y == -1.0 => Some(Scalar::unary(Unary::Neg, a())),
         // x / 2ⁿ = x * 2⁻ⁿ, exactly
-        Binary::Div if has_exact_inverse(y) => Some(Scalar::binary(Binary::Mul, a(), Scalar::Number(1.0 / y))),
+        Binary::Div if has_exact_inverse(y) => {
+            Some(Scalar::binary(Binary::Mul, a(), Scalar::Number(1.0 / y)))
+        }
         Binary::Pow => power(a(), y),
         // x and 0 = 0; x or 1 = 1, even if x is not a number
         Binary::And if y == 0.0 => Some(Scalar::Number(0.0)),

@@ -10,7 +10,8 @@ use crate::scalar::Scalar;
 /// Whether a program is what the passes expect.
 pub fn is_well_formed(program: &Program) -> bool {
     program.nests.iter().all(|nest| {
-        let mut check = Check { program, vars: Vec::new(), used: Vec::new(), locals: Vec::new(), declared: Vec::new() };
+        let mut check =
+            Check { program, vars: Vec::new(), used: Vec::new(), locals: Vec::new(), declared: Vec::new() };
         check.block(&nest.body)
     })
 }

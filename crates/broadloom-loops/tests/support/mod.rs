@@ -18,14 +18,18 @@ pub struct Sample {
     pub tolerance: f64,
 }
 
-/// The contents of all kept buffers behind a run by the reference evaluator.
+/// The contents of all kept buffers behind two runs, one after the other, by the reference evaluator.
 pub fn run(program: &Program, sample: &Sample) -> Result<Vec<(BufferId, Vec<f64>)>, Stop> {
     let mut memory = Memory::new(program);
     for (id, values) in &sample.inputs {
         memory.write(program, *id, values);
     }
-    evaluate(program, &mut memory, &sample.symbols)?;
-    Ok(kept(program).map(|id| (id, memory.read(program, id))).collect())
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        evaluate(program, &mut memory, &sample.symbols)?;
+        results.extend(kept(program).map(|id| (id, memory.read(program, id))));
+    }
+    Ok(results)
 }
 
 /// The kept buffers.

@@ -2,7 +2,8 @@
 
 use broadloom_core::projection::Component;
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Loop, Nest, Program, Scalar, Statement, Storage, Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Loop, Nest, Program, Scalar, Statement, Storage,
+    Unary,
 };
 
 /// The program that a text describes. `$name` adds a symbol; `uniform(i)` uses the first.

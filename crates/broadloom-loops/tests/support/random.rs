@@ -15,7 +15,14 @@ use super::Sample;
 pub fn sample(seed: u64) -> Sample {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D);
     let mixed = random.chance(4);
-    let mut make = Make { random, mixed, program: Program::default(), facts: Vec::new(), inputs: Vec::new(), sizes: Vec::new() };
+    let mut make = Make {
+        random,
+        mixed,
+        program: Program::default(),
+        facts: Vec::new(),
+        inputs: Vec::new(),
+        sizes: Vec::new(),
+    };
     make.start();
     let nests = 1 + make.random.below(12);
     while make.program.nests.len() < nests {
@@ -207,8 +214,8 @@ impl Make {
     fn reduction(&mut self) {
         let mut sizes = self.shape(2);
         let id = self.add(sizes.clone(), Storage::Local, true);
-        let function =
-            self.random.pick(&[Binary::Add, Binary::Add, Binary::Add, Binary::Max, Binary::Min, Binary::Mul, Binary::Sub]);
+        use Binary::{Add, And, Max, Min, Mul, Or, Sub};
+        let function = self.random.pick(&[Add, Add, Add, Add, Max, Min, Mul, Sub, And, Or]);
         self.fill_first(id, function);
         for _ in 0..self.random.below(3) {
             let all = self.sizes.clone();
@@ -278,7 +285,8 @@ impl Make {
 
     /// A buffer that may be read: rather a late one.
     fn readable(&mut self) -> BufferId {
-        let ids: Vec<u32> = (0..self.facts.len() as u32).filter(|at| self.facts[*at as usize].written).collect();
+        let ids: Vec<u32> =
+            (0..self.facts.len() as u32).filter(|at| self.facts[*at as usize].written).collect();
         let late = &ids[ids.len().saturating_sub(3)..];
         BufferId(if self.random.chance(2) { self.random.pick(late) } else { self.random.pick(&ids) })
     }
@@ -342,7 +350,9 @@ impl Make {
                     ]);
                     (Scalar::binary(function, a, number(neutral)), x)
                 }
-                8 => (Scalar::unary(self.random.pick(&[Unary::Floor, Unary::Round, Unary::Sign]), a), x + 1.0),
+                8 => {
+                    (Scalar::unary(self.random.pick(&[Unary::Floor, Unary::Round, Unary::Sign]), a), x + 1.0)
+                }
                 9 => (Scalar::unary(Unary::Not, a), 1.0),
                 _ => (Scalar::binary(Binary::Mod, a, number(3.0)), 3.0),
             };
@@ -413,7 +423,7 @@ impl Make {
         let cell = if wild { self.cell(id, &loops, true) } else { self.simple(id, &loops) };
         let accumulate = match self.random.below(3) {
             0 => None,
-            _ => Some(self.random.pick(&[Binary::Add, Binary::Sub, Binary::Max, Binary::Mul])),
+            _ => Some(self.random.pick(&[Binary::Add, Binary::Sub, Binary::Max, Binary::Mul, Binary::Or])),
         };
         let (mut value, mut bound) = match accumulate {
             Some(function) => self.summand(&loops, function),
@@ -434,7 +444,8 @@ impl Make {
 
     /// A check, then a load or an accumulation at an index that is looked up.
     fn gather(&mut self) {
-        let indices: Vec<usize> = (0..self.facts.len()).filter(|at| self.facts[*at].index.is_some()).collect();
+        let indices: Vec<usize> =
+            (0..self.facts.len()).filter(|at| self.facts[*at].index.is_some()).collect();
         if indices.is_empty() {
             return;
         }
@@ -554,7 +565,11 @@ impl Make {
         }
         let outer = sizes[..sizes.len() - 1].to_vec();
         let row = |make: &mut Make, function: Option<Binary>, value: &dyn Fn(&Make, &Loops) -> Scalar| {
-            let id = make.add(if function.is_some() { outer.clone() } else { sizes.clone() }, Storage::Local, false);
+            let id = make.add(
+                if function.is_some() { outer.clone() } else { sizes.clone() },
+                Storage::Local,
+                false,
+            );
             if let Some(function) = function {
                 make.push(Statement::Fill { buffer: id, value: function.neutral().unwrap() }, &Loops::new());
             }
@@ -585,7 +600,9 @@ impl Make {
         let loops = self.loops(&sizes);
         let (cell, value) = (self.simple(id, &loops), Scalar::Load(self.cell(from, &loops, true)));
         let index = match &value {
-            Scalar::Load(cell) if !self.program.buffer(cell.buffer).has_margins() => self.facts[from.index()].index,
+            Scalar::Load(cell) if !self.program.buffer(cell.buffer).has_margins() => {
+                self.facts[from.index()].index
+            }
             _ => None,
         };
         self.push(Statement::Store { cell, accumulate: None, value }, &loops);
@@ -598,13 +615,19 @@ impl Make {
         if self.mixed {
             return;
         }
-        let sizes = self.shape(2);
+        let mut sizes = self.shape(2);
         let id = self.add(sizes.clone(), Storage::Local, true);
         self.program.buffers[id.index()].dtype = self.random.pick(&[Dtype::I32, Dtype::I64]);
+        let sum = self.random.chance(3);
+        if sum {
+            self.push(Statement::Fill { buffer: id, value: 0.0 }, &Loops::new());
+            sizes.push(3);
+        }
         let loops = self.loops(&sizes);
         let cell = self.simple(id, &loops);
         let (value, bound) = self.value(&loops, 2);
-        self.push(Statement::Store { cell, accumulate: None, value }, &loops);
-        self.facts[id.index()] = Fact { written: true, bound: bound + 1.0, index: None };
+        let accumulate = sum.then_some(Binary::Add);
+        self.push(Statement::Store { cell, accumulate, value }, &loops);
+        self.facts[id.index()] = Fact { written: true, bound: 3.0 * bound + 1.0, index: None };
     }
 }

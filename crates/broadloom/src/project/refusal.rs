@@ -187,20 +187,20 @@ pub(super) fn not_computed(graph: &Graph, step: u32) -> Error {
     Error::new(ErrorKind::Use, message).with_help("ask for the result of an operation")
 }
 
-/// A conversion to another number of elements is done element by element outside of the program.
+/// What an element of a conversion is made of is not said by axes, unless each is made of one.
 pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor, to: Tensor) -> Error {
-    let elements = |tensor: Tensor| shapes.get(tensor).elements();
     let (name, own) = (graph.label_of(from), graph.name_of(to).map_or("the result".into(), quoted));
-    let message = format!("{}: a change of the number of elements is no loop over axes", graph.subject(step));
+    let end = |text: &str, tensor: Tensor| {
+        let shape = shapes.get(tensor);
+        format!("{} elements: {text}, of shape `{shape}`", shape.elements())
+    };
+    let subject = graph.subject(step);
+    let message = format!("{subject}: a conversion that changes the number of elements has no loop nest");
     Error::new(ErrorKind::Use, message)
-        .with_end(format!("{}: `{name}`, {}", elements(from), shape_words(shapes, from)))
-        .with_end(format!("{}: {own}, {}", elements(to), shape_words(shapes, to)))
-        .with_help(format!("pack or unpack `{name}` before it comes in, and declare what comes out as data"))
-        .with_help(format!("to give `{name}` another shape, keep its elements: `convert({name}, 1, 1)`"))
-}
-
-fn shape_words(shapes: &Shapes, tensor: Tensor) -> String {
-    format!("shape `{}`", shapes.get(tensor))
+        .with_end(end(&quoted(&name), from))
+        .with_end(end(&own, to))
+        .with_help(format!("convert `{name}` before the program runs, and declare {own} as data"))
+        .with_help(format!("to change the shape only, keep the number of elements: `convert({name}, 1, 1)`"))
 }
 
 /// An axis of an entry of a nest.
@@ -307,24 +307,12 @@ impl Words<'_> {
 
     fn repeated(&self) -> Error {
         let text = self.subject();
-        let found = self.graph.spec_of_step(self.step).and_then(|(known, _)| {
-            let mut axes = spec_axes(&known.spec);
-            axes.find_map(|(axis, slot, ..)| {
-                let AxisKind::Concat(parts) = &axis.kind else { return None };
-                let again = |at: &usize| parts[..*at].iter().any(|part| part.kind == parts[*at].kind);
-                let label = |at: usize| match parts[at].kind {
-                    ComponentKind::Label(label) => Some(known.spec.names.axes.text(label).to_string()),
-                    ComponentKind::Size(_) | ComponentKind::Wildcard => None,
-                };
-                let label = (0..parts.len()).filter(again).find_map(label)?;
-                Some((label, axis.span.slice(&known.text).trim().to_string(), self.entry(slot)))
-            })
-        });
-        let Some((label, whole, entry)) = found else {
+        let Some((label, whole, entry)) = self.repeated_part() else {
             return Error::new(ErrorKind::Use, format!("{text}: one label is two parts of an axis"));
         };
-        let message =
-            format!("{text}: `{label}` is more than one part of `{whole}`, and is at one place at a time");
+        let message = format!(
+            "{text}: `{label}` is more than one part of `{whole}`, but a loop is at one place at a time"
+        );
         let all = || (0..self.tensors.len()).flat_map(|entry| self.sites(entry));
         let ends =
             [&whole, &label].map(|wanted| all().find(|site| self.written(*site).as_ref() == Some(wanted)));
@@ -335,9 +323,25 @@ impl Words<'_> {
         let help = if entry < self.results {
             "to repeat a tensor, give it once for each part: `a; b => a^b` with the same operand twice"
         } else {
-            "to put the parts together, `split` them first: `a^b => a; b`"
+            "to add the parts up, take them apart first: `split` with `a^b => a; b`"
         };
         error.with_help(help)
+    }
+
+    /// A label that is more than one part of an axis, the axis as it is written, and the tensor it belongs to.
+    fn repeated_part(&self) -> Option<(String, String, usize)> {
+        let (known, _) = self.graph.spec_of_step(self.step)?;
+        let mut axes = spec_axes(&known.spec);
+        axes.find_map(|(axis, slot, ..)| {
+            let AxisKind::Concat(parts) = &axis.kind else { return None };
+            let again = |at: &usize| parts[..*at].iter().any(|part| part.kind == parts[*at].kind);
+            let label = |at: usize| match parts[at].kind {
+                ComponentKind::Label(label) => Some(known.spec.names.axes.text(label).to_string()),
+                ComponentKind::Size(_) | ComponentKind::Wildcard => None,
+            };
+            let label = (0..parts.len()).filter(again).find_map(label)?;
+            Some((label, axis.span.slice(&known.text).trim().to_string(), self.entry(slot)))
+        })
     }
 
     fn overlap(&self, nest: &Projected, result: usize, [a, b]: [usize; 2], part: u32) -> Error {
@@ -346,17 +350,19 @@ impl Words<'_> {
             Some((text, site)) => format!("part {} of `{text}`, {site}", self.driver(nest, part)),
             None => format!("one part of {}", self.tensor(result)),
         };
-        let who = if self.tensors[a] == self.tensors[b] {
-            format!("{} would fill twice", self.tensor(a))
+        let twice = self.tensors[a] == self.tensors[b];
+        let what = if twice {
+            format!("{} would fill {into}, twice", self.tensor(a))
         } else {
-            format!("{} and {} would both fill", self.tensor(a), self.tensor(b))
+            format!("{} and {} would both fill {into}", self.tensor(a), self.tensor(b))
         };
-        let error = Error::new(ErrorKind::Use, format!("{}: {who} {into}", self.subject()));
-        let ends = [a, b].into_iter().filter_map(|entry| self.driven(nest, entry, part));
+        let error = Error::new(ErrorKind::Use, format!("{}: {what}", self.subject()));
+        let fill = if twice { vec![a] } else { vec![a, b] };
+        let ends = fill.into_iter().filter_map(|entry| self.driven(nest, entry, part));
         let error = ends.fold(error, |error, site| error.with_end(self.axis(site)));
         error.with_help(format!(
             "one operand fills a part: combine the two before, or give {} a label and a part of its own",
-            self.tensor(b)
+            if twice { "the second".into() } else { self.tensor(b) }
         ))
     }
 
@@ -416,10 +422,14 @@ impl Words<'_> {
             [operand] => self.tensor(*operand),
             _ => format!("{} together", list(operands.iter().map(|operand| self.tensor(*operand)))),
         };
-        let verb = if nest.accumulate == Accumulate::Product { "multiplied" } else { "added" };
         let axes = list(loops.iter().map(|index| self.driver(nest, *index)));
+        let times = if nest.accumulate == Accumulate::Product {
+            format!("multiplied {times} times into")
+        } else {
+            format!("added {times} times to")
+        };
         let message = format!(
-            "{}: {value} would be {verb} {times} times to the same place of {}, once for each of {axes}",
+            "{}: {value} would be {times} {}, once for each position of {axes}",
             self.subject(),
             self.tensor(result)
         );
@@ -433,17 +443,18 @@ impl Words<'_> {
             |entry: &usize| Some(format!("{}: written `{}`", self.tensor(*entry), self.shape(*entry)?));
         let error = operands.iter().filter_map(without).fold(error, Error::with_end);
         match owners.first() {
-            Some(site) if site.entry < self.results => error.with_help(format!(
-                "make {} and {} in operations of their own",
-                self.tensor(site.entry),
-                self.tensor(result)
-            )),
-            Some(site) => error.with_help(format!(
-                "sum {} over {axes} in an operation of its own, before it is put together with {value}",
-                self.tensor(site.entry)
-            )),
+            Some(site) => error.with_help(self.apart(site.entry, result, &value, &axes)),
             None => error,
         }
+    }
+
+    /// How to do without a loop that belongs to another tensor than the value that is repeated.
+    fn apart(&self, owner: usize, result: usize, value: &str, axes: &str) -> String {
+        let (name, result) = (self.tensor(owner), self.tensor(result));
+        if owner < self.results {
+            return format!("make {name} and {result} in operations of their own");
+        }
+        format!("sum over {axes} in an operation of its own, before {name} is put together with {value}")
     }
 }
 

@@ -76,7 +76,8 @@ impl fmt::Display for Case {
 pub enum Outcome {
     /// The nest and the definitions agree.
     Agreed { points: u64 },
-    /// Two operands meet in one part of a concatenation, and there is no nest.
+    /// There is no nest, and should be none: two operands meet in one part of a concatenation, a tensor never
+    /// takes part, or a value is added again and again.
     Clashed,
 }
 
@@ -132,8 +133,9 @@ impl Case {
         let meaning = meaning.map_err(|message| format!("the definitions do not apply: {message}"))?;
         let mut nest = match graph.projection(built.results[0]) {
             Ok(_) if meaning.clash => return Err(String::from("the operands clash, and there is a nest")),
+            Ok(_) if meaning.pointless => return Err(String::from("it makes no sense, and there is a nest")),
             Ok(nest) => nest,
-            Err(_) if meaning.may_clash => return Ok(Outcome::Clashed),
+            Err(_) if meaning.may_clash || meaning.pointless => return Ok(Outcome::Clashed),
             Err(error) => return Err(format!("no nest: {error}")),
         };
         change(&mut nest, random);

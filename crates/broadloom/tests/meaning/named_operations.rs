@@ -265,3 +265,22 @@ fn broadcasting_inside_a_row() {
         assert_eq!(sheet.values(z), table(&[3, middle, 4], |p| 4 * p[0] + p[2] + 100));
     }
 }
+
+/// A conversion that keeps the number of elements keeps their order in memory, whatever rows they are in.
+#[test]
+fn reshapes() {
+    for shape in ["24", "24 |", "2 | 3 -> 4", "2, 3, 4", "2, 1, 3 | 2 -> 2", "2, 2 | 2, 3"] {
+        let mut sheet = Sheet::default();
+        let x = sheet.range("24");
+        let y = sheet.reshape(x);
+        let zeros = sheet.data(shape, &[0.0; 24]);
+        sheet.add(y, zeros);
+        assert_eq!(sheet.shape(y), shape);
+        assert_eq!(sheet.values(y), table(&[24], |p| p[0]), "{shape}");
+        assert_eq!(sheet.verdicts(y), [Yes, Yes], "{shape}");
+    }
+    let mut sheet = Sheet::default();
+    let one = sheet.data("1", &[5.0]);
+    let number = sheet.reshape(one);
+    assert_eq!(sheet.values(number), [5.0]);
+}

@@ -16,6 +16,8 @@
 //! Labels that stand together in concatenations, directly or through others, are alternatives: one of them
 //! exists at a time, and a tensor that needs another takes no part.
 
+use std::collections::HashSet;
+
 use broadloom_spec::{
     AxisKind, Coefficient, ComponentKind, Kind, Padding, Row, RowVariable, Shape, Spec, parse_spec,
 };
@@ -48,6 +50,9 @@ pub struct Meaning {
     pub clash: bool,
     /// Whether they might, if nothing else decided who takes part.
     pub may_clash: bool,
+    /// Whether a tensor never takes part, or a value is added again for positions of an index that neither it
+    /// nor the result has.
+    pub pointless: bool,
 }
 
 /// How an axis is indexed.
@@ -125,6 +130,7 @@ fn add_up(
     let mut made: Vec<Array> =
         tensors[..results].iter().map(|tensor| Array::zeros(tensor.sizes.clone())).collect();
     let mut points = 0;
+    let mut watch = Watch::new(tensors, results);
     let choices: Vec<u64> = groups.iter().map(|group| group.len() as u64).collect();
     each_point(&choices, |choice| {
         let chosen = choice.iter().zip(groups).map(|(which, group)| group[*which as usize]);
@@ -135,6 +141,7 @@ fn add_up(
             for (index, value) in existing.iter().zip(values) {
                 assignment[*index] = Some(*value);
             }
+            watch.see(&assignment, sizes)?;
             let (mut product, mut any) = (1.0, false);
             for (slot, operand) in operands.iter().enumerate() {
                 let Some(place) = position(&tensors[results + slot], &assignment, sizes)? else { continue };
@@ -156,7 +163,55 @@ fn add_up(
         |place: &Place| matches!(place, Place::Sum { window: Some(Window { padded: true, .. }), .. });
     let padded = tensors.iter().map(|tensor| tensor.places.iter().map(is_padded).collect()).collect();
     let (clash, may_clash) = clashes(tensors, groups, results)?;
-    Ok(Meaning { results: made, points, padded, concatenates: !groups.is_empty(), clash, may_clash })
+    let pointless = watch.pointless();
+    Ok(Meaning {
+        results: made,
+        points,
+        padded,
+        concatenates: !groups.is_empty(),
+        clash,
+        may_clash,
+        pointless,
+    })
+}
+
+/// Who takes part at all, and which values went where.
+struct Watch<'a> {
+    tensors: &'a [Tensor],
+    results: usize,
+    present: Vec<bool>,
+    /// The result, who took part, and the indices that any of them has.
+    values: HashSet<(usize, Vec<usize>, Vec<Option<u64>>)>,
+    again: bool,
+}
+
+impl Watch<'_> {
+    fn new(tensors: &[Tensor], results: usize) -> Watch<'_> {
+        let present = vec![false; tensors.len()];
+        Watch { tensors, results, present, values: HashSet::new(), again: false }
+    }
+
+    fn see(&mut self, assignment: &[Option<u64>], sizes: &[u64]) -> Result<(), String> {
+        let mut here = Vec::new();
+        for (at, tensor) in self.tensors.iter().enumerate() {
+            if position(tensor, assignment, sizes)?.is_some() {
+                here.push(at);
+                self.present[at] = true;
+            }
+        }
+        let (made, operands): (Vec<usize>, Vec<usize>) = here.into_iter().partition(|at| *at < self.results);
+        for result in made.into_iter().filter(|_| !operands.is_empty()) {
+            let mut own = vec![None; assignment.len()];
+            let all = operands.iter().chain([&result]).flat_map(|at| indices_of(&self.tensors[*at]));
+            all.for_each(|index| own[index] = assignment[index]);
+            self.again |= !self.values.insert((result, operands.clone(), own));
+        }
+        Ok(())
+    }
+
+    fn pointless(&self) -> bool {
+        self.again || self.present.contains(&false)
+    }
 }
 
 /// Whether two operands fill the same part of a concatenated result, and whether they might for all that one

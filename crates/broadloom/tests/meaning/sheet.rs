@@ -101,6 +101,13 @@ impl Sheet {
         result
     }
 
+    /// The same elements in another shape.
+    pub fn reshape(&mut self, a: Tensor) -> Tensor {
+        let result = self.graph.convert(a, 1, 1).expect("the operation is accepted");
+        self.origins.push((result, Origin::Other(vec![a], SUM, 0)));
+        result
+    }
+
     pub fn shape(&mut self, tensor: Tensor) -> String {
         self.graph.final_shape(tensor).expect("the program has shapes").to_string()
     }

@@ -83,7 +83,8 @@ enum {
 };
 
 #define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 16")     /* completely: the bounds are constants */
+#define SOME_UNROLL _Pragma("GCC unroll 4") /* to spare the loop's own instructions */
 
 static inline int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 static inline int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
@@ -341,7 +342,7 @@ INLINE void OF(compute)(const OF(tile) *t, int R, int V, enum left_form form)
                 __builtin_prefetch((REAL *)t->c + t->cm[i] + t->cn[0] + v * LANES, 1);
 
     if (form == BY_COLUMNS) {
-        for (int64_t p = 0; p < t->k; p++) {
+        SOME_UNROLL for (int64_t p = 0; p < t->k; p++) {
             UNROLL for (int i = 0; i < R; i++)
                 row[i] = t->a + t->a_step[p] + i;
             OF(step)(acc, R, V, row, 0, t->b + t->b_step[p]);
@@ -352,7 +353,7 @@ INLINE void OF(compute)(const OF(tile) *t, int R, int V, enum left_form form)
             int64_t end = least(t->k, p + left), origin = t->a_step[p] - p;
             UNROLL for (int i = 0; i < R; i++)
                 row[i] = t->a + t->a_row[i] + origin;
-            _Pragma("GCC unroll 4") for (; p < end; p++)
+            SOME_UNROLL for (; p < end; p++)
                 OF(step)(acc, R, V, row, p, t->b + t->b_step[p]);
         }
     }
@@ -536,14 +537,16 @@ static void OF(pack_a_columns)(const contraction *c, const void *a, int64_t i0, 
                                int64_t p0, int64_t k, const OF(room) *room)
 {
     for (int64_t p = 0; p < k; p++) {
-        int64_t line = c->ak[p0 + p];
+        int64_t line = c->ak[p0 + p], soon = c->ak[p0 + least(p + 2, k - 1)];
         room->a_step[p] = p * TILE_ROWS;
         for (int64_t i = 0; i < rows; i += TILE_ROWS) {
             REAL *at = room->a + i / TILE_ROWS * OF(panel_pitch)(k) + p * TILE_ROWS;
             int64_t height = least(TILE_ROWS, rows - i);
-            if (c->a_type == REAL_STORED && height == TILE_ROWS && c->am_run % TILE_ROWS == 0)
-                __builtin_memcpy(at, (const REAL *)a + line + c->am[i0 + i], TILE_ROWS * sizeof(REAL));
-            else
+            if (c->a_type == REAL_STORED && height == TILE_ROWS && c->am_run % TILE_ROWS == 0) {
+                const REAL *from = (const REAL *)a + c->am[i0 + i];
+                __builtin_prefetch(from + soon);
+                __builtin_memcpy(at, from + line, TILE_ROWS * sizeof(REAL));
+            } else
                 for (int64_t r = 0; r < TILE_ROWS; r++)
                     at[r] = OF(read)(a, c->a_type, line + c->am[i0 + i + least(r, height - 1)]);
         }
@@ -773,7 +776,7 @@ static void OF(plan_packing)(contraction *c)
 static void OF(plan_blocks)(contraction *c)
 {
     bool rows = c->form == BY_ROWS;
-    int64_t most_k = (!c->a_in_place ? 1536 : rows ? 3072 : 1024) / (int64_t)sizeof(REAL);
+    int64_t most_k = (!c->a_in_place ? 2048 : rows ? 3072 : 1024) / (int64_t)sizeof(REAL);
     int64_t most_m = !c->a_in_place ? 256 : rows ? 128 : 512;
     int64_t panels = c->a_in_place ? MOST_PANELS / 2 : MOST_PANELS;
 

@@ -1,0 +1,72 @@
+//! Factors: numbers leave the sums of contractions.
+//!
+//! `t += (a[i, k] * 0.5) * b[k, j]`, stored as `t`, becomes `t += a[i, k] * b[k, j]`, stored as `t * 0.5`. The sum
+//! starts from 0, so this is the distributive law, up to rounding; a kernel for matrices finds a plain product.
+
+use super::cost::is_contraction;
+use crate::program::{Local, Program, Statement};
+use crate::scalar::{Binary, Scalar, Unary};
+
+/// Moves factors out of contractions. Returns out of how many.
+pub fn factors(program: &mut Program) -> usize {
+    let mut changes = 0;
+    for nest in &mut program.nests {
+        if !is_contraction(nest) {
+            continue;
+        }
+        let mut body = &mut nest.body[..];
+        while let [Statement::Loop(each)] = body {
+            body = &mut each.body;
+        }
+        if let [
+            Statement::Declare { local, value: Scalar::Number(0.0) },
+            inner,
+            Statement::Store { value, .. },
+        ] = body
+            && *value == Scalar::Local(*local)
+            && let Some(factor) = take(inner, *local)
+        {
+            *value = Scalar::binary(Binary::Mul, value.clone(), Scalar::Number(factor));
+            changes += 1;
+        }
+    }
+    changes
+}
+
+/// Takes the factor out of the update of a local inside loops.
+fn take(statement: &mut Statement, of: Local) -> Option<f64> {
+    match statement {
+        Statement::Loop(each) => match &mut each.body[..] {
+            [inner] => take(inner, of),
+            _ => None,
+        },
+        Statement::Update { local, accumulate: Some(Binary::Add | Binary::Sub), value } if *local == of => {
+            let (factor, rest) = split(value);
+            // An infinite factor, or none at all, would make something else of infinite summands.
+            let moves = factor.is_finite() && factor != 0.0 && factor != 1.0;
+            *value = rest.filter(|_| moves)?;
+            Some(factor)
+        }
+        _ => None,
+    }
+}
+
+/// A product as a number and what is left.
+fn split(scalar: &Scalar) -> (f64, Option<Scalar>) {
+    match scalar {
+        Scalar::Number(value) => (*value, None),
+        Scalar::Unary(Unary::Neg, a) => {
+            let (factor, rest) = split(a);
+            (-factor, rest)
+        }
+        Scalar::Binary(Binary::Mul, a, b) => {
+            let ((x, a), (y, b)) = (split(a), split(b));
+            let rest = match (a, b) {
+                (Some(a), Some(b)) => Some(Scalar::binary(Binary::Mul, a, b)),
+                (a, b) => a.or(b),
+            };
+            (x * y, rest)
+        }
+        other => (1.0, Some(other.clone())),
+    }
+}
