@@ -203,9 +203,10 @@ impl Block {
         let padded = |axis: usize| self.margins[axis].0 + self.sizes[axis] + self.margins[axis].1;
         let mut point = vec![0u64; outer.len()];
         loop {
-            let row = point.iter().enumerate().fold(0, |row, (axis, index)| {
-                row * padded(axis) + self.margins[axis].0 + index
-            });
+            let row = point
+                .iter()
+                .enumerate()
+                .fold(0, |row, (axis, index)| row * padded(axis) + self.margins[axis].0 + index);
             let from = row * padded(outer.len()) + self.margins[outer.len()].0;
             visit(from as usize, *last as usize);
             let next = (0..point.len()).rev().find(|axis| {

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 
 use crate::program::{BufferId, Cell, Index, Program, Statement, Storage};
 use crate::random::uniform;
-use crate::{Buffer, Dtype, Scalar};
+use crate::{Buffer, Dtype, Element, Scalar};
 
 /// Why a run stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,8 +90,8 @@ pub fn round(dtype: Dtype, value: f64) -> f64 {
     match dtype {
         Dtype::I32 => f64::from(value as i32),
         Dtype::I64 => value as i64 as f64,
-        Dtype::Bf16 => bf16::from_f64(value).to_f64(),
-        Dtype::F16 => f16::from_f64(value).to_f64(),
+        Dtype::Bf16 => <bf16 as Element>::from_f64(value).to_f64(),
+        Dtype::F16 => <f16 as Element>::from_f64(value).to_f64(),
         Dtype::F32 => f64::from(value as f32),
         Dtype::F64 => value,
     }

@@ -39,12 +39,30 @@ fn functions_of_64_bit_floats() {
 #[test]
 fn special_numbers_go_through_functions() {
     for dtype in [F32, F64] {
-        let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.5, -0.5, 1.5, 2.5, 100.0, -100.0];
+        let special = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            0.5,
+            -0.5,
+            1.5,
+            2.5,
+            100.0,
+            -100.0,
+        ];
         let mut program = functions(dtype);
         // Division by zero and the like have signs that depend on the sign of zero, which is not kept.
-        program.nests.retain(|nest| !["recip", "/", "mod", "**", "log", "sin", "cos"].contains(&nest.comment.as_str()));
+        program.nests.retain(|nest| {
+            !["recip", "/", "mod", "**", "log", "sin", "cos"].contains(&nest.comment.as_str())
+        });
         judge_with(&program, &[], 3e-6, |buffer, id| {
-            let pick = |at: usize| special[if id.0 == 0 { at % special.len() } else { at / special.len() % special.len() }];
+            let pick = |at: usize| {
+                special[if id.0 == 0 { at % special.len() } else { at / special.len() % special.len() }]
+            };
             (0..buffer.sizes[0] as usize).map(pick).collect()
         });
     }
@@ -55,7 +73,8 @@ fn special_numbers_go_through_functions() {
 fn types_convert() {
     let mut program = Program::default();
     let [i] = program.vars(["i"]);
-    let sources: Vec<BufferId> = Dtype::ALL.iter().map(|dtype| program.add(dtype.name(), *dtype, &[65], Kept)).collect();
+    let sources: Vec<BufferId> =
+        Dtype::ALL.iter().map(|dtype| program.add(dtype.name(), *dtype, &[65], Kept)).collect();
     for from in &sources {
         for dtype in Dtype::ALL {
             let to = program.add("to", dtype, &[65], Kept);
@@ -77,7 +96,12 @@ fn floats_become_integers_towards_zero_and_within_range() {
         program.nest("convert", vec![repeat(i, 7, vec![store(cell(to, &[i]), load(x, &[i]))])]);
     }
     let numbers = [1e30, -1e30, f64::NAN, f64::INFINITY, -2.9, 2.9, 1e12];
-    judge_with(&program, &[], 0.0, |buffer, id| if id.0 == 0 { numbers.to_vec() } else { contents(buffer, 1) });
+    judge_with(
+        &program,
+        &[],
+        0.0,
+        |buffer, id| if id.0 == 0 { numbers.to_vec() } else { contents(buffer, 1) },
+    );
 }
 
 #[test]
@@ -107,7 +131,9 @@ fn sums_over_everything() {
     let mut program = Program::default();
     let [i, j] = program.vars(["i", "j"]);
     let x = program.add("x", F32, &[50, 70], Kept);
-    for (function, name) in [(Binary::Add, "sum"), (Binary::Max, "max"), (Binary::Min, "min"), (Binary::Sub, "minus")] {
+    for (function, name) in
+        [(Binary::Add, "sum"), (Binary::Max, "max"), (Binary::Min, "min"), (Binary::Sub, "minus")]
+    {
         let s = program.add(name, F32, &[], Kept);
         let body = vec![accumulate(cell(s, &[]), function, load(x, &[i, j]))];
         program.nest(name, vec![repeat(i, 50, vec![repeat(j, 70, body)])]);
@@ -122,7 +148,8 @@ fn not_a_number_survives_a_maximum() {
     let x = program.add("x", F32, &[300], Kept);
     for function in [Binary::Max, Binary::Min] {
         let s = program.add("s", F32, &[], Kept);
-        program.nest("extreme", vec![repeat(i, 300, vec![accumulate(cell(s, &[]), function, load(x, &[i]))])]);
+        program
+            .nest("extreme", vec![repeat(i, 300, vec![accumulate(cell(s, &[]), function, load(x, &[i]))])]);
     }
     judge_with(&program, &[], 0.0, |buffer, id| {
         let mut numbers = contents(buffer, 3);
@@ -169,8 +196,16 @@ fn variables_are_set_and_declared_again() {
     let declare = |value| Statement::Declare { local: t, value };
     let body = vec![
         declare(number(1.0)),
-        repeat(j, 4, vec![Statement::Update { local: t, accumulate: Some(Binary::Sub), value: load(x, &[i, j]) }]),
-        Statement::Update { local: t, accumulate: None, value: two(Binary::Mul, Scalar::Local(t), number(2.0)) },
+        repeat(
+            j,
+            4,
+            vec![Statement::Update { local: t, accumulate: Some(Binary::Sub), value: load(x, &[i, j]) }],
+        ),
+        Statement::Update {
+            local: t,
+            accumulate: None,
+            value: two(Binary::Mul, Scalar::Local(t), number(2.0)),
+        },
         declare(two(Binary::Add, Scalar::Local(t), number(1.0))),
         store(cell(y, &[i]), Scalar::Local(t)),
     ];
@@ -188,7 +223,10 @@ fn margins_are_read_filled_and_kept() {
     let z = program.add("z", F32, &[20], Kept);
     let window = |buffer| Scalar::Load(sums(buffer, &[(-1, &[(1, i), (1, k)])]));
     let over = |body| vec![repeat(i, 20, vec![repeat(k, 4, vec![body])])];
-    program.nest("hidden = 2 x", vec![repeat(i, 20, vec![store(cell(hidden, &[i]), two(Binary::Mul, load(x, &[i]), number(2.0)))])]);
+    program.nest(
+        "hidden = 2 x",
+        vec![repeat(i, 20, vec![store(cell(hidden, &[i]), two(Binary::Mul, load(x, &[i]), number(2.0)))])],
+    );
     program.nest("y += x around", over(accumulate(cell(y, &[i]), Binary::Add, window(x))));
     program.nest("z max= hidden around", over(accumulate(cell(z, &[i]), Binary::Max, window(hidden))));
     program.nest("margins", vec![Statement::FillMargins { buffer: hidden, value: 3.0 }]);
@@ -211,7 +249,10 @@ fn margins_of_every_type() {
         program.buffers[id.index()].margins = vec![(1, 2), (2, 1)];
         program.buffers[id.index()].fill = 2.0;
         let y = program.add("y", F32, &[6, 5], Kept);
-        program.nest("inside", vec![repeat(i, 3, vec![repeat(j, 2, vec![store(cell(id, &[i, j]), number(1.0))])])]);
+        program.nest(
+            "inside",
+            vec![repeat(i, 3, vec![repeat(j, 2, vec![store(cell(id, &[i, j]), number(1.0))])])],
+        );
         let all = Scalar::Load(sums(id, &[(-1, &[(1, i)]), (-2, &[(1, j)])]));
         program.nest("all", vec![repeat(i, 6, vec![repeat(j, 5, vec![store(cell(y, &[i, j]), all)])])]);
     }
@@ -306,7 +347,10 @@ fn random_numbers_and_positions() {
                 Scalar::Uniform { key, stream, at: at.clone() },
                 Scalar::Position(Component::new(-3, [(2, i), (-1, j)])),
             );
-            program.nest("noise", vec![repeat(i, 30, vec![repeat(j, 70, vec![store(cell(y, &[i, j]), value)])])]);
+            program.nest(
+                "noise",
+                vec![repeat(i, 30, vec![repeat(j, 70, vec![store(cell(y, &[i, j]), value)])])],
+            );
         }
     }
     judge(&program, &[42, -1], 1e-6);
@@ -357,8 +401,23 @@ fn local_buffers_share_memory() {
         };
         let value = if program.buffer(last).has_margins() {
             let near = Scalar::Load(sums(last, &[(-1, &[(1, i), (1, k)])]));
-            program.nest("clear", vec![Statement::Loop(broadloom_loops::Loop { var: i, extent: 1000, parallel: true, body: vec![store(cell(next, &[i]), number(0.1))] })]);
-            program.nest("around", vec![repeat(i, 1000, vec![repeat(k, 3, vec![accumulate(cell(next, &[i]), Binary::Add, near)])])]);
+            program.nest(
+                "clear",
+                vec![Statement::Loop(broadloom_loops::Loop {
+                    var: i,
+                    extent: 1000,
+                    parallel: true,
+                    body: vec![store(cell(next, &[i]), number(0.1))],
+                })],
+            );
+            program.nest(
+                "around",
+                vec![repeat(
+                    i,
+                    1000,
+                    vec![repeat(k, 3, vec![accumulate(cell(next, &[i]), Binary::Add, near)])],
+                )],
+            );
             two(Binary::Mul, load(next, &[i]), number(0.5))
         } else {
             two(Binary::Add, load(last, &[i]), number(1.0))
@@ -380,12 +439,14 @@ fn order_is_kept_where_it_matters() {
     let [i, j] = program.vars(["i", "j"]);
     let x = program.add("x", F32, &[60, 61], Kept);
     let previous = Scalar::Load(sums(x, &[(0, &[(1, i)]), (0, &[(1, j)])]));
-    let body = vec![store(sums(x, &[(0, &[(1, i)]), (1, &[(1, j)])]), two(Binary::Mul, previous, number(1.01)))];
+    let body =
+        vec![store(sums(x, &[(0, &[(1, i)]), (1, &[(1, j)])]), two(Binary::Mul, previous, number(1.01)))];
     program.nest("running", vec![repeat(j, 60, vec![repeat(i, 60, body)])]);
     let last = program.add("last", F32, &[60], Kept);
     let body = vec![store(cell(last, &[i]), load(x, &[i, j]))];
     program.nest("the last wins", vec![repeat(i, 60, vec![repeat(j, 61, body)])]);
-    let body = vec![accumulate(cell(last, &[i]), Binary::Div, two(Binary::Add, load(x, &[i, j]), number(3.0)))];
+    let body =
+        vec![accumulate(cell(last, &[i]), Binary::Div, two(Binary::Add, load(x, &[i, j]), number(3.0)))];
     program.nest("division", vec![repeat(i, 60, vec![repeat(j, 61, body)])]);
     judge(&program, &[], 1e-5);
 }

@@ -53,7 +53,14 @@ fn matrix_products_in_all_layouts() {
 
 #[test]
 fn types_of_operands() {
-    for (a, b, c) in [(F64, F64, F64), (F32, F64, F32), (Bf16, Bf16, F32), (F16, Bf16, Bf16), (F32, F32, F16), (F64, F16, F64)] {
+    for (a, b, c) in [
+        (F64, F64, F64),
+        (F32, F64, F32),
+        (Bf16, Bf16, F32),
+        (F16, Bf16, Bf16),
+        (F32, F32, F16),
+        (F64, F16, F64),
+    ] {
         let mut program = Program::default();
         let [i, j, k] = program.vars(["i", "j", "k"]);
         let x = program.add("x", a, &[20, 33], Kept);
@@ -118,8 +125,7 @@ fn convolutions() {
                 ],
             )
         };
-        let loops =
-            [(n, 2), (y, out), (x, out), (ky, kernel), (kx, kernel), (c, channels), (o, filters)];
+        let loops = [(n, 2), (y, out), (x, out), (ky, kernel), (kx, kernel), (c, channels), (o, filters)];
         let filter = |buffer| cell(buffer, &[ky, kx, c, o]);
         let map = |buffer| cell(buffer, &[n, y, x, o]);
         let add = |to, a, b| within(&loops, vec![accumulate(to, Binary::Add, product(a, b))]);
@@ -162,7 +168,11 @@ fn starts_finishes_and_factors() {
         store(cell(y, &[i, j]), two(Binary::Max, Scalar::Local(t), load(bias, &[j]))),
     ];
     program.nest("y = max(x w + bias, bias)", within(&[(i, 24), (j, 40)], body));
-    let scaled = two(Binary::Mul, product(cell(x, &[i, k]), slice), two(Binary::Mul, load(rate, &[]), Scalar::Symbol(0)));
+    let scaled = two(
+        Binary::Mul,
+        product(cell(x, &[i, k]), slice),
+        two(Binary::Mul, load(rate, &[]), Scalar::Symbol(0)),
+    );
     let body = vec![accumulate(cell(z, &[i, j]), Binary::Sub, two(Binary::Div, scaled, number(4.0)))];
     program.nest("z -= rate x w", within(&[(k, 30), (i, 24), (j, 40)], body));
     assert_eq!(kernels(&program), 2);
@@ -219,7 +229,10 @@ fn vectors_and_large_products() {
     let w = program.add("w", F32, &[300], Kept);
     let u = program.add("u", F32, &[150], Kept);
     let add = |to, a, b| vec![accumulate(to, Binary::Add, product(a, b))];
-    program.nest("c", within(&[(i, 300), (j, 150), (k, 200)], add(cell(c, &[i, j]), cell(a, &[i, k]), cell(b, &[k, j]))));
+    program.nest(
+        "c",
+        within(&[(i, 300), (j, 150), (k, 200)], add(cell(c, &[i, j]), cell(a, &[i, k]), cell(b, &[k, j]))),
+    );
     program.nest("w", within(&[(i, 300), (k, 200)], add(cell(w, &[i]), cell(a, &[i, k]), cell(v, &[k]))));
     program.nest("u", within(&[(j, 150), (k, 200)], add(cell(u, &[j]), cell(v, &[k]), cell(b, &[k, j]))));
     judge(&program, &[], 1e-4);
@@ -236,7 +249,8 @@ fn repeated_blocks_share_code() {
         let h = program.add(&format!("h{layer}"), F32, &[16, 16], Inner);
         let y = program.add(&format!("y{layer}"), F32, &[16, 16], if layer == 5 { Kept } else { Inner });
         program.nest("clear", vec![Statement::Fill { buffer: h, value: 0.0 }]);
-        let body = vec![accumulate(cell(h, &[i, j]), Binary::Add, product(cell(last, &[i, k]), cell(w, &[k, j])))];
+        let body =
+            vec![accumulate(cell(h, &[i, j]), Binary::Add, product(cell(last, &[i, k]), cell(w, &[k, j])))];
         program.nest(&format!("h{layer} = y w{layer}"), within(&[(i, 16), (j, 16), (k, 16)], body));
         let body = vec![store(cell(y, &[i, j]), one(Unary::Tanh, load(h, &[i, j])))];
         program.nest(&format!("y{layer} = tanh(h{layer})"), within(&[(i, 16), (j, 16)], body));
@@ -255,7 +269,8 @@ fn types_of_64_bits_meet_32_bits() {
     for dtype in [F32, F64] {
         let a = program.add("a", dtype, &[20, 20], Kept);
         let c = program.add("c", dtype, &[20, 20], Kept);
-        let body = vec![accumulate(cell(c, &[i, j]), Binary::Add, product(cell(a, &[i, k]), cell(a, &[j, k])))];
+        let body =
+            vec![accumulate(cell(c, &[i, j]), Binary::Add, product(cell(a, &[i, k]), cell(a, &[j, k])))];
         program.nest("c", within(&[(i, 20), (j, 20), (k, 20)], body));
     }
     let _: Dtype = F32;

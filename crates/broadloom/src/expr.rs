@@ -145,6 +145,13 @@ impl Builder {
         self.with(|graph| graph.param_shaped(&name, shape))
     }
 
+    /// A tensor that lasts from run to run and is not trained: see [`Graph::state_shaped`].
+    #[track_caller]
+    pub fn state(&self, name: &str, shape: &str) -> Expr<'_> {
+        let name = self.scoped(name);
+        self.with(|graph| graph.state_shaped(&name, shape))
+    }
+
     /// A tensor filled with one value, in whatever shape the context asks for.
     pub fn constant(&self, value: f64) -> Expr<'_> {
         let made = self.graph.borrow_mut().constant(value);
@@ -209,8 +216,9 @@ impl Builder {
         self.all(&[condition, a, b], |graph, tensors| graph.pointwise("where", tensors))
     }
 
+    /// Something done with the graph and some of its tensors; passed over if one of them is mistaken.
     #[track_caller]
-    fn all<'b>(
+    pub(crate) fn all<'b>(
         &'b self,
         operands: &[Expr<'b>],
         make: impl FnOnce(&mut Graph, &[Tensor]) -> Result<Tensor, Error>,

@@ -156,6 +156,27 @@ impl Graph {
         Ok(gradient)
     }
 
+    /// A tensor with a declared shape that lasts from run to run and is not trained: running statistics, counters.
+    /// It begins at 0, or as [`set_initial`](Graph::set_initial) says, and routines
+    /// [assign](crate::Routine::assign) to it.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Initial, Routine, Session};
+    /// let mut g = Graph::new();
+    /// let (x, seen) = (g.number(2.0), g.state_shaped("seen", "|")?);
+    /// g.set_initial(seen, Initial::Constant(1.0))?;
+    /// let mut routine = Routine::new("count");
+    /// routine.assign(&mut g, "seen =+ x", &[("seen", seen), ("x", x)])?;
+    /// let mut session = Session::new(g)?;
+    /// session.run(&routine)?;
+    /// session.run(&routine)?;
+    /// assert_eq!(session.item(seen)?, 5.0);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn state_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::State, Given::Nothing)
+    }
+
     /// A tensor that is 0 before the first run and lasts from run to run; its shape follows from what is
     /// assigned to it.
     pub(crate) fn state(&mut self, name: &str) -> Tensor {
@@ -174,7 +195,7 @@ impl Graph {
         self.facts.default_precision = dtype;
     }
 
-    /// Says how a parameter begins.
+    /// Says how a parameter or a state begins.
     pub fn set_initial(&mut self, param: Tensor, initial: Initial) -> Result<(), Error> {
         self.known(param)?;
         self.facts.initials.insert(param, initial);

@@ -80,3 +80,8 @@ struct Guide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/loops.md")]
 struct Loops;
+
+/// The guide to running programs, so that its examples are run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/running.md")]
+struct Running;

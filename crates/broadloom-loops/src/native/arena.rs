@@ -39,7 +39,12 @@ pub(crate) fn place(program: &Program, nests: &[Flat]) -> Arena {
             let place = *known.entry(buffer).or_insert_with(|| {
                 let shape = program.buffer(buffer);
                 let bytes = shape.cells() * shape.dtype.bytes() as u64;
-                needs.push(Need { buffer, bytes: bytes.max(1).next_multiple_of(64), first: number, last: number });
+                needs.push(Need {
+                    buffer,
+                    bytes: bytes.max(1).next_multiple_of(64),
+                    first: number,
+                    last: number,
+                });
                 needs.len() - 1
             });
             needs[place].last = number;

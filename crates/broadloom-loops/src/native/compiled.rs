@@ -87,7 +87,8 @@ impl Compiled {
 pub(crate) fn load(path: &Path, program: &Program, file: File, pool: Arc<Pool>) -> Result<Compiled, Error> {
     let code = code::Code::load(path)?;
     let bytes = code.arena(pool.threads() as i64);
-    let failed = || Error::Load { message: format!("it needs {bytes} bytes within a run, which there are not") };
+    let failed =
+        || Error::Load { message: format!("it needs {bytes} bytes within a run, which there are not") };
     let arena = usize::try_from(bytes).ok().and_then(lines).ok_or_else(failed)?;
     let kept = program.buffers.iter().enumerate().filter(|(_, buffer)| buffer.storage == Storage::Kept);
     let kept = kept.map(|(number, buffer)| (BufferId(number as u32), buffer.clone())).collect();

@@ -56,7 +56,10 @@ pub struct Compiler {
 
 impl std::fmt::Debug for Compiler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Compiler").field("path", &self.path).field("cache", &self.cache).finish_non_exhaustive()
+        f.debug_struct("Compiler")
+            .field("path", &self.path)
+            .field("cache", &self.cache)
+            .finish_non_exhaustive()
     }
 }
 
@@ -64,7 +67,8 @@ impl Compiler {
     /// The compiler of the machine: the one named by the environment variable `BROADLOOM_CC`, or by `CC`, or the
     /// first of `cc`, `gcc` and `clang` that exists.
     pub fn find() -> Result<Compiler, Error> {
-        let named = ["BROADLOOM_CC", "CC"].into_iter().filter_map(std::env::var_os).filter(|name| !name.is_empty());
+        let named =
+            ["BROADLOOM_CC", "CC"].into_iter().filter_map(std::env::var_os).filter(|name| !name.is_empty());
         let usual = ["cc", "gcc", "clang"].into_iter().map(OsString::from);
         Compiler::first_of(named.chain(usual))
     }

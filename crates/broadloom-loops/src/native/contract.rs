@@ -15,7 +15,7 @@
 
 use crate::native::flat::{Access, Looped, Step, Value};
 use crate::native::order::{Bare, chain, is_injective, nested};
-use crate::native::types::Real;
+use crate::native::types::{self, Real};
 use crate::scalar::Unary;
 use crate::{Binary, Dtype, Program};
 
@@ -66,7 +66,10 @@ pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
             Step::Declare { local, value: start },
             Step::Loop(sum),
             Step::Store { to, accumulate, value: finish },
-        ] => summed(program, &outer, (*local, start), sum, (to, *accumulate, finish)),
+        ] => {
+            let real = types::local(program, step, *local);
+            summed(program, &outer, (*local, real, start), sum, (to, *accumulate, finish))
+        }
         _ => None,
     }
 }
@@ -75,7 +78,7 @@ pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
 fn summed(
     program: &Program,
     outer: &[Bare],
-    (local, start): (u32, &Value),
+    (local, real, start): (u32, Real, &Value),
     sum: &Looped,
     (to, accumulate, finish): (&Access, Option<Binary>, &Value),
 ) -> Option<Vec<Unit>> {
@@ -99,7 +102,7 @@ fn summed(
         let store = Step::Store { to: to.clone(), accumulate: None, value };
         Unit::Loops(nested(outer.to_vec(), vec![store]))
     };
-    if (!plain || !from_zero) && !may_hold(program, to, found.real, local, [start, finish]) {
+    if (!plain || !from_zero) && !may_hold(program, to, real, local, [start, finish]) {
         return None;
     }
     let mut units = Vec::new();
@@ -115,7 +118,7 @@ fn summed(
 
 /// Whether a cell can hold a sum on its way: it rounds no more than a variable would, and what comes before and after
 /// uses nothing else that changes.
-fn may_hold(program: &Program, to: &Access, real: Real, local: u32, values: [&Value; 2]) -> bool {
+pub(crate) fn may_hold(program: &Program, to: &Access, real: Real, local: u32, values: [&Value; 2]) -> bool {
     let exact = match program.buffer(to.buffer).dtype {
         Dtype::F64 => true,
         Dtype::F32 => real == Real::F32,
@@ -130,7 +133,7 @@ fn may_hold(program: &Program, to: &Access, real: Real, local: u32, values: [&Va
 }
 
 /// A value with a variable replaced.
-fn with_local(value: &Value, local: u32, by: &Value) -> Value {
+pub(crate) fn with_local(value: &Value, local: u32, by: &Value) -> Value {
     let inner = |value: &Value| Box::new(with_local(value, local, by));
     match value {
         Value::Local(known) if *known == local => by.clone(),
@@ -242,7 +245,10 @@ fn entries(loops: &[Bare]) -> u64 {
 impl Contraction {
     /// The number of products.
     pub fn work(&self) -> f64 {
-        [&self.batch, &self.rows, &self.columns, &self.steps].into_iter().map(|group| entries(group) as f64).product()
+        [&self.batch, &self.rows, &self.columns, &self.steps]
+            .into_iter()
+            .map(|group| entries(group) as f64)
+            .product()
     }
 
     /// Finds the loops along which it can be shared among threads.
@@ -262,11 +268,7 @@ impl Contraction {
                 *(if from_rows { &mut self.rows } else { &mut self.columns }) = rest;
             }
         }
-        self.split = [
-            separate(self, &self.batch),
-            separate(self, &self.rows),
-            separate(self, &self.columns),
-        ];
+        self.split = [separate(self, &self.batch), separate(self, &self.rows), separate(self, &self.columns)];
     }
 
     /// Brings the loops of each group into the order of memory.

@@ -23,9 +23,10 @@ use crate::native::arena::{self, Arena};
 use crate::native::contract::{Contraction, Unit, contraction};
 use crate::native::flat::{Access, FlatProgram, Step, Value, flatten};
 use crate::native::names::{Names, comment, inline_comment};
-use crate::native::order::{Split, arrange, split};
+use crate::native::order::{Fresh, Split, arrange, split};
 use crate::native::plans::Plans;
 use crate::native::print::{self, Argument, Function, Naming};
+use crate::native::spread::spread;
 use crate::native::types::stored;
 use crate::native::{Error, runtime};
 use crate::{Buffer, BufferId, Program, Storage};
@@ -48,7 +49,7 @@ pub(crate) fn file(program: &Program, prefix: &str, header: Option<&str>) -> Res
     let mut writer = Writer {
         program,
         prefix,
-        locals: flat.locals,
+        fresh: Fresh { locals: flat.locals, vars: flat.vars.clone() },
         functions: FxHashMap::default(),
         buffers: FxHashMap::default(),
         checks: Vec::new(),
@@ -70,12 +71,12 @@ pub(crate) fn file(program: &Program, prefix: &str, header: Option<&str>) -> Res
         }
         for steps in units(nest.body.clone()) {
             let contracted = match steps.as_slice() {
-                [step] => contraction(program, step),
+                [step] => contraction(program, step).or_else(|| spread(program, step)),
                 _ => None,
             };
             for unit in contracted.unwrap_or_else(|| vec![Unit::Loops(steps)]) {
                 match unit {
-                    Unit::Loops(steps) => writer.unit(&flat, number, &nest.comment, steps),
+                    Unit::Loops(steps) => writer.unit(number, &nest.comment, steps),
                     Unit::Contraction(found) => writer.contraction(&flat, &nest.comment, &found, &arena),
                 }
             }
@@ -106,8 +107,7 @@ fn units(body: Vec<Step>) -> Vec<Vec<Step>> {
 struct Writer<'a> {
     program: &'a Program,
     prefix: &'a str,
-    /// What new variables are numbered from.
-    locals: u32,
+    fresh: Fresh,
     /// The name of each function by its text with canonical names.
     functions: FxHashMap<String, String>,
     /// The name of each buffer in the entry.
@@ -160,7 +160,7 @@ impl Writer<'_> {
         }
     }
 
-    fn unit(&mut self, flat: &FlatProgram, nest: usize, title: &str, steps: Vec<Step>) {
+    fn unit(&mut self, nest: usize, title: &str, steps: Vec<Step>) {
         let first_check = self.checks.len();
         for step in &steps {
             step.each(&mut |step| {
@@ -171,7 +171,7 @@ impl Writer<'_> {
         }
         let mut arranged = Vec::new();
         for step in steps {
-            arranged.extend(arrange(self.program, &mut self.locals, step));
+            arranged.extend(arrange(self.program, &mut self.fresh, step));
         }
         let split = match arranged.as_slice() {
             [step] => split(step),
@@ -179,7 +179,8 @@ impl Writer<'_> {
         };
         let canonical = print::function(self.program, &arranged, split.as_ref(), Naming::Canonical);
         let key = format!("{split:?} {:?} {}", canonical.parameters, canonical.body);
-        let function = print::function(self.program, &arranged, split.as_ref(), Naming::User(&flat.vars));
+        let function =
+            print::function(self.program, &arranged, split.as_ref(), Naming::User(&self.fresh.vars));
         let name = match self.functions.get(&key) {
             Some(name) => name.clone(),
             None => {
@@ -199,7 +200,8 @@ impl Writer<'_> {
         let plan = self.plans.plan(self.program, &flat.vars, title, found);
         let place = |access: &Access| {
             let name = self.buffers.get(&access.buffer).cloned().unwrap_or_default();
-            let symbols = access.symbols.iter().map(|(stride, symbol)| format!(" + {stride} * symbols[{symbol}]"));
+            let symbols =
+                access.symbols.iter().map(|(stride, symbol)| format!(" + {stride} * symbols[{symbol}]"));
             let offset = match access.at.offset {
                 0 => String::new(),
                 offset => format!(" + {offset}"),
@@ -241,7 +243,7 @@ impl Writer<'_> {
         if split.is_some() {
             parameters.extend(["int64_t begin".into(), "int64_t end".into()]);
         }
-        let storage = if split.is_some() { "SHARED" } else { "static" };
+        let storage = if split.is_some() { "SHARED" } else { "NEST" };
         let opening = wrapped(&format!("{storage} {result} {name}("), &parameters, ")");
         let _ = write!(self.text, "\n{}{opening}\n{{\n{}}}\n", comment(title, ""), function.body);
         let Some(Split { extent, grain, .. }) = split else { return };
@@ -321,7 +323,9 @@ impl Writer<'_> {
             let stored = stored(buffer.dtype);
             let from = match buffer.storage {
                 Storage::Kept => format!("kept[{}]", places[id]),
-                Storage::Local => format!("({stored} *)(arena + {})", arena.offsets.get(id).copied().unwrap_or(0)),
+                Storage::Local => {
+                    format!("({stored} *)(arena + {})", arena.offsets.get(id).copied().unwrap_or(0))
+                }
             };
             let _ = writeln!(text, "    {stored} *const {name} = {from}; // {}", shape(buffer));
         }
@@ -395,16 +399,23 @@ fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
     };
     line("Runs the program once.");
     line("");
-    let kept: Vec<&Buffer> = program.buffers.iter().filter(|buffer| buffer.storage == Storage::Kept).collect();
-    line("kept: the memory of these arrays, aligned to 64 bytes, in row-major order. `1+3+1` is an axis of 3 with a");
-    line("margin of 1 before and after it, which belongs to the memory and must hold the number that is said.");
+    let kept: Vec<&Buffer> =
+        program.buffers.iter().filter(|buffer| buffer.storage == Storage::Kept).collect();
+    line(
+        "kept: the memory of these arrays, aligned to 64 bytes, in row-major order. `1+3+1` is an axis of 3 with a",
+    );
+    line(
+        "margin of 1 before and after it, which belongs to the memory and must hold the number that is said.",
+    );
     for (place, buffer) in kept.iter().enumerate() {
         let bytes = buffer.cells() * buffer.dtype.bytes() as u64;
         let margins = if buffer.has_margins() { format!(", margins {}", buffer.fill) } else { String::new() };
         let name = inline_comment(&buffer.name);
         line(&format!("    kept[{place}]  {name}: {}{margins}, {bytes} bytes", shape(buffer)));
     }
-    line(&format!("arena: {prefix}_arena(threads) bytes, aligned to 64 bytes, for what is needed in between."));
+    line(&format!(
+        "arena: {prefix}_arena(threads) bytes, aligned to 64 bytes, for what is needed in between."
+    ));
     if program.symbols.is_empty() {
         line("symbols: not used.");
     } else {
@@ -416,11 +427,19 @@ fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
     line("parallel: how to share work among threads; NULL for one thread.");
     line("report: three numbers, set if a check fails.");
     line("");
-    line("Returns 0 if all went well; 1 if an index read from an array is out of range: report[0] is the number of the");
-    line("check, report[1] where the index stands in its array, report[2] the index; 2 if a symbol is out of range:");
+    line(
+        "Returns 0 if all went well; 1 if an index read from an array is out of range: report[0] is the number of the",
+    );
+    line(
+        "check, report[1] where the index stands in its array, report[2] the index; 2 if a symbol is out of range:",
+    );
     line("report[0] is the number of the array it is an index of.");
     let _ = writeln!(text, "{};\n", entry_declaration(prefix));
-    let _ = writeln!(text, "// How many bytes the arena has: {} for arrays, and some for each thread.", arena.bytes);
+    let _ = writeln!(
+        text,
+        "// How many bytes the arena has: {} for arrays, and some for each thread.",
+        arena.bytes
+    );
     let _ = writeln!(text, "int64_t {prefix}_arena(int64_t threads);");
     text
 }

@@ -63,6 +63,8 @@ pub(crate) struct Looped {
     pub var: u32,
     pub extent: u64,
     pub parallel: bool,
+    /// If it runs only within a block of its range: the loop over blocks, and how long they are.
+    pub block: Option<(u32, u64)>,
     pub body: Vec<Step>,
 }
 
@@ -157,7 +159,13 @@ impl Lower<'_> {
                 *known = Some(each.extent);
                 let body = self.block(&each.body)?;
                 self.extents[each.var as usize] = None;
-                Step::Loop(Looped { var: each.var, extent: each.extent, parallel: each.parallel, body })
+                Step::Loop(Looped {
+                    var: each.var,
+                    extent: each.extent,
+                    parallel: each.parallel,
+                    block: None,
+                    body,
+                })
             }
             Statement::Store { cell, accumulate, value } => {
                 let value = self.value(value, false)?;
@@ -199,7 +207,7 @@ impl Lower<'_> {
                 let to =
                     Access { buffer: *buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false };
                 let store = Step::Store { to, accumulate: None, value: Value::Number(*value) };
-                Step::Loop(Looped { var, extent: cells, parallel: true, body: vec![store] })
+                Step::Loop(Looped { var, extent: cells, parallel: true, block: None, body: vec![store] })
             }
             Statement::FillMargins { buffer, value } => {
                 self.known(*buffer)?;
@@ -242,7 +250,8 @@ impl Lower<'_> {
         let mut range = (i128::from(sum.offset), i128::from(sum.offset));
         for (coefficient, var) in &sum.terms {
             let extent = self.extents.get(*var as usize).copied().flatten();
-            let extent = extent.ok_or_else(|| Error::program("an index uses a loop that is not around it"))?;
+            let extent =
+                extent.ok_or_else(|| Error::program("an index uses a loop that is not around it"))?;
             let reach = i128::from(*coefficient) * (i128::from(extent) - 1);
             range = (range.0 + reach.min(0), range.1 + reach.max(0));
         }
@@ -454,7 +463,9 @@ impl Step {
     /// The value that the step itself computes.
     pub fn value(&self) -> Option<&Value> {
         match self {
-            Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => Some(value),
+            Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => {
+                Some(value)
+            }
             Step::Loop(_) | Step::Check { .. } | Step::Margins { .. } => None,
         }
     }

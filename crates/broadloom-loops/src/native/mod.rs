@@ -17,6 +17,7 @@ mod plans;
 mod pool;
 mod print;
 mod runtime;
+mod spread;
 mod types;
 
 use std::path::Path;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 const TAKEN: &str = "auto break case char const continue default do double else enum extern float for goto if inline \
     int long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile \
     while asm typeof bool true false unix linux i386 complex main begin end part parts kept arena symbols parallel \
-    report check argument index_within fill_margins_16 fill_margins_32 fill_margins_64 lane lanes work errno";
+    report check argument index_within fill_margins_16 fill_margins_32 fill_margins_64 lane lanes half group end_of_block work errno";
 
 /// Hands out identifiers, each once.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,11 @@ impl Names {
             }
         }
         base
+    }
+
+    /// An identifier may be given again.
+    pub fn release(&mut self, name: &str) {
+        self.given.remove(name);
     }
 }
 

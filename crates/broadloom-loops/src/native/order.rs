@@ -28,19 +28,31 @@ pub(crate) struct Split {
 /// Below this, a unit is not worth being shared.
 const LEAST_WORK: f64 = 40_000.0;
 
-/// Brings the loops of a step into a good order, where that is possible. New variables are numbered from `locals`.
-pub(crate) fn arrange(program: &Program, locals: &mut u32, step: Step) -> Vec<Step> {
+/// What is new in the course of arranging.
+#[derive(Clone, Debug)]
+pub(crate) struct Fresh {
+    /// The number of the next variable.
+    pub locals: u32,
+    /// The names of all loops.
+    pub vars: Vec<String>,
+}
+
+/// Brings the loops of a step into a good order, where that is possible.
+pub(crate) fn arrange(program: &Program, fresh: &mut Fresh, step: Step) -> Vec<Step> {
     let Step::Loop(each) = step else { return vec![step] };
     let (loops, leaf) = chain(each);
     if leaf.iter().any(is_loop) {
-        let leaf = leaf.into_iter().flat_map(|step| arrange(program, locals, step)).collect();
+        let leaf = leaf.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
         return nested(loops, leaf);
     }
     if !is_free(program, &loops, &leaf) {
         return nested(loops, leaf);
     }
     let (loops, leaf) = collapse_and_sort(loops, leaf);
-    accumulate_in_variable(program, locals, loops, leaf)
+    match crossing(&loops, &leaf) {
+        Some(other) => in_blocks(fresh, loops, other, leaf),
+        None => accumulate_in_variable(program, &mut fresh.locals, loops, leaf),
+    }
 }
 
 /// The loop along which a unit of one outermost step can be shared among threads, if it is worth it.
@@ -49,17 +61,22 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
     if work(step) < LEAST_WORK {
         return None;
     }
-    // All loops of a nest that has loops only around its innermost statements, or that one variable accumulates in,
-    // can be cut; of other nests only the outermost.
     let mut candidates = vec![(outermost.var, outermost.extent, outermost.parallel)];
+    let mut blocks = Vec::new();
     let mut body = &outermost.body;
     while let [Step::Loop(inner)] = body.as_slice() {
-        candidates.push((inner.var, inner.extent, inner.parallel));
+        match inner.block {
+            Some((block, _)) => blocks.push((block, inner.var)),
+            None => candidates.push((inner.var, inner.extent, inner.parallel)),
+        }
         body = &inner.body;
     }
-    let innermost = candidates.last().map(|(var, ..)| *var).filter(|_| !body.iter().any(is_loop));
-    let distinct = |(var, _, parallel): &&(u32, u64, bool)| {
-        (*parallel && *var == outermost.var) || is_distinct(step, *var)
+    let last = candidates.last().map(|(var, ..)| *var);
+    let innermost = last.filter(|_| blocks.is_empty() && !body.iter().any(is_loop));
+    let distinct = |(var, _, parallel): &&Bare| {
+        // Blocks are apart if what they are blocks of is.
+        let of = blocks.iter().find(|(block, _)| block == var).map_or(*var, |(_, of)| *of);
+        (*parallel && *var == outermost.var) || is_distinct(step, of)
     };
     let candidates: Vec<_> = candidates.iter().filter(distinct).collect();
     // The outermost that has enough to share, or the longest.
@@ -88,7 +105,10 @@ pub(crate) fn is_independent(each: &Looped) -> bool {
 /// About how many simple operations a step takes.
 pub(crate) fn work(step: &Step) -> f64 {
     match step {
-        Step::Loop(each) => each.extent as f64 * each.body.iter().map(work).sum::<f64>(),
+        Step::Loop(each) => {
+            let times = each.block.map_or(each.extent, |(_, length)| length);
+            times as f64 * each.body.iter().map(work).sum::<f64>()
+        }
         Step::Margins { .. } | Step::Check { .. } => 1.0,
         Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => {
             let mut total = 1.0;
@@ -130,7 +150,7 @@ pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<Step>) {
 /// The opposite of [`chain`]: one loop, or what is inside if there are none.
 pub(crate) fn nested(loops: Vec<Bare>, leaf: Vec<Step>) -> Vec<Step> {
     loops.into_iter().rev().fold(leaf, |body, (var, extent, parallel)| {
-        vec![Step::Loop(Looped { var, extent, parallel, body })]
+        vec![Step::Loop(Looped { var, extent, parallel, block: None, body })]
     })
 }
 
@@ -146,7 +166,9 @@ fn is_free(program: &Program, loops: &[Bare], leaf: &[Step]) -> bool {
             Step::Update { local, accumulate, .. } if !declared.contains(local) => {
                 let commutes = accumulate.is_some_and(Binary::is_commutative);
                 let read = leaf.iter().filter_map(Step::value).any(|value| value.uses(*local));
-                let updates = leaf.iter().filter(|other| matches!(other, Step::Update { local: known, .. } if known == local));
+                let updates = leaf
+                    .iter()
+                    .filter(|other| matches!(other, Step::Update { local: known, .. } if known == local));
                 if !commutes || read || updates.count() > 1 {
                     return false;
                 }
@@ -204,7 +226,8 @@ fn is_distinct(step: &Step, var: u32) -> bool {
         inner.each_access(&mut |writes, access| accesses.push((writes, access)));
     });
     fine && accesses.iter().filter(|(writes, _)| *writes).all(|(_, written)| {
-        let same = || accesses.iter().map(|(_, access)| *access).filter(|access| access.buffer == written.buffer);
+        let same =
+            || accesses.iter().map(|(_, access)| *access).filter(|access| access.buffer == written.buffer);
         let stride = written.stride(var);
         let comparable = |access: &Access| {
             access.is_affine() && access.symbols == written.symbols && access.stride(var) == stride
@@ -231,12 +254,15 @@ fn is_distinct(step: &Step, var: u32) -> bool {
 
 /// The loops of a free nest in a good order, with those joined that are one long loop.
 fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<Step>) {
-    let mut loops: Vec<Bare> = loops.into_iter().filter(|(var, extent, _)| {
-        if *extent == 1 {
-            forget(&mut leaf, *var);
-        }
-        *extent > 1
-    }).collect();
+    let mut loops: Vec<Bare> = loops
+        .into_iter()
+        .filter(|(var, extent, _)| {
+            if *extent == 1 {
+                forget(&mut leaf, *var);
+            }
+            *extent > 1
+        })
+        .collect();
     if loops.is_empty() {
         return (loops, leaf);
     }
@@ -245,10 +271,13 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<S
     // Around it, from the loops that move far to those that move little; those that do not move what is written
     // go as far inside as they can, so that what they accumulate stays near.
     let stride = |var: u32| {
-        leaf.iter().filter_map(|step| match step {
-            Step::Store { to, .. } => Some(to.stride(var).unsigned_abs()),
-            _ => None,
-        }).max().unwrap_or(0)
+        leaf.iter()
+            .filter_map(|step| match step {
+                Step::Store { to, .. } => Some(to.stride(var).unsigned_abs()),
+                _ => None,
+            })
+            .max()
+            .unwrap_or(0)
     };
     loops.sort_by_key(|(var, ..)| std::cmp::Reverse(stride(*var)));
     loops.push(inner);
@@ -285,25 +314,63 @@ fn forget(leaf: &mut [Step], var: u32) {
     }
 }
 
+/// The length of blocks.
+const BLOCK: u64 = 32;
+
+/// The place of a loop along which neighbours are read or written that the innermost loop visits in long strides, as
+/// in a transposition.
+fn crossing(loops: &[Bare], leaf: &[Step]) -> Option<usize> {
+    let (innermost, others) = loops.split_last()?;
+    let mut found = None;
+    for step in leaf {
+        step.each_access(&mut |_, access| {
+            let crosses = |(var, extent, _): &Bare| access.stride(*var).abs() == 1 && *extent >= 2 * BLOCK;
+            if access.stride(innermost.0).unsigned_abs() >= BLOCK && innermost.1 >= 2 * BLOCK {
+                found = found.or(others.iter().position(crosses));
+            }
+        });
+    }
+    found
+}
+
+/// A nest in which the innermost loop and another run in blocks, so that what one visits is still near when the other
+/// needs its neighbours.
+fn in_blocks(fresh: &mut Fresh, mut loops: Vec<Bare>, other: usize, leaf: Vec<Step>) -> Vec<Step> {
+    let other = loops.remove(other);
+    let Some(innermost) = loops.pop() else { return nested(vec![other], leaf) };
+    let mut body = leaf;
+    for (var, extent, parallel) in [innermost, other] {
+        let block = fresh.vars.len() as u32;
+        let name = fresh.vars.get(var as usize).map_or("i", String::as_str);
+        fresh.vars.push(format!("{name}_block"));
+        loops.push((block, extent.div_ceil(BLOCK), false));
+        body = vec![Step::Loop(Looped { var, extent, parallel, block: Some((block, BLOCK)), body })];
+    }
+    nested(loops, body)
+}
+
 /// The place of the loop that should be innermost.
-fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
+pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
     let mut accesses = Vec::new();
     for step in leaf {
         step.each_access(&mut |writes, access| accesses.push((writes, access)));
     }
     let score = |(var, extent, _): &Bare| {
-        let along: i64 = accesses.iter().map(|(writes, access)| {
-            let gathers = access.gathers.iter().any(|gather| gather.at.depends_on(*var));
-            match access.stride(*var) {
-                _ if gathers => -2,
-                // A reduction: as good as neighbours, but for the sum at its end.
-                0 if *writes => 1,
-                0 | 1 => 2,
-                -1 => 1,
-                _ if *writes => -4,
-                _ => -2,
-            }
-        }).sum();
+        let along: i64 = accesses
+            .iter()
+            .map(|(writes, access)| {
+                let gathers = access.gathers.iter().any(|gather| gather.at.depends_on(*var));
+                match access.stride(*var) {
+                    _ if gathers => -2,
+                    // A reduction: as good as neighbours, but for the sum at its end.
+                    0 if *writes => 1,
+                    0 | 1 => 2,
+                    -1 => 1,
+                    _ if *writes => -4,
+                    _ => -2,
+                }
+            })
+            .sum();
         // Short loops are not worth much, however well they suit.
         let length = match extent {
             0..4 => -4,
@@ -323,7 +390,12 @@ fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
 }
 
 /// Rebuilds a free nest; if its innermost loops do not move what is accumulated into, with a variable.
-fn accumulate_in_variable(program: &Program, locals: &mut u32, loops: Vec<Bare>, leaf: Vec<Step>) -> Vec<Step> {
+fn accumulate_in_variable(
+    program: &Program,
+    locals: &mut u32,
+    loops: Vec<Bare>,
+    leaf: Vec<Step>,
+) -> Vec<Step> {
     let [Step::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else {
         return nested(loops, leaf);
     };

@@ -112,7 +112,8 @@ impl Printer<'_> {
     /// Finds out what the function has to be given.
     fn parameters(&mut self, steps: &[Step]) {
         let mut buffers: Vec<(BufferId, bool)> = Vec::new();
-        let mut see = |buffer: BufferId, writes: bool| match buffers.iter_mut().find(|(id, _)| *id == buffer) {
+        let mut see = |buffer: BufferId, writes: bool| match buffers.iter_mut().find(|(id, _)| *id == buffer)
+        {
             Some((_, written)) => *written |= writes,
             None => buffers.push((buffer, writes)),
         };
@@ -272,14 +273,21 @@ impl Printer<'_> {
             Naming::Canonical => format!("i{}", self.vars.len()),
         };
         self.vars.insert(each.var, name.clone());
-        let (begin, end) = match self.split {
-            Some(split) if split.var == each.var => ("begin".to_string(), "end".to_string()),
+        let (begin, end) = match (self.split, each.block) {
+            (Some(split), _) if split.var == each.var => ("begin".to_string(), "end".to_string()),
+            (_, Some((block, length))) => {
+                let block = self.vars.get(&block).cloned().unwrap_or_default();
+                let end = format!("end_of_block({block}, {length}, {})", each.extent);
+                (format!("{length} * {block}"), end)
+            }
             _ => ("0".to_string(), each.extent.to_string()),
         };
         let innermost = !each.body.iter().any(|step| matches!(step, Step::Loop(_)));
-        let lanes = if innermost && each.extent >= LANES { lane_reductions(each) } else { Vec::new() };
+        let long = innermost && each.extent >= LANES && each.block.is_none();
+        let lanes = if long { lane_reductions(each) } else { Vec::new() };
         if !lanes.is_empty() {
-            return self.in_lanes(each, &lanes, &name, (&begin, &end), depth);
+            self.in_lanes(each, &lanes, &name, (&begin, &end), depth);
+            return self.names.release(&name);
         }
         if innermost && is_independent(each) {
             self.line(depth, "#pragma GCC ivdep");
@@ -290,6 +298,7 @@ impl Printer<'_> {
         }
         self.block(&each.body, depth + 1);
         self.line(depth, "}");
+        self.names.release(&name);
     }
 
     /// A loop with reductions that have no vector instruction: several partial results, one for each lane.
@@ -327,10 +336,15 @@ impl Printer<'_> {
         self.line(depth + 2, "}");
         self.line(depth + 1, "}");
         for (local, function, real, outer, lanes) in outside {
-            self.line(depth + 1, &format!("for (int lane = 0; lane < {LANES}; lane++)"));
-            let lane = (format!("{lanes}[lane]"), Level::Atom);
-            let value = self.binary(function, (outer.clone(), Level::Atom), lane, real).0;
-            self.line(depth + 2, &format!("{outer} = {value};"));
+            let joined = |a: &str, b: String| {
+                self.binary(function, (a.to_string(), Level::Atom), (b, Level::Atom), real).0
+            };
+            let halves = joined(&format!("{lanes}[lane]"), format!("{lanes}[lane + half]"));
+            let whole = joined(&outer, format!("{lanes}[0]"));
+            self.line(depth + 1, &format!("for (int half = {}; half > 0; half /= 2)", LANES / 2));
+            self.line(depth + 2, "for (int lane = 0; lane < half; lane++)");
+            self.line(depth + 3, &format!("{lanes}[lane] = {halves};"));
+            self.line(depth + 1, &format!("{outer} = {whole};"));
             self.local_names.insert(local, outer);
         }
         self.line(depth, "}");
@@ -444,7 +458,10 @@ impl Printer<'_> {
             Value::Select(condition, a, b) => {
                 let condition = self.condition(condition, real).inside(Level::Compare);
                 let (a, b) = (self.value(a, real), self.value(b, real));
-                (format!("{condition} ? {} : {}", a.inside(Level::Compare), b.inside(Level::Choice)), Level::Choice)
+                (
+                    format!("{condition} ? {} : {}", a.inside(Level::Compare), b.inside(Level::Choice)),
+                    Level::Choice,
+                )
             }
         }
     }
@@ -461,7 +478,13 @@ impl Printer<'_> {
         }
     }
 
-    fn binary(&self, function: Binary, a: (String, Level), b: (String, Level), real: Real) -> (String, Level) {
+    fn binary(
+        &self,
+        function: Binary,
+        a: (String, Level),
+        b: (String, Level),
+        real: Real,
+    ) -> (String, Level) {
         let name = function.name();
         match function {
             Binary::Add | Binary::Sub => {
@@ -500,7 +523,10 @@ impl Printer<'_> {
                 b,
             ) => {
                 let (a, b) = (self.value(a, real), self.value(b, real));
-                (format!("{} {} {}", a.inside(Level::Sum), function.name(), b.inside(Level::Sum)), Level::Compare)
+                (
+                    format!("{} {} {}", a.inside(Level::Sum), function.name(), b.inside(Level::Sum)),
+                    Level::Compare,
+                )
             }
             // Not `&&` and `||`: both sides can be computed, and branches are in the way of vectors.
             Value::Binary(function @ (Binary::And | Binary::Or), a, b) => {

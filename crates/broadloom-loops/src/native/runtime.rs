@@ -27,6 +27,9 @@ const HEAD: &str = "
 
 #define VISIBLE __attribute__((visibility(\"default\")))
 
+/* Nests stay functions: many may be the same, and one long function would take long to compile. */
+#define NEST static __attribute__((noinline))
+
 /* What is shared among threads must not depend on how: it is compiled once, not again for some number of parts, and
  * several iterations of a shared loop are not computed together, for their rounding might differ. */
 #if defined(__clang__)
@@ -42,8 +45,9 @@ pub(crate) fn text(code: &[&str], contractions: &[Real]) -> String {
     let mut kernels = String::new();
     for (number, real) in contractions.iter().enumerate() {
         // Functions that other files may see would meet those of another program.
-        let kernel =
-            CONTRACT.replace("\nvoid OF(", "\nstatic void OF(").replace("\nsize_t OF(", "\nstatic size_t OF(");
+        let kernel = CONTRACT
+            .replace("\nvoid OF(", "\nstatic void OF(")
+            .replace("\nsize_t OF(", "\nstatic size_t OF(");
         let glue = if number == 0 { CONTRACT_GLUE } else { "" };
         let (before, after) = match real {
             Real::F32 => ("", ""),
@@ -120,7 +124,8 @@ fn piece(text: &'static str) -> Option<Piece> {
             defines.extend(line.split('(').next().and_then(|head| words(head).last()));
         } else if line.starts_with("typedef ") || line.starts_with("enum ") {
             defines.extend(words(line).filter(|word| !["typedef", "struct", "enum"].contains(word)).last());
-            defines.extend(words(line).filter(|word| word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_')));
+            defines
+                .extend(words(line).filter(|word| word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_')));
         }
     }
     (!defines.is_empty()).then_some(Piece { text, defines })
@@ -139,13 +144,21 @@ mod tests {
     #[test]
     fn only_what_is_used_is_there() {
         let text = text(&["y[i] = f32_tanh(x[i]);"], &[]);
-        assert!(text.contains("float f32_tanh(") && text.contains("float f32_exp(") && text.contains("float f32_fma("));
-        assert!(!text.contains("f64_exp") && !text.contains("threefry") && !text.contains("share_work"), "{text}");
+        assert!(
+            text.contains("float f32_tanh(")
+                && text.contains("float f32_exp(")
+                && text.contains("float f32_fma(")
+        );
+        assert!(
+            !text.contains("f64_exp") && !text.contains("threefry") && !text.contains("share_work"),
+            "{text}"
+        );
     }
 
     #[test]
     fn every_function_is_found() {
-        let all: Vec<&str> = pieces(SMALL).into_iter().chain(pieces(MATH)).flat_map(|piece| piece.defines).collect();
+        let all: Vec<&str> =
+            pieces(SMALL).into_iter().chain(pieces(MATH)).flat_map(|piece| piece.defines).collect();
         for (function, name) in crate::Unary::ALL {
             if matches!(function, crate::Unary::Neg | crate::Unary::Not) {
                 continue;
@@ -155,7 +168,16 @@ mod tests {
                 assert!(all.contains(&name.as_str()), "{name}");
             }
         }
-        for name in ["f32_pow", "f64_mod", "f32_max", "f64_min", "f32_uniform", "bf16_to_f32", "f32_to_f16", "MOST_REPORTS"] {
+        for name in [
+            "f32_pow",
+            "f64_mod",
+            "f32_max",
+            "f64_min",
+            "f32_uniform",
+            "bf16_to_f32",
+            "f32_to_f16",
+            "MOST_REPORTS",
+        ] {
             assert!(all.contains(&name), "{name}");
         }
     }

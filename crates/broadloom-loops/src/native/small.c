@@ -52,6 +52,13 @@ static inline int64_t index_within(int64_t index, int64_t least, int64_t greates
     return index < least ? least : index > greatest ? greatest : index;
 }
 
+/* Where a block of a loop ends. */
+static inline int64_t end_of_block(int64_t block, int64_t length, int64_t extent)
+{
+    int64_t end = (block + 1) * length;
+    return end < extent ? end : extent;
+}
+
 /* How many parts to cut a loop into: a few for each thread, so that a thread that is held up holds up little. */
 static int64_t parts_of_loop(const broadloom_parallel *parallel, int64_t extent, int64_t grain)
 {

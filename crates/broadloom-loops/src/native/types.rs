@@ -71,6 +71,11 @@ pub(crate) fn locals(program: &Program, steps: &[Step]) -> Locals {
     }
 }
 
+/// The type of one variable in a step.
+pub(crate) fn local(program: &Program, step: &Step, local: u32) -> Real {
+    locals(program, std::slice::from_ref(step)).get(&local).copied().unwrap_or(Real::F32)
+}
+
 /// The type that a step is computed in.
 pub(crate) fn real(program: &Program, locals: &Locals, step: &Step) -> Real {
     let mut real = Real::F32;

@@ -14,7 +14,7 @@ pub type Scope = Vec<(u32, u64)>;
 pub fn each_in_scope<'a>(
     body: &'a [Statement],
     scope: &mut Scope,
-    visit: &mut dyn FnMut(&'a Statement, &[(u32, u64)]),
+    visit: &mut dyn FnMut(&'a Statement, &Scope),
 ) {
     for statement in body {
         visit(statement, scope);

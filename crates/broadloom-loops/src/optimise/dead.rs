@@ -173,11 +173,7 @@ fn each_local(scalar: &Scalar, visit: &mut dyn FnMut(crate::Local)) {
 }
 
 /// Removes statements, and the loops that become empty.
-fn remove(
-    body: &mut Vec<Statement>,
-    scope: &mut Scope,
-    dead: &mut dyn FnMut(&Statement, &[(u32, u64)]) -> bool,
-) {
+fn remove(body: &mut Vec<Statement>, scope: &mut Scope, dead: &mut dyn FnMut(&Statement, &Scope) -> bool) {
     body.retain_mut(|statement| {
         if dead(statement, scope) {
             return false;

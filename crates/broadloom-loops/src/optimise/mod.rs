@@ -1,7 +1,15 @@
 //! The optimiser: a program in, a program out that computes the same in fewer passes over memory.
 //!
 //! The passes stand below in the order in which they run, each in a file that says when it applies and why that is
-//! sound. All of them are checked against the [reference evaluator](crate::reference) on random programs.
+//! sound. All of them are checked against the [reference evaluator](crate::reference) on random programs. The
+//! shape of what comes out:
+//!
+//! - A contraction ([`is_contraction`]) is a nest by itself: result loops, `let t = 0`, reduction loops around
+//!   `t += a[..] * b[..]`, and one store of `t`, perhaps times a number. If it is scattered, or added to
+//!   what is there, the store accumulates.
+//! - Other nests may have several statements and loops in a body. A local is declared in front of its uses, in
+//!   the same body or one around it, and locals are numbered from 0 in each nest.
+//! - The outermost loop of a nest is marked if its iterations are independent.
 //!
 //! What stays the same: the contents of kept buffers behind a run that does not stop, up to the order in which
 //! sums are added up, the rounding of intermediate results (a float that is not stored is not rounded) and the
@@ -117,6 +125,9 @@ pub fn optimise(program: &Program, options: &Options) -> Program {
     optimise_with_report(program, options).0
 }
 
+/// A pass changes a program and says how much.
+type Pass<'a> = &'a dyn Fn(&mut Program) -> usize;
+
 /// The program, optimised, and what was done.
 pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, Report) {
     let mut result = program.clone();
@@ -127,7 +138,7 @@ pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, R
     locals::separate(&mut result);
     let inline = |program: &mut Program| inline::inline(program, &options.policy);
     let fuse = |program: &mut Program| fuse::fuse(program, &options.limits);
-    let passes: [(&'static str, bool, &dyn Fn(&mut Program) -> usize); 13] = [
+    let passes: [(&'static str, bool, Pass<'_>); 13] = [
         ("simplify", options.simplify, &simplify::simplify),
         ("first write", options.first_write, &first_write::first_write),
         ("dead", options.dead, &dead::dead),

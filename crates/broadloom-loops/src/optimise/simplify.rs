@@ -212,3 +212,107 @@ fn has_exact_inverse(y: f64) -> bool {
     let exponent = y.abs().log2();
     exponent.is_finite() && exponent.abs() <= 64.0 && f64::powi(2.0, exponent as i32) == y.abs()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Local;
+
+    /// The values of the locals `x` and `y` that are tried on both sides of each rule.
+    const VALUES: [f64; 9] = [0.0, 1.0, -1.5, 2.0, 1e300, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+
+    fn x() -> Scalar {
+        Scalar::Local(Local(0))
+    }
+
+    fn y() -> Scalar {
+        Scalar::Local(Local(1))
+    }
+
+    fn value(scalar: &Scalar, locals: [f64; 2]) -> f64 {
+        match scalar {
+            Scalar::Number(value) => *value,
+            Scalar::Local(local) => locals[local.0 as usize],
+            Scalar::Unary(function, a) => function.of(value(a, locals)),
+            Scalar::Binary(function, a, b) => function.of(value(a, locals), value(b, locals)),
+            Scalar::Select(a, b, c) => value(if value(a, locals) == 0.0 { c } else { b }, locals),
+            other => panic!("{other:?} is not used here"),
+        }
+    }
+
+    /// Simplifies, and compares the values before and after. Returns whether anything changed.
+    fn changes(before: Scalar) -> bool {
+        let mut after = before.clone();
+        let mut changes = 0;
+        scalar(&mut after, &mut changes);
+        for a in VALUES {
+            for b in VALUES {
+                let (old, new) = (value(&before, [a, b]), value(&after, [a, b]));
+                // `==` does not see the sign of a zero.
+                let close = (old - new).abs() <= 1e-15 * old.abs();
+                let root = a == f64::NEG_INFINITY && matches!(before, Scalar::Binary(Binary::Pow, ..));
+                let same = old == new || close || (old.is_nan() && new.is_nan()) || root;
+                assert!(same, "{before:?} at {a}, {b} is {old}, but {after:?} is {new}");
+            }
+        }
+        changes > 0
+    }
+
+    #[test]
+    fn every_function_with_every_constant_keeps_its_value() {
+        let constants =
+            [0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -0.5, 0.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        for (function, _) in Binary::ALL {
+            changes(Scalar::binary(function, x(), y()));
+            changes(Scalar::binary(function, x(), x()));
+            for (unary, _) in Unary::ALL {
+                changes(Scalar::unary(unary, Scalar::binary(function, x(), y())));
+                changes(Scalar::binary(function, Scalar::unary(unary, x()), y()));
+                changes(Scalar::binary(function, y(), Scalar::unary(unary, x())));
+            }
+            for constant in constants.map(Scalar::Number) {
+                changes(Scalar::binary(function, x(), constant.clone()));
+                changes(Scalar::binary(function, constant.clone(), x()));
+                for second in constants.map(Scalar::Number) {
+                    changes(Scalar::binary(function, constant.clone(), second));
+                }
+            }
+        }
+        for (outer, _) in Unary::ALL {
+            for (inner, _) in Unary::ALL {
+                changes(Scalar::unary(outer, Scalar::unary(inner, x())));
+                let not = Scalar::unary(Unary::Not, Scalar::unary(inner, x()));
+                changes(Scalar::Select(Box::new(not), Box::new(Scalar::unary(outer, x())), Box::new(y())));
+            }
+        }
+    }
+
+    #[test]
+    fn what_must_stay_stays_and_what_should_go_goes() {
+        let with = |function, constant| Scalar::binary(function, x(), Scalar::Number(constant));
+        assert!(!changes(with(Binary::Mul, 0.0)));
+        assert!(!changes(Scalar::binary(Binary::Sub, x(), x())));
+        assert!(!changes(with(Binary::Div, 3.0)));
+        assert!(!changes(with(Binary::Max, 0.0)));
+        for (function, constant) in [
+            (Binary::Add, 0.0),
+            (Binary::Mul, 1.0),
+            (Binary::Div, 4.0),
+            (Binary::Pow, 2.0),
+            (Binary::Pow, 0.5),
+            (Binary::Max, f64::NEG_INFINITY),
+        ] {
+            assert!(changes(with(function, constant)), "{function:?} {constant}");
+        }
+    }
+
+    #[test]
+    fn powers_of_powers_stay_small() {
+        let mut tower = x();
+        for _ in 0..40 {
+            tower = Scalar::binary(Binary::Pow, tower, Scalar::Number(2.0));
+        }
+        scalar(&mut tower, &mut 0);
+        assert!(Cost::of(&tower).total() < 2000);
+    }
+}

@@ -6,7 +6,8 @@ use broadloom_loops::native::Compiler;
 use broadloom_loops::random::uniform_f64;
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{
-    Binary, Block, Buffer, BufferId, Cell, Dtype, Index, Loop, Nest, Program, Scalar, Statement, Storage, Unary,
+    Binary, Block, Buffer, BufferId, Cell, Dtype, Index, Loop, Nest, Program, Scalar, Statement, Storage,
+    Unary,
 };
 
 pub use Dtype::{Bf16, F16, F32, F64, I32, I64};
@@ -21,8 +22,14 @@ pub fn compiler() -> Compiler {
 /// Programs in few words.
 pub trait Build {
     fn add(&mut self, name: &str, dtype: Dtype, sizes: &[u64], storage: Storage) -> BufferId;
-    fn add_padded(&mut self, name: &str, sizes: &[u64], margins: &[(u64, u64)], fill: f64, storage: Storage)
-    -> BufferId;
+    fn add_padded(
+        &mut self,
+        name: &str,
+        sizes: &[u64],
+        margins: &[(u64, u64)],
+        fill: f64,
+        storage: Storage,
+    ) -> BufferId;
     fn nest(&mut self, comment: &str, body: Vec<Statement>);
     fn vars<const N: usize>(&mut self, names: [&str; N]) -> [u32; N];
 }
@@ -63,7 +70,8 @@ pub fn cell(buffer: BufferId, vars: &[u32]) -> Cell {
 
 /// A cell addressed by sums of loops: an offset and terms per axis.
 pub fn sums(buffer: BufferId, axes: &[(i64, &[(i64, u32)])]) -> Cell {
-    let axis = |(offset, terms): &(i64, &[(i64, u32)])| Index::At(Component::new(*offset, terms.iter().copied()));
+    let axis =
+        |(offset, terms): &(i64, &[(i64, u32)])| Index::At(Component::new(*offset, terms.iter().copied()));
     Cell { buffer, index: axes.iter().map(axis).collect() }
 }
 
@@ -121,8 +129,10 @@ pub fn judge_with(
     tolerance: f64,
     contents: impl Fn(&Buffer, BufferId) -> Vec<f64>,
 ) {
-    let kept: Vec<BufferId> =
-        (0..program.buffers.len()).map(|n| BufferId(n as u32)).filter(|id| program.buffer(*id).storage == Kept).collect();
+    let kept: Vec<BufferId> = (0..program.buffers.len())
+        .map(|n| BufferId(n as u32))
+        .filter(|id| program.buffer(*id).storage == Kept)
+        .collect();
     let mut memory = Memory::new(program);
     for id in &kept {
         memory.write(program, *id, &contents(program.buffer(*id), *id));
@@ -135,7 +145,8 @@ pub fn judge_with(
     }
     let mut first: Option<Vec<Vec<Vec<u64>>>> = None;
     for threads in [1, 2, 3] {
-        let mut compiled = compiler().with_threads(threads).compile(program).unwrap_or_else(|error| panic!("{error}"));
+        let mut compiled =
+            compiler().with_threads(threads).compile(program).unwrap_or_else(|error| panic!("{error}"));
         let mut blocks: Vec<Block> = kept.iter().map(|id| Block::new(program.buffer(*id)).unwrap()).collect();
         for (block, id) in blocks.iter_mut().zip(&kept) {
             block.set_numbers(&contents(program.buffer(*id), *id)).unwrap();
@@ -154,11 +165,15 @@ pub fn judge_with(
                 let got = blocks[places[at]].numbers();
                 compare(program, *id, &expected[at], &got, tolerance, compiled.source());
             }
-            bits.push(blocks.iter().map(|block| block.cells().iter().map(|x| x.to_bits()).collect()).collect());
+            bits.push(
+                blocks.iter().map(|block| block.cells().iter().map(|x| x.to_bits()).collect()).collect(),
+            );
         }
         match &first {
             None => first = Some(bits),
-            Some(first) => assert!(*first == bits, "{threads} threads give other bits\n{program}\n{}", compiled.source()),
+            Some(first) => {
+                assert!(*first == bits, "{threads} threads give other bits\n{program}\n{}", compiled.source())
+            }
         }
     }
 }

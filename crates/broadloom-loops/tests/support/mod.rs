@@ -1,5 +1,6 @@
 //! What several tests need: programs from text, random programs, and runs that are compared.
 #![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test that is written wrongly may panic")]
 
 pub mod parse;
 pub mod random;

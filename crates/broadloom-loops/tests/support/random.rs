@@ -127,7 +127,8 @@ impl Make {
 
     fn shape(&mut self, rank: usize) -> Vec<u64> {
         let sizes = self.sizes.clone();
-        (0..self.random.below(rank + 1)).map(|_| self.random.pick(&sizes)).collect()
+        let rank = self.random.below(rank + 1).max(self.random.below(rank + 1));
+        (0..rank).map(|_| self.random.pick(&sizes)).collect()
     }
 
     fn add(&mut self, sizes: Vec<u64>, storage: Storage, margins: bool) -> BufferId {
@@ -152,7 +153,7 @@ impl Make {
     }
 
     fn nest(&mut self) {
-        match self.random.below(22) {
+        match self.random.below(25) {
             0..=6 => self.pointwise(),
             7..=9 => self.reduction(),
             10 => self.scatter(),
@@ -162,6 +163,9 @@ impl Make {
             16 | 20 | 21 => self.again(),
             17 => self.rows(),
             18 => self.copy(),
+            22 => self.overlap(),
+            23 => self.product(),
+            24 => self.margins(),
             _ => self.integers(),
         }
     }
@@ -234,7 +238,16 @@ impl Make {
     /// What is accumulated: often a product of two loads.
     fn summand(&mut self, loops: &Loops, function: Binary) -> (Scalar, f64) {
         let (value, bound) = if self.random.chance(3) {
-            let ((a, x), (b, y)) = (self.load(loops), self.load(loops));
+            // Each with a loop that the other lacks, if there are enough.
+            let (left, right) = if loops.len() > 1 {
+                (&loops[1..], &loops[..loops.len() - 1])
+            } else {
+                (&loops[..], &loops[..])
+            };
+            let ((mut a, x), (b, y)) = (self.load(&left.to_vec()), self.load(&right.to_vec()));
+            if self.random.chance(3) {
+                a = Scalar::binary(Binary::Mul, a, Scalar::Number(0.5));
+            }
             (Scalar::binary(Binary::Mul, a, b), x * y)
         } else {
             self.value(loops, 2)
@@ -243,6 +256,9 @@ impl Make {
         if function == Binary::Mul {
             let small = Scalar::binary(Binary::Mul, Scalar::unary(Unary::Tanh, value), Scalar::Number(0.125));
             return (Scalar::binary(Binary::Add, small, Scalar::Number(1.0)), 1.125f64.powf(points) + 2.0);
+        }
+        if matches!(function, Binary::And | Binary::Or) {
+            return (positive(value), 1.0);
         }
         (value, bound * points + 2.0)
     }
@@ -353,7 +369,7 @@ impl Make {
                 8 => {
                     (Scalar::unary(self.random.pick(&[Unary::Floor, Unary::Round, Unary::Sign]), a), x + 1.0)
                 }
-                9 => (Scalar::unary(Unary::Not, a), 1.0),
+                9 => (Scalar::unary(Unary::Not, positive(a)), 1.0),
                 _ => (Scalar::binary(Binary::Mod, a, number(3.0)), 3.0),
             };
         }
@@ -367,7 +383,9 @@ impl Make {
                 let positive = Scalar::binary(Binary::Add, Scalar::unary(Unary::Abs, b), number(1.0));
                 (Scalar::binary(Binary::Div, a, positive), x)
             }
-            6 => (Scalar::binary(self.random.pick(&[Binary::And, Binary::Or]), a, b), 1.0),
+            6 => {
+                (Scalar::binary(self.random.pick(&[Binary::And, Binary::Or]), positive(a), positive(b)), 1.0)
+            }
             _ => {
                 let (c, _) = self.leaf(loops);
                 let comparison =
@@ -408,6 +426,52 @@ impl Make {
         self.facts[id.index()] = Fact { written: true, bound, index: None };
     }
 
+    /// A fill, then an accumulation that reaches every cell, some more than once.
+    fn overlap(&mut self) {
+        let (a, b) = (self.random.pick(&self.sizes.clone()), self.random.pick(&self.sizes.clone()));
+        let id = self.add(vec![a + b - 1], Storage::Local, true);
+        self.fill_first(id, Binary::Add);
+        let loops = self.loops(&[a, b]);
+        let sum = Component::new(0, [(1, loops[0].0), (1, loops[1].0)]);
+        let cell = Cell { buffer: id, index: vec![Index::At(sum)] };
+        let (value, bound) = self.summand(&loops, Binary::Add);
+        self.push(Statement::Store { cell, accumulate: Some(Binary::Add), value }, &loops);
+        self.facts[id.index()] = Fact { written: true, bound, index: None };
+    }
+
+    /// A product of two matrices, each of them just computed.
+    fn product(&mut self) {
+        let all = self.sizes.clone();
+        let (m, n, k) = (self.random.pick(&all), self.random.pick(&all), self.random.pick(&all));
+        let operand = |make: &mut Make, sizes: Vec<u64>| {
+            let id = make.add(sizes.clone(), Storage::Local, false);
+            let loops = make.loops(&sizes);
+            let (mut value, mut bound) = make.load(&loops);
+            match make.random.below(3) {
+                0 => value = Scalar::binary(Binary::Mul, value, Scalar::Number(0.5)),
+                1 => (value, bound) = (Scalar::unary(Unary::Tanh, value), 1.0),
+                _ => {}
+            }
+            let cell = make.simple(id, &loops);
+            make.push(Statement::Store { cell, accumulate: None, value }, &loops);
+            make.facts[id.index()] = Fact { written: true, bound, index: None };
+            id
+        };
+        let (a, b) = (operand(self, vec![m, k]), operand(self, vec![k, n]));
+        let id = self.add(vec![m, n], Storage::Local, true);
+        self.fill_first(id, Binary::Add);
+        let loops = self.loops(&[m, n, k]);
+        let cell = self.simple(id, &loops);
+        let at = |buffer, x: usize, y: usize| {
+            let index = [x, y].map(|place| Index::At(Component::iterate(loops[place].0))).to_vec();
+            Scalar::Load(Cell { buffer, index })
+        };
+        let value = Scalar::binary(Binary::Mul, at(a, 0, 2), at(b, 2, 1));
+        let bound = self.facts[a.index()].bound * self.facts[b.index()].bound * k as f64 + 2.0;
+        self.push(Statement::Store { cell, accumulate: Some(Binary::Add), value }, &loops);
+        self.facts[id.index()] = Fact { written: true, bound, index: None };
+    }
+
     /// A buffer that holds something is written again, wholly or in part.
     fn update(&mut self) {
         let id = self.readable();
@@ -423,7 +487,7 @@ impl Make {
         let cell = if wild { self.cell(id, &loops, true) } else { self.simple(id, &loops) };
         let accumulate = match self.random.below(3) {
             0 => None,
-            _ => Some(self.random.pick(&[Binary::Add, Binary::Sub, Binary::Max, Binary::Mul, Binary::Or])),
+            _ => Some(self.random.pick(&[Binary::Add, Binary::Sub, Binary::Max, Binary::Mul])),
         };
         let (mut value, mut bound) = match accumulate {
             Some(function) => self.summand(&loops, function),
@@ -503,6 +567,47 @@ impl Make {
             false => Statement::FillMargins { buffer: id, value },
         };
         self.push(statement, &Loops::new());
+    }
+
+    /// The margins of a buffer are read, filled and written into, in some order.
+    fn margins(&mut self) {
+        let ids: Vec<u32> = (0..self.facts.len() as u32)
+            .filter(|at| self.facts[*at as usize].written && self.program.buffer(BufferId(*at)).has_margins())
+            .collect();
+        if ids.is_empty() {
+            return;
+        }
+        let id = BufferId(self.random.pick(&ids));
+        let sizes = self.program.buffer(id).sizes.clone();
+        for _ in 0..2 + self.random.below(4) {
+            let loops = self.loops(&sizes);
+            let (value, bound) = self.value(&loops, 1);
+            match self.random.below(4) {
+                0 => {
+                    let value = self.random.pick(&[0.0, 1.0, -2.0]);
+                    self.push(Statement::FillMargins { buffer: id, value }, &Loops::new());
+                }
+                1 => {
+                    let cell = self.cell(id, &loops, true);
+                    let accumulate = self.random.pick(&[None, Some(Binary::Add)]);
+                    self.push(Statement::Store { cell, accumulate, value }, &loops);
+                    self.facts[id.index()].bound += 8.0 * bound;
+                }
+                2 => {
+                    let cell = self.simple(id, &loops);
+                    self.push(Statement::Store { cell, accumulate: None, value }, &loops);
+                    self.facts[id.index()].bound += bound;
+                }
+                _ => {
+                    let to = self.add(sizes.clone(), Storage::Kept, false);
+                    let (cell, from) = (self.simple(to, &loops), self.cell(id, &loops, true));
+                    let value = Scalar::binary(Binary::Add, Scalar::Load(from), Scalar::Number(1.0));
+                    self.push(Statement::Store { cell, accumulate: None, value }, &loops);
+                    let bound = self.facts[id.index()].bound + 1.0;
+                    self.facts[to.index()] = Fact { written: true, bound, index: None };
+                }
+            }
+        }
     }
 
     /// An earlier nest once more, into another buffer.
@@ -630,4 +735,9 @@ impl Make {
         self.push(Statement::Store { cell, accumulate, value }, &loops);
         self.facts[id.index()] = Fact { written: true, bound: 3.0 * bound + 1.0, index: None };
     }
+}
+
+/// Whether a scalar is above something that it never is exactly: a truth that does not tip over.
+fn positive(scalar: Scalar) -> Scalar {
+    Scalar::binary(Binary::Less, Scalar::Number(0.3), scalar)
 }

@@ -8,10 +8,11 @@
 //! | a value that is added once for each place of an axis it does not have | `a, k; b => a^b` |
 //! | a conversion that changes the number of elements | `convert(words, 4, 1)` |
 //!
-//! Of the ways in which equations can fail ([`Failure`]) a program reaches only `Repeated`. Sizes cannot
-//! differ, and positions cannot lie outside, because the same rules were solved for sizes before. An axis of a
-//! tensor is written once in a spec, as a label or as an index or as a sum or as parts, and labels are never
-//! pinned: so no axis has two pins (broadcasting pins at 0 only), two derived indices, or a pin and parts.
+//! Of the ways in which equations can fail ([`Failure`]) a program reaches two: `Repeated`, and `OutOfBounds`
+//! by the largest number there is, which no axis can be longer than. Sizes cannot differ, because the same
+//! rules were solved for sizes before. An axis of a tensor is written once in a spec, as a label or as an index
+//! or as a sum or as parts, and labels are never pinned: so no axis has two pins (broadcasting pins at 0
+//! only), two derived indices, or a pin and parts.
 //! `tests/wrong` has a program for everything that can be reached.
 
 use broadloom_core::projection::{AxisId, Failure, Index as AxisIndex};
@@ -34,6 +35,18 @@ pub(super) enum Mistake {
     /// The same value goes into the same cell several times: once for each point of loops that neither the
     /// result nor the operands that take part mention.
     Again { result: usize, operands: Vec<usize>, loops: Vec<u32>, times: u128 },
+}
+
+/// What goes into a cell of a result.
+struct Value {
+    /// Who takes part.
+    operands: Vec<usize>,
+    /// The running loops that they or the result mention.
+    own: Vec<u32>,
+    /// The running loops that none of them mentions.
+    others: Vec<u32>,
+    /// How often the same value goes in.
+    times: u128,
 }
 
 impl Projected {
@@ -97,7 +110,7 @@ impl Projected {
     /// Counts how often a value goes into a result: values differ if others take part, or at other points of
     /// the loops that they mention.
     fn again_in(&self, result: usize) -> Option<Mistake> {
-        let mut values: Vec<(Vec<usize>, Vec<u32>, Vec<u32>, u128)> = Vec::new();
+        let mut values: Vec<Value> = Vec::new();
         for phase in self.phases_of(result) {
             let operands = self.operands_in(&phase);
             if operands.is_empty() {
@@ -110,15 +123,16 @@ impl Projected {
             let (own, others): (Vec<u32>, Vec<u32>) = phase.into_iter().partition(mentioned);
             let extents = others.iter().map(|index| self.projection.loops[*index as usize].extent);
             let times = extents.map(u128::from).fold(1, u128::saturating_mul);
-            match values.iter_mut().find(|(who, at, ..)| (&*who, &*at) == (&operands, &own)) {
-                Some((.., loops, known)) => {
-                    loops.extend(others);
-                    *known = known.saturating_add(times);
+            match values.iter_mut().find(|value| value.operands == operands && value.own == own) {
+                Some(value) => {
+                    value.others.extend(others);
+                    value.times = value.times.saturating_add(times);
                 }
-                None => values.push((operands, own, others, times)),
+                None => values.push(Value { operands, own, others, times }),
             }
         }
-        let (operands, _, mut loops, times) = values.into_iter().find(|(.., times)| *times > 1)?;
+        let Value { operands, others: mut loops, times, .. } =
+            values.into_iter().find(|value| value.times > 1)?;
         loops.sort_unstable();
         loops.dedup();
         Some(Mistake::Again { result, operands, loops, times })
@@ -156,7 +170,7 @@ impl Reading<'_> {
             Failure::Repeated(_) => return words.repeated(),
             Failure::Sizes(a, b) => (vec![a, b], "would share a loop, but differ in size".into()),
             Failure::Pins(axis, a, b) => (vec![axis], format!("would be read at {a:?} and {b:?}")),
-            Failure::OutOfBounds(axis, at) => (vec![axis], format!("would be read at {at}")),
+            Failure::OutOfBounds(axis, at) => return words.out_of_bounds(site(axis), at),
             Failure::Derived(axis) => (vec![axis], "has two indices that do not agree".into()),
             Failure::PinnedPart(axis) => (vec![axis], "is a part that is read at one index".into()),
         };
@@ -303,6 +317,14 @@ impl Words<'_> {
         });
         let axis = || (0..self.tensors.len()).rev().find_map(|entry| self.driven(nest, entry, index));
         label.map(|label| quoted(&label)).or_else(|| Some(self.site(axis()?))).unwrap_or_default()
+    }
+
+    fn out_of_bounds(&self, site: Option<Site>, at: u64) -> Error {
+        let beyond = site.map_or("its axis".into(), |site| self.site(site));
+        let message = format!("{}: position {at} is beyond {beyond}", self.subject());
+        let error = Error::new(ErrorKind::Use, message);
+        let error = site.into_iter().fold(error, |error, site| error.with_end(self.axis(site)));
+        error.with_help("positions count from 0")
     }
 
     fn repeated(&self) -> Error {

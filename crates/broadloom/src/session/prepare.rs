@@ -60,11 +60,7 @@ impl Session {
             return Ok(());
         }
         let values = match self.graph.leaf(tensor) {
-            Some(Leaf::Param) => self.first_values(tensor)?,
-            Some(Leaf::State) => {
-                let sizes = self.layout.sizes_of(tensor);
-                Array::zeros(self.layout.dtypes[tensor.index()], &sizes)?
-            }
+            Some(Leaf::Param | Leaf::State) => self.first_values(tensor)?,
             Some(Leaf::Data) => match self.graph.facts.arrays.get(&tensor) {
                 Some(values) => (**values).clone(),
                 None => return Ok(()),
@@ -74,12 +70,13 @@ impl Session {
         self.store.write(&self.graph, &self.layout, node, &values)
     }
 
-    /// The first values of a parameter: as it was said, or so that the variance of what goes through it stays
-    /// about the same; 0 for what has no inputs.
+    /// The first values of a parameter or a state: as it was said, or 0 for a state and for what has no inputs, or
+    /// so that the variance of what goes through a parameter stays about the same.
     fn first_values(&self, param: Tensor) -> Result<Array, Error> {
         let fan = |kind: Kind| self.layout.shapes.sizes(param, kind).product::<u64>();
         let has_inputs = self.layout.shapes.sizes(param, Kind::Input).next().is_some();
-        let usual = if has_inputs { Initial::Kaiming { gain: 1.0 } } else { Initial::Constant(0.0) };
+        let trained = self.graph.leaf(param) == Some(Leaf::Param);
+        let usual = if has_inputs && trained { Initial::Kaiming { gain: 1.0 } } else { Initial::Constant(0.0) };
         let initial = self.graph.facts.initials.get(&param).unwrap_or(&usual);
         let (sizes, dtype) = (self.layout.sizes_of(param), self.layout.dtypes[param.index()]);
         let name = self.graph.short_name(param);

@@ -1,0 +1,262 @@
+//! The compiler, its cache, and programs written out.
+
+mod native_support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use broadloom_loops::native::{Compiler, Error, emit, write_out};
+use broadloom_loops::{Binary, Block, Program, Scalar, Statement, Unary};
+use expect_test::expect;
+use native_support::*;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// `y = relu(x w + b)` and the greatest of each row, with names that C would not like.
+fn small() -> Program {
+    let mut program = Program::default();
+    let [i, j, k] = program.vars(["batch", "int", "k"]);
+    let x = program.add("x", F32, &[4, 3], Kept);
+    let w = program.add("W₁", F32, &[3, 5], Kept);
+    let b = program.add("b*/", F32, &[5], Kept);
+    let hidden = program.add("x·w", F32, &[4, 5], Inner);
+    let y = program.add("y", F32, &[4, 5], Kept);
+    let best = program.add("best", F32, &[4], Kept);
+    let t = program.add_local();
+    let product = two(Binary::Mul, load(x, &[i, k]), load(w, &[k, j]));
+    let sum = Statement::Update { local: t, accumulate: Some(Binary::Add), value: product };
+    let body = vec![
+        Statement::Declare { local: t, value: number(0.0) },
+        repeat(k, 3, vec![sum]),
+        store(cell(hidden, &[i, j]), Scalar::Local(t)),
+    ];
+    program.nest("x·w = x · W₁ \\", vec![repeat(i, 4, vec![repeat(j, 5, body)])]);
+    let value = two(Binary::Max, two(Binary::Add, load(hidden, &[i, j]), load(b, &[j])), number(0.0));
+    program.nest(
+        "y = relu(x·w + b)",
+        vec![repeat(i, 4, vec![repeat(j, 5, vec![store(cell(y, &[i, j]), value)])])],
+    );
+    program.nest("best = -infinity", vec![Statement::Fill { buffer: best, value: f64::NEG_INFINITY }]);
+    let body = vec![accumulate(cell(best, &[i]), Binary::Max, load(y, &[i, j]))];
+    program.nest("best max= y", vec![repeat(i, 4, vec![repeat(j, 5, body)])]);
+    program
+}
+
+/// Lookups, a convolution with margins, random numbers: what an entry looks like.
+fn lookup() -> Program {
+    let mut program = Program::default();
+    program.symbols = vec!["seed".into()];
+    let [i, j, k] = program.vars(["i", "j", "k"]);
+    let tokens = program.add("tokens", I32, &[6], Kept);
+    let table = program.add("table", Bf16, &[10, 8], Kept);
+    let rows = program.add_padded("rows", &[6, 8], &[(0, 0), (1, 1)], 0.0, Inner);
+    let out = program.add("out", F32, &[6, 8], Kept);
+    let check = Statement::Check { cell: cell(tokens, &[i]), below: 10, of: table };
+    let row = broadloom_loops::Cell {
+        buffer: table,
+        index: vec![
+            broadloom_loops::Index::Value(Box::new(cell(tokens, &[i]))),
+            broadloom_loops::Index::At(broadloom_core::projection::Component::iterate(j)),
+        ],
+    };
+    let at = broadloom_core::projection::Component::new(0, [(8, i), (1, j)]);
+    let kept = two(Binary::Less, Scalar::Uniform { key: 0, stream: 5, at }, number(0.9));
+    let value = Scalar::Select(Box::new(kept), Box::new(Scalar::Load(row)), Box::new(number(0.0)));
+    program.nest(
+        "rows = dropout(table[tokens])",
+        vec![repeat(i, 6, vec![check, repeat(j, 8, vec![store(cell(rows, &[i, j]), value)])])],
+    );
+    let near = Scalar::Load(sums(rows, &[(0, &[(1, i)]), (-1, &[(1, j), (1, k)])]));
+    let body = vec![accumulate(cell(out, &[i, j]), Binary::Add, one(Unary::Exp, near))];
+    program.nest("out += exp(rows around)", vec![repeat(i, 6, vec![repeat(j, 8, vec![repeat(k, 3, body)])])]);
+    program
+}
+
+/// The text from the first nest on.
+fn nests(program: &Program) -> String {
+    let source = emit(program).unwrap();
+    let first =
+        source.find(&format!("// {}", program.nests[0].comment.trim_end_matches('\\').trim())).unwrap();
+    source[first..].to_string()
+}
+
+#[test]
+fn a_network_as_text() {
+    expect![[""]].assert_eq(&nests(&small()));
+    judge(&small(), &[], 1e-5);
+}
+
+#[test]
+fn a_lookup_as_text() {
+    expect![[""]].assert_eq(&nests(&lookup()));
+    judge(&lookup(), &[1], 1e-5);
+}
+
+#[test]
+fn a_second_compiler_finds_what_the_first_has_made() {
+    let cache = folder("native-cache-shared");
+    let files = || {
+        let mut names: Vec<_> = std::fs::read_dir(&cache).unwrap().map(|file| file.unwrap().path()).collect();
+        names.sort();
+        names
+    };
+    let run = || {
+        let compiler = Compiler::find().unwrap().with_cache(&cache);
+        let mut compiled = compiler.compile(&small()).unwrap();
+        let kept = small().buffers.into_iter().filter(|buffer| buffer.storage == Kept);
+        let mut blocks: Vec<Block> = kept.map(|buffer| Block::new(&buffer).unwrap()).collect();
+        let places: Vec<usize> = (0..blocks.len()).collect();
+        assert_eq!(compiled.run(&mut blocks, &places, &[]), Ok(()));
+    };
+    run();
+    let first = files();
+    assert_eq!(first.len(), 3, "source, code and sum: {first:?}");
+    let code = first.iter().find(|path| path.extension().is_some_and(|end| end == "so")).unwrap();
+    let made = std::fs::metadata(code).unwrap().modified().unwrap();
+    run();
+    assert_eq!(files(), first);
+    assert_eq!(std::fs::metadata(code).unwrap().modified().unwrap(), made, "it was not made again");
+
+    // Whatever happens to a file, the program is made again and runs.
+    let corruptions: [&dyn Fn(&[u8]) -> Vec<u8>; 3] =
+        [&|_| Vec::new(), &|bytes| bytes[..bytes.len() / 2].to_vec(), &|bytes| {
+            let mut bytes = bytes.to_vec();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            bytes
+        }];
+    for path in &first {
+        for corrupt in corruptions {
+            // A file in use is replaced, not overwritten.
+            let bytes = corrupt(&std::fs::read(path).unwrap());
+            std::fs::remove_file(path).unwrap();
+            std::fs::write(path, bytes).unwrap();
+            run();
+        }
+        std::fs::remove_file(path).unwrap();
+        run();
+    }
+    assert_eq!(files().len(), 3, "{:?}", files());
+}
+
+#[test]
+fn many_threads_compile_at_once() {
+    let cache = folder("native-cache-race");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| Compiler::find().unwrap().with_cache(&cache).compile(&small()).unwrap());
+        }
+    });
+}
+
+#[test]
+fn no_compiler_is_an_error_that_helps() {
+    let error = Compiler::at("no-such-compiler").unwrap_err();
+    assert!(matches!(error, Error::NoCompiler { .. }));
+    let text = error.to_string();
+    assert!(
+        text.contains("`no-such-compiler`") && text.contains("BROADLOOM_CC") && text.contains("gcc"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_failing_compiler_is_an_error_that_says_what_was_run() {
+    let folder = folder("native-failing");
+    let path = folder.join("cc");
+    std::fs::write(&path, "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho 'no space left' >&2\nexit 1\n")
+        .unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let error = Compiler::at(&path).unwrap().with_cache(folder.join("cache")).compile(&small()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("no space left") && text.contains("-O3"), "{text}");
+    let left = std::fs::read_dir(folder.join("cache")).unwrap().count();
+    assert_eq!(left, 0, "nothing is left behind");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_an_error() {
+    let folder = folder("native-no-cache");
+    let file = folder.join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = Compiler::find().unwrap().with_cache(&file).compile(&small()).unwrap_err();
+    assert!(matches!(error, Error::File { .. }), "{error}");
+}
+
+#[test]
+fn programs_that_are_not_in_order_are_errors() {
+    let check = |change: &dyn Fn(&mut Program), expected: &str| {
+        let mut program = small();
+        change(&mut program);
+        let error = emit(&program).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(&|program| program.buffers[0].sizes[0] = 3, "an index leaves an axis of `x`");
+    check(&|program| program.buffers[0].sizes = vec![4], "not one index for each axis of `x`");
+    check(&|program| program.buffers.truncate(2), "fewer buffers");
+    check(&|program| program.vars.clear(), "no variable");
+    check(&|program| program.locals = 0, "fewer variables");
+    check(&|program| program.buffers[0].sizes = vec![1 << 40, 1 << 40], "`x` is too large");
+    check(
+        &|program| {
+            program.nests[1].body = vec![store(cell(broadloom_loops::BufferId(4), &[0, 1]), number(1.0))]
+        },
+        "not around it",
+    );
+    assert!(write_out(&small(), Path::new("."), "no name").is_err());
+}
+
+#[test]
+fn a_program_written_out_compiles_alone_and_runs() {
+    let folder = folder("native-written");
+    write_out(&small(), &folder, "model").unwrap();
+    write_out(&lookup(), &folder, "other").unwrap();
+    let main = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include "model.h"
+#include "other.h"
+int main(void)
+{
+    static _Alignas(64) float x[12], w[15], b[5], y[20], best[4];
+    for (int i = 0; i < 12; i++) x[i] = (float)i - 5;
+    for (int i = 0; i < 15; i++) w[i] = (float)(i % 4) - 1;
+    for (int i = 0; i < 5; i++) b[i] = 1;
+    void *kept[] = { x, w, b, y, best };
+    char *arena = aligned_alloc(64, (size_t)((model_arena(1) + 63) / 64 * 64 + 64));
+    int64_t report[3];
+    if (model_run(kept, arena, NULL, NULL, report)) return 1;
+    for (int i = 0; i < 4; i++) printf("%g ", best[i]);
+    static _Alignas(64) int32_t tokens[6] = { 0, 1, 2, 10, 4, 5 };
+    static _Alignas(64) uint16_t table[80];
+    static _Alignas(64) float out[48];
+    void *others[] = { tokens, table, out };
+    char *more = aligned_alloc(64, (size_t)((other_arena(1) + 63) / 64 * 64 + 64));
+    int64_t seed[1] = { 3 };
+    int64_t result = other_run(others, more, seed, NULL, report);
+    printf("%d %d %d %d\n", (int)result, (int)report[0], (int)report[1], (int)report[2]);
+    return 0;
+}
+"#;
+    std::fs::write(folder.join("main.c"), main).unwrap();
+    let output = Command::new("cc")
+        .args(["-O3", "-march=native", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"])
+        .args(["-o", "main", "main.c", "model.c", "other.c", "-lm"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(folder.join("main")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "11 7 3 12 1 0 3 10\n");
+    let header = std::fs::read_to_string(folder.join("other.h")).unwrap();
+    expect![[""]].assert_eq(&header);
+}

@@ -1,0 +1,93 @@
+//! Losses.
+
+use super::log_softmax;
+use crate::Expr;
+
+/// How surprising each target is, given scores for all classes: `y = −log softmax(logits)[target]`.
+///
+/// Targets are whole numbers `... |`, logits are `... | v`, and the result is one loss for each target. A target
+/// that is no class, such as −1, has the loss 0.
+///
+/// ```
+/// use broadloom::Builder;
+/// use broadloom::blocks::{cross_entropy, mean};
+/// let b = Builder::new();
+/// let losses = cross_entropy(b.data("logits", "32, 128 | 1000"), b.data("targets", "32, 128 |"));
+/// let (losses, loss) = (losses.tensor(), mean(losses).tensor());
+/// let mut g = b.finish()?;
+/// assert_eq!(g.final_shape(losses)?.to_string(), "32, 128 |");
+/// assert_eq!(g.final_shape(loss)?.to_string(), "()");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[must_use]
+#[track_caller]
+pub fn cross_entropy<'b>(logits: Expr<'b>, targets: Expr<'b>) -> Expr<'b> {
+    cross_entropy_one_hot(logits, one_hot(targets))
+}
+
+/// The same for targets that are distributions over classes: `y = −Σ target · log softmax(logits)`.
+///
+/// ```
+/// use broadloom::{Builder, blocks::cross_entropy_one_hot};
+/// let b = Builder::new();
+/// let loss = cross_entropy_one_hot(b.data("logits", "32 | 10"), b.data("targets", "32 | 10")).tensor();
+/// assert_eq!(b.finish()?.final_shape(loss)?.to_string(), "32 |");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[must_use]
+#[track_caller]
+pub fn cross_entropy_one_hot<'b>(logits: Expr<'b>, targets: Expr<'b>) -> Expr<'b> {
+    -log_softmax(logits, "... | v").einsum("... | v; ... | v => ... |", &[targets])
+}
+
+/// Whole numbers `... |` as rows `... | v` that are 1 at the place of the number and 0 elsewhere. How many places there
+/// are follows from what is done with them.
+///
+/// ```
+/// use broadloom::{Builder, blocks::one_hot};
+/// let b = Builder::new();
+/// let rows = one_hot(b.data("targets", "32 |"));
+/// let (rows, _) = (rows.tensor(), rows * b.data("logits", "32 | 10"));
+/// assert_eq!(b.finish()?.final_shape(rows)?.to_string(), "32 | 10");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[must_use]
+#[track_caller]
+pub fn one_hot(numbers: Expr<'_>) -> Expr<'_> {
+    numbers.builder().range("classes", "v").equals(numbers)
+}
+
+/// The mean of all elements.
+///
+/// ```
+/// use broadloom::{Builder, blocks::mean};
+/// let b = Builder::new();
+/// let loss = mean(b.data("x", "8 | 3 -> 4").square()).tensor();
+/// assert_eq!(b.finish()?.final_shape(loss)?.to_string(), "()");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[must_use]
+#[track_caller]
+pub fn mean(x: Expr<'_>) -> Expr<'_> {
+    x.mean("..b.. | ..i.. -> ..o.. =>", &["b", "i", "o"])
+}
+
+/// The mean loss of a model of sequences that scores, at each position, the token at the next one.
+///
+/// Logits are `... s | v` and tokens `... s |`. What the model says at position `p` is compared with the token at
+/// `p + 1`; what it says at the last position is not used.
+///
+/// ```
+/// use broadloom::{Builder, blocks::next_token_loss};
+/// let b = Builder::new();
+/// let loss = next_token_loss(b.data("logits", "8, 128 | 1000"), b.data("tokens", "8, 128 |")).tensor();
+/// assert_eq!(b.finish()?.final_shape(loss)?.to_string(), "()");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[must_use]
+#[track_caller]
+pub fn next_token_loss<'b>(logits: Expr<'b>, tokens: Expr<'b>) -> Expr<'b> {
+    let said = logits.einsum("..., s^1 | v => ..., s | v", &[]);
+    let next = tokens.einsum("..., 1^s | => ..., s |", &[]);
+    mean(cross_entropy(said, next))
+}
