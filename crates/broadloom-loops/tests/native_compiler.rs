@@ -87,13 +87,157 @@ fn nests(program: &Program) -> String {
 
 #[test]
 fn a_network_as_text() {
-    expect![[""]].assert_eq(&nests(&small()));
+    expect![[r#"
+        // x·w = x · W₁
+        NEST void nest_1(float *restrict x_w)
+        {
+            #pragma GCC ivdep
+            for (int64_t int_ = 0; int_ < 20; int_++) {
+                x_w[int_] = 0.0f;
+            }
+        }
+
+        // x·w = x · W₁
+        NEST void nest_1_2(const float *restrict x, const float *restrict W, float *restrict x_w)
+        {
+            for (int64_t batch = 0; batch < 4; batch++) {
+                for (int64_t k = 0; k < 3; k++) {
+                    #pragma GCC ivdep
+                    for (int64_t int_ = 0; int_ < 5; int_++) {
+                        x_w[5*batch + int_] += x[3*batch + k] * W[int_ + 5*k];
+                    }
+                }
+            }
+        }
+
+        // y = relu(x·w + b)
+        NEST void nest_2(const float *restrict x_w, const float *restrict b, float *restrict y)
+        {
+            for (int64_t batch = 0; batch < 4; batch++) {
+                #pragma GCC ivdep
+                for (int64_t int_ = 0; int_ < 5; int_++) {
+                    y[5*batch + int_] = f32_max(x_w[5*batch + int_] + b[int_], 0.0f);
+                }
+            }
+        }
+
+        // best = -infinity
+        NEST void nest_3(float *restrict best)
+        {
+            #pragma GCC ivdep
+            for (int64_t cell = 0; cell < 4; cell++) {
+                best[cell] = -INFINITY;
+            }
+        }
+
+        // best max= y
+        NEST void nest_4(const float *restrict y, float *restrict best)
+        {
+            for (int64_t batch = 0; batch < 4; batch++) {
+                float t0 = -INFINITY;
+                #pragma GCC ivdep
+                for (int64_t int_ = 0; int_ < 5; int_++) {
+                    t0 = f32_max(t0, y[5*batch + int_]);
+                }
+                best[batch] = f32_max(best[batch], t0);
+            }
+        }
+
+        VISIBLE int64_t broadloom_run(void **kept, char *arena, const int64_t *symbols,
+            const broadloom_parallel *parallel, int64_t *report)
+        {
+            float *const x = kept[0]; // f32[4, 3]
+            float *const W = kept[1]; // f32[3, 5]
+            float *const b = kept[2]; // f32[5]
+            float *const y = kept[3]; // f32[4, 5]
+            float *const best = kept[4]; // f32[4]
+            float *const x_w = (float *)(arena + 0); // f32[4, 5]
+            (void)kept, (void)arena, (void)symbols, (void)parallel, (void)report;
+
+            // x·w = x · W₁
+            nest_1(x_w);
+            nest_1_2(x, W, x_w);
+
+            // y = relu(x·w + b)
+            nest_2(x_w, b, y);
+
+            // best = -infinity
+            nest_3(best);
+
+            // best max= y
+            nest_4(y, best);
+            return 0;
+        }
+
+        VISIBLE int64_t broadloom_arena(int64_t threads)
+        {
+            (void)threads;
+            return 128;
+        }
+    "#]].assert_eq(&nests(&small()));
     judge(&small(), &[], 1e-5);
 }
 
 #[test]
 fn a_lookup_as_text() {
-    expect![[""]].assert_eq(&nests(&lookup()));
+    expect![[r#"
+        // rows = dropout(table[tokens])
+        NEST int64_t nest_1(const int32_t *restrict tokens, const uint16_t *restrict table, float *restrict rows,
+            uint64_t key_0, int64_t check, int64_t *report)
+        {
+            for (int64_t i = 0; i < 6; i++) {
+                if ((uint64_t)((int64_t)tokens[i]) >= 10u) {
+                    report[0] = check + 0;
+                    report[1] = i;
+                    report[2] = (int64_t)tokens[i];
+                    return 1;
+                }
+                #pragma GCC ivdep
+                for (int64_t j = 0; j < 8; j++) {
+                    rows[10*i + j + 1] = f32_uniform(key_0, (uint64_t)(8*i + j)) < 0.9f ? bf16_to_f32(table[8 * index_within((int64_t)tokens[i], 0, 9) + j]) : 0.0f;
+                }
+            }
+            return 0;
+        }
+
+        // out += exp(rows around)
+        NEST void nest_2(const float *restrict rows, float *restrict out)
+        {
+            for (int64_t i = 0; i < 6; i++) {
+                for (int64_t k = 0; k < 3; k++) {
+                    #pragma GCC ivdep
+                    for (int64_t j = 0; j < 8; j++) {
+                        out[8*i + j] += f32_exp(rows[10*i + j + k]);
+                    }
+                }
+            }
+        }
+
+        VISIBLE int64_t broadloom_run(void **kept, char *arena, const int64_t *symbols,
+            const broadloom_parallel *parallel, int64_t *report)
+        {
+            int32_t *const tokens = kept[0]; // i32[6]
+            uint16_t *const table = kept[1]; // bf16[10, 8]
+            float *const out = kept[2]; // f32[6, 8]
+            float *const rows = (float *)(arena + 0); // f32[6, 1+8+1]
+            (void)kept, (void)arena, (void)symbols, (void)parallel, (void)report;
+
+            // rows = dropout(table[tokens])
+            fill_margins_32(rows, 0x0 /* 0 */, 2, (const int64_t[]){0, 1}, (const int64_t[]){6, 8}, (const int64_t[]){0, 1});
+            if (nest_1(tokens, table, rows, (uint64_t)symbols[0] ^ 0x5u, 0, report))
+                return 1;
+
+            // out += exp(rows around)
+            nest_2(rows, out);
+            return 0;
+        }
+
+        VISIBLE int64_t broadloom_arena(int64_t threads)
+        {
+            (void)threads;
+            return 256;
+        }
+    "#]].assert_eq(&nests(&lookup()));
     judge(&lookup(), &[1], 1e-5);
 }
 
@@ -256,7 +400,47 @@ int main(void)
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let output = Command::new(folder.join("main")).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "11 7 3 12 1 0 3 10\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "3 3 9 18 1 0 3 10\n");
     let header = std::fs::read_to_string(folder.join("other.h")).unwrap();
-    expect![[""]].assert_eq(&header);
+    expect![[r#"
+        #ifndef OTHER_H
+        #define OTHER_H
+
+        #include <stdint.h>
+
+        #ifndef BROADLOOM_PARALLEL
+        #define BROADLOOM_PARALLEL
+        // Threads to share work among. `run` calls `work` with every part from 0 to parts - 1, in any order and on
+        // any thread, and returns when all are done.
+        typedef struct broadloom_parallel {
+            void (*run)(const struct broadloom_parallel *parallel, int64_t parts,
+                        void (*work)(void *argument, int64_t part, int64_t parts), void *argument);
+            int64_t threads;
+        } broadloom_parallel;
+        #endif
+
+        // Runs the program once.
+        // 
+        // kept: the memory of these arrays, aligned to 64 bytes, in row-major order. `1+3+1` is an axis of 3 with a
+        // margin of 1 before and after it, which belongs to the memory and must hold the number that is said.
+        //     kept[0]  tokens: i32[6], 24 bytes
+        //     kept[1]  table: bf16[10, 8], 160 bytes
+        //     kept[2]  out: f32[6, 8], 192 bytes
+        // arena: other_arena(threads) bytes, aligned to 64 bytes, for what is needed in between.
+        // symbols: numbers for
+        //     symbols[0]  seed
+        // parallel: how to share work among threads; NULL for one thread.
+        // report: three numbers, set if a check fails.
+        // 
+        // Returns 0 if all went well; 1 if an index read from an array is out of range: report[0] is the number of the
+        // check, report[1] where the index stands in its array, report[2] the index; 2 if a symbol is out of range:
+        // report[0] is the number of the array it is an index of.
+        int64_t other_run(void **kept, char *arena, const int64_t *symbols,
+            const broadloom_parallel *parallel, int64_t *report);
+
+        // How many bytes the arena has: 256 for arrays, and some for each thread.
+        int64_t other_arena(int64_t threads);
+
+        #endif
+    "#]].assert_eq(&header);
 }

@@ -67,14 +67,15 @@ impl Maker {
         let rank = self.random.below(4);
         let axes: Vec<(Component, u64)> = (0..rank).map(|_| self.index()).collect();
         let sizes: Vec<u64> = axes.iter().map(|(_, size)| *size).collect();
-        let buffer = self.program.add(name, dtype, &sizes, Kept);
+        let name = format!("{name}{}", self.program.buffers.len());
+        let buffer = self.program.add(&name, dtype, &sizes, Kept);
         let mut index: Vec<Component> = axes.into_iter().map(|(sum, _)| sum).collect();
         if self.random.chance(20) && sizes.iter().all(|size| *size > 1) {
             // The last cells of each axis become its margin after, the first one its margin before.
             let known = &mut self.program.buffers[buffer.index()];
             known.sizes.iter_mut().for_each(|size| *size -= 1);
             known.margins = vec![(1, 0); known.sizes.len()];
-            known.fill = 0.5;
+            known.fill = 2.0;
             index.iter_mut().for_each(|sum| sum.offset -= 1);
         }
         Cell { buffer, index: index.into_iter().map(Index::At).collect() }

@@ -29,6 +29,7 @@
 //! - [`logic`]: how each operation relates the rows of its operands and of its result.
 //! - [`Error`]: what is wrong, in the names of the program.
 
+pub mod blocks;
 mod capture;
 mod discard;
 mod elaborate;

@@ -85,7 +85,10 @@ impl Compiler {
             match output {
                 Ok(output) if output.status.success() => {
                     let version = String::from_utf8_lossy(&output.stdout).into_owned();
+                    // It runs in another folder: a path must not depend on the present one.
                     let path = PathBuf::from(candidate);
+                    let relative = path.components().count() > 1 && path.is_relative();
+                    let path = if relative { std::path::absolute(&path).unwrap_or(path) } else { path };
                     return Ok(Compiler { path, version, cache: cache_folder(), pool: usual_pool() });
                 }
                 _ => tried.push(format!("`{}`", candidate.to_string_lossy())),
@@ -152,37 +155,37 @@ impl Compiler {
 
     fn make(&self, key: &str, file: &File) -> Result<PathBuf, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        std::fs::create_dir_all(&self.cache).map_err(|error| Error::file(&self.cache, &error))?;
-        let unique = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let (source, output) =
-            (self.cache.join(format!("{key}.{unique}.c")), self.cache.join(format!("{key}.{unique}.so")));
-        let result = self.build(&source, &output, file).and_then(|code| {
+        // A folder of its own for each time: names inside it are always the same, and so is the code.
+        let unique = format!("{key}.{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let folder = self.cache.join(unique);
+        std::fs::create_dir_all(&folder).map_err(|error| Error::file(&folder, &error))?;
+        let result = self.build(&folder, file).and_then(|code| {
             let sum = digest([code.as_slice()].into_iter());
             let place = self.cache.join(format!("{key}-{sum}.so"));
-            rename(&output, &place)?;
-            rename(&source, &self.cache.join(format!("{key}.c")))?;
-            let note = self.cache.join(format!("{key}.{unique}.sum"));
+            rename(&folder.join("program.so"), &place)?;
+            rename(&folder.join("program.c"), &self.cache.join(format!("{key}.c")))?;
+            let note = folder.join("program.sum");
             std::fs::write(&note, &sum).map_err(|error| Error::file(&note, &error))?;
             rename(&note, &self.cache.join(format!("{key}.sum")))?;
             Ok(place)
         });
-        if result.is_err() {
-            let _ = (std::fs::remove_file(&source), std::fs::remove_file(&output));
-        }
+        // What is left there is of no use; if it cannot be removed, it does no harm.
+        let _ = std::fs::remove_dir_all(&folder);
         result
     }
 
     /// Writes the source, runs the compiler and reads what it made.
-    fn build(&self, source: &Path, output: &Path, file: &File) -> Result<Vec<u8>, Error> {
-        std::fs::write(source, &file.source).map_err(|error| Error::file(source, &error))?;
-        let mut command = self.command(source, output);
-        let ran = command.output().map_err(|error| Error::file(&self.path, &error))?;
+    fn build(&self, folder: &Path, file: &File) -> Result<Vec<u8>, Error> {
+        let (source, output) = (folder.join("program.c"), folder.join("program.so"));
+        std::fs::write(&source, &file.source).map_err(|error| Error::file(&source, &error))?;
+        let mut command = self.command(Path::new("program.c"), Path::new("program.so"));
+        let ran = command.current_dir(folder).output().map_err(|error| Error::file(&self.path, &error))?;
         if !ran.status.success() {
             let said = String::from_utf8_lossy(&ran.stderr);
             let said = said.lines().take(20).collect::<Vec<_>>().join("\n");
             return Err(Error::Compiler { command: shown(&command), said });
         }
-        std::fs::read(output).map_err(|error| Error::file(output, &error))
+        std::fs::read(&output).map_err(|error| Error::file(&output, &error))
     }
 }
 

@@ -493,6 +493,19 @@ impl Make {
             Some(function) => self.summand(&loops, function),
             None => self.value(&loops, 2),
         };
+        // Sometimes with a number that was computed from the buffer as it was.
+        if !wild && self.random.chance(3) {
+            let sizes = self.program.buffer(id).sizes.clone();
+            let before = self.add(sizes.clone(), Storage::Local, false);
+            self.program.buffers[before.index()].dtype = self.program.buffer(id).dtype;
+            let around = self.loops(&sizes);
+            let (to, from) = (self.simple(before, &around), self.simple(id, &around));
+            let half = Scalar::binary(Binary::Mul, Scalar::Load(from), Scalar::Number(0.5));
+            self.push(Statement::Store { cell: to, accumulate: None, value: half }, &around);
+            self.facts[before.index()] = Fact { written: true, ..self.facts[id.index()].clone() };
+            value = Scalar::binary(Binary::Add, value, Scalar::Load(self.simple(before, &loops)));
+            bound += 200.0 * self.facts[id.index()].bound;
+        }
         // Often with what the cell holds.
         if accumulate.is_none() && self.random.chance(2) {
             value = Scalar::binary(Binary::Sub, Scalar::Load(cell.clone()), value);

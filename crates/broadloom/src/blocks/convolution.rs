@@ -17,7 +17,7 @@ use crate::{Builder, Expr, Options, Padding};
 /// let window = Window::square(3).stride(2).padded();
 /// assert_eq!((window.taps, window.stride, window.dilation), ([3, 3], 2, 1));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// How many taps it has, along the height and along the width.
     pub taps: [u64; 2],

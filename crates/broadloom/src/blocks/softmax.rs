@@ -72,7 +72,7 @@ fn without_named(axes: &str) -> String {
     // What is not well written is reported where the spec is used.
     let Ok(spec) = parse_spec(&format!("{axes} => ")) else { return format!("{axes} =>") };
     let Some(shape) = spec.operands.first() else { return format!("{axes} =>") };
-    let between = if Mode::of(axes) == Mode::Letters { " " } else { ", " };
+    let between = if Mode::of(axes) == Mode::Single { " " } else { ", " };
     let row = |kind: Kind| {
         let Some(row) = shape.row(kind) else { return String::new() };
         let lead = row.lead().iter().map(|_| "0");

@@ -1,0 +1,613 @@
+//! Gradients against finite differences, for every operation and every operand.
+//!
+//! A case is a line: a name, the shapes of its operands, and what is computed from them. Its loss is the sum of the
+//! result times fixed random weights. Gradients are computed in each way to run a program and compared with
+//! central differences, in 64-bit floats. Operands hold numbers of which no two have the same size and none is
+//! near 0, so that small changes cross no kink and no tie.
+//!
+//! ```text
+//! product ["3 -> 2", "4 -> 3"] |_, [a, b]| a.compose(b);
+//! ```
+
+mod numbers;
+
+use std::cell::RefCell;
+
+use broadloom::{
+    Accumulate, Array, Builder, Combine, Dtype, Error, Expr, Graph, Index, Initial, Operation, Options, Padding,
+    Routine, Session, Settings, Tensor,
+};
+use numbers::{Random, array, close, declared, memory, treatments};
+
+/// How far an operand is moved to each side.
+const STEP: f64 = 1e-5;
+
+/// How far a gradient may be from the difference quotient.
+const TOLERANCE: f64 = 1e-7;
+
+/// What cases are made with.
+struct Made<'b> {
+    builder: &'b Builder,
+    /// The positions of run-time slices.
+    positions: RefCell<Vec<(Tensor, u64)>>,
+}
+
+impl<'b> Made<'b> {
+    fn graph(&self, operands: &[Expr<'b>], make: impl FnOnce(&mut Graph, &[Tensor]) -> Result<Tensor, Error>) -> Expr<'b> {
+        let tensors: Vec<Tensor> = operands.iter().map(|operand| operand.tensor()).collect();
+        self.builder.with(|graph| make(graph, &tensors))
+    }
+
+    fn pointwise(&self, name: &'static str, operands: &[Expr<'b>]) -> Expr<'b> {
+        self.graph(operands, |graph, tensors| graph.pointwise(name, tensors))
+    }
+
+    fn einsum(&self, spec: &str, operands: &[Expr<'b>]) -> Expr<'b> {
+        self.builder.einsum(spec, operands)
+    }
+
+    fn by(&self, accumulate: Accumulate, combine: Combine, spec: &str, operands: &[Expr<'b>]) -> Expr<'b> {
+        let options = Options { accumulate, combine, ..Options::default() };
+        self.builder.einsum_with(spec, operands, &options)
+    }
+
+    fn apply_by(&self, operation: &Operation, spec: &str, operands: &[Expr<'b>]) -> Expr<'b> {
+        self.graph(operands, |graph, tensors| graph.apply_by(operation, spec, tensors, &Options::default()))
+    }
+
+    fn ids(&self, shape: &str, sizes: &[u64], ids: &[i64]) -> Expr<'b> {
+        self.builder.array("ids", shape, Array::from_slice(sizes, ids).expect("as many as the sizes say"))
+    }
+
+    fn slice_when_run(&self, operand: Expr<'b>, range: Option<u64>, position: u64) -> Expr<'b> {
+        let slice = operand.slice(Index::Run { range });
+        self.positions.borrow_mut().push((slice.tensor(), position));
+        slice
+    }
+}
+
+/// A graph with a loss, the operands in it, and the positions of its slices.
+struct Program {
+    graph: Graph,
+    operands: Vec<Tensor>,
+    values: Vec<Array>,
+    positions: Vec<(Tensor, u64)>,
+    loss: Tensor,
+}
+
+type Build<const N: usize> = for<'b> fn(&Made<'b>, [Expr<'b>; N]) -> Expr<'b>;
+
+fn program<const N: usize>(shapes: [&str; N], build: Build<N>) -> Result<Program, Error> {
+    let mut random = Random::new(7);
+    let builder = Builder::new();
+    builder.with(|graph| {
+        graph.set_default_precision(Dtype::F64);
+        Ok(graph.number(0.0))
+    });
+    let names = ["a", "b", "c", "d"];
+    let operands: [Expr<'_>; N] = std::array::from_fn(|at| builder.param_shaped(names[at], shapes[at]));
+    let made = Made { builder: &builder, positions: RefCell::default() };
+    let result = build(&made, operands).tensor();
+    let (operands, positions) = (operands.map(Expr::tensor), made.positions.into_inner());
+    let mut graph = builder.finish()?;
+    let shape = graph.final_shape(result)?;
+    let weights: Vec<f64> = (0..shape.elements()).map(|_| random.signed()).collect();
+    let weights = graph.array("weights", &declared(&shape), array(&memory(&shape), &weights))?;
+    let weighted = graph.mul(result, weights)?;
+    let loss = graph.einsum("... | ... -> ... =>", &[weighted])?;
+    let mut values = Vec::new();
+    let elements: Vec<_> = operands.iter().map(|each| graph.final_shape(*each)).collect::<Result<_, _>>()?;
+    let total: u64 = elements.iter().map(|shape| shape.elements()).sum();
+    let mut all = random.apart(total as usize).into_iter();
+    for shape in &elements {
+        let own: Vec<f64> = all.by_ref().take(shape.elements() as usize).collect();
+        values.push(array(&memory(shape), &own));
+    }
+    Ok(Program { graph, operands: operands.to_vec(), values, positions, loss })
+}
+
+impl Program {
+    /// A session with all values and positions set.
+    fn session(self, settings: Settings) -> Result<(Session, Vec<Tensor>, Vec<Array>, Tensor), Error> {
+        let Program { graph, operands, values, positions, loss } = self;
+        let mut session = Session::with(graph, settings)?;
+        operands.iter().zip(&values).try_for_each(|(tensor, values)| session.set(*tensor, values))?;
+        positions.into_iter().try_for_each(|(slice, position)| session.set_position(slice, position))?;
+        Ok((session, operands, values, loss))
+    }
+
+    /// The loss and its gradients by each operand.
+    fn gradients(mut self, settings: Settings) -> Result<(f64, Vec<Vec<f64>>), Error> {
+        let mut routine = Routine::new("gradients");
+        routine.backward(&mut self.graph, self.loss)?;
+        let gradients: Vec<Tensor> =
+            self.operands.iter().map(|operand| self.graph.gradient(*operand)).collect::<Result<_, _>>()?;
+        gradients.iter().for_each(|gradient| drop(routine.keep(*gradient)));
+        let (mut session, _, _, loss) = self.session(settings)?;
+        session.run(&routine)?;
+        let loss = session.item(loss)?;
+        let numbers = gradients.into_iter().map(|gradient| Ok(session.get(gradient)?.to_f64s()));
+        Ok((loss, numbers.collect::<Result<_, Error>>()?))
+    }
+
+    /// The loss and its difference quotients.
+    fn differences(self, settings: Settings) -> Result<(f64, Vec<Vec<f64>>), Error> {
+        let (mut session, operands, values, loss) = self.session(settings)?;
+        let mut routine = Routine::new("loss");
+        routine.forward(loss);
+        let mut quotients = Vec::new();
+        for (operand, values) in operands.iter().zip(&values) {
+            let numbers = values.to_f64s();
+            let mut moved_to = |at: usize, by: f64| -> Result<f64, Error> {
+                let mut moved = numbers.clone();
+                moved[at] += by;
+                session.set(*operand, &array(values.sizes(), &moved))?;
+                session.run(&routine)?;
+                session.item(loss)
+            };
+            let quotient =
+                |at: usize| Ok((moved_to(at, STEP)? - moved_to(at, -STEP)?) / (2.0 * STEP));
+            quotients.push((0..numbers.len()).map(quotient).collect::<Result<_, Error>>()?);
+            session.set(*operand, values)?;
+        }
+        session.run(&routine)?;
+        Ok((session.item(loss)?, quotients))
+    }
+}
+
+/// Compares the gradients by every operand with difference quotients, in every way to run the program.
+fn check<const N: usize>(shapes: [&str; N], build: Build<N>) -> Result<(), Error> {
+    let [(_, judge), ..] = treatments();
+    let (loss, quotients) = program(shapes, build)?.differences(judge)?;
+    for (treatment, settings) in treatments() {
+        let (found, gradients) = program(shapes, build)?.gradients(settings)?;
+        assert!(close(found, loss, 1e-12), "{treatment}: the loss is {found}, by the judge {loss}");
+        for (operand, (gradients, quotients)) in gradients.iter().zip(&quotients).enumerate() {
+            assert_eq!(gradients.len(), quotients.len());
+            for (at, (gradient, quotient)) in gradients.iter().zip(quotients).enumerate() {
+                assert!(
+                    close(*gradient, *quotient, TOLERANCE),
+                    "{treatment}: the gradient by element {at} of operand {operand} is {gradient}, \
+                     the difference quotient is {quotient}\n{gradients:?}\n{quotients:?}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Cases, one test each.
+macro_rules! cases {
+    ($($(#[$attribute:meta])* $name:ident $shapes:tt $build:expr;)*) => {
+        $(
+            $(#[$attribute])*
+            #[test]
+            fn $name() -> Result<(), Error> {
+                check($shapes, $build)
+            }
+        )*
+    };
+}
+
+/// Operations at each point, by name.
+mod pointwise {
+    use super::*;
+
+    cases! {
+        add ["2 | 3 -> 4", "2 | 3 -> 4"] |m, [a, b]| m.pointwise("+", &[a, b]);
+        subtract ["5", "5"] |m, [a, b]| m.pointwise("-", &[a, b]);
+        multiply ["5", "5"] |m, [a, b]| m.pointwise("*", &[a, b]);
+        divide ["5", "5"] |m, [a, b]| m.pointwise("/", &[a, b]);
+        power ["5", "5"] |m, [a, b]| m.pointwise("**", &[a.abs(), b]);
+        power_of_a_negative_base ["5"] |_, [a]| a.pow(3.0);
+        power_by_a_number ["5"] |_, [a]| a.pow(-2.0);
+        power_of_a_number ["5"] |m, [a]| m.builder.number(1.7).pow(a);
+        maximum ["5", "5"] |m, [a, b]| m.pointwise("max", &[a, b]);
+        minimum ["5", "5"] |m, [a, b]| m.pointwise("min", &[a, b]);
+        modulo ["5", "5"] |m, [a, b]| m.pointwise("mod", &[a * 3.0, b]);
+        // Truth values are constant between kinks, so something else is multiplied by them.
+        less ["5", "5"] |m, [a, b]| m.pointwise("<", &[a, b]) * a + b;
+        less_or_equal ["5", "5"] |m, [a, b]| m.pointwise("<=", &[a, b]) * a + b;
+        greater ["5", "5"] |m, [a, b]| m.pointwise(">", &[a, b]) * a + b;
+        greater_or_equal ["5", "5"] |m, [a, b]| m.pointwise(">=", &[a, b]) * a + b;
+        equal ["5", "5"] |m, [a, b]| m.pointwise("==", &[a.sign(), b.sign()]) * a + b;
+        not_equal ["5", "5"] |m, [a, b]| m.pointwise("!=", &[a.sign(), b.sign()]) * a + b;
+        and ["5", "5"] |m, [a, b]| m.pointwise("and", &[a.less(0.0), b.less(0.0)]) * a + b;
+        or ["5", "5"] |m, [a, b]| m.pointwise("or", &[a.less(0.0), b.less(0.0)]) * a + b;
+        not ["5"] |m, [a]| m.pointwise("not", &[a.less(0.0)]) * a + a;
+        select ["5", "5", "5"] |m, [a, b, c]| m.builder.select(a.greater(0.0), b * a, c);
+        select_by_another_condition ["5", "5"] |m, [a, b]| m.builder.select(a.less(b), a.square(), b.exp());
+        negate ["5"] |m, [a]| m.pointwise("neg", &[a]);
+        exponential ["5"] |m, [a]| m.pointwise("exp", &[a]);
+        logarithm ["5"] |m, [a]| m.pointwise("log", &[a.abs()]);
+        square_root ["5"] |m, [a]| m.pointwise("sqrt", &[a.abs()]);
+        reciprocal ["5"] |m, [a]| m.pointwise("recip", &[a]);
+        sine ["5"] |m, [a]| m.pointwise("sin", &[a]);
+        cosine ["5"] |m, [a]| m.pointwise("cos", &[a]);
+        hyperbolic_tangent ["5"] |m, [a]| m.pointwise("tanh", &[a]);
+        logistic ["5"] |m, [a]| m.pointwise("sigmoid", &[a]);
+        rectified ["5"] |m, [a]| m.pointwise("relu", &[a]);
+        absolute ["5"] |m, [a]| m.pointwise("abs", &[a]);
+        sign ["5"] |m, [a]| m.pointwise("sign", &[a]) * a;
+        square ["5"] |m, [a]| m.pointwise("square", &[a]);
+        error_function ["5"] |m, [a]| m.pointwise("erf", &[a]);
+        floor ["5"] |m, [a]| m.pointwise("floor", &[a * 3.0]) * a;
+        ceiling ["5"] |m, [a]| m.pointwise("ceil", &[a * 3.0]) * a;
+        round ["5"] |m, [a]| m.pointwise("round", &[a * 3.0]) * a;
+    }
+}
+
+/// Broadcasting: what is missing on one side is summed on the way back.
+mod broadcasting {
+    use super::*;
+
+    cases! {
+        a_number ["2 | 3", "|"] |_, [a, b]| a * b;
+        a_bias ["2, 3 | 4", "4"] |_, [a, b]| a / b;
+        rows_of_different_kinds ["2 |", "3", "4 -> 3"] |_, [a, b, c]| (a - b) * c;
+        both_sides_widen ["2, 1:unit", "1:unit, 3"] |_, [a, b]| a.maximum(b);
+        a_unit_in_the_middle ["2, 1:unit, 3", "2, 4, 3"] |_, [a, b]| a / b;
+        in_the_middle ["3, 4", "3, 2, 4"] |m, [a, b]| m.einsum("a, ..., b => a, ..., b", &[a]) * b;
+        select_from_a_number ["4", "|", "3, 4"] |m, [a, b, c]| m.builder.select(a.greater(0.0), b, c);
+        one_operand_twice ["4"] |_, [a]| a * a + a;
+        one_operand_thrice ["3, 3"] |m, [a]| m.einsum("i j; j k; k l => i l", &[a, a, a]);
+        by_a_constant ["2 | 3"] |m, [a]| a / m.builder.constant(3.0);
+        by_positions ["2 | 3"] |m, [a]| a * m.builder.range("position", "n");
+        by_a_size ["2 | 3, 4"] |_, [a]| a.square().mean("... | ..d.. => ... | 0", &["d"]);
+    }
+}
+
+/// Composition and transposition.
+mod composition {
+    use super::*;
+
+    cases! {
+        matrices ["3 -> 2", "4 -> 3"] |_, [a, b]| a.compose(b);
+        a_layer ["3 -> 2", "5 | 3"] |_, [a, b]| a.compose(b);
+        several_axes ["3, 2 -> 4", "5 | 3, 2"] |_, [a, b]| a.compose(b);
+        batches_of_both ["5 | 3 -> 2", "5 | 4 -> 3"] |_, [a, b]| a.compose(b);
+        batches_that_broadcast ["3, 1:unit | 2 -> 2", "4 | 2"] |_, [a, b]| a.compose(b);
+        the_right_side_broadcasts ["3, 4 -> 2", "4"] |_, [a, b]| a.compose(b);
+        a_matrix_with_itself ["3 -> 3"] |_, [a]| a.compose(a);
+        a_matrix_three_times ["3 -> 3"] |_, [a]| a.compose(a).compose(a);
+        and_a_sum ["3 -> 2", "5 | 3", "5 | 2"] |m, [a, b, c]| {
+            m.graph(&[a, b, c], |graph, t| graph.compose_accumulate(t[0], t[1], t[2]))
+        };
+        and_a_bias ["3 -> 2", "5 | 3", "2"] |m, [a, b, c]| {
+            m.graph(&[a, b, c], |graph, t| graph.compose_accumulate(t[0], t[1], t[2]))
+        };
+        and_a_wider_sum ["3 -> 2", "3", "4 | 2"] |m, [a, b, c]| {
+            m.graph(&[a, b, c], |graph, t| graph.compose_accumulate(t[0], t[1], t[2]))
+        };
+        transposed ["3 -> 2"] |_, [a]| a.transpose();
+        transposed_in_a_batch ["4 | 3, 2 -> 2"] |_, [a]| a.transpose().square();
+        by_its_transpose ["3 -> 2"] |_, [a]| a.compose(a.transpose());
+        transposed_with_itself ["3 -> 3"] |_, [a]| a + a.transpose();
+        two_layers ["3 -> 4", "4", "4 -> 2", "5 | 3"] |_, [w, bias, v, x]| v.compose((w.compose(x) + bias).relu());
+    }
+}
+
+/// Operations by a spec, without windows and concatenations.
+mod specs {
+    use super::*;
+
+    cases! {
+        sum_of_everything ["2 | 3 -> 4"] |_, [a]| a.sum("... | ... -> ... =>");
+        sum_of_one_axis ["3, 4"] |_, [a]| a.sum("i j => j");
+        sum_with_a_unit ["2 | 3, 4"] |_, [a]| a * a.sum("... | i j => ... | 0");
+        permuted ["2, 3, 4"] |_, [a]| a.sum("i j k => k i j");
+        diagonal ["4, 4"] |_, [a]| a.sum("i i => i");
+        trace ["4, 4"] |_, [a]| a.sum("i i =>");
+        diagonal_of_three ["3, 3, 3"] |_, [a]| a.sum("i i i => i");
+        diagonal_written ["4"] |_, [a]| a.sum("i => i i");
+        column_read ["3, 4"] |_, [a]| a.sum("i 2 => i");
+        column_written ["4"] |_, [a]| a.sum("i => i 2");
+        wildcards ["2, 3, 4"] |_, [a]| a.sum("_ i _ => i");
+        kinds_exchanged ["2, 3 | 4"] |_, [a]| a.sum("..r.. | i => i -> ..r..");
+        a_label_of_the_result_alone ["3"] |_, [a]| a.sum("i => i j");
+        product_of_two ["3, 4", "4, 5"] |m, [a, b]| m.einsum("i j; j k => i k", &[a, b]);
+        product_of_three ["2, 3", "3, 4", "4, 2"] |m, [a, b, c]| m.einsum("i j; j k; k l => i l", &[a, b, c]);
+        three_that_share_a_label ["3", "3, 2", "2, 3"] |m, [a, b, c]| m.einsum("i; i j; j i => j", &[a, b, c]);
+        outer ["3", "4"] |m, [a, b]| m.einsum("i; j => i -> j", &[a, b]);
+        outer_with_itself ["3"] |m, [a]| m.einsum("i; j => i j", &[a, a]);
+        inner ["5", "5"] |m, [a, b]| m.einsum("i; i =>", &[a, b]);
+        diagonal_of_a_product ["3, 3", "3"] |m, [a, b]| m.einsum("i i; i => i", &[a, b]);
+        rows_of_axes ["8 | 3, 2", "3, 2 -> 4"] |m, [a, b]| m.einsum("... | ..r..; ..r.. -> o => ... | o", &[a, b]);
+        a_sum_beside_a_product ["3, 4", "3"] |m, [a, b]| m.einsum("i j; i => i", &[a, b]);
+        scores ["2, 3 | 2, 4", "2, 5 | 2, 4"] |m, [q, k]| {
+            m.einsum("... s | h d; ... t | h d => ... s | t -> h", &[q, k])
+        };
+        by_a_vector_of_ones ["4"] |m, [a]| m.einsum("i; i =>", &[a, m.builder.constant(1.0)]);
+    }
+}
+
+/// Other accumulations, and sums instead of products.
+mod accumulations {
+    use super::*;
+    use Accumulate::{Max, Min, Product, Sum};
+
+    cases! {
+        greatest ["3, 4"] |_, [a]| a.max("i j => i");
+        greatest_of_all ["3, 4"] |_, [a]| a.max("... =>");
+        least ["3, 4"] |_, [a]| a.min("i j => j");
+        product ["3, 4"] |_, [a]| a.product("i j => i");
+        product_of_all ["2 | 4"] |_, [a]| a.product("... | ... =>");
+        product_of_nothing_more ["4"] |_, [a]| a.product("i => i");
+        greatest_product ["3, 4", "4"] |m, [a, b]| m.by(Max, Combine::Product, "i j; j => i", &[a, b]);
+        least_product ["3, 4", "4, 2"] |m, [a, b]| m.by(Min, Combine::Product, "i j; j k => i k", &[a, b]);
+        product_of_products ["2, 4", "4, 3"] |m, [a, b]| m.by(Product, Combine::Product, "i j; j k => i k", &[a, b]);
+        greatest_sum ["3, 4", "4, 2"] |m, [a, b]| m.by(Max, Combine::Sum, "i j; j k => i k", &[a, b]);
+        least_sum ["3, 4", "4, 2"] |m, [a, b]| m.by(Min, Combine::Sum, "i j; j k => i k", &[a, b]);
+        sum_of_sums ["3, 4", "4, 2"] |m, [a, b]| m.by(Sum, Combine::Sum, "i j; j k => i k", &[a, b]);
+        product_of_sums ["2, 4", "4, 3"] |m, [a, b]| m.by(Product, Combine::Sum, "i j; j k => i k", &[a, b]);
+        greatest_sum_of_three ["3, 2", "2", "3"] |m, [a, b, c]| m.by(Max, Combine::Sum, "i j; j; i => i", &[a, b, c]);
+        product_on_a_diagonal ["3, 3"] |_, [a]| a.product("i i =>");
+    }
+}
+
+/// Strides, windows and offsets.
+mod windows {
+    use super::*;
+    use Accumulate::{Max, Min, Product};
+
+    cases! {
+        every_second ["8"] |_, [a]| a.sum("2*i => i");
+        every_third_from_the_third ["12"] |_, [a]| a.sum("3*i+2 => i");
+        every_second_written ["4"] |_, [a]| a.sum("i => 2*i+1");
+        without_the_first ["7"] |_, [a]| a.sum("i+3 => i");
+        valid ["7", "3"] |m, [a, k]| m.einsum("o<+k; k => o", &[a, k]);
+        padded ["6", "3"] |m, [a, k]| m.einsum("o=+k; k => o", &[a, k]);
+        padded_by_an_even_window ["6", "4"] |m, [a, k]| m.einsum("o=+k; k => o", &[a, k]);
+        padded_beyond_the_axis ["3", "7"] |m, [a, k]| m.einsum("o=+k; k => o", &[a, k]);
+        valid_with_a_stride ["9", "3"] |m, [a, k]| m.einsum("2*o<+k; k => o", &[a, k]);
+        padded_with_a_stride ["8", "3"] |m, [a, k]| m.einsum("2*o=+k; k => o", &[a, k]);
+        padded_with_a_wide_stride ["9", "2"] |m, [a, k]| m.einsum("3*o=+k; k => o", &[a, k]);
+        valid_and_dilated ["9", "3"] |m, [a, k]| m.einsum("o<+2*k; k => o", &[a, k]);
+        padded_and_dilated ["8", "3"] |m, [a, k]| m.einsum("o=+2*k; k => o", &[a, k]);
+        strided_and_dilated ["9", "3"] |m, [a, k]| m.einsum("2*o<+3*k; k => o", &[a, k]);
+        window_left_to_the_caller ["8", "3"] |m, [a, k]| {
+            let options = Options { padding: Some(Padding::Padded), coefficients: &[("s", 2)], ..Options::default() };
+            m.builder.einsum_with("s*o+k; k => o", &[a, k], &options)
+        };
+        two_dimensions ["2 | 4, 5, 2", "2, 3, 2 -> 3"] |m, [a, k]| {
+            m.einsum("... | oh<+kh, ow<+kw, ..ic..; kh, kw, ..ic.. -> ..oc.. => ... | oh, ow, ..oc..", &[a, k])
+        };
+        two_dimensions_padded ["4, 4, 2", "3, 3, 2 -> 2"] |m, [a, k]| {
+            m.einsum("... | 2*oh=+kh, 2*ow=+kw, ..ic..; kh, kw, ..ic.. -> ..oc.. => ... | oh, ow, ..oc..", &[a, k])
+        };
+        depthwise ["5, 3", "3, 3"] |m, [a, k]| m.einsum("o=+k, c; k, c => o, c", &[a, k]);
+        written_to_a_window ["3, 2"] |_, [a]| a.sum("i, j => i<+3*j");
+        written_one_over_another ["3, 4"] |_, [a]| a.sum("i, j => 2*i<+j").square();
+        transposed_convolution ["4", "3"] |m, [a, k]| m.einsum("o; k => 2*o<+k", &[a, k]);
+        rows_one_after_another ["3, 4"] |_, [a]| a.sum("i, j => 4*i<+j");
+        greatest_of_windows ["8"] |_, [a]| a.max("2*o<+w => o").set_size("w", 2);
+        greatest_of_overlapping_windows ["7"] |_, [a]| a.max("2*o<+w => o").set_size("w", 3);
+        greatest_of_padded_windows ["6"] |_, [a]| a.max("o=+w => o").set_size("w", 3);
+        least_of_padded_windows ["6"] |_, [a]| a.min("o=+w => o").set_size("w", 3);
+        sum_of_padded_windows ["6"] |_, [a]| a.sum("o=+w => o").set_size("w", 3);
+        product_of_padded_windows ["6"] |_, [a]| a.product("o=+w => o").set_size("w", 3);
+        greatest_sum_of_valid_windows ["6", "3"] |m, [a, k]| m.by(Max, Combine::Sum, "o<+k; k => o", &[a, k]);
+        greatest_sum_of_padded_windows ["6", "3"] |m, [a, k]| m.by(Max, Combine::Sum, "o=+k; k => o", &[a, k]);
+        least_sum_of_padded_windows ["6", "3"] |m, [a, k]| m.by(Min, Combine::Sum, "o=+k; k => o", &[a, k]);
+        product_of_valid_windows ["5", "3"] |m, [a, k]| m.by(Product, Combine::Product, "o<+k; k => o", &[a, k]);
+        readers_that_want_other_margins ["6"] |_, [a]| {
+            let (sums, greatest) = (a.sum("o=+w => o").set_size("w", 3), a.max("o=+w => o").set_size("w", 5));
+            sums * greatest
+        };
+        margins_of_something_computed ["6", "3"] |m, [a, k]| {
+            let squares = a.square();
+            let sums = m.einsum("o=+k; k => o", &[squares, k]);
+            sums * squares.min("o=+w => o").set_size("w", 3) * squares.max("o=+w => o").set_size("w", 3)
+        };
+        even_and_odd ["2 | 6", "3"] |_, [a, b]| {
+            let (even, odd) = (a.sum("... | 2*i => ... | i"), a.sum("... | 2*i+1 => ... | i"));
+            (even * b).sum("... | i => ... | 2*i") + (odd / b).sum("... | i => ... | 2*i+1")
+        };
+    }
+}
+
+/// Concatenation, and taking apart.
+mod parts {
+    use super::*;
+    use Accumulate::Max;
+
+    cases! {
+        joined_outputs ["3", "4"] |m, [a, b]| m.einsum("a; b => a^b", &[a, b]);
+        joined_inputs ["3 -> 2", "4 -> 2"] |m, [a, b]| m.einsum("a -> o; b -> o => a^b -> o", &[a, b]);
+        joined_batches ["2 | 3", "4 | 3"] |m, [a, b]| m.einsum("a | ...; b | ... => a^b | ...", &[a, b]);
+        joined_in_the_middle ["2, 3, 2", "2, 1, 2"] |m, [a, b]| m.einsum("x, a, y; x, b, y => x, a^b, y", &[a, b]);
+        joined_three ["3", "1", "2"] |m, [a, b, c]| m.einsum("a; b; c => a^b^c", &[a, b, c]);
+        joined_with_itself ["3"] |m, [a]| m.einsum("a; b => a^b", &[a, a]).square();
+        joined_after_a_computation ["3", "2"] |m, [a, b]| m.einsum("a; b => a^b", &[a.exp(), a.sum("i => 0") * b]);
+        joined_by_the_greatest ["3", "2, 4"] |m, [a, b]| m.by(Max, Combine::Product, "a; b, k => a^b", &[a, b]);
+        blocks ["2, 3", "2, 2", "1, 3", "1, 2"] |m, [a, b, c, d]| {
+            m.einsum("a, c; a, d; b, c; b, d => a^b, c^d", &[a, b, c, d])
+        };
+        blocks_on_the_diagonal ["2, 3", "1, 2"] |m, [a, b]| m.einsum("a, c; b, d => a^b, c^d", &[a, b]);
+        gaps ["3"] |_, [a]| a.sum("a => 2^a^3");
+        without_the_first ["7"] |_, [a]| a.sum("3^a => a");
+        a_part_from_the_middle ["8"] |_, [a]| a.sum("2^a^3 => a");
+        split ["2 | 7"] |m, [a]| {
+            let parts = m.builder.split("... | a^b => ... | a; ... | b", &[a]);
+            let first = parts[0].set_size("a", 3);
+            first * parts[1].sum("... | b => ... | 0")
+        };
+        split_with_one_part_unused ["7"] |m, [a]| {
+            let parts = m.builder.split("a^b => a; b", &[a]);
+            let _ = parts[0].set_size("a", 3);
+            parts[1].square()
+        };
+        split_in_three_and_joined ["6"] |m, [a]| {
+            let parts = m.builder.split("a^b^c => a; b; c", &[a]);
+            let _ = (parts[0].set_size("a", 1), parts[0].set_size("b", 2));
+            m.einsum("a; b; c => b^c^a", &[parts[0].exp(), parts[1].sin(), parts[2].square()])
+        };
+        split_of_a_product ["5", "5"] |m, [a, b]| {
+            let parts = m.builder.split("a^b; a^b => a; b", &[a, b]);
+            parts[0].set_size("a", 2).sum("i =>") * parts[1]
+        };
+        slice_at_a_place ["4, 2 | 3"] |_, [a]| a.slice(Index::At(2));
+        slice_of_something_computed ["4 | 3 -> 2"] |_, [a]| a.square().slice(Index::At(3));
+        slice_when_run ["4, 2 | 3"] |m, [a]| m.slice_when_run(a, Some(4), 1);
+        slice_when_run_of_something_computed ["4 | 3"] |m, [a]| {
+            m.slice_when_run(a.exp(), None, 3) * m.slice_when_run(a, None, 0)
+        };
+        another_shape ["12", "3, 4"] |m, [a, b]| {
+            m.graph(&[a], |graph, tensors| graph.convert(tensors[0], 1, 1)) * b
+        };
+    }
+}
+
+/// Rows looked up by integers.
+mod lookups {
+    use super::*;
+
+    cases! {
+        rows ["5 -> 2"] |m, [a]| a.gather(m.ids("4 |", &[4], &[0, 4, 2, 1]));
+        rows_again_and_again ["3 -> 2"] |m, [a]| a.gather(m.ids("2, 4 |", &[2, 4], &[1, 1, 2, 1, 0, 1, 1, 2])).square();
+        rows_of_several_axes ["4 -> 2, 3"] |m, [a]| a.gather(m.ids("3 |", &[3], &[3, 0, 3]));
+        numbers ["4 ->"] |m, [a]| a.gather(m.ids("5 |", &[5], &[3, 0, 3, 2, 3])).exp();
+        rows_of_something_computed ["4 -> 2", "2"] |m, [a, b]| (a.exp() * b).gather(m.ids("3 |", &[3], &[1, 0, 1]));
+        one_row ["4 -> 2"] |m, [a]| a.gather(m.ids("|", &[], &[2]));
+        tied ["4 -> 3"] |m, [a]| a.transpose().compose(a.gather(m.ids("2 |", &[2], &[3, 1])));
+    }
+}
+
+/// Operations of one's own.
+mod own {
+    use super::*;
+
+    fn softsign() -> Operation {
+        let operation = Operation::new("softsign", 1).forward("v = v1 / (1 + abs(v1))");
+        operation.and_then(|made| made.gradient("g1 =+ g / ((1 + abs(v1)) * (1 + abs(v1)))")).expect("well written")
+    }
+
+    fn distance() -> Operation {
+        let operation = Operation::new("distance", 2).forward("v =:+ (v1 - v2) * (v1 - v2)");
+        let gradient = "g1 =+ 2 * g * (v1 - v2); g2 =- 2 * g * (v1 - v2)";
+        operation.and_then(|made| made.gradient(gradient)).expect("well written")
+    }
+
+    /// The greatest, with a tensor of its own: where it is.
+    fn greatest() -> Operation {
+        let operation = Operation::new("greatest", 1).forward("v =:max v1");
+        operation.and_then(|made| made.gradient("ties_rhs1 = v1 == v; g1 =+ ties_rhs1 * g")).expect("well written")
+    }
+
+    /// The same for two operands, with a tensor of its own like each of them and like the result.
+    fn shared() -> Operation {
+        let operation = Operation::new("shared", 2).forward("twice_rhs2 = 2 * v2; v =:+ v1 * twice_rhs2");
+        let gradient = "doubled = 2 * g; half_rhs1 = v1 / 2; g1 =+ doubled * v2; g2 =+ 2 * doubled * half_rhs1";
+        operation.and_then(|made| made.gradient(gradient)).expect("well written")
+    }
+
+    cases! {
+        softsigns ["2 | 5"] |m, [a]| m.builder.apply(&softsign(), &[a]);
+        softsigns_of_sums ["4", "2 | 4"] |m, [a, b]| m.builder.apply(&softsign(), &[a + b]);
+        softsigns_at_a_stride ["6"] |m, [a]| m.apply_by(&softsign(), "2*i+1 => i", &[a]);
+        distances ["3, 2", "4, 2"] |m, [a, b]| m.apply_by(&distance(), "i k; j k => i j", &[a, b]);
+        distances_of_windows ["6", "3"] |m, [a, b]| m.apply_by(&distance(), "o<+k; k => o", &[a, b]);
+        distances_to_itself ["3, 2"] |m, [a]| m.apply_by(&distance(), "i k; j k => i j", &[a, a]);
+        greatest_by_a_spec ["3, 4"] |m, [a]| m.apply_by(&greatest(), "i j => i", &[a]);
+        greatest_of_windows ["7"] |m, [a]| m.apply_by(&greatest(), "2*o<+k => o", &[a]).set_size("k", 3);
+        tensors_of_its_own ["3, 4", "4, 2"] |m, [a, b]| m.apply_by(&shared(), "i j; j k => i k", &[a, b]);
+        tensors_of_its_own_pointwise ["3, 4", "4"] |m, [a, b]| m.builder.apply(&shared(), &[a, b]);
+    }
+}
+
+/// Several operations at once.
+mod together {
+    use super::*;
+
+    cases! {
+        softmax ["2 | 5"] |_, [a]| {
+            let shifted = (a - a.max("... | i => ... | 0")).exp();
+            shifted / shifted.sum("... | i => ... | 0")
+        };
+        normalised ["2 | 5", "5"] |_, [a, gain]| {
+            let centred = a - a.mean("... | i => ... | 0", &["i"]);
+            let variance = centred.square().mean("... | i => ... | 0", &["i"]);
+            gain * centred / (variance + 1e-5).sqrt()
+        };
+        attention ["3 | 4", "4 -> 2, 2", "4 -> 2, 2", "4 -> 2, 2"] |m, [x, q, k, v]| {
+            let (q, k, v) = (q.compose(x), k.compose(x), v.compose(x));
+            let scores = m.einsum("s | h d; t | h d => s | t -> h", &[q, k]).exp();
+            let weights = scores / scores.sum("... | t -> ... => ... | 0 -> ...");
+            m.einsum("s | t -> h; t | h e => s | h e", &[weights, v])
+        };
+        pooled_convolution ["7", "4", "|"] |m, [x, k, bias]| {
+            let y = (m.einsum("o<+k; k => o", &[x, k]) + bias).relu();
+            y.max("2*o<+w => o").set_size("w", 2)
+        };
+        through_and_around ["3 -> 3", "3"] |_, [w, x]| x + w.compose(x + w.compose(x).tanh()).tanh();
+    }
+}
+
+/// The gradient by each operand, and what it should be.
+fn exactly<const N: usize>(shapes: [&str; N], build: Build<N>, wanted: fn(&[Vec<f64>], &[f64]) -> Vec<Vec<f64>>) -> Result<(), Error> {
+    for (treatment, settings) in treatments() {
+        let made = program(shapes, build)?;
+        let values: Vec<Vec<f64>> = made.values.iter().map(Array::to_f64s).collect();
+        let weights = made.graph.tensors().find(|each| made.graph.name_of(*each) == Some("weights"));
+        let weights = weights.expect("the loss has weights");
+        let (mut session, ..) = program(shapes, build)?.session(settings.clone())?;
+        let weights = session.get(weights)?.to_f64s();
+        let (_, gradients) = made.gradients(settings)?;
+        let wanted = wanted(&values, &weights);
+        for (found, wanted) in gradients.iter().flatten().zip(wanted.iter().flatten()) {
+            assert!(close(*found, *wanted, 1e-14), "{treatment}: {found}, not {wanted}");
+        }
+    }
+    Ok(())
+}
+
+/// No difference quotient shows this: the value goes through, the gradient does not.
+#[test]
+fn gradients_stop_where_they_are_told_to() -> Result<(), Error> {
+    exactly(["5"], |_, [a]| a.stop_gradient() * a, |values, weights| {
+        vec![values[0].iter().zip(weights).map(|(a, weight)| a * weight).collect()]
+    })?;
+    exactly(["5", "5"], |_, [a, b]| (a * b).exp().stop_gradient() + b, |_, weights| {
+        vec![vec![0.0; 5], weights.to_vec()]
+    })
+}
+
+/// At a tie, each of the greatest gets the whole gradient; of two operands, the first gets it.
+#[test]
+fn ties() -> Result<(), Error> {
+    exactly(["4"], |_, [a]| (a * 0.0).max("i =>"), |_, _| vec![vec![0.0; 4]])?;
+    exactly(["4"], |_, [a]| a.sign().square().max("i =>") * a, |_, weights| vec![weights.to_vec()])?;
+    exactly(["3", "3"], |_, [a, b]| (a - a.stop_gradient()).maximum(b - b.stop_gradient()), |_, weights| {
+        vec![weights.to_vec(), vec![0.0; 3]]
+    })?;
+    exactly(["3"], |_, [a]| (a - a.stop_gradient()).max("i =>"), |_, weights| vec![vec![weights[0]; 3]])?;
+    exactly(["3"], |_, [a]| (a - a.stop_gradient()).relu(), |_, _| vec![vec![0.0; 3]])
+}
+
+/// The gradient of data and of something on the way, when it is asked for.
+#[test]
+fn gradients_of_what_is_no_parameter() -> Result<(), Error> {
+    for (treatment, settings) in treatments() {
+        let mut g = Graph::new();
+        g.set_default_precision(Dtype::F64);
+        let (x, w) = (g.data("x", "2")?, g.param_shaped("w", "2")?);
+        g.set_initial(w, Initial::Values(array(&[2], &[3.0, 5.0])))?;
+        let product = g.mul(x, w)?;
+        let square = g.square(product)?;
+        let loss = g.einsum("i =>", &[square])?;
+        let unused = g.data("unused", "3")?;
+        let mut routine = Routine::new("gradients");
+        routine.backward(&mut g, loss)?;
+        let asked = [x, w, product, loss, unused];
+        let gradients: Vec<Tensor> = asked.iter().map(|each| g.gradient(*each)).collect::<Result<_, _>>()?;
+        gradients.iter().for_each(|gradient| drop(routine.keep(*gradient)));
+        let mut session = Session::with(g, settings)?;
+        session.set(x, &array(&[2], &[1.0, -2.0]))?;
+        session.run(&routine)?;
+        let wanted = [vec![18.0, -100.0], vec![6.0, 40.0], vec![6.0, -20.0], vec![1.0], vec![0.0; 3]];
+        for (gradient, wanted) in gradients.into_iter().zip(wanted) {
+            assert_eq!(session.get(gradient)?.to_f64s(), wanted, "{treatment}");
+        }
+    }
+    Ok(())
+}
