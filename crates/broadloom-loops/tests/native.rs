@@ -268,17 +268,17 @@ fn gathered(buffer: BufferId, index: Cell, rest: &[u32]) -> Cell {
 fn lookup(dtype: Dtype, vocabulary: u64) -> Program {
     let mut program = Program::default();
     let [i, j] = program.vars(["i", "j"]);
-    let tokens = program.add("tokens", dtype, &[300], Kept);
+    let tokens = program.add("tokens", dtype, &[700], Kept);
     let table = program.add("table", F32, &[vocabulary, 33], Kept);
-    let out = program.add("out", F32, &[300, 33], Kept);
+    let out = program.add("out", F32, &[700, 33], Kept);
     let counts = program.add("counts", F32, &[vocabulary, 33], Kept);
     let check = Statement::Check { cell: cell(tokens, &[i]), below: vocabulary, of: table };
     let row = gathered(table, cell(tokens, &[i]), &[j]);
     let to = gathered(counts, cell(tokens, &[i]), &[j]);
     let body = vec![check, repeat(j, 33, vec![store(cell(out, &[i, j]), Scalar::Load(row))])];
-    program.nest("out = table[tokens]", vec![parallel(i, 300, body)]);
+    program.nest("out = table[tokens]", vec![parallel(i, 700, body)]);
     let body = vec![accumulate(to, Binary::Add, load(out, &[i, j]))];
-    program.nest("counts[tokens] += out", vec![repeat(i, 300, vec![repeat(j, 33, body)])]);
+    program.nest("counts[tokens] += out", vec![repeat(i, 700, vec![repeat(j, 33, body)])]);
     program
 }
 
@@ -286,7 +286,7 @@ fn lookup(dtype: Dtype, vocabulary: u64) -> Program {
 fn numbers_from_memory_are_indices() {
     for dtype in [I32, I64, F32, F16, Bf16, F64] {
         judge_with(&lookup(dtype, 4), &[], 1e-5, |buffer, id| match id.0 {
-            0 => (0..300).map(|n| f64::from(n * n % 7 % 4)).collect(),
+            0 => (0..700).map(|n| f64::from(n * n % 7 % 4)).collect(),
             _ => contents(buffer, 5),
         });
     }
@@ -294,6 +294,8 @@ fn numbers_from_memory_are_indices() {
 
 #[test]
 fn indices_out_of_range_stop_the_run() {
+    let source = broadloom_loops::native::emit(&lookup(I32, 4)).unwrap();
+    assert!(source.contains("first_report(reports, report)"), "the nest is shared among threads");
     for wrong in [-1.0, 4.0, 1e9] {
         judge_with(&lookup(I32, 4), &[], 1e-5, |buffer, id| {
             let mut numbers = contents(buffer, 5);
@@ -307,8 +309,7 @@ fn indices_out_of_range_stop_the_run() {
 
 #[test]
 fn symbols_are_numbers_and_indices() {
-    let mut program = Program::default();
-    program.symbols = vec!["step".into(), "row".into()];
+    let mut program = Program { symbols: vec!["step".into(), "row".into()], ..Program::default() };
     let [i] = program.vars(["i"]);
     let x = program.add("x", F32, &[4, 9], Kept);
     let y = program.add("y", F32, &[9], Kept);
@@ -335,8 +336,7 @@ fn symbols_are_numbers_and_indices() {
 
 #[test]
 fn random_numbers_and_positions() {
-    let mut program = Program::default();
-    program.symbols = vec!["seed".into(), "other".into()];
+    let mut program = Program { symbols: vec!["seed".into(), "other".into()], ..Program::default() };
     let [i, j] = program.vars(["i", "j"]);
     for (key, stream) in [(0, 7), (1, 0xFFFF_FFFF_FFFF_FFFF)] {
         for dtype in [F32, F64] {

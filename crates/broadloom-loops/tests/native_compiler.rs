@@ -13,7 +13,7 @@ use native_support::*;
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
     folder
 }
 
@@ -49,8 +49,7 @@ fn small() -> Program {
 
 /// Lookups, a convolution with margins, random numbers: what an entry looks like.
 fn lookup() -> Program {
-    let mut program = Program::default();
-    program.symbols = vec!["seed".into()];
+    let mut program = Program { symbols: vec!["seed".into()], ..Program::default() };
     let [i, j, k] = program.vars(["i", "j", "k"]);
     let tokens = program.add("tokens", I32, &[6], Kept);
     let table = program.add("table", Bf16, &[10, 8], Kept);
@@ -79,9 +78,10 @@ fn lookup() -> Program {
 
 /// The text from the first nest on.
 fn nests(program: &Program) -> String {
-    let source = emit(program).unwrap();
-    let first =
-        source.find(&format!("// {}", program.nests[0].comment.trim_end_matches('\\').trim())).unwrap();
+    let source = emit(program).expect("it is in order");
+    let first = source
+        .find(&format!("// {}", program.nests[0].comment.trim_end_matches('\\').trim()))
+        .expect("the first nest");
     source[first..].to_string()
 }
 
@@ -174,7 +174,8 @@ fn a_network_as_text() {
             (void)threads;
             return 128;
         }
-    "#]].assert_eq(&nests(&small()));
+    "#]]
+    .assert_eq(&nests(&small()));
     judge(&small(), &[], 1e-5);
 }
 
@@ -267,7 +268,8 @@ fn a_second_compiler_finds_what_the_first_has_made() {
     assert_eq!(std::fs::metadata(code).unwrap().modified().unwrap(), made, "it was not made again");
 
     // Whatever happens to a file, the program is made again and runs.
-    let corruptions: [&dyn Fn(&[u8]) -> Vec<u8>; 3] =
+    type Corruption<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
+    let corruptions: [Corruption<'_>; 3] =
         [&|_| Vec::new(), &|bytes| bytes[..bytes.len() / 2].to_vec(), &|bytes| {
             let mut bytes = bytes.to_vec();
             let middle = bytes.len() / 2;
@@ -294,6 +296,28 @@ fn many_threads_compile_at_once() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| Compiler::find().unwrap().with_cache(&cache).compile(&small()).unwrap());
+        }
+    });
+}
+
+/// Runs at the same time, some with the threads and some without, do not disturb each other.
+#[test]
+fn programs_run_at_once() {
+    let mut program = Program::default();
+    let [i, j] = program.vars(["i", "j"]);
+    let x = program.add("x", F32, &[64, 2000], Kept);
+    let body = vec![accumulate(cell(x, &[i, j]), Binary::Add, number(1.0))];
+    program.nest("x += 1", vec![repeat(i, 64, vec![repeat(j, 2000, body)])]);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut compiled = compiler().compile(&program).unwrap();
+                let mut blocks = vec![Block::new(program.buffer(x)).unwrap()];
+                for _ in 0..200 {
+                    assert_eq!(compiled.run(&mut blocks, &[0], &[]), Ok(()));
+                }
+                assert!(blocks[0].numbers().iter().all(|number| *number == 200.0));
+            });
         }
     });
 }
@@ -403,6 +427,8 @@ int main(void)
     assert_eq!(String::from_utf8_lossy(&output.stdout), "3 3 9 18 1 0 3 10\n");
     let header = std::fs::read_to_string(folder.join("other.h")).unwrap();
     expect![[r#"
+        // For speed, compile with
+        // -O3 -march=native -std=gnu11 -fno-strict-aliasing -fno-math-errno -fno-trapping-math -fassociative-math -fno-signed-zeros -ffp-contract=fast
         #ifndef OTHER_H
         #define OTHER_H
 

@@ -287,6 +287,35 @@ fn a_scatter_keeps_its_fill() {
 }
 
 #[test]
+fn margins_are_filled_by_themselves() {
+    // A sum that windows read beyond its ends: its cells are not filled first, its margins are.
+    check(
+        "
+        kept x: f64[4, 3]
+        kept y: f64[4]
+        local s: f64[1+4+1], margins 1
+
+        # s = sum x
+        s = 0 everywhere
+        s = 1 in its margins
+
+        # s = sum x
+        for i in 0..4
+          for j in 0..3
+            s[i] += x[i, j]
+
+        y = 0 everywhere
+
+        # y = windows of s
+        for i in 0..4
+          for k in 0..3
+            y[i] += s[i + k - 1]
+        ",
+        expect![[r#""#]],
+    );
+}
+
+#[test]
 fn an_update_in_place() {
     // Stochastic gradient descent with momentum and weight decay.
     check(
@@ -618,7 +647,15 @@ fn a_shifted_store_is_not_inlined_as_if_it_were_in_place() {
         for i in 0..2
           y[i] = b[i + 1]
         ",
-        expect![[r#""#]],
+        expect![[r#"
+            # 
+            parallel for i in 0..3
+              b[i + 1] = exp(x[i])
+
+            # 
+            parallel for i in 0..2
+              y[i] = b[i + 1]
+        "#]],
     );
 }
 

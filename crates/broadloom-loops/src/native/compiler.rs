@@ -36,6 +36,12 @@ const OPTIONS: [&str; 12] = [
     "-ffp-contract=fast",
 ];
 
+/// What to compile with for speed, where no library is made.
+pub(crate) fn advice() -> String {
+    let library = ["-fPIC", "-shared", "-fvisibility=hidden"];
+    OPTIONS.into_iter().filter(|option| !library.contains(option)).collect::<Vec<_>>().join(" ")
+}
+
 /// A C compiler.
 ///
 /// ```no_run

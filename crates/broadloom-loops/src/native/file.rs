@@ -20,6 +20,7 @@ use std::fmt::Write;
 use rustc_hash::FxHashMap;
 
 use crate::native::arena::{self, Arena};
+use crate::native::compiler::advice;
 use crate::native::contract::{Contraction, Unit, contraction};
 use crate::native::flat::{Access, FlatProgram, Step, Value, flatten};
 use crate::native::names::{Names, comment, inline_comment};
@@ -446,5 +447,8 @@ fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
 
 fn guarded(prefix: &str, declarations: &str) -> String {
     let name = format!("{}_H", prefix.to_ascii_uppercase());
-    format!("#ifndef {name}\n#define {name}\n\n{declarations}\n#endif\n")
+    let advice = advice();
+    format!(
+        "// For speed, compile with\n// {advice}\n#ifndef {name}\n#define {name}\n\n{declarations}\n#endif\n"
+    )
 }

@@ -9,6 +9,7 @@ mod compiled;
 mod compiler;
 mod contract;
 mod error;
+mod expression;
 mod file;
 mod flat;
 mod names;

@@ -206,12 +206,7 @@ pub fn is_inside(program: &Program, cell: &Cell, scope: &[(u32, u64)]) -> bool {
 /// Whether no cell is addressed twice by loops that all run at least once.
 pub fn is_one_to_one(cell: &Cell, loops: &[(u32, u64)]) -> bool {
     let Some((map, extents)) = as_map(cell, loops) else { return false };
-    // The common case, without a search: every loop that moves has an axis for itself.
-    let alone = |(var, extent): (usize, &u64)| {
-        let only = |sum: &Component| matches!(sum.terms.as_slice(), [(_, known)] if *known as usize == var);
-        *extent == 1 || map.iter().any(only)
-    };
-    extents.iter().enumerate().all(alone) || is_injective(&map, &extents).holds()
+    is_positional(&map, &extents) || is_injective(&map, &extents).holds()
 }
 
 /// Whether loops that all run at least once address every cell of the buffer, margins aside, and none
@@ -222,7 +217,33 @@ pub fn is_onto(program: &Program, cell: &Cell, loops: &[(u32, u64)]) -> bool {
     if !is_inside(program, cell, loops) {
         return false;
     }
-    simple_axes(cell, sizes, loops).is_some() || is_surjective(&map, &extents, sizes).holds()
+    let product = |numbers: &[u64]| numbers.iter().try_fold(1u128, |all, n| all.checked_mul(u128::from(*n)));
+    let fits = product(&extents).is_some_and(|points| Some(points) == product(sizes));
+    // As many points as cells, and none twice; or else a search.
+    (fits && is_positional(&map, &extents))
+        || simple_axes(cell, sizes, loops).is_some()
+        || is_surjective(&map, &extents, sizes).holds()
+}
+
+/// Whether the indices can be read like numbers in some base, so that they tell the point: on an axis at
+/// `6i + 2j + k` with `j` below 3 and `k` below 2, say. The common case, decided without a search.
+fn is_positional(map: &[Component], extents: &[u64]) -> bool {
+    let mut told: Vec<bool> = extents.iter().map(|extent| *extent == 1).collect();
+    for sum in map {
+        let mut digits: Vec<(u128, u32)> =
+            sum.terms.iter().map(|(factor, var)| (u128::from(factor.unsigned_abs()), *var)).collect();
+        digits.sort_unstable();
+        let mut reach = 0u128;
+        let apart = digits.iter().all(|(factor, var)| {
+            let above = *factor > reach;
+            reach += factor * u128::from(extents[*var as usize] - 1);
+            above
+        });
+        if apart {
+            digits.iter().for_each(|(_, var)| told[*var as usize] = true);
+        }
+    }
+    told.iter().all(|told| *told)
 }
 
 /// The variable of each axis, if every axis is walked from its start to its end by a loop of its own. An axis

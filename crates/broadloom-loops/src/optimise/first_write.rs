@@ -11,7 +11,7 @@
 //!   b[i] = t
 //! ```
 //!
-//! if no nest touches `b` in between, if `value` does not read `b`, and if the cell, as a function of the loops it
+//! if no nest touches `b` in between but for its margins, if `value` does not read `b`, and if the cell, as a function of the loops it
 //! mentions, is one-to-one and onto. Margins, which the fill set too, are then filled by themselves. Otherwise
 //! the fill stays and only the loops that the cell does not mention, if any, become a local: `b[i] += t`.
 
@@ -23,6 +23,7 @@ use crate::scalar::{Binary, Scalar};
 
 /// Turns accumulation into first writes and reductions. Returns how many nests were changed.
 pub fn first_write(program: &mut Program) -> usize {
+    split_fills(program);
     let rounding = Rounding::of(program);
     // For each buffer, the nest that filled it, as long as nobody has touched it since.
     let mut filled: Vec<Option<(usize, f64)>> = vec![None; program.buffers.len()];
@@ -30,6 +31,10 @@ pub fn first_write(program: &mut Program) -> usize {
     for at in 0..program.nests.len() {
         if let [Statement::Fill { buffer, value }] = program.nests[at].body[..] {
             filled[buffer.index()] = Some((at, value));
+            continue;
+        }
+        if let [Statement::FillMargins { .. }] = program.nests[at].body[..] {
+            // What was filled inside is still there, and margins are filled again in order.
             continue;
         }
         let touch = Touch::of(&program.nests[at].body);
@@ -56,6 +61,20 @@ pub fn first_write(program: &mut Program) -> usize {
     }
     program.nests.retain(|nest| !nest.body.is_empty());
     changes + dropped.len()
+}
+
+/// A nest of several fills becomes several nests, so that one of them can go.
+fn split_fills(program: &mut Program) {
+    let fill =
+        |statement: &Statement| matches!(statement, Statement::Fill { .. } | Statement::FillMargins { .. });
+    for nest in std::mem::take(&mut program.nests) {
+        if nest.body.len() > 1 && nest.body.iter().all(fill) {
+            let one = |statement| Nest { comment: nest.comment.clone(), body: vec![statement] };
+            program.nests.extend(nest.body.into_iter().map(one));
+        } else {
+            program.nests.push(nest);
+        }
+    }
 }
 
 /// An accumulating nest and what may be done with it.

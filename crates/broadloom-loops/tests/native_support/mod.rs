@@ -1,5 +1,5 @@
 //! Small programs, and how they are judged: compiled code against the reference evaluator.
-#![allow(dead_code, reason = "not every test file uses everything")]
+#![allow(dead_code, unused_imports, reason = "not every test file uses everything")]
 
 use broadloom_core::projection::Component;
 use broadloom_loops::native::Compiler;
@@ -147,9 +147,10 @@ pub fn judge_with(
     for threads in [1, 2, 3] {
         let mut compiled =
             compiler().with_threads(threads).compile(program).unwrap_or_else(|error| panic!("{error}"));
-        let mut blocks: Vec<Block> = kept.iter().map(|id| Block::new(program.buffer(*id)).unwrap()).collect();
+        let mut blocks: Vec<Block> =
+            kept.iter().map(|id| Block::new(program.buffer(*id)).expect("it fits")).collect();
         for (block, id) in blocks.iter_mut().zip(&kept) {
-            block.set_numbers(&contents(program.buffer(*id), *id)).unwrap();
+            block.set_numbers(&contents(program.buffer(*id), *id)).expect("one for each");
         }
         // Blocks stand in another order than buffers.
         blocks.reverse();

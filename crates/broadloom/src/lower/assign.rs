@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex};
-use broadloom_loops::{Binary, Cell, Index, Nest, Scalar, Statement};
+use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement};
 
 use super::law::Piece;
 use super::{Lowering, Node};
@@ -71,9 +71,18 @@ impl Lowering<'_> {
     fn clear_first(&mut self, place: &Place, first: bool) {
         if first {
             let buffer = self.buffer(Node::Value(place.nest.tensors[place.result]));
-            let body = vec![Statement::Fill { buffer, value: place.nest.accumulate.neutral() }];
-            self.program.nests.push(Nest { comment: self.comment(place), body });
+            self.fill_cells(buffer, place.nest.accumulate.neutral(), self.comment(place));
         }
+    }
+
+    /// Sets the cells of a buffer; its margins keep what readers expect there.
+    fn fill_cells(&mut self, buffer: BufferId, value: f64, comment: String) {
+        let filled = self.program.buffer(buffer);
+        let mut body = vec![Statement::Fill { buffer, value }];
+        if filled.has_margins() && filled.fill != value {
+            body.push(Statement::FillMargins { buffer, value: filled.fill });
+        }
+        self.program.nests.push(Nest { comment, body });
     }
 
     /// One assignment in one phase; `first` if no phase of it came before.
@@ -90,7 +99,7 @@ impl Lowering<'_> {
         let (fill, plain) = self.start(place, at, piece);
         let comment = self.comment(place);
         if let (true, Some(value)) = (first, fill) {
-            self.program.nests.push(Nest { comment: comment.clone(), body: vec![Statement::Fill { buffer, value }] });
+            self.fill_cells(buffer, value, comment.clone());
         }
         if !piece.clear && !self.written.contains(&node) && !self.needs.contains(&node) {
             self.needs.push(node);
@@ -163,7 +172,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn cell(&mut self, place: &Place, at: usize, buffer: broadloom_loops::BufferId, loops: &[(u32, u32)]) -> Cell {
+    fn cell(&mut self, place: &Place, at: usize, buffer: BufferId, loops: &[(u32, u32)]) -> Cell {
         let var = |index: u32| loops.iter().find(|(known, _)| *known == index).map(|(_, var)| *var);
         let renamed = |sum: &Component| {
             let terms = sum.terms.iter().filter_map(|(c, index)| var(*index).map(|var| (*c, var)));

@@ -28,7 +28,7 @@ impl Graph {
         Ok(match self.rule(step)? {
             Rule::Law(operation) => pieces(&operation.forward),
             Rule::Product { accumulate, combine } => {
-                let (value, slots) = combined(combine, parts);
+                let (value, slots) = combined(combine, self.factors(step, parts));
                 vec![piece(Slot::Value(0), true, Some(accumulate), value, slots)]
             }
             Rule::ProductAndSum => {
@@ -47,7 +47,7 @@ impl Graph {
         Ok(match self.rule(step)? {
             Rule::Law(operation) => pieces(&operation.gradient),
             Rule::Product { accumulate, combine } => {
-                let parts = if self.facts.gathers.contains(&step) { &[1][..] } else { parts };
+                let parts = self.factors(step, parts);
                 parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
             }
             Rule::ProductAndSum => {
@@ -62,6 +62,11 @@ impl Graph {
                 vec![factor(1), factor(2), Piece { own_loops: true, ..sum }]
             }
         })
+    }
+
+    /// The operands that are combined: of a lookup only the table, since the other one is its index.
+    fn factors<'a>(&self, step: u32, parts: &'a [u32]) -> &'a [u32] {
+        if self.facts.gathers.contains(&step) { &parts[..parts.len().min(1)] } else { parts }
     }
 
     /// Which operands can get a gradient, by place from 1.

@@ -9,7 +9,7 @@ use std::path::Path;
 use broadloom_loops::native::{Compiled, Compiler};
 use broadloom_loops::reference::Stop;
 use broadloom_loops::{Array, Program};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind};
 use crate::files::{read_safetensors, write_safetensors};
@@ -364,9 +364,18 @@ impl Session {
         }
     }
 
-    /// The first tensor with an element that is not a number, in the order of the program.
+    /// The first tensor with an element that is not a number, in the order in which they are written.
     fn guard(&mut self, at: usize) -> Result<(), Error> {
-        for node in self.prepared[at].lowered.nodes.clone() {
+        let Lowered { program, nodes, .. } = &self.prepared[at].lowered;
+        let mut order: Vec<Node> = Vec::new();
+        for statement in program.nests.iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| order.extend(inner.written().map(|buffer| nodes[buffer.index()])));
+        }
+        // Data first: it may have come with the flaw.
+        let mut seen = FxHashSet::default();
+        let all = self.prepared[at].lowered.needs.iter().copied().filter(|node| !order.contains(node));
+        let order: Vec<Node> = all.chain(order.iter().copied()).filter(|node| seen.insert(*node)).collect();
+        for node in order {
             let (Node::Value(tensor) | Node::Gradient(tensor)) = node else { continue };
             let Some(values) = self.store.read(node) else { continue };
             if let Some(place) = values.to_f64s().iter().position(|value| value.is_nan()) {

@@ -73,7 +73,9 @@ impl Random {
 
     /// Numbers with no two of the same size, none near 0: 0.3 to 1.3, of either sign.
     pub fn apart(&mut self, count: usize) -> Vec<f64> {
-        let mut numbers: Vec<f64> = (0..count).map(|at| 0.3 + (at as f64 + 0.37) / count as f64).collect();
+        // Not evenly spaced, so that their sums and differences are apart as well.
+        let mut spaced = |at: usize| 0.3 + (at as f64 + self.below(1000) as f64 / 2000.0) / count as f64;
+        let mut numbers: Vec<f64> = (0..count).map(&mut spaced).collect();
         self.shuffle(&mut numbers);
         numbers.iter().map(|number| if self.below(2) == 0 { *number } else { -number }).collect()
     }

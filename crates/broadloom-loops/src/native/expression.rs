@@ -1,0 +1,230 @@
+//! Addresses and values as expressions of C.
+
+use broadloom_core::projection::Component;
+
+use crate::Dtype;
+use crate::native::flat::{Access, Value};
+use crate::native::print::{Argument, Printer};
+use crate::native::types::Real;
+use crate::scalar::{Binary, Unary};
+
+impl Printer<'_> {
+    fn sum(&self, sum: &Component) -> String {
+        sum.text(&|var| self.vars.get(&var).cloned().unwrap_or_default())
+    }
+
+    /// The place of a cell in its buffer.
+    pub(super) fn address(&self, access: &Access) -> String {
+        let mut parts = Vec::new();
+        let product = |stride: i64, factor: String| match stride {
+            1 => factor,
+            _ => format!("{stride} * {factor}"),
+        };
+        for (stride, symbol) in &access.symbols {
+            parts.push(product(*stride, format!("symbols[{symbol}]")));
+        }
+        for gather in &access.gathers {
+            let index = self.integer(&gather.at);
+            let index = format!("index_within({index}, {}, {})", gather.least, gather.greatest);
+            parts.push(product(gather.stride, index));
+        }
+        let sum = self.sum(&access.at);
+        if parts.is_empty() || sum != "0" {
+            parts.push(sum);
+        }
+        let text = parts.join(" + ").replace("+ -", "- ");
+        if access.guarded {
+            let last = self.program.buffer(access.buffer).cells() as i64 - 1;
+            return format!("index_within({text}, 0, {last})");
+        }
+        text
+    }
+
+    pub(super) fn place(&self, access: &Access) -> String {
+        format!("{}[{}]", self.buffer(access.buffer), self.address(access))
+    }
+
+    /// The number in a cell, as an integer.
+    pub(super) fn integer(&self, access: &Access) -> String {
+        let place = self.place(access);
+        match self.program.buffer(access.buffer).dtype {
+            Dtype::I64 => place,
+            Dtype::I32 => format!("(int64_t){place}"),
+            Dtype::F32 | Dtype::F64 => format!("f64_to_i64({place})"),
+            Dtype::Bf16 => format!("f64_to_i64(bf16_to_f32({place}))"),
+            Dtype::F16 => format!("f64_to_i64(f16_to_f32({place}))"),
+        }
+    }
+
+    /// The number in a cell, to compute with.
+    pub(super) fn load(&self, access: &Access, real: Real) -> (String, Level) {
+        let place = self.place(access);
+        match (self.program.buffer(access.buffer).dtype, real) {
+            (Dtype::F32, Real::F32) | (Dtype::F64, _) => (place, Level::Atom),
+            (Dtype::Bf16, Real::F32) => (format!("bf16_to_f32({place})"), Level::Atom),
+            (Dtype::F16, Real::F32) => (format!("f16_to_f32({place})"), Level::Atom),
+            (Dtype::Bf16, Real::F64) => (format!("(double)bf16_to_f32({place})"), Level::Prefix),
+            (Dtype::F16, Real::F64) => (format!("(double)f16_to_f32({place})"), Level::Prefix),
+            (Dtype::F32 | Dtype::I32 | Dtype::I64, _) => (format!("({}){place}", real.name()), Level::Prefix),
+        }
+    }
+
+    pub(super) fn value(&self, value: &Value, real: Real) -> (String, Level) {
+        match value {
+            Value::Number(number) => {
+                let text = real.number(*number);
+                let level = if text.starts_with('-') { Level::Prefix } else { Level::Atom };
+                (text, level)
+            }
+            Value::Load(access) => self.load(access, real),
+            Value::Local(local) => match self.locals.get(local) {
+                Some(Real::F32) if real == Real::F64 => {
+                    (format!("(double){}", self.local(*local)), Level::Prefix)
+                }
+                _ => (self.local(*local), Level::Atom),
+            },
+            Value::Position(sum) => (format!("({})({})", real.name(), self.sum(sum)), Level::Prefix),
+            Value::Symbol(symbol) => (format!("({})symbols[{symbol}]", real.name()), Level::Prefix),
+            Value::Uniform { key, stream, at } => {
+                let known = Argument::Key(*key, *stream);
+                let place = self.function.arguments.iter().position(|argument| *argument == known);
+                let key = place.and_then(|place| self.function.names.get(place)).cloned().unwrap_or_default();
+                (format!("f32_uniform({key}, (uint64_t)({}))", self.sum(at)), Level::Atom)
+            }
+            Value::Unary(function, a) => self.unary(*function, a, value, real),
+            Value::Binary(function, a, b) => match function {
+                Binary::Less
+                | Binary::LessEq
+                | Binary::Equal
+                | Binary::NotEqual
+                | Binary::And
+                | Binary::Or => self.truth(value, real),
+                Binary::Pow if matches!(**b, Value::Number(2.0)) => {
+                    (format!("{}_square({})", real.prefix(), self.value(a, real).0), Level::Atom)
+                }
+                _ => self.binary(*function, self.value(a, real), self.value(b, real), real),
+            },
+            Value::Select(condition, a, b) => {
+                let condition = self.condition(condition, real).inside(Level::Compare);
+                let (a, b) = (self.value(a, real), self.value(b, real));
+                (
+                    format!("{condition} ? {} : {}", a.inside(Level::Compare), b.inside(Level::Choice)),
+                    Level::Choice,
+                )
+            }
+        }
+    }
+
+    fn unary(&self, function: Unary, a: &Value, whole: &Value, real: Real) -> (String, Level) {
+        let value = self.value(a, real);
+        match function {
+            Unary::Neg => (format!("-{}", value.inside(Level::Atom)), Level::Prefix),
+            Unary::Recip => {
+                (format!("{} / {}", real.number(1.0), value.inside(Level::Prefix)), Level::Product)
+            }
+            Unary::Not => self.truth(whole, real),
+            _ => (format!("{}_{}({})", real.prefix(), function.name(), value.0), Level::Atom),
+        }
+    }
+
+    pub(super) fn binary(
+        &self,
+        function: Binary,
+        a: (String, Level),
+        b: (String, Level),
+        real: Real,
+    ) -> (String, Level) {
+        let name = function.name();
+        match function {
+            Binary::Add | Binary::Sub => {
+                (format!("{} {name} {}", a.inside(Level::Sum), b.inside(Level::Product)), Level::Sum)
+            }
+            Binary::Mul | Binary::Div => {
+                (format!("{} {name} {}", a.inside(Level::Product), b.inside(Level::Prefix)), Level::Product)
+            }
+            Binary::Pow => (format!("{}_pow({}, {})", real.prefix(), a.0, b.0), Level::Atom),
+            Binary::Max | Binary::Min | Binary::Mod => {
+                (format!("{}_{name}({}, {})", real.prefix(), a.0, b.0), Level::Atom)
+            }
+            Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
+                let text = format!("{} {name} {}", a.inside(Level::Sum), b.inside(Level::Sum));
+                (chosen(&text, real), Level::Choice)
+            }
+            Binary::And | Binary::Or => {
+                let sign = if function == Binary::And { "&" } else { "|" };
+                let text = format!("({} != 0) {sign} ({} != 0)", a.inside(Level::Sum), b.inside(Level::Sum));
+                (chosen(&format!("({text})"), real), Level::Choice)
+            }
+        }
+    }
+
+    /// A condition as a number.
+    fn truth(&self, value: &Value, real: Real) -> (String, Level) {
+        (chosen(&self.condition(value, real).inside(Level::Compare), real), Level::Choice)
+    }
+
+    /// Whether a value is not 0, as a condition of C.
+    fn condition(&self, value: &Value, real: Real) -> (String, Level) {
+        match value {
+            Value::Binary(
+                function @ (Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual),
+                a,
+                b,
+            ) => {
+                let (a, b) = (self.value(a, real), self.value(b, real));
+                (
+                    format!("{} {} {}", a.inside(Level::Sum), function.name(), b.inside(Level::Sum)),
+                    Level::Compare,
+                )
+            }
+            // Not `&&` and `||`: both sides can be computed, and branches are in the way of vectors.
+            Value::Binary(function @ (Binary::And | Binary::Or), a, b) => {
+                let sign = if *function == Binary::And { "&" } else { "|" };
+                let (a, b) = (self.condition(a, real), self.condition(b, real));
+                (format!("({}) {sign} ({})", a.0, b.0), Level::Choice)
+            }
+            Value::Unary(Unary::Not, a) => (format!("!({})", self.condition(a, real).0), Level::Prefix),
+            _ => (format!("{} != 0", self.value(value, real).inside(Level::Sum)), Level::Compare),
+        }
+    }
+}
+
+/// How tightly the outermost operation of an expression binds, from loose to tight.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Level {
+    Choice,
+    Compare,
+    Sum,
+    Product,
+    Prefix,
+    Atom,
+}
+
+trait Expression {
+    /// In parentheses, if it binds less tightly than its place asks for.
+    fn inside(&self, level: Level) -> String;
+}
+
+impl Expression for (String, Level) {
+    fn inside(&self, level: Level) -> String {
+        if self.1 < level { format!("({})", self.0) } else { self.0.clone() }
+    }
+}
+
+fn chosen(condition: &str, real: Real) -> String {
+    format!("{condition} ? {} : {}", real.number(1.0), real.number(0.0))
+}
+
+/// A computed number as it is stored.
+pub(super) fn converted(dtype: Dtype, real: Real, value: &str) -> String {
+    match (dtype, real) {
+        (Dtype::F32, Real::F64) => format!("(float)({value})"),
+        (Dtype::F32, Real::F32) | (Dtype::F64, _) => value.to_string(),
+        (Dtype::Bf16, Real::F32) => format!("f32_to_bf16({value})"),
+        (Dtype::F16, Real::F32) => format!("f32_to_f16({value})"),
+        (Dtype::Bf16, Real::F64) => format!("f32_to_bf16((float)({value}))"),
+        (Dtype::F16, Real::F64) => format!("f32_to_f16((float)({value}))"),
+        (Dtype::I32, _) => format!("f64_to_i32({value})"),
+        (Dtype::I64, _) => format!("f64_to_i64({value})"),
+    }
+}

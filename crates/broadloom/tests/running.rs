@@ -1,0 +1,14 @@
+//! Programs that are run give the right numbers: values, types, what lasts from run to run, and routines.
+
+mod numbers;
+
+#[path = "running/lasting.rs"]
+mod lasting;
+#[path = "running/pointwise.rs"]
+mod pointwise;
+#[path = "running/precision.rs"]
+mod precision;
+#[path = "running/routines.rs"]
+mod routines;
+#[path = "running/values.rs"]
+mod values;
