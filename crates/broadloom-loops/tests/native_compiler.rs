@@ -195,7 +195,7 @@ fn a_lookup_as_text() {
                 }
                 #pragma GCC ivdep
                 for (int64_t j = 0; j < 8; j++) {
-                    rows[10*i + j + 1] = f32_uniform(key_0, (uint64_t)(8*i + j)) < 0.9f ? bf16_to_f32(table[8 * index_within((int64_t)tokens[i], 0, 9) + j]) : 0.0f;
+                    rows[10*i + j + 1] = f32_select(f32_uniform(key_0, (uint64_t)(8*i + j)) < 0.9f, bf16_to_f32(table[8 * index_within((int64_t)tokens[i], 0, 9) + j]), 0.0f);
                 }
             }
             return 0;
@@ -446,7 +446,7 @@ int main(void)
         #endif
 
         // Runs the program once.
-        // 
+        //
         // kept: the memory of these arrays, aligned to 64 bytes, in row-major order. `1+3+1` is an axis of 3 with a
         // margin of 1 before and after it, which belongs to the memory and must hold the number that is said.
         //     kept[0]  tokens: i32[6], 24 bytes
@@ -457,7 +457,7 @@ int main(void)
         //     symbols[0]  seed
         // parallel: how to share work among threads; NULL for one thread.
         // report: three numbers, set if a check fails.
-        // 
+        //
         // Returns 0 if all went well; 1 if an index read from an array is out of range: report[0] is the number of the
         // check, report[1] where the index stands in its array, report[2] the index; 2 if a symbol is out of range:
         // report[0] is the number of the array it is an index of.

@@ -311,7 +311,24 @@ fn margins_are_filled_by_themselves() {
           for k in 0..3
             y[i] += s[i + k - 1]
         ",
-        expect![[r#""#]],
+        expect![[r#"
+            # s = sum x
+            s = 1 in its margins
+
+            # s = sum x
+            parallel for i in 0..4
+              let t0 = 0
+              for j in 0..3
+                t0 += x[i, j]
+              s[i] = t0
+
+            # y = windows of s
+            parallel for i in 0..4
+              let t0 = 0
+              for k in 0..3
+                t0 += s[i + k - 1]
+              y[i] = t0
+        "#]],
     );
 }
 

@@ -39,6 +39,7 @@ pub mod files;
 mod formula;
 mod graph;
 mod initial;
+mod join;
 mod leaves;
 pub mod logic;
 mod lower;

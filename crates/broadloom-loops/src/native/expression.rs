@@ -104,13 +104,12 @@ impl Printer<'_> {
                 }
                 _ => self.binary(*function, self.value(a, real), self.value(b, real), real),
             },
+            // A call, so that both sides are loaded whatever the condition is: gcc 12 makes wrong code of loops with
+            // conditional loads of neighbours.
             Value::Select(condition, a, b) => {
-                let condition = self.condition(condition, real).inside(Level::Compare);
-                let (a, b) = (self.value(a, real), self.value(b, real));
-                (
-                    format!("{condition} ? {} : {}", a.inside(Level::Compare), b.inside(Level::Choice)),
-                    Level::Choice,
-                )
+                let condition = self.condition(condition, real).0;
+                let (a, b) = (self.value(a, real).0, self.value(b, real).0);
+                (format!("{}_select({condition}, {a}, {b})", real.prefix()), Level::Atom)
             }
         }
     }

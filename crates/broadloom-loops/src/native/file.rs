@@ -396,7 +396,7 @@ fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
          } broadloom_parallel;\n#endif\n\n",
     );
     let mut line = |line: &str| {
-        let _ = writeln!(text, "// {line}");
+        let _ = writeln!(text, "{}", format!("// {line}").trim_end());
     };
     line("Runs the program once.");
     line("");

@@ -45,6 +45,7 @@ pub fn first_write(program: &mut Program) -> usize {
                 // All cells but those in the margins are overwritten.
                 dropped.push(place);
                 program.nests[place].body = if program.buffer(buffer).has_margins() {
+                    let value = round(program.buffer(buffer).dtype, value);
                     vec![Statement::FillMargins { buffer, value }]
                 } else {
                     Vec::new()

@@ -6,7 +6,7 @@ mod store;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use broadloom_loops::native::{Compiled, Compiler};
+use broadloom_loops::native::{self, Compiled, Compiler};
 use broadloom_loops::reference::Stop;
 use broadloom_loops::{Array, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -249,6 +249,12 @@ impl Session {
         self.refresh()?;
         let at = self.prepare(routine)?;
         Ok(&self.prepared[at].program)
+    }
+
+    /// Writes a routine out as C: `name.c` and `name.h`, which need nothing else.
+    pub fn write_c(&mut self, routine: &Routine, folder: impl AsRef<Path>, name: &str) -> Result<(), Error> {
+        let program = self.program(routine)?;
+        native::write_out(program, folder.as_ref(), name).map_err(|error| Error::run(error.to_string()))
     }
 
     /// Writes all parameters and states to a safetensors file, with what is needed to go on as if nothing had

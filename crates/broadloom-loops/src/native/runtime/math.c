@@ -38,6 +38,9 @@ static inline double f64_sqrt(double x) { return __builtin_sqrt(x); }
 static inline float f32_recip(float x) { return 1.0f / x; }
 static inline double f64_recip(double x) { return 1.0 / x; }
 
+static inline float f32_select(_Bool condition, float x, float y) { return condition ? x : y; }
+static inline double f64_select(_Bool condition, double x, double y) { return condition ? x : y; }
+
 /* NaN if either is: C's fmax would drop it. */
 static inline float f32_max(float x, float y) { return x > y || x != x ? x : y; }
 static inline float f32_min(float x, float y) { return x < y || x != x ? x : y; }
