@@ -654,6 +654,147 @@ def embedding_cases() -> None:
     record("embedding", {"table": draws("embedding")(6, 3), "tokens": tokens}, embedding, embedding_backward)
 
 
+# Transformers: attention without biases, heads that need not divide up the width.
+
+
+def feed_forward(x: Array, w1: Array, b1: Array, w2: Array, b2: Array, between: Callable[[Array], Array]) -> Array:
+    return linear(between(linear(x, w1, b1)), w2, b2)
+
+
+def feed_forward_backward(
+    dy: Array, x: Array, w1: Array, b1: Array, w2: Array, b2: Array, between: str
+) -> Arrays:
+    """The gradients for sequences x[b, s, d]; `between` is the name of the function between the layers."""
+    function, backward = {"relu": (relu, relu_backward), "gelu": (gelu, gelu_backward)}[between]
+    rows = x.reshape(-1, x.shape[-1])
+    hidden = linear(rows, w1, b1)
+    assert between != "relu" or np.min(np.abs(hidden)) > KINK
+    second = linear_backward(dy.reshape(-1, dy.shape[-1]), function(hidden), w2, b2)
+    first = linear_backward(backward(second["x"], hidden)["x"], rows, w1, b1)
+    return {"x": first["x"].reshape(x.shape), "w1": first["w"], "b1": first["bias"], "w2": second["w"], "b2": second["bias"]}
+
+
+EPS = 1e-5
+
+
+def encoder_block(x: Array, causal: bool, **p: Array) -> Array:
+    """Normalization before the layers: y = x + attention(norm(x)), z = y + feed_forward(norm(y)), with gelu."""
+    heads = (p["wq"], p["wk"], p["wv"], p["wo"])
+    y = x + self_attention(layer_norm(x, p["gamma1"], p["beta1"], EPS), *heads, causal)["y"]
+    normal = layer_norm(y, p["gamma2"], p["beta2"], EPS)
+    return y + feed_forward(normal, p["w1"], p["b1"], p["w2"], p["b2"], gelu)
+
+
+def encoder_block_backward(dz: Array, x: Array, causal: bool, **p: Array) -> Arrays:
+    heads = (p["wq"], p["wk"], p["wv"], p["wo"])
+    first = layer_norm(x, p["gamma1"], p["beta1"], EPS)
+    y = x + self_attention(first, *heads, causal)["y"]
+    second = layer_norm(y, p["gamma2"], p["beta2"], EPS)
+    fed = feed_forward_backward(dz, second, p["w1"], p["b1"], p["w2"], p["b2"], "gelu")
+    norm2 = layer_norm_backward(fed.pop("x"), y, p["gamma2"], p["beta2"], EPS)
+    dy = dz + norm2["x"]
+    attended = self_attention_backward(dy, first, *heads, causal)
+    norm1 = layer_norm_backward(attended.pop("x"), x, p["gamma1"], p["beta1"], EPS)
+    return {
+        "x": dy + norm1["x"],
+        **attended,
+        **fed,
+        "gamma1": norm1["gamma"],
+        "beta1": norm1["beta"],
+        "gamma2": norm2["gamma"],
+        "beta2": norm2["beta"],
+    }
+
+
+def decoder_block(x: Array, memory: Array, **p: Array) -> Array:
+    """Normalization after the layers: norm(x + layer(x)), for causal attention, attention to memory, relu layers."""
+    return decoder_block_parts(x, memory, **p)[-1]
+
+
+def decoder_block_parts(x: Array, memory: Array, **p: Array) -> tuple[Array, ...]:
+    """The three sums, each followed by its normalization."""
+    norm = lambda x, number: layer_norm(x, p[f"gamma{number}"], p[f"beta{number}"], EPS)  # noqa: E731
+    first = x + self_attention(x, p["wq"], p["wk"], p["wv"], p["wo"], True)["y"]
+    a = norm(first, 1)
+    second = a + attention(a, memory, p["cq"], p["ck"], p["cv"], p["co"], False)["y"]
+    c = norm(second, 2)
+    third = c + feed_forward(c, p["w1"], p["b1"], p["w2"], p["b2"], relu)
+    return first, a, second, c, third, norm(third, 3)
+
+
+def decoder_block_backward(dz: Array, x: Array, memory: Array, **p: Array) -> Arrays:
+    first, a, second, c, third, _ = decoder_block_parts(x, memory, **p)
+    back = lambda dy, x, number: layer_norm_backward(dy, x, p[f"gamma{number}"], p[f"beta{number}"], EPS)  # noqa: E731
+    norm3 = back(dz, third, 3)
+    fed = feed_forward_backward(norm3["x"], c, p["w1"], p["b1"], p["w2"], p["b2"], "relu")
+    norm2 = back(norm3["x"] + fed.pop("x"), second, 2)
+    crossed = attention_backward(norm2["x"], a, memory, p["cq"], p["ck"], p["cv"], p["co"], False)
+    norm1 = back(norm2["x"] + crossed.pop("x"), first, 1)
+    attended = self_attention_backward(norm1["x"], x, p["wq"], p["wk"], p["wv"], p["wo"], True)
+    gradients = {"x": norm1["x"] + attended.pop("x"), "memory": crossed.pop("memory"), **attended, **fed}
+    gradients |= {"c" + key[1:]: gradient for key, gradient in crossed.items()}
+    for number, norm in enumerate((norm1, norm2, norm3), start=1):
+        gradients |= {f"gamma{number}": norm["gamma"], f"beta{number}": norm["beta"]}
+    return gradients
+
+
+def decoder_only(table: Array, gamma: Array, beta: Array, tokens: Array, **p: Array) -> Arrays:
+    """Embedding times sqrt(d) and sinusoids, one block, a norm, the embedding backwards; the loss is that of the next token."""
+    d = table.shape[0]
+    x = np.sqrt(d) * table.T[tokens.astype(int)] + sinusoidal(tokens.shape[1], d, 10000.0)
+    last = encoder_block(x, causal=True, **p)
+    logits = layer_norm(last, gamma, beta, EPS) @ table
+    pairs = zip(logits[:, :-1].reshape(-1, table.shape[1]), tokens[:, 1:].ravel())
+    losses = [-log_softmax(row)[int(token)] for row, token in pairs]
+    return {"y": np.mean(losses), "logits": logits}
+
+
+def decoder_only_backward(dy: Array, table: Array, gamma: Array, beta: Array, tokens: Array, **p: Array) -> Arrays:
+    d, v = table.shape
+    x = np.sqrt(d) * table.T[tokens.astype(int)] + sinusoidal(tokens.shape[1], d, 10000.0)
+    last = encoder_block(x, causal=True, **p)
+    normal = layer_norm(last, gamma, beta, EPS)
+    logits = normal @ table
+    dlogits = np.zeros_like(logits)
+    count = tokens[:, 1:].size
+    dlogits[:, :-1] = dy / count * (softmax(logits[:, :-1]) - one_hot(tokens[:, 1:], v))
+    norm = layer_norm_backward(dlogits @ table.T, last, gamma, beta, EPS)
+    block = encoder_block_backward(norm["x"], x, causal=True, **p)
+    dtable = normal.reshape(-1, d).T @ dlogits.reshape(-1, v)
+    dtable += np.sqrt(d) * embedding_backward(block.pop("x"), table.T, tokens)["table"].T
+    return {"table": dtable, "gamma": norm["gamma"], "beta": norm["beta"], **block}
+
+
+def transformer_cases() -> None:
+    batch, s, t, d_model, heads, dh, hidden, vocabulary = 2, 4, 3, 6, 2, 3, 5, 7
+
+    def parameters(normal: Callable[..., Array], attentions: str, norms: int) -> Arrays:
+        made = {}
+        for kind in attentions:
+            made |= {kind + key: normal(heads, dh, d_model) / np.sqrt(d_model) for key in "qkv"}
+            made[kind + "o"] = normal(d_model, heads, dh) / np.sqrt(heads * dh)
+        made |= {"w1": normal(hidden, d_model) / 2, "b1": normal(hidden) / 2}
+        made |= {"w2": normal(d_model, hidden) / 2, "b2": normal(d_model) / 2}
+        for number in range(1, norms + 1):
+            made |= {f"gamma{number}": 1 + normal(d_model) / 2, f"beta{number}": normal(d_model) / 2}
+        return made
+
+    for name, causal in (("encoder_block", False), ("encoder_block_causal", True)):
+        normal = draws(name)
+        inputs = {"x": 2 * normal(batch, s, d_model), **parameters(normal, "w", 2)}
+        record(name, inputs, encoder_block, encoder_block_backward, causal=causal)
+
+    normal = draws("decoder_block")
+    inputs = {"x": 2 * normal(batch, s, d_model), "memory": 2 * normal(batch, t, d_model)}
+    record("decoder_block", inputs | parameters(normal, "wc", 3), decoder_block, decoder_block_backward)
+
+    normal = draws("decoder_only")
+    inputs = {"table": normal(d_model, vocabulary) / 2, "gamma": 1 + normal(d_model) / 2, "beta": normal(d_model) / 2}
+    tokens = np.array([[3.0, 1.0, 3.0, 0.0], [5.0, 1.0, 2.0, 6.0]])
+    inputs |= parameters(normal, "w", 2)
+    record("decoder_only", inputs, decoder_only, decoder_only_backward, tokens=tokens)
+
+
 # Optimizers: PyTorch's formulas, three steps. `gradients[t]` is given, it does not depend on the parameter.
 
 
@@ -741,6 +882,7 @@ def main() -> None:
     attention_cases()
     position_cases()
     embedding_cases()
+    transformer_cases()
     optimizer_cases()
 
     if options.check:
