@@ -200,10 +200,13 @@ impl<'a> Parser<'a> {
         let rest = self.rest();
         let is_next = |sign: &str| {
             let Some(after) = rest.strip_prefix(sign) else { return false };
-            let word = sign.starts_with(char::is_alphabetic);
-            // `**` binds tighter, and is not a product.
-            !(word && after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-                && !(sign == "*" && after.starts_with('*'))
+            // `**` binds tighter, and is not a product; a word does not begin with another.
+            let longer = match sign {
+                "*" => after.starts_with('*'),
+                "and" | "or" => after.starts_with(|c: char| c.is_alphanumeric() || c == '_'),
+                _ => false,
+            };
+            !longer
         };
         let found = signs.iter().copied().find(|(sign, _)| is_next(sign))?;
         self.at += found.0.len();

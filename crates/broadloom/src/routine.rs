@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::formula::{self, Assignment};
 use crate::graph::Graph;
 use crate::operation::{Law, Operation, Slot};
-use crate::step::{Op, Step, Tensor};
+use crate::step::{Op, Tensor};
 
 /// A list of things to compute, in order; a [`Session`](crate::Session) compiles and runs it.
 ///
@@ -194,14 +194,6 @@ impl Graph {
                 self.broadcasting_into(Op::Transpose, operands, target)
             }
             spec => self.by_spec_into(spec, operands, target),
-        }
-    }
-
-    /// Whether a step assigns to a tensor that was there before it.
-    pub(crate) fn is_assignment(&self, step: u32) -> bool {
-        match self.steps.get(step as usize) {
-            Some(Step::Op { result, .. }) => self.tensors[*result as usize].step != step,
-            _ => false,
         }
     }
 }

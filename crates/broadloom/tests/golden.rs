@@ -6,7 +6,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use broadloom::blocks::{self, Activation, AttentionSizes, Mask, Mode, Window};
+use broadloom::blocks::{
+    self, Activation, Attention, AttentionSizes, LayerNorm, Mask, Mlp, Mode, NormPlace, TransformerConfig, Window,
+};
 use broadloom::files::read_npz;
 use broadloom::{
     Adam, Array, Backend, Builder, Dtype, Error, Expr, Graph, Padding, Routine, Session, Settings, Sgd, Tensor,
@@ -56,6 +58,9 @@ struct Build<'b> {
     case: &'b Case,
     set: RefCell<Vec<(Tensor, String)>>,
     compare: RefCell<Vec<(Tensor, String)>>,
+    /// The number whose gradients are compared, and what their names begin with; `sum(y * weights)` if nothing
+    /// is said.
+    loss: RefCell<Option<(Tensor, &'static str)>>,
 }
 
 impl<'b> Build<'b> {
@@ -69,6 +74,12 @@ impl<'b> Build<'b> {
     /// A parameter or state has the values of an input.
     fn is(&self, tensor: Expr<'b>, name: &str) {
         self.set.borrow_mut().push((tensor.tensor(), name.into()));
+    }
+
+    /// The gradients of the mean of something are compared.
+    fn descends(&self, mean: Expr<'b>) {
+        self.gives(mean, "mean");
+        *self.loss.borrow_mut() = Some((mean.tensor(), "grad_mean_"));
     }
 
     /// An output of the case.
@@ -95,23 +106,24 @@ fn check(name: &'static str, make: impl for<'b> Fn(&Build<'b>) -> Expr<'b>) {
 
 fn run(case: &Case, settings: &Settings, make: &impl for<'b> Fn(&Build<'b>) -> Expr<'b>) -> Result<(), Error> {
     let b = Builder::of(in_doubles());
-    let build = Build { b: &b, case, set: RefCell::default(), compare: RefCell::default() };
+    let (set, compare, loss) = <(RefCell<_>, RefCell<_>, RefCell<_>)>::default();
+    let build = Build { b: &b, case, set, compare, loss };
     let y = make(&build);
     build.gives(y, "y");
-    let weighted = case.arrays.contains_key("weights").then(|| {
+    let mut loss = build.loss.take();
+    if loss.is_none() && case.arrays.contains_key("weights") {
         // The axes of the weights are those of `y`, in memory order.
         let weights = b.with(|graph| graph.data_with_axes("weights", "... | ...", case.sizes("weights")));
         build.is(weights, "weights");
-        (y * weights).sum("... | ... =>").tensor()
-    });
-    let (set, compare) = (build.set.into_inner(), build.compare.into_inner());
+        loss = Some(((y * weights).sum("... | ... =>").tensor(), "grad_"));
+    }
+    let (set, mut compare) = (build.set.into_inner(), build.compare.into_inner());
     let mut graph = b.finish()?;
 
     let mut routine = Routine::new(case.name);
-    let mut compare = compare;
-    if let Some(loss) = weighted {
+    if let Some((loss, prefix)) = loss {
         for (tensor, name) in &set {
-            let name = format!("grad_{name}");
+            let name = format!("{prefix}{name}");
             if case.arrays.contains_key(&name) {
                 compare.push((graph.gradient(*tensor)?, name));
             }
@@ -239,16 +251,22 @@ fn softmaxes() {
 
 #[test]
 fn cross_entropies() {
-    check("cross_entropy_integer", |g| {
-        let losses = blocks::cross_entropy(g.data("logits", "b | c"), g.data("targets", "b |"));
-        g.gives(blocks::mean(losses), "mean");
-        losses
-    });
-    check("cross_entropy_one_hot", |g| {
-        let losses = blocks::cross_entropy_one_hot(g.data("logits", "b | c"), g.data("targets", "b | c"));
-        g.gives(blocks::mean(losses), "mean");
-        losses
-    });
+    for mean in [false, true] {
+        check("cross_entropy_integer", |g| {
+            let losses = blocks::cross_entropy(g.data("logits", "b | c"), g.data("targets", "b |"));
+            if mean {
+                g.descends(blocks::mean(losses));
+            }
+            losses
+        });
+        check("cross_entropy_one_hot", |g| {
+            let losses = blocks::cross_entropy_one_hot(g.data("logits", "b | c"), g.data("targets", "b | c"));
+            if mean {
+                g.descends(blocks::mean(losses));
+            }
+            losses
+        });
+    }
 }
 
 #[test]
@@ -334,13 +352,74 @@ fn positions() {
 #[test]
 fn embedding() {
     check("embedding", |g| {
-        let [vocabulary, width] = *g.case.sizes("grad_table") else { panic!("two axes") };
-        let layer = blocks::embedding(g.b, "words", vocabulary, width);
-        // In memory a table `v -> d` has its output first.
+        // The file has a row for each token; in memory `v -> d` has a column.
         let table = g.data("table", "v, d").einsum("v, d => v -> d", &[]);
-        let by_gather = blocks::Embedding { table }.apply(g.data("tokens", "b, s |"));
-        let _ = layer;
-        by_gather
+        blocks::Embedding { table }.apply(g.data("tokens", "b, s |"))
+    });
+}
+
+/// The parameters of a block have the values of a case.
+fn is_block<'b>(g: &Build<'b>, kind: &str, attention: &Attention<'b>, feed_forward: &Mlp<'b>, norms: &[LayerNorm<'b>]) {
+    let (out, [query, key, value]) = (attention.out, [attention.query, attention.key, attention.value]);
+    for (tensor, name) in [(query, "q"), (key, "k"), (value, "v"), (out, "o")] {
+        g.is(tensor, &format!("{kind}{name}"));
+    }
+    for (number, layer) in (1..).zip(&feed_forward.layers) {
+        g.is(layer.weight, &format!("w{number}"));
+        g.is(layer.bias.expect("a bias"), &format!("b{number}"));
+    }
+    for (number, norm) in (1..).zip(norms) {
+        g.is(norm.gain, &format!("gamma{number}"));
+        g.is(norm.shift, &format!("beta{number}"));
+    }
+}
+
+/// The heads divide up the width: only their number is given.
+fn config(case: &Case) -> TransformerConfig {
+    TransformerConfig::new(1, case.sizes("wq")[0], case.sizes("b1")[0])
+}
+
+#[test]
+fn encoder_blocks() {
+    for name in ["encoder_block", "encoder_block_causal"] {
+        check(name, |g| {
+            let block = blocks::encoder_block(g.b, "block", &config(g.case));
+            is_block(g, "w", &block.attention, &block.feed_forward, &block.norms());
+            let mask = if g.case.number("causal") == 1.0 { Mask::Causal } else { Mask::Nothing };
+            block.apply(g.data("x", "b, s | d"), mask, Mode::Training)
+        });
+    }
+}
+
+#[test]
+fn decoder_block() {
+    check("decoder_block", |g| {
+        let config = TransformerConfig { norm: NormPlace::After, activation: Activation::Relu, ..config(g.case) };
+        let block = blocks::decoder_block(g.b, "block", &config);
+        is_block(g, "w", &block.attention, &block.feed_forward, &block.norms());
+        let cross = block.cross_attention;
+        for (tensor, name) in [(cross.query, "cq"), (cross.key, "ck"), (cross.value, "cv"), (cross.out, "co")] {
+            g.is(tensor, name);
+        }
+        block.apply(g.data("x", "b, s | d"), g.data("memory", "b, t | d"), Mode::Training)
+    });
+}
+
+#[test]
+fn decoder_only() {
+    check("decoder_only", |g| {
+        let [width, vocabulary] = *g.case.sizes("table") else { panic!("two axes") };
+        let model = blocks::decoder_only(g.b, "model", vocabulary, width, &config(g.case));
+        g.is(model.embedding().table, "table");
+        let block = &model.blocks.blocks[0];
+        is_block(g, "w", &block.attention, &block.feed_forward, &block.norms());
+        let norm = model.blocks.norm.expect("normalisation before layers has a last one");
+        g.is(norm.gain, "gamma");
+        g.is(norm.shift, "beta");
+        let tokens = g.data("tokens", "b, s |");
+        let logits = model.apply(tokens, Mode::Training);
+        g.gives(logits, "logits");
+        blocks::next_token_loss(logits, tokens)
     });
 }
 

@@ -162,6 +162,11 @@ fn self_attention<'b>(b: &'b Builder, config: &TransformerConfig) -> Attention<'
 }
 
 impl<'b> EncoderBlock<'b> {
+    /// The normalisations that go with attention and with the feed-forward layers.
+    pub fn norms(&self) -> [LayerNorm<'b>; 2] {
+        self.around.each_ref().map(|around| around.norm)
+    }
+
     /// The block, applied to a sequence.
     #[must_use]
     #[track_caller]
@@ -206,6 +211,11 @@ pub fn decoder_block<'b>(b: &'b Builder, name: &str, config: &TransformerConfig)
 }
 
 impl<'b> DecoderBlock<'b> {
+    /// The normalisations that go with self-attention, with attention to the memory and with the feed-forward layers.
+    pub fn norms(&self) -> [LayerNorm<'b>; 3] {
+        self.around.each_ref().map(|around| around.norm)
+    }
+
     /// The block, applied to a sequence and to what an encoder gives for another.
     #[must_use]
     #[track_caller]

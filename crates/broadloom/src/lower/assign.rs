@@ -212,7 +212,6 @@ impl Lowering<'_> {
 
     fn slot_node(&self, place: &Place, slot: &Slot, slots: &[Slot]) -> Node {
         match slot {
-            Slot::Value(0) => self.node(place.tensor(slot)),
             Slot::Value(_) => self.node(place.tensor(slot)),
             Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
             Slot::Own(..) => {
