@@ -41,14 +41,6 @@ pub struct Memory {
 impl Memory {
     /// Memory for a program: kept buffers are 0, local ones not a number, margins as they should be.
     pub fn new(program: &Program) -> Memory {
-        let fresh = |buffer: &Buffer| {
-            let inside = if buffer.storage == Storage::Kept { 0.0 } else { f64::NAN };
-            let mut cells = vec![if buffer.has_margins() { buffer.fill } else { inside }; buffer.cells() as usize];
-            if buffer.has_margins() {
-                each_inside(buffer, |at| cells[at] = inside);
-            }
-            cells
-        };
         Memory { buffers: program.buffers.iter().map(fresh).collect() }
     }
 
@@ -75,6 +67,12 @@ impl Memory {
 
 /// Runs a program on memory that was made for it.
 pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Result<(), Stop> {
+    // Nothing lasts in a local buffer from one run to the next.
+    for (cells, buffer) in memory.buffers.iter_mut().zip(&program.buffers) {
+        if buffer.storage == Storage::Local {
+            *cells = fresh(buffer);
+        }
+    }
     let mut run = Run {
         program,
         memory,
@@ -83,6 +81,17 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
         locals: vec![f64::NAN; program.locals as usize],
     };
     program.nests.iter().try_for_each(|nest| run.block(&nest.body))
+}
+
+/// What a buffer holds at first.
+fn fresh(buffer: &Buffer) -> Vec<f64> {
+    let inside = if buffer.storage == Storage::Kept { 0.0 } else { f64::NAN };
+    if !buffer.has_margins() {
+        return vec![inside; buffer.cells() as usize];
+    }
+    let mut cells = vec![round(buffer.dtype, buffer.fill); buffer.cells() as usize];
+    each_inside(buffer, |at| cells[at] = inside);
+    cells
 }
 
 /// A number as a buffer of some type holds it.

@@ -47,6 +47,15 @@ pub struct Expr<'b> {
     tensor: Option<Tensor>,
 }
 
+/// An open scope.
+pub(crate) struct Scope<'b>(&'b Builder);
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        self.0.scopes.borrow_mut().pop();
+    }
+}
+
 impl std::fmt::Debug for Builder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Builder").field("graph", &self.graph).field("error", &self.error).finish()
@@ -106,10 +115,14 @@ impl Builder {
     /// assert_eq!(format!("{w:?}"), "encoder.w");
     /// ```
     pub fn scope<T>(&self, name: &str, inside: impl FnOnce() -> T) -> T {
+        let _open = self.open(name);
+        inside()
+    }
+
+    /// Opens a scope that lasts as long as what is returned.
+    pub(crate) fn open(&self, name: &str) -> Scope<'_> {
         self.scopes.borrow_mut().push(name.to_string());
-        let made = inside();
-        self.scopes.borrow_mut().pop();
-        made
+        Scope(self)
     }
 
     /// A name with the names of the open scopes before it.

@@ -125,7 +125,7 @@ impl Program {
         routine.backward(&mut self.graph, self.loss)?;
         let gradients: Vec<Tensor> =
             self.operands.iter().map(|operand| self.graph.gradient(*operand)).collect::<Result<_, _>>()?;
-        gradients.iter().for_each(|gradient| drop(routine.keep(*gradient)));
+        gradients.iter().for_each(|gradient| { routine.keep(*gradient); });
         let (mut session, _, _, loss) = self.session(settings)?;
         session.run(&routine)?;
         let loss = session.item(loss)?;
@@ -602,7 +602,7 @@ fn gradients_of_what_is_no_parameter() -> Result<(), Error> {
         routine.backward(&mut g, loss)?;
         let asked = [x, w, product, loss, unused];
         let gradients: Vec<Tensor> = asked.iter().map(|each| g.gradient(*each)).collect::<Result<_, _>>()?;
-        gradients.iter().for_each(|gradient| drop(routine.keep(*gradient)));
+        gradients.iter().for_each(|gradient| { routine.keep(*gradient); });
         let mut session = Session::with(g, settings)?;
         session.set(x, &array(&[2], &[1.0, -2.0]))?;
         session.run(&routine)?;

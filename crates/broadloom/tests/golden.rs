@@ -7,11 +7,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use broadloom::blocks::{
-    self, Activation, Attention, AttentionSizes, LayerNorm, Mask, Mlp, Mode, NormPlace, TransformerConfig, Window,
+    self, Activation, Attention, AttentionSizes, LayerNorm, Mask, Mlp, Mode, NormPlace, TransformerConfig,
+    Window,
 };
 use broadloom::files::read_npz;
 use broadloom::{
-    Adam, Array, Backend, Builder, Dtype, Error, Expr, Graph, Padding, Routine, Session, Settings, Sgd, Tensor,
+    Adam, Array, Backend, Builder, Dtype, Error, Expr, Graph, Padding, Routine, Session, Settings, Sgd,
+    Tensor,
 };
 
 const TOLERANCE: f64 = 1e-9;
@@ -104,7 +106,11 @@ fn check(name: &'static str, make: impl for<'b> Fn(&Build<'b>) -> Expr<'b>) {
     }
 }
 
-fn run(case: &Case, settings: &Settings, make: &impl for<'b> Fn(&Build<'b>) -> Expr<'b>) -> Result<(), Error> {
+fn run(
+    case: &Case,
+    settings: &Settings,
+    make: &impl for<'b> Fn(&Build<'b>) -> Expr<'b>,
+) -> Result<(), Error> {
     let b = Builder::of(in_doubles());
     let (set, compare, loss) = <(RefCell<_>, RefCell<_>, RefCell<_>)>::default();
     let build = Build { b: &b, case, set, compare, loss };
@@ -131,7 +137,11 @@ fn run(case: &Case, settings: &Settings, make: &impl for<'b> Fn(&Build<'b>) -> E
         routine.backward(&mut graph, loss)?;
     }
     for (tensor, name) in &compare {
-        if name.starts_with("grad_") { routine.keep(*tensor) } else { routine.forward(*tensor) };
+        if name.starts_with("grad_") {
+            routine.keep(*tensor)
+        } else {
+            routine.forward(*tensor)
+        };
     }
     let mut session = Session::with(graph, settings.clone())?;
     for (tensor, name) in &set {
@@ -233,7 +243,8 @@ fn depthwise_convolutions() {
 
 #[test]
 fn pools() {
-    let window = |case: &Case| Window::square(case.number("size") as u64).stride(case.number("stride") as u64);
+    let window =
+        |case: &Case| Window::square(case.number("size") as u64).stride(case.number("stride") as u64);
     for name in ["max_pool_2x2", "max_pool_3x3_stride2"] {
         check(name, |g| blocks::max_pool(g.data("x", "... | h, w, c"), window(g.case)));
     }
@@ -246,7 +257,9 @@ fn softmaxes() {
     check("softmax", |g| blocks::softmax(g.data("x", "b | c"), "... | v"));
     check("log_softmax", |g| blocks::log_softmax(g.data("x", "b | c"), "... | v"));
     check("softmax", |g| blocks::softmax(g.data("x", "b | c"), "... | ..v.."));
-    check("log_softmax", |g| blocks::log_softmax(g.data("x", "b | c ->"), "... | v ->").einsum("b | c -> => b | c", &[]));
+    check("log_softmax", |g| {
+        blocks::log_softmax(g.data("x", "b | c ->"), "... | v ->").einsum("b | c -> => b | c", &[])
+    });
 }
 
 #[test]
@@ -322,9 +335,12 @@ fn attention() {
             let [heads, head_size, _] = *g.case.sizes("wq") else { panic!("{name}") };
             let sizes = AttentionSizes { heads, head_size: Some(head_size) };
             let attention = blocks::multi_head_attention(g.b, "attention", sizes);
-            for (tensor, name) in
-                [(attention.query, "wq"), (attention.key, "wk"), (attention.value, "wv"), (attention.out, "wo")]
-            {
+            for (tensor, name) in [
+                (attention.query, "wq"),
+                (attention.key, "wk"),
+                (attention.value, "wv"),
+                (attention.out, "wo"),
+            ] {
                 g.is(tensor, name);
             }
             let x = g.data("x", "b, s | d");
@@ -359,7 +375,13 @@ fn embedding() {
 }
 
 /// The parameters of a block have the values of a case.
-fn is_block<'b>(g: &Build<'b>, kind: &str, attention: &Attention<'b>, feed_forward: &Mlp<'b>, norms: &[LayerNorm<'b>]) {
+fn is_block<'b>(
+    g: &Build<'b>,
+    kind: &str,
+    attention: &Attention<'b>,
+    feed_forward: &Mlp<'b>,
+    norms: &[LayerNorm<'b>],
+) {
     let (out, [query, key, value]) = (attention.out, [attention.query, attention.key, attention.value]);
     for (tensor, name) in [(query, "q"), (key, "k"), (value, "v"), (out, "o")] {
         g.is(tensor, &format!("{kind}{name}"));
@@ -394,11 +416,13 @@ fn encoder_blocks() {
 #[test]
 fn decoder_block() {
     check("decoder_block", |g| {
-        let config = TransformerConfig { norm: NormPlace::After, activation: Activation::Relu, ..config(g.case) };
+        let config =
+            TransformerConfig { norm: NormPlace::After, activation: Activation::Relu, ..config(g.case) };
         let block = blocks::decoder_block(g.b, "block", &config);
         is_block(g, "w", &block.attention, &block.feed_forward, &block.norms());
         let cross = block.cross_attention;
-        for (tensor, name) in [(cross.query, "cq"), (cross.key, "ck"), (cross.value, "cv"), (cross.out, "co")] {
+        for (tensor, name) in [(cross.query, "cq"), (cross.key, "ck"), (cross.value, "cv"), (cross.out, "co")]
+        {
             g.is(tensor, name);
         }
         block.apply(g.data("x", "b, s | d"), g.data("memory", "b, t | d"), Mode::Training)
@@ -447,14 +471,18 @@ fn optimisers() {
                 let rate = graph.number(case.number("lr"));
                 match name {
                     "sgd" => {
-                        let sgd = Sgd { momentum: case.number("momentum"), weight_decay: case.number("weight_decay") };
+                        let sgd = Sgd {
+                            momentum: case.number("momentum"),
+                            weight_decay: case.number("weight_decay"),
+                        };
                         sgd.update(&mut graph, &mut train, &[parameter], rate)?;
                     }
                     _ => adam(&case).update(&mut graph, &mut train, &[parameter], rate)?,
                 }
                 let graph = std::mem::take(&mut graph);
                 let states: Vec<Tensor> = graph.tensors().collect();
-                let state = |name: &str| states.iter().copied().find(|tensor| graph.label_of(*tensor) == name);
+                let state =
+                    |name: &str| states.iter().copied().find(|tensor| graph.label_of(*tensor) == name);
                 let compared: Vec<(Tensor, &str)> = [
                     (Some(parameter), "parameters"),
                     (state("parameter.momentum"), "velocities"),

@@ -5,6 +5,9 @@
 //! read; `<key>-<sum>.so` the code, with the sum of its bytes in its name; `<key>.sum` says which one to take and is
 //! written last. Every file is written under another name first and then renamed, so that processes can race; code
 //! whose bytes do not have the sum, or whose source is another one, is made again.
+//!
+//! The kernel of contractions takes much longer to compile than a program. It is compiled once for a machine, to
+//! `<key>-<sum>.o`, by the same rules, and linked to every program that needs it.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hasher};
@@ -15,9 +18,10 @@ use std::sync::{Arc, OnceLock};
 
 use crate::Program;
 use crate::native::compiled::Compiled;
-use crate::native::file::{File, file};
+use crate::native::file::file;
 use crate::native::pool::Pool;
-use crate::native::{Error, compiled};
+use crate::native::runtime::Kernels;
+use crate::native::{Error, compiled, runtime};
 
 /// Options of the compiler. Sums may be computed in any order, and nobody looks at the sign of zero or at the
 /// flags of exceptions; infinities and what is not a number are as usual.
@@ -119,56 +123,84 @@ impl Compiler {
         self
     }
 
-    /// What is run to compile a file.
+    /// What is run to compile a file that is complete.
     pub fn command(&self, source: &Path, output: &Path) -> Command {
+        self.command_for(&Target::Library { objects: Vec::new() }, source, output)
+    }
+
+    /// What is run to compile a file to what is made of it.
+    fn command_for(&self, target: &Target, source: &Path, output: &Path) -> Command {
         let mut command = Command::new(&self.path);
-        command.args(OPTIONS).arg("-o").arg(output).arg(source).arg("-lm");
+        match target {
+            Target::Library { objects } => {
+                command.args(OPTIONS).arg("-o").arg(output).arg(source).args(objects).arg("-lm")
+            }
+            Target::Object => command
+                .args(OPTIONS.iter().filter(|option| **option != "-shared"))
+                .arg("-c")
+                .arg("-o")
+                .arg(output)
+                .arg(source),
+        };
         command
     }
 
     /// Compiles a program, or finds it compiled.
     pub fn compile(&self, program: &Program) -> Result<Compiled, Error> {
-        let file = file(program, "broadloom", None)?;
-        let key = self.key(&file.source);
-        if let Some(found) = self.cached(&key, &file.source) {
+        let file = file(program, "broadloom", None, Kernels::Outside)?;
+        let kernels: Vec<String> = file.kernels.iter().map(|real| runtime::kernel(*real)).collect();
+        let key = self.key(std::iter::once(&file.source).chain(&kernels));
+        if let Some(found) = self.cached(&key, &file.source, "so") {
             // What cannot be loaded is as good as not there.
             if let Ok(compiled) = compiled::load(&found, program, file.clone(), Arc::clone(&self.pool)) {
                 return Ok(compiled);
             }
         }
-        let made = self.make(&key, &file)?;
+        let objects = kernels.iter().map(|kernel| self.object(kernel)).collect::<Result<_, _>>()?;
+        let made = self.make(&key, &file.source, &Target::Library { objects })?;
         compiled::load(&made, program, file, Arc::clone(&self.pool))
     }
 
-    /// What the compiled code depends on, as a name.
-    fn key(&self, source: &str) -> String {
+    /// Compiles a kernel, or finds it compiled.
+    fn object(&self, source: &String) -> Result<PathBuf, Error> {
+        let key = self.key(std::iter::once(source));
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        match self.cached(&key, source, "o") {
+            Some(found) => Ok(absolute(found)),
+            None => self.make(&key, source, &Target::Object).map(absolute),
+        }
+    }
+
+    /// What compiled code depends on, as a name.
+    fn key<'a>(&self, sources: impl Iterator<Item = &'a String>) -> String {
         let (path, options) = (self.path.to_string_lossy(), OPTIONS.join(" "));
-        let parts = [source, &path, &self.version, &options, processor(), env!("CARGO_PKG_VERSION")];
-        digest(parts.iter().map(|part| part.as_bytes()))
+        let parts = [&path, self.version.as_str(), &options, processor(), env!("CARGO_PKG_VERSION")];
+        digest(sources.map(|source| source.as_bytes()).chain(parts.iter().map(|part| part.as_bytes())))
     }
 
     /// Code in the cache, if it is what was put there.
-    fn cached(&self, key: &str, source: &str) -> Option<PathBuf> {
+    fn cached(&self, key: &str, source: &str, ending: &str) -> Option<PathBuf> {
         let sum = std::fs::read_to_string(self.cache.join(format!("{key}.sum"))).ok()?;
         if !sum.bytes().all(|c| c.is_ascii_hexdigit()) {
             return None;
         }
         let known = std::fs::read(self.cache.join(format!("{key}.c"))).ok()?;
-        let path = self.cache.join(format!("{key}-{sum}.so"));
+        let path = self.cache.join(format!("{key}-{sum}.{ending}"));
         let code = std::fs::read(&path).ok()?;
         (known == source.as_bytes() && digest([code.as_slice()].into_iter()) == sum).then_some(path)
     }
 
-    fn make(&self, key: &str, file: &File) -> Result<PathBuf, Error> {
+    fn make(&self, key: &str, source: &str, target: &Target) -> Result<PathBuf, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         // A folder of its own for each time: names inside it are always the same, and so is the code.
         let unique = format!("{key}.{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let folder = self.cache.join(unique);
         std::fs::create_dir_all(&folder).map_err(|error| Error::file(&folder, &error))?;
-        let result = self.build(&folder, file).and_then(|code| {
+        let ending = target.ending();
+        let result = self.build(&folder, source, target).and_then(|code| {
             let sum = digest([code.as_slice()].into_iter());
-            let place = self.cache.join(format!("{key}-{sum}.so"));
-            rename(&folder.join("program.so"), &place)?;
+            let place = self.cache.join(format!("{key}-{sum}.{ending}"));
+            rename(&folder.join(format!("program.{ending}")), &place)?;
             rename(&folder.join("program.c"), &self.cache.join(format!("{key}.c")))?;
             let note = folder.join("program.sum");
             std::fs::write(&note, &sum).map_err(|error| Error::file(&note, &error))?;
@@ -181,17 +213,36 @@ impl Compiler {
     }
 
     /// Writes the source, runs the compiler and reads what it made.
-    fn build(&self, folder: &Path, file: &File) -> Result<Vec<u8>, Error> {
-        let (source, output) = (folder.join("program.c"), folder.join("program.so"));
-        std::fs::write(&source, &file.source).map_err(|error| Error::file(&source, &error))?;
-        let mut command = self.command(Path::new("program.c"), Path::new("program.so"));
+    fn build(&self, folder: &Path, source: &str, target: &Target) -> Result<Vec<u8>, Error> {
+        let output = format!("program.{}", target.ending());
+        let path = folder.join("program.c");
+        std::fs::write(&path, source).map_err(|error| Error::file(&path, &error))?;
+        let mut command = self.command_for(target, Path::new("program.c"), Path::new(&output));
         let ran = command.current_dir(folder).output().map_err(|error| Error::file(&self.path, &error))?;
         if !ran.status.success() {
             let said = String::from_utf8_lossy(&ran.stderr);
             let said = said.lines().take(20).collect::<Vec<_>>().join("\n");
             return Err(Error::Compiler { command: shown(&command), said });
         }
+        let output = folder.join(output);
         std::fs::read(&output).map_err(|error| Error::file(&output, &error))
+    }
+}
+
+/// What is made of a file.
+enum Target {
+    /// A library that can be loaded, with what is linked to it.
+    Library { objects: Vec<PathBuf> },
+    /// What can be linked to a library.
+    Object,
+}
+
+impl Target {
+    fn ending(&self) -> &'static str {
+        match self {
+            Target::Library { .. } => "so",
+            Target::Object => "o",
+        }
     }
 }
 

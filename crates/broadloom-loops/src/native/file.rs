@@ -27,16 +27,19 @@ use crate::native::names::{Names, comment, inline_comment};
 use crate::native::order::{Fresh, Split, arrange, split};
 use crate::native::plans::Plans;
 use crate::native::print::{self, Argument, Function, Naming};
+use crate::native::runtime::Kernels;
 use crate::native::spread::spread;
-use crate::native::types::stored;
+use crate::native::types::{Real, stored};
 use crate::native::{Error, runtime};
 use crate::{Buffer, BufferId, Program, Storage};
 
 /// A program as text, and what must be known to run it.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
-    /// The text, complete.
+    /// The text: complete, but for kernels that are elsewhere.
     pub source: String,
+    /// The types whose kernel of contractions has to be linked.
+    pub kernels: Vec<Real>,
     /// The declarations that callers need.
     pub header: String,
     /// The checks, in the order of their numbers: the buffer that holds the index, the bound, whose index it is.
@@ -44,7 +47,12 @@ pub(crate) struct File {
 }
 
 /// The text of a program. The names of its functions begin with `prefix`; if `header` is given, the text includes it.
-pub(crate) fn file(program: &Program, prefix: &str, header: Option<&str>) -> Result<File, Error> {
+pub(crate) fn file(
+    program: &Program,
+    prefix: &str,
+    header: Option<&str>,
+    kernels: Kernels,
+) -> Result<File, Error> {
     let flat = flatten(program)?;
     let arena = arena::place(program, &flat.nests);
     let mut writer = Writer {
@@ -92,11 +100,15 @@ pub(crate) fn file(program: &Program, prefix: &str, header: Option<&str>) -> Res
         None => source.push_str(&declarations),
     }
     let entry = writer.entry(&arena);
-    source.push_str(&runtime::text(&[&writer.text, &entry], writer.plans.reals()));
+    source.push_str(&runtime::text(&[&writer.text, &entry], writer.plans.reals(), kernels));
     source.push_str(&writer.plans.text());
     source.push_str(&writer.text);
     source.push_str(&entry);
-    Ok(File { source, header: guarded(prefix, &declarations), checks: writer.checks })
+    let kernels = match kernels {
+        Kernels::Inside => Vec::new(),
+        Kernels::Outside => writer.plans.reals().to_vec(),
+    };
+    Ok(File { source, kernels, header: guarded(prefix, &declarations), checks: writer.checks })
 }
 
 /// What has a function of its own: each step of a nest, unless variables connect them.

@@ -28,10 +28,11 @@ pub use compiler::Compiler;
 pub use error::Error;
 
 use crate::Program;
+use crate::native::runtime::Kernels;
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {
-    Ok(file::file(program, "broadloom", None)?.source)
+    Ok(file::file(program, "broadloom", None, Kernels::Inside)?.source)
 }
 
 /// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the header says what it
@@ -42,7 +43,7 @@ pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Err
         return Err(Error::program(format!("`{name}` cannot be the name of a function in C")));
     }
     let header = format!("{name}.h");
-    let file = file::file(program, name, Some(&header))?;
+    let file = file::file(program, name, Some(&header), Kernels::Inside)?;
     for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;

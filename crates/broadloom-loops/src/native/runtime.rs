@@ -1,7 +1,8 @@
 //! The parts of the runtime that a program uses.
 //!
 //! The runtime is text in C. Of its small functions, those are taken that the code mentions, and those that these
-//! mention in turn; the kernel of contractions is taken as a whole, for the types that are computed with.
+//! mention in turn; the kernel of contractions is taken as a whole, for the types that are computed with. Because it is
+//! long, it can also be a file of its own that is compiled once and linked to many programs.
 
 use rustc_hash::FxHashSet;
 
@@ -13,6 +14,10 @@ const SMALL: &str = include_str!("small.c");
 const MATH: &str = include_str!("runtime/math.c");
 /// The kernel of contractions, for 32-bit or 64-bit floats.
 const CONTRACT: &str = include_str!("runtime/contract.c");
+/// What the kernel and those who call it agree on.
+const CONTRACTION: &str = include_str!("runtime/contraction.h");
+/// The functions of the kernel, for those who link it.
+const CONTRACT_DECLARED: &str = include_str!("contract_declared.c");
 /// How contractions are called, whatever the type.
 const CONTRACT_GLUE: &str = include_str!("contract_glue.c");
 /// How contractions of one type are called.
@@ -40,24 +45,59 @@ const HEAD: &str = "
 #define ONE_BY_ONE __asm__ volatile(\"\")
 ";
 
+/// Where the kernel of contractions is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kernels {
+    /// In the text itself.
+    Inside,
+    /// In files of their own: the text only declares them.
+    Outside,
+}
+
 /// The text that some code relies on, with the kernel of contractions for some types.
-pub(crate) fn text(code: &[&str], contractions: &[Real]) -> String {
-    let mut kernels = String::new();
+pub(crate) fn text(code: &[&str], contractions: &[Real], kernels: Kernels) -> String {
+    let mut called = String::new();
     for (number, real) in contractions.iter().enumerate() {
-        // Functions that other files may see would meet those of another program.
-        let kernel = CONTRACT
-            .replace("\nvoid OF(", "\nstatic void OF(")
-            .replace("\nsize_t OF(", "\nstatic size_t OF(");
+        called.push('\n');
+        match kernels {
+            // Functions that other files may see would meet those of another program.
+            Kernels::Inside => called.push_str(
+                &contract(*real)
+                    .replace("\nvoid OF(", "\nstatic void OF(")
+                    .replace("\nsize_t OF(", "\nstatic size_t OF("),
+            ),
+            Kernels::Outside => {
+                if number == 0 {
+                    called.push_str(CONTRACTION);
+                    called.push('\n');
+                }
+                called.push_str(&CONTRACT_DECLARED.replace("REAL", real.prefix()));
+            }
+        }
         let glue = if number == 0 { CONTRACT_GLUE } else { "" };
-        let (before, after) = match real {
-            Real::F32 => ("", ""),
-            Real::F64 => ("#define CONTRACT_F64\n", "#undef CONTRACT_F64\n"),
-        };
-        let calls = CONTRACT_REAL.replace("REAL", real.prefix());
-        kernels.push_str(&format!("\n{before}{kernel}{after}\n{glue}\n{calls}"));
+        called.push_str(&format!("\n{glue}\n{}", CONTRACT_REAL.replace("REAL", real.prefix())));
     }
-    let mut needed: FxHashSet<&str> = FxHashSet::default();
-    code.iter().chain([&kernels.as_str()]).for_each(|code| needed.extend(words(code)));
+    needed(code.iter().copied().chain([called.as_str()])) + &called
+}
+
+/// The kernel of contractions for a type, as a file of its own.
+pub(crate) fn kernel(real: Real) -> String {
+    let kernel = contract(real);
+    needed([kernel.as_str()].into_iter()) + "\n" + &kernel
+}
+
+/// The text of the kernel for a type.
+fn contract(real: Real) -> String {
+    let kernel = CONTRACT.replace("#include \"contraction.h\"\n", CONTRACTION);
+    match real {
+        Real::F32 => kernel,
+        Real::F64 => format!("#define CONTRACT_F64\n{kernel}#undef CONTRACT_F64\n"),
+    }
+}
+
+/// The small functions that some code needs.
+fn needed<'a>(code: impl Iterator<Item = &'a str>) -> String {
+    let mut needed: FxHashSet<&str> = code.flat_map(words).collect();
     let pieces: Vec<Piece> = pieces(SMALL).into_iter().chain(pieces(MATH)).collect();
     let mut taken = vec![false; pieces.len()];
     loop {
@@ -74,7 +114,7 @@ pub(crate) fn text(code: &[&str], contractions: &[Real]) -> String {
         text.push('\n');
         text.push_str(pieces[place].text);
     }
-    text + &kernels
+    text
 }
 
 /// A definition with the comment above it.
@@ -143,7 +183,7 @@ mod tests {
 
     #[test]
     fn only_what_is_used_is_there() {
-        let text = text(&["y[i] = f32_tanh(x[i]);"], &[]);
+        let text = text(&["y[i] = f32_tanh(x[i]);"], &[], Kernels::Inside);
         assert!(
             text.contains("float f32_tanh(")
                 && text.contains("float f32_exp(")
@@ -153,6 +193,15 @@ mod tests {
             !text.contains("f64_exp") && !text.contains("threefry") && !text.contains("share_work"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_kernel_is_declared_or_defined() {
+        let outside = text(&[], &[Real::F32, Real::F64], Kernels::Outside);
+        assert!(outside.contains("void contract_f64(const contraction") && !outside.contains("OF("), "{outside}");
+        let inside = text(&[], &[Real::F32], Kernels::Inside);
+        assert!(inside.contains("\nstatic void OF(contract)(") && !inside.contains("contraction.h"));
+        assert!(kernel(Real::F32).contains("\nvoid OF(contract)("));
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! changed the program. Inputs are multiples of 1/8, most values stay small, and sums of them are exact, so that
 //! comparisons do not tip over when a sum is reordered.
 
+mod bodies;
+
 use broadloom_core::projection::Component;
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Nest, Program, Scalar, Statement, Storage, Unary,
 };
 
 use super::Sample;
@@ -22,6 +24,8 @@ pub fn sample(seed: u64) -> Sample {
         facts: Vec::new(),
         inputs: Vec::new(),
         sizes: Vec::new(),
+        hot: Vec::new(),
+        own_locals: Vec::new(),
     };
     make.start();
     let nests = 1 + make.random.below(12);
@@ -86,6 +90,9 @@ struct Make {
     inputs: Vec<(BufferId, Vec<f64>)>,
     /// The sizes that axes are made of.
     sizes: Vec<u64>,
+    /// Scalars and locals of the body that is being made, which may be used again there.
+    hot: Vec<Scalar>,
+    own_locals: Vec<Local>,
 }
 
 type Loops = Vec<(u32, u64)>;
@@ -153,7 +160,7 @@ impl Make {
     }
 
     fn nest(&mut self) {
-        match self.random.below(25) {
+        match self.random.below(30) {
             0..=6 => self.pointwise(),
             7..=9 => self.reduction(),
             10 => self.scatter(),
@@ -166,6 +173,8 @@ impl Make {
             22 => self.overlap(),
             23 => self.product(),
             24 => self.margins(),
+            25..=28 => self.body(),
+            29 => self.neighbours(),
             _ => self.integers(),
         }
     }
@@ -397,6 +406,10 @@ impl Make {
     }
 
     fn leaf(&mut self, loops: &Loops) -> (Scalar, f64) {
+        if !self.own_locals.is_empty() && self.random.chance(4) {
+            let locals = self.own_locals.clone();
+            return (Scalar::Local(self.random.pick(&locals)), 500.0);
+        }
         match self.random.below(16) {
             0 => (Scalar::Number(self.random.pick(&[0.0, 1.0, -1.0, 2.0, 0.5, -3.0])), 3.0),
             1 if !loops.is_empty() => {
@@ -626,6 +639,7 @@ impl Make {
     /// An earlier nest once more, into another buffer.
     fn again(&mut self) {
         let stores: Vec<usize> = (0..self.program.nests.len())
+            .filter(|at| is_perfect(&self.program.nests[*at].body))
             .filter(|at| {
                 let mut plain = false;
                 self.program.nests[*at].body[0].each(&mut |inner| {
@@ -753,4 +767,13 @@ impl Make {
 /// Whether a scalar is above something that it never is exactly: a truth that does not tip over.
 fn positive(scalar: Scalar) -> Scalar {
     Scalar::binary(Binary::Less, Scalar::Number(0.3), scalar)
+}
+
+/// Whether a body is loops around one statement.
+fn is_perfect(body: &[Statement]) -> bool {
+    match body {
+        [Statement::Loop(each)] => is_perfect(&each.body),
+        [_] => true,
+        _ => false,
+    }
 }

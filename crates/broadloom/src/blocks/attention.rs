@@ -1,6 +1,6 @@
 //! Attention with several heads.
 
-use super::{Rotary, softmax};
+use super::{Rotary, axis, softmax};
 use crate::error::Error;
 use crate::{Builder, Expr, Graph, Tensor};
 
@@ -96,17 +96,18 @@ pub fn multi_head_attention<'b>(
     name: &str,
     sizes: impl Into<AttentionSizes>,
 ) -> Attention<'b> {
+    let _scope = b.open(name);
     let sizes = sizes.into();
-    let heads = format!("{}, {}", sizes.heads, super::axis(sizes.head_size, "d"));
-    let inwards = |name: &str| b.param_shaped(name, &format!("... -> {heads}"));
-    b.scope(name, || Attention {
-        query: inwards("query"),
-        key: inwards("key"),
-        value: inwards("value"),
+    let heads = format!("{}, {}", sizes.heads, axis(sizes.head_size, "d"));
+    let inwards = format!("... -> {heads}");
+    Attention {
+        query: b.param_shaped("query", &inwards),
+        key: b.param_shaped("key", &inwards),
+        value: b.param_shaped("value", &inwards),
         out: b.param_shaped("out", &format!("{heads} -> ...")),
         rotary: None,
         sizes,
-    })
+    }
 }
 
 impl<'b> Attention<'b> {

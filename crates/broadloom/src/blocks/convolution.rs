@@ -106,14 +106,16 @@ pub struct Conv2d<'b> {
 /// # Ok::<(), broadloom::Error>(())
 /// ```
 #[track_caller]
-pub fn conv2d<'b>(b: &'b Builder, name: &str, channels: impl Into<Option<u64>>, window: Window) -> Conv2d<'b> {
-    let channels = axis(channels.into(), "c");
-    let [height, width] = window.taps;
-    let (kernel, bias) = b.scope(name, || {
-        let kernel = b.param_shaped("kernel", &format!("{height}, {width}, ... -> {channels}"));
-        (kernel, b.param_shaped("bias", &channels))
-    });
-    Conv2d { kernel, bias, window }
+pub fn conv2d<'b>(
+    b: &'b Builder,
+    name: &str,
+    channels: impl Into<Option<u64>>,
+    window: Window,
+) -> Conv2d<'b> {
+    let _scope = b.open(name);
+    let ([height, width], channels) = (window.taps, axis(channels.into(), "c"));
+    let kernel = b.param_shaped("kernel", &format!("{height}, {width}, ... -> {channels}"));
+    Conv2d { kernel, bias: b.param_shaped("bias", &channels), window }
 }
 
 impl<'b> Conv2d<'b> {
@@ -157,9 +159,9 @@ pub struct DepthwiseConv2d<'b> {
 /// ```
 #[track_caller]
 pub fn depthwise_conv2d<'b>(b: &'b Builder, name: &str, window: Window) -> DepthwiseConv2d<'b> {
+    let _scope = b.open(name);
     let [height, width] = window.taps;
-    let kernel = b.scope(name, || b.param_shaped("kernel", &format!("{height}, {width} -> ...")));
-    DepthwiseConv2d { kernel, window }
+    DepthwiseConv2d { kernel: b.param_shaped("kernel", &format!("{height}, {width} -> ...")), window }
 }
 
 impl<'b> DepthwiseConv2d<'b> {
@@ -206,11 +208,11 @@ pub fn separable_conv2d<'b>(
     channels: impl Into<Option<u64>>,
     window: Window,
 ) -> SeparableConv2d<'b> {
-    let channels = channels.into();
-    b.scope(name, || SeparableConv2d {
+    let _scope = b.open(name);
+    SeparableConv2d {
         depthwise: depthwise_conv2d(b, "depthwise", window),
         pointwise: conv2d(b, "pointwise", channels, Window::square(1)),
-    })
+    }
 }
 
 impl<'b> SeparableConv2d<'b> {

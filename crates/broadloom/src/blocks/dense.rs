@@ -30,9 +30,10 @@ pub struct Linear<'b> {
 /// ```
 #[track_caller]
 pub fn linear<'b>(b: &'b Builder, name: &str, size: impl Into<Option<u64>>) -> Linear<'b> {
+    let _scope = b.open(name);
     let size = axis(size.into(), "...");
-    let layer = linear_to(b, name, &size);
-    Linear { bias: Some(b.scope(name, || b.param_shaped("bias", &size))), ..layer }
+    let weight = b.param_shaped("weight", &format!("... -> {size}"));
+    Linear { weight, bias: Some(b.param_shaped("bias", &size)) }
 }
 
 /// A linear map without a bias: `y = W·x`.
@@ -46,12 +47,9 @@ pub fn linear<'b>(b: &'b Builder, name: &str, size: impl Into<Option<u64>>) -> L
 /// ```
 #[track_caller]
 pub fn linear_without_bias<'b>(b: &'b Builder, name: &str, size: impl Into<Option<u64>>) -> Linear<'b> {
-    linear_to(b, name, &axis(size.into(), "..."))
-}
-
-fn linear_to<'b>(b: &'b Builder, name: &str, output: &str) -> Linear<'b> {
-    let weight = b.scope(name, || b.param_shaped("weight", &format!("... -> {output}")));
-    Linear { weight, bias: None }
+    let _scope = b.open(name);
+    let size = axis(size.into(), "...");
+    Linear { weight: b.param_shaped("weight", &format!("... -> {size}")), bias: None }
 }
 
 impl<'b> Linear<'b> {
@@ -101,10 +99,11 @@ pub fn mlp<'b>(
     size: impl Into<Option<u64>>,
     activation: Activation,
 ) -> Mlp<'b> {
-    let sizes = hidden.iter().map(|size| Some(*size)).chain([size.into()]);
-    let layers = b.scope(name, || {
-        sizes.enumerate().map(|(number, size)| linear(b, &number.to_string(), size)).collect()
-    });
+    let _scope = b.open(name);
+    let mut layers = Vec::new();
+    for size in hidden.iter().map(|size| Some(*size)).chain([size.into()]) {
+        layers.push(linear(b, &layers.len().to_string(), size));
+    }
     Mlp { layers, activation }
 }
 
@@ -153,8 +152,8 @@ pub fn embedding<'b>(
     vocabulary: u64,
     width: impl Into<Option<u64>>,
 ) -> Embedding<'b> {
-    let shape = format!("{vocabulary} -> {}", axis(width.into(), "..."));
-    let table = b.scope(name, || b.param_shaped("table", &shape));
+    let _scope = b.open(name);
+    let table = b.param_shaped("table", &format!("{vocabulary} -> {}", axis(width.into(), "...")));
     Embedding { table: table.initial(Initial::Normal { mean: 0.0, deviation: 1.0 }) }
 }
 

@@ -59,9 +59,7 @@ pub use normalisation::{
     BatchNorm, LayerNorm, RmsNorm, batch_norm, batch_norm_with_momentum, layer_norm, rms_norm,
 };
 pub use pooling::{avg_pool, global_avg_pool, max_pool};
-pub use positions::{
-    LearnedPositions, Rotary, learned_positions, rotary, sinusoidal_positions,
-};
+pub use positions::{LearnedPositions, Rotary, learned_positions, rotary, sinusoidal_positions};
 pub use softmax::{log_softmax, softmax};
 pub use transformer::{
     Decoder, DecoderBlock, DecoderOnly, Encoder, EncoderBlock, NormPlace, Positions, Transformer,

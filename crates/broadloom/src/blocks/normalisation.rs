@@ -39,8 +39,9 @@ pub struct LayerNorm<'b> {
 /// ```
 #[track_caller]
 pub fn layer_norm<'b>(b: &'b Builder, name: &str) -> LayerNorm<'b> {
-    let (gain, shift) = b.scope(name, || (b.param_shaped("gain", "..."), b.param_shaped("shift", "...")));
-    LayerNorm { gain: gain.initial(Initial::Constant(1.0)), shift, epsilon: EPSILON }
+    let _scope = b.open(name);
+    let gain = b.param_shaped("gain", "...").initial(Initial::Constant(1.0));
+    LayerNorm { gain, shift: b.param_shaped("shift", "..."), epsilon: EPSILON }
 }
 
 impl<'b> LayerNorm<'b> {
@@ -79,8 +80,8 @@ pub struct RmsNorm<'b> {
 /// ```
 #[track_caller]
 pub fn rms_norm<'b>(b: &'b Builder, name: &str) -> RmsNorm<'b> {
-    let gain = b.scope(name, || b.param_shaped("gain", "..."));
-    RmsNorm { gain: gain.initial(Initial::Constant(1.0)), epsilon: EPSILON }
+    let _scope = b.open(name);
+    RmsNorm { gain: b.param_shaped("gain", "...").initial(Initial::Constant(1.0)), epsilon: EPSILON }
 }
 
 impl<'b> RmsNorm<'b> {
@@ -162,16 +163,16 @@ pub fn batch_norm<'b>(b: &'b Builder, name: &str) -> BatchNorm<'b> {
 /// ```
 #[track_caller]
 pub fn batch_norm_with_momentum<'b>(b: &'b Builder, name: &str, momentum: f64) -> BatchNorm<'b> {
-    let one = || Initial::Constant(1.0);
-    b.scope(name, || BatchNorm {
-        gain: b.param_shaped("gain", "c").initial(one()),
+    let _scope = b.open(name);
+    BatchNorm {
+        gain: b.param_shaped("gain", "c").initial(Initial::Constant(1.0)),
         shift: b.param_shaped("shift", "c"),
         mean: b.state("mean", "c"),
-        variance: b.state("variance", "c").initial(one()),
+        variance: b.state("variance", "c").initial(Initial::Constant(1.0)),
         epsilon: EPSILON,
         momentum,
         seen: RefCell::default(),
-    })
+    }
 }
 
 impl<'b> BatchNorm<'b> {

@@ -74,7 +74,8 @@ impl Rotary {
         let angles = angles(b, b.range("pairs", "i"), even.size("i"), self.base);
         let (cos, sin) = (angles.cos(), angles.sin());
         let (first, second) = (even * cos - odd * sin, even * sin + odd * cos);
-        first.einsum("... | ..., i => ... | ..., 2*i", &[]) + second.einsum("... | ..., i => ... | ..., 2*i+1", &[])
+        first.einsum("... | ..., i => ... | ..., 2*i", &[])
+            + second.einsum("... | ..., i => ... | ..., 2*i+1", &[])
     }
 }
 
@@ -108,8 +109,9 @@ pub fn learned_positions<'b>(
     name: &str,
     length: impl Into<Option<u64>>,
 ) -> LearnedPositions<'b> {
+    let _scope = b.open(name);
     let length = length.into();
-    let table = b.scope(name, || b.param_shaped("table", &format!("{} | ...", axis(length, "s"))));
+    let table = b.param_shaped("table", &format!("{} | ...", axis(length, "s")));
     let table = table.initial(Initial::Normal { mean: 0.0, deviation: 0.02 });
     LearnedPositions { table, longer: length.is_some() }
 }

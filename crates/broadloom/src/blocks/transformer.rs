@@ -1,8 +1,9 @@
 //! Transformers: blocks of attention and feed-forward layers, and models made of them.
 
 use super::{
-    Activation, Attention, AttentionSizes, Dropout, Embedding, LayerNorm, LearnedPositions, Mask, Mlp, Mode, dropout,
-    embedding, layer_norm, learned_positions, mlp, multi_head_attention, rotary, sinusoidal_positions,
+    Activation, Attention, AttentionSizes, Dropout, Embedding, LayerNorm, LearnedPositions, Mask, Mlp, Mode,
+    dropout, embedding, layer_norm, learned_positions, mlp, multi_head_attention, rotary,
+    sinusoidal_positions,
 };
 use crate::{Builder, Expr, Initial};
 
@@ -92,6 +93,7 @@ struct Around<'b> {
 }
 
 impl<'b> Around<'b> {
+    #[track_caller]
     fn new(b: &'b Builder, name: &str, config: &TransformerConfig) -> Around<'b> {
         let norm = layer_norm(b, &format!("{name}_norm"));
         let dropout = dropout(b, &format!("{name}_dropout"), config.dropout);
@@ -146,13 +148,15 @@ pub struct EncoderBlock<'b> {
 /// ```
 #[track_caller]
 pub fn encoder_block<'b>(b: &'b Builder, name: &str, config: &TransformerConfig) -> EncoderBlock<'b> {
-    b.scope(name, || EncoderBlock {
+    let _scope = b.open(name);
+    EncoderBlock {
         attention: self_attention(b, config),
         feed_forward: mlp(b, "feed_forward", &[config.hidden], None, config.activation),
-        around: ["attention", "feed_forward"].map(|layer| Around::new(b, layer, config)),
-    })
+        around: [Around::new(b, "attention", config), Around::new(b, "feed_forward", config)],
+    }
 }
 
+#[track_caller]
 fn self_attention<'b>(b: &'b Builder, config: &TransformerConfig) -> Attention<'b> {
     let attention = multi_head_attention(b, "attention", config.attention);
     match config.positions {
@@ -202,12 +206,17 @@ pub struct DecoderBlock<'b> {
 /// ```
 #[track_caller]
 pub fn decoder_block<'b>(b: &'b Builder, name: &str, config: &TransformerConfig) -> DecoderBlock<'b> {
-    b.scope(name, || DecoderBlock {
+    let _scope = b.open(name);
+    DecoderBlock {
         attention: self_attention(b, config),
         cross_attention: multi_head_attention(b, "cross_attention", config.attention),
         feed_forward: mlp(b, "feed_forward", &[config.hidden], None, config.activation),
-        around: ["attention", "cross_attention", "feed_forward"].map(|layer| Around::new(b, layer, config)),
-    })
+        around: [
+            Around::new(b, "attention", config),
+            Around::new(b, "cross_attention", config),
+            Around::new(b, "feed_forward", config),
+        ],
+    }
 }
 
 impl<'b> DecoderBlock<'b> {
@@ -249,10 +258,12 @@ pub struct Encoder<'b> {
 /// ```
 #[track_caller]
 pub fn encoder<'b>(b: &'b Builder, name: &str, config: &TransformerConfig) -> Encoder<'b> {
-    b.scope(name, || Encoder {
-        blocks: (0..config.layers).map(|number| encoder_block(b, &number.to_string(), config)).collect(),
-        norm: last_norm(b, config),
-    })
+    let _scope = b.open(name);
+    let mut blocks = Vec::new();
+    for number in 0..config.layers {
+        blocks.push(encoder_block(b, &number.to_string(), config));
+    }
+    Encoder { blocks, norm: last_norm(b, config) }
 }
 
 fn last_norm<'b>(b: &'b Builder, config: &TransformerConfig) -> Option<LayerNorm<'b>> {
@@ -294,10 +305,12 @@ pub struct Decoder<'b> {
 /// ```
 #[track_caller]
 pub fn decoder<'b>(b: &'b Builder, name: &str, config: &TransformerConfig) -> Decoder<'b> {
-    b.scope(name, || Decoder {
-        blocks: (0..config.layers).map(|number| decoder_block(b, &number.to_string(), config)).collect(),
-        norm: last_norm(b, config),
-    })
+    let _scope = b.open(name);
+    let mut blocks = Vec::new();
+    for number in 0..config.layers {
+        blocks.push(decoder_block(b, &number.to_string(), config));
+    }
+    Decoder { blocks, norm: last_norm(b, config) }
 }
 
 impl<'b> Decoder<'b> {
@@ -325,7 +338,14 @@ struct Tokens<'b> {
 
 impl<'b> Tokens<'b> {
     /// The table begins with deviation `1/√width`: right for scores, and scaled by `√width` right for vectors.
-    fn new(b: &'b Builder, name: &str, vocabulary: u64, width: u64, config: &TransformerConfig) -> Tokens<'b> {
+    #[track_caller]
+    fn new(
+        b: &'b Builder,
+        name: &str,
+        vocabulary: u64,
+        width: u64,
+        config: &TransformerConfig,
+    ) -> Tokens<'b> {
         let scale = (width as f64).sqrt();
         let table = embedding(b, name, vocabulary, width).table;
         let deviation = 1.0 / scale.max(1.0);
@@ -388,10 +408,11 @@ pub fn decoder_only<'b>(
     width: u64,
     config: &TransformerConfig,
 ) -> DecoderOnly<'b> {
-    b.scope(name, || DecoderOnly {
+    let _scope = b.open(name);
+    DecoderOnly {
         tokens: Tokens::new(b, "embedding", vocabulary, width, config),
         blocks: encoder(b, "blocks", config),
-    })
+    }
 }
 
 impl<'b> DecoderOnly<'b> {
@@ -444,12 +465,13 @@ pub fn transformer<'b>(
     config: &TransformerConfig,
 ) -> Transformer<'b> {
     let [source, target] = vocabularies;
-    b.scope(name, || Transformer {
+    let _scope = b.open(name);
+    Transformer {
         source: Tokens::new(b, "source", source, width, config),
         target: Tokens::new(b, "target", target, width, config),
         encoder: encoder(b, "encoder", config),
         decoder: decoder(b, "decoder", config),
-    })
+    }
 }
 
 impl<'b> Transformer<'b> {

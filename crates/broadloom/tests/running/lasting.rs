@@ -126,7 +126,7 @@ fn the_order_of_building_does_not_matter() -> Result<(), Error> {
     let values = |names: &[&str], seed: u64| -> Result<Vec<(String, Array)>, Error> {
         let b = Builder::new();
         for name in names {
-            b.param_shaped(name, "4 -> 3").compose(b.data("x", "4"));
+            let _ = b.param_shaped(name, "4 -> 3").compose(b.data("x", "4"));
             let _ = b.scope("inner", || b.param_shaped(name, "2").initial(Initial::Normal { mean: 0.0, deviation: 1.0 }));
         }
         let graph = b.finish()?;
@@ -161,7 +161,7 @@ fn random_numbers_are_new_in_every_run_and_the_same_everywhere() -> Result<(), E
         let mut session = Session::with(b.finish()?, settings)?;
         session.set(x, &Array::zeros(Dtype::F32, &[50, 40])?)?;
         let mut routine = Routine::new("draw");
-        tensors.iter().for_each(|tensor| drop(routine.forward(*tensor)));
+        tensors.iter().for_each(|tensor| { routine.forward(*tensor); });
         let mut drawn = Vec::new();
         for _ in 0..2 {
             session.run(&routine)?;

@@ -89,7 +89,7 @@ fn run(
     let operands: Vec<_> = arrays.into_iter().map(|array| g.array("x", "...", array)).collect::<Result<_, _>>()?;
     let results: Vec<_> = names.map(|name| g.pointwise(name, &operands)).collect::<Result<_, _>>()?;
     let mut routine = Routine::new("all");
-    results.iter().for_each(|result| drop(routine.forward(*result)));
+    results.iter().for_each(|result| { routine.forward(*result); });
     let mut session = Session::with(g, settings)?;
     session.run(&routine)?;
     results.into_iter().map(|result| Ok(session.get(result)?.to_f64s())).collect()

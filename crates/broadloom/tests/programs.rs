@@ -1,0 +1,122 @@
+//! Random programs: trained for two steps in every way to run them, with the same parameters in the end.
+//!
+//! A program is a list of lines over a few parameters and data; its loss is the mean of the squares of everything
+//! that nothing else uses. The judge evaluates the loop nests as they are derived. A program that fails is made
+//! smaller and printed. `BROADLOOM_PROGRAMS=3000` runs more of them, `BROADLOOM_PROGRAM=17` runs one and prints it.
+
+mod numbers;
+#[path = "programs/draw.rs"]
+mod draw;
+#[path = "programs/lines.rs"]
+mod lines;
+
+use broadloom::{Backend, Dtype, Error, Settings};
+use draw::draw;
+use lines::Lines;
+use numbers::close;
+
+/// What a program is after two steps: the loss and all parameters.
+type Outcome = Vec<Vec<f64>>;
+
+fn settings(backend: Backend, optimise: bool, threads: usize) -> Settings {
+    Settings { backend, optimise, threads: Some(threads), ..Settings::default() }
+}
+
+/// The outcome by the judge, if it is made of numbers of a reasonable size.
+fn judged(lines: &Lines, dtype: Dtype) -> Result<Option<Outcome>, Error> {
+    let outcome = lines.run(dtype, settings(Backend::Reference, false, 1))?;
+    let reasonable = outcome.iter().flatten().all(|number| number.abs() < 1e3);
+    Ok(reasonable.then_some(outcome))
+}
+
+/// How the outcomes of two ways differ, if they do.
+fn difference(found: &Outcome, wanted: &Outcome, tolerance: f64) -> Option<String> {
+    for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+        let wrong = found.iter().zip(wanted).position(|(a, b)| !close(*a, *b, tolerance));
+        if let Some(place) = wrong {
+            let of = if at == 0 { "the loss".into() } else { format!("parameter {at}, element {place}") };
+            return Some(format!("{of} is {}, by the judge {}", found[place], wanted[place]));
+        }
+    }
+    None
+}
+
+/// What is wrong with a program in some way to run it, if anything is.
+fn wrong(lines: &Lines, dtype: Dtype, way: &Settings) -> Option<String> {
+    let tolerance = if dtype == Dtype::F64 { 1e-8 } else { 1e-3 };
+    let wanted = match judged(lines, dtype) {
+        Ok(wanted) => wanted?,
+        Err(error) => return Some(format!("the judge refuses it: {error}")),
+    };
+    match lines.run(dtype, way.clone()) {
+        Ok(found) => difference(&found, &wanted, tolerance),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Without the lines that a mistake does not need.
+fn smaller(lines: &Lines, dtype: Dtype, way: &Settings) -> Lines {
+    let mut least = lines.clone();
+    let mut at = least.len();
+    while at > 0 {
+        at -= 1;
+        if let Some(without) = least.without(at)
+            && wrong(&without, dtype, way).is_some()
+        {
+            least = without;
+            at = at.min(least.len());
+        }
+    }
+    least
+}
+
+/// Runs the programs of some seeds in some ways.
+fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
+    let (mut ran, mut passed_over) = (0, 0);
+    for seed in seeds {
+        let dtype = if seed % 4 == 3 { Dtype::F32 } else { Dtype::F64 };
+        let lines = draw(seed);
+        if std::env::var("BROADLOOM_PROGRAM").is_ok() {
+            println!("{lines}");
+        }
+        if let Ok(None) = judged(&lines, dtype) {
+            passed_over += 1;
+            continue;
+        }
+        for way in ways {
+            if let Some(what) = wrong(&lines, dtype, way) {
+                let least = smaller(&lines, dtype, way);
+                let now = wrong(&least, dtype, way).unwrap_or_default();
+                panic!("program {seed} ({dtype}), {way:?}:\n{what}\n\nmade smaller:\n{least}\n{now}\n\nwhole:\n{lines}");
+            }
+        }
+        ran += 1;
+    }
+    assert!(ran >= passed_over, "{ran} programs ran, {passed_over} had numbers that are too large");
+}
+
+/// Every so many seeds from one on, as many as are asked for.
+fn seeds(first: u64, stride: u64, usual: u64) -> Box<dyn Iterator<Item = u64>> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    if let Some(one) = number("BROADLOOM_PROGRAM") {
+        return Box::new(std::iter::once(one));
+    }
+    let count = number("BROADLOOM_PROGRAMS").unwrap_or(usual);
+    Box::new((first..count).step_by(stride as usize))
+}
+
+#[test]
+fn optimised_programs_mean_the_same() {
+    run(seeds(0, 1, 400), &[settings(Backend::Reference, true, 1)]);
+}
+
+/// Compiling takes most of the time: a part of the programs, in two tests that run side by side.
+#[test]
+fn machine_code_means_the_same() {
+    run(seeds(0, 12, 400), &[settings(Backend::Native, true, 1), settings(Backend::Native, true, 2)]);
+}
+
+#[test]
+fn machine_code_means_the_same_for_other_programs() {
+    run(seeds(7, 12, 400), &[settings(Backend::Native, true, 1), settings(Backend::Native, true, 2)]);
+}

@@ -1,0 +1,277 @@
+//! Drawing random programs: lines are proposed, and kept if the graph takes them.
+
+use broadloom::{Accumulate, Combine, Dtype, Shape};
+
+use crate::lines::{Line, Lines, Made, Op, Place};
+use crate::numbers::Random;
+
+/// No tensor has more elements.
+const LARGEST: u64 = 300;
+
+/// No tensor has more axes.
+const AXES: usize = 5;
+
+/// Labels for the axes of an operand, and of another one.
+const MINE: &str = "abcdefgh";
+const OTHER: &str = "qrstuvwx";
+
+/// The program of a seed.
+pub fn draw(seed: u64) -> Lines {
+    let mut random = Random::new(seed + 1000);
+    let mut lines = Lines::default();
+    let (params, data) = (2 + random.below(3), 1 + random.below(2));
+    for leaf in 0..params + data {
+        // The first one may be the kernel of windows.
+        let kernel = leaf == 0 && random.below(2) == 0;
+        let shape = if kernel { random.pick(&["2", "3", "4"]).to_string() } else { leaf_shape(&mut random) };
+        let op = if leaf < params { Op::Param(shape) } else { Op::Data(shape) };
+        lines.0.push(Line { op, operands: Vec::new() });
+    }
+    let leaves = lines.len();
+    let wanted = leaves + 5 + random.below(21);
+    let mut made = lines.build(Dtype::F64).expect("leaves are well declared");
+    let mut tries = 0;
+    while lines.len() < wanted && tries < 400 {
+        tries += 1;
+        let Some(line) = propose(&mut random, &mut made, &lines) else { continue };
+        if fits(&mut made, &line) {
+            lines.0.push(line);
+        } else {
+            made = lines.build(Dtype::F64).expect("it was built before");
+        }
+    }
+    lines
+}
+
+/// Adds a line, if the graph takes it and everything can still be run.
+fn fits(made: &mut Made, line: &Line) -> bool {
+    if made.add(line).is_err() {
+        return false;
+    }
+    let results = made.results.last().cloned().unwrap_or_default();
+    results.into_iter().all(|result| {
+        let small = made.graph.final_shape(result).is_ok_and(|shape| {
+            let axes = shape.batch().len() + shape.input().len() + shape.output().len();
+            shape.elements() <= LARGEST && axes <= AXES
+        });
+        small && made.graph.projection(result).is_ok()
+    })
+}
+
+fn leaf_shape(random: &mut Random) -> String {
+    let mut row = |most: usize| {
+        let sizes = (0..random.below(most + 1)).map(|_| random.pick(&["2", "3", "4", "4", "5", "6"]));
+        sizes.collect::<Vec<_>>().join(", ")
+    };
+    let (batch, input, output) = (row(1), row(1), row(2));
+    format!("{batch} | {input} -> {output}")
+}
+
+/// The three rows of a shape, each axis with a label.
+struct Labelled {
+    /// Batch, input, output.
+    rows: [Vec<(String, u64)>; 3],
+}
+
+impl Labelled {
+    fn new(shape: &Shape, letters: &str) -> Labelled {
+        let mut letters = letters.chars();
+        let rows = [shape.batch(), shape.input(), shape.output()].map(|row| {
+            row.iter().map(|axis| (letters.next().map_or_else(String::new, String::from), axis.size())).collect()
+        });
+        Labelled { rows }
+    }
+
+    fn axes(&self) -> Vec<(String, u64)> {
+        self.rows.iter().flatten().cloned().collect()
+    }
+
+    fn text(&self) -> String {
+        text(&self.rows.clone().map(|row| row.into_iter().map(|(label, _)| label).collect()))
+    }
+
+    /// With one axis written in another way.
+    fn with(&self, label: &str, written: &str) -> String {
+        let axis = |(own, _): (String, u64)| if own == label { written.to_string() } else { own };
+        text(&self.rows.clone().map(|row| row.into_iter().map(axis).collect()))
+    }
+}
+
+/// Rows in the notation of specs.
+fn text(rows: &[Vec<String>; 3]) -> String {
+    let [batch, input, output] = rows.each_ref().map(|row| row.join(", "));
+    format!("{batch} | {input} -> {output}")
+}
+
+/// Labels in random rows.
+fn scattered(random: &mut Random, labels: &[String]) -> String {
+    let mut rows: [Vec<String>; 3] = Default::default();
+    labels.iter().for_each(|label| rows[random.pick(&[0, 1, 2, 2])].push(label.clone()));
+    text(&rows)
+}
+
+fn einsum(random: &mut Random, spec: String, operands: Vec<Place>, sizes: Vec<(String, u64)>) -> Line {
+    use Accumulate::{Max, Min, Product, Sum};
+    let accumulate = random.pick(&[Sum, Sum, Sum, Sum, Sum, Max, Max, Min, Product]);
+    let combine = if accumulate != Sum && random.below(2) == 0 { Combine::Sum } else { Combine::Product };
+    Line { op: Op::Einsum { spec, accumulate, combine, sizes }, operands }
+}
+
+/// A line that might do.
+fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> {
+    let places: Vec<Place> = made
+        .results
+        .iter()
+        .enumerate()
+        .flat_map(|(line, results)| (0..results.len()).map(move |part| (line, part)))
+        .collect();
+    // What was made last is taken more often, so that programs are deep.
+    let mut place = || {
+        let back = random.below(places.len()).min(random.below(places.len()));
+        places[places.len() - 1 - back]
+    };
+    let (a, b, c) = (place(), place(), place());
+    let shape = |made: &mut Made, (line, part): Place| made.graph.final_shape(made.results[line][part]).ok();
+    let (first, second) = (shape(made, a)?, shape(made, b)?);
+    let labelled = Labelled::new(&first, MINE);
+    let one = |op| Some(Line { op, operands: vec![a] });
+    let two = |op| Some(Line { op, operands: vec![a, b] });
+    match random.below(20) {
+        0 | 1 => one(Op::Pointwise(random.pick(&["tanh", "sin", "cos", "sigmoid", "relu", "abs", "neg", "erf"]))),
+        2 => one(Op::Number(random.pick(&["+", "*", "-", "/", "max", "min", "<"]), random.pick(&[0.5, -0.7, 1.3]))),
+        3 => one(Op::Pointwise(random.pick(&["square", "sign", "floor", "stop_gradient", "exp", "tanh"]))),
+        4..=6 => two(Op::Pointwise(random.pick(&["+", "-", "*", "*", "max", "min", "<", "+"]))),
+        7 => Some(Line { op: Op::Pointwise("where"), operands: vec![a, b, c] }),
+        8 => two(Op::Compose),
+        9 => Some(Line { op: Op::ComposeAccumulate, operands: vec![a, b, c] }),
+        10 => one(Op::Transpose),
+        11 => reduced(random, &labelled, a),
+        12 | 13 => product(random, &labelled, &second, vec![a, b]),
+        14..=16 => window(random, &labelled, lines, a),
+        17 => joined(random, &first, &second, a, b),
+        18 => parted(random, &labelled, a),
+        _ => taken(random, &first, a),
+    }
+}
+
+/// One operand: axes in other rows, some of them accumulated, perhaps a diagonal.
+fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
+    let mut axes = labelled.axes();
+    let mut written = labelled.text();
+    if axes.len() > 1 && axes[0].1 == axes[1].1 && random.below(3) == 0 {
+        written = labelled.with(&axes[1].0, &axes[0].0);
+        axes.remove(1);
+    }
+    random.shuffle(&mut axes);
+    let labels: Vec<String> =
+        axes.iter().filter(|_| random.below(3) > 0).map(|(label, _)| label.clone()).collect();
+    let result = scattered(random, &labels);
+    Some(einsum(random, format!("{written} => {result}"), vec![a], Vec::new()))
+}
+
+/// Two operands: axes of one size may be one axis.
+fn product(random: &mut Random, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Option<Line> {
+    let mut other = Labelled::new(second, OTHER);
+    let mine = first.axes();
+    let mut used: Vec<String> = Vec::new();
+    for (label, size) in other.rows.iter_mut().flatten() {
+        let same = mine.iter().find(|(mine, at)| at == size && !used.contains(mine));
+        if let Some((same, _)) = same
+            && random.below(4) > 0
+        {
+            used.push(same.clone());
+            *label = same.clone();
+        }
+    }
+    let mut all: Vec<String> = Vec::new();
+    for (label, _) in mine.into_iter().chain(other.axes()) {
+        if !all.contains(&label) {
+            all.push(label);
+        }
+    }
+    random.shuffle(&mut all);
+    let labels: Vec<String> = all.into_iter().filter(|_| random.below(2) > 0).collect();
+    let spec = format!("{}; {} => {}", first.text(), other.text(), scattered(random, &labels));
+    Some(einsum(random, spec, operands, Vec::new()))
+}
+
+/// A window, a stride or an offset along one axis, with or without a kernel.
+fn window(random: &mut Random, labelled: &Labelled, lines: &Lines, a: Place) -> Option<Line> {
+    let axes = labelled.axes();
+    let (label, size) = axes.get(random.below(axes.len().max(1)))?.clone();
+    if size < 3 {
+        return None;
+    }
+    let result = labelled.with(&label, "o");
+    let plain = random.pick(&["2*o", "2*o+1", "3*o+2", "o+1", "o+2"]);
+    let backwards = random.pick(&["2*o", "2*o+1", "3*o+1"]);
+    let window = random.pick(&["o<+k", "o=+k", "o=+k", "2*o<+k", "2*o=+k", "o<+2*k", "o=+2*k", "3*o=+k"]);
+    let kernel = lines.0.iter().position(|line| {
+        matches!(&line.op, Op::Param(shape) if shape.parse::<u64>().is_ok_and(|taps| taps < 5))
+    });
+    match (random.below(6), kernel) {
+        (0, _) => Some(einsum(random, format!("{} => {result}", labelled.with(&label, plain)), vec![a], Vec::new())),
+        (1, _) => Some(einsum(
+            random,
+            format!("{} => {}", labelled.with(&label, "o"), labelled.with(&label, backwards)),
+            vec![a],
+            Vec::new(),
+        )),
+        (2 | 3, Some(kernel)) => {
+            let spec = format!("{}; k => {result}", labelled.with(&label, window));
+            Some(einsum(random, spec, vec![a, (kernel, 0)], Vec::new()))
+        }
+        _ => {
+            let spec = format!("{} => {result}", labelled.with(&label, window));
+            let taps = 2 + random.below(2) as u64;
+            Some(einsum(random, spec, vec![a], vec![("k".into(), taps)]))
+        }
+    }
+}
+
+/// Two tensors one after another along an axis, or one with gaps.
+fn joined(random: &mut Random, first: &Shape, second: &Shape, a: Place, b: Place) -> Option<Line> {
+    let (mine, other) = (Labelled::new(first, MINE), Labelled::new(second, MINE));
+    let axes = mine.axes();
+    let sum = |spec| Op::Einsum { spec, accumulate: Accumulate::Sum, combine: Combine::Product, sizes: Vec::new() };
+    let (label, _) = axes.get(random.below(axes.len().max(1)))?;
+    if random.below(3) == 0 {
+        let spec = format!("{} => {}", mine.with(label, "o"), mine.with(label, random.pick(&["1^o", "o^2", "2^o^1"])));
+        return Some(Line { op: sum(spec), operands: vec![a] });
+    }
+    let ranks = |each: &Labelled| each.rows.each_ref().map(Vec::len);
+    if ranks(&mine) != ranks(&other) {
+        return None;
+    }
+    let spec = format!("{}; {} => {}", mine.with(label, "o"), other.with(label, "p"), mine.with(label, "o^p"));
+    Some(Line { op: sum(spec), operands: vec![a, b] })
+}
+
+/// An axis taken apart, or a part of it.
+fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
+    let axes = labelled.axes();
+    let (label, size) = axes.get(random.below(axes.len().max(1)))?.clone();
+    if size < 2 {
+        return None;
+    }
+    let spec = |parts: &str| labelled.with(&label, parts);
+    if random.below(3) == 0 {
+        let spec = format!("{} => {}", spec("1^o"), spec("o"));
+        return Some(einsum(random, spec, vec![a], Vec::new()));
+    }
+    let spec = format!("{} => {}; {}", spec("o^p"), spec("o"), spec("p"));
+    Some(Line { op: Op::Split { spec, sizes: vec![("o".into(), 1 + random.below(size as usize - 1) as u64)] }, operands: vec![a] })
+}
+
+/// A slice of the batch, or rows of a table.
+fn taken(random: &mut Random, shape: &Shape, a: Place) -> Option<Line> {
+    let op = match (shape.batch(), shape.input()) {
+        ([batch, ..], _) if random.below(2) == 0 => Op::Slice(random.below(batch.size() as usize) as u64),
+        ([batch, ..], _) => Op::SliceRun(random.below(batch.size() as usize) as u64),
+        ([], [input]) => {
+            Op::Gather((0..2 + random.below(4)).map(|_| random.below(input.size() as usize) as i64).collect())
+        }
+        _ => return None,
+    };
+    Some(Line { op, operands: vec![a] })
+}

@@ -1,0 +1,32 @@
+//! What is refused when programs are made ready and run, and how it is said.
+//!
+//! Each message is written out as a user sees it. `UPDATE_EXPECT=1` writes them anew; read them then.
+
+mod numbers;
+
+#[path = "refusals/assignments.rs"]
+mod assignments;
+#[path = "refusals/compiler.rs"]
+mod compiler;
+#[path = "refusals/files.rs"]
+mod files;
+#[path = "refusals/runs.rs"]
+mod runs;
+#[path = "refusals/values.rs"]
+mod values;
+
+use broadloom::{Backend, Error, Graph, Session, Settings};
+use expect_test::Expect;
+
+/// Compares a message, with the kind of the mistake before it.
+fn refused<T>(result: Result<T, Error>, expected: &Expect) {
+    match result {
+        Ok(_) => panic!("nothing is refused"),
+        Err(error) => expected.assert_eq(&format!("{:?}: {error}\n", error.kind())),
+    }
+}
+
+/// A session that needs no compiler.
+fn session(graph: Graph) -> Session {
+    Session::with(graph, Settings { backend: Backend::Reference, ..Settings::default() }).expect("a session")
+}
