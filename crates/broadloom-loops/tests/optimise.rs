@@ -333,6 +333,34 @@ fn margins_are_filled_by_themselves() {
 }
 
 #[test]
+fn a_constant_with_other_margins_is_not_constant() {
+    check(
+        "
+        kept y: f64[3]
+        local b: f64[1+3+1], margins 1
+
+        b = 0 everywhere
+
+        b = 1 in its margins
+
+        for i in 0..3
+          y[i] = b[i - 1] + b[i + 1]
+        ",
+        expect![[r#"
+            # 
+            b = 0 everywhere
+
+            # 
+            b = 1 in its margins
+
+            # 
+            parallel for i in 0..3
+              y[i] = b[i - 1] + b[i + 1]
+        "#]],
+    );
+}
+
+#[test]
 fn an_update_in_place() {
     // Stochastic gradient descent with momentum and weight decay.
     check(
@@ -769,6 +797,7 @@ fn every_pass_has_work() {
     let mut work: Vec<(&str, usize)> = Vec::new();
     for seed in 0..1000 {
         let (_, report) = optimise_with_report(&sample(seed).program, &Options::all());
+        assert!(!report.passes.is_empty(), "seed {seed} is not well-formed");
         for (name, changes) in report.passes {
             match work.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, total)) => *total += changes,

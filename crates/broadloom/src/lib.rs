@@ -27,6 +27,7 @@
 //! - [`Graph`]: tensors and operations. Shapes are inferred as the graph grows; [`Graph::shape`] shows what is
 //!   known so far and [`Graph::final_shapes`] what closing makes of it. Looking changes nothing.
 //! - [`logic`]: how each operation relates the rows of its operands and of its result.
+//! - [`blocks`]: layers and losses, written with expressions.
 //! - [`Error`]: what is wrong, in the names of the program.
 
 pub mod blocks;

@@ -262,6 +262,42 @@ fn a_decoder_learns() -> Result<(), Error> {
     Ok(())
 }
 
+/// A mask of one's own that says what the causal one says.
+#[test]
+fn masks() -> Result<(), Error> {
+    let b = doubles();
+    let x = b.array(
+        "x",
+        "s | d",
+        Array::new(&[3, 4], (0..12).map(|at| f64::from(at * 5 % 7)).collect::<Vec<_>>())?,
+    );
+    let mask = [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
+    let mask = b.array("mask", "s | t ->", Array::from_slice(&[3, 3], &mask)?);
+    let attention = blocks::multi_head_attention(&b, "attention", 2);
+    let masks = [Mask::Causal, Mask::Where(mask), Mask::Nothing];
+    let tensors = masks.map(|mask| attention.attend(x, x, mask).probabilities.tensor());
+    let made = run(&mut session(b, 0)?, &tensors)?;
+    assert_eq!(made[0], made[1]);
+    assert_ne!(made[0], made[2]);
+    // In memory: position, head, position seen.
+    assert_eq!(made[0][..6], [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    assert!(
+        made.iter().flat_map(|made| made.chunks(3)).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12)
+    );
+    Ok(())
+}
+
+#[test]
+fn gelu_by_the_error_function() -> Result<(), Error> {
+    let b = doubles();
+    let y = blocks::gelu_exact(b.array("x", "3", Array::from_slice(&[3], &[-1.0, 0.0, 1.0])?)).tensor();
+    let y = run(&mut session(b, 0)?, &[y])?.remove(0);
+    for (made, wanted) in y.iter().zip([-0.158_655_253_931_457_05, 0.0, 0.841_344_746_068_542_9]) {
+        assert!((made - wanted).abs() < 1e-12, "{made} is not {wanted}");
+    }
+    Ok(())
+}
+
 /// Each mistake is reported, in the words of the layer and with the line that made it.
 #[test]
 fn mistakes_are_reported() {

@@ -170,7 +170,7 @@ fn same(what: &str, made: &Array, wanted: &Array) {
 /// Relative to the largest number, as sums of numbers of that size are.
 fn close(what: &str, made: &[f64], wanted: &[f64]) {
     assert_eq!(made.len(), wanted.len(), "{what}");
-    let largest = wanted.iter().fold(1.0f64, |largest, number| largest.max(number.abs()));
+    let largest = wanted.iter().fold(0.0f64, |largest, number| largest.max(number.abs()));
     for (at, (made, wanted)) in made.iter().zip(wanted).enumerate() {
         let error = (made - wanted).abs();
         assert!(error <= TOLERANCE * largest, "{what}, element {at}: {made} instead of {wanted}");

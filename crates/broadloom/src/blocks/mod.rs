@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use broadloom::blocks::{Activation, cross_entropy, mean, mlp};
-//! use broadloom::{Builder, Routine, Session, Settings, Sgd};
+//! use broadloom::{Builder, Routine, Sgd};
 //!
 //! let b = Builder::new();
 //! let model = mlp(&b, "model", &[32, 32], 10, Activation::Relu);

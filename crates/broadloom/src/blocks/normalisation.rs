@@ -135,7 +135,7 @@ pub struct BatchNorm<'b> {
 ///
 /// ```
 /// use broadloom::blocks::{Mode, batch_norm};
-/// use broadloom::{Array, Backend, Builder, Dtype, Routine, Session, Settings};
+/// use broadloom::{Array, Backend, Builder, Routine, Session, Settings};
 /// let b = Builder::new();
 /// let norm = batch_norm(&b, "norm");
 /// let y = norm.apply(b.array("x", "... | 1", Array::from_slice(&[4, 1], &[1.0, 2.0, 3.0, 4.0])?), Mode::Training);
