@@ -5,8 +5,10 @@
 pub mod parse;
 pub mod random;
 
+use broadloom_loops::optimise::{Options, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{BufferId, Program, Storage};
+use expect_test::Expect;
 
 /// A program with what it is run on.
 #[derive(Clone, Debug)]
@@ -55,4 +57,27 @@ pub fn difference(
         }
     }
     None
+}
+
+/// The nests of a program without the list of its buffers.
+pub fn nests(program: &Program) -> String {
+    let text = program.to_string();
+    text.split_once("\n\n").map_or(text.clone(), |(_, nests)| nests.to_string())
+}
+
+/// Optimises a program, looks at the nests, and runs both on some data.
+pub fn check(text: &str, expected: Expect) {
+    let program = parse::parse(text);
+    let optimised = optimise(&program, &Options::all());
+    expected.assert_eq(&nests(&optimised));
+    let mut random = random::Random(7);
+    let numbers = |program: &Program, id| program.buffer(id).sizes.iter().product::<u64>();
+    let inputs = kept(&program)
+        .map(|id| (id, (0..numbers(&program, id)).map(|_| random.below(33) as f64 / 8.0 - 2.0).collect()))
+        .collect();
+    let sample = Sample { symbols: vec![3, 1], inputs, tolerance: 1e-9, program };
+    let results = run(&sample.program, &sample).unwrap();
+    assert!(results.iter().all(|(_, values)| values.iter().all(|value| !value.is_nan())), "not a number");
+    let words = difference(&optimised, &results, &run(&optimised, &sample).unwrap(), sample.tolerance);
+    assert_eq!(words, None);
 }

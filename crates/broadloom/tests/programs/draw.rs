@@ -34,7 +34,7 @@ pub fn draw(seed: u64) -> Lines {
     while lines.len() < wanted && tries < 400 {
         tries += 1;
         let Some(line) = propose(&mut random, &mut made, &lines) else { continue };
-        if fits(&mut made, &line) {
+        if fits(&mut made, &lines, &line) {
             lines.0.push(line);
         } else {
             made = lines.build(Dtype::F64).expect("it was built before");
@@ -44,8 +44,11 @@ pub fn draw(seed: u64) -> Lines {
 }
 
 /// Adds a line, if the graph takes it and everything can still be run.
-fn fits(made: &mut Made, line: &Line) -> bool {
-    if made.add(line).is_err() {
+fn fits(made: &mut Made, lines: &Lines, line: &Line) -> bool {
+    let says = Says(lines, line);
+    let added = made.add(line);
+    drop(says);
+    if added.is_err() {
         return false;
     }
     let results = made.results.last().cloned().unwrap_or_default();
@@ -56,6 +59,19 @@ fn fits(made: &mut Made, line: &Line) -> bool {
         });
         small && made.graph.projection(result).is_ok()
     })
+}
+
+/// Prints a program if adding a line to it panics.
+struct Says<'a>(&'a Lines, &'a Line);
+
+impl Drop for Says<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Says(Lines(lines), line) = self;
+            let whole = lines.iter().chain([*line]).cloned().collect();
+            eprintln!("the last line of this program makes the graph panic:\n{}", Lines(whole));
+        }
+    }
 }
 
 fn leaf_shape(random: &mut Random) -> String {
@@ -142,6 +158,8 @@ fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> 
         3 => one(Op::Pointwise(random.pick(&["square", "sign", "floor", "stop_gradient", "exp", "tanh"]))),
         4..=6 => two(Op::Pointwise(random.pick(&["+", "-", "*", "*", "max", "min", "<", "+"]))),
         7 => Some(Line { op: Op::Pointwise("where"), operands: vec![a, b, c] }),
+        // What has too few inputs would be refused.
+        8 | 9 if first.input().len() < second.output().len() => None,
         8 => two(Op::Compose),
         9 => Some(Line { op: Op::ComposeAccumulate, operands: vec![a, b, c] }),
         10 => one(Op::Transpose),

@@ -76,8 +76,9 @@ impl Lines {
         Ok(made)
     }
 
-    /// Two steps of descent: the loss and all parameters.
-    pub fn run(&self, dtype: Dtype, settings: Settings) -> Result<Vec<Vec<f64>>, Error> {
+    /// Two steps of descent: the loss and all parameters. The numbers of leaves fit into 32 bits, unless they are
+    /// nudged a little.
+    pub fn run(&self, dtype: Dtype, settings: Settings, nudge: f64) -> Result<Vec<Vec<f64>>, Error> {
         let Made { mut graph, results, positions } = self.build(dtype)?;
         let loss = self.loss(&mut graph, &results)?;
         let params = graph.params();
@@ -93,7 +94,8 @@ impl Lines {
                 let mut random = Random::new(text.len() as u64 * 31 + at.min(5) as u64);
                 let sizes = memory(&shapes.get(made[0]));
                 let count: u64 = sizes.iter().product();
-                let numbers: Vec<f64> = (0..count).map(|_| 1.5 * random.signed()).collect();
+                let mut number = || f64::from(1.5 * random.signed() as f32) * (1.0 + nudge * random.signed());
+                let numbers: Vec<f64> = (0..count).map(|_| number()).collect();
                 session.set(made[0], &Array::from_slice(&sizes, &numbers)?.convert(dtype))?;
             }
         }
@@ -104,9 +106,12 @@ impl Lines {
         kept.map(|tensor| Ok(session.get(tensor)?.to_f64s())).collect()
     }
 
-    /// The mean of the squares of all that no line reads.
+    /// The mean of the squares of all that no line reads, and of all parameters.
     fn loss(&self, graph: &mut Graph, results: &[Vec<Tensor>]) -> Result<Tensor, Error> {
-        let read = |place: Place| self.0.iter().any(|line| line.operands.contains(&place));
+        let read = |place: Place| {
+            let param = matches!(self.0[place.0].op, Op::Param(_));
+            !param && self.0.iter().any(|line| line.operands.contains(&place))
+        };
         let mut loss = graph.number(0.0);
         for (line, made) in results.iter().enumerate() {
             for (_, tensor) in made.iter().enumerate().filter(|(part, _)| !read((line, *part))) {

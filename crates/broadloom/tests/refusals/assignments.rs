@@ -18,12 +18,6 @@ fn assigned(logic: &str, text: &str, expected: &Expect) -> Result<(), Error> {
 
 #[test]
 fn texts() -> Result<(), Error> {
-    assigned(".", "", &expect![[r#"
-        Notation: the name of a target is expected
-  
-          ^
-        help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
     assigned(".", "w", &expect![[r#"
         Notation: `=` is expected
           w

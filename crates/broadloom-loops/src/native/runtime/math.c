@@ -38,6 +38,14 @@ static inline double f64_sqrt(double x) { return __builtin_sqrt(x); }
 static inline float f32_recip(float x) { return 1.0f / x; }
 static inline double f64_recip(double x) { return 1.0 / x; }
 
+/* x / y for many x: with the inverse of y, or by division if that would lose digits. */
+static inline float f32_inverse(float y)
+{
+    float size = __builtin_fabsf(y);
+    return (size > 0x1p-126f) & (size < 0x1p126f) ? 1.0f / y : 0.0f;
+}
+static inline float f32_over(float x, float y, float inverse) { return inverse != 0.0f ? x * inverse : x / y; }
+
 static inline float f32_select(_Bool condition, float x, float y) { return condition ? x : y; }
 static inline double f64_select(_Bool condition, double x, double y) { return condition ? x : y; }
 
@@ -49,28 +57,33 @@ static inline double f64_min(double x, double y) { return x < y || x != x ? x : 
 
 /* ---- Exponential family ---- */
 
-/* e^x = 2^n e^r with |r| <= ln(2)/2. The power of two is applied in halves, the first
- * on the exponent bits: results then reach both infinity and the subnormals. */
+/* e^x = 2^n e^r with |r| <= ln(2)/2. The power of two is applied in halves, so that results
+ * reach both infinity and the subnormals. n + 254 is found in the last bits of a sum that is so
+ * large that its last digit is 1; half of it is the exponent of a float. What is not a number
+ * passes through. */
 static inline float f32_exp(float x)
 {
-    float t = x > 89.0f ? 89.0f : x;
+    float t = 89.0f < x ? 89.0f : x;
     t = x < -104.0f ? 0.0f : t; /* whose result is 0: underflow is slow */
+#if defined(__FMA__) || defined(__aarch64__)
+    float sum = f32_fma(t, 1.44269504f, 12583166.0f), n = sum - 12583166.0f;
+    uint32_t power = f32_bits(sum);
+#else
     float n = __builtin_rintf(t * 1.44269504f);
+    uint32_t power = (uint32_t)((int32_t)n + 254);
+#endif
     float r = f32_fma(n, -0.693145752f, t);
     r = f32_fma(n, -1.42860677e-6f, r);
-    float p = 1.98756915e-4f;
-    p = f32_fma(p, r, 1.39819995e-3f);
-    p = f32_fma(p, r, 8.33345191e-3f);
-    p = f32_fma(p, r, 4.16657959e-2f);
-    p = f32_fma(p, r, 1.66666655e-1f);
+    float p = 1.386375749e-3f;
+    p = f32_fma(p, r, 8.367509581e-3f);
+    p = f32_fma(p, r, 4.166723788e-2f);
+    p = f32_fma(p, r, 1.666653454e-1f);
     p = f32_fma(p, r, 0.5f);
     p = f32_fma(p, r, 1.0f);
-    p = f32_fma(p, r, 1.0f);
-    int32_t power = (int32_t)n, half = power >> 1;
-    float scaled = f32_of_bits(f32_bits(p) + ((uint32_t)half << 23));
-    float result = scaled * f32_of_bits((uint32_t)(power - half + 127) << 23);
-    result = x < -104.0f ? 0.0f : result;
-    return x == x ? result : x;
+    uint32_t first = power >> 1 << 23, second = (power << 23) - first;
+    float half = f32_of_bits(first);
+    float result = f32_fma(p, r * half, half) * f32_of_bits(second);
+    return x < -104.0f ? 0.0f : result;
 }
 
 /* x = 2^n m with m around 1, then a polynomial in m - 1. */
