@@ -349,6 +349,11 @@ mod accumulations {
         product_of_sums ["2, 4", "4, 3"] |m, [a, b]| m.by(Product, Combine::Sum, "i j; j k => i k", &[a, b]);
         #[ignore = "defect: with the reference evaluator in 32 bits, the sums are compared unrounded, and no gradient comes back"]
         greatest_sum_of_three ["3, 2", "2", "3"] |m, [a, b, c]| m.by(Max, Combine::Sum, "i j; j; i => i", &[a, b, c]);
+        #[ignore = "defect: in machine code the sums are rounded in one way where they are kept, in another where they are compared"]
+        least_sum_of_products ["4"] |m, [a]| {
+            let scaled = a * -0.7;
+            m.by(Min, Combine::Sum, "a; q => q", &[scaled, a * scaled])
+        };
         product_on_a_diagonal ["3, 3"] |_, [a]| a.product("i i =>");
     }
 }

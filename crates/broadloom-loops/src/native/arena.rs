@@ -3,7 +3,7 @@
 //! A buffer is needed from the first nest that mentions it to the last. Large buffers are placed first, each at the
 //! lowest place where it overlaps no other that is needed at the same time.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::flat::{Flat, Step};
 use crate::{BufferId, Program, Storage};
@@ -27,13 +27,13 @@ struct Need {
     last: usize,
 }
 
-/// Places the local buffers of a program.
-pub(crate) fn place(program: &Program, nests: &[Flat]) -> Arena {
+/// Places the local buffers of a program, except some.
+pub(crate) fn place(program: &Program, nests: &[Flat], except: &FxHashSet<BufferId>) -> Arena {
     let mut needs: Vec<Need> = Vec::new();
     let mut known: FxHashMap<BufferId, usize> = FxHashMap::default();
     for (number, nest) in nests.iter().enumerate() {
         let mut see = |buffer: BufferId| {
-            if program.buffer(buffer).storage == Storage::Kept {
+            if program.buffer(buffer).storage == Storage::Kept || except.contains(&buffer) {
                 return;
             }
             let place = *known.entry(buffer).or_insert_with(|| {

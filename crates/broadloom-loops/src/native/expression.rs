@@ -102,6 +102,11 @@ impl Printer<'_> {
                 Binary::Pow if matches!(**b, Value::Number(2.0)) => {
                     (format!("{}_square({})", real.prefix(), self.value(a, real).0), Level::Atom)
                 }
+                Binary::Div if real == Real::F32 && self.inverse(b).is_some() => {
+                    let inverse = self.inverse(b).unwrap_or_default();
+                    let (a, b) = (self.value(a, real).0, self.value(b, real).0);
+                    (format!("f32_over({a}, {b}, {inverse})"), Level::Atom)
+                }
                 _ => self.binary(*function, self.value(a, real), self.value(b, real), real),
             },
             // A call, so that both sides are loaded whatever the condition is: gcc 12 makes wrong code of loops with

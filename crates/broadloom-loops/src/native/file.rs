@@ -17,16 +17,18 @@
 
 use std::fmt::Write;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::arena::{self, Arena};
 use crate::native::compiler::advice;
 use crate::native::contract::{Contraction, Unit, contraction};
-use crate::native::flat::{Access, FlatProgram, Step, Value, flatten};
+use crate::native::flat::{Access, Flat, FlatProgram, Step, Value, flatten};
 use crate::native::names::{Names, comment, inline_comment};
-use crate::native::order::{Fresh, Split, arrange, split};
+use crate::native::order::{Fresh, Split, arrange, has_blocks, split};
+use crate::native::parts::{self, units};
 use crate::native::plans::Plans;
 use crate::native::print::{self, Argument, Function, Naming};
+use crate::native::rows::{Row, rows};
 use crate::native::runtime::Kernels;
 use crate::native::spread::spread;
 use crate::native::types::{Real, stored};
@@ -53,12 +55,26 @@ pub(crate) fn file(
     header: Option<&str>,
     kernels: Kernels,
 ) -> Result<File, Error> {
-    let flat = flatten(program)?;
-    let arena = arena::place(program, &flat.nests);
+    let mut flat = flatten(program)?;
+    let mut program = program.clone();
+    parts::divide(&mut program, &mut flat);
+    let program = &program;
+    let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone() };
+    let alone = alone(program, &flat);
+    let mut planned: Vec<Vec<Planned>> = Vec::new();
+    for nest in &flat.nests {
+        planned.push(plan(program, &mut fresh, &alone, nest));
+    }
+    let rows = planned.iter().flatten().flat_map(|planned| match planned {
+        Planned::Loops { rows, .. } => rows.as_slice(),
+        Planned::Contraction(_) => &[],
+    });
+    let rows: FxHashSet<BufferId> = rows.map(|(buffer, _)| *buffer).collect();
+    let arena = arena::place(program, &flat.nests, &rows);
     let mut writer = Writer {
         program,
         prefix,
-        fresh: Fresh { locals: flat.locals, vars: flat.vars.clone() },
+        vars: fresh.vars,
         functions: FxHashMap::default(),
         buffers: FxHashMap::default(),
         checks: Vec::new(),
@@ -67,9 +83,9 @@ pub(crate) fn file(
         used: Vec::new(),
         plans: Plans::default(),
     };
-    writer.name_buffers(&flat);
+    writer.name_buffers(&flat, &rows);
     writer.bounds(&flat);
-    for (number, nest) in flat.nests.iter().enumerate() {
+    for (number, (nest, planned)) in flat.nests.iter().zip(planned).enumerate() {
         let _ = write!(writer.run, "\n{}", comment(&nest.comment, "    "));
         for buffer in &arena.born[number] {
             let shape = program.buffer(*buffer);
@@ -78,16 +94,12 @@ pub(crate) fn file(
                 let _ = writeln!(writer.run, "    {call}");
             }
         }
-        for steps in units(nest.body.clone()) {
-            let contracted = match steps.as_slice() {
-                [step] => contraction(program, step).or_else(|| spread(program, step)),
-                _ => None,
-            };
-            for unit in contracted.unwrap_or_else(|| vec![Unit::Loops(steps)]) {
-                match unit {
-                    Unit::Loops(steps) => writer.unit(number, &nest.comment, steps),
-                    Unit::Contraction(found) => writer.contraction(&flat, &nest.comment, &found, &arena),
+        for planned in planned {
+            match planned {
+                Planned::Loops { steps, split, rows } => {
+                    writer.unit(number, &nest.comment, &steps, split.as_ref(), &rows);
                 }
+                Planned::Contraction(found) => writer.contraction(&flat, &nest.comment, &found, &arena),
             }
         }
     }
@@ -111,16 +123,69 @@ pub(crate) fn file(
     Ok(File { source, kernels, header: guarded(prefix, &declarations), checks: writer.checks })
 }
 
-/// What has a function of its own: each step of a nest, unless variables connect them.
-fn units(body: Vec<Step>) -> Vec<Vec<Step>> {
-    let connected = body.iter().any(|step| matches!(step, Step::Declare { .. } | Step::Update { .. }));
-    if connected { vec![body] } else { body.into_iter().map(|step| vec![step]).collect() }
+/// A part of a nest as it will be written.
+enum Planned {
+    /// A function, how it is shared among threads, and what it keeps on its stack.
+    Loops { steps: Vec<Step>, split: Option<Split>, rows: Vec<Row> },
+    /// A call of the kernel.
+    Contraction(Box<Contraction>),
+}
+
+/// What is to be written for a nest; `alone` are the buffers that a single step uses.
+fn plan(program: &Program, fresh: &mut Fresh, alone: &[BufferId], nest: &Flat) -> Vec<Planned> {
+    let mut planned = Vec::new();
+    for steps in units(nest.body.clone()) {
+        let contracted = match steps.as_slice() {
+            [step] if !has_blocks(step) => contraction(program, step).or_else(|| spread(program, step)),
+            _ => None,
+        };
+        let whole = contracted.is_none();
+        for unit in contracted.unwrap_or_else(|| vec![Unit::Loops(steps)]) {
+            let steps = match unit {
+                Unit::Loops(steps) => steps,
+                Unit::Contraction(found) => {
+                    planned.push(Planned::Contraction(found));
+                    continue;
+                }
+            };
+            let mut steps: Vec<Step> =
+                steps.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
+            let (split, rows) = match steps.as_mut_slice() {
+                [step] => (split(step), if whole { rows(program, alone, step) } else { Vec::new() }),
+                _ => (None, Vec::new()),
+            };
+            planned.push(Planned::Loops { steps, split, rows });
+        }
+    }
+    planned
+}
+
+/// The local buffers that are used by one step of one nest.
+fn alone(program: &Program, flat: &FlatProgram) -> Vec<BufferId> {
+    let mut uses = vec![0; program.buffers.len()];
+    for step in flat.nests.iter().flat_map(|nest| &nest.body) {
+        let mut used: FxHashSet<BufferId> = FxHashSet::default();
+        step.each(&mut |step| {
+            step.each_access(&mut |_, access| {
+                used.insert(access.buffer);
+            });
+            if let Step::Margins { buffer, .. } = step {
+                used.insert(*buffer);
+            }
+        });
+        used.into_iter().for_each(|buffer| uses[buffer.index()] += 1);
+    }
+    let local = |buffer: &BufferId| {
+        uses[buffer.index()] == 1 && program.buffer(*buffer).storage == Storage::Local
+    };
+    (0..program.buffers.len() as u32).map(BufferId).filter(local).collect()
 }
 
 struct Writer<'a> {
     program: &'a Program,
     prefix: &'a str,
-    fresh: Fresh,
+    /// The names of loops.
+    vars: Vec<String>,
     /// The name of each function by its text with canonical names.
     functions: FxHashMap<String, String>,
     /// The name of each buffer in the entry.
@@ -136,8 +201,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Names for all buffers that are used, those that are kept first.
-    fn name_buffers(&mut self, flat: &FlatProgram) {
+    /// Names for all buffers that are used, except rows; those that are kept first.
+    fn name_buffers(&mut self, flat: &FlatProgram, rows: &FxHashSet<BufferId>) {
         let mut seen = vec![false; self.program.buffers.len()];
         for step in flat.nests.iter().flat_map(|nest| &nest.body) {
             step.each(&mut |step| {
@@ -150,8 +215,8 @@ impl Writer<'_> {
         let mut names = Names::default();
         for storage in [Storage::Kept, Storage::Local] {
             for (number, buffer) in self.program.buffers.iter().enumerate() {
-                if seen[number] && buffer.storage == storage {
-                    let id = BufferId(number as u32);
+                let id = BufferId(number as u32);
+                if seen[number] && buffer.storage == storage && !rows.contains(&id) {
                     self.buffers.insert(id, names.fresh(&buffer.name));
                     self.used.push(id);
                 }
@@ -173,39 +238,31 @@ impl Writer<'_> {
         }
     }
 
-    fn unit(&mut self, nest: usize, title: &str, steps: Vec<Step>) {
+    fn unit(&mut self, nest: usize, title: &str, steps: &[Step], split: Option<&Split>, rows: &[Row]) {
         let first_check = self.checks.len();
-        for step in &steps {
+        for step in steps {
             step.each(&mut |step| {
                 if let Step::Check { cell, below, of } = step {
                     self.checks.push((cell.buffer, *below, *of));
                 }
             });
         }
-        let mut arranged = Vec::new();
-        for step in steps {
-            arranged.extend(arrange(self.program, &mut self.fresh, step));
-        }
-        let split = match arranged.as_slice() {
-            [step] => split(step),
-            _ => None,
-        };
-        let canonical = print::function(self.program, &arranged, split.as_ref(), Naming::Canonical);
-        let key = format!("{split:?} {:?} {}", canonical.parameters, canonical.body);
-        let function =
-            print::function(self.program, &arranged, split.as_ref(), Naming::User(&self.fresh.vars));
+        let canonical = print::function(self.program, steps, split, rows, Naming::Canonical);
+        let shared = split.map(|split| (split.extent, split.grain));
+        let key = format!("{shared:?} {:?} {}", canonical.parameters, canonical.body);
+        let function = print::function(self.program, steps, split, rows, Naming::User(&self.vars));
         let name = match self.functions.get(&key) {
             Some(name) => name.clone(),
             None => {
                 let wanted = format!("nest_{}", nest + 1);
                 let taken = self.functions.values().filter(|name| name.starts_with(&wanted)).count();
                 let name = if taken == 0 { wanted } else { format!("{wanted}_{}", taken + 1) };
-                self.function(&name, title, &function, split.as_ref());
+                self.function(&name, title, &function, split);
                 self.functions.insert(key, name.clone());
                 name
             }
         };
-        self.call(&name, &function, split.as_ref(), first_check);
+        self.call(&name, &function, split, first_check);
     }
 
     /// Writes the call of the kernel for a contraction.

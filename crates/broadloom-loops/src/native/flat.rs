@@ -65,6 +65,8 @@ pub(crate) struct Looped {
     pub parallel: bool,
     /// If it runs only within a block of its range: the loop over blocks, and how long they are.
     pub block: Option<(u32, u64)>,
+    /// Whether many of its iterations go through its body side by side.
+    pub abreast: bool,
     pub body: Vec<Step>,
 }
 
@@ -164,6 +166,7 @@ impl Lower<'_> {
                     extent: each.extent,
                     parallel: each.parallel,
                     block: None,
+                    abreast: false,
                     body,
                 })
             }
@@ -207,7 +210,14 @@ impl Lower<'_> {
                 let to =
                     Access { buffer: *buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false };
                 let store = Step::Store { to, accumulate: None, value: Value::Number(*value) };
-                Step::Loop(Looped { var, extent: cells, parallel: true, block: None, body: vec![store] })
+                Step::Loop(Looped {
+                    var,
+                    extent: cells,
+                    parallel: true,
+                    block: None,
+                    abreast: false,
+                    body: vec![store],
+                })
             }
             Statement::FillMargins { buffer, value } => {
                 self.known(*buffer)?;
@@ -387,6 +397,12 @@ impl Access {
         }
     }
 
+    /// Changes it and the accesses in its indices.
+    pub fn each_mut(&mut self, change: &mut impl FnMut(&mut Access)) {
+        change(self);
+        self.gathers.iter_mut().for_each(|gather| gather.at.each_mut(change));
+    }
+
     /// Changes every sum of loops in it.
     pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut Component)) {
         change(&mut self.at);
@@ -422,6 +438,25 @@ impl Value {
                 access.each_inner(visit);
             }
         });
+    }
+
+    /// Changes every access, those in indices included.
+    pub fn each_access_mut(&mut self, change: &mut impl FnMut(&mut Access)) {
+        match self {
+            Value::Load(access) => access.each_mut(change),
+            Value::Unary(_, a) => a.each_access_mut(change),
+            Value::Binary(_, a, b) => {
+                a.each_access_mut(change);
+                b.each_access_mut(change);
+            }
+            Value::Select(a, b, c) => {
+                a.each_access_mut(change);
+                b.each_access_mut(change);
+                c.each_access_mut(change);
+            }
+            Value::Number(_) | Value::Local(_) | Value::Symbol(_) => {}
+            Value::Position(_) | Value::Uniform { .. } => {}
+        }
     }
 
     /// Whether it uses a local.
@@ -478,6 +513,20 @@ impl Step {
         if let Step::Store { to: place, .. } | Step::Check { cell: place, .. } = self {
             visit(matches!(self, Step::Store { .. }), place);
             place.each_inner(&mut |inner| visit(false, inner));
+        }
+    }
+
+    /// Changes every access of the step and those inside it, those in indices included.
+    pub fn each_access_mut(&mut self, change: &mut impl FnMut(&mut Access)) {
+        match self {
+            Step::Loop(each) => each.body.iter_mut().for_each(|step| step.each_access_mut(change)),
+            Step::Store { to, value, .. } => {
+                to.each_mut(change);
+                value.each_access_mut(change);
+            }
+            Step::Declare { value, .. } | Step::Update { value, .. } => value.each_access_mut(change),
+            Step::Check { cell, .. } => cell.each_mut(change),
+            Step::Margins { .. } => {}
         }
     }
 

@@ -9,6 +9,14 @@
 //! for i, j: s[i] += x[j, i]    becomes    for j: for i: s[i] += x[j, i]
 //! for i, j: s[i] += x[i, j]    becomes    for i: let t = 0; for j: t += x[i, j]; s[i] += t
 //! ```
+//!
+//! In other nests the order remains. But if neighbours in memory belong to neighbouring iterations of a loop, and not
+//! to those of the loops inside it, many of its iterations go through its body side by side:
+//!
+//! ```text
+//! for i: let t = 0; for j: t += x[j, i]; s[i] -= t    becomes
+//! for each 256 of i: let t[256] = 0; for j: for 256 lanes of i: t[lane] += x[j, i]; for 256 lanes: s[i] -= t[lane]
+//! ```
 
 use crate::native::flat::{Access, Looped, Step, Value};
 use crate::scalar::Unary;
@@ -26,7 +34,7 @@ pub(crate) struct Split {
 }
 
 /// Below this, a unit is not worth being shared.
-const LEAST_WORK: f64 = 40_000.0;
+pub(crate) const LEAST_WORK: f64 = 40_000.0;
 
 /// What is new in the course of arranging.
 #[derive(Clone, Debug)]
@@ -40,10 +48,16 @@ pub(crate) struct Fresh {
 /// Brings the loops of a step into a good order, where that is possible.
 pub(crate) fn arrange(program: &Program, fresh: &mut Fresh, step: Step) -> Vec<Step> {
     let Step::Loop(each) = step else { return vec![step] };
-    let (loops, leaf) = chain(each);
+    if has_blocks(&Step::Loop(each.clone())) {
+        return vec![Step::Loop(each)];
+    }
+    let (mut loops, leaf) = chain(each);
     if leaf.iter().any(is_loop) {
         let leaf = leaf.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
-        return nested(loops, leaf);
+        let Some((var, extent, parallel)) = loops.pop() else { return leaf };
+        let mut inner = Looped { var, extent, parallel, block: None, abreast: false, body: leaf };
+        inner.abreast = suits_abreast(&inner);
+        return nested(loops, vec![Step::Loop(inner)]);
     }
     if !is_free(program, &loops, &leaf) {
         return nested(loops, leaf);
@@ -76,13 +90,21 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
     let distinct = |(var, _, parallel): &&Bare| {
         // Blocks are apart if what they are blocks of is.
         let of = blocks.iter().find(|(block, _)| block == var).map_or(*var, |(_, of)| *of);
-        (*parallel && *var == outermost.var) || is_distinct(step, of)
+        (*parallel && *var == outermost.var) || is_distinct(step, of, &[])
     };
     let candidates: Vec<_> = candidates.iter().filter(distinct).collect();
     // The outermost that has enough to share, or the longest.
     let enough = candidates.iter().find(|(_, extent, _)| *extent >= 16);
     let chosen = enough.or(candidates.iter().max_by_key(|(_, extent, _)| *extent))?;
-    let grain = if Some(chosen.0) == innermost { 256 } else { 1 };
+    let mut abreast = false;
+    step.each(&mut |step| {
+        abreast |= matches!(step, Step::Loop(each) if each.var == chosen.0 && each.abreast);
+    });
+    let grain = match abreast {
+        true => 64,
+        false if Some(chosen.0) == innermost => 256,
+        false => 1,
+    };
     (chosen.1 > grain).then_some(Split { var: chosen.0, extent: chosen.1, grain })
 }
 
@@ -150,8 +172,41 @@ pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<Step>) {
 /// The opposite of [`chain`]: one loop, or what is inside if there are none.
 pub(crate) fn nested(loops: Vec<Bare>, leaf: Vec<Step>) -> Vec<Step> {
     loops.into_iter().rev().fold(leaf, |body, (var, extent, parallel)| {
-        vec![Step::Loop(Looped { var, extent, parallel, block: None, body })]
+        vec![Step::Loop(Looped { var, extent, parallel, block: None, abreast: false, body })]
     })
+}
+
+/// Whether a loop in it runs in blocks.
+pub(crate) fn has_blocks(step: &Step) -> bool {
+    let mut blocks = false;
+    step.each(&mut |step| blocks |= matches!(step, Step::Loop(each) if each.block.is_some()));
+    blocks
+}
+
+/// Whether the iterations of a loop with loops inside had better go through its body side by side: they are
+/// independent and neighbours in memory, and those of a loop inside are not.
+fn suits_abreast(each: &Looped) -> bool {
+    let whole = Step::Loop(each.clone());
+    let (mut fits, mut far) = (each.extent >= 32, false);
+    whole.each(&mut |step| {
+        fits &= match step {
+            Step::Loop(inner) => inner.block.is_none() && !inner.abreast,
+            Step::Check { .. } | Step::Margins { .. } => false,
+            Step::Store { .. } | Step::Declare { .. } | Step::Update { .. } => true,
+        };
+        step.each_access(&mut |_, access| {
+            fits &= matches!(access.stride(each.var), 0 | 1);
+            fits &= !access.gathers.iter().any(|gather| gather.at.depends_on(each.var));
+        });
+        if let Step::Loop(inner) = step {
+            inner.body.iter().for_each(|step| {
+                step.each_access(&mut |_, access| {
+                    far |= access.stride(each.var) == 1 && access.stride(inner.var).abs() > 1;
+                });
+            });
+        }
+    });
+    fits && far && (each.parallel || is_distinct(&whole, each.var, &[]))
 }
 
 /// Whether the iterations of a perfect nest may come in any order.
@@ -209,11 +264,12 @@ pub(crate) fn is_injective(access: &Access, loops: &[Bare]) -> bool {
 }
 
 /// Whether different values of a loop never meet in a cell that one of them writes: every buffer that is written is
-/// accessed through one injective map, or in stretches that this loop moves by more than their length.
-fn is_distinct(step: &Step, var: u32) -> bool {
+/// accessed through one injective map, or in stretches that this loop moves by more than their length. Nor do they meet
+/// in a variable, except in those that are `carried`.
+pub(crate) fn is_distinct(step: &Step, var: u32, carried: &[u32]) -> bool {
     let mut loops: Vec<Bare> = Vec::new();
     let mut accesses: Vec<(bool, &Access)> = Vec::new();
-    let mut declared = Vec::new();
+    let mut declared = carried.to_vec();
     let mut fine = true;
     step.each(&mut |inner| {
         match inner {
@@ -344,7 +400,8 @@ fn in_blocks(fresh: &mut Fresh, mut loops: Vec<Bare>, other: usize, leaf: Vec<St
         let name = fresh.vars.get(var as usize).map_or("i", String::as_str);
         fresh.vars.push(format!("{name}_block"));
         loops.push((block, extent.div_ceil(BLOCK), false));
-        body = vec![Step::Loop(Looped { var, extent, parallel, block: Some((block, BLOCK)), body })];
+        let block = Some((block, BLOCK));
+        body = vec![Step::Loop(Looped { var, extent, parallel, block, abreast: false, body })];
     }
     nested(loops, body)
 }

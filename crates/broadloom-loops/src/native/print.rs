@@ -22,6 +22,7 @@ use crate::native::expression::{Level, converted};
 use crate::native::flat::{Access, Looped, Step, Value};
 use crate::native::names::Names;
 use crate::native::order::{Split, is_independent};
+use crate::native::rows::Row;
 use crate::native::types::{self, Locals, Real, stored};
 use crate::scalar::{Binary, Unary};
 use crate::{BufferId, Dtype, Program};
@@ -64,7 +65,13 @@ pub(crate) enum Naming<'a> {
 }
 
 /// The steps of a unit as the body of a function.
-pub(crate) fn function(program: &Program, steps: &[Step], split: Option<&Split>, naming: Naming) -> Function {
+pub(crate) fn function(
+    program: &Program,
+    steps: &[Step],
+    split: Option<&Split>,
+    rows: &[Row],
+    naming: Naming,
+) -> Function {
     let mut printer = Printer {
         program,
         naming,
@@ -72,6 +79,8 @@ pub(crate) fn function(program: &Program, steps: &[Step], split: Option<&Split>,
         locals: types::locals(program, steps),
         vars: FxHashMap::default(),
         local_names: FxHashMap::default(),
+        rows: Vec::new(),
+        inverses: Vec::new(),
         split,
         function: Function {
             parameters: Vec::new(),
@@ -81,8 +90,9 @@ pub(crate) fn function(program: &Program, steps: &[Step], split: Option<&Split>,
         },
         checks: 0,
         declared: 0,
+        inverted: 0,
     };
-    printer.parameters(steps);
+    printer.parameters(steps, rows);
     for step in steps {
         printer.step(step, 1);
     }
@@ -94,6 +104,10 @@ pub(crate) fn function(program: &Program, steps: &[Step], split: Option<&Split>,
 
 /// How many partial results a reduction without a vector instruction of its own keeps.
 const LANES: u64 = 64;
+/// How many iterations go side by side.
+const ABREAST: u64 = 256;
+/// How many divisions by the same number are worth its inverse.
+const LEAST_DIVISIONS: u64 = 16;
 
 /// Writes one function.
 pub(super) struct Printer<'a> {
@@ -103,15 +117,20 @@ pub(super) struct Printer<'a> {
     pub(super) locals: Locals,
     pub(super) vars: FxHashMap<u32, String>,
     local_names: FxHashMap<u32, String>,
+    /// What lies on the stack.
+    rows: Vec<(BufferId, String)>,
+    /// Divisors that do not change in the present loop, and the names of their inverses.
+    inverses: Vec<(Value, String)>,
     split: Option<&'a Split>,
     pub(super) function: Function,
     checks: usize,
     declared: usize,
+    inverted: usize,
 }
 
 impl Printer<'_> {
-    /// Finds out what the function has to be given.
-    fn parameters(&mut self, steps: &[Step]) {
+    /// Finds out what the function has to be given, and declares the rest.
+    fn parameters(&mut self, steps: &[Step], rows: &[Row]) {
         let mut buffers: Vec<(BufferId, bool)> = Vec::new();
         let mut see = |buffer: BufferId, writes: bool| match buffers.iter_mut().find(|(id, _)| *id == buffer)
         {
@@ -146,6 +165,16 @@ impl Printer<'_> {
                 Naming::User(_) => self.names.fresh(&known.name),
                 Naming::Canonical => format!("b{}", self.function.names.len()),
             };
+            if let Some((_, cells)) = rows.iter().find(|(row, _)| *row == buffer) {
+                let name = match self.naming {
+                    Naming::User(_) => name,
+                    Naming::Canonical => format!("row{}", self.rows.len()),
+                };
+                let row = format!("{} {name}[{cells}] __attribute__((aligned(64)));", stored(known.dtype));
+                self.line(1, &row);
+                self.rows.push((buffer, name));
+                continue;
+            }
             let constant = if written { "" } else { "const " };
             let parameter = format!("{constant}{} *restrict {name}", stored(known.dtype));
             self.parameter(parameter, name, Argument::Buffer(buffer));
@@ -266,14 +295,7 @@ impl Printer<'_> {
     }
 
     fn looped(&mut self, each: &Looped, depth: usize) {
-        let name = match self.naming {
-            Naming::User(vars) => {
-                let wanted = vars.get(each.var as usize).map_or("i", String::as_str);
-                self.names.fresh(wanted)
-            }
-            Naming::Canonical => format!("i{}", self.vars.len()),
-        };
-        self.vars.insert(each.var, name.clone());
+        let name = self.loop_name(each.var);
         let (begin, end) = match (self.split, each.block) {
             (Some(split), _) if split.var == each.var => ("begin".to_string(), "end".to_string()),
             (_, Some((block, length))) => {
@@ -284,11 +306,19 @@ impl Printer<'_> {
             _ => ("0".to_string(), each.extent.to_string()),
         };
         let innermost = !each.body.iter().any(|step| matches!(step, Step::Loop(_)));
-        let long = innermost && each.extent >= LANES && each.block.is_none();
+        if each.abreast {
+            self.abreast(each, &name, (&begin, &end), depth);
+            return self.names.release(&name);
+        }
+        let length = each.block.map_or(each.extent, |(_, length)| length);
+        let long = innermost && length >= LANES;
         let lanes = if long { lane_reductions(each) } else { Vec::new() };
         if !lanes.is_empty() {
             self.in_lanes(each, &lanes, &name, (&begin, &end), depth);
             return self.names.release(&name);
+        }
+        if innermost && length >= LEAST_DIVISIONS {
+            self.invert(each, depth);
         }
         if innermost && is_independent(each) {
             self.line(depth, "#pragma GCC ivdep");
@@ -300,6 +330,87 @@ impl Printer<'_> {
         self.block(&each.body, depth + 1);
         self.line(depth, "}");
         self.names.release(&name);
+        if innermost {
+            self.inverses.clear();
+        }
+    }
+
+    /// Declares the inverses of what a loop divides by all the time.
+    fn invert(&mut self, each: &Looped, depth: usize) {
+        for divisor in constant_divisors(each) {
+            let narrow = each.body.iter().all(|step| {
+                let local = match step {
+                    Step::Declare { local, .. } | Step::Update { local, .. } => self.locals.get(local),
+                    _ => None,
+                };
+                let real = local.copied().unwrap_or_else(|| types::real(self.program, &self.locals, step));
+                real == Real::F32
+            });
+            if narrow && !self.inverses.iter().any(|(known, _)| *known == divisor) {
+                let name = format!("inverse_{}", self.inverted);
+                self.inverted += 1;
+                let text = self.value(&divisor, Real::F32).0;
+                self.line(depth, &format!("const float {name} = f32_inverse({text});"));
+                self.inverses.push((divisor, name));
+            }
+        }
+    }
+
+    /// A loop of which many iterations go through its body side by side.
+    fn abreast(&mut self, each: &Looped, name: &str, (begin, end): (&str, &str), depth: usize) {
+        let header = format!("for (int64_t group = {begin}; group < {end}; group += {ABREAST}) {{");
+        self.line(depth, &header);
+        let lanes = format!("const int lanes = {end} - group < {ABREAST} ? (int)({end} - group) : {ABREAST};");
+        self.line(depth + 1, &lanes);
+        self.lane_block(&each.body, name, depth + 1);
+        self.line(depth, "}");
+    }
+
+    /// A body for many iterations of the loop of some name: loops around lanes.
+    fn lane_block(&mut self, body: &[Step], name: &str, depth: usize) {
+        let apart = body.iter().any(|step| matches!(step, Step::Loop(_)));
+        let stretches = body.chunk_by(|a, b| !matches!(a, Step::Loop(_)) && !matches!(b, Step::Loop(_)));
+        for stretch in stretches {
+            if let [Step::Loop(each)] = stretch {
+                let inner = self.loop_name(each.var);
+                let header = format!("for (int64_t {inner} = 0; {inner} < {}; {inner}++) {{", each.extent);
+                self.line(depth, &header);
+                self.lane_block(&each.body, name, depth + 1);
+                self.line(depth, "}");
+                self.names.release(&inner);
+                continue;
+            }
+            // What is needed in another stretch is kept for each lane.
+            let mut steps = stretch.to_vec();
+            for step in &mut steps {
+                if let (true, Step::Declare { local, value }) = (apart, &*step) {
+                    let real = self.locals.get(local).copied().unwrap_or(Real::F32);
+                    let array = format!("t{}", self.declared);
+                    self.declared += 1;
+                    self.line(depth, &format!("{} {array}[{ABREAST}];", real.name()));
+                    self.local_names.insert(*local, format!("{array}[lane]"));
+                    *step = Step::Update { local: *local, accumulate: None, value: value.clone() };
+                }
+            }
+            self.line(depth, "#pragma GCC ivdep");
+            self.line(depth, "for (int lane = 0; lane < lanes; lane++) {");
+            self.line(depth + 1, &format!("const int64_t {name} = group + lane;"));
+            self.block(&steps, depth + 1);
+            self.line(depth, "}");
+        }
+    }
+
+    /// A name for the variable of a loop, from now on.
+    fn loop_name(&mut self, var: u32) -> String {
+        let name = match self.naming {
+            Naming::User(vars) => {
+                let wanted = vars.get(var as usize).map_or("i", String::as_str);
+                self.names.fresh(wanted)
+            }
+            Naming::Canonical => format!("i{}", self.vars.len()),
+        };
+        self.vars.insert(var, name.clone());
+        name
     }
 
     /// A loop with reductions that have no vector instruction: several partial results, one for each lane.
@@ -351,7 +462,15 @@ impl Printer<'_> {
         self.line(depth, "}");
     }
 
+    /// The name of the inverse of a divisor, if it has one.
+    pub(super) fn inverse(&self, divisor: &Value) -> Option<&str> {
+        self.inverses.iter().find(|(known, _)| known == divisor).map(|(_, name)| name.as_str())
+    }
+
     pub(super) fn buffer(&self, buffer: BufferId) -> String {
+        if let Some((_, name)) = self.rows.iter().find(|(row, _)| *row == buffer) {
+            return name.clone();
+        }
         let place =
             self.function.arguments.iter().position(|known| *known == Argument::Buffer(buffer)).unwrap_or(0);
         self.function.names.get(place).cloned().unwrap_or_default()
@@ -414,6 +533,40 @@ fn lane_reductions(each: &Looped) -> Vec<(u32, Binary)> {
         if suits && !touched && !read {
             found.push((*local, *function));
         }
+    }
+    found
+}
+
+/// What a loop divides by that does not change in it, other than numbers.
+fn constant_divisors(each: &Looped) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    let steady = |value: &Value| {
+        let mut steady = !matches!(value, Value::Number(_));
+        value.each(&mut |value| {
+            steady &= match value {
+                Value::Position(sum) => sum.coefficient(each.var) == 0,
+                Value::Uniform { .. } => false,
+                Value::Local(local) => !each.body.iter().any(|step| {
+                    matches!(step, Step::Declare { local: known, .. } | Step::Update { local: known, .. } if known == local)
+                }),
+                Value::Load(access) => {
+                    let written = |step: &Step| matches!(step, Step::Store { to, .. } if to.buffer == access.buffer);
+                    !access.depends_on(each.var) && access.gathers.is_empty() && !each.body.iter().any(written)
+                }
+                Value::Number(_) | Value::Symbol(_) => true,
+                Value::Unary(..) | Value::Binary(..) | Value::Select(..) => true,
+            };
+        });
+        steady
+    };
+    for value in each.body.iter().filter_map(Step::value) {
+        value.each(&mut |value| {
+            if let Value::Binary(Binary::Div, a, divisor) = value {
+                if !steady(a) && steady(divisor) && !found.contains(divisor) {
+                    found.push((**divisor).clone());
+                }
+            }
+        });
     }
     found
 }

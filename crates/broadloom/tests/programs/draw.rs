@@ -5,8 +5,16 @@ use broadloom::{Accumulate, Combine, Dtype, Shape};
 use crate::lines::{Line, Lines, Made, Op, Place};
 use crate::numbers::Random;
 
-/// No tensor has more elements.
-const LARGEST: u64 = 300;
+/// The sizes of a program, and how many elements its tensors have at most.
+struct Scale {
+    sizes: &'static [&'static str],
+    largest: u64,
+}
+
+const SMALL: Scale = Scale { sizes: &["2", "3", "4", "4", "5", "6"], largest: 300 };
+
+/// Enough for loops that are cut into tiles.
+const LARGE: Scale = Scale { sizes: &["4", "9", "16", "17", "33"], largest: 5000 };
 
 /// No tensor has more axes.
 const AXES: usize = 5;
@@ -15,15 +23,16 @@ const AXES: usize = 5;
 const MINE: &str = "abcdefgh";
 const OTHER: &str = "qrstuvwx";
 
-/// The program of a seed.
-pub fn draw(seed: u64) -> Lines {
+/// The program of a seed. In short floats, products of many numbers vanish: there are none.
+pub fn draw(seed: u64, short: bool) -> Lines {
     let mut random = Random::new(seed + 1000);
     let mut lines = Lines::default();
-    let (params, data) = (2 + random.below(3), 1 + random.below(2));
-    for leaf in 0..params + data {
+    let scale = if seed % 16 == 5 { LARGE } else { SMALL };
+    let params = 2 + random.below(3);
+    for leaf in 0..=params {
         // The first one may be the kernel of windows.
         let kernel = leaf == 0 && random.below(2) == 0;
-        let shape = if kernel { random.pick(&["2", "3", "4"]).to_string() } else { leaf_shape(&mut random) };
+        let shape = if kernel { random.pick(&["2", "3", "4"]).to_string() } else { leaf_shape(&mut random, &scale) };
         let op = if leaf < params { Op::Param(shape) } else { Op::Data(shape) };
         lines.0.push(Line { op, operands: Vec::new() });
     }
@@ -33,8 +42,11 @@ pub fn draw(seed: u64) -> Lines {
     let mut tries = 0;
     while lines.len() < wanted && tries < 400 {
         tries += 1;
-        let Some(line) = propose(&mut random, &mut made, &lines) else { continue };
-        if fits(&mut made, &lines, &line) {
+        let Some(mut line) = propose(&mut random, &mut made, &lines) else { continue };
+        if let (true, Op::Einsum { accumulate: accumulate @ Accumulate::Product, .. }) = (short, &mut line.op) {
+            *accumulate = Accumulate::Max;
+        }
+        if fits(&mut made, &scale, &lines, &line) {
             lines.0.push(line);
         } else {
             made = lines.build(Dtype::F64).expect("it was built before");
@@ -44,7 +56,7 @@ pub fn draw(seed: u64) -> Lines {
 }
 
 /// Adds a line, if the graph takes it and everything can still be run.
-fn fits(made: &mut Made, lines: &Lines, line: &Line) -> bool {
+fn fits(made: &mut Made, scale: &Scale, lines: &Lines, line: &Line) -> bool {
     let says = Says(lines, line);
     let added = made.add(line);
     drop(says);
@@ -55,7 +67,7 @@ fn fits(made: &mut Made, lines: &Lines, line: &Line) -> bool {
     results.into_iter().all(|result| {
         let small = made.graph.final_shape(result).is_ok_and(|shape| {
             let axes = shape.batch().len() + shape.input().len() + shape.output().len();
-            shape.elements() <= LARGEST && axes <= AXES
+            shape.elements() <= scale.largest && axes <= AXES
         });
         small && made.graph.projection(result).is_ok()
     })
@@ -74,9 +86,9 @@ impl Drop for Says<'_> {
     }
 }
 
-fn leaf_shape(random: &mut Random) -> String {
+fn leaf_shape(random: &mut Random, scale: &Scale) -> String {
     let mut row = |most: usize| {
-        let sizes = (0..random.below(most + 1)).map(|_| random.pick(&["2", "3", "4", "4", "5", "6"]));
+        let sizes = (0..random.below(most + 1)).map(|_| random.pick(scale.sizes));
         sizes.collect::<Vec<_>>().join(", ")
     };
     let (batch, input, output) = (row(1), row(1), row(2));
@@ -143,7 +155,7 @@ fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> 
         .collect();
     // What was made last is taken more often, so that programs are deep.
     let mut place = || {
-        let back = random.below(places.len()).min(random.below(places.len()));
+        let back = (0..3).map(|_| random.below(places.len())).min().unwrap_or(0);
         places[places.len() - 1 - back]
     };
     let (a, b, c) = (place(), place(), place());

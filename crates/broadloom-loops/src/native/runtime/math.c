@@ -57,14 +57,12 @@ static inline double f64_min(double x, double y) { return x < y || x != x ? x : 
 
 /* ---- Exponential family ---- */
 
-/* e^x = 2^n e^r with |r| <= ln(2)/2. The power of two is applied in halves, so that results
- * reach both infinity and the subnormals. n + 254 is found in the last bits of a sum that is so
- * large that its last digit is 1; half of it is the exponent of a float. What is not a number
- * passes through. */
-static inline float f32_exp(float x)
+/* e^t for t in [-104, 89]: 2^n e^r with |r| <= ln(2)/2. The power of two is applied in halves, so
+ * that results reach both infinity and the subnormals. n + 254 is found in the last bits of a sum
+ * that is so large that its last digit is 1; half of it is the exponent of a float. What is not a
+ * number passes through. */
+static inline float f32_exp_within(float t)
 {
-    float t = 89.0f < x ? 89.0f : x;
-    t = x < -104.0f ? 0.0f : t; /* whose result is 0: underflow is slow */
 #if defined(__FMA__) || defined(__aarch64__)
     float sum = f32_fma(t, 1.44269504f, 12583166.0f), n = sum - 12583166.0f;
     uint32_t power = f32_bits(sum);
@@ -82,7 +80,14 @@ static inline float f32_exp(float x)
     p = f32_fma(p, r, 1.0f);
     uint32_t first = power >> 1 << 23, second = (power << 23) - first;
     float half = f32_of_bits(first);
-    float result = f32_fma(p, r * half, half) * f32_of_bits(second);
+    return f32_fma(p, r * half, half) * f32_of_bits(second);
+}
+
+static inline float f32_exp(float x)
+{
+    float t = 89.0f < x ? 89.0f : x;
+    t = x < -104.0f ? 0.0f : t; /* whose result is 0: underflow is slow */
+    float result = f32_exp_within(t);
     return x < -104.0f ? 0.0f : result;
 }
 
@@ -121,7 +126,8 @@ static inline float f32_tanh(float x)
     p = f32_fma(p, z, 1.33314422036e-1f);
     p = f32_fma(p, z, -3.33332819422e-1f);
     float small = f32_fma(p * z, x, x);
-    float large = 1.0f - 2.0f / (f32_exp(2.0f * t) + 1.0f);
+    float twice = 20.0f < 2.0f * t ? 20.0f : 2.0f * t; /* rounds to 1 from here on */
+    float large = 1.0f - 2.0f / (f32_exp_within(twice) + 1.0f);
     return t < 0.625f ? small : __builtin_copysignf(large, x);
 }
 
@@ -140,7 +146,7 @@ static inline float f32_erf(float x)
     p = f32_fma(p, t, -1.06777877e-1f);
     p = f32_fma(p, t, -6.34846687e-1f);
     p = f32_fma(p, t, -1.28717512e-1f);
-    float large = 1.0f - f32_exp(f32_fma(p, t, -t));
+    float large = 1.0f - f32_exp_within(f32_fma(p, t, -t));
     float q = -5.96761703e-4f;
     q = f32_fma(q, s, 4.99119423e-3f);
     q = f32_fma(q, s, -2.67681349e-2f);

@@ -1,0 +1,213 @@
+//! Reductions to a single number, in parts.
+//!
+//! ```text
+//! for i: s += x[i]    becomes    for p: let t = 0; for i in part p: t += x[i]; partial[p] = t
+//!                                let t = 0; for p: t += partial[p]; s += t
+//! ```
+//!
+//! so that threads can share it. How many parts there are does not depend on how many threads there are, and so the
+//! result does not either.
+
+use broadloom_core::projection::Component;
+
+use crate::native::flat::{Access, FlatProgram, Looped, Step, Value};
+use crate::native::order::{Fresh, LEAST_WORK, arrange, chain, has_blocks, is_distinct, nested, work};
+use crate::native::types::{self, Real};
+use crate::{Binary, Buffer, BufferId, Dtype, Program, Storage};
+
+/// How many parts there are at most.
+const PARTS: u64 = 64;
+/// Parts of an innermost loop begin at multiples of this.
+const GRAIN: u64 = 256;
+
+/// Divides the large reductions to single numbers of a program; their partial results are new buffers.
+pub(crate) fn divide(program: &mut Program, flat: &mut FlatProgram) {
+    let mut fresh = Fresh { locals: flat.locals, vars: std::mem::take(&mut flat.vars) };
+    for nest in &mut flat.nests {
+        let units = units(std::mem::take(&mut nest.body));
+        nest.body = units.into_iter().flat_map(|steps| divided(program, &mut fresh, steps)).collect();
+    }
+    (flat.locals, flat.vars) = (fresh.locals, fresh.vars);
+}
+
+/// The steps of a nest, in groups: those belong together that variables connect.
+pub(crate) fn units(body: Vec<Step>) -> Vec<Vec<Step>> {
+    let mut units = Vec::new();
+    let (mut unit, mut last) = (Vec::new(), 0);
+    for (place, step) in body.iter().enumerate() {
+        if let Step::Declare { local, .. } = step {
+            last = body.iter().rposition(|step| mentions(step, *local)).map_or(last, |place| last.max(place));
+        }
+        unit.push(step.clone());
+        if place >= last {
+            units.push(std::mem::take(&mut unit));
+        }
+    }
+    units
+}
+
+/// Whether a step, or one inside it, has to do with a local.
+fn mentions(step: &Step, local: u32) -> bool {
+    let mut found = false;
+    step.each(&mut |step| {
+        found |= matches!(step, Step::Declare { local: known, .. } | Step::Update { local: known, .. } if *known == local);
+        found |= step.value().is_some_and(|value| value.uses(local));
+    });
+    found
+}
+
+/// A unit, divided if it is such a reduction and large.
+fn divided(program: &mut Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<Step> {
+    if steps.iter().map(work).sum::<f64>() < 2.0 * LEAST_WORK {
+        return steps;
+    }
+    let steps = in_variable(program, fresh, steps);
+    in_parts(program, fresh, &steps).unwrap_or(steps)
+}
+
+/// `for i: s += x[i]` as `let t = 0; for i: t += x[i]; s += t`.
+fn in_variable(program: &Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<Step> {
+    let [Step::Loop(each)] = steps.as_slice() else { return steps };
+    if has_blocks(&steps[0]) {
+        return steps;
+    }
+    let (loops, leaf) = chain(each.clone());
+    let [Step::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else { return steps };
+    let mut fits = function.is_commutative() && program.buffer(to.buffer).dtype.is_float();
+    fits &= loops.iter().all(|(var, ..)| !to.depends_on(*var)) && to.is_affine();
+    value.each_access(&mut |access| fits &= access.buffer != to.buffer);
+    let (true, Some(neutral)) = (fits, function.neutral()) else { return steps };
+    let local = fresh.locals;
+    fresh.locals += 1;
+    let update = Step::Update { local, accumulate: Some(*function), value: value.clone() };
+    let mut body = vec![Step::Declare { local, value: Value::Number(neutral) }];
+    body.extend(nested(loops, vec![update]));
+    body.push(Step::Store { to: to.clone(), accumulate: Some(*function), value: Value::Local(local) });
+    body
+}
+
+/// The loop of `let …; for …; …` in parts.
+fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<Vec<Step>> {
+    let place = steps.iter().position(|step| matches!(step, Step::Loop(_)))?;
+    let (before, after) = (&steps[..place], &steps[place + 1..]);
+    if !before.iter().all(|step| matches!(step, Step::Declare { .. }))
+        || after.iter().any(|step| matches!(step, Step::Loop(_) | Step::Check { .. } | Step::Margins { .. }))
+    {
+        return None;
+    }
+    let arranged = arrange(program, fresh, steps[place].clone());
+    let [whole @ Step::Loop(each)] = arranged.as_slice() else { return None };
+    let carried = carried(before, whole)?;
+    let locals: Vec<u32> = carried.iter().map(|(local, ..)| *local).collect();
+    if carried.is_empty() || !is_distinct(whole, each.var, &locals) || !may_repeat(before, &locals, whole) {
+        return None;
+    }
+    let innermost = !each.body.iter().any(|step| matches!(step, Step::Loop(_)));
+    let grain = if innermost { GRAIN } else { 1 };
+    let length = each.extent.div_ceil(PARTS).next_multiple_of(grain);
+    let parts = each.extent.div_ceil(length);
+    if parts < 4 {
+        return None;
+    }
+    let reals = types::locals(program, steps);
+    let mut variable = |name: &str| {
+        fresh.vars.push(name.into());
+        fresh.vars.len() as u32 - 1
+    };
+    let (part, again) = (variable("part"), variable("part"));
+    let mut within = each.body.clone();
+    let mut body: Vec<Step> = before
+        .iter()
+        .filter(|step| !matches!(step, Step::Declare { local, .. } if locals.contains(local)))
+        .cloned()
+        .collect();
+    let (mut results, mut gathered) = (Vec::new(), Vec::new());
+    for (local, function, neutral) in carried {
+        let partial = program.add_buffer(Buffer {
+            name: "partial".into(),
+            dtype: if reals.get(&local) == Some(&Real::F64) { Dtype::F64 } else { Dtype::F32 },
+            sizes: vec![parts],
+            margins: Vec::new(),
+            fill: 0.0,
+            storage: Storage::Local,
+        });
+        let inner = fresh.locals;
+        fresh.locals += 1;
+        within.iter_mut().for_each(|step| rename(step, local, inner));
+        body.push(Step::Declare { local: inner, value: Value::Number(neutral) });
+        results.push(Step::Store {
+            to: cell(partial, part),
+            accumulate: None,
+            value: Value::Local(inner),
+        });
+        let value = Value::Load(cell(partial, again));
+        gathered.push(Step::Update { local, accumulate: Some(function), value });
+    }
+    let block = Some((part, length));
+    body.push(Step::Loop(Looped { block, body: within, ..each.clone() }));
+    body.extend(results);
+    let looped = |var, parallel, body| {
+        Step::Loop(Looped { var, extent: parts, parallel, block: None, abreast: false, body })
+    };
+    let mut all = vec![looped(part, true, body)];
+    all.extend(before.iter().cloned());
+    all.push(looped(again, false, gathered));
+    all.extend(after.iter().cloned());
+    Some(all)
+}
+
+/// The variables that a loop reduces into, with the functions and their neutral numbers; nothing if it does anything
+/// else to a variable from outside.
+fn carried(before: &[Step], whole: &Step) -> Option<Vec<(u32, Binary, f64)>> {
+    let mut carried: Vec<(u32, Binary, f64)> = Vec::new();
+    let mut fits = true;
+    whole.each(&mut |step| match step {
+        Step::Update { local, accumulate, .. } if before.iter().any(|step| mentions(step, *local)) => {
+            let function = accumulate.filter(|function| function.is_commutative());
+            match function.and_then(|function| Some((*local, function, function.neutral()?))) {
+                Some(new) if !carried.iter().any(|(known, ..)| known == local) => carried.push(new),
+                Some(new) => fits &= carried.contains(&new),
+                None => fits = false,
+            }
+        }
+        Step::Check { .. } | Step::Margins { .. } => fits = false,
+        _ => {}
+    });
+    whole.each(&mut |step| {
+        if let Some(value) = step.value() {
+            fits &= !carried.iter().any(|(local, ..)| value.uses(*local));
+        }
+    });
+    fits.then_some(carried)
+}
+
+/// Whether what is declared before a loop, other than what it reduces into, may be computed again in each part.
+fn may_repeat(before: &[Step], carried: &[u32], whole: &Step) -> bool {
+    let mut written: Vec<BufferId> = Vec::new();
+    whole.each(&mut |step| {
+        step.each_access(&mut |writes, access| {
+            if writes {
+                written.push(access.buffer);
+            }
+        });
+    });
+    before.iter().all(|step| {
+        let Step::Declare { local, value } = step else { return false };
+        let mut fits = !carried.iter().any(|local| value.uses(*local));
+        value.each_access(&mut |access| fits &= !written.contains(&access.buffer));
+        fits || carried.contains(local)
+    })
+}
+
+fn rename(step: &mut Step, from: u32, to: u32) {
+    match step {
+        Step::Loop(each) => each.body.iter_mut().for_each(|step| rename(step, from, to)),
+        Step::Update { local, .. } if *local == from => *local = to,
+        _ => {}
+    }
+}
+
+fn cell(buffer: BufferId, var: u32) -> Access {
+    let at = Component::iterate(var);
+    Access { buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false }
+}
