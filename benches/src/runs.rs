@@ -1,7 +1,9 @@
 //! Programs that are run and timed beside NumPy and JAX: the cases of `compare/peers.py`, by the same names.
 
 use broadloom::random::{key_of, normal_f64};
-use broadloom::{Accumulate, Array, Builder, Error, Expr, Initial, Options, Padding, Routine, Session, Settings, Sgd};
+use broadloom::{
+    Accumulate, Array, Builder, Error, Expr, Initial, Options, Padding, Routine, Session, Settings, Sgd,
+};
 use broadloom::{Graph, Tensor};
 
 /// Something that is run and timed.
@@ -90,7 +92,11 @@ fn matmul(settings: Settings, n: u64) -> Result<(Session, Routine), Error> {
 
 fn conv2d(settings: Settings, side: u64, channels: u64) -> Result<(Session, Routine), Error> {
     let b = Builder::new();
-    let x = b.array("x", &format!("8 | {side}, {side}, {channels}"), normal("x", &[8, side, side, channels], 1.0)?);
+    let x = b.array(
+        "x",
+        &format!("8 | {side}, {side}, {channels}"),
+        normal("x", &[8, side, side, channels], 1.0)?,
+    );
     let kernel = normal("kernel", &[channels, 3, 3, channels], 1.0)?;
     let kernel = b.array("kernel", &format!("3, 3, {channels} -> {channels}"), kernel);
     let options = Options { padding: Some(Padding::Padded), ..Options::default() };
@@ -170,8 +176,10 @@ fn transformer_step(settings: Settings) -> Result<(Session, Routine), Error> {
     let b = Builder::new();
     let ids = b.array("ids", "8, 64 |", whole("ids", &[8, 64], 512)?);
     let targets = b.array("targets", "8, 64 |", whole("targets", &[8, 64], 512)?);
-    let tokens = b.param_shaped("tokens", "512 -> 256").initial(Initial::Normal { mean: 0.0, deviation: 0.1 });
-    let positions = b.param_shaped("positions", "64 | 256").initial(Initial::Normal { mean: 0.0, deviation: 0.1 });
+    let tokens =
+        b.param_shaped("tokens", "512 -> 256").initial(Initial::Normal { mean: 0.0, deviation: 0.1 });
+    let positions =
+        b.param_shaped("positions", "64 | 256").initial(Initial::Normal { mean: 0.0, deviation: 0.1 });
     let mut x = tokens.gather(ids) + positions;
     for block in 0..6 {
         x = b.scope(&format!("block{block}"), || transformer_block(&b, x));

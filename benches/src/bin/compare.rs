@@ -21,7 +21,8 @@ fn main() {
         }
     }
     let settings = Settings { backend: Backend::Native, threads, ..Settings::default() };
-    let chosen = CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| case.name.contains(name)));
+    let chosen =
+        CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| case.name.contains(name)));
     for case in chosen {
         match time(case, &settings, seconds, show) {
             Ok(times) => report(case, &times, json),

@@ -1,7 +1,7 @@
 //! The reference evaluator: slow, obviously right, the judge of everything else.
 //!
-//! Numbers are 64-bit floats and are rounded to the type of their buffer where they are stored. Every address is
-//! checked; what a local buffer holds before it is written is not a number, so that reading it shows.
+//! Numbers are rounded to the type that a nest computes in after every operation, and to the type of their buffer
+//! where they are stored. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
 
 use half::{bf16, f16};
 
@@ -79,8 +79,26 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
         symbols,
         vars: vec![0; program.vars.len()],
         locals: vec![f64::NAN; program.locals as usize],
+        real: Dtype::F64,
     };
-    program.nests.iter().try_for_each(|nest| run.block(&nest.body))
+    program.nests.iter().try_for_each(|nest| {
+        run.real = real(program, &nest.body);
+        run.block(&nest.body)
+    })
+}
+
+/// The type that a nest computes in: 64-bit floats if any of its buffers holds those or is an integer that is written,
+/// 32-bit floats otherwise. Every result is rounded to it, as the machine does, so that equal things compare equal.
+fn real(program: &Program, body: &[Statement]) -> Dtype {
+    let mut wide = false;
+    for statement in body {
+        statement.each(&mut |inner| {
+            let written = inner.written().map(|id| program.buffer(id).dtype);
+            wide |= written.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
+            inner.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
+        });
+    }
+    if wide { Dtype::F64 } else { Dtype::F32 }
 }
 
 /// What a buffer holds at first.
@@ -133,6 +151,8 @@ struct Run<'a> {
     symbols: &'a [i64],
     vars: Vec<u64>,
     locals: Vec<f64>,
+    /// What the nest computes in.
+    real: Dtype,
 }
 
 impl Run<'_> {
@@ -159,7 +179,7 @@ impl Run<'_> {
             Statement::Update { local, accumulate, value } => {
                 let value = self.scalar(value)?;
                 let held = &mut self.locals[local.0 as usize];
-                *held = accumulate.map_or(value, |function| function.of(*held, value));
+                *held = round(self.real, accumulate.map_or(value, |function| function.of(*held, value)));
             }
             Statement::Check { cell, below, of } => self.check(cell, *below, *of)?,
             Statement::Fill { buffer, value } => {
@@ -211,7 +231,7 @@ impl Run<'_> {
 
     fn scalar(&self, scalar: &Scalar) -> Result<f64, Stop> {
         Ok(match scalar {
-            Scalar::Number(value) => *value,
+            Scalar::Number(value) => round(self.real, *value),
             Scalar::Load(cell) => self.memory.buffers[cell.buffer.index()][self.address(cell)?],
             Scalar::Local(local) => self.locals[local.0 as usize],
             Scalar::Position(sum) => sum.at(&self.vars) as f64,
@@ -220,8 +240,8 @@ impl Run<'_> {
                 let key = self.symbols[*key as usize] as u64 ^ stream;
                 f64::from(uniform(key, at.at(&self.vars) as u64))
             }
-            Scalar::Unary(function, a) => function.of(self.scalar(a)?),
-            Scalar::Binary(function, a, b) => function.of(self.scalar(a)?, self.scalar(b)?),
+            Scalar::Unary(function, a) => round(self.real, function.of(self.scalar(a)?)),
+            Scalar::Binary(function, a, b) => round(self.real, function.of(self.scalar(a)?, self.scalar(b)?)),
             Scalar::Select(condition, a, b) => {
                 let chosen = if self.scalar(condition)? == 0.0 { b } else { a };
                 self.scalar(chosen)?

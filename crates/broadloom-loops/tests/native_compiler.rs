@@ -290,6 +290,54 @@ fn a_second_compiler_finds_what_the_first_has_made() {
     assert_eq!(files().len(), 3, "{:?}", files());
 }
 
+/// `c += a · b`, of some size.
+fn product(size: u64) -> Program {
+    let mut program = Program::default();
+    let [i, j, k] = program.vars(["i", "j", "k"]);
+    let [a, b, c] = ["a", "b", "c"].map(|name| program.add(name, F32, &[size, size], Kept));
+    let value = two(Binary::Mul, load(a, &[i, k]), load(b, &[k, j]));
+    let body = vec![accumulate(cell(c, &[i, j]), Binary::Add, value)];
+    let loops = vec![repeat(j, size, vec![repeat(k, size, body)])];
+    program.nest("c += a b", vec![repeat(i, size, loops)]);
+    program
+}
+
+/// The kernel of contractions is compiled once for all programs, and again if something happened to it.
+#[test]
+fn programs_share_a_kernel() {
+    let cache = folder("native-cache-kernel");
+    let ending = |end: &str| {
+        let paths = std::fs::read_dir(&cache).unwrap().map(|file| file.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|known| known == end)).collect::<Vec<_>>()
+    };
+    let run = |size: u64| {
+        let compiler = Compiler::find().unwrap().with_cache(&cache);
+        let mut compiled = compiler.compile(&product(size)).unwrap();
+        assert!(!compiled.source().contains("TILE_ROWS"), "the kernel is elsewhere");
+        let buffers = product(size).buffers;
+        let mut blocks: Vec<Block> = buffers.iter().map(|buffer| Block::new(buffer).unwrap()).collect();
+        for block in &mut blocks[..2] {
+            block.set_numbers(&vec![1.0; (size * size) as usize]).unwrap();
+        }
+        assert_eq!(compiled.run(&mut blocks, &[0, 1, 2], &[]), Ok(()));
+        assert!(blocks[2].numbers().iter().all(|number| *number == size as f64));
+    };
+    run(20);
+    let [object] = <[PathBuf; 1]>::try_from(ending("o")).expect("one kernel");
+    let made = std::fs::metadata(&object).unwrap().modified().unwrap();
+    run(30);
+    assert_eq!(ending("so").len(), 2);
+    assert_eq!(std::fs::metadata(&object).unwrap().modified().unwrap(), made, "it was not made again");
+    std::fs::write(&object, b"nothing").unwrap();
+    run(20);
+    run(40);
+    assert_eq!(ending("o"), std::slice::from_ref(&object));
+    assert_ne!(std::fs::read(&object).unwrap(), b"nothing");
+    std::fs::remove_file(&object).unwrap();
+    run(50);
+    assert!(object.exists());
+}
+
 #[test]
 fn many_threads_compile_at_once() {
     let cache = folder("native-cache-race");

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::graph::KnownSpec;
-use crate::logic::Options;
+use crate::logic::{Accumulate, Options};
 use crate::step::{Choice, Op, Part, RowRef, Rows, Tensor, place};
 
 /// The variables of one use of a spec.
@@ -42,8 +42,9 @@ impl Graph {
         text: &str,
         operands: &[Tensor],
         target: Option<Tensor>,
+        accumulate: Accumulate,
     ) -> Result<Tensor, Error> {
-        let options = Options { name: Some("assign"), ..Options::default() };
+        let options = Options { name: Some("assign"), accumulate, ..Options::default() };
         let made = self.by_spec_to(text, operands, &options, Some(1), target)?;
         made.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
     }
@@ -79,7 +80,9 @@ impl Graph {
             None => rows.into_iter().map(|rows| self.tensor(rows)).collect(),
             Some(target) => {
                 let there = self.rows(target);
-                for (kind, rows) in Kind::ALL.into_iter().flat_map(|kind| rows.first().map(|rows| (kind, rows))) {
+                for (kind, rows) in
+                    Kind::ALL.into_iter().flat_map(|kind| rows.first().map(|rows| (kind, rows)))
+                {
                     let at = place(kind);
                     self.equate_rows(there[at], rows[at], operands.len(), Part::Row(kind));
                 }

@@ -65,7 +65,10 @@ impl std::fmt::Debug for Builder {
 impl std::fmt::Debug for Expr<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.tensor {
-            Some(tensor) => f.write_str(&self.builder.graph.borrow().label_of(tensor)),
+            Some(tensor) => match self.builder.graph.try_borrow() {
+                Ok(graph) => f.write_str(&graph.label_of(tensor)),
+                Err(_) => f.write_str("(in use)"),
+            },
             None => f.write_str("(mistaken)"),
         }
     }
@@ -98,7 +101,11 @@ impl Builder {
     /// Something done with the graph itself.
     #[track_caller]
     pub fn with<'b>(&'b self, make: impl FnOnce(&mut Graph) -> Result<Tensor, Error>) -> Expr<'b> {
-        let made = make(&mut self.graph.borrow_mut());
+        let made = match self.graph.try_borrow_mut() {
+            Ok(mut graph) => make(&mut graph),
+            Err(_) => Err(Error::new(ErrorKind::Use, "the builder is used inside `with`")
+                .with_help("inside `with`, use the graph it is given")),
+        };
         self.keep(made)
     }
 
@@ -167,14 +174,12 @@ impl Builder {
 
     /// A tensor filled with one value, in whatever shape the context asks for.
     pub fn constant(&self, value: f64) -> Expr<'_> {
-        let made = self.graph.borrow_mut().constant(value);
-        self.expr(made)
+        self.with(|graph| Ok(graph.constant(value)))
     }
 
     /// A number: a tensor without axes.
     pub fn number(&self, value: f64) -> Expr<'_> {
-        let made = self.graph.borrow_mut().number(value);
-        self.expr(made)
+        self.with(|graph| Ok(graph.number(value)))
     }
 
     /// Positions 0, 1, 2, … in a declared shape: see [`Graph::range`].
@@ -186,8 +191,7 @@ impl Builder {
     /// Random numbers in `[0, 1)`, in whatever shape the context asks for: see [`Graph::uniform`].
     pub fn uniform(&self, name: &str) -> Expr<'_> {
         let name = self.scoped(name);
-        let made = self.graph.borrow_mut().uniform(&name);
-        self.expr(made)
+        self.with(|graph| Ok(graph.uniform(&name)))
     }
 
     /// An operation by a spec: see [`Graph::einsum`].
@@ -239,8 +243,10 @@ impl Builder {
         let foreign = operands.iter().any(|operand| !std::ptr::eq(operand.builder, self));
         let tensors: Option<Vec<Tensor>> = operands.iter().map(|operand| operand.tensor).collect();
         match tensors {
-            _ if foreign => self.keep(Err(Error::new(ErrorKind::Use, "an expression of another builder is used here")
-                .with_help("an expression belongs to the builder that made it"))),
+            _ if foreign => {
+                self.keep(Err(Error::new(ErrorKind::Use, "an expression of another builder is used here")
+                    .with_help("an expression belongs to the builder that made it")))
+            }
             Some(tensors) => self.with(|graph| make(graph, &tensors)),
             None => Expr { builder: self, tensor: None },
         }
@@ -379,11 +385,11 @@ impl<'b> Expr<'b> {
     /// The same, with a name for messages and tables.
     #[must_use]
     pub fn named(self, name: &str) -> Expr<'b> {
-        if let Some(tensor) = self.tensor {
-            let name = self.builder.scoped(name);
-            self.builder.graph.borrow_mut().name(tensor, &name);
-        }
-        self
+        let name = self.builder.scoped(name);
+        self.builder.all(&[self], |graph, tensors| {
+            graph.name(tensors[0], &name);
+            Ok(tensors[0])
+        })
     }
 
     /// Composition, the matrix product: see [`Graph::compose`].
@@ -444,7 +450,7 @@ impl<'b> Expr<'b> {
         self.reduce(Accumulate::Min, spec)
     }
 
-    /// The product by a spec.
+    /// The product by a spec. Its gradient divides by the elements, so none of them may be 0.
     #[must_use]
     #[track_caller]
     pub fn product(self, spec: &str) -> Expr<'b> {
@@ -463,7 +469,11 @@ impl<'b> Expr<'b> {
     #[track_caller]
     pub fn mean(self, spec: &str, over: &[&str]) -> Expr<'b> {
         let sum = self.sum(spec);
-        over.iter().fold(sum, |mean, name| mean / sum.size(name))
+        let mut mean = sum;
+        for name in over {
+            mean = mean / sum.size(name);
+        }
+        mean
     }
 
     /// The size of a label or row of the spec that made it, as a number.
@@ -505,14 +515,16 @@ impl<'b> Expr<'b> {
     #[must_use]
     #[track_caller]
     pub fn initial(self, initial: Initial) -> Expr<'b> {
-        self.builder.all(&[self], |graph, tensors| graph.set_initial(tensors[0], initial).map(|()| tensors[0]))
+        self.builder
+            .all(&[self], |graph, tensors| graph.set_initial(tensors[0], initial).map(|()| tensors[0]))
     }
 
     /// Says how the numbers of a leaf are stored: see [`Graph::set_precision`].
     #[must_use]
     #[track_caller]
     pub fn precision(self, dtype: Dtype) -> Expr<'b> {
-        self.builder.all(&[self], |graph, tensors| graph.set_precision(tensors[0], dtype).map(|()| tensors[0]))
+        self.builder
+            .all(&[self], |graph, tensors| graph.set_precision(tensors[0], dtype).map(|()| tensors[0]))
     }
 }
 

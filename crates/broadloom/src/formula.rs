@@ -33,6 +33,18 @@ impl Formula {
         Formula::Binary(function, Box::new(a), Box::new(b))
     }
 
+    /// The names in it, in the order of their first appearance.
+    pub fn names(&self, found: &mut Vec<u32>) {
+        match self {
+            Formula::Number(_) => {}
+            Formula::Name(name) if found.contains(name) => {}
+            Formula::Name(name) => found.push(*name),
+            Formula::Unary(_, a) => a.names(found),
+            Formula::Binary(_, a, b) => [a, b].into_iter().for_each(|each| each.names(found)),
+            Formula::Select(a, b, c) => [a, b, c].into_iter().for_each(|each| each.names(found)),
+        }
+    }
+
     pub fn select(condition: Formula, a: Formula, b: Formula) -> Formula {
         Formula::Select(Box::new(condition), Box::new(a), Box::new(b))
     }
@@ -61,13 +73,19 @@ pub(crate) struct Text {
 
 /// Reads assignments, separated by `;`.
 pub(crate) fn parse(source: &str) -> Result<Text, Error> {
-    let mut parser = Parser { source, at: 0, depth: 0, text: Text::default() };
+    let mut parser = Parser { source, at: 0, depth: 0, terms: 0, text: Text::default() };
     loop {
         let assignment = parser.assignment()?;
         parser.text.assignments.push(assignment);
-        while parser.sign(";") {}
+        let mut ended = false;
+        while parser.sign(";") {
+            ended = true;
+        }
         if parser.rest().is_empty() {
             return Ok(parser.text);
+        }
+        if !ended {
+            return Err(parser.wrong("`;` is expected between assignments"));
         }
     }
 }
@@ -89,6 +107,9 @@ const LEVELS: [&[(&str, Binary)]; 5] = [
     &[("*", Binary::Mul), ("/", Binary::Div)],
 ];
 
+/// How many terms there may be: long sums are deep trees.
+const TERMS: usize = 1000;
+
 /// How deep parentheses may nest.
 const DEPTH: usize = 200;
 
@@ -96,6 +117,7 @@ struct Parser<'a> {
     source: &'a str,
     at: usize,
     depth: usize,
+    terms: usize,
     text: Text,
 }
 
@@ -117,8 +139,10 @@ impl<'a> Parser<'a> {
     }
 
     fn wrong(&self, what: &str) -> Error {
-        let column = self.source[..self.at].chars().count();
-        let message = format!("{what}\n  {}\n  {}^", self.source.trim_end(), " ".repeat(column));
+        let start = self.source[..self.at].rfind('\n').map_or(0, |at| at + 1);
+        let line = self.source[start..].lines().next().unwrap_or_default();
+        let column = self.source[start..self.at].chars().count();
+        let message = format!("{what}\n  {}\n  {}^", line.trim_end(), " ".repeat(column));
         Error::new(ErrorKind::Notation, message).with_help(
             "an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first",
         )
@@ -240,6 +264,10 @@ impl<'a> Parser<'a> {
     }
 
     fn term(&mut self) -> Result<Formula, Error> {
+        self.terms += 1;
+        if self.terms > TERMS {
+            return Err(self.wrong("this is too long for one text"));
+        }
         if self.sign("(") {
             let inside = self.formula()?;
             self.expect(")")?;

@@ -42,8 +42,10 @@ impl Builder {
     #[track_caller]
     pub fn stack<'b>(&'b self, layers: &[Expr<'b>], along: Kind) -> Expr<'b> {
         let spec = format!("{} => {}", shape_with(along, ""), shape_with(along, "layer"));
-        let raised: Vec<Expr<'b>> =
-            layers.iter().map(|layer| layer.einsum(&spec, &[]).set_size("layer", 1)).collect();
+        let mut raised = Vec::new();
+        for layer in layers {
+            raised.push(layer.einsum(&spec, &[]).set_size("layer", 1));
+        }
         self.concat(&raised, along)
     }
 }

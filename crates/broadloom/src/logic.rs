@@ -36,7 +36,7 @@ use broadloom_spec::Kind;
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::operation::Operation;
-use crate::step::{Op, Part, RowRef, Rows, Tensor, place};
+use crate::step::{Leaf, Op, Part, RowRef, Rows, Tensor, place};
 
 /// The rows that broadcast into the result's row of a kind: operand and kind of each. The one statement of
 /// what the broadcasting operations relate; sizes read it as an order, projections as an equivalence.
@@ -204,7 +204,8 @@ impl Graph {
         options: &Options<'_>,
     ) -> Result<Tensor, Error> {
         operation.takes(operands.len())?;
-        let named = Options { name: Some(operation.name), ..*options };
+        let accumulate = operation.forward.accumulate();
+        let named = Options { name: Some(operation.name), accumulate, ..*options };
         let result = self.einsum_with(spec, operands, &named)?;
         self.laws.insert(self.steps.len() as u32 - 1, Rc::new(operation.clone()));
         Ok(result)
@@ -221,6 +222,10 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
+        if matches!(self.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
+            return Err(Error::new(ErrorKind::Use, "a number cannot look up rows of a table")
+                .with_help("take one row by a spec: `3 -> ... => ...`"));
+        }
         let options = Options { name: Some("gather"), ..Options::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
         self.facts.gathers.insert(self.steps.len() as u32 - 1);

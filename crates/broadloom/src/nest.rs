@@ -4,7 +4,7 @@ mod size_names;
 
 use std::fmt::Write;
 
-use broadloom_core::projection::{Component, Index};
+use broadloom_core::projection::Index;
 use broadloom_spec::Kind;
 
 use crate::logic::{contraction, sources};
@@ -48,30 +48,6 @@ impl Projected {
         }
         view.results = 1;
         view
-    }
-}
-
-/// A sum of loops as a formula.
-fn sum_text(sum: &Component, name: &dyn Fn(u32) -> String) -> String {
-    let mut text = String::new();
-    for (coefficient, index) in &sum.terms {
-        let sign = match (text.is_empty(), *coefficient < 0) {
-            (true, false) => "",
-            (true, true) => "-",
-            (false, false) => " + ",
-            (false, true) => " - ",
-        };
-        text.push_str(sign);
-        if coefficient.abs() != 1 {
-            let _ = write!(text, "{}*", coefficient.abs());
-        }
-        text.push_str(&name(*index));
-    }
-    match (text.is_empty(), sum.offset) {
-        (true, offset) => offset.to_string(),
-        (false, 0) => text,
-        (false, offset) if offset > 0 => format!("{text} + {offset}"),
-        (false, offset) => format!("{text} - {}", -offset),
     }
 }
 
@@ -122,8 +98,7 @@ impl Graph {
 
     /// The names of a nest's loops: the labels of the spec they drive, and letters where there are none.
     pub fn loop_names(&self, nest: &Projected) -> Vec<String> {
-        let step = nest.tensors.first().map(|tensor| self.tensors[tensor.index()].step);
-        let spec = match step.and_then(|step| self.steps.get(step as usize)) {
+        let spec = match self.steps.get(nest.step as usize) {
             Some(Step::Op { op: Op::Einsum { spec, .. }, .. }) => Some(self.spec(*spec)),
             _ => None,
         };
@@ -267,7 +242,7 @@ impl Graph {
             Some(map) => {
                 let names = self.loop_names(nest);
                 let name = |index: u32| names[index as usize].clone();
-                self.cell_with(nest, at, map.iter().map(|sum| sum_text(sum, &name)).collect())
+                self.cell_with(nest, at, map.iter().map(|sum| sum.text(&name)).collect())
             }
             None => self.cell_text(nest, at),
         }
@@ -370,7 +345,7 @@ impl Graph {
         let nest = self.projection(result)?;
         let dims: Vec<String> = (0..nest.projection.loops.len()).map(|at| format!("d{at}")).collect();
         let sum = |index: &Index| match index {
-            Index::Sum(sum) => Some(sum_text(sum, &|index| format!("d{index}"))),
+            Index::Sum(sum) => Some(sum.text(&|index| format!("d{index}"))),
             Index::Symbol(_) | Index::Concat(_) => None,
         };
         let map = |at: usize| {
@@ -412,7 +387,7 @@ fn extent_text(nest: &Projected, sizes: &[Option<String>], index: u32) -> String
 /// An index in words: `2*o + k - 1`.
 fn index_text(names: &[String], index: &Index) -> String {
     match index {
-        Index::Sum(sum) => sum_text(sum, &|index| names[index as usize].clone()),
+        Index::Sum(sum) => sum.text(&|index| names[index as usize].clone()),
         Index::Symbol(symbol) => format!("${symbol}"),
         Index::Concat(segments) => {
             let part = |segment: &broadloom_core::projection::Segment| {

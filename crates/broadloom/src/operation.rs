@@ -13,10 +13,12 @@
 use std::rc::Rc;
 use std::sync::OnceLock;
 
+use broadloom_loops::Binary;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
 use crate::formula::{Assignment, Text, parse};
+use crate::logic::Accumulate;
 
 /// An operation: its name, what it computes, and how gradients go back through it.
 ///
@@ -109,13 +111,31 @@ impl Operation {
             if !allowed || assignment.fresh {
                 let name = &parsed.names[assignment.target as usize];
                 let wanted = if backward { "`g1`, `g2`, …" } else { "`v`" };
-                return Err(self.wrong(&format!("`{name}` cannot be assigned here"))
+                return Err(self
+                    .wrong(&format!("`{name}` cannot be assigned here"))
                     .with_help(format!("assign to {wanted}, or to a name of your own, without braces")));
             }
-            if backward && matches!(target, Slot::Gradient(_)) && assignment.clear {
-                return Err(self.wrong("a gradient would be overwritten")
-                    .with_help("write `g1 =+ …`: other uses of the operand contribute as well"));
+            let adds = matches!(assignment.accumulate, Some(Binary::Add | Binary::Sub)) && !assignment.clear;
+            if backward && matches!(target, Slot::Gradient(_)) && !adds {
+                return Err(self.wrong("a gradient would be overwritten").with_help(
+                    "write `g1 =+ …` or `g1 =- …`: other uses of the operand contribute as well",
+                ));
             }
+        }
+        if let Some(first) =
+            parsed.assignments.iter().find(|each| slots[each.target as usize] == Slot::Value(0))
+            && !first.clear
+        {
+            return Err(self
+                .wrong("the result is accumulated into before it has a value")
+                .with_help("write `v = …`, or `v =:+ …` to begin with the neutral element"));
+        }
+        let mut read = Vec::new();
+        parsed.assignments.iter().for_each(|each| each.value.names(&mut read));
+        if read.iter().any(|name| matches!(slots[*name as usize], Slot::Gradient(place) if place > 0)) {
+            return Err(self
+                .wrong("the gradient of an operand is read")
+                .with_help("only `g`, the gradient of the result, is known here"));
         }
         let reads_gradients = slots.iter().any(|slot| matches!(slot, Slot::Gradient(_)));
         if !backward && reads_gradients {
@@ -168,6 +188,17 @@ impl Operation {
 }
 
 impl Law {
+    /// How values of the result are accumulated, as far as margins and cells that nobody writes are concerned.
+    pub fn accumulate(&self) -> Accumulate {
+        let result = self.assignments.iter().find(|each| self.slots[each.target as usize] == Slot::Value(0));
+        match result.and_then(|each| each.accumulate) {
+            Some(Binary::Max) => Accumulate::Max,
+            Some(Binary::Min) => Accumulate::Min,
+            Some(Binary::Mul | Binary::Div | Binary::Pow | Binary::And) => Accumulate::Product,
+            _ => Accumulate::Sum,
+        }
+    }
+
     fn assigns(&self, slot: &Slot) -> bool {
         self.assignments.iter().any(|assignment| self.slots[assignment.target as usize] == *slot)
     }
@@ -184,7 +215,7 @@ const BUILT_IN: &[(&str, usize, &str, &str)] = &[
         2,
         "v = v1 ** v2",
         // The logarithm is asked for only where the base is positive.
-        "g1 =+ g * v2 * v1 ** (v2 - 1); g2 =+ where(v1 > 0, g * v * log(where(v1 > 0, v1, 1)), 0)",
+        "g1 =+ where(v2 == 0, 0, g * v2 * v1 ** (v2 - 1)); g2 =+ where(v1 > 0, g * v * log(where(v1 > 0, v1, 1)), 0)",
     ),
     ("max", 2, "v = max(v1, v2)", "g1 =+ where(v1 >= v2, g, 0); g2 =+ where(v1 >= v2, 0, g)"),
     ("min", 2, "v = min(v1, v2)", "g1 =+ where(v1 <= v2, g, 0); g2 =+ where(v1 <= v2, 0, g)"),
@@ -220,7 +251,7 @@ const BUILT_IN: &[(&str, usize, &str, &str)] = &[
     ("stop_gradient", 1, "v = v1", ""),
 ];
 
-/// How the operations that are not pointwise are told what they compute: one shared record for each step.
+/// What steps compute that have a law of their own: operations of users, and assignments.
 pub(crate) type Laws = FxHashMap<u32, Rc<Operation>>;
 
 #[cfg(test)]

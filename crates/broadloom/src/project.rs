@@ -61,6 +61,8 @@ pub struct Projected {
     pub accumulate: Accumulate,
     /// For each loop the label of the spec that it drives, if there is one.
     pub(crate) labels: SmallVec<[Option<u32>; 6]>,
+    /// The step it belongs to.
+    pub(crate) step: u32,
 }
 
 /// What a tensor's buffer has around its axes, for the windows that reach beyond them.
@@ -477,7 +479,7 @@ impl<'a> Reading<'a> {
             Some(Step::Op { op: Op::Einsum { accumulate, .. }, .. }) => *accumulate,
             _ => Accumulate::Sum,
         };
-        let nest = Projected { tensors, results, sizes, projection, accumulate, labels };
+        let nest = Projected { tensors, results, sizes, projection, accumulate, labels, step };
         match nest.mistake() {
             Some(mistake) => Err(self.refused(mistake, &nest, step)),
             None => Ok(nest),

@@ -3,8 +3,9 @@
 use crate::error::{Error, ErrorKind};
 use crate::formula::{self, Assignment};
 use crate::graph::Graph;
+use crate::logic::Accumulate;
 use crate::operation::{Law, Operation, Slot};
-use crate::step::{Op, Tensor};
+use crate::step::{Leaf, Op, Tensor};
 
 /// A list of things to compute, in order; a [`Session`](crate::Session) compiles and runs it.
 ///
@@ -51,7 +52,8 @@ impl Routine {
         &self.name
     }
 
-    /// Computes a tensor, and keeps its value for [`Session::get`](crate::Session::get).
+    /// Computes a tensor, and keeps its value for [`Session::get`](crate::Session::get). After an assignment, what
+    /// depends on its target is computed again.
     pub fn forward(&mut self, tensor: Tensor) -> &mut Routine {
         self.actions.push(Action::Forward(tensor));
         self.keep(tensor)
@@ -66,7 +68,9 @@ impl Routine {
     }
 
     /// Computes a tensor of one element, keeps its value, and computes the gradients of it with respect to
-    /// every parameter it depends on and every tensor whose [gradient](Graph::gradient) was asked for.
+    /// every parameter it depends on and every tensor whose [gradient](Graph::gradient) was asked for. They begin
+    /// afresh each time: to have the gradients of two losses, add the losses. Gradients do not go back through
+    /// gradients, nor through tensors that were assigned to.
     pub fn backward(&mut self, graph: &mut Graph, loss: Tensor) -> Result<&mut Routine, Error> {
         graph.known(loss)?;
         self.forward(loss);
@@ -113,11 +117,21 @@ impl Routine {
             .iter()
             .map(|name| names.iter().find(|(known, _)| *known == &**name).map(|(_, tensor)| *tensor))
             .collect();
-        let mut made = Vec::new();
+        // All of them, or none.
+        let (before, first) = (graph.begin(&[])?, graph.steps.len());
+        let (mut made, mut actions) = (Vec::new(), Vec::new());
         for assignment in &parsed.assignments {
-            let step = graph.assigned(logic, &parsed.names, assignment, &mut bound, &mut made)?;
-            self.actions.push(Action::Assign(step));
+            match graph.assigned(logic, &parsed.names, assignment, &mut bound, &mut made) {
+                Ok(step) => actions.push(Action::Assign(step)),
+                Err(error) => {
+                    graph.take_back(before);
+                    graph.steps.truncate(first);
+                    graph.laws.retain(|step, _| (*step as usize) < first);
+                    return Err(error);
+                }
+            }
         }
+        self.actions.extend(actions);
         Ok(made)
     }
 }
@@ -133,15 +147,27 @@ impl Graph {
         made: &mut Vec<Tensor>,
     ) -> Result<u32, Error> {
         let mut order: Vec<u32> = Vec::new();
-        names_in(&assignment.value, &mut order);
+        assignment.value.names(&mut order);
         let target_name = &names[assignment.target as usize];
         let target = &mut bound[assignment.target as usize];
-        if assignment.fresh && target.is_none() && order.contains(&assignment.target) {
+        if assignment.fresh && target.is_some() {
+            let message = format!("`{{{target_name}}}` would be a new tensor, but there is one of that name");
+            return Err(Error::new(ErrorKind::Use, message).with_help("leave out the braces to assign to it"));
+        }
+        // What is read before it is assigned was there before.
+        if assignment.fresh && (order.contains(&assignment.target) || !assignment.clear) {
             let state = self.state(target_name);
             *target = Some(state);
             made.push(state);
         }
         let target = *target;
+        if let Some(tensor) = target
+            && matches!(self.leaf(tensor), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_)))
+        {
+            let message = format!("`{target_name}` is a number, which cannot be assigned to");
+            let help = format!("make it a state: `graph.state_shaped(\"{target_name}\", \"\")`");
+            return Err(Error::new(ErrorKind::Use, message).with_help(help));
+        }
         if target.is_none() && !assignment.fresh {
             return Err(unknown(target_name).with_help(format!("write `{{{target_name}}}` for a new tensor")));
         }
@@ -149,8 +175,8 @@ impl Graph {
             .iter()
             .map(|name| bound[*name as usize].ok_or_else(|| unknown(&names[*name as usize])))
             .collect::<Result<_, _>>()?;
-        let operation = self.assignment_law(assignment, &order);
-        let result = self.produced(logic, &operands, target)?;
+        let operation = assignment_law(assignment, &order);
+        let result = self.produced(logic, &operands, target, operation.forward.accumulate())?;
         let step = self.steps.len() as u32 - 1;
         self.laws.insert(step, operation.into());
         if target.is_none() {
@@ -161,24 +187,15 @@ impl Graph {
         Ok(step)
     }
 
-    /// The assignment as the law of its step: its target is the result, its names are operands in order.
-    fn assignment_law(&self, assignment: &Assignment, order: &[u32]) -> Operation {
-        let highest = order.iter().copied().chain([assignment.target]).max().unwrap_or(0);
-        let mut slots = vec![Slot::Value(0); highest as usize + 1];
-        for (place, name) in order.iter().enumerate() {
-            slots[*name as usize] = Slot::Value(place as u32 + 1);
-        }
-        // The target may also be an operand: then it is read as one, and written as the result.
-        let mut assignment = assignment.clone();
-        slots.push(Slot::Value(0));
-        assignment.target = slots.len() as u32 - 1;
-        let forward = Law { slots, assignments: vec![assignment] };
-        Operation { name: "assignment", arity: order.len(), forward, gradient: Law::default() }
-    }
-
     /// The constraints of an assignment: those of an operation with the same logic, into a tensor that is there or
     /// into a new one.
-    fn produced(&mut self, logic: &str, operands: &[Tensor], target: Option<Tensor>) -> Result<Tensor, Error> {
+    fn produced(
+        &mut self,
+        logic: &str,
+        operands: &[Tensor],
+        target: Option<Tensor>,
+        accumulate: Accumulate,
+    ) -> Result<Tensor, Error> {
         let arity = |wanted: usize, what: &str| {
             let message = format!("{what} takes {wanted} operands, {} are on the right", operands.len());
             if operands.len() == wanted { Ok(()) } else { Err(Error::new(ErrorKind::Use, message)) }
@@ -193,28 +210,27 @@ impl Graph {
                 arity(1, "the logic `T`")?;
                 self.broadcasting_into(Op::Transpose, operands, target)
             }
-            spec => self.by_spec_into(spec, operands, target),
+            spec => self.by_spec_into(spec, operands, target, accumulate),
         }
     }
+}
+
+/// The assignment as the law of its step: its target is the result, its names are operands in order.
+fn assignment_law(assignment: &Assignment, order: &[u32]) -> Operation {
+    let highest = order.iter().copied().chain([assignment.target]).max().unwrap_or(0);
+    let mut slots = vec![Slot::Value(0); highest as usize + 1];
+    for (place, name) in order.iter().enumerate() {
+        slots[*name as usize] = Slot::Value(place as u32 + 1);
+    }
+    // The target may also be an operand: then it is read as one, and written as the result.
+    let mut assignment = assignment.clone();
+    slots.push(Slot::Value(0));
+    assignment.target = slots.len() as u32 - 1;
+    let forward = Law { slots, assignments: vec![assignment] };
+    Operation { name: "assignment", arity: order.len(), forward, gradient: Law::default() }
 }
 
 fn unknown(name: &str) -> Error {
     Error::new(ErrorKind::Use, format!("there is no tensor for the name `{name}`"))
         .with_help("names are bound in the last argument: `&[(\"name\", tensor)]`")
-}
-
-/// The names of a formula in the order of their first appearance.
-fn names_in(formula: &formula::Formula, found: &mut Vec<u32>) {
-    use formula::Formula::{Binary, Name, Number, Select, Unary};
-    match formula {
-        Number(_) => {}
-        Name(name) => {
-            if !found.contains(name) {
-                found.push(*name);
-            }
-        }
-        Unary(_, a) => names_in(a, found),
-        Binary(_, a, b) => [a, b].into_iter().for_each(|each| names_in(each, found)),
-        Select(a, b, c) => [a, b, c].into_iter().for_each(|each| names_in(each, found)),
-    }
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::routine::Routine;
 use crate::step::Tensor;
-use crate::Graph;
+use crate::{Dtype, Graph};
 
 /// Gradient descent with momentum and weight decay.
 ///
@@ -13,7 +13,7 @@ use crate::Graph;
 /// p          =- rate * momentum
 /// ```
 ///
-/// Without inertia there is no momentum, and `p =- rate * delta`. The rate is a tensor of one element, so that it
+/// Without inertia there is no momentum, and `p =- rate * delta`. The rate is a tensor without axes, so that it
 /// can be data that changes from run to run, or a [number](Graph::number).
 ///
 /// ```
@@ -48,16 +48,17 @@ impl Sgd {
     ) -> Result<(), Error> {
         let (decay, inertia) = (graph.number(self.weight_decay), graph.number(self.momentum));
         for param in params {
-            let name = graph.label_of(*param);
+            let name = graph.short_name(*param);
             let grad = graph.gradient(*param)?;
-            let mut names = vec![("p", *param), ("grad", grad), ("rate", rate), ("decay", decay), ("inertia", inertia)];
+            let mut names =
+                vec![("p", *param), ("grad", grad), ("rate", rate), ("decay", decay), ("inertia", inertia)];
             if self.weight_decay != 0.0 {
                 names[1].1 = routine.assign(graph, "{delta} = grad + decay * p", &names)?[0];
-                graph.name(names[1].1, &format!("{name}.delta"));
+                graph.name_freely(names[1].1, &format!("{name}.delta"));
             }
             if self.momentum != 0.0 {
                 let made = routine.assign(graph, "{momentum} = inertia * momentum + grad", &names)?;
-                graph.name(made[0], &format!("{name}.momentum"));
+                graph.name_freely(made[0], &format!("{name}.momentum"));
                 names[1].1 = made[0];
             }
             routine.assign(graph, "p =- rate * grad", &names)?;
@@ -69,7 +70,7 @@ impl Sgd {
 /// Adam, and with `decoupled` weight decay AdamW.
 ///
 /// ```text
-/// {step}   = step + 1
+/// step     =+ 1
 /// {first}  = beta1 * first + (1 - beta1) * grad
 /// {second} = beta2 * second + (1 - beta2) * grad * grad
 /// p        =- rate * (first / (1 - beta1 ** step)) / (sqrt(second / (1 - beta2 ** step)) + epsilon)
@@ -117,10 +118,10 @@ impl Adam {
         params: &[Tensor],
         rate: Tensor,
     ) -> Result<(), Error> {
-        let zero = graph.number(0.0);
-        // A state without axes: it counts runs.
-        let step = routine.assign(graph, "{step} = step + 1 + zero", &[("zero", zero)])?[0];
-        graph.name(step, &format!("{}.step", routine.name()));
+        let name = graph.free_name(&format!("{}.step", routine.name()));
+        let step = graph.state_shaped(&name, "")?;
+        graph.set_precision(step, Dtype::F32)?;
+        routine.assign(graph, "step =+ 1", &[("step", step)])?;
         let settings = [
             ("beta1", self.beta1),
             ("beta2", self.beta2),
@@ -143,12 +144,12 @@ impl Adam {
         routine: &mut Routine,
         mut names: Vec<(&'static str, Tensor)>,
     ) -> Result<(), Error> {
-        let name = graph.label_of(names[0].1);
+        let name = graph.short_name(names[0].1);
         if self.weight_decay != 0.0 && self.decoupled {
             routine.assign(graph, "p =- rate * decay * p", &names)?;
         } else if self.weight_decay != 0.0 {
             names[1].1 = routine.assign(graph, "{delta} = grad + decay * p", &names)?[0];
-            graph.name(names[1].1, &format!("{name}.delta"));
+            graph.name_freely(names[1].1, &format!("{name}.delta"));
         }
         let made = routine.assign(
             graph,
@@ -156,7 +157,7 @@ impl Adam {
             &names,
         )?;
         for (moment, kind) in made.iter().zip(["first", "second"]) {
-            graph.name(*moment, &format!("{name}.{kind}"));
+            graph.name_freely(*moment, &format!("{name}.{kind}"));
             names.push((kind, *moment));
         }
         routine.assign(
@@ -165,5 +166,20 @@ impl Adam {
             &names,
         )?;
         Ok(())
+    }
+}
+
+impl Graph {
+    /// A name that no parameter or state has yet: the one that is wanted, or with a number behind it.
+    fn free_name(&self, wanted: &str) -> String {
+        let taken: Vec<String> = self.lasting().into_iter().map(|tensor| self.short_name(tensor)).collect();
+        let numbered = (2..).map(|number| format!("{wanted}.{number}"));
+        let mut names = std::iter::once(wanted.to_string()).chain(numbered);
+        names.find(|name| !taken.contains(name)).unwrap_or_default()
+    }
+
+    fn name_freely(&mut self, tensor: Tensor, wanted: &str) {
+        let name = self.free_name(wanted);
+        self.name(tensor, &name);
     }
 }

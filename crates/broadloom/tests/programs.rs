@@ -4,11 +4,11 @@
 //! parameters and of everything that nothing else uses. The judge evaluates the loop nests as they are derived, in 64 bits. A program that fails is made
 //! smaller and printed. `BROADLOOM_PROGRAMS=3000` runs more of them, `BROADLOOM_PROGRAM=17` runs one and prints it.
 
-mod numbers;
 #[path = "programs/draw.rs"]
 mod draw;
 #[path = "programs/lines.rs"]
 mod lines;
+mod numbers;
 
 use broadloom::{Backend, Dtype, Error, Settings};
 use draw::draw;
@@ -99,7 +99,9 @@ fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
             if let Some(what) = wrong(&lines, dtype, way) {
                 let least = smaller(&lines, dtype, way);
                 let now = wrong(&least, dtype, way).unwrap_or_default();
-                panic!("program {seed} ({dtype}), {way:?}:\n{what}\n\nmade smaller:\n{least}\n{now}\n\nwhole:\n{lines}");
+                panic!(
+                    "program {seed} ({dtype}), {way:?}:\n{what}\n\nmade smaller:\n{least}\n{now}\n\nwhole:\n{lines}"
+                );
             }
         }
         ran += 1;

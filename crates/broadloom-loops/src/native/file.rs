@@ -175,9 +175,8 @@ fn alone(program: &Program, flat: &FlatProgram) -> Vec<BufferId> {
         });
         used.into_iter().for_each(|buffer| uses[buffer.index()] += 1);
     }
-    let local = |buffer: &BufferId| {
-        uses[buffer.index()] == 1 && program.buffer(*buffer).storage == Storage::Local
-    };
+    let local =
+        |buffer: &BufferId| uses[buffer.index()] == 1 && program.buffer(*buffer).storage == Storage::Local;
     (0..program.buffers.len() as u32).map(BufferId).filter(local).collect()
 }
 

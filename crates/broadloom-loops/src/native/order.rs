@@ -19,8 +19,9 @@
 //! ```
 
 use crate::native::flat::{Access, Looped, Step, Value};
+use crate::native::types;
 use crate::scalar::Unary;
-use crate::{Binary, Program};
+use crate::{Binary, Dtype, Program};
 
 /// How a unit is shared among threads: the range of a loop is cut into parts.
 #[derive(Clone, PartialEq, Debug)]
@@ -446,6 +447,13 @@ pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
     best
 }
 
+/// Whether a variable that is accumulated into holds as many digits as a cell.
+pub(crate) fn holds(program: &Program, to: &Access, update: &Step) -> bool {
+    let dtype = program.buffer(to.buffer).dtype;
+    let wide = types::real(program, &types::Locals::default(), update) == types::Real::F64;
+    dtype.is_float() && (dtype != Dtype::F64 || wide)
+}
+
 /// Rebuilds a free nest; if its innermost loops do not move what is accumulated into, with a variable.
 fn accumulate_in_variable(
     program: &Program,
@@ -460,12 +468,12 @@ fn accumulate_in_variable(
     let (Some(neutral), true) = (function.neutral(), function.is_commutative()) else {
         return nested(loops, leaf);
     };
-    if moving == loops.len() || !program.buffer(to.buffer).dtype.is_float() {
+    let update = Step::Update { local: *locals, accumulate: Some(*function), value: value.clone() };
+    if moving == loops.len() || !holds(program, to, &update) {
         return nested(loops, leaf);
     }
     let local = *locals;
     *locals += 1;
-    let update = Step::Update { local, accumulate: Some(*function), value: value.clone() };
     let store = Step::Store { to: to.clone(), accumulate: Some(*function), value: Value::Local(local) };
     let mut body = vec![Step::Declare { local, value: Value::Number(neutral) }];
     body.extend(nested(loops[moving..].to_vec(), vec![update]));

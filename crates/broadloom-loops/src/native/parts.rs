@@ -11,7 +11,7 @@
 use broadloom_core::projection::Component;
 
 use crate::native::flat::{Access, FlatProgram, Looped, Step, Value};
-use crate::native::order::{Fresh, LEAST_WORK, arrange, chain, has_blocks, is_distinct, nested, work};
+use crate::native::order::{Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
 use crate::native::types::{self, Real};
 use crate::{Binary, Buffer, BufferId, Dtype, Program, Storage};
 
@@ -73,13 +73,13 @@ fn in_variable(program: &Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<St
     }
     let (loops, leaf) = chain(each.clone());
     let [Step::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else { return steps };
-    let mut fits = function.is_commutative() && program.buffer(to.buffer).dtype.is_float();
+    let local = fresh.locals;
+    let update = Step::Update { local, accumulate: Some(*function), value: value.clone() };
+    let mut fits = function.is_commutative() && holds(program, to, &update);
     fits &= loops.iter().all(|(var, ..)| !to.depends_on(*var)) && to.is_affine();
     value.each_access(&mut |access| fits &= access.buffer != to.buffer);
     let (true, Some(neutral)) = (fits, function.neutral()) else { return steps };
-    let local = fresh.locals;
     fresh.locals += 1;
-    let update = Step::Update { local, accumulate: Some(*function), value: value.clone() };
     let mut body = vec![Step::Declare { local, value: Value::Number(neutral) }];
     body.extend(nested(loops, vec![update]));
     body.push(Step::Store { to: to.clone(), accumulate: Some(*function), value: Value::Local(local) });
@@ -135,11 +135,7 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
         fresh.locals += 1;
         within.iter_mut().for_each(|step| rename(step, local, inner));
         body.push(Step::Declare { local: inner, value: Value::Number(neutral) });
-        results.push(Step::Store {
-            to: cell(partial, part),
-            accumulate: None,
-            value: Value::Local(inner),
-        });
+        results.push(Step::Store { to: cell(partial, part), accumulate: None, value: Value::Local(inner) });
         let value = Value::Load(cell(partial, again));
         gathered.push(Step::Update { local, accumulate: Some(function), value });
     }

@@ -360,7 +360,8 @@ impl Printer<'_> {
     fn abreast(&mut self, each: &Looped, name: &str, (begin, end): (&str, &str), depth: usize) {
         let header = format!("for (int64_t group = {begin}; group < {end}; group += {ABREAST}) {{");
         self.line(depth, &header);
-        let lanes = format!("const int lanes = {end} - group < {ABREAST} ? (int)({end} - group) : {ABREAST};");
+        let lanes =
+            format!("const int lanes = {end} - group < {ABREAST} ? (int)({end} - group) : {ABREAST};");
         self.line(depth + 1, &lanes);
         self.lane_block(&each.body, name, depth + 1);
         self.line(depth, "}");
@@ -561,10 +562,12 @@ fn constant_divisors(each: &Looped) -> Vec<Value> {
     };
     for value in each.body.iter().filter_map(Step::value) {
         value.each(&mut |value| {
-            if let Value::Binary(Binary::Div, a, divisor) = value {
-                if !steady(a) && steady(divisor) && !found.contains(divisor) {
-                    found.push((**divisor).clone());
-                }
+            if let Value::Binary(Binary::Div, a, divisor) = value
+                && !steady(a)
+                && steady(divisor)
+                && !found.contains(divisor)
+            {
+                found.push((**divisor).clone());
             }
         });
     }

@@ -81,8 +81,13 @@ pub fn train(settings: Settings) -> Result<f64, Error> {
         session.set(x, &pixels)?;
         session.run(&predict)?;
         let scores = session.get(scores)?.to_f64s();
-        let best = |scores: &[f64]| (0..10).max_by(|a, b| scores[*a].total_cmp(&scores[*b])).map(|at| at as f64);
-        right += scores.chunks(10).zip(digits.to_f64s()).filter(|(scores, digit)| best(scores) == Some(*digit)).count();
+        let best =
+            |scores: &[f64]| (0..10).max_by(|a, b| scores[*a].total_cmp(&scores[*b])).map(|at| at as f64);
+        right += scores
+            .chunks(10)
+            .zip(digits.to_f64s())
+            .filter(|(scores, digit)| best(scores) == Some(*digit))
+            .count();
     }
     Ok(right as f64 / (16 * BATCH) as f64)
 }

@@ -20,7 +20,10 @@ fn main() -> Result<(), Error> {
     if wanted("grammar") {
         println!("A small language, a transformer:");
         let (loss, entropy) = grammar::train(Settings::default())?;
-        println!("loss on new texts: {loss:.4}, entropy {entropy:.4}, {:+.1} %", 100.0 * (loss / entropy - 1.0));
+        println!(
+            "loss on new texts: {loss:.4}, entropy {entropy:.4}, {:+.1} %",
+            100.0 * (loss / entropy - 1.0)
+        );
     }
     Ok(())
 }

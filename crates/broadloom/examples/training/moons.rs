@@ -15,11 +15,8 @@ fn moons(name: &str) -> Result<(Array, Array), Error> {
     for at in 0..POINTS {
         let (angle, side) = (PI * uniform_f64(key, at), at % 2);
         let noise = |axis| 0.1 * normal_f64(key, POINTS + 2 * at + axis);
-        let (x, y) = if side == 0 {
-            (angle.cos(), angle.sin())
-        } else {
-            (1.0 - angle.cos(), 0.5 - angle.sin())
-        };
+        let (x, y) =
+            if side == 0 { (angle.cos(), angle.sin()) } else { (1.0 - angle.cos(), 0.5 - angle.sin()) };
         points.extend([(x + noise(0)) as f32, (y + noise(1)) as f32]);
         sides.push(side as i64);
     }

@@ -6,7 +6,7 @@ use broadloom_core::projection::{Component, Index as AxisIndex};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement};
 
 use super::law::Piece;
-use super::{Lowering, Node};
+use super::{Lowering, Node, accumulated};
 use crate::error::{Error, ErrorKind};
 use crate::formula::Formula;
 use crate::operation::Slot;
@@ -40,7 +40,8 @@ impl Place {
             let takes_part = |place: &u32| projection.takes_part(self.at(*place as usize), phase);
             (1..=operands as u32).filter(takes_part).collect::<Vec<u32>>()
         };
-        let phases = projection.phases().into_iter().filter(|phase| projection.takes_part(self.result, phase));
+        let phases =
+            projection.phases().into_iter().filter(|phase| projection.takes_part(self.result, phase));
         phases.map(|phase| (parts(&phase), phase)).map(|(parts, phase)| (phase, parts)).collect()
     }
 }
@@ -49,30 +50,66 @@ impl Lowering<'_> {
     /// Everything a step computes.
     pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
         let nest = self.layout.nest(step)?;
-        self.check_indices(step)?;
+        self.check_indices(step);
         for result in 0..nest.results {
             let place = Place { step, nest: Rc::clone(&nest), result, backward: false };
             let phases = place.phases();
+            self.graph.check_margins(&place)?;
+            self.look_back(&place);
+            // Parts of a concatenation that no operand fills start afresh like the others.
+            let computes =
+                |(_, parts): &&(Vec<u32>, Vec<u32>)| nest.results == nest.tensors.len() || !parts.is_empty();
+            if !phases.iter().all(|phase| computes(&phase)) {
+                let buffer = self.buffer(self.node(nest.tensors[result]));
+                self.fill_cells(buffer, nest.accumulate.neutral(), self.comment(&place));
+            }
             // Every phase has the same assignments, over the operands that take part in it.
-            for (number, (phase, parts)) in phases.iter().enumerate() {
-                if parts.is_empty() && place.nest.tensors.len() > place.nest.results {
-                    self.clear_first(&place, number == 0);
-                    continue;
-                }
+            for (number, (phase, parts)) in phases.iter().enumerate().filter(|(_, phase)| computes(phase)) {
                 for piece in self.graph.forward_pieces(step, parts)? {
                     self.assign(&place, phase, &piece, number == 0)?;
                 }
             }
+            self.narrow(&place);
         }
         Ok(())
     }
 
-    /// A result that a first phase does not write still starts afresh.
-    fn clear_first(&mut self, place: &Place, first: bool) {
-        if first {
-            let buffer = self.buffer(Node::Value(place.nest.tensors[place.result]));
-            self.fill_cells(buffer, place.nest.accumulate.neutral(), self.comment(place));
+    /// An assignment that reads its own target elsewhere than where it writes reads what was there before.
+    fn look_back(&mut self, place: &Place) {
+        let nest = &place.nest;
+        let target = nest.tensors[place.result];
+        let elsewhere = |at: usize| {
+            nest.tensors[at] == target && nest.projection.maps[at] != nest.projection.maps[place.result]
+        };
+        let reads = |at: usize| nest.tensors[at] == target;
+        let mut operands = nest.results..nest.tensors.len();
+        let repeats = !nest.writes_plainly(place.result) || nest.needs_initialisation(place.result);
+        if operands.clone().any(elsewhere) || (repeats && operands.any(reads)) {
+            self.copy(self.node(target), Node::Before(target, place.step), self.comment(place));
         }
+    }
+
+    /// Sums that were kept in wider numbers go where they belong.
+    fn narrow(&mut self, place: &Place) {
+        let tensor = place.nest.tensors[place.result];
+        if self.written.remove(&Node::Wide(tensor)) {
+            self.copy(Node::Wide(tensor), self.node(tensor), self.comment(place));
+        }
+    }
+
+    /// Where an assignment accumulates: beside its target, if that is too narrow to add up in.
+    fn accumulator(&mut self, node: Node, place: &Place, piece: &Piece, plain: bool) -> Node {
+        let Node::Value(tensor) = node else { return node };
+        let dtype = self.layout.dtypes[tensor.index()];
+        if plain || piece.accumulate.is_none() || accumulated(dtype) == dtype {
+            return node;
+        }
+        let wide = Node::Wide(tensor);
+        if !piece.clear && !self.written.contains(&wide) {
+            self.need(node);
+            self.copy(node, wide, self.comment(place));
+        }
+        wide
     }
 
     /// Sets the cells of a buffer; its margins keep what readers expect there.
@@ -93,29 +130,34 @@ impl Lowering<'_> {
         piece: &Piece,
         first: bool,
     ) -> Result<(), Error> {
-        let node = self.slot_node(place, &piece.target, &piece.slots);
-        let buffer = self.buffer(node);
         let at = place.at(piece.target.place());
         let (fill, plain) = self.start(place, at, piece);
+        let node = self.target_node(place, piece);
+        if !piece.clear {
+            self.need(node);
+        }
+        let node = self.accumulator(node, place, piece, plain);
+        let buffer = self.buffer(node);
         let comment = self.comment(place);
         if let (true, Some(value)) = (first, fill) {
             self.fill_cells(buffer, value, comment.clone());
         }
-        if !piece.clear && !self.written.contains(&node) && !self.needs.contains(&node) {
-            self.needs.push(node);
-        }
         self.fill_margins(place, piece);
-        let accumulate = if plain { None } else { piece.accumulate };
         let loops = self.loops(place, phase, piece, at);
         let value = self.scalar(place, &piece.value, &piece.slots, &loops)?;
+        let (accumulate, value) = match (piece.accumulate, plain) {
+            (Some(function), true) => (None, first_value(function, value)),
+            (accumulate, _) => (accumulate, value),
+        };
         let cell = self.cell(place, at, buffer, &loops);
         let store = Statement::Store { cell, accumulate, value };
-        let extents = loops.iter().map(|(index, var)| {
-            (*var, place.nest.projection.loops[*index as usize].extent)
-        });
-        let extents: Vec<(u32, u64)> = extents.collect();
+        let extent = |(index, var): &(u32, u32)| (*var, place.nest.projection.loops[*index as usize].extent);
+        let extents: Vec<(u32, u64)> = loops.iter().map(extent).collect();
         self.program.nests.push(Nest { comment, body: vec![store.within(extents.into_iter())] });
         self.written.insert(node);
+        if place.nest.margins(at).iter().any(|margin| *margin != (0, 0)) {
+            self.spilled.insert(node);
+        }
         Ok(())
     }
 
@@ -210,9 +252,22 @@ impl Lowering<'_> {
         }
     }
 
+    /// What an assignment writes to.
+    fn target_node(&self, place: &Place, piece: &Piece) -> Node {
+        match piece.target {
+            Slot::Value(_) => self.node(place.tensor(&piece.target)),
+            _ => self.slot_node(place, &piece.target, &piece.slots),
+        }
+    }
+
+    /// What an assignment reads for a slot.
     fn slot_node(&self, place: &Place, slot: &Slot, slots: &[Slot]) -> Node {
         match slot {
-            Slot::Value(_) => self.node(place.tensor(slot)),
+            Slot::Value(_) => {
+                let tensor = place.tensor(slot);
+                let before = Node::Before(tensor, place.step);
+                if self.written.contains(&before) { before } else { self.node(tensor) }
+            }
             Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
             Slot::Own(..) => {
                 let at = slots.iter().position(|known| known == slot).unwrap_or(0);
@@ -241,12 +296,19 @@ impl Lowering<'_> {
                 if matches!(slot, Slot::Value(_))
                     && let Some(number) = self.number(place.tensor(slot))
                 {
-                    return Ok(Scalar::Number(number));
+                    // Beyond the ends of its axes a constant is what margins hold.
+                    if place.nest.margins(place.at(slot.place())).iter().all(|margin| *margin == (0, 0)) {
+                        return Ok(Scalar::Number(number));
+                    }
+                    if !self.written.contains(&Node::Value(place.tensor(slot))) {
+                        self.positions(place.tensor(slot), |_| Scalar::Number(number));
+                    }
                 }
                 let node = self.slot_node(place, slot, slots);
                 if matches!(slot, Slot::Own(..)) && !self.written.contains(&node) {
                     let name = &self.graph.own_name(place.step, *name, place.backward);
-                    let message = format!("{}: `{name}` is read before it is assigned", self.graph.subject(place.step));
+                    let message =
+                        format!("{}: `{name}` is read before it is assigned", self.graph.subject(place.step));
                     return Err(Error::new(ErrorKind::Use, message));
                 }
                 let buffer = self.buffer(node);
@@ -255,40 +317,54 @@ impl Lowering<'_> {
         })
     }
 
-    /// Readers that disagree about the margins of a tensor set them before they read.
+    /// Margins are set before they are read if readers disagree about them, or if they have been written to.
     fn fill_margins(&mut self, place: &Place, piece: &Piece) {
         for slot in &piece.slots {
             let at = place.at(slot.place());
             let tensor = place.nest.tensors[at];
-            let disputed = self.layout.margins[tensor.index()].fill == Fill::ByReader;
-            let reaches = place.nest.margins(at).iter().any(|margin| *margin != (0, 0));
-            if matches!(slot, Slot::Value(_)) && disputed && reaches && self.number(tensor).is_none() {
-                let buffer = self.buffer(self.node(tensor));
-                let body = vec![Statement::FillMargins { buffer, value: place.nest.accumulate.neutral() }];
+            if place.nest.margins(at).iter().all(|margin| *margin == (0, 0)) {
+                continue;
+            }
+            let node = self.slot_node(place, slot, &piece.slots);
+            let is_value = matches!(slot, Slot::Value(_)) && self.number(tensor).is_none();
+            let disputed = is_value && self.layout.margins[tensor.index()].fill == Fill::ByReader;
+            if disputed || self.spilled.remove(&node) {
+                let value = if is_value { place.nest.accumulate.neutral() } else { 0.0 };
+                let buffer = self.buffer(node);
+                let body = vec![Statement::FillMargins { buffer, value }];
                 self.program.nests.push(Nest { comment: self.comment(place), body });
             }
         }
     }
 
     /// Before rows are looked up, every index is checked.
-    fn check_indices(&mut self, step: u32) -> Result<(), Error> {
-        let &[table, ids] = self.graph.step_operands(step) else { return Ok(()) };
+    fn check_indices(&mut self, step: u32) {
+        let &[table, ids] = self.graph.step_operands(step) else { return };
         if !self.graph.facts.gathers.contains(&step) {
-            return Ok(());
+            return;
         }
         let below = self.layout.sizes_of(table).last().copied().unwrap_or(0);
         let (of, buffer) = (self.buffer(self.node(table)), self.buffer(self.node(ids)));
         let sizes = self.layout.sizes_of(ids);
-        let loops: Vec<(u32, u64)> = sizes.into_iter().map(|size| (self.program.add_var("i"), size)).collect();
+        let loops: Vec<(u32, u64)> =
+            sizes.into_iter().map(|size| (self.program.add_var("i"), size)).collect();
         let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
         let check = Statement::Check { cell: Cell { buffer, index }, below, of };
         let comment = format!("indices of {}", self.graph.short_name(table));
         self.program.nests.push(Nest { comment, body: vec![check.within(loops.into_iter())] });
-        Ok(())
     }
 
     fn comment(&self, place: &Place) -> String {
         let subject = self.graph.subject(place.step).replace('`', "");
         if place.backward { format!("gradients of {subject}") } else { subject }
+    }
+}
+
+/// The first value of an accumulation, written without reading what is there: for a difference, a quotient or a power
+/// it is not the value itself.
+fn first_value(function: Binary, value: Scalar) -> Scalar {
+    match (function, function.neutral()) {
+        (Binary::Add | Binary::Mul | Binary::Max | Binary::Min, _) | (_, None) => value,
+        (function, Some(neutral)) => Scalar::binary(function, Scalar::Number(neutral), value),
     }
 }

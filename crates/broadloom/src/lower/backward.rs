@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use broadloom_loops::{Nest, Statement};
+use rustc_hash::FxHashSet;
 
 use super::assign::Place;
 use super::{Lowering, Node};
@@ -31,19 +32,27 @@ impl Lowering<'_> {
                 .with_help("ask for the gradient of other tensors with `gradient`"));
         }
         self.fill(Node::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");
+        // Gradients begin afresh in every pass.
+        let mut begun = FxHashSet::from_iter([loss]);
         for step in steps.into_iter().rev() {
             if self.graph.results_of(step).any(|result| wanted[result.index()]) {
-                self.backward_step(step, &wanted)?;
+                self.backward_step(step, &wanted, &mut begun)?;
             }
         }
-        self.fill_untouched(&wanted);
+        self.changed.extend(begun.iter().filter_map(|tensor| self.graph.facts.gradients.get(tensor)));
+        self.fill_untouched();
         Ok(())
     }
 
-    fn backward_step(&mut self, step: u32, wanted: &[bool]) -> Result<(), Error> {
+    fn backward_step(
+        &mut self,
+        step: u32,
+        wanted: &[bool],
+        begun: &mut FxHashSet<Tensor>,
+    ) -> Result<(), Error> {
         let nest = self.layout.nest(step)?;
         for result in 0..nest.results {
-            if !self.written.contains(&Node::Gradient(nest.tensors[result])) {
+            if !begun.contains(&nest.tensors[result]) {
                 continue;
             }
             let place = Place { step, nest: Rc::clone(&nest), result, backward: true };
@@ -55,10 +64,13 @@ impl Lowering<'_> {
                         if !wanted[tensor.index()] {
                             continue;
                         }
-                        let node = Node::Gradient(tensor);
-                        if !self.written.contains(&node) {
+                        if begun.insert(tensor) {
                             let name = self.graph.label_of(tensor);
-                            self.fill(node, 0.0, &format!("the gradient of {name} begins at 0"));
+                            self.fill(
+                                Node::Gradient(tensor),
+                                0.0,
+                                &format!("the gradient of {name} begins at 0"),
+                            );
                         }
                     }
                     self.assign(&place, &phase, &piece, first)?;
@@ -77,12 +89,12 @@ impl Lowering<'_> {
     }
 
     /// Gradients that were asked for and that nothing reached are 0.
-    fn fill_untouched(&mut self, wanted: &[bool]) {
+    fn fill_untouched(&mut self) {
         let mut asked: Vec<Tensor> = self.graph.facts.gradients.keys().copied().collect();
         asked.sort_unstable();
         for tensor in asked {
             let node = Node::Gradient(tensor);
-            if !self.written.contains(&node) && wanted.get(tensor.index()).is_some() {
+            if !self.written.contains(&node) && !self.needs.contains(&node) {
                 self.fill(node, 0.0, "a gradient that nothing contributes to");
             }
         }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use broadloom_loops::Binary;
 
+use super::assign::Place;
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::formula::{Assignment, Formula};
@@ -26,14 +27,19 @@ impl Graph {
     /// What a step computes when the operands at some places take part (place 1 is the first).
     pub(super) fn forward_pieces(&self, step: u32, parts: &[u32]) -> Result<Vec<Piece>, Error> {
         Ok(match self.rule(step)? {
-            Rule::Law(operation) => pieces(&operation.forward),
+            Rule::Law(operation) => {
+                self.all_take_part(step, parts)?;
+                pieces(&operation.forward)
+            }
+            Rule::BuiltIn(operation) => pieces(&operation.forward),
             Rule::Product { accumulate, combine } => {
                 let (value, slots) = combined(combine, self.factors(step, parts));
-                vec![piece(Slot::Value(0), true, Some(accumulate), value, slots)]
+                vec![Piece { own_loops: true, ..piece(Slot::Value(0), true, Some(accumulate), value, slots) }]
             }
             Rule::ProductAndSum => {
                 let (value, slots) = combined(Combine::Product, &[1, 2]);
-                let sum = piece(Slot::Value(0), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Value(3)]);
+                let sum =
+                    piece(Slot::Value(0), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Value(3)]);
                 vec![
                     piece(Slot::Value(0), true, Some(Binary::Add), value, slots),
                     Piece { own_loops: true, ..sum },
@@ -45,7 +51,11 @@ impl Graph {
     /// How gradients go back through a step when the operands at some places take part.
     pub(super) fn gradient_pieces(&self, step: u32, parts: &[u32]) -> Result<Vec<Piece>, Error> {
         Ok(match self.rule(step)? {
-            Rule::Law(operation) => pieces(&operation.gradient),
+            Rule::Law(operation) => {
+                self.all_take_part(step, parts)?;
+                pieces(&operation.gradient)
+            }
+            Rule::BuiltIn(operation) => pieces(&operation.gradient),
             Rule::Product { accumulate, combine } => {
                 let parts = self.factors(step, parts);
                 parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
@@ -62,6 +72,40 @@ impl Graph {
                 vec![factor(1), factor(2), Piece { own_loops: true, ..sum }]
             }
         })
+    }
+
+    /// Windows reach into margins, which hold what their accumulation does not notice. Combined with another operand it
+    /// must still be that: `0 · x` for sums, `−∞ + x` for the greatest.
+    pub(super) fn check_margins(&self, place: &Place) -> Result<(), Error> {
+        let nest = &place.nest;
+        let Rule::Product { accumulate, combine } = self.rule(place.step)? else { return Ok(()) };
+        let operands = nest.results..nest.tensors.len();
+        let reaches = |at: usize| nest.margins(at).iter().any(|margin| *margin != (0, 0));
+        let absorbed = matches!(
+            (accumulate, combine),
+            (Binary::Add, Combine::Product) | (Binary::Max | Binary::Min, Combine::Sum)
+        );
+        if absorbed || operands.len() < 2 || !operands.clone().any(reaches) {
+            return Ok(());
+        }
+        let message = format!(
+            "{}: a padded window needs sums of products, or the greatest or least of sums",
+            self.subject(place.step)
+        );
+        Err(Error::new(ErrorKind::Use, message).with_help("use a window inside the axis: `o<+k`"))
+    }
+
+    /// Assignments that name their operands need all of them at every point; where axes are concatenated, some are
+    /// missing.
+    fn all_take_part(&self, step: u32, parts: &[u32]) -> Result<(), Error> {
+        let operands = self.step_operands(step);
+        let Some(missing) = (1..=operands.len() as u32).find(|place| !parts.contains(place)) else {
+            return Ok(());
+        };
+        let name = self.label_of(operands[missing as usize - 1]);
+        let message = format!("{}: `{name}` is not there in every part of the result", self.subject(step));
+        Err(Error::new(ErrorKind::Use, message)
+            .with_help("concatenate with `einsum` first, then compute with the result"))
     }
 
     /// The operands that are combined: of a lookup only the table, since the other one is its index.
@@ -90,7 +134,7 @@ impl Graph {
         let product = |accumulate, combine| Ok(Rule::Product { accumulate, combine });
         match *op {
             Op::Pointwise(name) => match Operation::built_in(name) {
-                Some(operation) if operation.arity == usize::from(*arity) => Ok(Rule::Law(operation.clone().into())),
+                Some(operation) if operation.arity == usize::from(*arity) => Ok(Rule::BuiltIn(operation)),
                 _ => Err(self.no_law(step, name)),
             },
             Op::Compose | Op::Transpose | Op::Slice(_) => product(Binary::Add, Combine::Product),
@@ -98,7 +142,10 @@ impl Graph {
             Op::Einsum { accumulate, combine, .. } => product(function(accumulate), combine),
             Op::Convert { factor, divisor } if factor == divisor => product(Binary::Add, Combine::Product),
             Op::Convert { .. } => {
-                let message = format!("{}: a conversion that changes the number of elements cannot be run", self.subject(step));
+                let message = format!(
+                    "{}: a conversion that changes the number of elements cannot be run",
+                    self.subject(step)
+                );
                 Err(Error::new(ErrorKind::Use, message))
             }
         }
@@ -110,14 +157,16 @@ impl Graph {
             "{}: there is no operation `{name}` of {operands} operands that could be run",
             self.subject(step)
         );
-        Error::new(ErrorKind::Use, message)
-            .with_help("say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it")
+        Error::new(ErrorKind::Use, message).with_help(
+            "say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it",
+        )
     }
 }
 
 /// What the steps of an operation compute.
 enum Rule {
     Law(Rc<Operation>),
+    BuiltIn(&'static Operation),
     /// All operands that take part are combined, and accumulated.
     Product {
         accumulate: Binary,
@@ -143,13 +192,7 @@ fn piece(target: Slot, clear: bool, accumulate: Option<Binary>, value: Formula, 
 fn pieces(law: &Law) -> Vec<Piece> {
     let each = |assignment: &Assignment| {
         let Assignment { target, clear, accumulate, value, .. } = assignment;
-        piece(
-            law.slots[*target as usize].clone(),
-            *clear,
-            *accumulate,
-            value.clone(),
-            law.slots.clone(),
-        )
+        piece(law.slots[*target as usize].clone(), *clear, *accumulate, value.clone(), law.slots.clone())
     };
     law.assignments.iter().map(each).collect()
 }
@@ -189,8 +232,7 @@ fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> Pi
         _ => g,
     };
     let others = parts.iter().enumerate().filter(|(_, other)| combine == Combine::Product && **other != part);
-    let value = others.fold(incoming, |value, (at, _)| {
-        Formula::binary(Binary::Mul, value, Formula::Name(at as u32))
-    });
-    piece(Slot::Gradient(part), false, Some(Binary::Add), value, slots)
+    let value =
+        others.fold(incoming, |value, (at, _)| Formula::binary(Binary::Mul, value, Formula::Name(at as u32)));
+    Piece { own_loops: true, ..piece(Slot::Gradient(part), false, Some(Binary::Add), value, slots) }
 }

@@ -11,9 +11,7 @@ mod precision;
 use std::rc::Rc;
 
 use broadloom_core::projection::Component;
-use broadloom_loops::{
-    Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage,
-};
+use broadloom_loops::{Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind};
@@ -35,6 +33,10 @@ pub(crate) enum Node {
     /// A tensor that a step keeps for itself: the step, its place among the slots, and whether it belongs to the
     /// gradient.
     Own(u32, u32, bool),
+    /// What a tensor held before a step that reads it while it assigns to it.
+    Before(Tensor, u32),
+    /// The sums of a tensor whose own numbers are too narrow to add up in.
+    Wide(Tensor),
 }
 
 /// What a number supplied to a run is.
@@ -56,6 +58,8 @@ pub(crate) struct Lowered {
     pub needs: Vec<Node>,
     /// Kept nodes that it writes.
     pub gives: Vec<Node>,
+    /// Nodes that are kept only to be looked at afterwards.
+    pub watched: FxHashSet<Node>,
 }
 
 /// What all routines of a graph share: final shapes, projections, margins and types.
@@ -72,8 +76,10 @@ impl Layout {
     pub fn new(graph: &mut Graph) -> Result<Layout, Error> {
         let shapes = graph.final_shapes()?;
         let captured = graph.facts.sizes.clone();
-        let sizes: Vec<f64> =
-            captured.into_iter().map(|size| graph.final_size(size).map(|size| size as f64)).collect::<Result<_, _>>()?;
+        let sizes: Vec<f64> = captured
+            .into_iter()
+            .map(|size| graph.final_size(size).map(|size| size as f64))
+            .collect::<Result<_, _>>()?;
         let nest = |step: u32| match graph.steps[step as usize] {
             Step::Op { .. } => Some(graph.projection_at(&shapes, step).map(Rc::new)),
             _ => None,
@@ -93,6 +99,15 @@ impl Layout {
             Some(Some(Ok(nest))) => Ok(Rc::clone(nest)),
             Some(Some(Err(error))) => Err(error.clone()),
             _ => Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")),
+        }
+    }
+
+    /// The number that a tensor stands for, if it is the same everywhere and always.
+    pub fn number(&self, graph: &Graph, tensor: Tensor) -> Option<f64> {
+        match graph.leaf(tensor)? {
+            Leaf::Number(value) | Leaf::Constant(value) => Some(value),
+            Leaf::Size(at) => self.sizes.get(at as usize).copied(),
+            _ => None,
         }
     }
 
@@ -118,19 +133,33 @@ impl Layout {
             Node::Own(step, slot, backward) => {
                 let tensor = graph.own_like(step, slot, backward);
                 let name = format!("{}.{}", graph.short_name(tensor), graph.own_name(step, slot, backward));
-                return Buffer {
-                    name,
-                    dtype: accumulated(self.dtypes[tensor.index()]),
-                    sizes: self.sizes_of(tensor),
-                    margins: Vec::new(),
-                    fill: 0.0,
-                    storage: Storage::Local,
-                };
+                (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
+            }
+            Node::Before(tensor, _) => {
+                let name = format!("{}.before", graph.short_name(tensor));
+                return Buffer { name, storage: Storage::Local, ..self.buffer(graph, Node::Value(tensor)) };
+            }
+            Node::Wide(tensor) => {
+                let name = format!("{}.sum", graph.short_name(tensor));
+                (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
         };
-        let margins = &self.margins[tensor.index()].axes;
-        let margins = if margins.iter().any(|margin| *margin != (0, 0)) { margins.clone() } else { Vec::new() };
+        let margins = self.margins_of(graph, node, tensor);
         Buffer { name, dtype, sizes: self.sizes_of(tensor), margins, fill, storage: Storage::Local }
+    }
+
+    /// The margins of a node that is like a tensor. A gradient is written as far as its tensor is read, and read as
+    /// far as the tensor that stands for it.
+    fn margins_of(&self, graph: &Graph, node: Node, tensor: Tensor) -> Vec<(u64, u64)> {
+        let mut margins = self.margins[tensor.index()].axes.clone();
+        if let (Node::Gradient(_), Some(leaf)) = (node, graph.facts.gradients.get(&tensor)) {
+            let read = &self.margins[leaf.index()].axes;
+            margins.resize(margins.len().max(read.len()), (0, 0));
+            for (margin, read) in margins.iter_mut().zip(read) {
+                *margin = (margin.0.max(read.0), margin.1.max(read.1));
+            }
+        }
+        if margins.iter().all(|margin| *margin == (0, 0)) { Vec::new() } else { margins }
     }
 }
 
@@ -152,6 +181,9 @@ pub(crate) fn lower(
         symbols: Vec::new(),
         computed: FxHashSet::default(),
         written: FxHashSet::default(),
+        spilled: FxHashSet::default(),
+        changed: FxHashSet::default(),
+        watched: FxHashSet::default(),
         needs: Vec::new(),
     };
     for action in &routine.actions {
@@ -177,18 +209,23 @@ struct Lowering<'a> {
     computed: FxHashSet<Tensor>,
     /// Nodes that have been written.
     written: FxHashSet<Node>,
+    /// Nodes whose margins have been written to by windows that reach beyond the ends.
+    spilled: FxHashSet<Node>,
+    /// Tensors that were assigned to since it was last looked what depends on them.
+    changed: FxHashSet<Tensor>,
+    /// Nodes that are kept only to be looked at afterwards.
+    watched: FxHashSet<Node>,
     needs: Vec<Node>,
 }
 
 impl Lowering<'_> {
     fn finish(self) -> Lowered {
-        let Lowering { program, nodes, symbols, needs, written, .. } = self;
-        let kept = |node: &Node| {
-            let at = nodes.iter().position(|known| known == node);
-            at.is_some_and(|at| program.buffers[at].storage == Storage::Kept)
+        let Lowering { program, nodes, symbols, needs, written, watched, .. } = self;
+        let kept = |(node, buffer): &(&Node, &Buffer)| {
+            buffer.storage == Storage::Kept && written.contains(node) && !watched.contains(node)
         };
-        let gives = written.into_iter().filter(kept).collect();
-        Lowered { program, nodes, symbols, needs, gives }
+        let gives = nodes.iter().zip(&program.buffers).filter(kept).map(|(node, _)| *node).collect();
+        Lowered { program, nodes, symbols, needs, gives, watched }
     }
 
     /// The buffer of a node.
@@ -199,6 +236,9 @@ impl Lowering<'_> {
         let mut buffer = self.layout.buffer(self.graph, node);
         if self.is_kept(node) {
             buffer.storage = Storage::Kept;
+        } else if self.keep_all {
+            buffer.storage = Storage::Kept;
+            self.watched.insert(node);
         }
         let id = self.program.add_buffer(buffer);
         self.nodes.push(node);
@@ -209,16 +249,25 @@ impl Lowering<'_> {
     /// Whether a node outlives the run.
     fn is_kept(&self, node: Node) -> bool {
         match node {
-            Node::Own(..) => self.keep_all,
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) => false,
             Node::Value(tensor) => {
                 let lasting = matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State));
-                lasting || self.keep_all || self.routine.kept.contains(&tensor)
+                lasting || self.routine.kept.contains(&tensor)
             }
             Node::Gradient(tensor) => {
                 let asked = self.graph.facts.gradients.get(&tensor);
-                let goes_back = self.routine.actions.iter().any(|action| matches!(action, Action::Backward(_)));
-                self.keep_all || !goes_back || asked.is_some_and(|gradient| self.routine.kept.contains(gradient))
+                asked.is_some_and(|gradient| self.routine.kept.contains(gradient))
             }
+        }
+    }
+
+    /// Reads a node that nothing in the routine has written: its numbers come from before the run.
+    fn need(&mut self, node: Node) {
+        if !self.written.contains(&node) && !self.needs.contains(&node) {
+            let buffer = self.buffer(node);
+            self.program.buffers[buffer.index()].storage = Storage::Kept;
+            self.watched.remove(&node);
+            self.needs.push(node);
         }
     }
 
@@ -230,17 +279,15 @@ impl Lowering<'_> {
         }
     }
 
-    /// The number that a tensor stands for, if it is the same everywhere and always.
     fn number(&self, tensor: Tensor) -> Option<f64> {
-        match self.graph.leaf(tensor)? {
-            Leaf::Number(value) | Leaf::Constant(value) => Some(value),
-            Leaf::Size(at) => self.layout.sizes.get(at as usize).copied(),
-            _ => None,
-        }
+        self.layout.number(self.graph, tensor)
     }
 
     /// Computes a tensor and everything it needs, unless it is there.
     fn value(&mut self, tensor: Tensor) -> Result<(), Error> {
+        if !self.graph.is_leaf(tensor) {
+            self.forget_what_changed();
+        }
         let mut missing = Vec::new();
         let mut stack = vec![tensor];
         while let Some(tensor) = stack.pop() {
@@ -255,7 +302,7 @@ impl Lowering<'_> {
         let mut last = None;
         for tensor in missing {
             if let Some(leaf) = self.graph.leaf(tensor) {
-                self.leaf(tensor, leaf)?;
+                self.leaf(tensor, leaf);
                 continue;
             }
             let step = self.graph.tensors[tensor.index()].step;
@@ -269,29 +316,29 @@ impl Lowering<'_> {
     }
 
     /// Makes the leaves that are computed, and asks for those that are not.
-    fn leaf(&mut self, tensor: Tensor, leaf: Leaf) -> Result<(), Error> {
+    fn leaf(&mut self, tensor: Tensor, leaf: Leaf) {
         match leaf {
             Leaf::Data | Leaf::Param | Leaf::State | Leaf::Gradient(_) => {
-                let node = self.node(tensor);
-                if !self.written.contains(&node) && !self.needs.contains(&node) {
-                    self.buffer(node);
-                    self.needs.push(node);
-                }
+                self.need(self.node(tensor));
             }
-            Leaf::Range => self.positions(tensor, |_, at| Scalar::Position(at)),
+            Leaf::Range => self.positions(tensor, Scalar::Position),
             Leaf::Uniform => {
                 let key = self.symbol(Symbol::Key, "key");
                 let stream = crate::random::key_of(0, &self.graph.short_name(tensor));
-                self.positions(tensor, |_, at| Scalar::Uniform { key, stream, at });
+                self.positions(tensor, |at| Scalar::Uniform { key, stream, at });
             }
             Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_) => {}
         }
-        Ok(())
     }
 
     /// Sets each element of a tensor to a function of its position in memory.
-    fn positions(&mut self, tensor: Tensor, value: impl Fn(&mut Program, Component) -> Scalar) {
-        let buffer = self.buffer(Node::Value(tensor));
+    fn positions(&mut self, tensor: Tensor, value: impl Fn(Component) -> Scalar) {
+        self.each_cell(Node::Value(tensor), self.graph.short_name(tensor), |_, at| value(at));
+    }
+
+    /// Sets each element of a node to a function of its index, and of its position in memory.
+    fn each_cell(&mut self, node: Node, comment: String, value: impl Fn(&[Index], Component) -> Scalar) {
+        let buffer = self.buffer(node);
         let sizes = self.program.buffer(buffer).sizes.clone();
         let loops: Vec<(u32, u64)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
         let mut stride = 1;
@@ -300,12 +347,17 @@ impl Lowering<'_> {
             terms.push((stride, *var));
             stride *= *size as i64;
         }
-        let value = value(&mut self.program, Component::new(0, terms));
-        let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+        let index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+        let value = value(&index, Component::new(0, terms));
         let store = Statement::Store { cell: Cell { buffer, index }, accumulate: None, value };
-        let comment = self.graph.short_name(tensor);
         self.program.nests.push(Nest { comment, body: vec![store.within(loops.into_iter())] });
-        self.written.insert(Node::Value(tensor));
+        self.written.insert(node);
+    }
+
+    /// Copies one node to another of the same sizes.
+    fn copy(&mut self, from: Node, to: Node, comment: String) {
+        let buffer = self.buffer(from);
+        self.each_cell(to, comment, |index, _| Scalar::Load(Cell { buffer, index: index.to_vec() }));
     }
 
     /// The place of a number supplied to the run.
@@ -322,8 +374,33 @@ impl Lowering<'_> {
         for tensor in self.graph.step_operands(step) {
             self.value(*tensor)?;
         }
+        for result in self.graph.results_of(step) {
+            // Something computed that is assigned to has its value first.
+            if !self.graph.is_leaf(result) && self.graph.tensors[result.index()].step != step {
+                self.value(result)?;
+            }
+            self.changed.insert(result);
+        }
         self.computed.extend(self.graph.results_of(step));
         self.forward(step)
+    }
+
+    /// What was computed from a tensor before it was assigned to is not its value any more.
+    fn forget_what_changed(&mut self) {
+        if self.changed.is_empty() {
+            return;
+        }
+        let mut changed = std::mem::take(&mut self.changed);
+        for step in 0..self.graph.steps.len() as u32 {
+            let depends = self.graph.step_operands(step).iter().any(|operand| changed.contains(operand));
+            for result in self.graph.results_of(step) {
+                let made_here = self.graph.tensors[result.index()].step == step;
+                if depends && made_here && !changed.contains(&result) {
+                    self.computed.remove(&result);
+                    changed.insert(result);
+                }
+            }
+        }
     }
 }
 
@@ -349,7 +426,8 @@ impl Graph {
 
     /// The number of positions of a run-time slice, and the name for its index.
     fn slice_symbol(&self, step: u32, layout: &Layout) -> Option<(Symbol, String)> {
-        let Some(Step::Op { op: crate::step::Op::Slice(Position::Run { .. }), .. }) = self.steps.get(step as usize)
+        let Some(Step::Op { op: crate::step::Op::Slice(Position::Run { .. }), .. }) =
+            self.steps.get(step as usize)
         else {
             return None;
         };

@@ -18,18 +18,23 @@ pub(crate) fn precisions(graph: &Graph) -> Vec<Dtype> {
             known[ids.index()].get_or_insert(Dtype::I64);
         }
     }
-    // What a leaf learns from an operation may decide another one: a second pass finds it.
-    for _ in 0..2 {
-        (0..graph.steps.len() as u32).for_each(|step| infer(graph, step, &mut known));
-    }
     let default = graph.facts.default_precision;
+    // What a leaf learns from an operation may decide another one: a second pass finds it. Gradients of what is
+    // still open have the default then.
+    for of_open in [None, Some(accumulated(default))] {
+        (0..graph.steps.len() as u32).for_each(|step| infer(graph, step, &mut known, of_open));
+    }
     known.into_iter().map(|known| known.unwrap_or(default)).collect()
 }
 
+/// Functions whose values are not integers, whatever they are of.
+const FRACTIONS: [&str; 9] = ["exp", "log", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
+
 /// What one step says.
-fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>]) {
-    if let Some(Step::Leaf { leaf: crate::step::Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize) {
-        known[*tensor as usize] = known[*of as usize].map(accumulated);
+fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<Dtype>) {
+    if let Some(Step::Leaf { leaf: crate::step::Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize)
+    {
+        known[*tensor as usize] = known[*of as usize].map(accumulated).or(of_open);
         return;
     }
     let Some(Step::Op { op, result, results, .. }) = graph.steps.get(step as usize) else { return };
@@ -37,8 +42,10 @@ fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>]) {
     if graph.facts.gathers.contains(&step) {
         operands = &operands[..1];
     }
-    let all_integers = operands.iter().all(|tensor| known[tensor.index()].is_some_and(|known| !known.is_float()));
-    let counts = |dtype: &Dtype| dtype.is_float() || all_integers;
+    let all_integers =
+        operands.iter().all(|tensor| known[tensor.index()].is_some_and(|known| !known.is_float()));
+    let stays_whole = !matches!(op, Op::Pointwise(name) if FRACTIONS.contains(name));
+    let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
     let joined = operands.iter().filter_map(|tensor| known[tensor.index()]).filter(counts).reduce(join);
     for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
         known[tensor.index()] = known[tensor.index()].or(joined);

@@ -101,7 +101,10 @@ struct Prepared {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("graph", &self.graph).field("runs", &self.runs).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("graph", &self.graph)
+            .field("runs", &self.runs)
+            .finish_non_exhaustive()
     }
 }
 
@@ -119,7 +122,9 @@ impl Session {
             backend => match Compiler::find() {
                 Ok(compiler) => (Some(compiler), None),
                 Err(error) if backend == Backend::Native => return Err(Error::run(error.to_string())),
-                Err(error) => (None, Some(format!("{error}; programs run slowly, by the reference evaluator"))),
+                Err(error) => {
+                    (None, Some(format!("{error}; programs run slowly, by the reference evaluator")))
+                }
             },
         };
         let compiler = match (compiler, settings.threads) {
@@ -169,7 +174,8 @@ impl Session {
         self.refresh()?;
         self.graph.known(tensor)?;
         if !matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State)) {
-            let message = format!("`{}` is computed, so its values cannot be set", self.graph.label_of(tensor));
+            let message =
+                format!("`{}` is computed, so its values cannot be set", self.graph.label_of(tensor));
             return Err(Error::new(ErrorKind::Value, message));
         }
         self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)
@@ -186,6 +192,13 @@ impl Session {
         self.initialise(node)?;
         if let Some(values) = self.store.read(node) {
             return Ok(values);
+        }
+        if let Some(number) = self.layout.number(&self.graph, tensor) {
+            return Ok(Array::full(
+                self.layout.dtypes[tensor.index()],
+                &self.layout.sizes_of(tensor),
+                number,
+            )?);
         }
         let name = self.graph.label_of(tensor);
         let (message, help) = match self.graph.leaf(tensor) {
@@ -268,7 +281,8 @@ impl Session {
                 arrays.push((self.graph.short_name(tensor), values));
             }
         }
-        let text = [("broadloom.runs", self.runs.to_string()), ("broadloom.seed", self.settings.seed.to_string())];
+        let text =
+            [("broadloom.runs", self.runs.to_string()), ("broadloom.seed", self.settings.seed.to_string())];
         let metadata: BTreeMap<String, String> =
             text.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
         Ok(write_safetensors(path, arrays, &metadata)?)
@@ -290,8 +304,11 @@ impl Session {
                 }
                 None if self.graph.leaf(tensor) == Some(Leaf::Param) => {
                     let message = format!("{}: there is no parameter `{name}` in it", path.display());
-                    let names: Vec<&str> = file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
-                    return Err(Error::new(ErrorKind::File, message).with_end(format!("it has {}", names.join(", "))));
+                    let names: Vec<&str> =
+                        file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
+                    return Err(
+                        Error::new(ErrorKind::File, message).with_end(format!("it has {}", names.join(", ")))
+                    );
                 }
                 None => {}
             }
@@ -352,8 +369,12 @@ impl Session {
             Stop::Index { buffer, cell, value, below, of } => {
                 let (ids, table) = (program.buffer(buffer), program.buffer(of));
                 let mut rest = cell;
-                let place: Vec<String> =
-                    ids.strides().iter().map(|stride| (rest / stride, rest %= stride).0.to_string()).collect();
+                let index = |(axis, stride): (usize, &u64)| {
+                    let at = rest / stride;
+                    rest %= stride;
+                    at.saturating_sub(ids.margin(axis).0).to_string()
+                };
+                let place: Vec<String> = ids.strides().iter().enumerate().map(index).collect();
                 let message = format!(
                     "index {value} at [{}] of `{}` is outside `{}`, which has {below} rows",
                     place.join(", "),
@@ -383,13 +404,16 @@ impl Session {
         let order: Vec<Node> = all.chain(order.iter().copied()).filter(|node| seen.insert(*node)).collect();
         for node in order {
             let (Node::Value(tensor) | Node::Gradient(tensor)) = node else { continue };
-            let Some(values) = self.store.read(node) else { continue };
+            let watched = self.prepared[at].lowered.watched.contains(&node);
+            let values = if watched { self.store.seen(node) } else { self.store.read(node) };
+            let Some(values) = values else { continue };
             if let Some(place) = values.to_f64s().iter().position(|value| value.is_nan()) {
                 let of = if matches!(node, Node::Gradient(_)) { "the gradient of " } else { "" };
                 let name = self.graph.label_of(tensor);
                 let message = format!("{of}`{name}` is not a number at element {place}");
-                return Err(Error::new(ErrorKind::Value, message)
-                    .with_help("it is the first in the order of computation; look at what it is computed from"));
+                return Err(Error::new(ErrorKind::Value, message).with_help(
+                    "it is the first in the order of computation; look at what it is computed from",
+                ));
             }
         }
         Ok(())

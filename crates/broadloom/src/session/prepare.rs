@@ -3,6 +3,7 @@
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Storage};
 
+use super::store::Store;
 use super::{Prepared, Session};
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
@@ -35,16 +36,21 @@ impl Session {
         }
         let lowered = lower(&self.graph, &self.layout, routine, self.settings.guard)
             .map_err(|error| error.about(&format!("routine `{}`", routine.name())))?;
-        let options = if self.settings.optimise { optimise::Options::all() } else { optimise::Options::none() };
+        let options =
+            if self.settings.optimise { optimise::Options::all() } else { optimise::Options::none() };
         let program = optimise(&lowered.program, &options);
         let mut places = Vec::new();
         for (node, buffer) in lowered.nodes.iter().zip(&program.buffers) {
             if buffer.storage == Storage::Kept {
-                places.push(self.store.place(&self.graph, &self.layout, *node)?);
+                let watched = lowered.watched.contains(node);
+                let place = if watched { Store::watch } else { Store::place };
+                places.push(place(&mut self.store, &self.graph, &self.layout, *node)?);
             }
         }
         let compiled = match &self.compiler {
-            Some(compiler) => Some(compiler.compile(&program).map_err(|error| Error::run(error.to_string()))?),
+            Some(compiler) => {
+                Some(compiler.compile(&program).map_err(|error| Error::run(error.to_string()))?)
+            }
             None => None,
         };
         self.prepared.retain(|each| each.version == self.version);
@@ -76,7 +82,8 @@ impl Session {
         let fan = |kind: Kind| self.layout.shapes.sizes(param, kind).product::<u64>();
         let has_inputs = self.layout.shapes.sizes(param, Kind::Input).next().is_some();
         let trained = self.graph.leaf(param) == Some(Leaf::Param);
-        let usual = if has_inputs && trained { Initial::Kaiming { gain: 1.0 } } else { Initial::Constant(0.0) };
+        let usual =
+            if has_inputs && trained { Initial::Kaiming { gain: 1.0 } } else { Initial::Constant(0.0) };
         let initial = self.graph.facts.initials.get(&param).unwrap_or(&usual);
         let (sizes, dtype) = (self.layout.sizes_of(param), self.layout.dtypes[param.index()]);
         let name = self.graph.short_name(param);
@@ -97,9 +104,10 @@ impl Graph {
         for tensor in self.lasting() {
             let name = self.short_name(tensor);
             if !seen.insert(name.clone()) {
-                let message = format!("two parameters are called `{name}`");
-                return Err(Error::new(ErrorKind::Use, message)
-                    .with_help("their first values and their place in files depend on the name: give each its own"));
+                let message = format!("two parameters or states are called `{name}`");
+                return Err(Error::new(ErrorKind::Use, message).with_help(
+                    "their first values and their place in files depend on the name: give each its own",
+                ));
             }
         }
         Ok(())

@@ -14,6 +14,9 @@ pub(super) struct Store {
     blocks: Vec<Block>,
     places: FxHashMap<Node, usize>,
     filled: FxHashSet<Node>,
+    /// Blocks of nodes that are kept only to be looked at after a run. They are not those of routines that really
+    /// keep them.
+    watched: FxHashMap<Node, usize>,
 }
 
 impl Store {
@@ -39,6 +42,23 @@ impl Store {
         Ok(self.blocks.len() - 1)
     }
 
+    /// The block of a node that is only looked at.
+    pub fn watch(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
+        let buffer = layout.buffer(graph, node);
+        match self.watched.get(&node) {
+            Some(known) if self.blocks[*known].fits(&buffer) => return Ok(*known),
+            _ => {}
+        }
+        self.blocks.push(Block::new(&buffer)?);
+        self.watched.insert(node, self.blocks.len() - 1);
+        Ok(self.blocks.len() - 1)
+    }
+
+    /// What a node that is only looked at holds.
+    pub fn seen(&self, node: Node) -> Option<Array> {
+        self.watched.get(&node).map(|place| self.blocks[*place].read())
+    }
+
     pub fn read(&self, node: Node) -> Option<Array> {
         let place = self.places.get(&node).filter(|_| self.filled.contains(&node))?;
         Some(self.blocks[*place].read())
@@ -51,7 +71,7 @@ impl Store {
         if values.sizes() != buffer.sizes {
             let shape = match node {
                 Node::Value(tensor) | Node::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
-                Node::Own(..) => String::new(),
+                Node::Own(..) | Node::Before(..) | Node::Wide(_) => String::new(),
             };
             let message = format!(
                 "the values for `{name}` have sizes {}, but its shape is `{shape}`: sizes {}",
@@ -64,7 +84,8 @@ impl Store {
         if !buffer.dtype.is_float() && values.dtype().is_float() {
             let message =
                 format!("`{name}` holds integers ({}), the values are {}", buffer.dtype, values.dtype());
-            return Err(Error::new(ErrorKind::Value, message).with_help("convert them first: `values.convert(Dtype::I64)`"));
+            return Err(Error::new(ErrorKind::Value, message)
+                .with_help("convert them first: `values.convert(Dtype::I64)`"));
         }
         Ok(())
     }
@@ -79,6 +100,14 @@ impl Store {
 
     /// After the graph has changed: what has the same sizes keeps its numbers, with other margins if need be.
     pub fn move_to(&mut self, graph: &Graph, layout: &Layout) -> Result<(), Error> {
+        let there = |node: &Node| match node {
+            Node::Value(tensor) | Node::Gradient(tensor) => tensor.index() < graph.len(),
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) => false,
+        };
+        if !self.places.keys().all(there) {
+            // Another graph: nothing is known about it.
+            *self = Store::default();
+        }
         for (node, place) in &self.places {
             let (buffer, block) = (layout.buffer(graph, *node), &mut self.blocks[*place]);
             if block.fits(&buffer) {
@@ -98,8 +127,10 @@ impl Store {
     pub fn evaluate(&mut self, program: &Program, places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
         let mut memory = Memory::new(program);
         let ids = (0..program.buffers.len() as u32).map(BufferId);
-        let kept: Vec<(BufferId, usize)> =
-            ids.filter(|id| program.buffer(*id).storage == Storage::Kept).zip(places.iter().copied()).collect();
+        let kept: Vec<(BufferId, usize)> = ids
+            .filter(|id| program.buffer(*id).storage == Storage::Kept)
+            .zip(places.iter().copied())
+            .collect();
         for (id, place) in &kept {
             memory.write(program, *id, &self.blocks[*place].numbers());
         }

@@ -6,7 +6,8 @@ use broadloom::{Array, Axis, Backend, Settings, Shape};
 
 /// The ways to run a program, the judge first: loop nests as they are derived, evaluated slowly and obviously.
 pub fn treatments() -> [(&'static str, Settings); 3] {
-    let settings = |backend, optimise| Settings { backend, optimise, threads: Some(1), ..Settings::default() };
+    let settings =
+        |backend, optimise| Settings { backend, optimise, threads: Some(1), ..Settings::default() };
     [
         ("reference", settings(Backend::Reference, false)),
         ("reference, optimised", settings(Backend::Reference, true)),

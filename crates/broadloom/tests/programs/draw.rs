@@ -32,7 +32,8 @@ pub fn draw(seed: u64, short: bool) -> Lines {
     for leaf in 0..=params {
         // The first one may be the kernel of windows.
         let kernel = leaf == 0 && random.below(2) == 0;
-        let shape = if kernel { random.pick(&["2", "3", "4"]).to_string() } else { leaf_shape(&mut random, &scale) };
+        let shape =
+            if kernel { random.pick(&["2", "3", "4"]).to_string() } else { leaf_shape(&mut random, &scale) };
         let op = if leaf < params { Op::Param(shape) } else { Op::Data(shape) };
         lines.0.push(Line { op, operands: Vec::new() });
     }
@@ -43,7 +44,8 @@ pub fn draw(seed: u64, short: bool) -> Lines {
     while lines.len() < wanted && tries < 400 {
         tries += 1;
         let Some(mut line) = propose(&mut random, &mut made, &lines) else { continue };
-        if let (true, Op::Einsum { accumulate: accumulate @ Accumulate::Product, .. }) = (short, &mut line.op) {
+        if let (true, Op::Einsum { accumulate: accumulate @ Accumulate::Product, .. }) = (short, &mut line.op)
+        {
             *accumulate = Accumulate::Max;
         }
         if fits(&mut made, &scale, &lines, &line) {
@@ -105,7 +107,9 @@ impl Labelled {
     fn new(shape: &Shape, letters: &str) -> Labelled {
         let mut letters = letters.chars();
         let rows = [shape.batch(), shape.input(), shape.output()].map(|row| {
-            row.iter().map(|axis| (letters.next().map_or_else(String::new, String::from), axis.size())).collect()
+            row.iter()
+                .map(|axis| (letters.next().map_or_else(String::new, String::from), axis.size()))
+                .collect()
         });
         Labelled { rows }
     }
@@ -165,8 +169,13 @@ fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> 
     let one = |op| Some(Line { op, operands: vec![a] });
     let two = |op| Some(Line { op, operands: vec![a, b] });
     match random.below(20) {
-        0 | 1 => one(Op::Pointwise(random.pick(&["tanh", "sin", "cos", "sigmoid", "relu", "abs", "neg", "erf"]))),
-        2 => one(Op::Number(random.pick(&["+", "*", "-", "/", "max", "min", "<"]), random.pick(&[0.5, -0.7, 1.3]))),
+        0 | 1 => {
+            one(Op::Pointwise(random.pick(&["tanh", "sin", "cos", "sigmoid", "relu", "abs", "neg", "erf"])))
+        }
+        2 => one(Op::Number(
+            random.pick(&["+", "*", "-", "/", "max", "min", "<"]),
+            random.pick(&[0.5, -0.7, 1.3]),
+        )),
         3 => one(Op::Pointwise(random.pick(&["square", "sign", "floor", "stop_gradient", "exp", "tanh"]))),
         4..=6 => two(Op::Pointwise(random.pick(&["+", "-", "*", "*", "max", "min", "<", "+"]))),
         7 => Some(Line { op: Op::Pointwise("where"), operands: vec![a, b, c] }),
@@ -236,11 +245,13 @@ fn window(random: &mut Random, labelled: &Labelled, lines: &Lines, a: Place) -> 
     let plain = random.pick(&["2*o", "2*o+1", "3*o+2", "o+1", "o+2"]);
     let backwards = random.pick(&["2*o", "2*o+1", "3*o+1"]);
     let window = random.pick(&["o<+k", "o=+k", "o=+k", "2*o<+k", "2*o=+k", "o<+2*k", "o=+2*k", "3*o=+k"]);
-    let kernel = lines.0.iter().position(|line| {
-        matches!(&line.op, Op::Param(shape) if shape.parse::<u64>().is_ok_and(|taps| taps < 5))
-    });
+    let kernel = lines.0.iter().position(
+        |line| matches!(&line.op, Op::Param(shape) if shape.parse::<u64>().is_ok_and(|taps| taps < 5)),
+    );
     match (random.below(6), kernel) {
-        (0, _) => Some(einsum(random, format!("{} => {result}", labelled.with(&label, plain)), vec![a], Vec::new())),
+        (0, _) => {
+            Some(einsum(random, format!("{} => {result}", labelled.with(&label, plain)), vec![a], Vec::new()))
+        }
         (1, _) => Some(einsum(
             random,
             format!("{} => {}", labelled.with(&label, "o"), labelled.with(&label, backwards)),
@@ -263,17 +274,23 @@ fn window(random: &mut Random, labelled: &Labelled, lines: &Lines, a: Place) -> 
 fn joined(random: &mut Random, first: &Shape, second: &Shape, a: Place, b: Place) -> Option<Line> {
     let (mine, other) = (Labelled::new(first, MINE), Labelled::new(second, MINE));
     let axes = mine.axes();
-    let sum = |spec| Op::Einsum { spec, accumulate: Accumulate::Sum, combine: Combine::Product, sizes: Vec::new() };
+    let sum =
+        |spec| Op::Einsum { spec, accumulate: Accumulate::Sum, combine: Combine::Product, sizes: Vec::new() };
     let (label, _) = axes.get(random.below(axes.len().max(1)))?;
     if random.below(3) == 0 {
-        let spec = format!("{} => {}", mine.with(label, "o"), mine.with(label, random.pick(&["1^o", "o^2", "2^o^1"])));
+        let spec = format!(
+            "{} => {}",
+            mine.with(label, "o"),
+            mine.with(label, random.pick(&["1^o", "o^2", "2^o^1"]))
+        );
         return Some(Line { op: sum(spec), operands: vec![a] });
     }
     let ranks = |each: &Labelled| each.rows.each_ref().map(Vec::len);
     if ranks(&mine) != ranks(&other) {
         return None;
     }
-    let spec = format!("{}; {} => {}", mine.with(label, "o"), other.with(label, "p"), mine.with(label, "o^p"));
+    let spec =
+        format!("{}; {} => {}", mine.with(label, "o"), other.with(label, "p"), mine.with(label, "o^p"));
     Some(Line { op: sum(spec), operands: vec![a, b] })
 }
 
@@ -290,7 +307,10 @@ fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
         return Some(einsum(random, spec, vec![a], Vec::new()));
     }
     let spec = format!("{} => {}; {}", spec("o^p"), spec("o"), spec("p"));
-    Some(Line { op: Op::Split { spec, sizes: vec![("o".into(), 1 + random.below(size as usize - 1) as u64)] }, operands: vec![a] })
+    Some(Line {
+        op: Op::Split { spec, sizes: vec![("o".into(), 1 + random.below(size as usize - 1) as u64)] },
+        operands: vec![a],
+    })
 }
 
 /// A slice of the batch, or rows of a table.

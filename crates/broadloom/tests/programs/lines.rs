@@ -20,9 +20,17 @@ pub enum Op {
     ComposeAccumulate,
     Transpose,
     /// An operation by a spec, and the sizes of labels that it sets.
-    Einsum { spec: String, accumulate: Accumulate, combine: Combine, sizes: Vec<(String, u64)> },
+    Einsum {
+        spec: String,
+        accumulate: Accumulate,
+        combine: Combine,
+        sizes: Vec<(String, u64)>,
+    },
     /// The same with several results.
-    Split { spec: String, sizes: Vec<(String, u64)> },
+    Split {
+        spec: String,
+        sizes: Vec<(String, u64)>,
+    },
     Slice(u64),
     /// A slice at a position that is supplied to the run.
     SliceRun(u64),
@@ -129,7 +137,8 @@ impl Lines {
 
 impl Made {
     pub fn add(&mut self, line: &Line) -> Result<(), Error> {
-        let operands: Vec<Tensor> = line.operands.iter().map(|(from, part)| self.results[*from][*part]).collect();
+        let operands: Vec<Tensor> =
+            line.operands.iter().map(|(from, part)| self.results[*from][*part]).collect();
         let (graph, number) = (&mut self.graph, self.results.len());
         let made = match &line.op {
             Op::Param(shape) => vec![graph.param_shaped(&format!("t{number}"), shape)?],

@@ -18,167 +18,275 @@ fn assigned(logic: &str, text: &str, expected: &Expect) -> Result<(), Error> {
 
 #[test]
 fn texts() -> Result<(), Error> {
-    assigned(".", "w", &expect![[r#"
+    assigned(
+        ".",
+        "w",
+        &expect![[r#"
         Notation: `=` is expected
           w
            ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w =", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w =",
+        &expect![[r#"
         Notation: a number, a name or `(` is expected
           w =
              ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "= x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "= x",
+        &expect![[r#"
         Notation: the name of a target is expected
           = x
           ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w += x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w += x",
+        &expect![[r#"
         Notation: `=` is expected
           w += x
             ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w == x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w == x",
+        &expect![[r#"
         Notation: a number, a name or `(` is expected
           w == x
              ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = x x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = x x",
+        &expect![[r#"
         Notation: `=` is expected
           w = x x
                  ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = (x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = (x",
+        &expect![[r#"
         Notation: `)` is expected
           w = (x
                 ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = x)", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = x)",
+        &expect![[r#"
         Notation: the name of a target is expected
           w = x)
                ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = 2x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = 2x",
+        &expect![[r#"
         Notation: `=` is expected
           w = 2x
                 ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = 1.2.3", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = 1.2.3",
+        &expect![[r#"
         Notation: this is not a number
           w = 1.2.3
               ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = softplus(x)", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = softplus(x)",
+        &expect![[r#"
         Notation: there is no function `softplus` of 1 argument
           w = softplus(x)
               ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = exp(x, x)", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = exp(x, x)",
+        &expect![[r#"
         Notation: there is no function `exp` of 2 arguments
           w = exp(x, x)
               ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = x @ x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = x @ x",
+        &expect![[r#"
         Notation: the name of a target is expected
           w = x @ x
                 ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w =^ x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w =^ x",
+        &expect![[r#"
         Notation: a number, a name or `(` is expected
           w =^ x
              ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "{w = x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "{w = x",
+        &expect![[r#"
         Notation: `}` is expected
           {w = x
              ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = x; ; y", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = x; ; y",
+        &expect![[r#"
         Notation: `=` is expected
           w = x; ; y
                     ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])?;
-    assigned(".", "w = x ^ 2", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = x ^ 2",
+        &expect![[r#"
         Notation: the name of a target is expected
           w = x ^ 2
                 ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn names() -> Result<(), Error> {
-    assigned(".", "y = x", &expect![[r#"
+    assigned(
+        ".",
+        "y = x",
+        &expect![[r#"
         Use: there is no tensor for the name `y`
         help: names are bound in the last argument: `&[("name", tensor)]`
         help: write `{y}` for a new tensor
-    "#]])?;
-    assigned(".", "w = y", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = y",
+        &expect![[r#"
         Use: there is no tensor for the name `y`
         help: names are bound in the last argument: `&[("name", tensor)]`
-    "#]])?;
-    assigned(".", "w = x; w =+ {x}", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        ".",
+        "w = x; w =+ {x}",
+        &expect![[r#"
         Notation: a number, a name or `(` is expected
           w = x; w =+ {x}
                       ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn logics() -> Result<(), Error> {
-    assigned("@", "w =:+ x", &expect![[r#"
+    assigned(
+        "@",
+        "w =:+ x",
+        &expect![[r#"
         Use: the logic `@` takes 2 operands, 1 are on the right
-    "#]])?;
-    assigned("T", "w = x + m", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        "T",
+        "w = x + m",
+        &expect![[r#"
         Use: the logic `T` takes 1 operands, 2 are on the right
-    "#]])?;
-    assigned("i j => j", "w =:+ x + m", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        "i j => j",
+        "w =:+ x + m",
+        &expect![[r#"
         Use: the spec `i j => j` is for 1 operand, but 2 are given
           given: `x`, `m`
         help: operands are separated by `;` before `=>`: `a; b => c` is for two
-    "#]])?;
-    assigned("*", "w = x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        "*",
+        "w = x",
+        &expect![[r#"
         Notation: the spec of `assign(…, x)`: a spec says what the result is, after `=>`
          --> 1:2
           |
         1 | *
           |  ^ expected `=>`, found the end
         help: write `* => …`; without a result this is only the shape of one tensor
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn shapes() -> Result<(), Error> {
-    assigned(".", "w = m", &expect![[r#"
+    assigned(
+        ".",
+        "w = m",
+        &expect![[r#"
         Mismatch: `w = assign(m)`: 1 axis on one side and no axes on the other
-    "#]])?;
-    assigned("@", "w =:+ m * x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        "@",
+        "w =:+ m * x",
+        &expect![[r#"
         Mismatch: `w = m @ x`: 3 and 2 do not agree
           3: `w`: the output of `m` goes into its output
           2: the output axis of `m`, declared `3 -> 2`
-    "#]])?;
-    assigned("i => i i", "w = x", &expect![[r#"
+    "#]],
+    )?;
+    assigned(
+        "i => i i",
+        "w = x",
+        &expect![[r#"
         Mismatch: `w = assign("i => i i", x)`: `i i` in the spec has 2 axes for the output, but `w` has 1 axis
           `w` is declared `3`
         help: write one label for each axis, or `...` for any number of them
-    "#]])
+    "#]],
+    )
 }
 
 /// A number in a formula is no operand: it shapes nothing.

@@ -25,7 +25,8 @@ fn without_a_compiler() -> Result<(), Error> {
         .output()
         .expect("the test can be run again");
     let text = String::from_utf8_lossy(&output.stdout);
-    let said: Vec<&str> = text.lines().filter_map(|line| line.split_once("said: ")).map(|(_, said)| said).collect();
+    let said: Vec<&str> =
+        text.lines().filter_map(|line| line.split_once("said: ")).map(|(_, said)| said).collect();
     expect![[r#"
         there is no C compiler: tried `no-such-compiler`, `cc`, `gcc`, `clang`. Install one (`apt install gcc`, `dnf install gcc`, `xcode-select --install`) or name one in the environment variable BROADLOOM_CC; programs run slowly, by the reference evaluator
         [2.0, 4.0]
@@ -52,7 +53,10 @@ fn without() -> Result<(), Error> {
     session.run(&routine)?;
     println!("said: {:?}", session.get(y)?.to_f64s());
     let refused = Session::with(graph()?.0, Settings { backend: Backend::Native, ..Settings::default() });
-    println!("said: {}", refused.err().map_or("nothing".into(), |error| error.to_string()).replace('\n', " / "));
+    println!(
+        "said: {}",
+        refused.err().map_or("nothing".into(), |error| error.to_string()).replace('\n', " / ")
+    );
     let session = Session::with(graph()?.0, Settings { backend: Backend::Reference, ..Settings::default() })?;
     println!("said: {}", session.notice().unwrap_or("nothing"));
     Ok(())

@@ -71,18 +71,32 @@ fn loaded(folder: &Folder, path: &Path, expected: &Expect) -> Result<(), Error> 
 #[test]
 fn files_that_are_not_there() -> Result<(), Error> {
     let folder = Folder::new();
-    loaded(&folder, &folder.file("none.safetensors"), &expect![[r#"
+    loaded(
+        &folder,
+        &folder.file("none.safetensors"),
+        &expect![[r#"
         File: FOLDER/none.safetensors: expected a file to read, found none
-    "#]])?;
-    loaded(&folder, &folder.0, &expect![[r#"
+    "#]],
+    )?;
+    loaded(
+        &folder,
+        &folder.0,
+        &expect![[r#"
         File: FOLDER: expected a file to read, found an error of the system: Is a directory (os error 21)
-    "#]])?;
-    folder.refused(model()?.save(folder.file("no/such/model.safetensors")), &expect![[r#"
+    "#]],
+    )?;
+    folder.refused(
+        model()?.save(folder.file("no/such/model.safetensors")),
+        &expect![[r#"
         File: FOLDER/no/such/model.safetensors: expected a folder to write into, found none
-    "#]]);
-    folder.refused(model()?.save(&folder.0), &expect![[r#"
+    "#]],
+    );
+    folder.refused(
+        model()?.save(&folder.0),
+        &expect![[r#"
         File: FOLDER: expected a file to write, found a folder
-    "#]]);
+    "#]],
+    );
     assert_eq!(fs::read_dir(&folder.0).expect("it is there").count(), 0, "nothing is left behind");
     Ok(())
 }
@@ -98,24 +112,48 @@ fn files_that_are_damaged() -> Result<(), Error> {
         fs::write(&path, bytes).expect("it can be written");
         path
     };
-    loaded(&folder, &cut("empty", b""), &expect![[r#"
+    loaded(
+        &folder,
+        &cut("empty", b""),
+        &expect![[r#"
         File: FOLDER/empty: expected a safetensors file, found an empty file
-    "#]])?;
-    loaded(&folder, &cut("start", &bytes[..5]), &expect![[r#"
+    "#]],
+    )?;
+    loaded(
+        &folder,
+        &cut("start", &bytes[..5]),
+        &expect![[r#"
         File: FOLDER/start: expected a safetensors file, found 5 bytes
-    "#]])?;
-    loaded(&folder, &cut("header", &bytes[..40]), &expect![[r#"
+    "#]],
+    )?;
+    loaded(
+        &folder,
+        &cut("header", &bytes[..40]),
+        &expect![[r#"
         File: FOLDER/header: expected 232 bytes of header, found 32 bytes
-    "#]])?;
-    loaded(&folder, &cut("numbers", &bytes[..bytes.len() - 4]), &expect![[r#"
+    "#]],
+    )?;
+    loaded(
+        &folder,
+        &cut("numbers", &bytes[..bytes.len() - 4]),
+        &expect![[r#"
         File: FOLDER/numbers: expected 36 bytes of numbers, found 32 bytes
-    "#]])?;
-    loaded(&folder, &cut("longer", &[&bytes[..], &[0; 4]].concat()), &expect![[r#"
+    "#]],
+    )?;
+    loaded(
+        &folder,
+        &cut("longer", &[&bytes[..], &[0; 4]].concat()),
+        &expect![[r#"
         File: FOLDER/longer: expected 36 bytes of numbers, found 40 bytes
-    "#]])?;
-    loaded(&folder, &cut("model.onnx", b"\x08\x07\x12\x07pytorch and so on"), &expect![[r#"
+    "#]],
+    )?;
+    loaded(
+        &folder,
+        &cut("model.onnx", b"\x08\x07\x12\x07pytorch and so on"),
+        &expect![[r#"
         File: FOLDER/model.onnx: expected a safetensors file: the length of the header, of at most 100 MB, and the header in JSON, found one that starts with `\x08\x07\x12\x07pytorch `
-    "#]])?;
+    "#]],
+    )?;
     // Cut off anywhere, it is refused.
     for length in 0..bytes.len() {
         let mut session = model()?;
@@ -132,32 +170,53 @@ fn files_of_another_model() -> Result<(), Error> {
     let file = |name: &str, arrays: &[(&str, Array)]| {
         let path = folder.file(name);
         let text = BTreeMap::from([("broadloom.runs".to_string(), "5".to_string())]);
-        write_safetensors(&path, arrays.iter().map(|(name, array)| (*name, array)), &text).expect("it can be written");
+        write_safetensors(&path, arrays.iter().map(|(name, array)| (*name, array)), &text)
+            .expect("it can be written");
         path
     };
     let (w, bias) = (array(&[2, 3], &[1.0; 6]), array(&[2], &[1.0; 2]));
-    loaded(&folder, &file("lacking", &[("w", w.clone()), ("b", bias.clone())]), &expect![[r#"
+    loaded(
+        &folder,
+        &file("lacking", &[("w", w.clone()), ("b", bias.clone())]),
+        &expect![[r#"
         File: FOLDER/lacking: there is no parameter `bias` in it
           it has b, w
-    "#]])?;
-    loaded(&folder, &file("none", &[]), &expect![[r#"
+    "#]],
+    )?;
+    loaded(
+        &folder,
+        &file("none", &[]),
+        &expect![[r#"
         File: FOLDER/none: there is no parameter `w` in it
           it has 
-    "#]])?;
+    "#]],
+    )?;
     // The first one fits, the second does not.
-    loaded(&folder, &file("transposed", &[("bias", bias.clone()), ("w", array(&[3, 2], &[1.0; 6]))]), &expect![[r#"
+    loaded(
+        &folder,
+        &file("transposed", &[("bias", bias.clone()), ("w", array(&[3, 2], &[1.0; 6]))]),
+        &expect![[r#"
         Value: the values for `w` have sizes [3, 2], but its shape is `3 -> 2`: sizes [2, 3]
         help: sizes are in memory order: batch axes, output axes, input axes
-    "#]])?;
-    loaded(&folder, &file("wider", &[("bias", array(&[4], &[1.0; 4])), ("w", w.clone())]), &expect![[r#"
+    "#]],
+    )?;
+    loaded(
+        &folder,
+        &file("wider", &[("bias", array(&[4], &[1.0; 4])), ("w", w.clone())]),
+        &expect![[r#"
         Value: the values for `bias` have sizes [4], but its shape is `2`: sizes [2]
         help: sizes are in memory order: batch axes, output axes, input axes
-    "#]])?;
+    "#]],
+    )?;
     let state = ("seen", array(&[2], &[1.0; 2]));
-    loaded(&folder, &file("state", &[("bias", bias.clone()), ("w", w.clone()), state]), &expect![[r#"
+    loaded(
+        &folder,
+        &file("state", &[("bias", bias.clone()), ("w", w.clone()), state]),
+        &expect![[r#"
         Value: the values for `seen` have sizes [2], but its shape is `()`: sizes []
         help: sizes are in memory order: batch axes, output axes, input axes
-    "#]])?;
+    "#]],
+    )?;
     // More than is needed is in order, and so is a state that is missing.
     let mut session = model()?;
     session.load(file("more", &[("bias", bias), ("other", w.clone()), ("w", w)]))?;

@@ -39,22 +39,34 @@ fn looked_up(ids: [i64; 6], expected: &Expect) -> Result<(), Error> {
 
 #[test]
 fn indices_beyond_a_table() -> Result<(), Error> {
-    looked_up([0, 1, 2, 3, 5, 0], &expect![[r#"
+    looked_up(
+        [0, 1, 2, 3, 5, 0],
+        &expect![[r#"
         Value: index 5 at [1, 1] of `tokens` is outside `embedding`, which has 5 rows
         help: indices are 0 to 4
-    "#]])?;
-    looked_up([0, 1, -1, 3, 5, 0], &expect![[r#"
+    "#]],
+    )?;
+    looked_up(
+        [0, 1, -1, 3, 5, 0],
+        &expect![[r#"
         Value: index -1 at [0, 2] of `tokens` is outside `embedding`, which has 5 rows
         help: indices are 0 to 4
-    "#]])?;
-    looked_up([i64::MAX, 0, 0, 0, 0, 0], &expect![[r#"
+    "#]],
+    )?;
+    looked_up(
+        [i64::MAX, 0, 0, 0, 0, 0],
+        &expect![[r#"
         Value: index 9223372036854775807 at [0, 0] of `tokens` is outside `embedding`, which has 5 rows
         help: indices are 0 to 4
-    "#]])?;
-    looked_up([0, 0, 0, 0, 0, i64::MIN], &expect![[r#"
+    "#]],
+    )?;
+    looked_up(
+        [0, 0, 0, 0, 0, i64::MIN],
+        &expect![[r#"
         Value: index -9223372036854775808 at [1, 2] of `tokens` is outside `embedding`, which has 5 rows
         help: indices are 0 to 4
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
@@ -78,7 +90,8 @@ fn positions() -> Result<(), Error> {
         Value: `batch` has no position
         help: set it with `Session::set_position`
         Value: position 4 of `batch` is not below 4
-    "#]].assert_eq(&messages);
+    "#]]
+    .assert_eq(&messages);
     Ok(())
 }
 
@@ -98,16 +111,22 @@ fn positions_of_what_is_no_slice() -> Result<(), Error> {
 fn positions_that_are_fixed() -> Result<(), Error> {
     let mut g = Graph::new();
     let x = g.data("x", "4 | 2")?;
-    refused(g.slice(x, Index::At(4)), &expect![[r#"
+    refused(
+        g.slice(x, Index::At(4)),
+        &expect![[r#"
         Arithmetic: `slice(x, 4)`: position 4 is beyond the batch axis of `x`, of size 4 (0 to 3)
           4: the batch axis of `x`, declared `4 | 2`
         help: positions count from 0
-    "#]]);
-    refused(g.slice(x, Index::Run { range: Some(5) }), &expect![[r#"
+    "#]],
+    );
+    refused(
+        g.slice(x, Index::Run { range: Some(5) }),
+        &expect![[r#"
         Mismatch: `slice(x, range 5)`: 5 and 4 do not agree
           5: the range of the index
           4: the batch axis of `x`, declared `4 | 2`
-    "#]]);
+    "#]],
+    );
     Ok(())
 }
 
@@ -141,18 +160,27 @@ fn gradients() -> Result<(), Error> {
     });
     let mut session = session(g);
     session.set(x, &array(&[8, 3], &[0.0; 24]))?;
-    refused(session.run(&routines[0]), &expect![[r#"
+    refused(
+        session.run(&routines[0]),
+        &expect![[r#"
         Use: routine `train`: gradients are of one number, but `product` has shape `8 | 3`
         help: sum it up first, for example by the spec `... | ... => 0`
-    "#]]);
-    refused(session.run(&routines[1]), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.run(&routines[1]),
+        &expect![[r#"
         Use: routine `train`: `einsum("... | ... =>", x)` depends on no parameter, so it has no gradients
         help: ask for the gradient of other tensors with `gradient`
-    "#]]);
-    refused(session.run(&routines[2]), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.run(&routines[2]),
+        &expect![[r#"
         Use: routine `train`: `stopped` depends on no parameter, so it has no gradients
         help: ask for the gradient of other tensors with `gradient`
-    "#]]);
+    "#]],
+    );
     Ok(())
 }
 
@@ -169,18 +197,30 @@ fn unknown(name: &'static str, operands: usize, expected: &Expect) -> Result<(),
 
 #[test]
 fn operations_that_are_not_known() -> Result<(), Error> {
-    unknown("softplus", 1, &expect![[r#"
+    unknown(
+        "softplus",
+        1,
+        &expect![[r#"
         Use: routine `run`: `softplus(x)`: there is no operation `softplus` of 1 operands that could be run
         help: say what it computes: `Operation::new(name, operands).forward("v = …")`, and `apply` it
-    "#]])?;
-    unknown("exp", 2, &expect![[r#"
+    "#]],
+    )?;
+    unknown(
+        "exp",
+        2,
+        &expect![[r#"
         Use: routine `run`: `exp(x, x)`: there is no operation `exp` of 2 operands that could be run
         help: say what it computes: `Operation::new(name, operands).forward("v = …")`, and `apply` it
-    "#]])?;
-    unknown("+", 3, &expect![[r#"
+    "#]],
+    )?;
+    unknown(
+        "+",
+        3,
+        &expect![[r#"
         Use: routine `run`: `+(x, x, x)`: there is no operation `+` of 3 operands that could be run
         help: say what it computes: `Operation::new(name, operands).forward("v = …")`, and `apply` it
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
@@ -188,15 +228,24 @@ fn operations_that_are_wrongly_used() -> Result<(), Error> {
     let mut g = Graph::new();
     let (x, y) = (g.data("x", "2")?, g.data("y", "2")?);
     let double = Operation::new("double", 1).forward("v = 2 * v1")?;
-    refused(g.apply(&double, &[x, y]), &expect![[r#"
+    refused(
+        g.apply(&double, &[x, y]),
+        &expect![[r#"
         Use: the operation `double`: it takes 1 operands, 2 are given
-    "#]]);
-    refused(g.apply_by(&double, "i; i => i", &[x, y], &Options::default()), &expect![[r#"
+    "#]],
+    );
+    refused(
+        g.apply_by(&double, "i; i => i", &[x, y], &Options::default()),
+        &expect![[r#"
         Use: the operation `double`: it takes 1 operands, 2 are given
-    "#]]);
-    refused(g.pointwise("relu", &[]), &expect![[r#"
+    "#]],
+    );
+    refused(
+        g.pointwise("relu", &[]),
+        &expect![[r#"
         Use: `relu` needs an operand
-    "#]]);
+    "#]],
+    );
     Ok(())
 }
 
@@ -222,9 +271,12 @@ fn a_tensor_of_an_operation_that_is_read_too_early() -> Result<(), Error> {
     let y = g.apply(&early, &[x])?;
     let mut routine = Routine::new("run");
     routine.forward(y);
-    refused(session(g).run(&routine), &expect![[r#"
+    refused(
+        session(g).run(&routine),
+        &expect![[r#"
         Use: routine `run`: `early(x)`: `mine` is read before it is assigned
-    "#]]);
+    "#]],
+    );
     Ok(())
 }
 
@@ -232,50 +284,83 @@ fn a_tensor_of_an_operation_that_is_read_too_early() -> Result<(), Error> {
 fn operations_that_are_misdefined() {
     let new = || Operation::new("mine", 2);
     let check = |made: Result<Operation, Error>, expected: Expect| refused(made, &expected);
-    check(new().forward("w = v1"), expect![[r#"
+    check(
+        new().forward("w = v1"),
+        expect![[r#"
         Use: the operation `mine`: nothing is assigned to `v`, the result
-    "#]]);
-    check(new().forward("v1 = v2"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().forward("v1 = v2"),
+        expect![[r#"
         Use: the operation `mine`: `v1` cannot be assigned here
         help: assign to `v`, or to a name of your own, without braces
-    "#]]);
-    check(new().forward("v = v3"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().forward("v = v3"),
+        expect![[r#"
         Use: the operation `mine`: `v3` is beyond its 2 operands
         help: the second argument of `Operation::new` is their number
-    "#]]);
-    check(new().forward("v = g"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().forward("v = g"),
+        expect![[r#"
         Use: the operation `mine`: there are no gradients when values are computed
-    "#]]);
-    check(new().forward("{v} = v1"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().forward("{v} = v1"),
+        expect![[r#"
         Use: the operation `mine`: `v` cannot be assigned here
         help: assign to `v`, or to a name of your own, without braces
-    "#]]);
-    check(new().forward("like_rhs3 = v1; v = like_rhs3"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().forward("like_rhs3 = v1; v = like_rhs3"),
+        expect![[r#"
         Use: the operation `mine`: `like_rhs3` is beyond its 2 operands
         help: the second argument of `Operation::new` is their number
-    "#]]);
-    check(new().forward("v = v1 +"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().forward("v = v1 +"),
+        expect![[r#"
         Notation: the operation `mine`: a number, a name or `(` is expected
           v = v1 +
                   ^
         help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]]);
-    check(new().gradient("g1 = g"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().gradient("g1 = g"),
+        expect![[r#"
         Use: the operation `mine`: a gradient would be overwritten
         help: write `g1 =+ …`: other uses of the operand contribute as well
-    "#]]);
-    check(new().gradient("g1 =:+ g"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().gradient("g1 =:+ g"),
+        expect![[r#"
         Use: the operation `mine`: a gradient would be overwritten
         help: write `g1 =+ …`: other uses of the operand contribute as well
-    "#]]);
-    check(new().gradient("v1 =+ g"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().gradient("v1 =+ g"),
+        expect![[r#"
         Use: the operation `mine`: `v1` cannot be assigned here
         help: assign to `g1`, `g2`, …, or to a name of your own, without braces
-    "#]]);
-    check(new().gradient("g =+ g1"), expect![[r#"
+    "#]],
+    );
+    check(
+        new().gradient("g =+ g1"),
+        expect![[r#"
         Use: the operation `mine`: `g` cannot be assigned here
         help: assign to `g1`, `g2`, …, or to a name of your own, without braces
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -286,13 +371,16 @@ fn conversions_that_change_the_number_of_elements() -> Result<(), Error> {
     g.add(y, t)?;
     let mut routine = Routine::new("run");
     routine.forward(y);
-    refused(session(g).run(&routine), &expect![[r#"
+    refused(
+        session(g).run(&routine),
+        &expect![[r#"
         Use: routine `run`: `convert(x, 4, 1)`: a conversion that changes the number of elements has no loop nest
           6 elements: `x`, of shape `6`
           24 elements: the result, of shape `3, 8`
         help: convert `x` before the program runs, and declare the result as data
         help: to change the shape only, keep the number of elements: `convert(x, 1, 1)`
-    "#]]);
+    "#]],
+    );
     Ok(())
 }
 
@@ -327,6 +415,7 @@ fn a_guard_against_what_is_not_a_number() -> Result<(), Error> {
         help: it is the first in the order of computation; look at what it is computed from
         Value: the gradient of `w` is not a number at element 0
         help: it is the first in the order of computation; look at what it is computed from
-    "#]].assert_eq(&messages);
+    "#]]
+    .assert_eq(&messages);
     Ok(())
 }

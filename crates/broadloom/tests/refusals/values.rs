@@ -16,30 +16,48 @@ fn sizes() -> Result<(), Error> {
     g.add(y, bias)?;
     let n = g.data("n", "|")?;
     let mut session = session(g);
-    refused(session.set(x, &array(&[3, 2], &[0.0; 6])), &expect![[r#"
+    refused(
+        session.set(x, &array(&[3, 2], &[0.0; 6])),
+        &expect![[r#"
         Value: the values for `x` have sizes [3, 2], but its shape is `2 | 3`: sizes [2, 3]
         help: sizes are in memory order: batch axes, output axes, input axes
-    "#]]);
-    refused(session.set(x, &array(&[6], &[0.0; 6])), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.set(x, &array(&[6], &[0.0; 6])),
+        &expect![[r#"
         Value: the values for `x` have sizes [6], but its shape is `2 | 3`: sizes [2, 3]
         help: sizes are in memory order: batch axes, output axes, input axes
-    "#]]);
-    refused(session.set(w, &array(&[3, 4], &[0.0; 12])), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.set(w, &array(&[3, 4], &[0.0; 12])),
+        &expect![[r#"
         Value: the values for `w` have sizes [3, 4], but its shape is `3 -> 4`: sizes [4, 3]
         help: sizes are in memory order: batch axes, output axes, input axes
-    "#]]);
-    refused(session.set(n, &array(&[1], &[0.0])), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.set(n, &array(&[1], &[0.0])),
+        &expect![[r#"
         Value: the values for `n` have sizes [1], but its shape is `()`: sizes []
         help: sizes are in memory order: batch axes, output axes, input axes
-    "#]]);
-    refused(session.set(y, &array(&[2, 4], &[0.0; 8])), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.set(y, &array(&[2, 4], &[0.0; 8])),
+        &expect![[r#"
         Value: `w @ x` is computed, so its values cannot be set
-    "#]]);
+    "#]],
+    );
     // Nothing was changed by all this.
-    refused(session.get(x), &expect![[r#"
+    refused(
+        session.get(x),
+        &expect![[r#"
         Value: `x` has no values yet
         help: set them with `Session::set`
-    "#]]);
+    "#]],
+    );
     assert!(session.get(bias)?.to_f64s().iter().all(|value| *value == 0.0));
     Ok(())
 }
@@ -50,10 +68,13 @@ fn types() -> Result<(), Error> {
     let (table, ids) = (g.param_shaped("table", "5 -> 2")?, g.data("ids", "3 |")?);
     g.gather(table, ids)?;
     let mut session = session(g);
-    refused(session.set(ids, &array(&[3], &[0.0, 1.0, 2.0])), &expect![[r#"
+    refused(
+        session.set(ids, &array(&[3], &[0.0, 1.0, 2.0])),
+        &expect![[r#"
         Value: `ids` holds integers (i64), the values are f64
         help: convert them first: `values.convert(Dtype::I64)`
-    "#]]);
+    "#]],
+    );
     // Integers for floats, and other widths, are converted.
     session.set(table, &Array::zeros(Dtype::I32, &[2, 5])?)?;
     session.set(ids, &Array::zeros(Dtype::I32, &[3])?)?;
@@ -83,52 +104,83 @@ fn values_that_are_missing() -> Result<(), Error> {
     g.name(product, "product");
     let loss = g.einsum("i =>", &[product])?;
     let gradient = g.gradient(w)?;
-    let (mut routine, mut update, mut train) = (Routine::new("sum"), Routine::new("update"), Routine::new("train"));
+    let (mut routine, mut update, mut train) =
+        (Routine::new("sum"), Routine::new("update"), Routine::new("train"));
     routine.forward(sum);
     update.assign(&mut g, "w =- gradient", &[("w", w), ("gradient", gradient)])?;
     train.backward(&mut g, loss)?;
     let mut session = session(g);
     session.set(x, &array(&[2], &[1.0, 2.0]))?;
-    refused(session.run(&routine), &expect![[r#"
+    refused(
+        session.run(&routine),
+        &expect![[r#"
         Value: `sum` reads `y`, which has no values yet
         help: set them with `Session::set`
-    "#]]);
-    refused(session.get(y), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(y),
+        &expect![[r#"
         Value: `y` has no values yet
         help: set them with `Session::set`
-    "#]]);
-    refused(session.get(product), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(product),
+        &expect![[r#"
         Value: the values of `product` are not there
         help: run a routine with `forward` or `keep` for it first
-    "#]]);
-    refused(session.get(sum), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(sum),
+        &expect![[r#"
         Value: the values of `x + y` are not there
         help: run a routine with `forward` or `keep` for it first
-    "#]]);
-    refused(session.get(gradient), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(gradient),
+        &expect![[r#"
         Value: the values of `w.grad` are not there
         help: run a routine with `forward` or `keep` for it first
-    "#]]);
-    refused(session.run(&update), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.run(&update),
+        &expect![[r#"
         Value: `update` reads the gradient of `w`, which is not there
         help: call `backward` in the same routine, or `keep` the gradient in the routine that computes it
-    "#]]);
+    "#]],
+    );
     session.run(&train)?;
-    refused(session.get(product), &expect![[r#"
+    refused(
+        session.get(product),
+        &expect![[r#"
         Value: the values of `product` are not there
         help: run a routine with `forward` or `keep` for it first
-    "#]]);
-    refused(session.get(gradient), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(gradient),
+        &expect![[r#"
         Value: the values of `w.grad` are not there
         help: run a routine with `forward` or `keep` for it first
-    "#]]);
-    refused(session.run(&update), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.run(&update),
+        &expect![[r#"
         Value: `update` reads the gradient of `w`, which is not there
         help: call `backward` in the same routine, or `keep` the gradient in the routine that computes it
-    "#]]);
-    refused(session.item(w), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.item(w),
+        &expect![[r#"
         Value: `w` has 2 elements, not one
-    "#]]);
+    "#]],
+    );
     Ok(())
 }
 
@@ -137,19 +189,25 @@ fn names_of_parameters() -> Result<(), Error> {
     let b = Builder::new();
     let x = b.data("x", "2 | 3");
     let _ = b.param_shaped("w", "... -> 4").compose(x) + b.param_shaped("w", "... -> 4").compose(x);
-    refused(Session::new(b.finish()?), &expect![[r#"
+    refused(
+        Session::new(b.finish()?),
+        &expect![[r#"
         Use: two parameters are called `w`
         help: their first values and their place in files depend on the name: give each its own
-    "#]]);
+    "#]],
+    );
 
     let mut g = Graph::new();
     g.param_shaped("w", "2")?;
     let mut session = session(g);
     session.graph_mut().state_shaped("w", "2")?;
-    refused(session.save("nowhere"), &expect![[r#"
+    refused(
+        session.save("nowhere"),
+        &expect![[r#"
         Use: two parameters are called `w`
         help: their first values and their place in files depend on the name: give each its own
-    "#]]);
+    "#]],
+    );
     Ok(())
 }
 
@@ -164,21 +222,36 @@ fn first_values() -> Result<(), Error> {
     g.set_initial(d, Initial::Normal { mean: 0.0, deviation: f64::NAN })?;
     let huge = g.param_shaped("huge", "1000000, 1000000, 1000000")?;
     let mut session = session(g);
-    refused(session.get(a), &expect![[r#"
+    refused(
+        session.get(a),
+        &expect![[r#"
         Use: the initial values of `a`: the parameter has 2, but the values have 3
-    "#]]);
-    refused(session.get(b), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(b),
+        &expect![[r#"
         Use: the initial values of `b`: uniform numbers lie between two numbers, not from 1 to -1
-    "#]]);
-    refused(session.get(c), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(c),
+        &expect![[r#"
         Use: the initial values of `c`: 0.5 is not a number of type i64
-    "#]]);
-    refused(session.get(d), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(d),
+        &expect![[r#"
         Use: the initial values of `d`: normal numbers have a mean and a deviation that is not negative, not 0 and NaN
-    "#]]);
-    refused(session.get(huge), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(huge),
+        &expect![[r#"
         Use: the initial values of `huge`: an array of 1000000 × 1000000 × 1000000 of f32 has no room in memory
-    "#]]);
+    "#]],
+    );
     Ok(())
 }
 
@@ -199,26 +272,36 @@ fn tensors_of_another_graph() -> Result<(), Error> {
     h.data("x", "2")?;
     let foreign = h.data("y", "2")?;
     let x = g.data("x", "2")?;
-    refused(g.add(x, foreign), &expect![[r#"
+    refused(
+        g.add(x, foreign),
+        &expect![[r#"
         Use: a tensor of another graph is used here
         help: a tensor belongs to the graph that made it
-    "#]]);
+    "#]],
+    );
     let mut routine = Routine::new("foreign");
     routine.forward(foreign);
     let mut session = session(g);
-    refused(session.run(&routine), &expect![[r#"
+    refused(
+        session.run(&routine),
+        &expect![[r#"
         Use: a tensor of another graph is used here
         help: a tensor belongs to the graph that made it
-    "#]]);
-    refused(session.get(foreign), &expect![[r#"
+    "#]],
+    );
+    refused(
+        session.get(foreign),
+        &expect![[r#"
         Use: a tensor of another graph is used here
         help: a tensor belongs to the graph that made it
-    "#]]);
+    "#]],
+    );
     let (b, c) = (Builder::new(), Builder::new());
     let _ = b.data("x", "2") + c.data("y", "2");
     let error = b.finish().map(|_| ()).map_err(|error| error.message().to_string());
     expect![[r#"
         Err("an expression of another builder is used here")
-    "#]].assert_eq(&format!("{error:?}\n"));
+    "#]]
+    .assert_eq(&format!("{error:?}\n"));
     Ok(())
 }

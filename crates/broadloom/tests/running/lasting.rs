@@ -51,7 +51,8 @@ impl Model {
     fn session(self, settings: Settings) -> Result<Training, Error> {
         let Model { graph, x, target, loss, train } = self;
         let mut session = Session::with(graph, settings)?;
-        let numbers = |count: u32| (0..count).map(|at| ((at * 37 % 101) as f32 - 50.0) / 50.0).collect::<Vec<f32>>();
+        let numbers =
+            |count: u32| (0..count).map(|at| ((at * 37 % 101) as f32 - 50.0) / 50.0).collect::<Vec<f32>>();
         session.set(x, &Array::new(&[16, 20], numbers(320))?)?;
         session.set(target, &Array::new(&[16, 3], numbers(48))?)?;
         Ok(Training { session, loss, train })
@@ -127,11 +128,14 @@ fn the_order_of_building_does_not_matter() -> Result<(), Error> {
         let b = Builder::new();
         for name in names {
             let _ = b.param_shaped(name, "4 -> 3").compose(b.data("x", "4"));
-            let _ = b.scope("inner", || b.param_shaped(name, "2").initial(Initial::Normal { mean: 0.0, deviation: 1.0 }));
+            let _ = b.scope("inner", || {
+                b.param_shaped(name, "2").initial(Initial::Normal { mean: 0.0, deviation: 1.0 })
+            });
         }
         let graph = b.finish()?;
         let params = graph.params();
-        let mut session = Session::with(graph, Settings { backend: Backend::Reference, seed, ..Settings::default() })?;
+        let mut session =
+            Session::with(graph, Settings { backend: Backend::Reference, seed, ..Settings::default() })?;
         let mut values = Vec::new();
         for param in params {
             let name = session.graph().name_of(param).unwrap_or_default().to_string();
@@ -161,7 +165,9 @@ fn random_numbers_are_new_in_every_run_and_the_same_everywhere() -> Result<(), E
         let mut session = Session::with(b.finish()?, settings)?;
         session.set(x, &Array::zeros(Dtype::F32, &[50, 40])?)?;
         let mut routine = Routine::new("draw");
-        tensors.iter().for_each(|tensor| { routine.forward(*tensor); });
+        tensors.iter().for_each(|tensor| {
+            routine.forward(*tensor);
+        });
         let mut drawn = Vec::new();
         for _ in 0..2 {
             session.run(&routine)?;
@@ -247,7 +253,8 @@ fn two_graphs_in_two_threads_do_not_meet() {
     };
     for treatment in 0..3 {
         let alone = [train(12, treatment).expect("it runs"), train(7, treatment).expect("it runs")];
-        let threads = [12, 7].map(|width| std::thread::spawn(move || train(width, treatment).expect("it runs")));
+        let threads =
+            [12, 7].map(|width| std::thread::spawn(move || train(width, treatment).expect("it runs")));
         let together = threads.map(|thread| thread.join().expect("it ends"));
         assert_eq!(alone, together);
     }

@@ -6,8 +6,8 @@ use crate::numbers::{close, treatments};
 
 /// Arguments of functions of one number.
 const ARGUMENTS: [f64; 24] = [
-    -1e30, -800.0, -120.0, -50.0, -20.0, -3.5, -2.5, -1.0, -0.75, -0.5, -0.25, -1e-3, 0.0, 1e-6, 0.25, 0.5, 1.0, 1.5,
-    2.5, 4.0, 20.0, 90.0, 800.0, 1e30,
+    -1e30, -800.0, -120.0, -50.0, -20.0, -3.5, -2.5, -1.0, -0.75, -0.5, -0.25, -1e-3, 0.0, 1e-6, 0.25, 0.5,
+    1.0, 1.5, 2.5, 4.0, 20.0, 90.0, 800.0, 1e30,
 ];
 
 const SPECIAL: [f64; 3] = [f64::NEG_INFINITY, f64::INFINITY, f64::NAN];
@@ -86,10 +86,13 @@ fn run(
 ) -> Result<Vec<Vec<f64>>, Error> {
     let mut g = Graph::new();
     let arrays: Vec<Array> = operands.iter().map(|values| numbers(dtype, values)).collect();
-    let operands: Vec<_> = arrays.into_iter().map(|array| g.array("x", "...", array)).collect::<Result<_, _>>()?;
+    let operands: Vec<_> =
+        arrays.into_iter().map(|array| g.array("x", "...", array)).collect::<Result<_, _>>()?;
     let results: Vec<_> = names.map(|name| g.pointwise(name, &operands)).collect::<Result<_, _>>()?;
     let mut routine = Routine::new("all");
-    results.iter().for_each(|result| { routine.forward(*result); });
+    results.iter().for_each(|result| {
+        routine.forward(*result);
+    });
     let mut session = Session::with(g, settings)?;
     session.run(&routine)?;
     results.into_iter().map(|result| Ok(session.get(result)?.to_f64s())).collect()
@@ -101,7 +104,12 @@ fn functions_of_one_number() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
         for dtype in [Dtype::F64, Dtype::F32] {
             let stored = numbers(dtype, &arguments).to_f64s();
-            let found = run(settings.clone(), dtype, &[arguments.clone()], OF_ONE.iter().map(|each| each.0))?;
+            let found = run(
+                settings.clone(),
+                dtype,
+                std::slice::from_ref(&arguments),
+                OF_ONE.iter().map(|each| each.0),
+            )?;
             for ((name, function), found) in OF_ONE.iter().zip(found) {
                 for (x, found) in stored.iter().zip(found) {
                     // Far out, an angle is known only as well as its argument.
@@ -109,7 +117,10 @@ fn functions_of_one_number() -> Result<(), Error> {
                         continue;
                     }
                     let wanted = function(*x);
-                    assert!(right(found, wanted, dtype), "{treatment}, {dtype}: {name}({x}) is {found}, not {wanted}");
+                    assert!(
+                        right(found, wanted, dtype),
+                        "{treatment}, {dtype}: {name}({x}) is {found}, not {wanted}"
+                    );
                 }
             }
         }
@@ -128,7 +139,10 @@ fn functions_of_two_numbers() -> Result<(), Error> {
             for ((name, function), found) in OF_TWO.iter().zip(found) {
                 for ((a, b), found) in pairs.iter().zip(found) {
                     let wanted = function(*a, *b);
-                    assert!(right(found, wanted, dtype), "{treatment}, {dtype}: {a} {name} {b} is {found}, not {wanted}");
+                    assert!(
+                        right(found, wanted, dtype),
+                        "{treatment}, {dtype}: {a} {name} {b} is {found}, not {wanted}"
+                    );
                 }
             }
         }
@@ -155,9 +169,12 @@ fn error_function() -> Result<(), Error> {
     let wanted: Vec<f64> = known.iter().flat_map(|(_, y)| [*y, -y]).collect();
     for (treatment, settings) in treatments() {
         for (dtype, tolerance) in [(Dtype::F64, 1e-14), (Dtype::F32, 1e-6)] {
-            let found = run(settings.clone(), dtype, &[arguments.clone()], ["erf"].into_iter())?;
+            let found = run(settings.clone(), dtype, std::slice::from_ref(&arguments), ["erf"].into_iter())?;
             for ((x, found), wanted) in arguments.iter().zip(&found[0]).zip(&wanted) {
-                assert!(close(*found, *wanted, tolerance), "{treatment}, {dtype}: erf({x}) is {found}, not {wanted}");
+                assert!(
+                    close(*found, *wanted, tolerance),
+                    "{treatment}, {dtype}: erf({x}) is {found}, not {wanted}"
+                );
             }
         }
     }

@@ -9,7 +9,9 @@ fn types(graph: Graph, tensors: &[Tensor]) -> Result<Vec<Dtype>, Error> {
     let [(_, settings), ..] = treatments();
     let mut session = Session::with(graph, settings)?;
     let mut routine = Routine::new("types");
-    tensors.iter().for_each(|tensor| { routine.forward(*tensor); });
+    tensors.iter().for_each(|tensor| {
+        routine.forward(*tensor);
+    });
     session.run(&routine)?;
     tensors.iter().map(|tensor| Ok(session.get(*tensor)?.dtype())).collect()
 }
@@ -79,7 +81,9 @@ fn sums_are_wider_than_what_is_stored() -> Result<(), Error> {
         let mut session = Session::with(b.finish()?, settings)?;
         let mut routine = Routine::new("sums");
         let all = [sums, products, rows].concat();
-        all.iter().for_each(|sum| { routine.forward(*sum); });
+        all.iter().for_each(|sum| {
+            routine.forward(*sum);
+        });
         session.run(&routine)?;
         let found: Vec<f64> = all.into_iter().map(|sum| session.item(sum)).collect::<Result<_, _>>()?;
         assert_eq!(found, [4096.0; 6], "{treatment}: sums, products and sums of sums, of bf16 and f16");
@@ -93,7 +97,8 @@ fn sums_are_wider_than_what_is_stored() -> Result<(), Error> {
 fn what_is_stored_is_rounded() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
         let mut g = Graph::new();
-        let x = g.array("x", "...", Array::from_slice(&[2], &[bf16::from_f32(1.0), bf16::from_f32(256.0)])?)?;
+        let x =
+            g.array("x", "...", Array::from_slice(&[2], &[bf16::from_f32(1.0), bf16::from_f32(256.0)])?)?;
         let small = g.number(1.0 / 512.0);
         let sum = g.add(x, small)?;
         let back = g.sub(sum, x)?;
@@ -138,10 +143,13 @@ fn integers() -> Result<(), Error> {
         let a = g.array("a", "...", Array::from_slice(&[5], &[7i64, -7, 7, -7, 1 << 40])?)?;
         let b = g.array("b", "...", Array::from_slice(&[5], &[2i64, 2, -2, -2, 3])?)?;
         let names = ["+", "-", "*", "max", "min", "mod", "==", "<"];
-        let results: Vec<Tensor> = names.iter().map(|name| g.pointwise(name, &[a, b])).collect::<Result<_, _>>()?;
+        let results: Vec<Tensor> =
+            names.iter().map(|name| g.pointwise(name, &[a, b])).collect::<Result<_, _>>()?;
         let (sum, greatest) = (g.einsum("i =>", &[a])?, g.einsum("i; i =>", &[a, b])?);
         let mut routine = Routine::new("integers");
-        results.iter().for_each(|result| { routine.forward(*result); });
+        results.iter().for_each(|result| {
+            routine.forward(*result);
+        });
         routine.forward(sum).forward(greatest);
         let mut session = Session::with(g, settings)?;
         session.run(&routine)?;

@@ -121,7 +121,12 @@ fn accumulated_into_what_is_there() -> Result<(), Error> {
     by_logic("i j => j", "t =/ x", target, &[2.5, 2.0, f64::from(30.0f32 / 18.0)])?;
     by_logic("i j => j", "t =max 3 * x", target, &[12.0, 20.0, 30.0])?;
     by_logic("i j => j", "t =min x", target, &[1.0, 2.0, 3.0])?;
-    by_logic("i j; j k => i k", "t =+ x * y", Some(("2, 2", &[1.0, 2.0, 3.0, 4.0])), &[6.0, 10.0, 17.0, 18.0])?;
+    by_logic(
+        "i j; j k => i k",
+        "t =+ x * y",
+        Some(("2, 2", &[1.0, 2.0, 3.0, 4.0])),
+        &[6.0, 10.0, 17.0, 18.0],
+    )?;
     // Some cells are not written: they stay, or they are cleared.
     by_logic("i, 1 => 2*i", "t =+ x", Some(("4", &[1.0, 2.0, 3.0, 4.0])), &[3.0, 2.0, 8.0, 4.0])?;
     by_logic("i, 1 => 2*i", "t =:+ x", Some(("4", &[1.0, 2.0, 3.0, 4.0])), &[2.0, 0.0, 5.0, 0.0])
@@ -141,7 +146,9 @@ fn states() -> Result<(), Error> {
         let mut session = Session::with(g, settings)?;
         session.set(x, &array(&[2], &[8.0, 16.0]))?;
         assert_eq!(session.get(mean)?.to_f64s(), [0.0, 0.0], "{treatment}: it begins at 0");
-        for (means, differences) in [([4.0, 8.0], [4.0, 8.0]), ([6.0, 12.0], [2.0, 4.0]), ([7.0, 14.0], [1.0, 2.0])] {
+        for (means, differences) in
+            [([4.0, 8.0], [4.0, 8.0]), ([6.0, 12.0], [2.0, 4.0]), ([7.0, 14.0], [1.0, 2.0])]
+        {
             session.run(&routine)?;
             assert_eq!(session.get(mean)?.to_f64s(), means, "{treatment}");
             assert_eq!(session.get(difference)?.to_f64s(), differences, "{treatment}");
@@ -199,9 +206,17 @@ fn gradients_that_another_routine_uses() -> Result<(), Error> {
         assert_eq!(session.get(gradient)?.to_f64s(), [6.0, -2.0], "{treatment}");
         session.run(&update)?;
         session.run(&update)?;
-        assert_eq!(session.get(w)?.to_f64s(), [0.0, 0.0], "{treatment}: the gradient is still that of the start");
+        assert_eq!(
+            session.get(w)?.to_f64s(),
+            [0.0, 0.0],
+            "{treatment}: the gradient is still that of the start"
+        );
         session.run(&compute)?;
-        assert_eq!(session.get(gradient)?.to_f64s(), [0.0, 0.0], "{treatment}: it does not add up from run to run");
+        assert_eq!(
+            session.get(gradient)?.to_f64s(),
+            [0.0, 0.0],
+            "{treatment}: it does not add up from run to run"
+        );
     }
     Ok(())
 }
@@ -254,7 +269,10 @@ fn the_order_of_a_routine_counts() -> Result<(), Error> {
 fn parameters_are_updated_together() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
         let b = Builder::new();
-        let (v, w) = (b.param_shaped("v", "|").initial(Initial::Constant(2.0)), b.param_shaped("w", "|").initial(Initial::Constant(3.0)));
+        let (v, w) = (
+            b.param_shaped("v", "|").initial(Initial::Constant(2.0)),
+            b.param_shaped("w", "|").initial(Initial::Constant(3.0)),
+        );
         let loss = (v * w).tensor();
         let (v, w) = (v.tensor(), w.tensor());
         let mut g = b.finish()?;
@@ -264,7 +282,11 @@ fn parameters_are_updated_together() -> Result<(), Error> {
         broadloom::Sgd::default().update(&mut g, &mut train, &[v, w], rate)?;
         let mut session = Session::with(g, settings)?;
         session.run(&train)?;
-        assert_eq!((session.item(loss)?, session.item(v)?, session.item(w)?), (6.0, -1.0, 1.0), "{treatment}");
+        assert_eq!(
+            (session.item(loss)?, session.item(v)?, session.item(w)?),
+            (6.0, -1.0, 1.0),
+            "{treatment}"
+        );
     }
     Ok(())
 }

@@ -70,7 +70,8 @@ fn check<const N: usize>(
         let mut cells = Vec::new();
         for operand in operands {
             let shape = graph.final_shape(operand)?;
-            let values = (0..shape.elements()).map(|_| [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0][random.below(7)]);
+            let values =
+                (0..shape.elements()).map(|_| [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0][random.below(7)]);
             cells.push(Cells { sizes: memory(&shape), values: values.collect() });
         }
         let mut session = Session::with(graph, settings)?;
@@ -79,7 +80,9 @@ fn check<const N: usize>(
             session.set(*operand, &Array::from_slice(&cells.sizes, &values).expect("sizes that fit"))?;
         }
         let mut routine = Routine::new("values");
-        results.iter().for_each(|result| { routine.forward(*result); });
+        results.iter().for_each(|result| {
+            routine.forward(*result);
+        });
         session.run(&routine)?;
         let wanted = wanted(std::array::from_fn(|at| &cells[at]));
         for (at, (result, wanted)) in results.iter().zip(wanted).enumerate() {
@@ -102,7 +105,13 @@ macro_rules! cases {
     };
 }
 
-fn by<'b>(b: &'b Builder, accumulate: Accumulate, combine: Combine, spec: &str, operands: &[Expr<'b>]) -> Vec<Expr<'b>> {
+fn by<'b>(
+    b: &'b Builder,
+    accumulate: Accumulate,
+    combine: Combine,
+    spec: &str,
+    operands: &[Expr<'b>],
+) -> Vec<Expr<'b>> {
     vec![b.einsum_with(spec, operands, &Options { accumulate, combine, ..Options::default() })]
 }
 
@@ -344,7 +353,8 @@ fn slices_at_a_position_supplied_to_the_run() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
         let b = Builder::new();
         let x = b.array("x", "3 | 2", Array::from_slice(&[3, 2], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?);
-        let (first, second) = (x.slice(Index::Run { range: None }), (x * 10.0).slice(Index::Run { range: Some(3) }));
+        let (first, second) =
+            (x.slice(Index::Run { range: None }), (x * 10.0).slice(Index::Run { range: Some(3) }));
         let (first, second, both) = (first.tensor(), second.tensor(), (first + second).tensor());
         let mut session = Session::with(b.finish()?, settings)?;
         let mut routine = Routine::new("slices");
