@@ -85,7 +85,7 @@ pub(crate) fn parse(source: &str) -> Result<Text, Error> {
             return Ok(parser.text);
         }
         if !ended {
-            return Err(parser.wrong("`;` is expected between assignments"));
+            return Err(parser.wrong("an operator, `;` or the end is expected"));
         }
     }
 }
@@ -174,6 +174,12 @@ impl<'a> Parser<'a> {
         let target = self.name(word);
         if fresh {
             self.expect("}")?;
+        }
+        if let Some(sign) = ["+=", "-=", "*=", "/="].into_iter().find(|sign| self.rest().starts_with(sign)) {
+            let (first, _) = sign.split_at(1);
+            return Err(
+                self.wrong(&format!("`{sign}` is written `={first}`: the accumulator stands after `=`"))
+            );
         }
         self.expect("=")?;
         let colon = self.source[self.at..].starts_with(':');

@@ -198,6 +198,12 @@ impl Graph {
     /// Says how a parameter or a state begins.
     pub fn set_initial(&mut self, param: Tensor, initial: Initial) -> Result<(), Error> {
         self.known(param)?;
+        if !matches!(self.leaf(param), Some(Leaf::Param | Leaf::State)) {
+            let message = format!("`{}` is neither a parameter nor a state", self.label_of(param));
+            return Err(
+                Error::new(ErrorKind::Use, message).with_help("only those begin with values of their own")
+            );
+        }
         self.facts.initials.insert(param, initial);
         Ok(())
     }

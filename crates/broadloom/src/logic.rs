@@ -226,6 +226,12 @@ impl Graph {
             return Err(Error::new(ErrorKind::Use, "a number cannot look up rows of a table")
                 .with_help("take one row by a spec: `3 -> ... => ...`"));
         }
+        if self.facts.precisions.get(&ids).is_some_and(|dtype| dtype.is_float()) {
+            let message =
+                format!("`{}` holds floats, which cannot look up rows of a table", self.label_of(ids));
+            return Err(Error::new(ErrorKind::Value, message)
+                .with_help("convert them first: `values.convert(Dtype::I64)`"));
+        }
         let options = Options { name: Some("gather"), ..Options::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
         self.facts.gathers.insert(self.steps.len() as u32 - 1);

@@ -92,10 +92,16 @@ impl Operation {
 
     /// Refuses a wrong number of operands.
     pub(crate) fn takes(&self, operands: usize) -> Result<(), Error> {
+        if self.forward.assignments.is_empty() {
+            return Err(self
+                .wrong("nothing is said about what it computes")
+                .with_help("say it: `.forward(\"v = …\")`"));
+        }
         if operands == self.arity {
             return Ok(());
         }
-        Err(self.wrong(&format!("it takes {} operands, {operands} are given", self.arity)))
+        let plural = if self.arity == 1 { "" } else { "s" };
+        Err(self.wrong(&format!("it takes {} operand{plural}, {operands} given", self.arity)))
     }
 
     fn law(&self, text: &str, backward: bool) -> Result<Law, Error> {
@@ -108,7 +114,10 @@ impl Operation {
                 Slot::Gradient(place) => backward && *place > 0,
                 Slot::Own(..) => true,
             };
-            if !allowed || assignment.fresh {
+            if allowed && assignment.fresh {
+                return Err(self.wrong("a slot is no new tensor").with_help("write it without braces"));
+            }
+            if !allowed {
                 let name = &parsed.names[assignment.target as usize];
                 let wanted = if backward { "`g1`, `g2`, …" } else { "`v`" };
                 return Err(self

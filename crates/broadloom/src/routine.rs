@@ -197,7 +197,9 @@ impl Graph {
         accumulate: Accumulate,
     ) -> Result<Tensor, Error> {
         let arity = |wanted: usize, what: &str| {
-            let message = format!("{what} takes {wanted} operands, {} are on the right", operands.len());
+            let plural = if wanted == 1 { "" } else { "s" };
+            let message =
+                format!("{what} takes {wanted} operand{plural}; on the right there are {}", operands.len());
             if operands.len() == wanted { Ok(()) } else { Err(Error::new(ErrorKind::Use, message)) }
         };
         match logic {

@@ -120,7 +120,8 @@ impl Adam {
     ) -> Result<(), Error> {
         let name = graph.free_name(&format!("{}.step", routine.name()));
         let step = graph.state_shaped(&name, "")?;
-        graph.set_precision(step, Dtype::F32)?;
+        // Integers decide nothing about the precision of what they are computed with.
+        graph.set_precision(step, Dtype::I64)?;
         routine.assign(graph, "step =+ 1", &[("step", step)])?;
         let settings = [
             ("beta1", self.beta1),

@@ -343,20 +343,14 @@ mod accumulations {
         product ["3, 4"] |_, [a]| a.product("i j => i");
         product_of_all ["2 | 4"] |_, [a]| a.product("... | ... =>");
         product_of_nothing_more ["4"] |_, [a]| a.product("i => i");
-        #[ignore = "defect: evaluated in 32 bits, products are compared before they are rounded"]
         greatest_product ["3, 4", "4"] |m, [a, b]| m.by(Max, Combine::Product, "i j; j => i", &[a, b]);
-        #[ignore = "defect: evaluated in 32 bits, products are compared before they are rounded"]
         least_product ["3, 4", "4, 2"] |m, [a, b]| m.by(Min, Combine::Product, "i j; j k => i k", &[a, b]);
         product_of_products ["2, 4", "4, 3"] |m, [a, b]| m.by(Product, Combine::Product, "i j; j k => i k", &[a, b]);
-        #[ignore = "defect: evaluated in 32 bits, sums are compared before they are rounded"]
         greatest_sum ["3, 4", "4, 2"] |m, [a, b]| m.by(Max, Combine::Sum, "i j; j k => i k", &[a, b]);
-        #[ignore = "defect: evaluated in 32 bits, sums are compared before they are rounded"]
         least_sum ["3, 4", "4, 2"] |m, [a, b]| m.by(Min, Combine::Sum, "i j; j k => i k", &[a, b]);
         sum_of_sums ["3, 4", "4, 2"] |m, [a, b]| m.by(Sum, Combine::Sum, "i j; j k => i k", &[a, b]);
         product_of_sums ["2, 4", "4, 3"] |m, [a, b]| m.by(Product, Combine::Sum, "i j; j k => i k", &[a, b]);
-        #[ignore = "defect: evaluated in 32 bits, sums are compared before they are rounded"]
         greatest_sum_of_three ["3, 2", "2", "3"] |m, [a, b, c]| m.by(Max, Combine::Sum, "i j; j; i => i", &[a, b, c]);
-        #[ignore = "defect: machine code rounds the sums in two ways, and compares them"]
         least_sum_of_products ["4"] |m, [a]| {
             let scaled = a * -0.7;
             m.by(Min, Combine::Sum, "a; q => q", &[scaled, a * scaled])
@@ -406,11 +400,8 @@ mod windows {
         least_of_padded_windows ["6"] |_, [a]| a.min("o=+w => o").set_size("w", 3);
         sum_of_padded_windows ["6"] |_, [a]| a.sum("o=+w => o").set_size("w", 3);
         product_of_padded_windows ["6"] |_, [a]| a.product("o=+w => o").set_size("w", 3);
-        #[ignore = "defect: evaluated in 32 bits, sums are compared before they are rounded"]
         greatest_sum_of_valid_windows ["6", "3"] |m, [a, k]| m.by(Max, Combine::Sum, "o<+k; k => o", &[a, k]);
-        #[ignore = "defect: evaluated in 32 bits, sums are compared before they are rounded"]
         greatest_sum_of_padded_windows ["6", "3"] |m, [a, k]| m.by(Max, Combine::Sum, "o=+k; k => o", &[a, k]);
-        #[ignore = "defect: evaluated in 32 bits, sums are compared before they are rounded"]
         least_sum_of_padded_windows ["6", "3"] |m, [a, k]| m.by(Min, Combine::Sum, "o=+k; k => o", &[a, k]);
         product_of_valid_windows ["5", "3"] |m, [a, k]| m.by(Product, Combine::Product, "o<+k; k => o", &[a, k]);
         readers_that_want_other_margins ["6"] |_, [a]| {
@@ -442,12 +433,10 @@ mod parts {
         joined_three ["3", "1", "2"] |m, [a, b, c]| m.einsum("a; b; c => a^b^c", &[a, b, c]);
         joined_with_itself ["3"] |m, [a]| m.einsum("a; b => a^b", &[a, a]).square();
         joined_after_a_computation ["3", "2"] |m, [a, b]| m.einsum("a; b => a^b", &[a.exp(), a.sum("i => 0") * b]);
-        #[ignore = "defect: the gradient of `a` is counted once for each `k`, a loop that it does not have"]
         joined_by_the_greatest ["3", "2, 4"] |m, [a, b]| m.by(Max, Combine::Product, "a; b, k => a^b", &[a, b]);
         blocks ["2, 3", "2, 2", "1, 3", "1, 2"] |m, [a, b, c, d]| {
             m.einsum("a, c; a, d; b, c; b, d => a^b, c^d", &[a, b, c, d])
         };
-        #[ignore = "defect: the blocks that no operand fills are not set to 0"]
         blocks_on_the_diagonal ["2, 3", "1, 2"] |m, [a, b]| m.einsum("a, c; b, d => a^b, c^d", &[a, b]);
         gaps ["3"] |_, [a]| a.sum("a => 2^a^3");
         without_the_first ["7"] |_, [a]| a.sum("3^a => a");

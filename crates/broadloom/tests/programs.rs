@@ -125,7 +125,6 @@ fn optimised_programs_mean_the_same() {
 }
 
 #[test]
-#[ignore = "defect: the reference evaluator compares products that are not rounded with one that is"]
 fn short_floats_mean_the_same() {
     let ways = [settings(Backend::Reference, false, 1), settings(Backend::Reference, true, 1)];
     run(seeds(0, 1, 420).filter(|seed| dtype(*seed) == Dtype::F32), &ways);

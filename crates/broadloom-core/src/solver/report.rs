@@ -424,7 +424,9 @@ impl Solver {
                 hi => Some(flanks + hi),
             };
             if self.rows.is_fixed(row) {
-                lead.extend((0..self.ranks.lo(row)).map(|at| match self.rows.axis(row, at) {
+                // In a contradiction the least rank may have risen above the number of axes that are there.
+                let rank = greatest.map_or(least, |greatest| least.min(greatest)) - flanks;
+                lead.extend((0..rank).map(|at| match self.rows.axis(row, at) {
                     DimTerm::NONE => DimShape::Front(var, at),
                     axis => self.dim_shape(axis, names),
                 }));

@@ -424,6 +424,12 @@ impl Graph {
         self.name_of(tensor).map_or_else(|| format!("t{}", tensor.index()), str::to_string)
     }
 
+    /// Whether a tensor is a slice whose position is given when the program runs.
+    pub(crate) fn is_run_time_slice(&self, tensor: Tensor) -> bool {
+        let step = self.tensors.get(tensor.index()).and_then(|data| self.steps.get(data.step as usize));
+        matches!(step, Some(Step::Op { op: crate::step::Op::Slice(Position::Run { .. }), .. }))
+    }
+
     /// The number of positions of a run-time slice, and the name for its index.
     fn slice_symbol(&self, step: u32, layout: &Layout) -> Option<(Symbol, String)> {
         let Some(Step::Op { op: crate::step::Op::Slice(Position::Run { .. }), .. }) =

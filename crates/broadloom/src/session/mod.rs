@@ -203,6 +203,10 @@ impl Session {
         let name = self.graph.label_of(tensor);
         let (message, help) = match self.graph.leaf(tensor) {
             Some(Leaf::Data) => (format!("`{name}` has no values yet"), "set them with `Session::set`"),
+            Some(Leaf::Gradient(_)) => (
+                format!("the values of `{name}` are not there"),
+                "`keep` it in the routine that goes `backward`",
+            ),
             _ => (
                 format!("the values of `{name}` are not there"),
                 "run a routine with `forward` or `keep` for it first",
@@ -223,6 +227,13 @@ impl Session {
     /// Sets the position that a slice made with [`Index::Run`](crate::Index::Run) takes.
     pub fn set_position(&mut self, slice: Tensor, position: u64) -> Result<(), Error> {
         self.graph.known(slice)?;
+        if !self.graph.is_run_time_slice(slice) {
+            let message =
+                format!("`{}` is not a slice at a position given at run time", self.graph.label_of(slice));
+            return Err(
+                Error::new(ErrorKind::Use, message).with_help("make one: `slice(x, Index::Run { .. })`")
+            );
+        }
         self.positions.insert(slice, position);
         Ok(())
     }
@@ -299,16 +310,18 @@ impl Session {
             let name = self.graph.short_name(tensor);
             match file.get(&name) {
                 Some(values) => {
-                    self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values)?;
+                    let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values);
+                    fits.map_err(|error| error.about(&path.display().to_string()))?;
                     found.push((tensor, values));
                 }
                 None if self.graph.leaf(tensor) == Some(Leaf::Param) => {
                     let message = format!("{}: there is no parameter `{name}` in it", path.display());
                     let names: Vec<&str> =
                         file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
-                    return Err(
-                        Error::new(ErrorKind::File, message).with_end(format!("it has {}", names.join(", ")))
-                    );
+                    return Err(Error::new(ErrorKind::File, message).with_end(format!(
+                        "it has {}",
+                        if names.is_empty() { "no arrays".into() } else { names.join(", ") }
+                    )));
                 }
                 None => {}
             }
@@ -337,8 +350,9 @@ impl Session {
         match self.positions.get(&slice) {
             Some(position) if *position < below => Ok(*position as i64),
             Some(position) => {
-                let message = format!("position {position} of `{name}` is not below {below}");
-                Err(Error::new(ErrorKind::Value, message))
+                let message = format!("position {position} of `{name}` is beyond its {below} positions");
+                Err(Error::new(ErrorKind::Value, message)
+                    .with_help(format!("positions are 0 to {}", below - 1)))
             }
             None => Err(Error::new(ErrorKind::Value, format!("`{name}` has no position"))
                 .with_help("set it with `Session::set_position`")),

@@ -260,7 +260,19 @@ fn window(random: &mut Random, labelled: &Labelled, lines: &Lines, a: Place) -> 
         )),
         (2 | 3, Some(kernel)) => {
             let spec = format!("{}; k => {result}", labelled.with(&label, window));
-            Some(einsum(random, spec, vec![a, (kernel, 0)], Vec::new()))
+            let mut line = einsum(random, spec, vec![a, (kernel, 0)], Vec::new());
+            // Beyond the ends of an axis the kernel has to meet what its accumulation does not notice; anything
+            // else is refused.
+            if let (true, Op::Einsum { accumulate, combine, .. }) = (window.contains('='), &mut line.op) {
+                *combine = match *accumulate {
+                    Accumulate::Max | Accumulate::Min => Combine::Sum,
+                    Accumulate::Sum | Accumulate::Product => Combine::Product,
+                };
+                if *accumulate == Accumulate::Product {
+                    *accumulate = Accumulate::Sum;
+                }
+            }
+            Some(line)
         }
         _ => {
             let spec = format!("{} => {result}", labelled.with(&label, window));

@@ -52,11 +52,11 @@ fn texts() -> Result<(), Error> {
         ".",
         "w += x",
         &expect![[r#"
-        Notation: `=` is expected
-          w += x
-            ^
-        help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]],
+            Notation: `+=` is written `=+`: the accumulator stands after `=`
+              w += x
+                ^
+            help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
+        "#]],
     )?;
     assigned(
         ".",
@@ -72,11 +72,11 @@ fn texts() -> Result<(), Error> {
         ".",
         "w = x x",
         &expect![[r#"
-        Notation: `=` is expected
-          w = x x
-                 ^
-        help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]],
+            Notation: an operator, `;` or the end is expected
+              w = x x
+                    ^
+            help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
+        "#]],
     )?;
     assigned(
         ".",
@@ -92,21 +92,21 @@ fn texts() -> Result<(), Error> {
         ".",
         "w = x)",
         &expect![[r#"
-        Notation: the name of a target is expected
-          w = x)
-               ^
-        help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]],
+            Notation: an operator, `;` or the end is expected
+              w = x)
+                   ^
+            help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
+        "#]],
     )?;
     assigned(
         ".",
         "w = 2x",
         &expect![[r#"
-        Notation: `=` is expected
-          w = 2x
-                ^
-        help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]],
+            Notation: an operator, `;` or the end is expected
+              w = 2x
+                   ^
+            help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
+        "#]],
     )?;
     assigned(
         ".",
@@ -142,11 +142,11 @@ fn texts() -> Result<(), Error> {
         ".",
         "w = x @ x",
         &expect![[r#"
-        Notation: the name of a target is expected
-          w = x @ x
-                ^
-        help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]],
+            Notation: an operator, `;` or the end is expected
+              w = x @ x
+                    ^
+            help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
+        "#]],
     )?;
     assigned(
         ".",
@@ -182,11 +182,11 @@ fn texts() -> Result<(), Error> {
         ".",
         "w = x ^ 2",
         &expect![[r#"
-        Notation: the name of a target is expected
-          w = x ^ 2
-                ^
-        help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
-    "#]],
+            Notation: an operator, `;` or the end is expected
+              w = x ^ 2
+                    ^
+            help: an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first
+        "#]],
     )
 }
 
@@ -227,15 +227,15 @@ fn logics() -> Result<(), Error> {
         "@",
         "w =:+ x",
         &expect![[r#"
-        Use: the logic `@` takes 2 operands, 1 are on the right
-    "#]],
+            Use: the logic `@` takes 2 operands; on the right there are 1
+        "#]],
     )?;
     assigned(
         "T",
         "w = x + m",
         &expect![[r#"
-        Use: the logic `T` takes 1 operands, 2 are on the right
-    "#]],
+            Use: the logic `T` takes 1 operand; on the right there are 2
+        "#]],
     )?;
     assigned(
         "i j => j",

@@ -187,35 +187,35 @@ fn files_of_another_model() -> Result<(), Error> {
         &folder,
         &file("none", &[]),
         &expect![[r#"
-        File: FOLDER/none: there is no parameter `w` in it
-          it has 
-    "#]],
+            File: FOLDER/none: there is no parameter `w` in it
+              it has no arrays
+        "#]],
     )?;
     // The first one fits, the second does not.
     loaded(
         &folder,
         &file("transposed", &[("bias", bias.clone()), ("w", array(&[3, 2], &[1.0; 6]))]),
         &expect![[r#"
-        Value: the values for `w` have sizes [3, 2], but its shape is `3 -> 2`: sizes [2, 3]
-        help: sizes are in memory order: batch axes, output axes, input axes
-    "#]],
+            Value: FOLDER/transposed: the values for `w` have sizes [3, 2], but its shape is `3 -> 2`: sizes [2, 3]
+            help: sizes are in memory order: batch axes, output axes, input axes
+        "#]],
     )?;
     loaded(
         &folder,
         &file("wider", &[("bias", array(&[4], &[1.0; 4])), ("w", w.clone())]),
         &expect![[r#"
-        Value: the values for `bias` have sizes [4], but its shape is `2`: sizes [2]
-        help: sizes are in memory order: batch axes, output axes, input axes
-    "#]],
+            Value: FOLDER/wider: the values for `bias` have sizes [4], but its shape is `2`: sizes [2]
+            help: sizes are in memory order: batch axes, output axes, input axes
+        "#]],
     )?;
     let state = ("seen", array(&[2], &[1.0; 2]));
     loaded(
         &folder,
         &file("state", &[("bias", bias.clone()), ("w", w.clone()), state]),
         &expect![[r#"
-        Value: the values for `seen` have sizes [2], but its shape is `()`: sizes []
-        help: sizes are in memory order: batch axes, output axes, input axes
-    "#]],
+            Value: FOLDER/state: the values for `seen` have sizes [2], but its shape is `()`: sizes []
+            help: sizes are in memory order: batch axes, output axes, input axes
+        "#]],
     )?;
     // More than is needed is in order, and so is a state that is missing.
     let mut session = model()?;

@@ -69,7 +69,6 @@ fn the_widest_operand_decides_for_a_result() -> Result<(), Error> {
 
 /// Added one by one in 16 bits, the sum would stay at 256, or at 2048.
 #[test]
-#[ignore = "defect: the reference evaluator adds in the type of the result"]
 fn sums_are_wider_than_what_is_stored() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
         let b = Builder::new();

@@ -42,7 +42,6 @@ fn every_accumulator() -> Result<(), Error> {
 
 /// What is cleared begins at the neutral element, also where one value alone is accumulated.
 #[test]
-#[ignore = "defect: where each cell is written once, the value is stored as it is"]
 fn cleared_and_accumulated() -> Result<(), Error> {
     assigned("t =:- x", 2, [-1.0, 0.0, -5.0])?;
     assigned("t =:/ (x + 1)", 1, [0.5, 1.0, f64::from(1.0f32 / 6.0)])?;

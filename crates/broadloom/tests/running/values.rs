@@ -290,7 +290,6 @@ mod parts {
                 (false, true) => c.at([i - 2, j]),
                 (false, false) => d.at([i - 2, j - 3]),
             })];
-        #[ignore = "defect: the blocks that no operand fills are not set to 0"]
         blocks_on_the_diagonal ["2, 3", "1, 2"] |b, [x, y]| vec![b.einsum("a, c; b, d => a^b, c^d", &[x, y]) * 2.0],
             |[a, d]| vec![table([3, 5], |[i, j]| match (i < 2, j < 3) {
                 (true, true) => 2.0 * a.at([i, j]),
