@@ -302,7 +302,8 @@ fn gelu_by_the_error_function() -> Result<(), Error> {
 #[test]
 fn mistakes_are_reported() {
     const IMAGE: &str = "8 | 6, 6, 3";
-    let cases: [(&str, fn(&Builder)); 9] = [
+    type Mistake = fn(&Builder);
+    let cases: [(&str, Mistake); 9] = [
         ("the layer `drop`: the rate of dropout is at least 0 and below 1, not 1.5", |b| {
             blocks::dropout(b, "drop", 1.5);
         }),
