@@ -42,7 +42,12 @@ impl Place {
         };
         let phases =
             projection.phases().into_iter().filter(|phase| projection.takes_part(self.result, phase));
-        phases.map(|phase| (parts(&phase), phase)).map(|(parts, phase)| (phase, parts)).collect()
+        phases
+            .map(|phase| {
+                let parts = parts(&phase);
+                (phase, parts)
+            })
+            .collect()
     }
 }
 
@@ -57,14 +62,14 @@ impl Lowering<'_> {
             self.graph.check_margins(&place)?;
             self.look_back(&place);
             // Parts of a concatenation that no operand fills start afresh like the others.
-            let computes =
-                |(_, parts): &&(Vec<u32>, Vec<u32>)| nest.results == nest.tensors.len() || !parts.is_empty();
-            if !phases.iter().all(|phase| computes(&phase)) {
+            let computes = |parts: &[u32]| nest.results == nest.tensors.len() || !parts.is_empty();
+            if !phases.iter().all(|(_, parts)| computes(parts)) {
                 let buffer = self.buffer(self.node(nest.tensors[result]));
                 self.fill_cells(buffer, nest.accumulate.neutral(), self.comment(&place));
             }
             // Every phase has the same assignments, over the operands that take part in it.
-            for (number, (phase, parts)) in phases.iter().enumerate().filter(|(_, phase)| computes(phase)) {
+            let computing = phases.iter().filter(|(_, parts)| computes(parts));
+            for (number, (phase, parts)) in computing.enumerate() {
                 for piece in self.graph.forward_pieces(step, parts)? {
                     self.assign(&place, phase, &piece, number == 0)?;
                 }
@@ -78,13 +83,14 @@ impl Lowering<'_> {
     fn look_back(&mut self, place: &Place) {
         let nest = &place.nest;
         let target = nest.tensors[place.result];
-        let elsewhere = |at: usize| {
-            nest.tensors[at] == target && nest.projection.maps[at] != nest.projection.maps[place.result]
-        };
-        let reads = |at: usize| nest.tensors[at] == target;
-        let mut operands = nest.results..nest.tensors.len();
-        let repeats = !nest.writes_plainly(place.result) || nest.needs_initialisation(place.result);
-        if operands.clone().any(elsewhere) || (repeats && operands.any(reads)) {
+        let reads: Vec<usize> =
+            (nest.results..nest.tensors.len()).filter(|at| nest.tensors[*at] == target).collect();
+        if reads.is_empty() {
+            return;
+        }
+        let maps = &nest.projection.maps;
+        let elsewhere = reads.iter().any(|at| maps[*at] != maps[place.result]);
+        if elsewhere || !nest.writes_plainly(place.result) || nest.needs_initialisation(place.result) {
             self.copy(self.node(target), Node::Before(target, place.step), self.comment(place));
         }
     }
