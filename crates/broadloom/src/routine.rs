@@ -12,10 +12,10 @@ use crate::step::{Leaf, Op, Tensor};
 /// ```
 /// use broadloom::{Graph, Routine};
 /// let mut g = Graph::new();
-/// let (w, x) = (g.param("w"), g.data("x", "8 | 3")?);
+/// let (w, x) = (g.param_shaped("w", "... -> 2")?, g.data("x", "8 | 3")?);
 /// let y = g.compose(w, x)?;
 /// let y = g.square(y)?;
-/// let loss = g.einsum("... | 1 => 0", &[y])?;
+/// let loss = g.einsum("... | ... => 0", &[y])?;
 ///
 /// let mut train = Routine::new("train");
 /// train.backward(&mut g, loss)?;

@@ -19,10 +19,10 @@ use crate::{Dtype, Graph};
 /// ```
 /// use broadloom::{Graph, Routine, Sgd};
 /// let mut g = Graph::new();
-/// let (w, x) = (g.param("w"), g.data("x", "3")?);
+/// let (w, x) = (g.param_shaped("w", "... -> 2")?, g.data("x", "3")?);
 /// let y = g.compose(w, x)?;
 /// let y = g.square(y)?;
-/// let loss = g.einsum("1 => 0", &[y])?;
+/// let loss = g.einsum("... => 0", &[y])?;
 /// let mut train = Routine::new("train");
 /// train.backward(&mut g, loss)?;
 /// let rate = g.number(0.1);
@@ -101,10 +101,10 @@ impl Adam {
     /// ```
     /// use broadloom::{Adam, Graph, Routine};
     /// let mut g = Graph::new();
-    /// let (w, x) = (g.param("w"), g.data("x", "3")?);
+    /// let (w, x) = (g.param_shaped("w", "... -> 2")?, g.data("x", "3")?);
     /// let y = g.compose(w, x)?;
     /// let y = g.square(y)?;
-    /// let loss = g.einsum("1 => 0", &[y])?;
+    /// let loss = g.einsum("... => 0", &[y])?;
     /// let mut train = Routine::new("train");
     /// train.backward(&mut g, loss)?;
     /// let rate = g.number(1e-3);
