@@ -230,3 +230,15 @@ fn a_builder_inside_itself_is_a_mistake_not_a_panic() {
     let _ = format!("{y:?}");
     assert!(b.finish().is_err());
 }
+
+#[test]
+fn what_no_memory_holds_is_refused_by_name() {
+    let b = Builder::new();
+    let (x, y) = (b.data("x", "10000000"), b.data("y", "10000000"));
+    let huge = x.einsum("i; j => i j", &[y]).named("huge").tensor();
+    let mut routine = Routine::new("too much");
+    routine.forward(huge);
+    let mut session = Session::new(b.finish().expect("it is in order")).expect("a session");
+    let error = session.show(&routine).expect_err("it cannot run").to_string();
+    assert!(error.contains("`huge`") && error.contains("10000000 × 10000000"), "{error}");
+}

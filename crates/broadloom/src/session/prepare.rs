@@ -1,7 +1,7 @@
 //! Making routines ready to run, and leaves ready to be read.
 
 use broadloom_loops::optimise::{self, optimise};
-use broadloom_loops::{Array, Storage};
+use broadloom_loops::{Array, Program, Storage};
 
 use super::store::Store;
 use super::{Prepared, Session};
@@ -36,6 +36,7 @@ impl Session {
         }
         let lowered = lower(&self.graph, &self.layout, routine, self.settings.guard)
             .map_err(|error| error.about(&format!("routine `{}`", routine.name())))?;
+        check_memory(&lowered.program)?;
         let options =
             if self.settings.optimise { optimise::Options::all() } else { optimise::Options::none() };
         let program = optimise(&lowered.program, &options);
@@ -89,6 +90,24 @@ impl Session {
         let name = self.graph.short_name(param);
         initial.values(&name, self.settings.seed, &sizes, fan(Kind::Input), fan(Kind::Output), dtype)
     }
+}
+
+/// What no machine has, in bytes.
+const TOO_MUCH: u64 = 1 << 44;
+
+/// Refuses tensors that no memory holds, by name.
+fn check_memory(program: &Program) -> Result<(), Error> {
+    for buffer in &program.buffers {
+        let bytes = buffer.padded().try_fold(buffer.dtype.bytes() as u64, u64::checked_mul);
+        if bytes.is_none_or(|bytes| bytes > TOO_MUCH) {
+            let sizes: Vec<String> = buffer.sizes.iter().map(u64::to_string).collect();
+            let sizes = sizes.join(" × ");
+            let message = format!("`{}` would have {sizes} elements, too many for any memory", buffer.name);
+            let help = "look for an axis that should have been contracted";
+            return Err(Error::new(ErrorKind::Run, message).with_help(help));
+        }
+    }
+    Ok(())
 }
 
 impl Graph {
