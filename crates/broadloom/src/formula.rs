@@ -62,6 +62,8 @@ pub(crate) struct Assignment {
     /// How values are accumulated; none if the last one stays.
     pub accumulate: Option<Binary>,
     pub value: Formula,
+    /// As it was written.
+    pub source: Box<str>,
 }
 
 /// Assignments and the names in them.
@@ -169,6 +171,7 @@ impl<'a> Parser<'a> {
     }
 
     fn assignment(&mut self) -> Result<Assignment, Error> {
+        let start = self.source.len() - self.rest().len();
         let fresh = self.sign("{");
         let Some(word) = self.word() else { return Err(self.wrong("the name of a target is expected")) };
         let target = self.name(word);
@@ -186,7 +189,8 @@ impl<'a> Parser<'a> {
         self.at += usize::from(colon);
         let accumulate = self.accumulator();
         let value = self.formula()?;
-        Ok(Assignment { target, fresh, clear: colon || accumulate.is_none(), accumulate, value })
+        let source = self.source[start..self.at].trim_end().into();
+        Ok(Assignment { target, fresh, clear: colon || accumulate.is_none(), accumulate, value, source })
     }
 
     /// An accumulator directly after the sign of an assignment.

@@ -361,6 +361,8 @@ pub(crate) struct Facts {
     pub precisions: FxHashMap<Tensor, Dtype>,
     pub default_precision: Dtype,
     pub initials: FxHashMap<Tensor, Initial>,
+    /// Assignments as they were written, by step.
+    pub texts: FxHashMap<u32, Box<str>>,
     /// The values of data that brings its own.
     pub arrays: FxHashMap<Tensor, Rc<Array>>,
 }

@@ -73,6 +73,10 @@ impl Graph {
         let Some(data) = self.tensors.get(tensor.index()) else { return "?".into() };
         match self.steps.get(data.step as usize) {
             Some(Step::Leaf { leaf: Leaf::Constant(value) | Leaf::Number(value), .. }) => format!("{value}"),
+            Some(Step::Leaf { leaf: Leaf::Size(at), .. }) => match self.facts.sizes.get(*at as usize) {
+                Some(captured) => self.captured_name(*captured),
+                None => "?".into(),
+            },
             Some(Step::Op { .. }) if depth == 0 => "…".into(),
             Some(Step::Op { op, results, result, .. }) => {
                 let operands: Vec<String> = self
@@ -124,6 +128,9 @@ impl Graph {
 
     /// What a step says, in full, as a program would.
     pub(crate) fn subject(&self, step: u32) -> String {
+        if let Some(text) = self.facts.texts.get(&step) {
+            return format!("`{text}`");
+        }
         match self.steps.get(step as usize) {
             Some(Step::Op { op, .. }) => {
                 let operands: Vec<String> =

@@ -87,8 +87,19 @@ pub enum Fill {
 }
 
 impl Margins {
+    /// The margins of so many tensors, over the nests that read them.
+    pub(crate) fn over<'a>(tensors: usize, nests: impl Iterator<Item = &'a Projected>) -> Vec<Margins> {
+        let mut all = vec![Margins::default(); tensors];
+        for nest in nests {
+            for (at, tensor) in nest.tensors.iter().enumerate() {
+                all[tensor.index()].widen(&nest.margins(at), nest.accumulate);
+            }
+        }
+        all
+    }
+
     /// Takes another reader in.
-    pub(crate) fn widen(&mut self, reach: &[(u64, u64)], accumulate: Accumulate) {
+    fn widen(&mut self, reach: &[(u64, u64)], accumulate: Accumulate) {
         self.axes.resize(reach.len(), (0, 0));
         for (margin, (left, right)) in self.axes.iter_mut().zip(reach) {
             *margin = (margin.0.max(*left), margin.1.max(*right));
@@ -213,13 +224,8 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn margins(&mut self) -> Result<Vec<Margins>, Error> {
-        let mut all = vec![Margins::default(); self.tensors.len()];
-        for nest in self.projections()? {
-            for (at, tensor) in nest.tensors.iter().enumerate() {
-                all[tensor.index()].widen(&nest.margins(at), nest.accumulate);
-            }
-        }
-        Ok(all)
+        let nests = self.projections()?;
+        Ok(Margins::over(self.tensors.len(), nests.iter()))
     }
 
     /// The loop nests of all operations, in the order they were made. A conversion that changes the number of

@@ -127,6 +127,7 @@ impl Routine {
                     graph.take_back(before);
                     graph.steps.truncate(first);
                     graph.laws.retain(|step, _| (*step as usize) < first);
+                    graph.facts.texts.retain(|step, _| (*step as usize) < first);
                     return Err(error);
                 }
             }
@@ -176,6 +177,8 @@ impl Graph {
             .map(|name| bound[*name as usize].ok_or_else(|| unknown(&names[*name as usize])))
             .collect::<Result<_, _>>()?;
         let operation = assignment_law(assignment, &order);
+        // Before the step is made: it may be refused, and the message is about it.
+        self.facts.texts.insert(self.steps.len() as u32, assignment.source.clone());
         let result = self.produced(logic, &operands, target, operation.forward.accumulate())?;
         let step = self.steps.len() as u32 - 1;
         self.laws.insert(step, operation.into());

@@ -361,7 +361,12 @@ impl Lowering<'_> {
     }
 
     fn comment(&self, place: &Place) -> String {
-        let subject = self.graph.subject(place.step).replace('`', "");
+        let mut subject = self.graph.subject(place.step).replace('`', "");
+        if self.graph.facts.texts.contains_key(&place.step) {
+            // The names of the text may stand for anything; the target tells which.
+            let target = self.graph.short_name(place.nest.tensors[place.result]);
+            subject = format!("{target}: {subject}");
+        }
         if place.backward { format!("gradients of {subject}") } else { subject }
     }
 }

@@ -35,7 +35,7 @@ impl Lowering<'_> {
         // Gradients begin afresh in every pass.
         let mut begun = FxHashSet::from_iter([loss]);
         for step in steps.into_iter().rev() {
-            if self.graph.results_of(step).any(|result| wanted[result.index()]) {
+            if self.graph.step_results(step).any(|result| wanted[result.index()]) {
                 self.backward_step(step, &wanted, &mut begun)?;
             }
         }
@@ -132,7 +132,7 @@ impl Graph {
             let operands = self.step_operands(*step);
             let through = self.differentiable(*step);
             if through.iter().any(|place| wanted[operands[*place as usize - 1].index()]) {
-                self.results_of(*step).for_each(|result| wanted[result.index()] = true);
+                self.step_results(*step).for_each(|result| wanted[result.index()] = true);
             }
         }
         wanted
@@ -155,6 +155,6 @@ impl Graph {
     pub(super) fn own_like(&self, step: u32, slot: u32, backward: bool) -> Tensor {
         let place = self.own(step, slot, backward).map_or(0, |(_, place)| place);
         let operand = place.checked_sub(1).and_then(|at| self.step_operands(step).get(at).copied());
-        operand.or_else(|| self.results_of(step).next()).unwrap_or(Tensor(0))
+        operand.or_else(|| self.step_results(step).next()).unwrap_or(Tensor(0))
     }
 }

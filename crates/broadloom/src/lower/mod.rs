@@ -85,12 +85,7 @@ impl Layout {
             _ => None,
         };
         let nests: Vec<_> = (0..graph.steps.len() as u32).map(nest).collect();
-        let mut margins = vec![Margins::default(); graph.len()];
-        for nest in nests.iter().flatten().flatten() {
-            for (at, tensor) in nest.tensors.iter().enumerate() {
-                margins[tensor.index()].widen(&nest.margins(at), nest.accumulate);
-            }
-        }
+        let margins = Margins::over(graph.len(), nests.iter().flatten().flatten().map(Rc::as_ref));
         Ok(Layout { shapes, nests, margins, dtypes: precisions(graph), sizes })
     }
 
@@ -308,7 +303,7 @@ impl Lowering<'_> {
             let step = self.graph.tensors[tensor.index()].step;
             // A step with several results makes them all at once.
             if last.replace(step) != Some(step) {
-                self.computed.extend(self.graph.results_of(step));
+                self.computed.extend(self.graph.step_results(step));
                 self.forward(step)?;
             }
         }
@@ -374,14 +369,14 @@ impl Lowering<'_> {
         for tensor in self.graph.step_operands(step) {
             self.value(*tensor)?;
         }
-        for result in self.graph.results_of(step) {
+        for result in self.graph.step_results(step) {
             // Something computed that is assigned to has its value first.
             if !self.graph.is_leaf(result) && self.graph.tensors[result.index()].step != step {
                 self.value(result)?;
             }
             self.changed.insert(result);
         }
-        self.computed.extend(self.graph.results_of(step));
+        self.computed.extend(self.graph.step_results(step));
         self.forward(step)
     }
 
@@ -393,7 +388,7 @@ impl Lowering<'_> {
         let mut changed = std::mem::take(&mut self.changed);
         for step in 0..self.graph.steps.len() as u32 {
             let depends = self.graph.step_operands(step).iter().any(|operand| changed.contains(operand));
-            for result in self.graph.results_of(step) {
+            for result in self.graph.step_results(step) {
                 let made_here = self.graph.tensors[result.index()].step == step;
                 if depends && made_here && !changed.contains(&result) {
                     self.computed.remove(&result);
@@ -410,18 +405,9 @@ impl Graph {
         self.leaf(tensor).is_some()
     }
 
-    /// The tensors that a step makes or assigns to.
-    pub(crate) fn results_of(&self, step: u32) -> impl Iterator<Item = Tensor> + use<> {
-        let (first, count) = match self.steps.get(step as usize) {
-            Some(Step::Op { result, results, .. }) => (*result, u32::from(*results)),
-            _ => (0, 0),
-        };
-        (first..first + count).map(Tensor)
-    }
-
     /// The name of a tensor, or one made from its place.
     pub(crate) fn short_name(&self, tensor: Tensor) -> String {
-        self.name_of(tensor).map_or_else(|| format!("t{}", tensor.index()), str::to_string)
+        self.name_of(tensor).map_or_else(|| format!("tmp{}", tensor.index()), str::to_string)
     }
 
     /// Whether a tensor is a slice whose position is given when the program runs.

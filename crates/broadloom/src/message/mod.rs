@@ -165,7 +165,10 @@ impl Graph {
                 operands.iter().map(|tensor| (*tensor, transposed(kind))).collect()
             }
             (_, Part::Row(kind)) => {
-                operands.get(usize::from(slot)).map(|tensor| (*tensor, kind)).into_iter().collect()
+                let operand = operands.get(usize::from(slot)).copied();
+                // An assignment has rows on both sides that are there already.
+                let target = self.step_results(step).find(|tensor| self.tensors[tensor.index()].step != step);
+                operand.into_iter().chain(target).map(|tensor| (tensor, kind)).collect()
             }
             _ => Vec::new(),
         }

@@ -345,7 +345,7 @@ impl Session {
     }
 
     fn position(&self, step: u32, below: u64) -> Result<i64, Error> {
-        let slice = self.graph.results_of(step).next().unwrap_or(Tensor(0));
+        let slice = self.graph.step_results(step).next().unwrap_or(Tensor(0));
         let name = self.graph.label_of(slice);
         match self.positions.get(&slice) {
             Some(position) if *position < below => Ok(*position as i64),

@@ -266,26 +266,26 @@ fn shapes() -> Result<(), Error> {
         ".",
         "w = m",
         &expect![[r#"
-        Mismatch: `w = assign(m)`: 1 axis on one side and no axes on the other
-    "#]],
+            Mismatch: `w = m`: 1 axis on one side and no axes on the other
+        "#]],
     )?;
     assigned(
         "@",
         "w =:+ m * x",
         &expect![[r#"
-        Mismatch: `w = m @ x`: 3 and 2 do not agree
-          3: `w`: the output of `m` goes into its output
-          2: the output axis of `m`, declared `3 -> 2`
-    "#]],
+            Mismatch: `w =:+ m * x`: 3 and 2 do not agree
+              3: the output axis of `w`, declared `3`
+              2: the output axis of `m`, declared `3 -> 2`
+        "#]],
     )?;
     assigned(
         "i => i i",
         "w = x",
         &expect![[r#"
-        Mismatch: `w = assign("i => i i", x)`: `i i` in the spec has 2 axes for the output, but `w` has 1 axis
-          `w` is declared `3`
-        help: write one label for each axis, or `...` for any number of them
-    "#]],
+            Mismatch: `w = x`: `i i` in the spec has 2 axes for the output, but `w` has 1 axis
+              `w` is declared `3`
+            help: write one label for each axis, or `...` for any number of them
+        "#]],
     )
 }
 
