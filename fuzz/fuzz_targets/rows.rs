@@ -1,7 +1,8 @@
 //! Bytes to text to tree and back: reading never panics, and what was read prints and reads again.
 #![no_main]
 
-use broadloom_cli::rows::{Source, Style, decode, parse, render_all};
+use broadloom_cli::rows::parse;
+use broadloom_diagnostics::{Sources, Style, decode, render_all};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,8 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
         }
     };
     let parsed = parse(&text);
-    let source = Source::new("fuzz.rows", &text);
-    let messages = render_all(&source, &parsed.diagnostics, parsed.suppressed, Style::default());
+    let sources = Sources::one("fuzz.rows", text.as_str());
+    let messages = render_all(&sources, &parsed.diagnostics, parsed.suppressed, Style::default());
     assert_eq!(messages.is_empty(), parsed.is_ok());
     let printed = parsed.system.to_string();
     let again = parse(&printed);

@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use broadloom_cli::rows::decode;
 use broadloom_cli::solve::{self, Options, Status};
+use broadloom_diagnostics::decode;
 use clap::{Parser, Subcommand};
 
 /// Broadloom infers the shapes of tensor programs and explains them.

@@ -26,10 +26,13 @@ fn sources() -> Vec<(PathBuf, String)> {
     found
 }
 
+fn manifest(krate: &str) -> String {
+    fs::read_to_string(root().join("crates").join(krate).join("Cargo.toml")).expect("a manifest")
+}
+
 /// The names of a crate's own dependencies.
 fn dependencies(krate: &str) -> Vec<String> {
-    let manifest =
-        fs::read_to_string(root().join("crates").join(krate).join("Cargo.toml")).expect("a manifest");
+    let manifest = manifest(krate);
     let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
     let lines = section.lines().take_while(|line| !line.starts_with('['));
     let name = |line: &str| line.split(['.', ' ', '=']).next().unwrap_or_default().to_owned();
@@ -40,7 +43,12 @@ fn dependencies(krate: &str) -> Vec<String> {
 fn layers_point_one_way() {
     assert_eq!(dependencies("broadloom-core"), ["rustc-hash", "smallvec"], "the core stays light");
     assert!(dependencies("broadloom-spec").is_empty(), "the notation depends on nothing");
-    assert!(dependencies("broadloom-cli").contains(&"broadloom-core".to_owned()));
+    assert_eq!(dependencies("broadloom-diagnostics"), ["serde"], "diagnostics stay light");
+    assert!(manifest("broadloom-diagnostics").contains("\nserde = { workspace = true, optional = true }\n"));
+    let command = dependencies("broadloom-cli");
+    assert!(
+        ["broadloom-core", "broadloom-diagnostics"].iter().all(|layer| command.contains(&layer.to_string()))
+    );
 }
 
 #[test]

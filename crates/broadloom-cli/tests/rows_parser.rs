@@ -1,14 +1,17 @@
 //! The `.rows` format: what its mistakes look like to a user, and what holds for every text.
 
 use broadloom_cli::rows::*;
+use broadloom_diagnostics::{Sources, Style, render_all};
 use expect_test::{Expect, expect};
+
+fn shown(text: &str, style: Style) -> String {
+    let parsed = parse(text);
+    render_all(&Sources::one("x.rows", text), &parsed.diagnostics, parsed.suppressed, style)
+}
 
 /// Compares everything a user sees of the mistakes in `text`.
 fn check(text: &str, expected: Expect) {
-    let parsed = parse(text);
-    let (source, style) = (Source::new("x.rows", text), Style::default());
-    let shown = render_all(&source, &parsed.diagnostics, parsed.suppressed, style);
-    expected.assert_eq(&shown);
+    expected.assert_eq(&shown(text, Style::default()));
 }
 
 #[test]
@@ -382,9 +385,10 @@ fn in_brief() {
     let mut out = String::new();
     for text in slips {
         let found = &parse(text).diagnostics[0];
-        let column = Source::new("", text).position(found.primary.span.start).1;
-        let label = &found.primary.text;
-        let help = found.help.as_deref().unwrap_or("–");
+        let primary = found.primary().unwrap();
+        let column = Sources::one("", text).position(primary.span).1;
+        let label = &primary.text;
+        let help = found.help.first().map_or("–", String::as_str);
         out += &format!("{text:?}:{column}: {} ({label}) {help}\n", found.message);
     }
     expect![[r#"
@@ -480,4 +484,60 @@ fn two_places() {
             3 errors
         "#]],
     );
+}
+
+#[test]
+fn excerpts() {
+    let long = "a, ".repeat(200);
+    check(
+        &format!("[<>, {long}<>] ~ [..r..]"),
+        expect![[r#"
+        error: a row has at most one hole
+         --> x.rows:1:606
+          |
+        1 | [<>, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,...
+          |  -- the first hole
+        1 | ...a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, <>] ~ [..r..]
+          |                                                                                           ^^ a second hole
+          |
+          = help: keep one row variable or marker, and write other axes as dimensions
+
+        1 error
+    "#]],
+    );
+    check(
+        "[\t名,\t<>, ä <>] ~ []",
+        expect![[r#"
+        error: a comma is missing between `ä` and `<>`
+         --> x.rows:1:12
+          |
+        1 | [    名,    <>, ä <>] ~ []
+          |                   ^^ expected `,` before this
+          |
+          = help: write `ä, <>`
+
+        1 error
+    "#]],
+    );
+    let style = Style { color: true, ..Style::default() };
+    let colored = shown("# one\r\na = 3\rb = 0\n", style);
+    expect![[r#"
+        ESC[1;31merrorESC[0mESC[1m: sizes start at 1ESC[0m
+        ESC[1;34m --> ESC[0mx.rows:3:5
+        ESC[1;34m  |ESC[0m
+        ESC[1;34m3 |ESC[0m b = 0
+        ESC[1;34m  |ESC[0m     ESC[1;31m^ESC[0m ESC[1;31mthis size is zeroESC[0m
+        ESC[1;34m  |ESC[0m
+        ESC[1;34m  = ESC[0mESC[1mhelpESC[0m: write `_` for the unit, or `1` for an axis one wide
+
+        1 error
+    "#]]
+    .assert_eq(&colored.replace('\u{1b}', "ESC"));
+}
+
+#[test]
+fn diagnostics_are_capped() {
+    let text = "a = = b\n".repeat(57);
+    assert_eq!(parse(&text).diagnostics.len(), MAX_DIAGNOSTICS);
+    assert!(shown(&text, Style::default()).ends_with("\n57 errors, 37 of them not shown\n"));
 }

@@ -11,7 +11,7 @@
 //! has an empty leading flank, the marker and the trailing flank `5`.
 
 use super::names::{Bases, BasisId, NameId, Names, Tag};
-use super::source::Span;
+use broadloom_diagnostics::Span;
 use std::ops::Range;
 
 /// A parsed file.

@@ -8,7 +8,8 @@
 //! `[..r.., 4] ~ [3]  # why` gives `[`, `..r..`, `,`, `4`, `]`, `~`, `[`, `3`,
 //! `]` and the line end.
 
-use super::source::{BYTE_ORDER_MARK, Span};
+use super::SOURCE;
+use broadloom_diagnostics::{BYTE_ORDER_MARK, Span};
 
 /// A piece of the text with a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +112,7 @@ impl<'a> Lexer<'a> {
 
     /// Where the current token is.
     pub fn span(&self) -> Span {
-        Span::new(self.start as u32, self.position as u32)
+        Span::new(SOURCE, self.start as u32, self.position as u32)
     }
 
     /// The current token.

@@ -5,10 +5,10 @@
 //! wrong, the labels say what is where, the help says what to write.
 
 use super::ast::{Dim, DimKind, System};
-use super::diagnostic::Diagnostic;
+use super::error;
 use super::lexer::{Token, TokenKind};
 use super::names::{NameId, NameKind, Tag};
-use super::source::Span;
+use broadloom_diagnostics::{Diagnostic, Span};
 
 /// What can be wrong with a line. `found` is the place where something else was
 /// expected: a token, or the empty span at the end of the line.
@@ -113,17 +113,15 @@ impl Mistake {
         let expected = |what: &str, found: Span| expected(what, found.slice(text));
         match self {
             Mistake::Slip(token) => slip(token, text),
-            Mistake::SizeZero(span) => Diagnostic::new("sizes start at 1", span, "this size is zero")
+            Mistake::SizeZero(span) => error("sizes start at 1", span, "this size is zero")
                 .with_help("write `_` for the unit, or `1` for an axis one wide"),
-            Mistake::SizeTooLarge(span) => {
-                Diagnostic::new("this size is too large", span, "does not fit in 64 bits")
-                    .with_help(format!("sizes go up to {}", u64::MAX))
-            }
+            Mistake::SizeTooLarge(span) => error("this size is too large", span, "does not fit in 64 bits")
+                .with_help(format!("sizes go up to {}", u64::MAX)),
             Mistake::MissingBasis { atom, found } => {
                 let size = clip(atom.slice(text).trim_end_matches(':').trim_end());
                 let label = expected("a name", found);
-                Diagnostic::new("the basis after `:` is missing", found, label)
-                    .with_secondary(atom, "this size announces a basis")
+                error("the basis after `:` is missing", found, label)
+                    .with_label(atom, "this size announces a basis")
                     .with_help(format!("write `{size}:tag`, or `{size}` for the default basis"))
             }
             Mistake::BasisMisplaced { dim, colon } => {
@@ -136,71 +134,68 @@ impl Mistake {
                         ("a size has only one basis", "write one name after the size, as in `3:tag`")
                     }
                 };
-                Diagnostic::new(message, colon, "no basis can follow here").with_help(help)
+                error(message, colon, "no basis can follow here").with_help(help)
             }
             Mistake::MissingComma { left, right } => {
                 let (left, shown) = (plain(left), plain(right));
                 let message = format!("a comma is missing between `{left}` and `{shown}`");
-                Diagnostic::new(message, right, "expected `,` before this")
+                error(message, right, "expected `,` before this")
                     .with_help(format!("write `{left}, {shown}`"))
             }
             Mistake::MissingTerm(span) => {
-                Diagnostic::new("a term is missing before this comma", span, "expected a term")
+                error("a term is missing before this comma", span, "expected a term")
                     .with_help("delete the comma, or write a size, a variable or `_` before it")
             }
             Mistake::TwoHoles { first, second } => {
-                Diagnostic::new("a row has at most one hole", second, "a second hole")
-                    .with_secondary(first, "the first hole")
+                error("a row has at most one hole", second, "a second hole")
+                    .with_label(first, "the first hole")
                     .with_help("keep one row variable or marker, and write other axes as dimensions")
             }
-            Mistake::NestedRow { outer, inner } => {
-                Diagnostic::new("rows do not nest", inner, "a row inside a row")
-                    .with_secondary(outer, "this row is still open")
-                    .with_help("a row is one list of terms, as in `[3, a, ..r..]`")
-            }
+            Mistake::NestedRow { outer, inner } => error("rows do not nest", inner, "a row inside a row")
+                .with_label(outer, "this row is still open")
+                .with_help("a row is one list of terms, as in `[3, a, ..r..]`"),
             Mistake::Unclosed { open, found, after_term } => {
                 let item = if after_term { "`,` or `]`" } else { "a term or `]`" };
-                Diagnostic::new("this row is not closed", found, expected(item, found))
-                    .with_secondary(open, "the row starts here")
+                error("this row is not closed", found, expected(item, found))
+                    .with_label(open, "the row starts here")
                     .with_help(match found.start == found.end {
                         true => "write `]`; a statement ends where its line ends",
                         false => "write `]` at the end of the row",
                     })
             }
-            Mistake::Unopened(span) => Diagnostic::new("this `]` closes nothing", span, "no `[` before it")
+            Mistake::Unopened(span) => error("this `]` closes nothing", span, "no `[` before it")
                 .with_help("write `[` at the start of the row, or delete `]`"),
             Mistake::RowVariableOutside(span) => {
                 let message = "a row variable must stand inside brackets";
-                Diagnostic::new(message, span, "not inside a row")
-                    .with_help(format!("write `[{}]`", plain(span)))
+                error(message, span, "not inside a row").with_help(format!("write `[{}]`", plain(span)))
             }
             Mistake::MarkerOutside(span) => {
                 let message = "the marker must stand inside brackets";
-                Diagnostic::new(message, span, "not inside a row")
+                error(message, span, "not inside a row")
                     .with_help("write `[]` for the row without axes, or as in `[3, <>, 4]`")
             }
             Mistake::MarkerAsOperator(span) => {
                 let message = format!("{} does not compare", quote(span));
-                Diagnostic::new(message, span, "this is the marker of a row")
+                error(message, span, "this is the marker of a row")
                     .with_help("write `=` or `<=` between dimensions, `~` or `<=` between rows")
             }
             Mistake::CommaOutside { left, comma } => {
-                Diagnostic::new("this comma is not inside a row", comma, "no `[` before it")
+                error("this comma is not inside a row", comma, "no `[` before it")
                     .with_help(format!("write `[{}, …]` for a row", plain(left)))
             }
             Mistake::MissingSide { operator: Some(operator), found } => {
                 let message = format!("nothing to compare after {}", quote(operator));
-                Diagnostic::new(message, found, expected("a dimension or a row", found))
+                error(message, found, expected("a dimension or a row", found))
             }
             Mistake::MissingSide { operator: None, found } => {
                 let message = format!("a statement cannot start with {}", quote(found));
-                Diagnostic::new(message, found, "expected a dimension, a row or a tag")
+                error(message, found, "expected a dimension, a row or a tag")
                     .with_help("write something like `a = 3`, `[..r..] <= [3]` or `leaf a`")
             }
             Mistake::MissingOperator { left, rows, found } => {
                 let operators = if rows { "`~` or `<=`" } else { "`=` or `<=`" };
                 let message = format!("{} is not compared with anything", quote(left));
-                let diagnostic = Diagnostic::new(message, found, expected(operators, found));
+                let diagnostic = error(message, found, expected(operators, found));
                 match found.slice(text).chars().next() {
                     Some(c) if !rows && (c.is_alphabetic() || c == '.') => {
                         diagnostic.with_help("to tag variables, write `leaf` or `param` before them")
@@ -213,59 +208,59 @@ impl Mistake {
             }
             Mistake::EqualsBetweenRows(operator) => {
                 let message = "rows are equated with `~`, not `=`";
-                Diagnostic::new(message, operator, "between two rows")
+                error(message, operator, "between two rows")
                     .with_help("write `~`: the same axes in order, wherever the markers are")
             }
             Mistake::TildeBetweenDims(operator) => {
                 let message = format!("dimensions are equated with `=`, not {}", quote(operator));
-                Diagnostic::new(message, operator, "between two dimensions")
+                error(message, operator, "between two dimensions")
                     .with_help("write `=`, or put brackets around both sides to compare rows")
             }
             Mistake::RowWithDim { operator, row, dim } => {
-                Diagnostic::new("a row cannot be compared with a dimension", operator, "")
-                    .with_secondary(row, "a row")
-                    .with_secondary(dim.span, "a dimension")
+                error("a row cannot be compared with a dimension", operator, "")
+                    .with_label(row, "a row")
+                    .with_label(dim.span, "a dimension")
                     .with_help(format!("write `[{}]` for the row with that axis", plain(dim.span)))
             }
             Mistake::Chain(operator) => {
                 let message = "a statement compares two things only";
-                Diagnostic::new(message, operator, "a second comparison")
+                error(message, operator, "a second comparison")
                     .with_help("write the second comparison on a line of its own")
             }
             Mistake::TagCompares(operator) => {
-                Diagnostic::new("a tag does not compare", operator, "expected the end of the line")
+                error("a tag does not compare", operator, "expected the end of the line")
                     .with_help("write the tag and the constraint on lines of their own")
             }
             Mistake::AfterStatement { statement, found } => {
                 let message = format!("{} does not belong to this statement", quote(found));
-                Diagnostic::new(message, found, "expected the end of the line")
-                    .with_secondary(statement, "the statement is complete here")
+                error(message, found, "expected the end of the line")
+                    .with_label(statement, "the statement is complete here")
                     .with_help("write one statement a line, and rows in brackets")
             }
             Mistake::TagWithoutVariable { tag, found } => {
                 let word = tag.slice(text);
                 let message = format!("`{word}` is not followed by a variable");
-                Diagnostic::new(message, found, expected("a variable", found)).with_help(format!(
+                error(message, found, expected("a variable", found)).with_help(format!(
                     "write `{word} a, ..r..` to tag variables, or `{word} = 3` if `{word}` is one"
                 ))
             }
             Mistake::TagsVariablesOnly(found) => {
                 let label = expected("a variable", found);
-                Diagnostic::new("only variables have tags", found, label)
-                    .with_help("list names, as in `leaf a, ..r..`")
+                error("only variables have tags", found, label).with_help("list names, as in `leaf a, ..r..`")
             }
             Mistake::TwoTags { name, span, tag } => {
                 let old = system.names.get(name);
                 let shown = clip(&system.show(&name).to_string());
                 let old_tag = old.tag.map_or("", Tag::keyword);
                 let label = format!("tagged `{}` here", tag.keyword());
-                Diagnostic::new(format!("`{shown}` has two tags"), span, label)
-                    .with_secondary(old.tag_span, format!("already tagged `{old_tag}` here"))
+                error(format!("`{shown}` has two tags"), span, label)
+                    .with_label(old.tag_span, format!("already tagged `{old_tag}` here"))
                     .with_help("delete one of the tags")
             }
             Mistake::TwoKinds { name, span } => two_kinds(system, name, span),
-            Mistake::TextTooLong => Diagnostic::new("the text is too long", Span::empty(0), "")
-                .with_help("a file can have up to 4 GiB"),
+            Mistake::TextTooLong => {
+                error("the text is too long", Span::default(), "").with_help("a file can have up to 4 GiB")
+            }
         }
     }
 }
@@ -281,12 +276,12 @@ fn two_kinds(system: &System, name: NameId, span: Span) -> Diagnostic {
         NameKind::Dim => NameKind::Row,
         NameKind::Row => NameKind::Dim,
     };
-    Diagnostic::new(
+    error(
         format!("`{text}` names both a dimension and a row"),
         span,
         format!("used as {} here", in_words(here)),
     )
-    .with_secondary(first.first_use, format!("first used as {} here", in_words(first.kind)))
+    .with_label(first.first_use, format!("first used as {} here", in_words(first.kind)))
     .with_help(match here {
         NameKind::Dim => {
             format!("write `..{text}..` if the row is meant, or give the dimension another name")
@@ -325,14 +320,14 @@ fn wrong_operator(text: &str, operator: Span, left: Span, right: Option<Span>, r
         ),
         _ => (format!("{quoted} is not an operator"), format!("write `{equal}` or `<=`")),
     };
-    Diagnostic::new(message, operator, format!("not a comparison of {things}")).with_help(help)
+    error(message, operator, format!("not a comparison of {things}")).with_help(help)
 }
 
 /// A token that is never right.
 fn slip(token: Token, text: &str) -> Diagnostic {
     let written = token.span.slice(text);
     let quoted = quote(written);
-    let diagnostic = |message: String, label: &str| Diagnostic::new(message, token.span, label);
+    let diagnostic = |message: String, label: &str| error(message, token.span, label);
     match token.kind {
         TokenKind::BadName => diagnostic(format!("{quoted} is not a name"), "starts with `_`")
             .with_help("a name starts with a letter; `_` alone is the unit"),

@@ -33,9 +33,11 @@
 //!
 //! # Reading a file
 //!
-//! [`decode`] turns bytes into text, [`parse`] turns text into a [`System`] and
-//! a list of [`Diagnostic`]s, and [`render_all`] shows those to a person. Parsing
-//! never fails: a line with a mistake is reported and left out of the tree.
+//! [`decode`](fn@broadloom_diagnostics::decode) turns bytes into text, [`parse`] turns text
+//! into a [`System`] and a list of [`Diagnostic`]s, and
+//! [`render_all`](broadloom_diagnostics::render_all) shows those to a person. Parsing never
+//! fails: a line with a mistake is reported and left out of the tree. Spans are in
+//! [`SOURCE`], so the text must be the first of the sources given for rendering.
 //!
 //! ```
 //! use broadloom_cli::rows::parse;
@@ -46,21 +48,25 @@
 //! ```
 
 pub mod ast;
-pub mod diagnostic;
 mod lexer;
 mod mistake;
 pub mod names;
 pub mod parser;
 pub mod print;
-pub mod render;
-pub mod source;
 #[cfg(test)]
 mod tests;
 
 pub use ast::{Constraint, Dim, DimKind, Hole, HoleKind, Row, Statement, StatementKind, System};
-pub use diagnostic::{Diagnostic, Label};
 pub use names::{Bases, BasisId, Name, NameId, NameKind, Names, Tag};
 pub use parser::{MAX_DIAGNOSTICS, Parsed, parse};
 pub use print::Show;
-pub use render::{Style, render, render_all};
-pub use source::{DecodeError, Source, Span, decode};
+
+use broadloom_diagnostics::{Diagnostic, SourceId, Span};
+
+/// The source of all spans of a parsed text: the first, and usually the only one.
+pub const SOURCE: SourceId = SourceId(0);
+
+/// An error about a `.rows` text; they have no codes.
+pub(crate) fn error(message: impl Into<String>, span: Span, label: impl Into<String>) -> Diagnostic {
+    Diagnostic::error("", message, span, label)
+}

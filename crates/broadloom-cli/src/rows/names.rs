@@ -9,7 +9,7 @@
 //! In `leaf ..r..` and `a = 3:rgb`, `r` is name 0 (a row, a leaf), `a` is name 1
 //! (a dimension, interior) and `rgb` is basis 1 (0 is the default basis).
 
-use super::source::Span;
+use broadloom_diagnostics::Span;
 use std::hash::{BuildHasher, RandomState};
 
 /// A variable of the system: an index into [`Names`].

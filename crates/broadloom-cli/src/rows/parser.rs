@@ -11,14 +11,14 @@
 //! `"a = 3\n[a b] ~ []\n"` gives one statement and one diagnostic, and knows
 //! the name `a` but not `b`.
 
+use super::SOURCE;
 use super::ast::{
     Constraint, Dim, DimKind, Hole, HoleKind, Row, Statement, StatementKind, System, TagList, Tagged,
 };
-use super::diagnostic::Diagnostic;
 use super::lexer::{Lexer, Token, TokenKind};
 use super::mistake::Mistake;
 use super::names::{BasisId, NameId, NameKind, Tag};
-use super::source::Span;
+use broadloom_diagnostics::{Diagnostic, Span};
 
 /// How many diagnostics a parse puts into words.
 pub const MAX_DIAGNOSTICS: usize = 20;
@@ -105,13 +105,13 @@ impl Parser<'_> {
 
     /// One line that is not blank, up to its end.
     fn line(&mut self, line: u32) {
-        let start = self.lexer.span().start;
+        let first = self.lexer.span();
         let system = &self.parsed.system;
         let (names, bases) = (system.names.len(), system.bases.len());
         let (terms, tagged) = (system.terms.len(), system.tagged.len());
         match self.statement() {
             Ok(kind) => {
-                let span = Span::new(start, self.previous_end);
+                let span = self.up_to_here(first);
                 self.parsed.system.statements.push(Statement { kind, span, line });
             }
             Err(mistake) => {
@@ -302,7 +302,7 @@ impl Parser<'_> {
                 TokenKind::Comma => return Err(Mistake::MissingTerm(token.span)),
                 _ => return Err(self.inside_row(open, false)),
             }
-            let item = Span::new(token.span.start, self.previous_end);
+            let item = self.up_to_here(token.span);
             match self.lexer.kind() {
                 TokenKind::Comma => self.advance(),
                 TokenKind::RightBracket => {}
@@ -314,7 +314,7 @@ impl Parser<'_> {
         }
         let span = open.to(self.lexer.span());
         self.advance();
-        let hole = hole.unwrap_or(Hole { kind: HoleKind::Marker, span: Span::empty(open.end) });
+        let hole = hole.unwrap_or(Hole { kind: HoleKind::Marker, span: open.after() });
         let end = self.parsed.system.terms.len() as u32;
         Ok(Row { span, hole, terms: first..end, split })
     }
@@ -336,7 +336,7 @@ impl Parser<'_> {
             TokenKind::Underscore => DimKind::Unit,
             _ => DimKind::Var(self.intern(span, NameKind::Dim, span)?),
         };
-        let span = Span::new(span.start, self.previous_end);
+        let span = self.up_to_here(span);
         let dim = Dim { kind, span };
         let colon = self.lexer.span();
         match self.lexer.kind() {
@@ -352,7 +352,7 @@ impl Parser<'_> {
         }
         self.advance();
         if self.lexer.kind() != TokenKind::Name {
-            let atom = Span::new(size.start, self.previous_end);
+            let atom = self.up_to_here(size);
             return Err(self.expected(|found| Mistake::MissingBasis { atom, found }));
         }
         let basis = self.parsed.system.bases.intern(self.lexer.span().slice(self.text));
@@ -361,7 +361,7 @@ impl Parser<'_> {
     }
 
     fn row_variable(&mut self, dotted: Span) -> Result<NameId, Mistake> {
-        self.intern(Span::new(dotted.start + 2, dotted.end - 2), NameKind::Row, dotted)
+        self.intern(Span::new(SOURCE, dotted.start + 2, dotted.end - 2), NameKind::Row, dotted)
     }
 
     fn intern(&mut self, name: Span, kind: NameKind, span: Span) -> Result<NameId, Mistake> {
@@ -381,6 +381,11 @@ impl Parser<'_> {
         self.lexer.advance();
     }
 
+    /// From the start of `first` to the end of the last token.
+    fn up_to_here(&self, first: Span) -> Span {
+        Span { end: self.previous_end, ..first }
+    }
+
     fn at_line_end(&self) -> bool {
         matches!(self.lexer.kind(), TokenKind::LineEnd | TokenKind::End)
     }
@@ -390,7 +395,7 @@ impl Parser<'_> {
     fn expected(&self, otherwise: impl FnOnce(Span) -> Mistake) -> Mistake {
         match self.lexer.kind() {
             kind if kind.is_slip() => Mistake::Slip(self.lexer.token()),
-            TokenKind::LineEnd | TokenKind::End => otherwise(Span::empty(self.previous_end)),
+            TokenKind::LineEnd | TokenKind::End => otherwise(Span::empty(SOURCE, self.previous_end)),
             _ => otherwise(self.lexer.span()),
         }
     }
@@ -415,7 +420,7 @@ impl Parser<'_> {
     }
 
     fn after_statement(&self, first: Span, is_tag: bool) -> Mistake {
-        let statement = Span::new(first.start, self.previous_end);
+        let statement = self.up_to_here(first);
         match self.lexer.kind() {
             TokenKind::RightBracket => Mistake::Unopened(self.lexer.span()),
             kind if kind.is_operator() && is_tag => Mistake::TagCompares(self.lexer.span()),

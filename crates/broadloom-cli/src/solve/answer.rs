@@ -2,11 +2,12 @@
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Answer, Clash, Closed, Core, DimShape, How, Limit, Report, Unfilled};
+use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::explain::{self, Explanation};
 use super::problem::{Problem, Var};
 use super::{Options, Status, text};
-use crate::rows::{Diagnostic, NameId};
+use crate::rows::{NameId, error};
 
 /// Labels shown in one message; a longer core is cut.
 const MOST_LABELS: usize = 8;
@@ -112,9 +113,9 @@ impl Answered {
             },
         };
         let mut diagnostic =
-            Diagnostic::new(clash_message(problem, &core.clash), problem.span(primary), label(primary));
+            error(clash_message(problem, &core.clash), problem.span(primary), label(primary));
         for id in core.constraints.iter().filter(|id| **id != primary).take(MOST_LABELS) {
-            diagnostic = diagnostic.with_secondary(problem.span(*id), label(*id));
+            diagnostic = diagnostic.with_label(problem.span(*id), label(*id));
         }
         if core.constraints.len() > MOST_LABELS + 1 {
             let more = core.constraints.len() - MOST_LABELS - 1;
@@ -155,7 +156,7 @@ impl Answered {
         let Some(id) = problem.system.names.find(name) else { return };
         let more = holes.len() - 1;
         let entry = problem.system.names.get(id);
-        let mut diagnostic = Diagnostic::new(place, entry.tag_span, "a parameter must be determined")
+        let mut diagnostic = error(place, entry.tag_span, "a parameter must be determined")
             .with_note("no constraint gives this position a size from below, and a parameter may not guess")
             .with_help(format!("bound it from below, as its use would: {below}"));
         if more > 0 {
@@ -170,7 +171,7 @@ impl Answered {
 
     fn gave_up(&mut self, problem: &Problem, limit: Limit, options: &Options) {
         let first = problem.system.statements.first();
-        let span = first.map_or(crate::rows::Span::empty(0), |statement| statement.span);
+        let span = first.map_or(Span::default(), |statement| statement.span);
         let (message, note, help) = match limit {
             Limit::Branches => (
                 format!("gave up: the search used up its {} branches", options.branches),
@@ -198,7 +199,7 @@ impl Answered {
                 "write one of the sizes",
             ),
         };
-        self.diagnostic = Some(Diagnostic::new(message, span, "").with_note(note).with_help(help));
+        self.diagnostic = Some(error(message, span, "").with_note(note).with_help(help));
     }
 }
 

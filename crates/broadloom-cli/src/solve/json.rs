@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use broadloom_diagnostics::{Diagnostic, Sources};
 use serde::Serialize;
 
 use super::answer::Answered;
 use super::problem::Problem;
 use super::{Status, people, text};
-use crate::rows::{Diagnostic, Source};
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -86,10 +86,11 @@ struct Mistake<'a> {
 }
 
 /// Writes the mistakes of a malformed text.
-pub fn malformed(source: &Source, diagnostics: &[Diagnostic]) -> String {
+pub fn malformed(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
     let mistakes = diagnostics.iter().map(|diagnostic| {
-        let (line, column) = source.position(diagnostic.primary.span.start);
-        Mistake { line, column, message: &diagnostic.message, help: diagnostic.help.as_deref() }
+        let (line, column) = diagnostic.primary().map_or((1, 1), |label| sources.position(label.span));
+        let help = diagnostic.help.first().map(String::as_str);
+        Mistake { line, column, message: &diagnostic.message, help }
     });
     let message = diagnostics.first().map_or("malformed", |diagnostic| diagnostic.message.as_str());
     print(&Malformed { status: "malformed", message, diagnostics: mistakes.collect() })

@@ -17,10 +17,11 @@ mod people;
 mod problem;
 mod text;
 
+use broadloom_diagnostics::{Sources, Style, render, render_all};
+
+use crate::rows;
 use answer::Answered;
 use problem::Problem;
-
-use crate::rows::{self, Source, Style, render_all};
 
 /// What the caller asked for.
 #[derive(Clone, Debug)]
@@ -93,12 +94,13 @@ pub struct Output {
 
 /// Solves the system in `text`; `name` is shown in messages.
 pub fn run(name: &str, text: &str, options: &Options) -> Output {
-    let source = Source::new(name, text);
-    let style = Style { color: options.color, ..Style::default() };
+    let sources = Sources::one(name, text);
+    let style = Style { color: options.color, between: false, ..Style::default() };
     let parsed = rows::parse(text);
     if !parsed.is_ok() {
-        let stdout = if options.json { json::malformed(&source, &parsed.diagnostics) } else { String::new() };
-        let stderr = render_all(&source, &parsed.diagnostics, parsed.suppressed, style);
+        let stdout =
+            if options.json { json::malformed(&sources, &parsed.diagnostics) } else { String::new() };
+        let stderr = render_all(&sources, &parsed.diagnostics, parsed.suppressed, style);
         return Output { stdout, stderr, status: Status::Malformed };
     }
     let mut problem = Problem::new(&parsed.system, options.branches);
@@ -112,7 +114,7 @@ pub fn run(name: &str, text: &str, options: &Options) -> Output {
     let answered = Answered::new(&mut problem, options);
     let stdout =
         if options.json { json::answer(&problem, &answered) } else { people::answer(&problem, &answered) };
-    let stderr = answered.diagnostic.as_ref().map(|diagnostic| rows::render(&source, diagnostic, style));
+    let stderr = answered.diagnostic.as_ref().map(|diagnostic| render(&sources, diagnostic, style));
     let stderr = if options.json { String::new() } else { stderr.unwrap_or_default() };
     Output { stdout, stderr, status: answered.status }
 }

@@ -4,8 +4,9 @@ use broadloom_core::order::{Atom, Basis};
 use broadloom_core::{
     Budget, Constraint, ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar, Solver,
 };
+use broadloom_diagnostics::Span;
 
-use crate::rows::{self, DimKind, HoleKind, NameId, NameKind, Span, StatementKind, System, Tag};
+use crate::rows::{self, DimKind, HoleKind, NameId, NameKind, StatementKind, System, Tag};
 
 /// A variable of the system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,166 @@
+//! What is wrong with a text, as plain data.
+//!
+//! A diagnostic has a message that can stand alone, a primary label that says where
+//! to look first, further labels for the other places it speaks of, and advice. Its
+//! chain, where it has one, is the way from one label to another, step by step. It
+//! knows nothing of files or terminals; [`render`](crate::render()) shows it.
+//!
+//! ```
+//! use broadloom_diagnostics::{Diagnostic, Severity, SourceId, Span};
+//!
+//! let span = |start, end| Span::new(SourceId(0), start, end);
+//! let diagnostic = Diagnostic::error("L0201", "`a` cannot be both 3 and 4", span(8, 9), "4 because of this")
+//!     .with_label(span(2, 3), "3 because of this")
+//!     .with_help("remove one of them");
+//! assert_eq!(diagnostic.severity, Severity::Error);
+//! assert_eq!(diagnostic.primary().map(|label| label.span), Some(span(8, 9)));
+//! assert!(!diagnostic.labels[1].primary);
+//! ```
+
+use crate::source::Span;
+
+/// A mistake and everything needed to explain it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What it is called, shown in brackets; empty if it has no name.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// The places it speaks of. The first primary one is where it is reported.
+    pub labels: Vec<Label>,
+    /// Further facts, each a sentence.
+    pub notes: Vec<String>,
+    /// What to write instead.
+    pub help: Vec<String>,
+    /// How the labels come to meet, in order; empty if that is plain to see.
+    pub chain: Vec<Link>,
+}
+
+/// How bad it is; the worst is the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Good to know; nothing has to change.
+    Note,
+    /// Probably not what was meant.
+    Warning,
+    /// The text is not accepted.
+    Error,
+}
+
+impl Severity {
+    /// The word in front of the message.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// A span with a few words on it; the words may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// What is said about it.
+    pub text: String,
+    /// Whether it is where to look first.
+    pub primary: bool,
+}
+
+/// One step of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// What holds, or is done, in this step.
+    pub text: String,
+    /// Where that is written, if it is.
+    pub span: Option<Span>,
+}
+
+impl Diagnostic {
+    /// A message with no place and no advice yet.
+    pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code,
+            severity,
+            message: message.into(),
+            labels: Vec::new(),
+            notes: Vec::new(),
+            help: Vec::new(),
+            chain: Vec::new(),
+        }
+    }
+
+    /// An error with a primary label.
+    pub fn error(
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code, message).with_primary(span, label)
+    }
+
+    /// A warning with a primary label.
+    pub fn warning(
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic::new(Severity::Warning, code, message).with_primary(span, label)
+    }
+
+    /// A note of its own, with a primary label.
+    pub fn note(
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic::new(Severity::Note, code, message).with_primary(span, label)
+    }
+
+    /// Adds a primary label.
+    pub fn with_primary(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
+        self.labels.push(Label { span, text: label.into(), primary: true });
+        self
+    }
+
+    /// Adds a secondary label.
+    pub fn with_label(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
+        self.labels.push(Label { span, text: label.into(), primary: false });
+        self
+    }
+
+    /// Adds a note.
+    pub fn with_note(mut self, note: impl Into<String>) -> Diagnostic {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Adds a piece of advice.
+    pub fn with_help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help.push(help.into());
+        self
+    }
+
+    /// Adds a step to the chain.
+    pub fn with_link(mut self, span: impl Into<Option<Span>>, text: impl Into<String>) -> Diagnostic {
+        self.chain.push(Link { text: text.into(), span: span.into() });
+        self
+    }
+
+    /// Where to look first: the first primary label, or else the first label.
+    pub fn primary(&self) -> Option<&Label> {
+        self.labels.iter().find(|label| label.primary).or(self.labels.first())
+    }
+
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}

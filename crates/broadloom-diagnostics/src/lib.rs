@@ -1,0 +1,44 @@
+//! Diagnostics of Broadloom's text formats: sources, spans, messages as data, and
+//! how they are shown.
+//!
+//! ```
+//! use broadloom_diagnostics::{Diagnostic, Sources, Span, Style, render};
+//!
+//! let mut sources = Sources::new();
+//! let file = sources.add("model.loom", "let a: 3\nlet b = a + x\n");
+//! let x = Span::new(file, 21, 22);
+//! let diagnostic = Diagnostic::error("L0101", "nothing is called `x` here", x, "not defined")
+//!     .with_help("define it first: `let x: …`");
+//! assert_eq!(
+//!     render(&sources, &diagnostic, Style::default()),
+//!     "\
+//! error[L0101]: nothing is called `x` here
+//!  --> model.loom:2:13
+//!   |
+//! 2 | let b = a + x
+//!   |             ^ not defined
+//!   |
+//!   = help: define it first: `let x: …`
+//! "
+//! );
+//! ```
+//!
+//! - [`Sources`] holds the texts; a [`Span`] is a place in one of them.
+//! - A [`Diagnostic`] is plain data: whoever finds a mistake makes one.
+//! - [`render()`] and [`render_all`] show diagnostics to a person, [`Shown`] to a program;
+//!   with the feature `serde` it can be serialised.
+//! - [`decode()`] turns the bytes of a file into text.
+
+pub mod decode;
+pub mod diagnostic;
+mod excerpt;
+mod ink;
+pub mod render;
+pub mod shown;
+pub mod source;
+
+pub use decode::{DecodeError, decode};
+pub use diagnostic::{Diagnostic, Label, Link, Severity};
+pub use render::{Style, render, render_all, summary};
+pub use shown::{Place, Shown, ShownLabel, ShownLink};
+pub use source::{BYTE_ORDER_MARK, Source, SourceId, Sources, Span};

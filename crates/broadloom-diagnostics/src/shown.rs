@@ -1,0 +1,126 @@
+//! Diagnostics for programs: the same facts with lines and columns instead of spans.
+//!
+//! With the feature `serde`, a [`Shown`] is written as one flat object:
+//!
+//! ```text
+//! { "code": "L0201", "severity": "error", "message": "…",
+//!   "file": "a.loom", "line": 4, "column": 1, "end_line": 4, "end_column": 5,
+//!   "labels": [{ "file": …, "text": "…", "primary": true }, …],
+//!   "notes": ["…"], "help": ["…"], "chain": [{ "text": "…", "file": … }, …] }
+//! ```
+//!
+//! Every key is always there, but for those of a place that does not exist: a
+//! diagnostic without labels has no `file`, nor has a link without a span.
+
+use crate::diagnostic::{Diagnostic, Link};
+use crate::source::{Sources, Span};
+
+/// A diagnostic with positions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Shown<'a> {
+    /// Its name; may be empty.
+    pub code: &'a str,
+    /// `error`, `warning` or `note`.
+    pub severity: &'a str,
+    /// What is wrong.
+    pub message: &'a str,
+    /// Where to look first.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub place: Option<Place<'a>>,
+    /// All places, that one included.
+    pub labels: Vec<ShownLabel<'a>>,
+    /// Further facts.
+    pub notes: &'a [String],
+    /// What to write instead.
+    pub help: &'a [String],
+    /// How the labels come to meet.
+    pub chain: Vec<ShownLink<'a>>,
+}
+
+/// A span as people count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Place<'a> {
+    /// The name of the source.
+    pub file: &'a str,
+    /// The line of the first character, from 1.
+    pub line: u32,
+    /// The column of the first character, from 1 in characters.
+    pub column: u32,
+    /// The line of the end.
+    pub end_line: u32,
+    /// The column after the last character.
+    pub end_column: u32,
+}
+
+/// A label with a position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ShownLabel<'a> {
+    /// Where.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub place: Place<'a>,
+    /// What is said about it.
+    pub text: &'a str,
+    /// Whether it is where to look first.
+    pub primary: bool,
+}
+
+/// A step of a chain with a position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ShownLink<'a> {
+    /// What holds, or is done, in this step.
+    pub text: &'a str,
+    /// Where that is written, if it is.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub place: Option<Place<'a>>,
+}
+
+impl<'a> Shown<'a> {
+    /// Finds the positions of a diagnostic.
+    ///
+    /// ```
+    /// use broadloom_diagnostics::{Diagnostic, Shown, Sources, Span};
+    ///
+    /// let mut sources = Sources::new();
+    /// let file = sources.add("a.loom", "let é = 3\n");
+    /// let diagnostic = Diagnostic::warning("L0901", "`é` is never used", Span::new(file, 4, 6), "");
+    /// let shown = Shown::new(&sources, &diagnostic);
+    /// let place = shown.place.unwrap();
+    /// assert_eq!((shown.severity, place.file, place.line), ("warning", "a.loom", 1));
+    /// assert_eq!((place.column, place.end_column), (5, 6));
+    /// ```
+    pub fn new(sources: &'a Sources, diagnostic: &'a Diagnostic) -> Shown<'a> {
+        let place = |span: Span| Place::new(sources, span);
+        let link = |link: &'a Link| ShownLink { text: &link.text, place: link.span.map(place) };
+        let labels = diagnostic.labels.iter();
+        Shown {
+            code: diagnostic.code,
+            severity: diagnostic.severity.word(),
+            message: &diagnostic.message,
+            place: diagnostic.primary().map(|label| place(label.span)),
+            labels: labels
+                .map(|label| ShownLabel {
+                    place: place(label.span),
+                    text: &label.text,
+                    primary: label.primary,
+                })
+                .collect(),
+            notes: &diagnostic.notes,
+            help: &diagnostic.help,
+            chain: diagnostic.chain.iter().map(link).collect(),
+        }
+    }
+}
+
+impl<'a> Place<'a> {
+    /// Finds the position of a span.
+    pub fn new(sources: &'a Sources, span: Span) -> Place<'a> {
+        let source = sources.get(span.source);
+        let (line, column) = source.position(span.start);
+        let (end_line, end_column) = source.position(span.end.max(span.start));
+        Place { file: source.name(), line, column, end_line, end_column }
+    }
+}

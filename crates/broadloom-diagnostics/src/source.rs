@@ -1,0 +1,234 @@
+//! Where things are: source texts, byte spans, lines and columns.
+//!
+//! A span is a source and a pair of 32-bit byte offsets, so that every term can
+//! afford one. Lines and columns are computed only when something is shown:
+//! [`Source`] finds the line starts in one pass. A line ends at `\n`, `\r\n` or a
+//! lone `\r`; columns count characters from 1; a byte order mark at the start of
+//! a text is not part of its first line.
+//!
+//! Every offset and every id can be asked about: one outside a text means its end,
+//! and an id that names no source means an empty one.
+//!
+//! ```
+//! use broadloom_diagnostics::{Sources, Span};
+//!
+//! let mut sources = Sources::new();
+//! let id = sources.add("x.rows", "a = 3\nb = 0\n");
+//! let zero = Span::new(id, 10, 11);
+//! assert_eq!(sources.slice(zero), "0");
+//! assert_eq!(sources.get(id).position(zero.start), (2, 5));
+//! ```
+
+use std::sync::LazyLock;
+
+/// The byte order mark some editors put at the start of a file.
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Names one of [`Sources`]; they are numbered from 0 in the order they are added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceId(pub u32);
+
+/// A range of bytes in a source text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The text.
+    pub source: SourceId,
+    /// Offset of the first byte.
+    pub start: u32,
+    /// Offset after the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The bytes from `start` up to, not including, `end`.
+    pub fn new(source: SourceId, start: u32, end: u32) -> Span {
+        Span { source, start, end }
+    }
+
+    /// The place just before the byte at `offset`.
+    pub fn empty(source: SourceId, offset: u32) -> Span {
+        Span { source, start: offset, end: offset }
+    }
+
+    /// From the start of this span to the end of `last`; this span alone if `last`
+    /// is in another source.
+    pub fn to(self, last: Span) -> Span {
+        if self.source == last.source { Span { end: last.end, ..self } } else { self }
+    }
+
+    /// The place just before this span.
+    pub fn before(self) -> Span {
+        Span { end: self.start, ..self }
+    }
+
+    /// The place just after this span.
+    pub fn after(self) -> Span {
+        Span { start: self.end, ..self }
+    }
+
+    /// Whether the span covers no byte.
+    pub fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+
+    /// What the span covers of the text of its source; empty if it does not fit `text`.
+    pub fn slice(self, text: &str) -> &str {
+        text.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+}
+
+/// A named text with its line starts.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: String,
+    text: String,
+    line_starts: Vec<u32>,
+}
+
+impl Source {
+    /// Finds the lines of `text`; `name` is shown in front of positions. Offsets
+    /// have 32 bits: what comes after 4 GiB counts as part of the last line.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
+        let (name, text) = (name.into(), text.into());
+        let bytes = text.as_bytes();
+        let first = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        let mut line_starts = vec![first as u32];
+        for (offset, &byte) in bytes.iter().enumerate().take(u32::MAX as usize) {
+            if byte == b'\n' || (byte == b'\r' && bytes.get(offset + 1) != Some(&b'\n')) {
+                line_starts.push(offset as u32 + 1);
+            }
+        }
+        Source { name, text, line_starts }
+    }
+
+    /// The name given to [`Source::new`].
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many lines there are; the empty line after a last line end counts.
+    pub fn line_count(&self) -> u32 {
+        self.line_starts.len() as u32
+    }
+
+    /// The line, counted from 1, that holds the byte at `offset`.
+    pub fn line_of(&self, offset: u32) -> u32 {
+        (self.line_starts.partition_point(|&start| start <= offset) as u32).max(1)
+    }
+
+    /// The bytes of a line, counted from 1, without its line end.
+    pub fn line_bytes(&self, line: u32) -> (u32, u32) {
+        let line = (line as usize).clamp(1, self.line_starts.len());
+        let start = self.line_starts[line - 1];
+        let end = self.line_starts.get(line).map_or(self.text.len(), |&next| next as usize);
+        let bytes = &self.text.as_bytes()[start as usize..end];
+        let line_end = bytes.iter().rev().take(2).take_while(|byte| matches!(byte, b'\n' | b'\r'));
+        // Two line ends in a row are never inside one line, so both bytes belong to `\r\n`.
+        let end = end - line_end.count();
+        (start, self.text.floor_char_boundary(end.min(u32::MAX as usize)) as u32)
+    }
+
+    /// A line, counted from 1, without its line end.
+    pub fn line(&self, line: u32) -> &str {
+        let (start, end) = self.line_bytes(line);
+        self.text.get(start as usize..end as usize).unwrap_or("")
+    }
+
+    /// Line and column of the byte at `offset`, both counted from 1; the column
+    /// counts characters. An offset outside the text gives its last position.
+    pub fn position(&self, offset: u32) -> (u32, u32) {
+        let offset = self.text.floor_char_boundary(offset as usize);
+        let line = self.line_of(offset as u32);
+        let (start, _) = self.line_bytes(line);
+        let before = self.text.get(start as usize..offset).unwrap_or("");
+        (line, before.chars().count() as u32 + 1)
+    }
+}
+
+/// The texts that spans speak of.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    sources: Vec<Source>,
+}
+
+impl Sources {
+    /// No texts.
+    pub fn new() -> Sources {
+        Sources::default()
+    }
+
+    /// One text, which gets the id 0.
+    pub fn one(name: impl Into<String>, text: impl Into<String>) -> Sources {
+        Sources { sources: vec![Source::new(name, text)] }
+    }
+
+    /// Adds a text; `name` is shown in front of positions.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
+        let id = SourceId(self.sources.len() as u32);
+        self.sources.push(Source::new(name, text));
+        id
+    }
+
+    /// A text by its id; an empty one if there is none.
+    pub fn get(&self, id: SourceId) -> &Source {
+        static UNKNOWN: LazyLock<Source> = LazyLock::new(|| Source::new("<unknown>", ""));
+        self.sources.get(id.0 as usize).unwrap_or(&UNKNOWN)
+    }
+
+    /// Every text with its id, in the order they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
+        self.sources.iter().enumerate().map(|(index, source)| (SourceId(index as u32), source))
+    }
+
+    /// The text a span covers; empty if the span does not fit its source.
+    pub fn slice(&self, span: Span) -> &str {
+        span.slice(self.get(span.source).text())
+    }
+
+    /// Line and column of the start of a span, both counted from 1.
+    pub fn position(&self, span: Span) -> (u32, u32) {
+        self.get(span.source).position(span.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_follow_every_kind_of_line_end() {
+        let source = Source::new("t", "\u{feff}a\r\nbé\rc\n\nd");
+        let position_of = |c| source.position(source.text().find(c).unwrap() as u32);
+        assert_eq!(position_of('a'), (1, 1));
+        assert_eq!(position_of('é'), (2, 2));
+        assert_eq!(position_of('c'), (3, 1));
+        assert_eq!(position_of('d'), (5, 1));
+        assert_eq!(source.position(u32::MAX), (5, 2));
+        let lines: Vec<&str> = (1..=source.line_count()).map(|line| source.line(line)).collect();
+        assert_eq!(lines, ["a", "bé", "c", "", "d"]);
+    }
+
+    #[test]
+    fn ids_and_spans_that_fit_nothing_are_empty() {
+        let mut sources = Sources::new();
+        let id = sources.add("a", "é = 3");
+        assert_eq!(sources.slice(Span::new(id, 1, 2)), "");
+        assert_eq!(sources.slice(Span::new(id, 3, 90)), "");
+        assert_eq!(sources.slice(Span::new(SourceId(7), 0, 0)), "");
+        assert_eq!(sources.position(Span::empty(SourceId(7), 5)), (1, 1));
+        assert_eq!(sources.get(SourceId(7)).line_count(), 1);
+    }
+
+    #[test]
+    fn spans_are_small_and_join_within_a_source() {
+        assert_eq!(size_of::<Span>(), 12);
+        let [a, b] = [SourceId(0), SourceId(1)];
+        assert_eq!(Span::new(a, 2, 3).to(Span::new(a, 5, 9)), Span::new(a, 2, 9));
+        assert_eq!(Span::new(a, 2, 3).to(Span::new(b, 5, 9)), Span::new(a, 2, 3));
+    }
+}
