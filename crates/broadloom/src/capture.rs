@@ -1,18 +1,21 @@
-//! Captured dimensions and rows: sizes of one spec, set, compared and read.
+//! Captured dimensions and rows: sizes of one spec or one declaration, set, compared and read.
 
 use broadloom_core::{Affine, Constraint, DimTerm, Numerator, Piece};
+use broadloom_spec::Names;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
+use crate::graph::KnownSpec;
+use crate::leaves::{Declaration, Named};
 use crate::step::{Op, Part, RowRef, Step, Tensor, place};
 
-/// A label or a row variable of a spec, captured by [`Graph::captured`]: a size to be set, compared or
-/// read. The size of a row is the product of its axes.
+/// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`]: a size to be set,
+/// compared or read. The size of a row is the product of its axes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Captured {
-    /// A tensor made with the spec.
+    /// A tensor made with the spec, or declared with the shape.
     pub(crate) tensor: Tensor,
-    /// The place of the label among the labels of its spec, or of the row among its rows.
+    /// The place of the label among the labels of its spec or shape, or of the row among its rows.
     pub(crate) index: u32,
     pub(crate) is_row: bool,
 }
@@ -23,9 +26,21 @@ enum Size {
     Row(RowRef),
 }
 
+/// What a tensor was made with: a spec, or the shape of a declaration.
+pub(crate) struct Source<'a> {
+    text: &'a str,
+    names: &'a Names,
+    /// Which rows have a plain `...`; not asked of specs.
+    plain: [bool; 3],
+    is_spec: bool,
+    /// The first of its labels among the graph's, and of its rows.
+    labels: u32,
+    rows: u32,
+}
+
 impl Graph {
-    /// Captures a label or a row variable of the spec that made a tensor: `"h"`, or `"d"` for `..d..`.
-    /// The plain `...` is captured by its kind: `"batch"`, `"input"`, `"output"`.
+    /// Captures a label or a row variable of the spec that made a tensor, or of the shape it was declared with:
+    /// `"h"`, or `"d"` for `..d..`. The plain `...` is captured by its kind: `"batch"`, `"input"`, `"output"`.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -33,21 +48,20 @@ impl Graph {
     /// let sum = g.einsum("... | ..d.. => ... | 0", &[x])?;
     /// let d = g.captured(sum, "d")?;
     /// assert_eq!(g.final_size(d)?, 12);
+    /// // The hidden size of a square map, said afterwards.
+    /// let (w, n) = (g.param_shaped("w", "n -> n")?, 4);
+    /// let hidden = g.captured(w, "n")?;
+    /// g.set(hidden, n)?;
+    /// assert_eq!(g.final_shape(w)?.to_string(), "4 -> 4");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn captured(&self, tensor: Tensor, name: &str) -> Result<Captured, Error> {
-        let not_found = |known: &str, names: Vec<&str>| {
-            let list = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-            let error = Error::new(ErrorKind::Use, format!("there is no `{name}` in the spec `{known}`"));
-            if names.is_empty() { error } else { error.with_help(format!("it has {list}")) }
-        };
-        let Some((spec, ..)) = self.einsum_of(tensor) else {
+        let Some(source) = self.source(tensor) else {
             let message =
                 format!("`{}` was not made by a spec, so it has no `{name}`", self.label_of(tensor));
             return Err(Error::new(ErrorKind::Use, message).with_help("sizes are captured from an einsum"));
         };
-        let known = self.spec(spec);
-        let names = &known.spec.names;
+        let Source { names, .. } = source;
         let captured = |index: u32, is_row| Captured { tensor, index, is_row };
         let kinds = ["batch", "input", "output"];
         if let Some(axis) = names.axes.find(name) {
@@ -56,11 +70,20 @@ impl Graph {
         if let Some(row) = names.rows.find(name) {
             return Ok(captured(3 + row.0, true));
         }
-        if let Some(kind) = kinds.iter().position(|kind| *kind == name) {
+        let kind = kinds.iter().position(|kind| *kind == name);
+        if let Some(kind) = kind.filter(|kind| source.is_spec || source.plain[*kind]) {
             return Ok(captured(kind as u32, true));
         }
-        let all = names.axes.iter().map(|(_, name)| &*name.text);
-        Err(not_found(&known.text, all.chain(names.rows.iter().map(|(_, name)| &*name.text)).collect()))
+        let known = if source.is_spec {
+            format!("the spec `{}`", source.text)
+        } else {
+            format!("`{}`, the shape of `{}`", source.text, self.label_of(tensor))
+        };
+        let error = Error::new(ErrorKind::Use, format!("there is no `{name}` in {known}"));
+        let labels = names.axes.iter().map(|(_, name)| format!("`{}`", name.text));
+        let list: Vec<String> =
+            labels.chain(names.rows.iter().map(|(_, name)| format!("`{}`", name.text))).collect();
+        Err(if list.is_empty() { error } else { error.with_help(format!("it has {}", list.join(", "))) })
     }
 
     /// Says how large a captured dimension is, or how many elements a captured row has.
@@ -68,7 +91,8 @@ impl Graph {
         let before = self.begin(&[captured.tensor])?;
         if size == 0 && !self.may_be_empty(captured) {
             let name = self.captured_text(captured);
-            return Err(Error::new(ErrorKind::Use, format!("{name} cannot be 0: every axis has elements"))
+            return Err(self
+                .misuse(format!("{name} cannot be 0: every axis has elements"))
                 .with_help("only a part of a concatenation that the result leaves out may be empty"));
         }
         match self.resolve(captured)? {
@@ -97,7 +121,7 @@ impl Graph {
     /// Says that one captured dimension is a multiple of another: `large = factor·small`.
     pub fn scale(&mut self, large: Captured, factor: u64, small: Captured) -> Result<(), Error> {
         if factor == 0 {
-            return Err(Error::new(ErrorKind::Use, "a size cannot be 0 times another"));
+            return Err(self.misuse("a size cannot be 0 times another"));
         }
         if factor == 1 {
             return self.equal(large, small);
@@ -115,7 +139,8 @@ impl Graph {
                 self.say_count(row, Numerator { coeff: 1, over: Some(dim), denom: factor })
             }
             (Size::Row(_), Size::Row(_)) => {
-                return Err(Error::new(ErrorKind::Use, "two rows cannot be multiples of each other")
+                return Err(self
+                    .misuse("two rows cannot be multiples of each other")
                     .with_help("capture one of them as a single axis"));
             }
         }
@@ -170,8 +195,7 @@ impl Graph {
 
     fn resolve(&self, captured: Captured) -> Result<Size, Error> {
         let other = || Error::new(ErrorKind::Use, "a size captured in another graph is used here");
-        let (spec, labels, rows) = self.einsum_of(captured.tensor).ok_or_else(other)?;
-        let names = &self.spec(spec).spec.names;
+        let Source { names, labels, rows, .. } = self.source(captured.tensor).ok_or_else(other)?;
         let index = captured.index as usize;
         let (known, start) =
             if captured.is_row { (3 + names.rows.len(), rows) } else { (names.axes.len(), labels) };
@@ -188,6 +212,25 @@ impl Graph {
             && spec.is_some_and(|spec| spec.discardable.get(captured.index as usize) == Some(&true))
     }
 
+    /// The spec that made a tensor, or the names of the shape it was declared with.
+    pub(crate) fn source(&self, tensor: Tensor) -> Option<Source<'_>> {
+        if let Some((spec, labels, rows)) = self.einsum_of(tensor) {
+            let KnownSpec { text, spec, .. } = self.spec_ref(spec);
+            return Some(Source { text, names: &spec.names, plain: [true; 3], is_spec: true, labels, rows });
+        }
+        let Declaration { shape, named, .. } = self.declarations.get(&tensor.0)?;
+        let Named { names, plain, labels, rows } = named.as_deref()?;
+        Some(Source { text: shape, names, plain: *plain, is_spec: false, labels: *labels, rows: *rows })
+    }
+
+    /// The dimension or the row that was captured, if it is of this graph.
+    pub(crate) fn captured_place(&self, captured: Captured) -> Option<Result<DimTerm, RowRef>> {
+        Some(match self.resolve(captured).ok()? {
+            Size::Dim(dim) => Ok(dim),
+            Size::Row(row) => Err(row),
+        })
+    }
+
     /// The spec that made a tensor: its index, its first label and its first row.
     pub(crate) fn einsum_of(&self, tensor: Tensor) -> Option<(u32, u32, u32)> {
         let data = self.tensors.get(tensor.index())?;
@@ -199,8 +242,7 @@ impl Graph {
 
     /// How a captured size is written: `h` of `scores`.
     pub(crate) fn captured_name(&self, captured: Captured) -> String {
-        let Some((spec, ..)) = self.einsum_of(captured.tensor) else { return "?".into() };
-        let names = &self.spec(spec).spec.names;
+        let Some(Source { names, .. }) = self.source(captured.tensor) else { return "?".into() };
         let index = captured.index as usize;
         match (captured.is_row, index) {
             (false, _) => names.axes.iter().nth(index).map_or("?".into(), |(_, name)| name.text.to_string()),

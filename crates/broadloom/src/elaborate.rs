@@ -33,7 +33,8 @@ impl Graph {
         options: &Options<'_>,
         results: Option<usize>,
     ) -> Result<Vec<Tensor>, Error> {
-        self.by_spec_to(text, operands, options, results, None)
+        let made = self.by_spec_to(text, operands, options, results, None);
+        self.refusing(made)
     }
 
     /// An assignment by a spec, into a tensor that is there or into a new one.
@@ -45,7 +46,8 @@ impl Graph {
         accumulate: Accumulate,
     ) -> Result<Tensor, Error> {
         let options = Options { name: Some("assign"), accumulate, ..Options::default() };
-        let made = self.by_spec_to(text, operands, &options, Some(1), target)?;
+        let made = self.by_spec_to(text, operands, &options, Some(1), target);
+        let made = self.refusing(made)?;
         made.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
     }
 

@@ -28,6 +28,23 @@ pub enum ErrorKind {
 
 /// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are
 /// connected, and what to do.
+///
+/// Everything that was said to a graph has a number ([`Graph::steps`](crate::Graph::steps)), and an error says
+/// which of them it speaks of: whoever knows where each was written can show the places.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let x = g.data("x", "32 | 784")?;
+/// let y = g.data("y", "32 | 64")?;
+/// let refused = g.steps();
+/// let error = g.add(x, y).unwrap_err();
+/// assert_eq!(error.step(), Some(refused));
+/// // `x` was said first and `y` second: that is where the two sizes come from.
+/// let ends: Vec<_> = error.ends().iter().map(|end| (end.step, end.short.as_deref())).collect();
+/// assert_eq!(ends, [(Some(0), Some("784")), (Some(1), Some("64"))]);
+/// assert_eq!(error.ends()[0].text, "784: the output axis of `x`, declared `32 | 784`");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Data>);
 
@@ -35,15 +52,53 @@ pub struct Error(Box<Data>);
 struct Data {
     kind: ErrorKind,
     message: String,
-    ends: Vec<String>,
-    chain: Vec<String>,
+    step: Option<usize>,
+    ends: Vec<Part>,
+    chain: Vec<Part>,
     help: Vec<String>,
+}
+
+/// A line of an [`Error`] or of an explanation: a text, and what was said to the graph that it speaks of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Part {
+    /// The line in full.
+    pub text: String,
+    /// Which of the things said to the graph it speaks of, by their [number](crate::Graph::steps).
+    pub step: Option<usize>,
+    /// The line for a reader who has the step before his eyes: of an end of a conflict, the size alone; of a
+    /// link of a chain, what is said without the operation that says it.
+    pub short: Option<String>,
+}
+
+impl Part {
+    /// A line that speaks of a step.
+    pub(crate) fn at(step: u32, text: impl Into<String>) -> Part {
+        Part { text: text.into(), step: Some(step as usize), short: None }
+    }
+
+    pub(crate) fn with_short(self, short: impl Into<String>) -> Part {
+        Part { short: Some(short.into()), ..self }
+    }
+}
+
+impl<T: Into<String>> From<T> for Part {
+    fn from(text: T) -> Part {
+        Part { text: text.into(), step: None, short: None }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let message = message.into();
-        Error(Box::new(Data { kind, message, ends: Vec::new(), chain: Vec::new(), help: Vec::new() }))
+        let (ends, chain, help) = (Vec::new(), Vec::new(), Vec::new());
+        Error(Box::new(Data { kind, message, step: None, ends, chain, help }))
     }
 
     /// A program cannot be run.
@@ -71,12 +126,24 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_end(mut self, end: impl Into<String>) -> Error {
+    /// Says which step it is about, unless that was said before.
+    pub(crate) fn about_step(mut self, step: u32) -> Error {
+        self.0.step.get_or_insert(step as usize);
+        self
+    }
+
+    /// Says which step was refused, whatever was said before.
+    pub(crate) fn refused_at(mut self, step: u32) -> Error {
+        self.0.step = Some(step as usize);
+        self
+    }
+
+    pub(crate) fn with_end(mut self, end: impl Into<Part>) -> Error {
         self.0.ends.push(end.into());
         self
     }
 
-    pub(crate) fn with_chain(mut self, chain: Vec<String>) -> Error {
+    pub(crate) fn with_chain(mut self, chain: Vec<Part>) -> Error {
         self.0.chain = chain;
         self
     }
@@ -96,13 +163,20 @@ impl Error {
         &self.0.message
     }
 
+    /// What it is about: the step that was refused, by the number that it would have had, or the parameter that
+    /// lacks a size. A call that is several steps may be refused at a later one than its first; nothing of it
+    /// is kept.
+    pub fn step(&self) -> Option<usize> {
+        self.0.step
+    }
+
     /// Where the parts of the conflict come from.
-    pub fn ends(&self) -> &[String] {
+    pub fn ends(&self) -> &[Part] {
         &self.0.ends
     }
 
     /// The operations that connect them, in order.
-    pub fn chain(&self) -> &[String] {
+    pub fn chain(&self) -> &[Part] {
         &self.0.chain
     }
 

@@ -7,7 +7,7 @@
 //! | `a =:+ x` | `a` is cleared to the neutral element, then `x` is accumulated |
 //!
 //! Any of `+ - * / ** max min and or` accumulates. An accumulator stands directly after `=` or `=:`, so that
-//! `a =- x` subtracts `x` and `a = -x` sets `a`. A target in braces is a new tensor.
+//! `a =- x` subtracts `x` and `a = -x` sets `a`. A target in braces is a new tensor. Names may have dots: `p.grad`.
 
 use broadloom_loops::{Binary, Unary};
 
@@ -372,6 +372,16 @@ mod tests {
             assert_eq!((assignment.clear, assignment.accumulate), (clear, accumulate), "{text}");
         }
         assert_eq!(one("v = -a").value, Formula::unary(Unary::Neg, Formula::Name(1)));
+    }
+
+    #[test]
+    fn names_have_dots() {
+        let parsed = parse("layer.w =- .5 * layer.w.grad; {layer.m} = 2. * layer.w").expect("it parses");
+        let names: Vec<&str> = parsed.names.iter().map(|name| &**name).collect();
+        assert_eq!(names, ["layer.w", "layer.w.grad", "layer.m"]);
+        let half = Formula::binary(Binary::Mul, Formula::Number(0.5), Formula::Name(1));
+        assert_eq!(parsed.assignments[0].value, half);
+        assert!(parsed.assignments[1].fresh);
     }
 
     #[test]

@@ -145,6 +145,26 @@ impl Graph {
         self.facts = Facts::default();
     }
 
+    /// How many things were said so far: leaves, operations, and what was said of sizes. Each has a number, and the
+    /// next one gets this number; an [`Error`] speaks of steps by their numbers.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, x) = (g.param("w"), g.data("x", "3")?);
+    /// let y = g.compose(w, x)?;
+    /// assert_eq!(g.steps(), 3);
+    /// assert_eq!(g.step_of(y), Some(2));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The number of the step that made a tensor.
+    pub fn step_of(&self, tensor: Tensor) -> Option<usize> {
+        self.tensors.get(tensor.index()).map(|data| data.step as usize)
+    }
+
     /// The number of tensors.
     pub fn len(&self) -> usize {
         self.tensors.len()
@@ -211,10 +231,11 @@ impl Graph {
 
     /// Begins a step, if its operands are tensors of this graph.
     pub(crate) fn begin(&mut self, operands: &[Tensor]) -> Result<Before, Error> {
-        operands.iter().try_for_each(|tensor| self.known(*tensor))?;
+        let known = operands.iter().try_for_each(|tensor| self.known(*tensor));
+        self.refusing(known)?;
         if operands.len() > usize::from(u16::MAX) {
             let message = format!("{} operands are more than one operation takes", operands.len());
-            return Err(Error::new(ErrorKind::Use, message).with_help("combine them in several operations"));
+            return Err(self.misuse(message).with_help("combine them in several operations"));
         }
         Ok(Before {
             point: self.solver.point(),
@@ -226,6 +247,16 @@ impl Graph {
             spec_rows: self.spec_rows.len(),
             bases: self.bases.len(),
         })
+    }
+
+    /// A mistake in what would be the next step.
+    pub(crate) fn misuse(&self, message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Use, message).about_step(self.steps.len() as u32)
+    }
+
+    /// A mistake, if it is one, is in what would be the next step.
+    pub(crate) fn refusing<T>(&self, made: Result<T, Error>) -> Result<T, Error> {
+        made.map_err(|error| error.about_step(self.steps.len() as u32))
     }
 
     /// Ends a step: keeps it, or, if it contradicts what was there, takes it back and says why.
@@ -244,7 +275,7 @@ impl Graph {
         let error = self.contradiction();
         self.take_back(before);
         self.steps.pop();
-        Err(error)
+        Err(error.refused_at(self.steps.len() as u32))
     }
 
     /// Returns to the state before a step.
@@ -384,5 +415,9 @@ impl Graph {
 
     pub(crate) fn spec(&self, known: u32) -> Rc<KnownSpec> {
         Rc::clone(&self.specs.all[known as usize])
+    }
+
+    pub(crate) fn spec_ref(&self, known: u32) -> &KnownSpec {
+        &self.specs.all[known as usize]
     }
 }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use broadloom_core::order::{Atom, Basis};
 use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
-use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
+use broadloom_spec::{DeclAxis, Kind, Names, Row, RowVariable, ShapeDecl, parse_shape};
 
 use broadloom_loops::{Array, Dtype};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +23,7 @@ use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
-use crate::step::{Leaf, Part, RowRef, Rows, Step, Tensor};
+use crate::step::{Leaf, Part, RowRef, Rows, Step, Tensor, place};
 
 impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
@@ -177,9 +177,19 @@ impl Graph {
         self.declared(name, shape, Leaf::State, Given::Nothing)
     }
 
-    /// A tensor that is 0 before the first run and lasts from run to run; its shape follows from what is
-    /// assigned to it.
-    pub(crate) fn state(&mut self, name: &str) -> Tensor {
+    /// A state whose shape follows from what is [assigned](crate::Routine::assign) to it: it is 0 before the first
+    /// run and lasts from run to run.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine};
+    /// let mut g = Graph::new();
+    /// let (x, mean) = (g.data("x", "8 | 3")?, g.state("mean"));
+    /// let mut routine = Routine::new("follow");
+    /// routine.assign(&mut g, "mean = 0.9 * mean + 0.1 * x", &[("mean", mean), ("x", x)])?;
+    /// assert_eq!(g.final_shape(mean)?.to_string(), "8 | 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn state(&mut self, name: &str) -> Tensor {
         self.undeclared(Some(name), Leaf::State, [Some(Role::Interior); 3])
     }
 
@@ -235,6 +245,11 @@ impl Graph {
     }
 
     fn declared(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
+        let made = self.declared_leaf(name, shape, leaf, given);
+        self.refusing(made)
+    }
+
+    fn declared_leaf(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
         let about = |error: Error| error.about(&format!("the shape of `{name}`"));
         let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
         check_units(&decl).map_err(about)?;
@@ -242,12 +257,13 @@ impl Graph {
             return Err(Error::new(ErrorKind::Use, format!("`{name}` would have no elements"))
                 .with_help("every axis has at least one element"));
         }
-        let before = self.begin(&[])?;
+        let (before, first_label) = (self.begin(&[])?, self.labels.len());
         let rows = self.declared_rows(&decl, if leaf == Leaf::Param { Role::Param } else { Role::Leaf });
         let tensor = self.tensor(rows);
         self.name(tensor, name);
         self.describe_buffer(rows, &given);
-        self.declarations.insert(tensor.0, Declaration { shape: shape.trim().into(), given });
+        let named = self.declared_names(decl, rows, first_label);
+        self.declarations.insert(tensor.0, Declaration { shape: shape.trim().into(), given, named });
         let made = self.finish(before, Step::Leaf { leaf, tensor: tensor.0 });
         if made.is_err() {
             self.declarations.remove(&tensor.0);
@@ -258,12 +274,33 @@ impl Graph {
     /// The rows of a declaration.
     fn declared_rows(&mut self, decl: &ShapeDecl, role: Role) -> Rows {
         let named: Vec<DimTerm> = decl.names.axes.iter().map(|_| self.solver.dim_var(role).into()).collect();
+        self.labels.extend_from_slice(&named);
         let holes: Vec<RowVar> = decl.names.rows.iter().map(|_| self.fresh_row(role, 0)).collect();
         Kind::ALL.map(|kind| {
             decl.shape
                 .row(kind)
                 .map_or(RowRef::EMPTY, |row| self.declared_row(decl, row, role, &named, &holes))
         })
+    }
+
+    /// The names of a declaration and what they stand for, to be captured; none if everything is a number.
+    fn declared_names(&mut self, decl: ShapeDecl, rows: Rows, first_label: usize) -> Option<Box<Named>> {
+        let hole = |kind: Kind| decl.shape.row(kind)?.hole().map(|hole| hole.variable);
+        if decl.names.axes.is_empty() && Kind::ALL.into_iter().all(|kind| hole(kind).is_none()) {
+            return None;
+        }
+        let first_row = self.spec_rows.len();
+        let inner = |kind: Kind| rows[place(kind)].hole.map_or(RowRef::EMPTY, RowRef::var);
+        let plain = Kind::ALL.map(|kind| hole(kind) == Some(RowVariable::Ellipsis));
+        for (kind, plain) in Kind::ALL.into_iter().zip(plain) {
+            self.spec_rows.push(if plain { inner(kind) } else { RowRef::EMPTY });
+        }
+        for (id, _) in decl.names.rows.iter() {
+            let kind = Kind::ALL.into_iter().find(|kind| hole(*kind) == Some(RowVariable::Named(id)));
+            self.spec_rows.push(kind.map_or(RowRef::EMPTY, inner));
+        }
+        let (labels, rows) = (first_label as u32, first_row as u32);
+        Some(Box::new(Named { names: decl.names, plain, labels, rows }))
     }
 
     fn declared_row(
@@ -372,6 +409,18 @@ pub(crate) struct Declaration {
     /// Its shape, as it was written.
     pub shape: Box<str>,
     pub given: Given,
+    /// The names in it; none if everything is a number.
+    pub named: Option<Box<Named>>,
+}
+
+/// The names of a declaration, and where the graph keeps what they stand for.
+pub(crate) struct Named {
+    pub names: Names,
+    /// Which rows have a plain `...`.
+    pub plain: [bool; 3],
+    /// The first of its labels among the graph's, and of its rows.
+    pub labels: u32,
+    pub rows: u32,
 }
 
 /// What is known of the buffer of a leaf besides its shape.

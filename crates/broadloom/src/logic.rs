@@ -156,7 +156,7 @@ impl Graph {
     /// ```
     pub fn pointwise(&mut self, name: &'static str, operands: &[Tensor]) -> Result<Tensor, Error> {
         if operands.is_empty() {
-            return Err(Error::new(ErrorKind::Use, format!("`{name}` needs an operand")));
+            return Err(self.misuse(format!("`{name}` needs an operand")));
         }
         self.broadcasting(Op::Pointwise(name), operands)
     }
@@ -223,14 +223,14 @@ impl Graph {
     /// ```
     pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
         if matches!(self.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
-            return Err(Error::new(ErrorKind::Use, "a number cannot look up rows of a table")
+            return Err(self.misuse("a number cannot look up rows of a table")
                 .with_help("take one row by a spec: `3 -> ... => ...`"));
         }
         if self.facts.precisions.get(&ids).is_some_and(|dtype| dtype.is_float()) {
             let message =
                 format!("`{}` holds floats, which cannot look up rows of a table", self.label_of(ids));
-            return Err(Error::new(ErrorKind::Value, message)
-                .with_help("convert them first: `values.convert(Dtype::I64)`"));
+            let error = Error::new(ErrorKind::Value, message).about_step(self.steps.len() as u32);
+            return Err(error.with_help("convert them first: `values.convert(Dtype::I64)`"));
         }
         let options = Options { name: Some("gather"), ..Options::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
@@ -371,7 +371,7 @@ impl Graph {
             Index::At(at) => self.say(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Part::Whole),
             Index::Run { range: Some(0) } => {
                 self.take_back(before);
-                return Err(Error::new(ErrorKind::Use, "a slice over no positions")
+                return Err(self.misuse("a slice over no positions")
                     .with_help("the range of an index is at least 1"));
             }
             Index::Run { range: Some(range) } => {
@@ -403,7 +403,7 @@ impl Graph {
     /// ```
     pub fn convert(&mut self, a: Tensor, factor: u64, divisor: u64) -> Result<Tensor, Error> {
         if factor == 0 || divisor == 0 {
-            return Err(Error::new(ErrorKind::Use, "a conversion multiplies and divides by at least 1"));
+            return Err(self.misuse("a conversion multiplies and divides by at least 1"));
         }
         let before = self.begin(&[a])?;
         let over = self.solver.dim_var(Role::Leaf).into();

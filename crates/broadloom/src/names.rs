@@ -126,16 +126,25 @@ impl Graph {
         self.choices.get(usize::from(choice).checked_sub(1)?)
     }
 
+    /// An operation in full, with the names of its operands; an assignment as it was written.
+    pub(crate) fn step_text(&self, step: u32) -> Option<String> {
+        if let Some(text) = self.facts.texts.get(&step) {
+            return Some(text.to_string());
+        }
+        let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return None };
+        let operands: Vec<String> =
+            self.step_operands(step).iter().map(|operand| self.label_of(*operand)).collect();
+        Some(self.applied(*op, &operands, true))
+    }
+
     /// What a step says, in full, as a program would.
     pub(crate) fn subject(&self, step: u32) -> String {
         if let Some(text) = self.facts.texts.get(&step) {
             return format!("`{text}`");
         }
         match self.steps.get(step as usize) {
-            Some(Step::Op { op, .. }) => {
-                let operands: Vec<String> =
-                    self.step_operands(step).iter().map(|operand| self.label_of(*operand)).collect();
-                let expression = self.applied(*op, &operands, true);
+            Some(Step::Op { .. }) => {
+                let expression = self.step_text(step).unwrap_or_default();
                 match self.result_names(step) {
                     Some(names) => format!("`{names} = {expression}`"),
                     None => format!("`{expression}`"),

@@ -477,7 +477,10 @@ impl<'a> Reading<'a> {
         self.memory = all;
         let projection = match solved {
             Ok(projection) => projection,
-            Err(failure) => return Err(self.unsolved(failure, &tensors, places, results, step)),
+            Err(failure) => {
+                let error = self.unsolved(failure, &tensors, places, results, step);
+                return Err(error.about_step(step));
+            }
         };
         let label = |axis: AxisId| self.labels.iter().position(|label| self.equations.same(*label, axis));
         let labels = projection.loops.iter().map(|each| label(each.axis).map(|at| at as u32)).collect();
@@ -487,7 +490,7 @@ impl<'a> Reading<'a> {
         };
         let nest = Projected { tensors, results, sizes, projection, accumulate, labels, step };
         match nest.mistake() {
-            Some(mistake) => Err(self.refused(mistake, &nest, step)),
+            Some(mistake) => Err(self.refused(mistake, &nest, step).about_step(step)),
             None => Ok(nest),
         }
     }

@@ -111,7 +111,46 @@ impl Routine {
         text: &str,
         names: &[(&str, Tensor)],
     ) -> Result<Vec<Tensor>, Error> {
-        let parsed = formula::parse(text)?;
+        self.assign_shown(graph, logic, text, names, None)
+    }
+
+    /// The same, shown as something else in messages and loop nests: what the text was made from, where a
+    /// program wrote it for somebody.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine};
+    /// let mut g = Graph::new();
+    /// let (w, step) = (g.param_shaped("w", "3")?, g.data("step", "4")?);
+    /// let mut routine = Routine::new("update");
+    /// let names = [("p1", w), ("p2", step)];
+    /// let error = routine.assign_as(&mut g, ".", "p1 =- 0.1 * p2", &names, "w -= 0.1 * step").unwrap_err();
+    /// assert_eq!(error.message(), "`w -= 0.1 * step`: 4 and 3 do not agree");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn assign_as(
+        &mut self,
+        graph: &mut Graph,
+        logic: &str,
+        text: &str,
+        names: &[(&str, Tensor)],
+        shown: &str,
+    ) -> Result<Vec<Tensor>, Error> {
+        self.assign_shown(graph, logic, text, names, Some(shown))
+    }
+
+    fn assign_shown(
+        &mut self,
+        graph: &mut Graph,
+        logic: &str,
+        text: &str,
+        names: &[(&str, Tensor)],
+        shown: Option<&str>,
+    ) -> Result<Vec<Tensor>, Error> {
+        let parsed = formula::parse(text);
+        let mut parsed = graph.refusing(parsed)?;
+        if let Some(shown) = shown {
+            parsed.assignments.iter_mut().for_each(|assignment| assignment.source = shown.into());
+        }
         let mut bound: Vec<Option<Tensor>> = parsed
             .names
             .iter()
@@ -124,6 +163,7 @@ impl Routine {
             match graph.assigned(logic, &parsed.names, assignment, &mut bound, &mut made) {
                 Ok(step) => actions.push(Action::Assign(step)),
                 Err(error) => {
+                    let error = error.about_step(graph.steps.len() as u32);
                     graph.take_back(before);
                     graph.steps.truncate(first);
                     graph.laws.retain(|step, _| (*step as usize) < first);

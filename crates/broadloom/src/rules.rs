@@ -42,6 +42,8 @@ pub(crate) struct SizedAxis {
     /// The least that its parts add up to: some may be empty.
     pub least: u64,
     pub rule: Rule,
+    /// The step of its spec.
+    pub step: u32,
 }
 
 /// How the size of an axis follows from its parts.
@@ -228,7 +230,7 @@ impl Graph {
             .map(|(label, (_, size))| size.unwrap_or(u64::from(!may_be_empty(label))));
         let literal = if let Rule::Concat(literal) = rule { literal } else { 0 };
         let least = open.fold(literal, u64::saturating_add);
-        Some(SizedAxis { text, place, whole: self.size_at(place), parts, least, rule })
+        Some(SizedAxis { text, place, whole: self.size_at(place), parts, least, rule, step })
     }
 
     /// The arithmetic of an affine axis as a step uses it.

@@ -137,9 +137,12 @@ impl Shapes {
     /// # Panics
     /// If the tensor was made after the shapes were asked for.
     pub fn get(&self, tensor: Tensor) -> Shape {
-        Shape {
-            rows: Kind::ALL.map(|kind| self.row(tensor, kind).map(|dim| axis(dim, &self.bases)).collect()),
-        }
+        Shape { rows: Kind::ALL.map(|kind| self.axes(tensor, kind)) }
+    }
+
+    /// The axes of one row of a tensor.
+    pub(crate) fn axes(&self, tensor: Tensor, kind: Kind) -> Vec<Axis> {
+        self.row(tensor, kind).map(|dim| axis(dim, &self.bases)).collect()
     }
 
     /// The dimensions of one row of a tensor.
@@ -334,9 +337,7 @@ impl Graph {
             return Ok(Rc::clone(shapes));
         }
         let (mut shapes, holes) = self.closed(Shapes::read)?;
-        let params = self.with_holes(&holes);
-        let used: Vec<_> =
-            params.into_iter().filter(|(tensor, _)| self.tensors[tensor.index()].used).collect();
+        let used = self.used_with_holes(&holes);
         if !used.is_empty() {
             return Err(self.explain_holes(&used));
         }
@@ -344,6 +345,40 @@ impl Graph {
         let shapes = Rc::new(shapes);
         self.shapes = Some(Rc::clone(&shapes));
         Ok(shapes)
+    }
+
+    /// Everything that keeps the program from having [final shapes](Graph::final_shapes): an error for each
+    /// parameter that is used and lacks a size, in the order they were made, or the one contradiction.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w1, w2) = (g.param("w1"), g.param("w2"));
+    /// let x = g.data("x", "32 | 784")?;
+    /// let hidden = g.compose(w1, x)?;
+    /// let y = g.compose(w2, hidden)?;
+    /// let missing = g.undetermined();
+    /// assert_eq!(missing[0].message(), "parameter `w1` has output axes whose size nothing determines");
+    /// let params: Vec<_> = missing.iter().map(|error| error.step()).collect();
+    /// assert_eq!(params, [g.step_of(w1), g.step_of(w2)]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn undetermined(&mut self) -> Vec<Error> {
+        if self.shapes.is_some() {
+            return Vec::new();
+        }
+        match self.closed(|_, _| ()) {
+            Err(error) => vec![error],
+            Ok(((), holes)) => {
+                let used = self.used_with_holes(&holes);
+                used.chunk_by(|a, b| a.0 == b.0).map(|own| self.explain_holes(own)).collect()
+            }
+        }
+    }
+
+    /// The parameters that holes belong to and that are used.
+    fn used_with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
+        let params = self.with_holes(holes);
+        params.into_iter().filter(|(tensor, _)| self.tensors[tensor.index()].used).collect()
     }
 
     /// Closes the graph and reads something that a tensor needs.

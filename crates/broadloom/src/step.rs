@@ -35,6 +35,11 @@ impl RowRef {
         self.hole.is_none() && self.lead + self.trail == 0
     }
 
+    /// How many axes are written out.
+    pub fn len(self) -> u32 {
+        u32::from(self.lead + self.trail)
+    }
+
     /// The axes written out: those before the hole, those after it.
     pub fn flanks(self, axes: &[DimTerm]) -> (&[DimTerm], &[DimTerm]) {
         let start = self.start as usize;

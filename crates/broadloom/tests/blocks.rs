@@ -337,6 +337,6 @@ fn mistakes_are_reported() {
         make(&b);
         let error = b.finish().expect_err("a mistake");
         assert!(error.message().contains(wanted), "{error}");
-        assert!(error.ends().iter().any(|end| end.contains("tests/blocks.rs")), "{error}");
+        assert!(error.ends().iter().any(|end| end.text.contains("tests/blocks.rs")), "{error}");
     }
 }

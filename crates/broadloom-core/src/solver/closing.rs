@@ -140,14 +140,22 @@ impl Closed<'_> {
         self.solver.closed_dim(var.into())
     }
 
+    pub(crate) fn solver(&self) -> &Solver {
+        self.solver
+    }
+
+    /// The marker of a row variable, which may have fewer axes.
+    pub(crate) fn marker(&self, var: RowVar) -> u32 {
+        let chosen = || self.closing.markers.get(var.index()).copied().unwrap_or(0);
+        self.solver.rows.marker(var.0).unwrap_or_else(chosen)
+    }
+
     /// The value of a row variable.
     pub fn row(&self, var: RowVar) -> Row {
         let solver = &*self.solver;
         let rank = solver.ranks.lo(var.0);
         let axes = (0..rank).map(|at| solver.closed_dim(solver.row_axis(var.0, at)));
-        let chosen = || self.closing.markers.get(var.index()).copied().unwrap_or(0);
-        let marker = solver.rows.marker(var.0).unwrap_or_else(chosen);
-        let marker = marker.min(rank) as usize;
+        let marker = self.marker(var).min(rank) as usize;
         let axes: Vec<Dim> = axes.collect();
         Row::new(axes[..marker].iter().copied(), axes[marker..].iter().copied())
     }
@@ -346,7 +354,7 @@ impl Solver {
     }
 
     /// The policy step that decided a row's rank, if one did directly.
-    fn rank_policy(&self, row: u32) -> Option<(Policy, u32)> {
+    pub(crate) fn rank_policy(&self, row: u32) -> Option<(Policy, u32)> {
         let by = |cause| match cause {
             Cause::Policy(step) => self.policies.get(step as usize).map(|choice| (choice.policy, step)),
             _ => None,

@@ -18,7 +18,7 @@
 //! | `in_place` | closing of ranks where every marker is declared |
 //! | `holes` | what parameters lack |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
-//! | `explain` | reasons read back: the chain behind a fact |
+//! | `explain`, `shortest` | reasons read back: the chain behind a fact; the shortest one |
 //! | `cores` | minimal unsatisfiable cores |
 //! | `components` | strongly connected components, for cycles of adjacencies |
 //! | `report` | bindings and residual bounds (Thm. 5.6) |
@@ -42,6 +42,7 @@ mod reason;
 mod report;
 mod rows;
 mod search;
+mod shortest;
 mod sizes;
 mod trail;
 
@@ -49,6 +50,7 @@ pub use closing::{Answer, Closed, How, Unfilled};
 pub use cores::{Clash, Core};
 pub use explain::{Cause, Link};
 pub use reason::{Limit, Policy};
+pub use shortest::{Derived, Written};
 pub use report::{Binding, Bound, DimShape, Middle, Report, RowShape};
 
 use arith::{Arith, Ariths, Item};

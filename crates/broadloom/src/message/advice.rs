@@ -79,12 +79,12 @@ impl Graph {
                     None => "the sizes agree, the bases do not: a basis says what an axis counts, and is the same in both places".into(),
                 })
             }
-            _ => (ends.iter().any(one) && self.broadcasts(case)).then(|| WRITTEN_ONE.into()),
+            _ => (ends.iter().any(one) && self.has_broadcast(case)).then(|| WRITTEN_ONE.into()),
         }
     }
 
     /// Whether some operation of the case broadcasts its operands.
-    fn broadcasts(&self, case: Case<'_>) -> bool {
+    fn has_broadcast(&self, case: Case<'_>) -> bool {
         case.core.constraints.iter().any(|id| {
             let operation = self.op(self.origin(*id).step);
             matches!(operation, Some(Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate))

@@ -5,10 +5,17 @@ use broadloom_spec::Kind;
 
 use super::{Case, axes};
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind};
 use crate::logic::Index;
 use crate::rules::{Place, Rule, SizedAxis, Spot};
 use crate::step::{Leaf, Op, Origin, Part, Step, Tensor};
+
+impl SizedAxis {
+    /// Its formula, as an end of a conflict.
+    fn sized(&self) -> error::Part {
+        error::Part::at(self.step, format!("`{}` has the size {}", self.text, self.formula()))
+    }
+}
 
 impl Graph {
     /// An arithmetic constraint that what is known of its sizes contradicts.
@@ -86,11 +93,7 @@ impl Graph {
         let given = if parts.is_empty() { String::new() } else { format!(" with {parts}") };
         let message =
             format!("{}: {place}{size} does not fit `{}`{given}", self.subject(case.refused), axis.text);
-        let error = Error::new(ErrorKind::Arithmetic, message).with_end(format!(
-            "`{}` has the size {}",
-            axis.text,
-            axis.formula()
-        ));
+        let error = Error::new(ErrorKind::Arithmetic, message).with_end(axis.sized());
         let over = axis.parts.first().map_or("", |(name, _)| name);
         match axis.rule {
             Rule::Window(form) => {
@@ -136,9 +139,7 @@ impl Graph {
             format!("{subject}: {what} has no size that fits")
         };
         let error = Error::new(ErrorKind::Arithmetic, message);
-        misfit.first().into_iter().fold(error, |error, axis| {
-            error.with_end(format!("`{}` has the size {}", axis.text, axis.formula()))
-        })
+        misfit.first().into_iter().fold(error, |error, axis| error.with_end(axis.sized()))
     }
 
     /// The axis that a slice takes one element of, if a constraint is about that.
@@ -154,6 +155,7 @@ impl Graph {
             parts: Vec::new(),
             least: 0,
             rule: Rule::Index(at),
+            step,
         })
     }
 
@@ -192,7 +194,10 @@ impl Graph {
         let error = Error::new(ErrorKind::Arithmetic, message);
         let Place { tensor, kind, spot } = axis.place;
         let error = match self.declarations.contains_key(&tensor.0) {
-            true => error.with_end(format!("{whole}: {}", self.written_text(tensor, kind, Some(spot)))),
+            true => {
+                let text = format!("{whole}: {}", self.written_text(tensor, kind, Some(spot)));
+                error.with_end(self.about_tensor(tensor, text).with_short(whole.to_string()))
+            }
             false => error,
         };
         Some(error.with_help(help))

@@ -4,7 +4,7 @@ use broadloom_spec::{AxisKind, Kind, RowVariable};
 
 use crate::Graph;
 use crate::capture::Captured;
-use crate::error::{Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind};
 use crate::rules::{Place, spec_axes};
 use crate::step::{Step, Tensor};
 
@@ -53,8 +53,11 @@ impl Graph {
     }
 
     /// Where a captured size comes from, if a declared operand of the spec has it.
-    fn captured_end(&self, captured: Captured) -> Option<String> {
+    fn captured_end(&self, captured: Captured) -> Option<error::Part> {
         let step = self.tensors.get(captured.tensor.index())?.step;
+        if self.declarations.contains_key(&captured.tensor.0) {
+            return Some(self.declared_end(captured.tensor));
+        }
         let (known, _) = self.spec_of_step(step)?;
         let declared = |slot: usize| {
             let tensor = self.slot_tensor(step, slot)?;
@@ -70,13 +73,15 @@ impl Graph {
             let slots = 0..known.spec.operands.len();
             let (tensor, kind): (Tensor, Kind) =
                 slots.flat_map(|slot| Kind::ALL.map(|kind| (slot, kind))).find_map(row)?;
-            return Some(format!("`{name}`: in {}", self.written_text(tensor, kind, None)));
+            let text = format!("`{name}`: in {}", self.written_text(tensor, kind, None));
+            return Some(self.about_tensor(tensor, text));
         }
         spec_axes(&known.spec).find_map(|(axis, slot, kind, spot)| {
             let tensor = declared(slot)
                 .filter(|_| matches!(axis.kind, AxisKind::Label(label) if label.0 == captured.index))?;
             let size = self.size_at(Place { tensor, kind, spot })?;
-            Some(format!("`{name}` = {size}: {}", self.written_text(tensor, kind, Some(spot))))
+            let text = format!("`{name}` = {size}: {}", self.written_text(tensor, kind, Some(spot)));
+            Some(self.about_tensor(tensor, text).with_short(format!("{name} = {size}")))
         })
     }
 }

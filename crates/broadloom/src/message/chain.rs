@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::{Case, transposed};
 use crate::Graph;
 use crate::capture::Captured;
+use crate::error;
 use crate::rules::Rule;
 use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
 
@@ -28,7 +29,7 @@ enum Joint {
 
 impl Graph {
     /// The lines of a chain from one end to the other; none if it only repeats what the message says.
-    pub(super) fn chain(&self, case: Case<'_>, sources: [Option<ConstraintId>; 2]) -> Vec<String> {
+    pub(super) fn chain(&self, case: Case<'_>, sources: [Option<ConstraintId>; 2]) -> Vec<error::Part> {
         let mut order = self.in_order(&case.core.constraints, sources);
         // Leaves are ends, and what is refused is the first thing that the message says.
         order.retain(|id| match self.steps.get(self.origin(*id).step as usize) {
@@ -46,23 +47,23 @@ impl Graph {
             return Vec::new();
         }
         let by_step = order.chunk_by(|a, b| self.origin(*a).step == self.origin(*b).step);
-        let mut lines: Vec<String> = Vec::new();
+        let mut lines: Vec<error::Part> = Vec::new();
         for links in by_step {
             let line = self.line(case, links);
-            if !lines.contains(&line) {
+            if lines.iter().all(|known| known.text != line.text) {
                 lines.push(line);
             }
         }
         if lines.len() > MOST_LINES {
             let gap = BEFORE_GAP..lines.len() - (MOST_LINES - 1 - BEFORE_GAP);
             let more = format!("… {} more between …", gap.len());
-            lines.splice(gap, [more]);
+            lines.splice(gap, [more.into()]);
         }
         lines
     }
 
     /// What one operation says, in one line.
-    fn line(&self, case: Case<'_>, links: &[ConstraintId]) -> String {
+    fn line(&self, case: Case<'_>, links: &[ConstraintId]) -> error::Part {
         let mut said: Vec<String> = Vec::new();
         for id in links {
             let text = self.said(*id);
@@ -72,11 +73,12 @@ impl Graph {
         }
         let text = said.join("; ");
         let step = links.first().map_or(0, |id| self.origin(*id).step);
-        match self.steps.get(step as usize) {
+        let line = match self.steps.get(step as usize) {
             Some(Step::Op { .. }) if step == case.refused => format!("here: {text}"),
             Some(Step::Op { .. }) => format!("{}: {text}", self.called(step)),
-            _ => text,
-        }
+            _ => text.clone(),
+        };
+        error::Part::at(step, line).with_short(text)
     }
 
     /// What a constraint says, without the operation that says it.
@@ -249,12 +251,10 @@ impl Graph {
     }
 
     fn captured_joints(&self, captured: Captured, found: &mut Vec<Joint>) {
-        let Some((_, _, rows)) = self.einsum_of(captured.tensor) else { return };
-        if captured.is_row {
-            let row = self.spec_rows.get((rows + captured.index) as usize);
-            row.into_iter().for_each(|row| self.row_joints(*row, found));
-        } else {
-            found.extend(self.captured_var(captured).map(Joint::Dim));
+        match self.captured_place(captured) {
+            Some(Ok(dim)) => found.extend(dim.var().map(Joint::Dim)),
+            Some(Err(row)) => self.row_joints(row, found),
+            None => {}
         }
     }
 }

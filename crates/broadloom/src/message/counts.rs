@@ -30,7 +30,7 @@ impl Graph {
     /// A leaf whose declaration does not fit its own data.
     pub(super) fn explain_buffer(&self, case: Case<'_>) -> Option<Error> {
         let Some(Step::Leaf { tensor, .. }) = self.steps.get(case.refused as usize) else { return None };
-        let Declaration { shape, given } = self.declarations.get(tensor)?;
+        let Declaration { shape, given, .. } = self.declarations.get(tensor)?;
         let name = self.label_of(Tensor(*tensor));
         let (message, help) = match given {
             Given::Nothing => return None,

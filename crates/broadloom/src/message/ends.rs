@@ -6,7 +6,7 @@ use broadloom_spec::{AxisKind, Kind};
 
 use super::Case;
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind};
 use crate::logic::Index;
 use crate::rules::{Place, Rule, Spot, row_spots};
 use crate::shape::elements;
@@ -16,7 +16,8 @@ use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
 enum End {
     /// On an axis of a tensor; which one may not be known.
     Written(Tensor, Kind, Option<Spot>),
-    Said(String),
+    /// By a step, in other words.
+    Said(u32, String),
 }
 
 impl Graph {
@@ -27,7 +28,7 @@ impl Graph {
         what: Option<DimShape>,
         ends: [Dim; 2],
         sources: [Option<ConstraintId>; 2],
-    ) -> Vec<String> {
+    ) -> Vec<error::Part> {
         let found: Vec<(Dim, End)> = match self.facing(ends, sources) {
             Some(pair) => ends.into_iter().zip(pair).collect(),
             None => {
@@ -38,17 +39,20 @@ impl Graph {
         let mut lines = Vec::new();
         let mut previous = None;
         for (end, place) in found {
-            let text = match place {
+            let step_of = |tensor: Tensor| self.tensors[tensor.index()].step;
+            let (step, text) = match place {
                 End::Written(tensor, kind, spot) if previous == Some(tensor) => {
-                    format!("its {}", self.spot_words(tensor, kind, spot).trim_start_matches("the "))
+                    let axis = self.spot_words(tensor, kind, spot);
+                    (step_of(tensor), format!("its {}", axis.trim_start_matches("the ")))
                 }
                 End::Written(tensor, kind, spot) => {
                     previous = Some(tensor);
-                    self.written_text(tensor, kind, spot)
+                    (step_of(tensor), self.written_text(tensor, kind, spot))
                 }
-                End::Said(text) => text,
+                End::Said(step, text) => (step, text),
             };
-            lines.push(format!("{}: {text}", self.shown(end)));
+            let size = self.shown(end);
+            lines.push(error::Part::at(step, format!("{size}: {text}")).with_short(size));
         }
         lines
     }
@@ -83,8 +87,12 @@ impl Graph {
             pair.into_iter().fold(Error::new(ErrorKind::Mismatch, message), |error, (size, tensor, kind)| {
                 let declared = self.declarations.contains_key(&tensor.0);
                 let computed = if declared { None } else { self.computed(case, size) };
-                let text = computed.unwrap_or_else(|| self.written_text(tensor, kind, Some(Spot::Back(at))));
-                error.with_end(format!("{size}: {text}"))
+                let (step, text) = computed.unwrap_or_else(|| {
+                    let step = self.tensors[tensor.index()].step;
+                    (step, self.written_text(tensor, kind, Some(Spot::Back(at))))
+                });
+                let end = error::Part::at(step, format!("{size}: {text}"));
+                error.with_end(end.with_short(size.to_string()))
             });
         Some(error)
     }
@@ -129,12 +137,12 @@ impl Graph {
             }
             (Some(Step::Leaf { tensor, .. }), _) => self.declared_text(Tensor(*tensor)),
             (Some(Step::Op { .. }), _) => match self.computed(case, elements(end)) {
-                Some(text) => text,
+                Some((step, text)) => return End::Said(step, text),
                 None => format!("{}: {}", self.called(step), self.said(source)),
             },
             _ => self.said(source),
         };
-        End::Said(text)
+        End::Said(step, text)
     }
 
     /// The tensor whose row a tensor has: a spec passes the axes of `...` on as they are.
@@ -153,40 +161,44 @@ impl Graph {
         }
     }
 
-    /// An end that no tensor writes: it comes out of a window or a concatenation.
-    fn computed(&self, case: Case<'_>, end: u64) -> Option<String> {
+    /// An end that no tensor writes: it comes out of a window or a concatenation, of which step.
+    fn computed(&self, case: Case<'_>, end: u64) -> Option<(u32, String)> {
         case.core.constraints.iter().rev().find_map(|id| {
             let Origin { step, part: Part::Axis(at), .. } = self.origin(*id) else { return None };
-            let axis = self.sized_axis(step, at)?;
-            let (text, made) = (&axis.text, self.called(step));
-            if axis.total() == Some(end) {
-                let sizes: Vec<String> =
-                    axis.parts.iter().filter_map(|(_, size)| Some((*size)?.to_string())).collect();
-                return Some(match axis.rule {
-                    Rule::Concat(0) => format!("axis `{text}` of {made}, {}", sizes.join(" + ")),
-                    _ => format!("axis `{text}` of {made}, with {}", axis.known_parts()),
-                });
+            Some((step, self.computed_at(step, at, end)?))
+        })
+    }
+
+    fn computed_at(&self, step: u32, at: u16, end: u64) -> Option<String> {
+        let axis = self.sized_axis(step, at)?;
+        let (text, made) = (&axis.text, self.called(step));
+        if axis.total() == Some(end) {
+            let sizes: Vec<String> =
+                axis.parts.iter().filter_map(|(_, size)| Some((*size)?.to_string())).collect();
+            return Some(match axis.rule {
+                Rule::Concat(0) => format!("axis `{text}` of {made}, {}", sizes.join(" + ")),
+                _ => format!("axis `{text}` of {made}, with {}", axis.known_parts()),
+            });
+        }
+        let at = (0..axis.parts.len()).find(|at| axis.rest(*at) == Some(end))?;
+        let others: Vec<String> = axis
+            .parts
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .filter_map(|(_, (name, size))| Some(format!("{name} = {}", (*size)?)))
+            .collect();
+        let whole = axis.whole?;
+        Some(match (axis.rule, &others[..]) {
+            (Rule::Concat(_), [_, ..]) => {
+                format!("what {} leaves of `{text}`, which is {whole}", others.join(", "))
             }
-            let at = (0..axis.parts.len()).find(|at| axis.rest(*at) == Some(end))?;
-            let others: Vec<String> = axis
-                .parts
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != at)
-                .filter_map(|(_, (name, size))| Some(format!("{name} = {}", (*size)?)))
-                .collect();
-            let whole = axis.whole?;
-            Some(match (axis.rule, &others[..]) {
-                (Rule::Concat(_), [_, ..]) => {
-                    format!("what {} leaves of `{text}`, which is {whole}", others.join(", "))
-                }
-                (_, []) => format!("`{}` of {made}, where `{text}` is {whole}", axis.parts[at].0),
-                _ => format!(
-                    "`{}` of {made}, where `{text}` is {whole} and {}",
-                    axis.parts[at].0,
-                    others.join(", ")
-                ),
-            })
+            (_, []) => format!("`{}` of {made}, where `{text}` is {whole}", axis.parts[at].0),
+            _ => format!(
+                "`{}` of {made}, where `{text}` is {whole} and {}",
+                axis.parts[at].0,
+                others.join(", ")
+            ),
         })
     }
 

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::transposed;
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Part};
 use crate::step::{Op, Step, Tensor};
 
 /// Sizes for examples: of an axis, and of a window.
@@ -29,6 +29,7 @@ impl Graph {
         let Some((tensor, _)) = holes.first() else {
             return Error::new(ErrorKind::Undetermined, "a size is not determined");
         };
+        let own_step = self.tensors[tensor.index()].step;
         // The output of a parameter is what its user thinks of first.
         let own = holes.iter().filter(|(other, _)| other == tensor).map(|(_, kind)| *kind);
         let kind = own.max().unwrap_or(Kind::Output);
@@ -36,22 +37,24 @@ impl Graph {
         let mut error = Error::new(
             ErrorKind::Undetermined,
             format!("parameter `{name}` has {} axes whose size nothing determines", kind.name()),
-        );
+        )
+        .about_step(own_step);
         let others = holes.iter().filter(|hole| **hole != (*tensor, kind));
         for (other, kind) in others.take(4) {
             let kind = kind.name();
-            error = error.with_end(if other == tensor {
+            let text = if other == tensor {
                 format!("nothing determines its {kind} either")
             } else {
                 format!("nothing determines the {kind} of `{}` either", self.label_of(*other))
-            });
+            };
+            error = error.with_end(self.about_tensor(*other, text));
         }
         let known = self.shape(*tensor).to_string();
         if known.chars().any(|letter| letter.is_ascii_digit()) {
-            error = error.with_end(format!("known of `{name}`: {known}"));
+            error = error.with_end(Part::at(own_step, format!("known of `{name}`: {known}")).with_short(known));
         }
-        for text in self.uses(*tensor, kind).into_iter().take(4) {
-            error = error.with_end(text);
+        for end in self.readers(*tensor, kind).into_iter().take(4) {
+            error = error.with_end(end);
         }
         let label = self.open_label(*tensor, kind);
         let example = self.example(*tensor, kind, label.as_ref());
@@ -60,7 +63,7 @@ impl Graph {
             Some(OpenLabel { name, written, step, .. }) => {
                 let made = self.called(step);
                 error
-                    .with_end(format!("what is missing is `{written}` of {made}"))
+                    .with_end(Part::at(step, format!("what is missing is `{written}` of {made}")))
                     .with_help(format!("set `{name}` of {made}, or {state}"))
             }
             None => error.with_help(format!("{state}, or give a size to what it is combined with")),
@@ -80,7 +83,7 @@ impl Graph {
     }
 
     /// The operations that read a row of a tensor, and what they relate it to.
-    fn uses(&self, tensor: Tensor, kind: Kind) -> Vec<String> {
+    fn readers(&self, tensor: Tensor, kind: Kind) -> Vec<Part> {
         let mut found = Vec::new();
         for (step, said) in (0..).zip(&self.steps) {
             let Step::Op { op, .. } = said else { continue };
@@ -88,22 +91,21 @@ impl Graph {
             let Some(slot) = operands.iter().position(|operand| *operand == tensor) else { continue };
             let called = self.called(step);
             let other = |slot: usize| operands.get(slot).map_or("?".into(), |other| self.label_of(*other));
-            match (op, slot, kind) {
-                (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input) => found.push(format!(
-                    "{called} contracts it with the output of `{}`, which is not known either",
-                    other(1)
-                )),
-                (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output) => found.push(format!(
-                    "{called} contracts it with the input of `{}`, which is not known either",
-                    other(0)
-                )),
+            let said = match (op, slot, kind) {
+                (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input) => {
+                    format!("contracts it with the output of `{}`, which is not known either", other(1))
+                }
+                (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output) => {
+                    format!("contracts it with the input of `{}`, which is not known either", other(0))
+                }
                 (Op::Compose | Op::ComposeAccumulate | Op::Pointwise(_), ..) => {
-                    found.push(format!("{called} passes it on to its {}, which nothing fixes", kind.name()));
+                    format!("passes it on to its {}, which nothing fixes", kind.name())
                 }
                 // The label says it better.
-                (Op::Einsum { .. }, ..) => {}
-                _ => found.push(format!("{called} uses it and leaves it open")),
-            }
+                (Op::Einsum { .. }, ..) => continue,
+                _ => "uses it and leaves it open".into(),
+            };
+            found.push(Part::at(step, format!("{called} {said}")).with_short(said));
         }
         found
     }

@@ -14,6 +14,7 @@
 //! | `captured` | captured sizes that do not come out as they were set or related |
 //! | `counts` | buffers, and numbers of elements that do not come out |
 //! | `holes` | parameters that lack a size |
+//! | `why` | not a mistake: why an axis has its size |
 
 mod advice;
 mod arithmetic;
@@ -23,6 +24,9 @@ mod counts;
 mod ends;
 mod holes;
 mod ranks;
+mod why;
+
+pub use why::Why;
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Clash, ConstraintId, Core, DimShape, DimVar, Limit};
@@ -30,7 +34,7 @@ use broadloom_spec::Kind;
 
 use crate::Graph;
 use crate::capture::Captured;
-use crate::error::{Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind};
 use crate::shape::axis;
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
@@ -46,11 +50,14 @@ impl Graph {
     /// Why some constraints have no solution together.
     pub(crate) fn explain(&self, core: &Core) -> Error {
         let refused = core.constraints.iter().map(|id| self.origin(*id).step).max().unwrap_or(0);
-        let case = Case { core, refused };
+        self.explain_case(Case { core, refused }).about_step(refused)
+    }
+
+    fn explain_case(&self, case: Case<'_>) -> Error {
         if let Some(error) = self.explain_buffer(case) {
             return error;
         }
-        match &core.clash {
+        match &case.core.clash {
             Clash::Dims { .. } => self.explain_dims(case),
             clash => {
                 let error = self.explain_counts(case).unwrap_or_else(|| self.explain_other(case, clash));
@@ -119,8 +126,7 @@ impl Graph {
 
     /// The variable of a captured label.
     fn captured_var(&self, captured: Captured) -> Option<DimVar> {
-        let (_, labels, _) = self.einsum_of(captured.tensor).filter(|_| !captured.is_row)?;
-        self.labels.get((labels + captured.index) as usize)?.var()
+        self.captured_place(captured)?.ok()?.var()
     }
 
     /// A limit of the solver was reached.
@@ -138,6 +144,16 @@ impl Graph {
             }
         };
         Error::new(ErrorKind::GaveUp, format!("shapes could not be inferred: {what}")).with_help(help)
+    }
+
+    /// A line about a tensor.
+    fn about_tensor(&self, tensor: Tensor, text: String) -> error::Part {
+        error::Part::at(self.tensors[tensor.index()].step, text)
+    }
+
+    /// A leaf and how it is declared, as an end of a conflict.
+    fn declared_end(&self, tensor: Tensor) -> error::Part {
+        self.about_tensor(tensor, self.declared_text(tensor))
     }
 
     fn origin(&self, id: ConstraintId) -> Origin {

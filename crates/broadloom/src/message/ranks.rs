@@ -78,7 +78,7 @@ impl Graph {
             read.filter(|tensor| self.declarations.contains_key(&tensor.0)).collect();
         leaves.sort_unstable();
         leaves.dedup();
-        leaves.into_iter().take(MOST).fold(error, |error, leaf| error.with_end(self.declared_text(leaf)))
+        leaves.into_iter().take(MOST).fold(error, |error, leaf| error.with_end(self.declared_end(leaf)))
     }
 
     /// One constraint whose two rows are written with different numbers of axes.
@@ -93,7 +93,7 @@ impl Graph {
                 let has = self.written(tensor, kind);
                 let says = if has == written { available } else { written };
                 let error = self.explain_spec_rank(step, usize::from(slot), tensor, kind, says, &axes(has));
-                error.with_end(self.declared_text(tensor))
+                error.with_end(self.declared_end(tensor))
             }
             (Some(Step::Op { op: Op::Slice(_), .. }), _, Some(tensor)) => {
                 self.explain_unsliceable(step, tensor)
@@ -103,7 +103,7 @@ impl Graph {
                     [Kind::Input, Kind::Output].map(|kind| axes(self.written(*tensor, kind)));
                 let message =
                     format!("{}: the input has {input}, the output has {output}", self.subject(step));
-                Error::new(ErrorKind::Mismatch, message).with_end(self.declared_text(*tensor))
+                Error::new(ErrorKind::Mismatch, message).with_end(self.declared_end(*tensor))
             }
             (_, Part::Contract, _) => {
                 let &[a, b, ..] = self.step_operands(step) else {
@@ -111,7 +111,7 @@ impl Graph {
                 };
                 let numbers = [self.written(a, Kind::Input), self.written(b, Kind::Output)];
                 let error = self.explain_product_rank(step, a, b, numbers.map(axes));
-                error.with_end(self.declared_text(a)).with_end(self.declared_text(b))
+                error.with_end(self.declared_end(a)).with_end(self.declared_end(b))
             }
             _ => {
                 let message = format!(

@@ -20,7 +20,7 @@ use broadloom_spec::{AxisKind, ComponentKind, Kind};
 
 use super::{MEMORY, Occurrence, Projected, Reading};
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Part};
 use crate::logic::Accumulate;
 use crate::rules::{Spot, spec_axes};
 use crate::shape::Shapes;
@@ -198,7 +198,7 @@ impl Reading<'_> {
 /// A leaf has no loop nest.
 pub(super) fn not_computed(graph: &Graph, step: u32) -> Error {
     let message = format!("{} is not computed, so it has no loop nest", graph.subject(step));
-    Error::new(ErrorKind::Use, message).with_help("ask for the result of an operation")
+    Error::new(ErrorKind::Use, message).about_step(step).with_help("ask for the result of an operation")
 }
 
 /// What an element of a conversion is made of is not said by axes, unless each is made of one.
@@ -211,6 +211,7 @@ pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor
     let subject = graph.subject(step);
     let message = format!("{subject}: a conversion that changes the number of elements has no loop nest");
     Error::new(ErrorKind::Use, message)
+        .about_step(step)
         .with_end(end(&quoted(&name), from))
         .with_end(end(&own, to))
         .with_help(format!("convert `{name}` before the program runs, and declare {own} as data"))
@@ -269,10 +270,11 @@ impl Words<'_> {
     }
 
     /// An axis with what is written for it and its size.
-    fn axis(&self, site: Site) -> String {
+    fn axis(&self, site: Site) -> Part {
         let written = self.written(site).map_or(String::new(), |text| format!("`{text}`: "));
         let size = self.row(site.entry, site.kind).get(site.at).copied().unwrap_or(0);
-        format!("{written}{}, of size {size}", self.site(site))
+        let step = self.graph.tensors[self.tensors[site.entry].index()].step;
+        Part::at(step, format!("{written}{}, of size {size}", self.site(site)))
     }
 
     /// What the spec has for an axis; nothing if a hole stands for it.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use broadloom_loops::native::{self, Compiled, Compiler};
 use broadloom_loops::reference::Stop;
-use broadloom_loops::{Array, Program};
+use broadloom_loops::{Array, Dtype, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind};
@@ -179,6 +179,13 @@ impl Session {
             return Err(Error::new(ErrorKind::Value, message));
         }
         self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)
+    }
+
+    /// How the numbers of a tensor are stored.
+    pub fn dtype(&mut self, tensor: Tensor) -> Result<Dtype, Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        Ok(self.layout.dtypes[tensor.index()])
     }
 
     /// The values of a tensor: of a leaf, or of one that a routine has computed and [kept](Routine::keep).

@@ -1,0 +1,128 @@
+//! Numbers of axes: which constraints leave a row no fewer, and which no more.
+//!
+//! In a closed system a row constraint whose two rows are equally long passes a number of axes on: of an operand
+//! to its result, which has no fewer; of a result to its operand, which has no more; of equal rows both ways.
+
+use super::{Derived, Fact, Search, Step, Written};
+use crate::solver::Solver;
+use crate::solver::ranks::Cause as RankCause;
+use crate::solver::reason::{NIL, Policy};
+use crate::solver::rows::{Kind, RowCon, Term};
+use crate::term::RowVar;
+
+/// A way on: from a row, or from a closed one, to another.
+struct Edge {
+    from: u32,
+    to: Fact,
+    step: Step,
+}
+
+/// The row has no fewer axes than it has.
+fn least(row: u32) -> Fact {
+    3 * row
+}
+
+/// It has no more.
+fn most(row: u32) -> Fact {
+    3 * row + 1
+}
+
+/// It is a leaf that is used with so many.
+fn offered(row: u32) -> Fact {
+    3 * row + 2
+}
+
+/// The shortest chain to the number of axes of a row.
+pub(super) fn shortest(solver: &Solver, row: u32) -> Vec<Derived> {
+    let mut search = Search::new(3 * solver.rows.len());
+    let edges = edges(solver);
+    for edge in edges.iter().filter(|edge| edge.from == NIL) {
+        search.start(edge.to, edge.step);
+    }
+    let mut starts = vec![0u32; solver.rows.len() * 3 + 1];
+    let inner = || edges.iter().filter(|edge| edge.from != NIL);
+    inner().for_each(|edge| starts[edge.from as usize + 1] += 1);
+    (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
+    let mut sorted: Vec<&Edge> = inner().collect();
+    sorted.sort_by_key(|edge| edge.from);
+    begin(solver, &mut search);
+    let goals = [least(row), most(row)];
+    while let Some(fact) = search.next() {
+        if goals.iter().all(|goal| search.settled[*goal as usize]) {
+            break;
+        }
+        if fact % 3 == 2 {
+            search.from(least(fact / 3), Step::Policy(Policy::LeafRank), fact);
+        }
+        for edge in &sorted[starts[fact as usize] as usize..starts[fact as usize + 1] as usize] {
+            search.from(edge.to, edge.step, fact);
+        }
+    }
+    let what = |fact: Fact| (Some(RowVar(fact / 3)), None);
+    let mut chain = search.chain(&goals[..1], what);
+    // That there are no more is worth a word if it was not a choice, or is the only one.
+    let chosen = |chain: &[Derived]| chain.iter().any(|link| matches!(link.cause, super::Cause::Policy(..)));
+    let above = search.chain(&goals[1..], what);
+    if !(chosen(&chain) && chosen(&above)) {
+        chain.extend(above.into_iter().filter(|link| !chain.contains(link)).collect::<Vec<_>>());
+    }
+    chain
+}
+
+/// What is so without a row constraint.
+fn begin(solver: &Solver, search: &mut Search) {
+    for row in 0..solver.rows.len() as u32 {
+        if solver.ranks.lo(row) == 0 {
+            search.start(least(row), Step::Silent);
+        }
+        for (cause, fact) in
+            [(solver.ranks.lo_cause(row), least(row)), (solver.ranks.hi_cause(row), most(row))]
+        {
+            match cause {
+                RankCause::Arith(con) => search.start(fact, Step::Constraint(solver.ariths.id(con), None)),
+                RankCause::Policy(step) => {
+                    let policy = solver.policies.get(step as usize).map(|choice| choice.policy);
+                    if let Some(policy) = policy.filter(|policy| *policy != Policy::LeafRank) {
+                        search.start(fact, Step::Policy(policy));
+                    }
+                }
+                _ => {}
+            }
+        }
+        search.start(most(row), Step::Policy(Policy::LeastRank));
+    }
+}
+
+fn is_chosen_leaf(solver: &Solver, row: u32) -> bool {
+    solver.rank_policy(row).is_some_and(|(policy, _)| policy == Policy::LeafRank)
+}
+
+fn edges(solver: &Solver) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    let rank = |term: Term| term.flanks() + if term.hole == NIL { 0 } else { solver.ranks.lo(term.hole) };
+    for RowCon { res, opnd, kind, id, .. } in solver.rows.cons() {
+        let of = rank(res);
+        if of != rank(opnd) || res.hole == opnd.hole {
+            continue;
+        }
+        let mut edge = |from: Term, to: Term, facts: [fn(u32) -> Fact; 2]| {
+            if to.hole == NIL {
+                return;
+            }
+            let second = from == opnd;
+            let written = Some(Written { second, at: of, of }).filter(|_| from.hole == NIL);
+            let (start, goal) = (facts[0], facts[1]);
+            let from = if from.hole == NIL { NIL } else { start(from.hole) };
+            edges.push(Edge { from, to: goal(to.hole), step: Step::Constraint(id, written) });
+        };
+        edge(opnd, res, [least, least]);
+        edge(res, opnd, [most, most]);
+        if kind == Kind::Eq {
+            edge(res, opnd, [least, least]);
+            edge(opnd, res, [most, most]);
+        } else if opnd.hole != NIL && is_chosen_leaf(solver, opnd.hole) {
+            edge(res, opnd, [least, offered]);
+        }
+    }
+    edges
+}

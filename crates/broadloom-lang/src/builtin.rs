@@ -1,0 +1,590 @@
+//! The functions that are part of the language: everything else is the library's, written with these.
+
+use std::rc::Rc;
+
+use broadloom::files::{CsvHeader, read_csv, read_npy, read_npz, read_safetensors};
+use broadloom::{Accumulate, Array, Combine, Initial, Padding, Tensor};
+use broadloom_diagnostics::Span;
+
+use crate::codes;
+use crate::eval::{Eval, Evaluated, Reported};
+use crate::syntax::ast::{Binary, Ident};
+use crate::value::Value;
+
+/// A function of the language.
+pub(crate) struct Builtin {
+    pub name: &'static str,
+    /// How it is applied.
+    pub apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>,
+    /// How many operands it has, if it is a pointwise operation that assignments know.
+    pub pointwise: Option<usize>,
+    /// What it is as values to begin with, if nothing is given to it.
+    pub initial: fn() -> Option<Initial>,
+}
+
+/// What a function is applied to.
+pub(crate) struct Call {
+    pub name: &'static str,
+    pub given: Vec<Given>,
+    pub span: Span,
+}
+
+/// An argument with its value.
+#[derive(Clone)]
+pub(crate) struct Given {
+    pub name: Option<Ident>,
+    pub value: Value,
+    pub span: Span,
+}
+
+const fn function(name: &'static str, apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>) -> Builtin {
+    Builtin { name, apply, pointwise: None, initial: || None }
+}
+
+const fn pointwise(name: &'static str) -> Builtin {
+    Builtin { name, apply: unary, pointwise: Some(1), initial: || None }
+}
+
+const fn initial(
+    name: &'static str,
+    apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>,
+    initial: fn() -> Option<Initial>,
+) -> Builtin {
+    Builtin { name, apply, pointwise: None, initial }
+}
+
+/// All functions of the language.
+pub(crate) const ALL: &[Builtin] = &[
+    pointwise("exp"),
+    pointwise("log"),
+    pointwise("sqrt"),
+    pointwise("recip"),
+    pointwise("sin"),
+    pointwise("cos"),
+    pointwise("tanh"),
+    pointwise("sigmoid"),
+    pointwise("relu"),
+    pointwise("abs"),
+    pointwise("sign"),
+    pointwise("square"),
+    pointwise("erf"),
+    pointwise("floor"),
+    pointwise("ceil"),
+    pointwise("round"),
+    Builtin { pointwise: None, ..pointwise("stop_gradient") },
+    Builtin { pointwise: Some(2), ..function("max", greatest) },
+    Builtin { pointwise: Some(2), ..function("min", least) },
+    Builtin { pointwise: Some(3), ..function("where", choose) },
+    function("einsum", einsum),
+    function("sum", |eval, call| reduced(eval, call, Accumulate::Sum)),
+    function("product", |eval, call| reduced(eval, call, Accumulate::Product)),
+    function("mean", mean),
+    function("split", split),
+    function("transpose", transpose),
+    function("gather", gather),
+    function("concat", |eval, call| joined(eval, call, false)),
+    function("stack", |eval, call| joined(eval, call, true)),
+    function("reshape", reshape),
+    function("constant", constant),
+    function("range", range),
+    function("noise", noise),
+    function("load", load),
+    function("params", params),
+    function("len", len),
+    function("inference", inference),
+    // A name that stands for 1 or 0: see `Eval::lookup`.
+    function("training", |eval, call| eval.wrong_call(call, "`training` is a number, not a function", "")),
+    initial("uniform", uniform, || Some(Initial::Uniform { low: 0.0, high: 1.0 })),
+    initial("normal", normal, || Some(Initial::Normal { mean: 0.0, deviation: 1.0 })),
+    initial("kaiming", |eval, call| gained(eval, call, |gain| Initial::Kaiming { gain }), || {
+        Some(Initial::Kaiming { gain: 1.0 })
+    }),
+    initial("kaiming_normal", |eval, call| gained(eval, call, |gain| Initial::KaimingNormal { gain }), || {
+        Some(Initial::KaimingNormal { gain: 1.0 })
+    }),
+    initial("xavier", |eval, call| gained(eval, call, |gain| Initial::Xavier { gain }), || {
+        Some(Initial::Xavier { gain: 1.0 })
+    }),
+    initial("xavier_normal", |eval, call| gained(eval, call, |gain| Initial::XavierNormal { gain }), || {
+        Some(Initial::XavierNormal { gain: 1.0 })
+    }),
+];
+
+/// Names that stand for values.
+pub(crate) fn values() -> [(&'static str, Value); 6] {
+    [
+        // In a shape, a name that stands for no number is a size to be inferred.
+        ("inferred", Value::Nothing),
+        ("zeros", Value::Initial(Rc::new(Initial::Constant(0.0)))),
+        ("ones", Value::Initial(Rc::new(Initial::Constant(1.0)))),
+        ("pi", Value::Number(std::f64::consts::PI)),
+        ("true", Value::Number(1.0)),
+        ("false", Value::Number(0.0)),
+    ]
+}
+
+/// An operator on numbers that are known.
+pub(crate) fn fold(sign: Binary, a: f64, b: f64) -> f64 {
+    let truth = |holds: bool| f64::from(holds);
+    match sign {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul | Binary::Compose => a * b,
+        Binary::Div => a / b,
+        // With the sign of the divisor, as on tensors.
+        Binary::Mod => a - b * (a / b).floor(),
+        Binary::Pow => a.powf(b),
+        Binary::Less => truth(a < b),
+        Binary::LessEq => truth(a <= b),
+        Binary::Greater => truth(a > b),
+        Binary::GreaterEq => truth(a >= b),
+        Binary::Equal => truth(a == b),
+        Binary::NotEqual => truth(a != b),
+        Binary::And => truth(a != 0.0 && b != 0.0),
+        Binary::Or => truth(a != 0.0 || b != 0.0),
+        Binary::Pipe => b,
+    }
+}
+
+/// A function of one number, where it is known.
+fn known(name: &str, x: f64) -> Option<f64> {
+    Some(match name {
+        "exp" => x.exp(),
+        "log" => x.ln(),
+        "sqrt" => x.sqrt(),
+        "recip" => 1.0 / x,
+        "sin" => x.sin(),
+        "cos" => x.cos(),
+        "tanh" => x.tanh(),
+        "sigmoid" => 1.0 / (1.0 + (-x).exp()),
+        "relu" => x.max(0.0),
+        "abs" => x.abs(),
+        "sign" => f64::from(x > 0.0) - f64::from(x < 0.0),
+        "square" => x * x,
+        "floor" => x.floor(),
+        "ceil" => x.ceil(),
+        "round" => x.round_ties_even(),
+        "stop_gradient" => x,
+        _ => return None,
+    })
+}
+
+impl Call {
+    /// The arguments without a name.
+    fn plain(&self) -> Vec<&Given> {
+        self.given.iter().filter(|given| given.name.is_none()).collect()
+    }
+}
+
+impl Eval<'_> {
+    /// Reports a call that does not fit.
+    fn wrong_call<T>(&mut self, call: &Call, message: impl Into<String>, help: impl Into<String>) -> Evaluated<T> {
+        self.complain(codes::ARGUMENTS, message, call.span, help)
+    }
+
+    /// An argument by its name; which names there are is checked by [`Eval::only`].
+    fn named<'c>(&self, call: &'c Call, name: &str) -> Option<&'c Given> {
+        call.given.iter().find(|given| given.name.is_some_and(|ident| self.names.text(ident.name) == name))
+    }
+
+    /// Refuses arguments by other names.
+    fn only(&mut self, call: &Call, names: &[&str]) -> Evaluated<()> {
+        for given in &call.given {
+            let Some(ident) = given.name else { continue };
+            let text = self.names.text(ident.name).to_string();
+            if !names.contains(&text.as_str()) {
+                let message = format!("`{}` has no argument called `{text}`", call.name);
+                let help = match names.is_empty() {
+                    true => "it has none with a name".to_string(),
+                    false => format!("it has `{}`", names.join("`, `")),
+                };
+                return self.complain(codes::ARGUMENTS, message, ident.span, help);
+            }
+        }
+        Ok(())
+    }
+
+    /// So many arguments, all without a name.
+    fn exactly<'c, const N: usize>(&mut self, call: &'c Call, example: &str) -> Evaluated<[&'c Given; N]> {
+        self.only(call, &[])?;
+        let plain = call.plain();
+        let found = plain.len();
+        match <[&Given; N]>::try_from(plain) {
+            Ok(given) => Ok(given),
+            Err(_) => {
+                let plural = if N == 1 { "" } else { "s" };
+                let message = format!("`{}` takes {N} argument{plural}, {found} given", call.name);
+                self.wrong_call(call, message, format!("write `{example}`"))
+            }
+        }
+    }
+
+    fn tensors(&mut self, given: &[&Given]) -> Evaluated<Vec<Tensor>> {
+        let mut tensors = Vec::new();
+        for each in given {
+            match &each.value {
+                // A list of tensors is as good as several arguments.
+                Value::List(items) if items.iter().any(|item| matches!(item, Value::Tensor(_))) => {
+                    for item in items.iter() {
+                        tensors.push(self.tensor(item, each.span)?);
+                    }
+                }
+                value => tensors.push(self.tensor(value, each.span)?),
+            }
+        }
+        Ok(tensors)
+    }
+}
+
+fn unary(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [x] = eval.exactly(call, &format!("{}(x)", call.name))?;
+    if let Value::Number(number) = x.value
+        && let Some(value) = known(call.name, number)
+    {
+        return Ok(Value::Number(value));
+    }
+    let x = eval.tensor(&x.value, x.span)?;
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise(call.name, &[x]))?))
+}
+
+fn greatest(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    extreme(eval, call, Accumulate::Max, f64::max)
+}
+
+fn least(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    extreme(eval, call, Accumulate::Min, f64::min)
+}
+
+/// `max(a, b)` element by element, or `max("i j => j", x)` over axes, or `max(x)` of all elements.
+fn extreme(
+    eval: &mut Eval<'_>,
+    call: &Call,
+    accumulate: Accumulate,
+    of: fn(f64, f64) -> f64,
+) -> Evaluated<Value> {
+    let reduces = call.plain().len() == 1 || matches!(call.given.first(), Some(Given { value: Value::Text(_), .. }));
+    if reduces {
+        return reduced(eval, call, accumulate);
+    }
+    let example = format!("{0}(a, b)`, or `{0}(\"i j => j\", x)", call.name);
+    let [a, b] = eval.exactly(call, &example)?;
+    if let (Value::Number(a), Value::Number(b)) = (&a.value, &b.value) {
+        return Ok(Value::Number(of(*a, *b)));
+    }
+    let operands = [eval.tensor(&a.value, a.span)?, eval.tensor(&b.value, b.span)?];
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise(call.name, &operands))?))
+}
+
+fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [condition, a, b] = eval.exactly(call, "where(condition, a, b)")?;
+    if let Value::Number(holds) = condition.value {
+        return Ok(if holds != 0.0 { a.value.clone() } else { b.value.clone() });
+    }
+    let operands = eval.tensors(&[condition, a, b])?;
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise("where", &operands))?))
+}
+
+fn reduced(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluated<Value> {
+    eval.only(call, &["padding"])?;
+    let padding = padding(eval, call)?;
+    let call = with_spec(eval, call)?;
+    Ok(Value::Tensor(eval.by_spec(&call, accumulate, Combine::Product, padding)?))
+}
+
+/// What is left out of the spec of a reduction: `sum(x)` is over everything, and `sum("... | v", x)` is over the names of a
+/// shape, with a unit in place of each.
+fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
+    let mut given = call.given.clone();
+    let plain: Vec<usize> = (0..given.len()).filter(|at| given[*at].name.is_none()).collect();
+    match plain[..] {
+        [first, ..] if let Value::Text(text) = &given[first].value => {
+            let text = if text.contains('{') { eval.filled(text, given[first].span)?.into() } else { text.clone() };
+            let full = if text.contains("=>") { text } else { crate::eval::spec::over_names(&text).into() };
+            given[first].value = Value::Text(full);
+        }
+        [only] => {
+            let everything = Value::Text("..b.. | ..i.. -> ..o.. =>".into());
+            given.insert(only, Given { name: None, value: everything, span: call.span });
+        }
+        _ => {}
+    }
+    Ok(Call { name: call.name, given, span: call.span })
+}
+
+/// `einsum("i j; j k => i k", a, b, reduce = "max", combine = "+", padding = "valid")`
+fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    eval.only(call, &["reduce", "combine", "padding"])?;
+    let accumulates = [
+        ("+", Accumulate::Sum),
+        ("*", Accumulate::Product),
+        ("max", Accumulate::Max),
+        ("min", Accumulate::Min),
+    ];
+    let combines = [("*", Combine::Product), ("+", Combine::Sum)];
+    let accumulate = one_of(eval, call, "reduce", &accumulates)?.unwrap_or_default();
+    let combine = one_of(eval, call, "combine", &combines)?.unwrap_or_default();
+    let padding = padding(eval, call)?;
+    Ok(Value::Tensor(eval.by_spec(call, accumulate, combine, padding)?))
+}
+
+fn padding(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Option<Padding>> {
+    one_of(eval, call, "padding", &[("same", Padding::Padded), ("valid", Padding::Valid)])
+}
+
+/// An argument that is one of a few words.
+fn one_of<T: Copy>(eval: &mut Eval<'_>, call: &Call, name: &str, known: &[(&str, T)]) -> Evaluated<Option<T>> {
+    let Some(given) = eval.named(call, name) else { return Ok(None) };
+    let text = eval.words(&given.value, given.span)?;
+    if let Some((_, found)) = known.iter().find(|(word, _)| *word == &*text) {
+        return Ok(Some(*found));
+    }
+    let words: Vec<String> = known.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
+    let message = format!("`{name}` cannot be `\"{text}\"`");
+    eval.complain(codes::ARGUMENTS, message, given.span, format!("it is one of {}", words.join(", ")))
+}
+
+/// `mean("... | i => ... | 0", x)`: the sum, divided by the sizes of what the result leaves out.
+fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    eval.only(call, &[])?;
+    let call = &with_spec(eval, call)?;
+    let (spec, operands) = eval.spec_and_operands(call)?;
+    let over = eval.left_out(&spec);
+    let options = broadloom::Options { name: Some("mean"), ..Default::default() };
+    let made = eval.ask(call.span, |graph| {
+        let sum = graph.einsum_with(&spec, &operands, &options)?;
+        let mut mean = sum;
+        for name in &over {
+            let size = graph.captured(sum, name)?;
+            let size = graph.size_number(size)?;
+            mean = graph.div(mean, size)?;
+        }
+        Ok(mean)
+    })?;
+    Ok(Value::Tensor(made))
+}
+
+fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    eval.only(call, &[])?;
+    let (spec, operands) = eval.spec_and_operands(call)?;
+    let parts = eval.ask(call.span, |graph| graph.split(&spec, &operands))?;
+    let parts: Vec<Value> = parts.into_iter().map(Value::Tensor).collect();
+    Ok(Value::List(parts.into()))
+}
+
+fn transpose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [x] = eval.exactly(call, "transpose(w)")?;
+    let x = eval.tensor(&x.value, x.span)?;
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.transpose(x))?))
+}
+
+fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [table, ids] = eval.exactly(call, "gather(table, ids)")?;
+    let (table, ids) = (eval.tensor(&table.value, table.span)?, eval.tensor(&ids.value, ids.span)?);
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.gather(table, ids))?))
+}
+
+/// `concat(a, b, along = "output")` and `stack`.
+fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
+    eval.only(call, &["along"])?;
+    let kinds = [("batch", 0), ("input", 1), ("output", 2)];
+    let along = one_of(eval, call, "along", &kinds)?.unwrap_or(2);
+    let mut parts = eval.tensors(&call.plain())?;
+    if parts.is_empty() {
+        return eval.wrong_call(call, "there is nothing to put together", format!("write `{}(a, b)`", call.name));
+    }
+    let made = eval.ask(call.span, |graph| {
+        if stacked {
+            let spec = format!("{} => {}", rows_with(along, ""), rows_with(along, "layer"));
+            for part in &mut parts {
+                *part = graph.einsum(&spec, &[*part])?;
+                let layer = graph.captured(*part, "layer")?;
+                graph.set(layer, 1)?;
+            }
+        }
+        let labels: Vec<String> = (0..parts.len()).map(|at| format!("part{at}")).collect();
+        let operands: Vec<String> = labels.iter().map(|label| rows_with(along, label)).collect();
+        let spec = format!("{} => {}", operands.join("; "), rows_with(along, &labels.join("^")));
+        let options = broadloom::Options { name: Some(call.name), ..Default::default() };
+        graph.einsum_with(&spec, &parts, &options)
+    })?;
+    Ok(Value::Tensor(made))
+}
+
+/// All rows of a tensor, with an axis before those of one kind.
+fn rows_with(along: usize, axis: &str) -> String {
+    let row = |kind: usize, name: &str| {
+        if kind == along && !axis.is_empty() { format!("{axis}, ..{name}..") } else { format!("..{name}..") }
+    };
+    format!("{} | {} -> {}", row(0, "b"), row(1, "i"), row(2, "o"))
+}
+
+/// `reshape(x)`: the same elements in memory order, in whatever shape the context asks for.
+fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [x] = eval.exactly(call, "reshape(x)")?;
+    let x = eval.tensor(&x.value, x.span)?;
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.convert(x, 1, 1))?))
+}
+
+fn constant(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [value] = eval.exactly(call, "constant(1)")?;
+    let value = eval.number(&value.value, value.span)?;
+    Ok(Value::Tensor(eval.ask(call.span, |graph| Ok(graph.constant(value)))?))
+}
+
+/// `range("t ->")`: positions 0, 1, 2, … in a shape.
+fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [shape] = eval.exactly(call, "range(\"8 |\")")?;
+    let text = eval.words(&shape.value, shape.span)?;
+    let text = eval.filled(&text, shape.span)?;
+    let name = eval.fresh_name("range");
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.range(&name, &text))?))
+}
+
+fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [] = eval.exactly(call, "noise()")?;
+    let name = eval.fresh_name("noise");
+    Ok(Value::Tensor(eval.ask(call.span, |graph| Ok(graph.uniform(&name)))?))
+}
+
+/// `load("x.npy")`, `load("data.npz", "x")`
+fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    eval.only(call, &[])?;
+    let plain = call.plain();
+    let (path, key) = match plain[..] {
+        [path] => (path, None),
+        [path, key] => (path, Some(key)),
+        _ => return eval.wrong_call(call, "`load` takes the path of a file", "write `load(\"x.npy\")`"),
+    };
+    let text = eval.words(&path.value, path.span)?;
+    let text = eval.filled(&text, path.span)?;
+    let key = match key {
+        Some(key) => Some(eval.words(&key.value, key.span)?),
+        None => None,
+    };
+    let file = eval.folder().join(&text);
+    let loaded = match text.rsplit('.').next() {
+        Some("npy") => read_npy(&file).map(|array| vec![(String::new(), array)]),
+        Some("npz") => read_npz(&file),
+        Some("safetensors") => read_safetensors(&file).map(|tensors| tensors.arrays.into_iter().collect()),
+        Some("csv") => read_csv(&file, CsvHeader::Detect).map(|table| columns(&table)),
+        _ => {
+            let message = format!("`{text}` is of no kind that can be read");
+            let help = "there are `.npy`, `.npz`, `.safetensors` and `.csv`";
+            return eval.complain(codes::FILE, message, path.span, help);
+        }
+    };
+    let arrays = match loaded {
+        Ok(arrays) => arrays,
+        Err(error) => return eval.complain(codes::FILE, error.to_string(), path.span, ""),
+    };
+    let names: Vec<String> =
+        arrays.iter().map(|(name, _)| name.clone()).filter(|name| !name.is_empty()).collect();
+    let found = match (&key, arrays.len()) {
+        (None, 1) => arrays.into_iter().next(),
+        (None, _) => arrays.into_iter().find(|(name, _)| name.is_empty()),
+        (Some(key), _) => arrays.into_iter().find(|(name, _)| **name == **key),
+    };
+    match (found, key) {
+        (Some((_, array)), _) => Ok(Value::Array(Rc::new(array))),
+        (None, Some(key)) => {
+            let message = format!("`{text}` has nothing called `{key}`");
+            eval.complain(codes::FILE, message, call.span, format!("it has {}", names.join(", ")))
+        }
+        (None, None) => {
+            let message = format!("`{text}` has several arrays");
+            let help = format!("say which one: {}", names.join(", "));
+            eval.complain(codes::FILE, message, call.span, help)
+        }
+    }
+}
+
+/// The whole table, and each of its columns by name.
+fn columns(table: &broadloom::files::Table) -> Vec<(String, Array)> {
+    let mut all = vec![(String::new(), table.values.clone())];
+    for name in &table.names {
+        let column: Option<Vec<f32>> =
+            table.column(name).map(|column| column.into_iter().map(|number| number as f32).collect());
+        if let Some(column) = column
+            && let Ok(array) = Array::from_slice(&[column.len() as u64], &column)
+        {
+            all.push((name.clone(), array));
+        }
+    }
+    all
+}
+
+/// `params(loss)`: the parameters that a tensor depends on.
+fn params(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [of] = eval.exactly(call, "params(loss)")?;
+    let of = eval.tensor(&of.value, of.span)?;
+    let params: Vec<Value> = eval.params_of(of).into_iter().map(Value::Tensor).collect();
+    Ok(Value::List(params.into()))
+}
+
+fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [list] = eval.exactly(call, "len(list)")?;
+    match &list.value {
+        Value::List(items) => Ok(Value::Number(items.len() as f64)),
+        Value::Range(from, to) => Ok(Value::Number(to.saturating_sub(*from).max(0) as f64)),
+        Value::Mistake => Err(Reported),
+        other => {
+            let message = format!("a list is needed here, not {}", other.kind());
+            eval.complain(codes::KIND, message, list.span, "sizes of tensors are captured from a spec: `y.h`")
+        }
+    }
+}
+
+/// `inference(f)`: the function as it is applied after training.
+fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [function] = eval.exactly(call, "inference(model)(x)")?;
+    match &function.value {
+        value @ (Value::Layer(_) | Value::Inference(_) | Value::Builtin(_) | Value::Operation(_)) => {
+            Ok(Value::Inference(Rc::new(value.clone())))
+        }
+        Value::Mistake => Err(Reported),
+        other => {
+            let message = format!("a function is needed here, not {}", other.kind());
+            eval.complain(codes::KIND, message, function.span, "write `inference(model)(x)`")
+        }
+    }
+}
+
+/// Numbers given to a distribution.
+fn numbers(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Vec<f64>> {
+    eval.only(call, &[])?;
+    call.given.iter().map(|given| eval.number(&given.value, given.span)).collect()
+}
+
+fn uniform(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let initial = match numbers(eval, call)?[..] {
+        [] => Initial::Uniform { low: 0.0, high: 1.0 },
+        [bound] => Initial::Uniform { low: -bound, high: bound },
+        [low, high] => Initial::Uniform { low, high },
+        _ => return eval.wrong_call(call, "`uniform` takes two bounds", "write `uniform(-1, 1)`"),
+    };
+    Ok(Value::Initial(Rc::new(initial)))
+}
+
+fn normal(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let (mean, deviation) = match numbers(eval, call)?[..] {
+        [] => (0.0, 1.0),
+        [deviation] => (0.0, deviation),
+        [mean, deviation] => (mean, deviation),
+        _ => {
+            let help = "write `normal(0.02)`, or `normal(mean, deviation)`";
+            return eval.wrong_call(call, "`normal` takes a mean and a deviation", help);
+        }
+    };
+    Ok(Value::Initial(Rc::new(Initial::Normal { mean, deviation })))
+}
+
+fn gained(eval: &mut Eval<'_>, call: &Call, of: fn(f64) -> Initial) -> Evaluated<Value> {
+    match numbers(eval, call)?[..] {
+        [] => Ok(Value::Initial(Rc::new(of(1.0)))),
+        [gain] => Ok(Value::Initial(Rc::new(of(gain)))),
+        _ => {
+            let message = format!("`{}` takes a gain, or nothing", call.name);
+            eval.wrong_call(call, message, format!("write `{}(1.4)`", call.name))
+        }
+    }
+}

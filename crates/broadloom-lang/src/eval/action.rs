@@ -1,0 +1,385 @@
+//! What is done when a program runs: assignments, gradients, repetitions, output.
+//!
+//! Tensor expressions say what things are; these statements say what happens, in order. What follows each other without
+//! anything to be shown between becomes one routine, which is compiled as a whole.
+
+use std::rc::Rc;
+
+use broadloom::{Node, Routine, Tensor};
+use broadloom_diagnostics::Span;
+use rustc_hash::FxHashSet;
+
+use super::{Eval, Evaluated, Frame, Reported};
+use crate::builtin::Given;
+use crate::codes;
+use crate::plan::{Action, Piece, Repeat};
+use crate::position::{Counter, Position, whole};
+use crate::syntax::ast::{Assign, Binary, ExprId, ExprKind, Ident, Quoted, Statement, Target, Unary};
+use crate::value::{Scope, Value};
+
+/// A body that is being planned.
+#[derive(Default)]
+pub(crate) struct Planned {
+    pub actions: Vec<Action>,
+    /// The routine that is being written, and where it begins.
+    routine: Option<(Routine, Span)>,
+    /// What has been computed in this body and is still right: it can be shown without computing it again.
+    fresh: FxHashSet<Tensor>,
+    losses: Vec<(String, Tensor)>,
+    /// What counts the repetitions of this body, and the tensor that holds their number.
+    counter: Option<(Counter, Ident, Option<Tensor>)>,
+}
+
+impl Eval<'_> {
+    fn planned(&mut self) -> &mut Planned {
+        if self.bodies.is_empty() {
+            self.bodies.push(Planned::default());
+        }
+        let last = self.bodies.len() - 1;
+        &mut self.bodies[last]
+    }
+
+    /// Does something with the routine that is being written, and with the graph.
+    fn with_routine<T>(
+        &mut self,
+        span: Span,
+        make: impl FnOnce(&mut Routine, &mut broadloom::Graph) -> Result<T, broadloom::Error>,
+    ) -> Evaluated<T> {
+        let number = self.plan.routines.len() + 1;
+        let place = self.place(span);
+        let name = if self.bodies.len() > 1 { format!("step{number}") } else { format!("part{number}") };
+        let (mut routine, begin) =
+            self.planned().routine.take().unwrap_or_else(|| (Routine::new(&name), place));
+        let made = self.ask(span, |graph| make(&mut routine, graph));
+        self.planned().routine = Some((routine, begin));
+        made
+    }
+
+    /// Ends the routine that is being written.
+    pub(super) fn close_routine(&mut self) {
+        if let Some((routine, span)) = self.planned().routine.take() {
+            let at = self.plan.routines.len();
+            self.plan.routines.push(routine);
+            self.planned().actions.push(Action::Run(at, span));
+        }
+    }
+
+    /// `backward loss`
+    pub(super) fn backward(&mut self, loss: ExprId, span: Span) -> Evaluated<Tensor> {
+        let (value, at) = (self.expr(loss)?, self.span_of(loss));
+        let tensor = self.tensor(&value, at)?;
+        self.with_routine(span, |routine, graph| routine.backward(graph, tensor).map(|_| ()))?;
+        let name = self.graph.label_of(tensor);
+        let planned = self.planned();
+        planned.fresh.insert(tensor);
+        if !planned.losses.iter().any(|(_, known)| *known == tensor) {
+            planned.losses.push((name, tensor));
+        }
+        Ok(tensor)
+    }
+
+    /// `minimise loss by rule`: gradients, and then the rule for each parameter that the loss depends on.
+    pub(super) fn minimise(&mut self, loss: ExprId, rule: ExprId, span: Span) -> Evaluated<()> {
+        let loss = self.backward(loss, span)?;
+        let (rule, at) = (self.expr(rule)?, self.span_of(rule));
+        let params = self.params_of(loss);
+        if params.is_empty() {
+            let message = format!("`{}` depends on no parameter, so nothing can be learned", self.graph.label_of(loss));
+            return self.wrong(codes::USE, message, span, "a parameter is written in braces: `{w}`");
+        }
+        for param in params {
+            let given = vec![Given { name: None, value: Value::Tensor(param), span: at }];
+            self.apply(&rule, given, (at, at))?;
+        }
+        Ok(())
+    }
+
+    /// The parameters that a tensor is computed from, in the order they were made.
+    pub(crate) fn params_of(&self, tensor: Tensor) -> Vec<Tensor> {
+        let (mut seen, mut waiting) = (FxHashSet::default(), vec![tensor]);
+        let mut found = Vec::new();
+        while let Some(tensor) = waiting.pop() {
+            if !seen.insert(tensor) {
+                continue;
+            }
+            if self.params.contains(&tensor) {
+                found.push(tensor);
+            }
+            if let Some(Node::Operation { operands, .. }) = self.graph.node(tensor) {
+                waiting.extend(operands);
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// `w =- rate * w.grad`
+    pub(super) fn assign(&mut self, assign: &Assign, span: Span) -> Evaluated<()> {
+        let mut formula = Formula::default();
+        let target = match &assign.target {
+            Target::New(name) => format!("{{{}}}", self.text(name.name)),
+            Target::Expr(target) => self.operand(*target, &mut formula)?,
+        };
+        if let Target::New(name) = &assign.target
+            && matches!(self.frame.scope.own(name.name), Some(Value::Tensor(_)))
+        {
+            let text = self.text(name.name).to_string();
+            let message = format!("`{{{text}}}` would be a new tensor, but there is one of that name");
+            return self.wrong(codes::PARAMETER, message, name.span, "leave out the braces to assign to it");
+        }
+        if let Target::New(name) = &assign.target {
+            // On the right it stands for what it was before.
+            formula.new = Some(name.name);
+        }
+        let value = self.formula(assign.value, 0, &mut formula)?;
+        let logic = assign.logic.as_ref().map_or(".".to_string(), |logic| logic.text.to_string());
+        let logic = self.filled(&logic, span)?;
+        let text = format!("{target} {} {value}", assign.sign.text);
+        let shown: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
+        let made = self.with_routine(span, |routine, graph| {
+            let names: Vec<(&str, Tensor)> =
+                formula.names.iter().map(|(name, tensor)| (name.as_str(), *tensor)).collect();
+            routine.assign_as(graph, &logic, &text, &names, &shown)
+        })?;
+        if let (Target::New(name), Some(tensor)) = (&assign.target, made.first()) {
+            let plain = self.text(name.name).to_string();
+            let wanted = match &self.frame.subject {
+                Some(subject) => format!("{subject}.{plain}"),
+                None => format!("{}{plain}", self.prefix()),
+            };
+            let free = self.free_name(&wanted);
+            self.graph.name(*tensor, &free);
+            self.assigned.insert(*tensor);
+            let tensor_to_keep = *tensor;
+            self.with_routine(span, |routine, _| {
+                routine.keep(tensor_to_keep);
+                Ok(())
+            })?;
+            self.name_tensor(*tensor, &free, name.span);
+            self.frame.scope.bind(name.name, Value::Tensor(*tensor));
+        }
+        Ok(())
+    }
+
+    /// An expression as a formula of an assignment: arithmetic stays, everything else becomes a tensor with a name.
+    fn formula(&mut self, id: ExprId, depth: usize, formula: &mut Formula) -> Evaluated<String> {
+        let file = self.frame.file.clone();
+        let expr = file.expr(id);
+        if depth > 64 {
+            return self.operand(id, formula);
+        }
+        match &expr.kind {
+            ExprKind::Number(number) => Ok(shown(*number)),
+            ExprKind::Unary(Unary::Minus, inner) => Ok(format!("(-{})", self.formula(*inner, depth + 1, formula)?)),
+            ExprKind::Unary(Unary::Not, inner) => Ok(format!("not({})", self.formula(*inner, depth + 1, formula)?)),
+            ExprKind::Binary(Binary::Pipe | Binary::Compose, ..) => self.operand(id, formula),
+            ExprKind::Binary(sign, a, b) => {
+                let (a, b) = (self.formula(*a, depth + 1, formula)?, self.formula(*b, depth + 1, formula)?);
+                Ok(match sign {
+                    Binary::Mod => format!("mod({a}, {b})"),
+                    _ => format!("({a} {} {b})", sign.sign()),
+                })
+            }
+            ExprKind::Call { callee, args } => {
+                let pointwise = match &file.expr(*callee).kind {
+                    ExprKind::Name(name) => match self.frame.scope.find(*name) {
+                        Some(Value::Builtin(builtin)) => builtin.pointwise,
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                let texts = args.iter().any(|arg| {
+                    arg.name.is_some() || matches!(file.expr(arg.value).kind, ExprKind::Text(_))
+                });
+                match pointwise {
+                    Some(arity) if arity == args.len() && !texts => {
+                        let name = self.sources.slice(file.expr(*callee).span).to_string();
+                        let args: Vec<String> = args
+                            .iter()
+                            .map(|arg| self.formula(arg.value, depth + 1, formula))
+                            .collect::<Result<_, _>>()?;
+                        Ok(format!("{name}({})", args.join(", ")))
+                    }
+                    _ => self.operand(id, formula),
+                }
+            }
+            _ => self.operand(id, formula),
+        }
+    }
+
+    /// An expression as a name in a formula.
+    fn operand(&mut self, id: ExprId, formula: &mut Formula) -> Evaluated<String> {
+        let file = self.frame.file.clone();
+        let expr = file.expr(id);
+        if let ExprKind::Name(name) = &expr.kind
+            && formula.new == Some(*name)
+        {
+            return Ok(self.text(*name).to_string());
+        }
+        let value = self.expr(id)?;
+        if let Value::Number(number) = value {
+            return Ok(format!("({})", shown(number)));
+        }
+        let tensor = self.tensor(&value, expr.span)?;
+        let written = self.sources.slice(expr.span);
+        let simple = matches!(&expr.kind, ExprKind::Name(_))
+            || matches!(&expr.kind, ExprKind::Field(of, _) if matches!(file.expr(*of).kind, ExprKind::Name(_)));
+        let wanted = match simple && !written.contains(char::is_whitespace) && !written.starts_with('(') {
+            true => written.to_string(),
+            false => format!("tmp{}", formula.names.len() + 1),
+        };
+        if !formula.names.iter().any(|(known, _)| *known == wanted) {
+            formula.names.push((wanted.clone(), tensor));
+        }
+        Ok(wanted)
+    }
+
+    /// `repeat step in 0..500:`
+    pub(super) fn repeat(
+        &mut self,
+        name: Option<Ident>,
+        count: ExprId,
+        body: &[Statement],
+        span: Span,
+    ) -> Evaluated<()> {
+        let (value, at) = (self.expr(count)?, self.span_of(count));
+        let (from, to) = match value {
+            Value::Range(from, to) => (from, to),
+            other => match whole(self.number(&other, at)?) {
+                Some(count) if count >= 0 => (0, count),
+                _ => return self.wrong(codes::RANGE, "a number of repetitions is whole and not negative", at, ""),
+            },
+        };
+        self.close_routine();
+        let counter = Counter(self.plan.counters);
+        self.plan.counters += 1;
+        let ident = name.unwrap_or(Ident { name: self.names.intern("repetition"), span });
+        self.bodies.push(Planned { counter: Some((counter, ident, None)), ..Planned::default() });
+        let scope = Scope::new(Some(self.frame.scope.clone()));
+        if let Some(name) = name {
+            scope.bind(name.name, Value::Position(Rc::new(Position::Counter(counter, from, to))));
+        }
+        let frame = Frame { scope, ..self.frame.clone() };
+        let made = self.within(frame, |eval| eval.block(body));
+        self.close_routine();
+        let Some(Planned { actions, losses, counter: Some((counter, _, leaf)), .. }) = self.bodies.pop() else {
+            return Err(Reported);
+        };
+        let repeat = Repeat { counter, leaf, from, to, body: actions, losses, span: self.place(span) };
+        // What was computed before may have changed.
+        self.planned().fresh.clear();
+        self.planned().actions.push(Action::Repeat(repeat));
+        made.map(|_| ())
+    }
+
+    /// The tensor that holds the number of a repetition.
+    pub(super) fn counter_leaf(&mut self, counter: Counter, span: Span) -> Evaluated<Tensor> {
+        let found = self.bodies.iter().position(|body| body.counter.is_some_and(|(known, ..)| known == counter));
+        let Some(at) = found else {
+            return self.wrong(codes::PLACE, "the number of a repetition is known only inside of it", span, "");
+        };
+        let Some((_, ident, leaf)) = self.bodies[at].counter else { return Err(Reported) };
+        if let Some(leaf) = leaf {
+            return Ok(leaf);
+        }
+        let text = self.text(ident.name).to_string();
+        let name = self.free_name(&text);
+        let leaf = self.ask(span, |graph| graph.data(&name, "|"))?;
+        self.bodies[at].counter = Some((counter, ident, Some(leaf)));
+        Ok(leaf)
+    }
+
+    /// `print "loss", loss every 100`
+    pub(super) fn print(&mut self, parts: &[ExprId], every: Option<ExprId>, span: Span) -> Evaluated<()> {
+        let mut pieces = Vec::new();
+        for part in parts {
+            let (value, at) = (self.expr(*part)?, self.span_of(*part));
+            pieces.push(match value {
+                Value::Text(text) => Piece::Text(self.filled_for_print(&text, at)?),
+                Value::Number(number) => Piece::Text(crate::show::number(number)),
+                Value::Position(position) => Piece::Position((*position).clone()),
+                value => Piece::Tensor(self.tensor(&value, at)?),
+            });
+        }
+        let every = match every {
+            Some(every) => Some(self.size(every)?),
+            None => None,
+        };
+        let tensors: Vec<Tensor> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Tensor(tensor) => Some(*tensor),
+                _ => None,
+            })
+            .collect();
+        let routine = self.shown_by(&tensors, "print");
+        let span = self.place(span);
+        self.planned().actions.push(Action::Print { routine, pieces, every, span });
+        Ok(())
+    }
+
+    /// In a printed text, `{name}` stands for a number that is known now; other braces stay as they are.
+    fn filled_for_print(&mut self, text: &str, span: Span) -> Evaluated<String> {
+        if text.contains('{') { self.filled(text, span) } else { Ok(text.to_string()) }
+    }
+
+    /// A routine for what has to be computed before it can be shown.
+    fn shown_by(&mut self, tensors: &[Tensor], name: &str) -> Option<usize> {
+        self.close_routine();
+        let missing: Vec<Tensor> = tensors
+            .iter()
+            .copied()
+            .filter(|tensor| !self.planned().fresh.contains(tensor) && self.is_computed(*tensor))
+            .collect();
+        if missing.is_empty() {
+            return None;
+        }
+        let number = self.plan.routines.len() + 1;
+        let mut routine = Routine::new(&format!("{name}{number}"));
+        for tensor in missing {
+            routine.forward(tensor);
+        }
+        self.plan.routines.push(routine);
+        Some(self.plan.routines.len() - 1)
+    }
+
+    /// Whether a tensor has values only when a routine computes them.
+    fn is_computed(&self, tensor: Tensor) -> bool {
+        use broadloom::LeafKind;
+        !matches!(
+            self.graph.node(tensor),
+            Some(Node::Leaf { kind: LeafKind::Data | LeafKind::Param | LeafKind::State | LeafKind::Gradient(_), .. })
+        ) && !self.assigned.contains(&tensor)
+    }
+
+    /// `save y to "y.npy"`
+    pub(super) fn save(&mut self, value: ExprId, path: &Quoted, span: Span) -> Evaluated<()> {
+        let (value, at) = (self.expr(value)?, self.span_of(value));
+        let tensor = self.tensor(&value, at)?;
+        let file = self.filled(&path.text, path.span)?;
+        let known = [".npy", ".csv"];
+        if !known.iter().any(|ending| file.ends_with(ending)) {
+            let message = format!("`{file}` is of no kind that can be written");
+            return self.wrong(codes::FILE, message, path.span, "write to a `.npy` or a `.csv` file");
+        }
+        let routine = self.shown_by(&[tensor], "save");
+        let path = self.frame.folder.join(file).to_string_lossy().into_owned();
+        let span = self.place(span);
+        self.planned().actions.push(Action::Save { routine, tensor, path, span });
+        Ok(())
+    }
+}
+
+/// A formula that is being written.
+#[derive(Default)]
+struct Formula {
+    /// The tensors it speaks of, by name.
+    names: Vec<(String, Tensor)>,
+    /// A tensor that the assignment makes, which may occur on the right.
+    new: Option<crate::syntax::ast::Name>,
+}
+
+/// A number in a formula.
+fn shown(number: f64) -> String {
+    if number < 0.0 { format!("({number})") } else { format!("{number}") }
+}

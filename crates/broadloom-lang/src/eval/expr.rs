@@ -1,0 +1,310 @@
+//! Expressions.
+
+use std::rc::Rc;
+
+use broadloom::Index;
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::{Eval, Evaluated, Frame, Reported};
+use crate::builtin;
+use crate::codes;
+use crate::position::{Position, whole};
+use crate::suggest;
+use crate::syntax::ast::{Binary, ExprId, ExprKind, Ident, Name, Unary};
+use crate::value::{Scope, Value};
+
+impl Eval<'_> {
+    /// The value of an expression.
+    pub(crate) fn expr(&mut self, id: ExprId) -> Evaluated<Value> {
+        let file = self.frame.file.clone();
+        let expr = file.expr(id);
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Name(name) => self.lookup(*name, span),
+            ExprKind::Number(number) => Ok(Value::Number(*number)),
+            ExprKind::Text(text) if text.contains('{') => Ok(Value::Text(self.filled(text, span)?.into())),
+            ExprKind::Text(text) => Ok(Value::Text((&**text).into())),
+            ExprKind::Missing => Err(Reported),
+            ExprKind::Binary(..) => self.deeper(span, |eval| eval.chain(id)),
+            _ => self.deeper(span, |eval| eval.compound(id, &expr.kind, span)),
+        }
+    }
+
+    fn compound(&mut self, id: ExprId, kind: &ExprKind, span: Span) -> Evaluated<Value> {
+        match kind {
+            ExprKind::List(items) => {
+                let items: Vec<Value> = items.iter().map(|item| self.expr(*item)).collect::<Result<_, _>>()?;
+                Ok(Value::List(items.into()))
+            }
+            ExprKind::Each { item, name, list } => self.each(*item, *name, *list),
+            ExprKind::Range(low, high) => {
+                let low = self.whole(*low)?;
+                let high = self.whole(*high)?;
+                Ok(Value::Range(low, high))
+            }
+            ExprKind::Param(param) => self.param(id, param, span),
+            ExprKind::Unary(sign, inner) => {
+                let value = self.expr(*inner)?;
+                self.unary(*sign, &value, span)
+            }
+            ExprKind::Call { callee, args } => self.call(id, *callee, args, span),
+            ExprKind::Field(of, field) => {
+                let value = self.expr(*of)?;
+                self.field(&value, *field, span)
+            }
+            ExprKind::Index(of, index) => {
+                let (value, index) = (self.expr(*of)?, self.expr(*index)?);
+                self.index(&value, &index, span)
+            }
+            ExprKind::If { condition, yes, no } => {
+                let value = self.expr(*condition)?;
+                if let Value::Tensor(_) = value {
+                    let message = "`if` is decided when the program is built, and a tensor is not known then";
+                    let help = "write `where(condition, a, b)` to choose element by element";
+                    return self.wrong(codes::KIND, message, self.span_of(*condition), help);
+                }
+                let holds = self.number(&value, self.span_of(*condition))? != 0.0;
+                self.expr(if holds { *yes } else { *no })
+            }
+            ExprKind::Name(_)
+            | ExprKind::Number(_)
+            | ExprKind::Text(_)
+            | ExprKind::Binary(..)
+            | ExprKind::Missing => Err(Reported),
+        }
+    }
+
+    /// Operators that group from the left, without recursion: sums may be long.
+    fn chain(&mut self, id: ExprId) -> Evaluated<Value> {
+        let file = self.frame.file.clone();
+        let mut steps = Vec::new();
+        let mut left = id;
+        while let ExprKind::Binary(sign, a, b) = &file.expr(left).kind {
+            steps.push((*sign, *b, file.expr(left).span));
+            left = *a;
+        }
+        let mut value = self.expr(left)?;
+        let mut at = file.expr(left).span;
+        while let Some((sign, right, span)) = steps.pop() {
+            let other = self.expr(right)?;
+            value = match sign {
+                Binary::Pipe => self.pipe(value, &other, (at, file.expr(right).span), span)?,
+                _ => self.binary(sign, &value, &other, (at, file.expr(right).span), span)?,
+            };
+            at = span;
+        }
+        Ok(value)
+    }
+
+    fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {
+        match self.frame.scope.find(name) {
+            Some(Value::Mistake) => Err(Reported),
+            Some(Value::Builtin(builtin)) if builtin.name == "training" => {
+                Ok(Value::Number(f64::from(!self.inference)))
+            }
+            Some(value) => Ok(value),
+            None => self.unknown(name, span),
+        }
+    }
+
+    fn unknown<T>(&mut self, name: Name, span: Span) -> Evaluated<T> {
+        let text = self.text(name).to_string();
+        let known = self.frame.scope.all();
+        let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
+        let help = match near {
+            Some(near) => format!("there is `{near}`"),
+            None => format!("write `let {text} = …` before this line, or `{{{text}}}` for a parameter"),
+        };
+        let message = format!("there is nothing called `{text}`");
+        let place = self.place(span);
+        self.fail(Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help))
+    }
+
+    fn each(&mut self, item: ExprId, name: Ident, list: ExprId) -> Evaluated<Value> {
+        let turns = self.frame.turns.clone();
+        let mut items = Vec::new();
+        for (turn, value) in self.items(list)?.into_iter().enumerate() {
+            let mut path = turns.to_vec();
+            path.push(turn as u32);
+            let scope = Scope::new(Some(self.frame.scope.clone()));
+            scope.bind(name.name, value);
+            let frame = Frame { scope, turns: path.into(), ..self.frame.clone() };
+            items.push(self.within(frame, |eval| eval.expr(item))?);
+        }
+        Ok(Value::List(items.into()))
+    }
+
+    /// A whole number that is known now.
+    pub(super) fn whole(&mut self, expr: ExprId) -> Evaluated<i64> {
+        let (value, span) = (self.expr(expr)?, self.span_of(expr));
+        let number = self.number(&value, span)?;
+        match whole(number) {
+            Some(number) => Ok(number),
+            None => self.wrong(codes::RANGE, format!("a whole number is needed here, not {number}"), span, ""),
+        }
+    }
+
+    fn unary(&mut self, sign: Unary, value: &Value, span: Span) -> Evaluated<Value> {
+        let name = match (sign, value) {
+            (Unary::Minus, Value::Number(number)) => return Ok(Value::Number(-number)),
+            (Unary::Not, Value::Number(number)) => return Ok(Value::Number(f64::from(*number == 0.0))),
+            (Unary::Minus, _) => "neg",
+            (Unary::Not, _) => "not",
+        };
+        let tensor = self.tensor(value, span)?;
+        Ok(Value::Tensor(self.ask(span, |graph| graph.pointwise(name, &[tensor]))?))
+    }
+
+    /// An operator between two values; `spans` are theirs.
+    fn binary(
+        &mut self,
+        sign: Binary,
+        a: &Value,
+        b: &Value,
+        spans: (Span, Span),
+        span: Span,
+    ) -> Evaluated<Value> {
+        if let (Value::Number(a), Value::Number(b)) = (a, b) {
+            return Ok(Value::Number(builtin::fold(sign, *a, *b)));
+        }
+        if let Some(value) = scaled(sign, a, b).or_else(|| counted(sign, a, b)).or_else(|| compared(sign, a, b)) {
+            return Ok(value);
+        }
+        let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
+        let made = match sign {
+            Binary::Compose => self.ask(span, |graph| graph.compose(a, b))?,
+            Binary::Mod => self.ask(span, |graph| graph.modulo(a, b))?,
+            _ => self.ask(span, |graph| graph.pointwise(sign.sign(), &[a, b]))?,
+        };
+        Ok(Value::Tensor(made))
+    }
+
+    fn pipe(&mut self, value: Value, to: &Value, spans: (Span, Span), span: Span) -> Evaluated<Value> {
+        self.apply(to, vec![builtin::Given { name: None, value, span: spans.0 }], (spans.1, span))
+    }
+
+    fn field(&mut self, value: &Value, field: Ident, span: Span) -> Evaluated<Value> {
+        let text = self.text(field.name).to_string();
+        match value {
+            Value::Module(scope) => match scope.own(field.name) {
+                Some(Value::Mistake) => Err(Reported),
+                Some(value) => Ok(value),
+                None => {
+                    let known = scope.all();
+                    let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
+                    let help = near.map_or(String::new(), |near| format!("there is `{near}`"));
+                    self.wrong(codes::FIELD, format!("the module has nothing called `{text}`"), field.span, help)
+                }
+            },
+            Value::Layer(layer) => match layer.scope.own(field.name) {
+                Some(value) => Ok(value),
+                None => {
+                    let message = format!("the function has no parameter `{text}`");
+                    let help = "parameters are made when a function is applied for the first time";
+                    self.wrong(codes::FIELD, message, field.span, help)
+                }
+            },
+            Value::Tensor(tensor) => match text.as_str() {
+                "grad" => Ok(Value::Tensor(self.ask(span, |graph| graph.gradient(*tensor))?)),
+                "T" => Ok(Value::Tensor(self.ask(span, |graph| graph.transpose(*tensor))?)),
+                _ => {
+                    let captured = self.ask(span, |graph| graph.captured(*tensor, &text))?;
+                    Ok(Value::Size(1, captured))
+                }
+            },
+            Value::Mistake => Err(Reported),
+            other => {
+                let message = format!("{} has no fields", other.kind());
+                let help = "fields are sizes of tensors (`y.h`), gradients (`w.grad`), parameters of functions and names of modules";
+                self.wrong(codes::FIELD, message, span, help)
+            }
+        }
+    }
+
+    fn index(&mut self, value: &Value, index: &Value, span: Span) -> Evaluated<Value> {
+        if let Value::List(items) = value {
+            let at = self.number(index, span)?;
+            let found = whole(at).and_then(|at| usize::try_from(at).ok()).and_then(|at| items.get(at));
+            let Some(item) = found else {
+                let message = format!("there is no item {at} in a list of {}", items.len());
+                return self.wrong(codes::RANGE, message, span, "items are counted from 0");
+            };
+            return Ok(item.clone());
+        }
+        let tensor = self.tensor(value, span)?;
+        let position = match index {
+            Value::Position(position) => position.clone(),
+            Value::Range(from, to) => return self.cut(tensor, *from, *to, span),
+            _ => Rc::new(Position::Number(self.number(index, span)?)),
+        };
+        let Some((low, high)) = position.bounds().filter(|(low, _)| *low >= 0) else {
+            let message = "an index is a whole number from 0 upwards";
+            return self.wrong(codes::RANGE, message, span, "the first element is number 0");
+        };
+        if let Position::Number(_) = *position {
+            let slice = self.ask(span, |graph| graph.slice(tensor, Index::At(low as u64)))?;
+            return Ok(Value::Tensor(slice));
+        }
+        let range = u64::try_from(high).ok().and_then(|high| high.checked_add(1));
+        let slice = self.ask(span, |graph| graph.slice(tensor, Index::Run { range }))?;
+        self.plan.slices.push((slice, (*position).clone()));
+        Ok(Value::Tensor(slice))
+    }
+
+    /// `x[2..5]`: some elements of the first batch axis.
+    fn cut(&mut self, tensor: broadloom::Tensor, from: i64, to: i64, span: Span) -> Evaluated<Value> {
+        if from < 0 || to <= from {
+            let message = format!("from {from} up to {to} there is no element");
+            return self.wrong(codes::RANGE, message, span, "the end of a range is not part of it");
+        }
+        let before = if from > 0 { format!("{from}^") } else { String::new() };
+        let spec = format!("{before}part^rest, ..b.. | ..i.. -> ..o.. => part, ..b.. | ..i.. -> ..o..");
+        let part = self.ask(span, |graph| {
+            let part = graph.einsum(&spec, &[tensor])?;
+            let size = graph.captured(part, "part")?;
+            graph.set(size, (to - from) as u64)?;
+            Ok(part)
+        })?;
+        Ok(Value::Tensor(part))
+    }
+}
+
+/// A whole number times a captured size stays a size.
+fn scaled(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
+    let (Value::Number(number), Value::Size(factor, size)) = (match (a, b) {
+        (Value::Number(_), Value::Size(..)) => (a, b),
+        (Value::Size(..), Value::Number(_)) => (b, a),
+        _ => return None,
+    }) else {
+        return None;
+    };
+    let times = u64::try_from(whole(*number)?).ok().filter(|times| *times > 0)?;
+    (sign == Binary::Mul).then_some(Value::Size(factor.checked_mul(times)?, *size))
+}
+
+/// Whether two settings are the same: `padding == "same"`, `size == inferred`.
+fn compared(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
+    let same = match (a, b) {
+        (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Nothing, Value::Nothing) => true,
+        (Value::Text(_) | Value::Nothing, _) | (_, Value::Text(_) | Value::Nothing) => false,
+        _ => return None,
+    };
+    match sign {
+        Binary::Equal => Some(Value::Number(f64::from(same))),
+        Binary::NotEqual => Some(Value::Number(f64::from(!same))),
+        _ => None,
+    }
+}
+
+/// Arithmetic with the number of a repetition stays one.
+fn counted(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
+    let position = |value: &Value| match value {
+        Value::Position(position) => Some(position.clone()),
+        Value::Number(number) => Some(Rc::new(Position::Number(*number))),
+        _ => None,
+    };
+    let arithmetic = matches!(sign, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Mod);
+    let (a, b) = (position(a)?, position(b)?);
+    arithmetic.then(|| Value::Position(Rc::new(Position::Binary(sign, a, b))))
+}

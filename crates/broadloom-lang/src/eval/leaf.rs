@@ -1,0 +1,323 @@
+//! Leaves: data, states, parameters, and their declared shapes.
+
+use std::fmt::Write;
+
+use broadloom::{Array, Dtype, Initial, Tensor};
+use broadloom_diagnostics::Span;
+
+use super::{Eval, Evaluated, Reported};
+use crate::codes;
+use crate::plan::Drawn;
+use crate::syntax::ast::{Axis, AxisKind, ExprId, Ident, LeafKind, Param, Shape};
+use crate::value::Value;
+
+/// A declared shape as a text, and captured sizes that some of its names stand for.
+struct Declared {
+    text: String,
+    /// Names in the text, and the sizes they are equal to.
+    sizes: Vec<(String, u64, broadloom::Captured)>,
+}
+
+impl Eval<'_> {
+    /// `data` and `state` lines.
+    pub(super) fn leaf(
+        &mut self,
+        kind: LeafKind,
+        name: Ident,
+        shape: Option<&Shape>,
+        precision: Option<Ident>,
+        value: Option<ExprId>,
+        span: Span,
+    ) -> Evaluated<()> {
+        let wanted = format!("{}{}", self.prefix(), self.text(name.name));
+        let text = self.free_name(&wanted);
+        let declared = match shape {
+            Some(shape) => Some(self.declared(shape)?),
+            None => None,
+        };
+        let dtype = self.dtype(precision)?;
+        let given = match value {
+            Some(value) => Some(self.expr(value)?),
+            None => None,
+        };
+        let at = value.map_or(span, |value| self.span_of(value));
+        let tensor = match kind {
+            LeafKind::Data => self.data(&text, declared.as_ref(), given, dtype, (name.span, at))?,
+            LeafKind::State => {
+                let tensor = match &declared {
+                    Some(declared) => {
+                        self.ask(name.span, |graph| graph.state_shaped(&text, &declared.text))?
+                    }
+                    None => self.ask(name.span, |graph| Ok(graph.state(&text)))?,
+                };
+                if let Some(given) = given {
+                    let initial = self.initial(&given, at)?;
+                    self.ask(at, |graph| graph.set_initial(tensor, initial))?;
+                }
+                if let Some(dtype) = dtype {
+                    self.ask(at, |graph| graph.set_precision(tensor, dtype))?;
+                }
+                tensor
+            }
+        };
+        self.relate(tensor, declared.as_ref(), span)?;
+        self.name_tensor(tensor, &text, name.span);
+        self.frame.scope.bind(name.name, Value::Tensor(tensor));
+        Ok(())
+    }
+
+    /// Data with values of its own, from a file, a list or a distribution; or without, to be set from outside.
+    fn data(
+        &mut self,
+        name: &str,
+        declared: Option<&Declared>,
+        given: Option<Value>,
+        dtype: Option<Dtype>,
+        (span, at): (Span, Span),
+    ) -> Evaluated<Tensor> {
+        let shape = declared.map(|declared| declared.text.as_str());
+        let tensor = match given {
+            None => self.ask(span, |graph| graph.data(name, shape.unwrap_or("...")))?,
+            Some(Value::Initial(initial)) => {
+                let Some(shape) = shape else {
+                    let message = format!("`{name}` has no shape");
+                    let help = "say how many numbers to draw: `data x : 100 | 2 = normal(1)`";
+                    return self.wrong(codes::SHAPE, message, span, help);
+                };
+                let tensor = self.ask(span, |graph| graph.data(name, shape))?;
+                self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial: (*initial).clone(), span: at });
+                tensor
+            }
+            Some(given) => {
+                let values = self.array(&given, dtype, at)?;
+                let shape = shape.unwrap_or("...").to_string();
+                // Whole numbers that nobody says the type of are integers where they look up rows, and floats elsewhere.
+                let is_open = dtype.is_none() && values.dtype() == Dtype::F32;
+                if is_open && values.to_f64s().iter().all(|number| number.fract() == 0.0) {
+                    let tensor = self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()))?;
+                    let initial = Initial::Values(values);
+                    self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial, span: at });
+                    return Ok(tensor);
+                }
+                return self.ask(span, |graph| graph.array(name, &shape, values));
+            }
+        };
+        if let Some(dtype) = dtype {
+            self.ask(span, |graph| graph.set_precision(tensor, dtype))?;
+        }
+        Ok(tensor)
+    }
+
+    /// A parameter; inside of a function it is made once, and used by every application.
+    pub(super) fn param(&mut self, place: ExprId, param: &Param, span: Span) -> Evaluated<Value> {
+        if let Some(made) = self.made_before(place) {
+            return Ok(made);
+        }
+        let scope = match &self.frame.layer {
+            Some(layer) => layer.scope.clone(),
+            None => self.frame.scope.clone(),
+        };
+        let plain = self.text(param.name.name).to_string();
+        let again = scope.own(param.name.name).is_some_and(|value| {
+            matches!(value, Value::Tensor(tensor) if self.params.contains(&tensor))
+        });
+        if again && self.frame.turns.is_empty() {
+            let message = format!("there is a parameter `{plain}` already");
+            let help = format!("write `{plain}` to use it again, or choose another name for a new one");
+            return self.wrong(codes::PARAMETER, message, span, help);
+        }
+        let wanted = format!("{}{plain}", self.prefix());
+        let name = self.free_name(&wanted);
+        let declared = match &param.shape {
+            Some(shape) => Some(self.declared(shape)?),
+            None => None,
+        };
+        let tensor = match &declared {
+            Some(declared) => self.ask(span, |graph| graph.param_shaped(&name, &declared.text))?,
+            None => self.ask(span, |graph| Ok(graph.param(&name)))?,
+        };
+        self.params.insert(tensor);
+        self.relate(tensor, declared.as_ref(), span)?;
+        if let Some(dtype) = self.dtype(param.precision)? {
+            self.ask(span, |graph| graph.set_precision(tensor, dtype))?;
+        }
+        if let Some(initial) = param.initial {
+            let (value, at) = (self.expr(initial)?, self.span_of(initial));
+            let initial = self.initial(&value, at)?;
+            self.ask(at, |graph| graph.set_initial(tensor, initial))?;
+        }
+        self.name_tensor(tensor, &name, param.name.span);
+        scope.bind(param.name.name, Value::Tensor(tensor));
+        self.make_once(place, Value::Tensor(tensor));
+        Ok(Value::Tensor(tensor))
+    }
+
+    /// Says that names of a declared shape are captured sizes.
+    fn relate(&mut self, tensor: Tensor, declared: Option<&Declared>, span: Span) -> Evaluated<()> {
+        let Some(declared) = declared else { return Ok(()) };
+        for (label, factor, size) in &declared.sizes {
+            self.ask(span, |graph| {
+                let own = graph.captured(tensor, label)?;
+                graph.scale(own, *factor, *size)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A declared shape as a text in which every number that has a name is written out.
+    fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
+        let mut declared = Declared { text: String::new(), sizes: Vec::new() };
+        if let Some(batch) = &shape.batch {
+            self.row(batch, &mut declared)?;
+            declared.text.push_str(" | ");
+        }
+        if let Some(input) = &shape.input {
+            self.row(input, &mut declared)?;
+            declared.text.push_str(" -> ");
+        }
+        self.row(&shape.output, &mut declared)?;
+        declared.text = declared.text.trim().to_string();
+        Ok(declared)
+    }
+
+    fn row(&mut self, row: &[Axis], declared: &mut Declared) -> Evaluated<()> {
+        for (at, axis) in row.iter().enumerate() {
+            if at > 0 {
+                declared.text.push_str(", ");
+            }
+            let text = self.axis(axis, declared)?;
+            declared.text.push_str(&text);
+            if let Some(basis) = axis.basis {
+                let _ = write!(declared.text, ":{}", self.text(basis.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn axis(&mut self, axis: &Axis, declared: &mut Declared) -> Evaluated<String> {
+        let value = match &axis.kind {
+            AxisKind::Size(size) => return Ok(size.to_string()),
+            AxisKind::Any => return Ok("_".into()),
+            AxisKind::Rest => return Ok("...".into()),
+            AxisKind::Row(name) => match self.frame.scope.find(*name) {
+                Some(value @ (Value::Number(_) | Value::Mistake)) => value,
+                Some(Value::List(sizes)) => {
+                    let sizes = sizes.iter().map(|size| self.size_of(size, axis.span));
+                    let sizes: Vec<String> = sizes.map(|size| Ok(size?.to_string())).collect::<Result<_, _>>()?;
+                    return Ok(sizes.join(", "));
+                }
+                // Any other name is axes to be inferred.
+                _ => return Ok(format!("..{}..", self.text(*name))),
+            },
+            AxisKind::Name(name) => match self.frame.scope.find(*name) {
+                Some(value @ (Value::Number(_) | Value::Size(..) | Value::Mistake)) => value,
+                // Any other name is a size to be inferred.
+                _ => return Ok(self.text(*name).to_string()),
+            },
+            AxisKind::Expr(size) => self.expr(*size)?,
+        };
+        if let Value::Size(factor, captured) = value {
+            let label = match &axis.kind {
+                AxisKind::Name(name) => self.text(*name).to_string(),
+                _ => format!("size{}", declared.sizes.len() + 1),
+            };
+            if !declared.sizes.iter().any(|(known, ..)| *known == label) {
+                declared.sizes.push((label.clone(), factor, captured));
+            }
+            return Ok(label);
+        }
+        Ok(self.size_of(&value, axis.span)?.to_string())
+    }
+
+    /// A number type.
+    fn dtype(&mut self, precision: Option<Ident>) -> Evaluated<Option<Dtype>> {
+        let Some(precision) = precision else { return Ok(None) };
+        let text = self.text(precision.name).to_string();
+        match text.parse::<Dtype>() {
+            Ok(dtype) => Ok(Some(dtype)),
+            Err(_) => {
+                let known = Dtype::ALL.map(|dtype| format!("`{dtype}`")).join(", ");
+                let message = format!("`{text}` is not a type of numbers");
+                self.wrong(codes::UNKNOWN, message, precision.span, format!("there are {known}"))
+            }
+        }
+    }
+
+    /// What a parameter or a state begins with.
+    pub(super) fn initial(&mut self, value: &Value, span: Span) -> Evaluated<Initial> {
+        match value {
+            Value::Initial(initial) => Ok((**initial).clone()),
+            Value::Number(number) => Ok(Initial::Constant(*number)),
+            Value::Array(_) | Value::List(_) => Ok(Initial::Values(self.array(value, None, span)?)),
+            Value::Builtin(builtin) => match (builtin.initial)() {
+                Some(initial) => Ok(initial),
+                None => self.no_initial(value, span),
+            },
+            Value::Mistake => Err(Reported),
+            other => self.no_initial(other, span),
+        }
+    }
+
+    fn no_initial<T>(&mut self, value: &Value, span: Span) -> Evaluated<T> {
+        let message = format!("values to begin with are needed here, not {}", value.kind());
+        let help = "write a number, a list, `load(…)`, or one of `zeros`, `ones`, `uniform`, `normal`, `kaiming`, `xavier`";
+        self.wrong(codes::KIND, message, span, help)
+    }
+
+    /// Numbers from a list or a file.
+    fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
+        let array = match value {
+            Value::Array(array) => (**array).clone(),
+            Value::List(_) | Value::Number(_) => self.literal(value, span)?,
+            Value::Mistake => return Err(Reported),
+            other => {
+                let message = format!("numbers are needed here, not {}", other.kind());
+                let help = "write a list, `load(…)`, or a distribution such as `normal(1)`";
+                return self.wrong(codes::KIND, message, span, help);
+            }
+        };
+        Ok(match dtype {
+            Some(dtype) => array.convert(dtype),
+            None => array,
+        })
+    }
+
+    /// The numbers of nested lists; 32-bit floats.
+    pub(super) fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
+        let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
+        if !gather(value, 0, &mut sizes, &mut numbers) {
+            let message = "the parts of this list are not numbers, or not equally long";
+            let help = "a list of numbers is a tensor if its parts have one shape; `concat` and `stack` join tensors";
+            return self.wrong(codes::KIND, message, span, help);
+        }
+        match Array::from_slice(&sizes, &numbers) {
+            Ok(array) => Ok(array),
+            Err(error) => self.wrong(codes::VALUE, error.message, span, ""),
+        }
+    }
+}
+
+/// Collects the numbers of nested lists; whether they form a box.
+fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f32>) -> bool {
+    match value {
+        Value::Number(number) => {
+            numbers.push(*number as f32);
+            depth == sizes.len()
+        }
+        Value::List(items) => {
+            let size = items.len() as u64;
+            // Sizes are those of the first parts; all others must agree.
+            if numbers.is_empty() && depth == sizes.len() {
+                sizes.push(size);
+            }
+            sizes.get(depth) == Some(&size)
+                && size > 0
+                && items.iter().all(|item| gather(item, depth + 1, sizes, numbers))
+        }
+        Value::Range(from, to) => {
+            let items: Vec<Value> = (*from..*to).map(|at| Value::Number(at as f64)).collect();
+            gather(&Value::List(items.into()), depth, sizes, numbers)
+        }
+        _ => false,
+    }
+}

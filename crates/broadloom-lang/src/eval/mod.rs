@@ -1,0 +1,339 @@
+//! Evaluation: from the syntax tree to a graph, its parameters, and a plan of what is done with them.
+//!
+//! Evaluation goes through a program once, from top to bottom. Numbers, texts and functions exist only here; tensors go to
+//! the graph, whose every step is remembered with the place in the text that made it. A mistake is reported and makes the
+//! names of its statement stand for [`Value::Mistake`], about which nothing more is said: the statements after it are
+//! evaluated as if it were right, so one run reports every mistake of its own.
+//!
+//! | file | evaluates |
+//! |---|---|
+//! | `statement` | statements that bind names |
+//! | `leaf` | data, states, parameters and their declared shapes |
+//! | `expr` | expressions |
+//! | `apply` | functions: configuration, layers, application |
+//! | `spec` | operations by a spec, and captured sizes |
+//! | `action` | what is done when the program runs |
+//! | `report` | errors of the graph, as diagnostics |
+
+mod action;
+mod apply;
+mod convert;
+mod expr;
+mod leaf;
+mod report;
+pub(crate) mod spec;
+mod statement;
+
+pub(crate) use report::diagnosed;
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use broadloom::{Error, Graph, Tensor};
+use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::codes;
+use crate::plan::{Action, Plan};
+use crate::program::{Dim, Made, Options, Origin};
+use crate::syntax::ast::{ExprId, File, Name, Names};
+use crate::value::{Layer, Scope, Value};
+
+/// Something is wrong, and has been reported.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reported;
+
+/// What evaluation gives.
+pub(crate) type Evaluated<T> = Result<T, Reported>;
+
+/// How deeply expressions and calls may nest when they are evaluated.
+const DEEPEST: usize = 300;
+
+/// After so many errors evaluation stops.
+const MOST_ERRORS: usize = 50;
+
+/// The state of evaluation.
+pub(crate) struct Eval<'o> {
+    pub options: &'o Options,
+    pub sources: Sources,
+    pub names: Names,
+    pub graph: Graph,
+    pub diagnostics: Vec<Diagnostic>,
+    pub plan: Plan,
+    /// Where each step of the graph comes from.
+    pub origins: Vec<Origin>,
+    /// The tensors that have a name, in order.
+    pub made: Vec<Made>,
+    pub dims: Vec<Dim>,
+    /// The sizes of `options` that no `dim` has taken yet.
+    pub unused_sizes: Vec<String>,
+    /// What is available everywhere.
+    pub prelude: Rc<Scope>,
+    /// Sources of the library: messages speak of who uses it.
+    library: FxHashSet<SourceId>,
+    /// Modules by path; `None` while they are being read.
+    modules: FxHashMap<PathBuf, Option<Rc<Scope>>>,
+    /// Names of leaves and layers that are taken.
+    taken: FxHashSet<String>,
+    frame: Frame,
+    /// Where the functions that are being applied were called.
+    calls: Vec<Span>,
+    depth: usize,
+    /// Whether functions are applied as if nothing were trained.
+    inference: bool,
+    /// The bodies that are being planned, the innermost last.
+    bodies: Vec<action::Planned>,
+    /// The parameters.
+    params: FxHashSet<Tensor>,
+    /// Tensors that assignments make: they keep their values.
+    assigned: FxHashSet<Tensor>,
+    /// How many mistakes have been reported.
+    errors: usize,
+}
+
+/// What is being evaluated.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    pub file: Rc<File>,
+    pub scope: Rc<Scope>,
+    /// The function that is being applied.
+    pub layer: Option<Rc<Layer>>,
+    /// The turns of the loops around, inside of that function.
+    pub turns: Rc<[u32]>,
+    /// The name of the parameter that a rule is applied to.
+    pub subject: Option<Rc<str>>,
+    /// The folder of the file.
+    pub folder: PathBuf,
+}
+
+impl<'o> Eval<'o> {
+    pub fn new(options: &'o Options) -> Eval<'o> {
+        let prelude = Scope::new(None);
+        let frame = Frame {
+            file: Rc::default(),
+            scope: prelude.clone(),
+            layer: None,
+            turns: Rc::new([]),
+            subject: None,
+            folder: options.folder.clone(),
+        };
+        let mut eval = Eval {
+            options,
+            sources: Sources::new(),
+            names: Names::default(),
+            graph: Graph::new(),
+            diagnostics: Vec::new(),
+            plan: Plan::default(),
+            origins: Vec::new(),
+            made: Vec::new(),
+            dims: Vec::new(),
+            unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
+            prelude,
+            library: FxHashSet::default(),
+            modules: FxHashMap::default(),
+            taken: FxHashSet::default(),
+            frame,
+            calls: Vec::new(),
+            depth: 0,
+            inference: false,
+            bodies: vec![action::Planned::default()],
+            params: FxHashSet::default(),
+            assigned: FxHashSet::default(),
+            errors: 0,
+        };
+        eval.load_prelude();
+        eval
+    }
+
+    /// Makes everything that is available everywhere.
+    fn load_prelude(&mut self) {
+        for builtin in crate::builtin::ALL {
+            let name = self.names.intern(builtin.name);
+            self.prelude.bind(name, Value::Builtin(builtin));
+        }
+        for (name, value) in crate::builtin::values() {
+            let name = self.names.intern(name);
+            self.prelude.bind(name, value);
+        }
+        for (name, text) in crate::library::FILES {
+            let source = self.sources.add(format!("<{name}>"), *text);
+            self.library.insert(source);
+            let parsed = crate::syntax::parse(source, text, &mut self.names);
+            self.diagnostics.extend(parsed.diagnostics);
+            let frame = Frame { file: Rc::new(parsed.file), ..self.frame.clone() };
+            self.within(frame, |eval| eval.file());
+        }
+    }
+
+    /// Evaluates all statements of the file of the frame.
+    pub fn file(&mut self) {
+        let file = self.frame.file.clone();
+        for statement in &file.statements {
+            if self.errors >= MOST_ERRORS || self.is_beyond(statement.span) {
+                return;
+            }
+            let _ = self.statement(statement);
+        }
+    }
+
+    /// Whether a statement is after the line up to which a partial program is looked at.
+    fn is_beyond(&self, span: Span) -> bool {
+        let Some(last) = self.options.until else { return false };
+        span.source == self.main() && self.sources.position(span).0 > last
+    }
+
+    /// The source of the program itself: the first after the library.
+    pub fn main(&self) -> SourceId {
+        SourceId(crate::library::FILES.len() as u32)
+    }
+
+    /// Ends the plan, and gives it out.
+    pub fn finish_plan(&mut self) -> Vec<Action> {
+        self.close_routine();
+        self.bodies.pop().map(|body| body.actions).unwrap_or_default()
+    }
+
+    /// Evaluates something in another frame.
+    fn within<T>(&mut self, frame: Frame, inside: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.frame, frame);
+        let made = inside(self);
+        self.frame = before;
+        made
+    }
+
+    /// Goes one level deeper, or complains.
+    fn deeper<T>(&mut self, span: Span, inside: impl FnOnce(&mut Self) -> Evaluated<T>) -> Evaluated<T> {
+        if self.depth >= DEEPEST {
+            let message = "functions call each other too deeply";
+            let help = "a function that calls itself needs an `if` that ends it";
+            return self.fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
+        }
+        self.depth += 1;
+        let made = inside(self);
+        self.depth -= 1;
+        made
+    }
+
+    /// Where a message points: inside of the library, to who uses it.
+    fn place(&self, span: Span) -> Span {
+        if !self.library.contains(&span.source) {
+            return span;
+        }
+        let user = self.calls.iter().rev().find(|call| !self.library.contains(&call.source));
+        user.copied().unwrap_or(span)
+    }
+
+    /// Reports a mistake.
+    fn fail<T>(&mut self, diagnostic: Diagnostic) -> Evaluated<T> {
+        self.errors += 1;
+        if self.errors <= MOST_ERRORS {
+            self.diagnostics.push(diagnostic);
+        }
+        Err(Reported)
+    }
+
+    /// Reports a mistake at a place.
+    fn wrong<T>(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        help: impl Into<String>,
+    ) -> Evaluated<T> {
+        let help: String = help.into();
+        let place = self.place(span);
+        let mut diagnostic = Diagnostic::error(code, message, place, "");
+        if place != span {
+            let (line, _) = self.sources.position(span);
+            let file = self.sources.get(span.source).name().to_string();
+            diagnostic = diagnostic.with_note(format!("in the library, {file} line {line}"));
+        }
+        self.fail(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) })
+    }
+
+    /// Reports a mistake of a call of a function of the language.
+    pub fn complain<T>(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        help: impl Into<String>,
+    ) -> Evaluated<T> {
+        self.wrong(code, message, span, help)
+    }
+
+    /// Where files are looked for.
+    pub fn folder(&self) -> &std::path::Path {
+        &self.frame.folder
+    }
+
+    /// A name for a leaf that the program does not name.
+    pub fn fresh_name(&mut self, name: &str) -> String {
+        let wanted = format!("{}{name}", self.prefix());
+        self.free_name(&wanted)
+    }
+
+    /// Asks the graph for something, and remembers where the steps come from that it makes.
+    pub fn ask<T>(&mut self, span: Span, make: impl FnOnce(&mut Graph) -> Result<T, Error>) -> Evaluated<T> {
+        let made = make(&mut self.graph);
+        let origin = Origin { span: self.place(span), inner: span };
+        self.origins.resize(self.graph.steps(), origin);
+        match made {
+            Ok(made) => Ok(made),
+            Err(error) => self.refused(&error, span),
+        }
+    }
+
+    /// The text of a name.
+    fn text(&self, name: Name) -> &str {
+        self.names.text(name)
+    }
+
+    fn span_of(&self, expr: ExprId) -> Span {
+        self.frame.file.expr(expr).span
+    }
+
+    /// Gives a tensor a name, and a line in the tables.
+    fn name_tensor(&mut self, tensor: Tensor, name: &str, span: Span) {
+        // A parameter that is bound to its own name has a line already.
+        if self.made.iter().rev().take(16).any(|made| made.tensor == tensor && made.name == name) {
+            return;
+        }
+        let level = self.calls.len();
+        self.made.push(Made { name: name.into(), tensor, span: self.place(span), level });
+    }
+
+    /// A name that nothing has yet: the one asked for, or the first of `name2`, `name3`, …
+    fn free_name(&mut self, name: &str) -> String {
+        if self.taken.insert(name.to_string()) {
+            return name.to_string();
+        }
+        let mut number = 2;
+        loop {
+            let candidate = format!("{name}{number}");
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+            number += 1;
+        }
+    }
+
+    /// The path of the function that is being applied, with a dot, for names inside of it.
+    fn prefix(&mut self) -> String {
+        match self.frame.layer.clone() {
+            Some(layer) => format!("{}.", self.path_of(&layer)),
+            None => String::new(),
+        }
+    }
+
+    /// What the parameters of a layer are called.
+    fn path_of(&mut self, layer: &Layer) -> Rc<str> {
+        if let Some(path) = &*layer.path.borrow() {
+            return path.clone();
+        }
+        let wanted = format!("{}{}", layer.outer, layer.name.borrow());
+        let path: Rc<str> = self.free_name(&wanted).into();
+        *layer.path.borrow_mut() = Some(path.clone());
+        path
+    }
+}

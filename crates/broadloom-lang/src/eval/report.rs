@@ -1,0 +1,96 @@
+//! Errors of the graph, as diagnostics: every end of a conflict is a label at the line that said it.
+
+use broadloom::{Error, ErrorKind, Part};
+use broadloom_diagnostics::{Diagnostic, Link, Span};
+
+use super::{Eval, Evaluated};
+use crate::codes;
+use crate::program::{Origin, Program};
+
+impl Eval<'_> {
+    /// Reports what the graph has refused.
+    pub(super) fn refused<T>(&mut self, error: &Error, span: Span) -> Evaluated<T> {
+        let place = self.place(span);
+        let mut diagnostic = diagnosed(error, place, &self.origins);
+        if place != span {
+            let (line, _) = self.sources.position(span);
+            let file = self.sources.get(span.source).name().to_string();
+            let text: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
+            diagnostic = diagnostic.with_note(format!("in the library, {file} line {line}: `{text}`"));
+        }
+        self.fail(diagnostic)
+    }
+}
+
+impl Program {
+    /// Closes the program, and reports the sizes that nothing decides.
+    pub(crate) fn close(&mut self) {
+        // Without its mistaken parts a program may leave sizes open that it does not leave open with them.
+        if !self.is_ok() {
+            return;
+        }
+        let errors = match self.graph.final_shapes() {
+            Ok(_) => return,
+            Err(error) => match self.graph.undetermined() {
+                errors if errors.is_empty() => vec![error],
+                errors => errors,
+            },
+        };
+        for error in errors {
+            let span = error.step().and_then(|step| self.origins.get(step)).map(|origin| origin.span);
+            let span = span.unwrap_or(Span::empty(self.main, 0));
+            self.diagnostics.push(diagnosed(&error, span, &self.origins));
+        }
+    }
+}
+
+/// An error of the graph as a diagnostic.
+pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagnostic {
+    let origin = |part: &Part| part.step.and_then(|step| origins.get(step)).copied();
+    let mut message = error.message().to_string();
+    // What is refused is underlined; it need not be repeated.
+    if let Some(at) = message.find("`: ").filter(|_| message.starts_with('`')) {
+        message = message[at + 3..].to_string();
+    }
+    let mut diagnostic = Diagnostic::error(code(error.kind()), message, span, "");
+    for end in error.ends() {
+        let label = match &end.short {
+            Some(short) => format!("{short} because of this"),
+            None => end.text.clone(),
+        };
+        match origin(end).map(|origin| origin.span) {
+            Some(place) if place == span => {
+                // One place may be both ends, by different ways.
+                let text = if diagnostic.labels[0].text.is_empty() { label } else { format!("{}; {label}", diagnostic.labels[0].text) };
+                diagnostic.labels[0].text = text;
+                diagnostic = diagnostic.with_note(end.text.clone());
+            }
+            Some(place) => {
+                diagnostic = diagnostic.with_label(place, label).with_note(end.text.clone());
+            }
+            None => diagnostic = diagnostic.with_note(end.text.clone()),
+        }
+    }
+    for link in error.chain() {
+        diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
+    }
+    for help in error.help() {
+        diagnostic = diagnostic.with_help(help.clone());
+    }
+    diagnostic
+}
+
+/// The code of a kind of error.
+fn code(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Mismatch => codes::MISMATCH,
+        ErrorKind::Arithmetic => codes::ARITHMETIC,
+        ErrorKind::Undetermined => codes::UNDETERMINED,
+        ErrorKind::Notation => codes::NOTATION,
+        ErrorKind::Use => codes::USE,
+        ErrorKind::GaveUp => codes::GAVE_UP,
+        ErrorKind::Value => codes::VALUE,
+        ErrorKind::File => codes::FILE,
+        _ => codes::RUN,
+    }
+}

@@ -1,0 +1,333 @@
+//! Operations by a spec, captured sizes, and operations that programs define.
+
+use std::rc::Rc;
+
+use broadloom::{Accumulate, Captured, Combine, Operation, Options, Padding, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_spec::parse_spec;
+
+use super::{Eval, Evaluated, Reported};
+use crate::builtin::{Call, Given};
+use crate::codes;
+use crate::position::whole;
+use crate::syntax::ast::{ExprId, Ident};
+use crate::value::Value;
+
+impl Eval<'_> {
+    /// An operation by a spec: the first argument, and tensors.
+    pub(crate) fn by_spec(
+        &mut self,
+        call: &Call,
+        accumulate: Accumulate,
+        combine: Combine,
+        padding: Option<Padding>,
+    ) -> Evaluated<Tensor> {
+        let (spec, operands) = self.spec_and_operands(call)?;
+        let options = Options { accumulate, combine, padding, name: Some(call.name), ..Options::default() };
+        self.ask(call.span, |graph| graph.einsum_with(&spec, &operands, &options))
+    }
+
+    /// The spec, read and filled in, and the operands of a call.
+    pub(crate) fn spec_and_operands(&mut self, call: &Call) -> Evaluated<(String, Vec<Tensor>)> {
+        let plain: Vec<&Given> = call.given.iter().filter(|given| given.name.is_none()).collect();
+        let Some((first, rest)) = plain.split_first() else {
+            let message = format!("`{}` needs a spec and tensors", call.name);
+            let help = format!("write `{}(\"i j => j\", x)`", call.name);
+            return self.wrong(codes::ARGUMENTS, message, call.span, help);
+        };
+        let text = self.words(&first.value, first.span)?;
+        let spec = self.filled(&text, first.span)?;
+        let parsed = match parse_spec(&spec) {
+            Ok(parsed) => parsed,
+            Err(error) => return self.misread(&text, &spec, &error, first.span),
+        };
+        if parsed.operands.len() != rest.len() {
+            let (wanted, found) = (parsed.operands.len(), rest.len());
+            let plural = if wanted == 1 { "" } else { "s" };
+            let message = format!("the spec has {wanted} operand{plural}, and {found} are given");
+            return self.wrong(codes::ARGUMENTS, message, call.span, "operands are separated by `;` in a spec");
+        }
+        let operands = rest.iter().map(|given| self.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
+        Ok((spec, operands))
+    }
+
+    /// A text in which `{name}` is replaced by the number or the text of that name.
+    pub(crate) fn filled(&mut self, text: &str, span: Span) -> Evaluated<String> {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some(open) = rest.find('{') {
+            let Some(length) = rest[open..].find('}') else {
+                let message = "a `{` in this text is not closed";
+                return self.wrong(codes::NOTATION, message, span, "`{name}` stands for the number of that name");
+            };
+            let inner = rest[open + 1..open + length].trim();
+            filled.push_str(&rest[..open]);
+            let name = self.names.intern(inner);
+            match self.frame.scope.find(name) {
+                Some(Value::Text(text)) => filled.push_str(&text),
+                Some(Value::Mistake) => return Err(Reported),
+                Some(value) => {
+                    let number = self.number(&value, span)?;
+                    match whole(number).filter(|number| *number >= 0) {
+                        Some(number) => filled.push_str(&number.to_string()),
+                        None => {
+                            let message = format!("`{inner}` is {number}, and a spec has whole numbers");
+                            return self.wrong(codes::RANGE, message, span, "");
+                        }
+                    }
+                }
+                None => {
+                    let message = format!("there is nothing called `{inner}`");
+                    let help = "`{name}` in a text stands for the number or the text of that name";
+                    return self.wrong(codes::UNKNOWN, message, span, help);
+                }
+            }
+            rest = &rest[open + length + 1..];
+        }
+        filled.push_str(rest);
+        Ok(filled)
+    }
+
+    /// A spec that is not well written: the place is shown where it stands, unless numbers were filled in.
+    fn misread<T>(
+        &mut self,
+        written: &str,
+        filled: &str,
+        error: &broadloom_spec::Error,
+        span: Span,
+    ) -> Evaluated<T> {
+        let message = error.message.to_string();
+        let place = self.place(span);
+        let is_literal = place == span && self.sources.slice(span).trim_matches('"') == filled;
+        let mut diagnostic = if written == filled && is_literal {
+            let start = span.start + 1 + error.span.start;
+            let end = (span.start + 1 + error.span.end).max(start + 1).min(span.end);
+            Diagnostic::error(codes::NOTATION, message, Span { start, end, ..span }, "")
+        } else {
+            let note = format!("the spec is `{filled}`");
+            Diagnostic::error(codes::NOTATION, message, place, "").with_note(note)
+        };
+        if let Some(help) = &error.help {
+            diagnostic = diagnostic.with_help(&**help);
+        }
+        self.fail(diagnostic)
+    }
+
+    /// The names of a spec that its result leaves out: what a mean divides by.
+    pub(crate) fn left_out(&self, spec: &str) -> Vec<String> {
+        let Ok(parsed) = parse_spec(spec) else { return Vec::new() };
+        let (operands, results) = spec.split_once("=>").unwrap_or((spec, ""));
+        let mentions = |text: &str, name: &str, row: bool| match (row, parsed.mode) {
+            (true, _) => text.contains(&format!("..{name}..")),
+            (false, broadloom_spec::Mode::Single) => without_rows(text).contains(name),
+            (false, _) => without_rows(text)
+                .split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+                .any(|word| word == name),
+        };
+        let axes = parsed.names.axes.iter().map(|(_, name)| (&*name.text, false));
+        let rows = parsed.names.rows.iter().map(|(_, name)| (&*name.text, true));
+        let left = axes
+            .chain(rows)
+            .filter(|(name, row)| mentions(operands, name, *row) && !mentions(results, name, *row));
+        let mut names: Vec<String> = left.map(|(name, _)| name.to_string()).collect();
+        names.extend(self.left_out_kinds(&parsed));
+        names
+    }
+
+    /// The kinds whose plain `...` the result leaves out.
+    fn left_out_kinds(&self, spec: &broadloom_spec::Spec) -> Vec<String> {
+        let has = |shape: &broadloom_spec::Shape<broadloom_spec::Axis>, kind| {
+            let hole = shape.row(kind).and_then(|row| row.hole());
+            hole.is_some_and(|hole| hole.variable == broadloom_spec::RowVariable::Ellipsis)
+        };
+        let kinds = broadloom_spec::Kind::ALL.into_iter().filter(|kind| {
+            spec.operands.iter().any(|shape| has(shape, *kind)) && !spec.results.iter().any(|shape| has(shape, *kind))
+        });
+        kinds.map(|kind| kind.name().to_string()).collect()
+    }
+
+    /// `set y.h = 4 * y.i`
+    pub(super) fn set(&mut self, target: ExprId, value: ExprId, span: Span) -> Evaluated<()> {
+        let (left, right) = (self.expr(target)?, self.expr(value)?);
+        let captured = match left {
+            Value::Size(1, captured) => captured,
+            Value::Mistake => return Err(Reported),
+            other => {
+                let message = format!("only captured sizes can be set, not {}", other.kind());
+                let help = "write `set y.h = …`, where `y` is made by a spec with an axis `h`";
+                return self.wrong(codes::KIND, message, self.span_of(target), help);
+            }
+        };
+        match right {
+            Value::Size(factor, other) => self.set_scaled(captured, factor, other, span),
+            other => {
+                let size = self.size_of(&other, self.span_of(value))?;
+                self.ask(span, |graph| graph.set(captured, size))
+            }
+        }
+    }
+
+    fn set_scaled(&mut self, large: Captured, factor: u64, small: Captured, span: Span) -> Evaluated<()> {
+        self.ask(span, |graph| graph.scale(large, factor, small))
+    }
+
+    /// `op`: an operation by its assignments, in which its operands and their gradients have their own names.
+    pub(super) fn op(&mut self, name: Ident, operands: &[Ident], lines: &[Span]) -> Evaluated<()> {
+        let own = self.text(name.name).to_string();
+        let names: Vec<String> = operands.iter().map(|each| self.text(each.name).to_string()).collect();
+        let (mut forward, mut gradient) = (Vec::new(), Vec::new());
+        for line in lines {
+            let text = slots(self.sources.slice(*line), &own, &names);
+            // Gradients are accumulated into operands, or prepare for it.
+            let backward = text.starts_with('g') || text.contains(" g ") || has_word(&text, "g");
+            if backward { gradient.push(text) } else { forward.push(text) }
+        }
+        // What is kept for the gradient alone belongs to it, too.
+        let operation = Operation::new(leaked(&own), operands.len());
+        let span = lines.first().map_or(name.span, |first| first.to(lines[lines.len() - 1]));
+        let operation = operation.forward(&forward.join("; ")).and_then(|operation| match gradient.is_empty() {
+            true => Ok(operation),
+            false => operation.gradient(&gradient.join("; ")),
+        });
+        match operation {
+            Ok(operation) => {
+                self.frame.scope.bind(name.name, Value::Operation(Rc::new(operation)));
+                Ok(())
+            }
+            Err(error) => self.refused(&error, span),
+        }
+    }
+
+    /// Applies an operation that a program defines: pointwise, or by a spec.
+    pub(super) fn own_operation(
+        &mut self,
+        operation: &Rc<Operation>,
+        given: &[Given],
+        span: Span,
+    ) -> Evaluated<Value> {
+        if let Some(Given { value: Value::Text(_), .. }) = given.first() {
+            let call = Call { name: "einsum", given: given.to_vec(), span };
+            let (spec, operands) = self.spec_and_operands(&call)?;
+            let made =
+                self.ask(span, |graph| graph.apply_by(operation, &spec, &operands, &Options::default()))?;
+            return Ok(Value::Tensor(made));
+        }
+        let operands: Vec<Tensor> =
+            given.iter().map(|each| self.tensor(&each.value, each.span)).collect::<Result<_, _>>()?;
+        Ok(Value::Tensor(self.ask(span, |graph| graph.apply(operation, &operands))?))
+    }
+}
+
+/// The spec that accumulates over the names of a shape: `... | v` gives `... | v => ... | 0`.
+pub(crate) fn over_names(shape: &str) -> String {
+    // What is not well written is reported where the spec is read.
+    let Ok(spec) = parse_spec(&format!("{shape} =>")) else { return format!("{shape} =>") };
+    let [operand] = &spec.operands[..] else { return format!("{shape} =>") };
+    let between = if spec.mode == broadloom_spec::Mode::Single { " " } else { ", " };
+    let row = |kind: broadloom_spec::Kind| {
+        let Some(row) = operand.row(kind) else { return String::new() };
+        let lead = row.lead().iter().map(|_| "0");
+        let hole = row.hole().map(|hole| match hole.variable {
+            broadloom_spec::RowVariable::Ellipsis => "...",
+            _ => "0",
+        });
+        lead.chain(hole).chain(row.trail.iter().map(|_| "0")).collect::<Vec<_>>().join(between)
+    };
+    let [batch, input, output] = broadloom_spec::Kind::ALL.map(row);
+    format!("{shape} => {batch} | {input} -> {output}")
+}
+
+/// A spec without its row variables.
+fn without_rows(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("..") {
+        kept.push_str(&rest[..start]);
+        let after = rest[start..].trim_start_matches('.');
+        rest = match after.find("..") {
+            Some(end) if after[..end].chars().all(|letter| letter.is_alphanumeric() || letter == '_') && end > 0 => {
+                after[end..].trim_start_matches('.')
+            }
+            _ => after,
+        };
+        kept.push(' ');
+    }
+    kept + rest
+}
+
+/// A line of an operation with slots in place of names: `a.grad =+ huber.grad` is `g1 =+ g`.
+fn slots(line: &str, own: &str, operands: &[String]) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
+    while let Some(letter) = rest.chars().next() {
+        if !(letter.is_alphabetic() || letter == '_') {
+            // Numbers keep their letters: `1e-5`.
+            let length = match letter.is_ascii_digit() {
+                true => rest.find(|c: char| !(is_letter(c) || c == '.')).unwrap_or(rest.len()),
+                false => letter.len_utf8(),
+            };
+            out.push_str(&rest[..length]);
+            rest = &rest[length..];
+            continue;
+        }
+        let length = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(length);
+        let place = if word == own { Some(0) } else { operands.iter().position(|each| each == word).map(|at| at + 1) };
+        let number = |place: usize| if place == 0 { String::new() } else { place.to_string() };
+        let gradient = after.strip_prefix(".grad").filter(|after| !after.starts_with(is_letter));
+        rest = match (place, gradient) {
+            (Some(place), Some(after)) => {
+                out.push_str(&format!("g{}", number(place)));
+                after
+            }
+            (Some(place), None) => {
+                out.push_str(&format!("v{}", number(place)));
+                after
+            }
+            (None, _) => {
+                out.push_str(word);
+                after
+            }
+        };
+    }
+    out
+}
+
+fn has_word(text: &str, wanted: &str) -> bool {
+    text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == wanted)
+}
+
+/// A name that lasts as long as the process: the graph keeps the names of operations as they are. Each is made once.
+fn leaked(name: &str) -> &'static str {
+    use std::collections::BTreeSet;
+    use std::sync::{LazyLock, Mutex};
+    static KNOWN: LazyLock<Mutex<BTreeSet<&'static str>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(known) = known.get(name) {
+        return known;
+    }
+    let name: &'static str = Box::leak(name.to_string().into_boxed_str());
+    known.insert(name);
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_operations() {
+        let operands = ["a".to_string(), "b".to_string()];
+        let slots = |line| slots(line, "huber", &operands);
+        assert_eq!(slots("huber = abs(a - b) * 1e-5"), "v = abs(v1 - v2) * 1e-5");
+        assert_eq!(slots("a.grad =+ huber.grad * b"), "g1 =+ g * v2");
+        assert_eq!(slots("ties =:+ a == huber"), "ties =:+ v1 == v");
+    }
+
+    #[test]
+    fn specs_without_rows() {
+        assert_eq!(without_rows("..b.. | i j"), "  | i j");
+        assert_eq!(without_rows("... | i, ...").replace(' ', ""), "|i,");
+    }
+}

@@ -1,0 +1,362 @@
+//! Statements that bind names, and blocks.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::{Eval, Evaluated, Frame, Reported};
+use crate::codes;
+use crate::position::whole;
+use crate::program::Dim;
+use crate::syntax::ast::{Body, Def, ExprId, Ident, Quoted, Statement, StatementKind};
+use crate::value::{Function, Layer, Scope, Value};
+
+/// How many items a list may have, and how often a loop may be unrolled.
+const LONGEST: i64 = 100_000;
+
+impl Eval<'_> {
+    /// Reads and evaluates the program itself.
+    pub(crate) fn program(&mut self, name: &str, text: &str) {
+        let source = self.sources.add(name, text);
+        let parsed = crate::syntax::parse(source, text, &mut self.names);
+        self.diagnostics.extend(parsed.diagnostics);
+        let scope = Scope::new(Some(self.prelude.clone()));
+        let frame = Frame { file: Rc::new(parsed.file), scope, ..self.frame.clone() };
+        self.within(frame, Eval::file);
+        for name in std::mem::take(&mut self.unused_sizes) {
+            let span = Span::empty(source, 0);
+            let message = format!("there is no `dim {name}` that could be set");
+            let known: Vec<String> = self.dims.iter().map(|dim| format!("`{}`", dim.name)).collect();
+            let help = match known.is_empty() {
+                true => "the program declares none".to_string(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            self.diagnostics.push(Diagnostic::error(codes::UNKNOWN, message, span, "").with_help(help));
+        }
+    }
+
+    /// One statement, and its value if it is an expression.
+    pub(super) fn statement(&mut self, statement: &Statement) -> Evaluated<Value> {
+        let span = statement.span;
+        let made = match &statement.kind {
+            StatementKind::Import { path, alias } => self.import(path, *alias),
+            StatementKind::Dim { name, range, value } => self.dim(*name, *range, *value, span),
+            StatementKind::Leaf { kind, name, shape, precision, value } => {
+                self.leaf(*kind, *name, shape.as_ref(), *precision, *value, span)
+            }
+            StatementKind::Let { names, value } => self.bind(names, *value),
+            StatementKind::Def(def) => {
+                self.define(def);
+                Ok(())
+            }
+            StatementKind::Op { name, operands, lines } => self.op(*name, operands, lines),
+            StatementKind::Set { target, value } => self.set(*target, *value, span),
+            StatementKind::For { name, list, body } => self.unrolled(*name, *list, body),
+            StatementKind::Repeat { name, count, body } => self.repeat(*name, *count, body, span),
+            StatementKind::Backward(loss) => self.backward(*loss, span).map(|_| ()),
+            StatementKind::Minimise { loss, rule } => self.minimise(*loss, *rule, span),
+            StatementKind::Print { parts, every } => self.print(parts, *every, span),
+            StatementKind::Save { value, path } => self.save(*value, path, span),
+            StatementKind::Assign(assign) => self.assign(assign, span),
+            StatementKind::Expr(value) => return self.expr(*value),
+        };
+        if made.is_err() {
+            self.poison(&statement.kind);
+        }
+        made.map(|()| Value::Nothing)
+    }
+
+    /// What a statement with a mistake would have defined stands for a mistake, so that nothing else is said about it.
+    fn poison(&mut self, kind: &StatementKind) {
+        let names: Vec<Ident> = match kind {
+            StatementKind::Let { names, .. } => names.clone(),
+            StatementKind::Dim { name, .. }
+            | StatementKind::Leaf { name, .. }
+            | StatementKind::Op { name, .. } => vec![*name],
+            StatementKind::Import { alias, path } => match alias {
+                Some(alias) => vec![*alias],
+                None => vec![Ident { name: self.names.intern(&stem(&path.text)), span: path.span }],
+            },
+            StatementKind::Assign(assign) => match &assign.target {
+                crate::syntax::ast::Target::New(name) => vec![*name],
+                crate::syntax::ast::Target::Expr(_) => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        for name in names {
+            self.frame.scope.bind(name.name, Value::Mistake);
+        }
+    }
+
+    fn import(&mut self, path: &Quoted, alias: Option<Ident>) -> Evaluated<()> {
+        let file = self.frame.folder.join(&*path.text);
+        let file = std::fs::canonicalize(&file).unwrap_or(file);
+        let scope = match self.modules.get(&file) {
+            Some(Some(scope)) => scope.clone(),
+            Some(None) => {
+                let message = format!("`{}` imports itself, directly or through others", path.text);
+                let help = "move what both need into a file of its own";
+                return self.wrong(codes::IMPORT, message, path.span, help);
+            }
+            None => self.module(&file, path)?,
+        };
+        let name = match alias {
+            Some(alias) => alias.name,
+            None => self.names.intern(&stem(&path.text)),
+        };
+        self.frame.scope.bind(name, Value::Module(scope));
+        Ok(())
+    }
+
+    /// Reads a file, and evaluates it with names of its own.
+    fn module(&mut self, file: &Path, path: &Quoted) -> Evaluated<Rc<Scope>> {
+        let text = match std::fs::read(file).map(broadloom_diagnostics::decode) {
+            Ok(Ok(text)) => text,
+            Ok(Err(_)) => {
+                let message = format!("`{}` is not a text in UTF-8", path.text);
+                return self.wrong(codes::IMPORT, message, path.span, "");
+            }
+            Err(error) => {
+                let message = format!("`{}` cannot be read: {}", path.text, reason(&error));
+                let help = "paths are relative to the folder of this file";
+                return self.wrong(codes::IMPORT, message, path.span, help);
+            }
+        };
+        self.modules.insert(file.to_path_buf(), None);
+        let source = self.sources.add(&*path.text, text.clone());
+        let parsed = crate::syntax::parse(source, &text, &mut self.names);
+        self.diagnostics.extend(parsed.diagnostics);
+        let scope = Scope::new(Some(self.prelude.clone()));
+        let folder = file.parent().map(PathBuf::from).unwrap_or_default();
+        let frame = Frame { file: Rc::new(parsed.file), scope: scope.clone(), folder, ..self.frame.clone() };
+        self.within(frame, Eval::file);
+        self.modules.insert(file.to_path_buf(), Some(scope.clone()));
+        Ok(scope)
+    }
+
+    fn dim(
+        &mut self,
+        name: Ident,
+        range: Option<(ExprId, ExprId)>,
+        value: Option<ExprId>,
+        span: Span,
+    ) -> Evaluated<()> {
+        let range = match range {
+            Some((low, high)) => Some((self.size(low)?, self.size(high)?)),
+            None => None,
+        };
+        if let Some((low, high)) = range
+            && low > high
+        {
+            let message = format!("from {low} to {high} there is no size");
+            return self.wrong(codes::RANGE, message, span, "the least size comes first");
+        }
+        let text = self.text(name.name).to_string();
+        let asked = self.options.sizes.iter().rev().find(|(known, _)| *known == text).map(|(_, size)| *size);
+        self.unused_sizes.retain(|known| *known != text);
+        let declared = match value {
+            Some(value) => Some(self.size(value)?),
+            None => None,
+        };
+        // Of a range, something typical: not the least, where mistakes do not show.
+        let size = asked.or(declared).unwrap_or_else(|| range.map_or(1, |(low, high)| low.max(high.min(32))));
+        if let Some((low, high)) = range
+            && !(low..=high).contains(&size)
+        {
+            let message = format!("`{text}` is {size}, which is not in its range {low}..{high}");
+            let help = format!("choose a size from {low} to {high}");
+            return self.wrong(codes::RANGE, message, span, help);
+        }
+        self.dims.push(Dim { name: text, size, range, span });
+        self.frame.scope.bind(name.name, Value::Number(size as f64));
+        Ok(())
+    }
+
+    /// A number that is the size of an axis.
+    pub(super) fn size(&mut self, expr: ExprId) -> Evaluated<u64> {
+        let (value, span) = (self.expr(expr)?, self.span_of(expr));
+        self.size_of(&value, span)
+    }
+
+    pub(super) fn size_of(&mut self, value: &Value, span: Span) -> Evaluated<u64> {
+        match value {
+            Value::Number(number) => match whole(*number) {
+                Some(size) if size > 0 => Ok(size as u64),
+                _ => {
+                    let message = format!("a size is a whole number from 1 upwards, not {number}");
+                    self.wrong(codes::RANGE, message, span, "")
+                }
+            },
+            Value::Size(factor, captured) => match self.graph.size(*captured) {
+                Some(size) => Ok(size * factor),
+                None => {
+                    let message = "this size is not known at this point of the program";
+                    self.wrong(codes::KIND, message, span, "`set` it, or use it after what decides it")
+                }
+            },
+            Value::Mistake => Err(Reported),
+            other => {
+                let message = format!("a size is needed here, not {}", other.kind());
+                self.wrong(codes::KIND, message, span, "")
+            }
+        }
+    }
+
+    fn bind(&mut self, names: &[Ident], value: ExprId) -> Evaluated<()> {
+        let before = self.graph.len();
+        let made = self.expr(value)?;
+        let [name] = names else { return self.bind_all(names, &made, value) };
+        self.bind_one(*name, made, before);
+        Ok(())
+    }
+
+    /// `let a, b = …`
+    fn bind_all(&mut self, names: &[Ident], made: &Value, value: ExprId) -> Evaluated<()> {
+        let span = self.span_of(value);
+        let Value::List(items) = made else {
+            if matches!(made, Value::Mistake) {
+                return Err(Reported);
+            }
+            let message = format!("{} names for {}", names.len(), made.kind());
+            return self.wrong(codes::KIND, message, span, "several names need a list, such as `split` gives");
+        };
+        if items.len() != names.len() {
+            let message = format!("{} names for a list of {}", names.len(), items.len());
+            return self.wrong(codes::ARGUMENTS, message, span, "");
+        }
+        for (name, item) in names.iter().zip(items.iter()) {
+            self.bind_one(*name, item.clone(), 0);
+        }
+        Ok(())
+    }
+
+    /// Binds a name; a tensor, a layer or a list of layers that has none yet is called by it.
+    pub(super) fn bind_one(&mut self, name: Ident, value: Value, before: usize) {
+        let text = self.text(name.name).to_string();
+        match &value {
+            Value::Tensor(tensor) => {
+                let shown = format!("{}{text}", self.prefix());
+                if tensor.index() >= before && self.graph.name_of(*tensor).is_none() {
+                    self.graph.name(*tensor, &shown);
+                }
+                self.name_tensor(*tensor, &shown, name.span);
+            }
+            Value::Layer(layer) => call_it(layer, &text),
+            Value::List(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    if let Value::Layer(layer) = item {
+                        call_it(layer, &format!("{text}.{at}"));
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.frame.scope.bind(name.name, value);
+    }
+
+    fn define(&mut self, def: &Rc<Def>) {
+        let function = Rc::new(Function {
+            def: def.clone(),
+            file: self.frame.file.clone(),
+            scope: self.frame.scope.clone(),
+        });
+        let value = match def.config {
+            Some(_) => Value::Function(function),
+            // Without configuration its parameters are made once, too.
+            None => Value::Layer(self.layer(&function, Scope::new(Some(function.scope.clone())), Vec::new())),
+        };
+        self.frame.scope.bind(def.name.name, value);
+    }
+
+    /// A layer that has made nothing yet.
+    pub(super) fn layer(&mut self, function: &Rc<Function>, scope: Rc<Scope>, config: Vec<Value>) -> Rc<Layer> {
+        let (outer, name) = (self.prefix().into(), self.text(function.def.name.name).into());
+        Rc::new(Layer {
+            function: function.clone(),
+            scope,
+            config,
+            made: Default::default(),
+            outer,
+            name: std::cell::RefCell::new(name),
+            path: Default::default(),
+        })
+    }
+
+    /// `for`: once for each, with names of its own.
+    fn unrolled(&mut self, name: Ident, list: ExprId, body: &[Statement]) -> Evaluated<()> {
+        let items = self.items(list)?;
+        let turns = self.frame.turns.clone();
+        for (turn, item) in items.into_iter().enumerate() {
+            let mut path = turns.to_vec();
+            path.push(turn as u32);
+            let scope = Scope::new(Some(self.frame.scope.clone()));
+            scope.bind(name.name, item);
+            let frame = Frame { scope, turns: path.into(), ..self.frame.clone() };
+            self.within(frame, |eval| eval.block(body))?;
+        }
+        Ok(())
+    }
+
+    /// The statements of a block; its value is that of its last line.
+    pub(super) fn block(&mut self, statements: &[Statement]) -> Evaluated<Value> {
+        let (mut last, mut failed) = (Value::Nothing, false);
+        for statement in statements {
+            match self.statement(statement) {
+                Ok(value) => last = value,
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed { Err(Reported) } else { Ok(last) }
+    }
+
+    /// The body of a function.
+    pub(super) fn body(&mut self, body: &Body) -> Evaluated<Value> {
+        match body {
+            Body::Expr(value) => self.expr(*value),
+            Body::Block(statements) => self.block(statements),
+        }
+    }
+
+    /// The items of a list or a range.
+    pub(super) fn items(&mut self, list: ExprId) -> Evaluated<Vec<Value>> {
+        let span = self.span_of(list);
+        match self.expr(list)? {
+            Value::List(items) => Ok(items.to_vec()),
+            Value::Range(from, to) if to.saturating_sub(from) <= LONGEST => {
+                Ok((from..to).map(|at| Value::Number(at as f64)).collect())
+            }
+            Value::Range(..) => {
+                let message = format!("this range has more than {LONGEST} numbers");
+                self.wrong(codes::RANGE, message, span, "`repeat` runs a loop without writing it out")
+            }
+            Value::Mistake => Err(Reported),
+            other => {
+                let message = format!("a list or a range is needed here, not {}", other.kind());
+                self.wrong(codes::KIND, message, span, "write `[a, b]` or `0..10`")
+            }
+        }
+    }
+}
+
+/// Gives a layer its name, unless it has been used under another one.
+fn call_it(layer: &Layer, name: &str) {
+    if layer.path.borrow().is_none() {
+        *layer.name.borrow_mut() = name.into();
+    }
+}
+
+/// The name of a file without its folders and its ending.
+fn stem(path: &str) -> String {
+    Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Why a file could not be read, in plain words.
+pub(super) fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".into(),
+        std::io::ErrorKind::PermissionDenied => "it may not be read".into(),
+        std::io::ErrorKind::IsADirectory => "it is a folder".into(),
+        _ => error.to_string(),
+    }
+}

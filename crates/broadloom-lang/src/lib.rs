@@ -1,0 +1,27 @@
+//! The `.loom` language: tensor programs as text.
+//!
+//! ```text
+//! data x : 32 | 784
+//! def layer(hidden)(x) = relu({w} @ x + {b : hidden})
+//! let y = x |> layer(64) |> layer(10)
+//! ```
+//!
+//! [`compile`] reads a program: it parses the text, evaluates it onto a [`Graph`](broadloom::Graph), and infers all shapes. It never
+//! fails; what is wrong is a list of diagnostics, and what is right is there all the same. [`Program::run`] executes it.
+
+mod builtin;
+pub mod codes;
+mod eval;
+mod library;
+pub mod plan;
+mod position;
+mod program;
+mod run;
+pub mod show;
+mod suggest;
+pub mod syntax;
+mod value;
+
+pub use position::{Counter, Position};
+pub use program::{Dim, Made, Options, Origin, Program, compile};
+pub use run::{Observer, RunOptions};

@@ -1,0 +1,132 @@
+//! Programs: what a `.loom` file means.
+
+use std::path::PathBuf;
+
+use broadloom::{Graph, Tensor};
+use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
+
+use crate::eval::Eval;
+use crate::plan::Plan;
+use crate::syntax::ast::Names;
+
+/// How a program is read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where files are looked for that the program names.
+    pub folder: PathBuf,
+    /// Sizes to be used in place of those that `dim` lines say.
+    pub sizes: Vec<(String, u64)>,
+    /// The last line to be read, to look at a part of a program.
+    pub until: Option<u32>,
+}
+
+/// A program: its tensors with their shapes, what it does when it runs, and what is wrong with it.
+pub struct Program {
+    /// The texts it was read from.
+    pub sources: Sources,
+    /// Which of them is the program itself.
+    pub main: SourceId,
+    /// Its tensors.
+    pub graph: Graph,
+    /// What is wrong, and what is worth knowing.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What it does.
+    pub plan: Plan,
+    /// The tensors that have names, in order.
+    pub made: Vec<Made>,
+    /// The sizes that have names, in order.
+    pub dims: Vec<Dim>,
+    /// Where each step of the graph comes from.
+    pub origins: Vec<Origin>,
+    /// Its names.
+    pub names: Names,
+}
+
+/// A tensor with a name.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The name, with the path of the functions it was made in.
+    pub name: String,
+    /// The tensor.
+    pub tensor: Tensor,
+    /// Where it is named.
+    pub span: Span,
+    /// Inside of how many functions it was made.
+    pub level: usize,
+}
+
+/// A size with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dim {
+    /// The name.
+    pub name: String,
+    /// The size.
+    pub size: u64,
+    /// The least and the greatest size it may have.
+    pub range: Option<(u64, u64)>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// Where a step of the graph comes from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Origin {
+    /// The place in the program.
+    pub span: Span,
+    /// The place in the library, if it is there.
+    pub inner: Span,
+}
+
+/// Reads a program: parses it, evaluates it, and infers its shapes. It never fails; what is wrong is in
+/// [`Program::diagnostics`].
+///
+/// ```
+/// use broadloom_lang::{Options, compile};
+/// let text = "
+/// data x : 32 | 784
+/// let y = relu({w} @ x + {b : 64})
+/// ";
+/// let mut program = compile("layer.loom", text, &Options::default());
+/// assert!(program.is_ok());
+/// let w = program.find("w").unwrap();
+/// assert_eq!(program.graph.final_shape(w)?.to_string(), "784 -> 64");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn compile(name: &str, text: &str, options: &Options) -> Program {
+    let mut eval = Eval::new(options);
+    eval.program(name, text);
+    let main = eval.main();
+    let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
+    let mut program = Program {
+        sources: eval.sources,
+        main,
+        graph: eval.graph,
+        diagnostics: eval.diagnostics,
+        plan,
+        made: eval.made,
+        dims: eval.dims,
+        origins: eval.origins,
+        names: eval.names,
+    };
+    if options.until.is_none() {
+        program.close();
+    }
+    program
+}
+
+impl Program {
+    /// Whether nothing is wrong.
+    pub fn is_ok(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// The tensor with a name; the last one, if there are several.
+    pub fn find(&self, name: &str) -> Option<Tensor> {
+        self.made.iter().rev().find(|made| made.name == name).map(|made| made.tensor)
+    }
+
+    /// Where a tensor was made.
+    pub fn origin(&self, step: usize) -> Option<Origin> {
+        self.origins.get(step).copied()
+    }
+}

@@ -1,0 +1,216 @@
+//! Running a program.
+
+use std::path::PathBuf;
+
+use broadloom::files::{write_csv, write_npy};
+use broadloom::{Array, Error, Session, Settings, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use crate::eval::diagnosed;
+use crate::plan::{Action, Piece, Plan, Repeat};
+use crate::program::{Origin, Program};
+use crate::show;
+
+/// How a program runs.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Backend, seed, threads.
+    pub settings: Settings,
+    /// Parameters and states to begin with.
+    pub load: Option<PathBuf>,
+    /// Where to write parameters and states when it has run.
+    pub save: Option<PathBuf>,
+    /// Values of data, by name, in place of what the program says.
+    pub inputs: Vec<(String, Array)>,
+}
+
+/// Who watches a program run.
+pub trait Observer {
+    /// A line was printed.
+    fn printed(&mut self, line: &str);
+    /// A repetition of the outermost loop has ended: how many of how many, and what is minimised.
+    fn repeated(&mut self, done: u64, of: u64, losses: &[(String, f64)]);
+    /// The outermost loop has ended.
+    fn ended(&mut self);
+    /// Something that should be known about how the program runs.
+    fn notice(&mut self, text: &str);
+}
+
+impl Program {
+    /// Runs the program, and gives back the session with all its numbers.
+    pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<Session, Box<Diagnostic>> {
+        let main = Span::empty(self.main, 0);
+        let origins = self.origins;
+        let told = |error: Error, span: Span| Box::new(diagnosed(&error, span, &origins));
+        let mut session =
+            Session::with(self.graph, options.settings.clone()).map_err(|error| told(error, main))?;
+        if let Some(notice) = session.notice() {
+            observer.notice(notice);
+        }
+        for drawn in &self.plan.drawn {
+            let set = || -> Result<(), Error> {
+                let shape = session.graph_mut().final_shape(drawn.tensor)?;
+                let sizes: Vec<u64> = [shape.batch(), shape.output(), shape.input()]
+                    .into_iter()
+                    .flatten()
+                    .map(|axis| axis.size())
+                    .collect();
+                let dtype = session.dtype(drawn.tensor)?;
+                let seed = options.settings.seed;
+                let (fan_in, fan_out) = (product(shape.input()), product(shape.output()));
+                let values = drawn.initial.values(&drawn.name, seed, &sizes, fan_in, fan_out, dtype)?;
+                session.set(drawn.tensor, &values)
+            };
+            let mut set = set;
+            set().map_err(|error| told(error, drawn.span))?;
+        }
+        if let Some(file) = &options.load {
+            session.load(file).map_err(|error| told(error, main))?;
+        }
+        for (name, values) in &options.inputs {
+            let found = self.made.iter().rev().find(|made| made.name == *name);
+            let Some(made) = found else { continue };
+            session.set(made.tensor, values).map_err(|error| told(error, made.span))?;
+        }
+        let mut running = Running {
+            plan: &self.plan,
+            origins: &origins,
+            session,
+            observer,
+            values: vec![0; self.plan.counters as usize],
+            depth: 0,
+        };
+        running.actions(&self.plan.actions, 0)?;
+        let mut session = running.session;
+        if let Some(file) = &options.save {
+            session.save(file).map_err(|error| told(error, main))?;
+        }
+        Ok(session)
+    }
+}
+
+fn product(axes: &[broadloom::Axis]) -> u64 {
+    axes.iter().map(broadloom::Axis::size).product()
+}
+
+struct Running<'p> {
+    plan: &'p Plan,
+    origins: &'p [Origin],
+    session: Session,
+    observer: &'p mut dyn Observer,
+    /// The numbers of the repetitions, by counter.
+    values: Vec<i64>,
+    /// Inside of how many loops it is.
+    depth: usize,
+}
+
+impl Running<'_> {
+    /// Carries out actions; `turn` is the number of the repetition around them, from 0.
+    fn actions(&mut self, actions: &[Action], turn: u64) -> Result<(), Box<Diagnostic>> {
+        for action in actions {
+            match action {
+                Action::Run(routine, span) => self.routine(*routine, *span)?,
+                Action::Print { routine, pieces, every, span } => {
+                    if every.is_none_or(|every| (turn + 1).is_multiple_of(every) || turn == 0) {
+                        self.print(*routine, pieces, *span)?;
+                    }
+                }
+                Action::Save { routine, tensor, path, span } => self.save(*routine, *tensor, path, *span)?,
+                Action::Repeat(repeat) => self.repeat(repeat)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn told<T>(&self, made: Result<T, Error>, span: Span) -> Result<T, Box<Diagnostic>> {
+        made.map_err(|error| Box::new(diagnosed(&error, span, self.origins)))
+    }
+
+    fn routine(&mut self, routine: usize, span: Span) -> Result<(), Box<Diagnostic>> {
+        for (slice, position) in &self.plan.slices {
+            if let Some(at) = position.at(&self.values).and_then(|at| u64::try_from(at).ok()) {
+                let set = self.session.set_position(*slice, at);
+                self.told(set, span)?;
+            }
+        }
+        let ran = self.session.run(&self.plan.routines[routine]);
+        self.told(ran, span)
+    }
+
+    fn repeat(&mut self, repeat: &Repeat) -> Result<(), Box<Diagnostic>> {
+        let total = repeat.to.saturating_sub(repeat.from).max(0) as u64;
+        self.depth += 1;
+        for (turn, number) in (repeat.from..repeat.to).enumerate() {
+            self.values[repeat.counter.0 as usize] = number;
+            if let Some(leaf) = repeat.leaf {
+                let set = self.set_number(leaf, number);
+                self.told(set, repeat.span)?;
+            }
+            self.actions(&repeat.body, turn as u64)?;
+            if self.depth == 1 {
+                let losses = self.losses(repeat);
+                self.observer.repeated(turn as u64 + 1, total, &losses);
+            }
+        }
+        self.depth -= 1;
+        if self.depth == 0 {
+            self.observer.ended();
+        }
+        Ok(())
+    }
+
+    fn set_number(&mut self, leaf: Tensor, number: i64) -> Result<(), Error> {
+        let dtype = self.session.dtype(leaf)?;
+        let values = Array::full(dtype, &[], number as f64)?;
+        self.session.set(leaf, &values)
+    }
+
+    /// What is minimised, as far as it is a number.
+    fn losses(&mut self, repeat: &Repeat) -> Vec<(String, f64)> {
+        let found = repeat.losses.iter().filter_map(|(name, tensor)| Some((name.clone(), self.session.item(*tensor).ok()?)));
+        found.collect()
+    }
+
+    fn print(&mut self, routine: Option<usize>, pieces: &[Piece], span: Span) -> Result<(), Box<Diagnostic>> {
+        if let Some(routine) = routine {
+            self.routine(routine, span)?;
+        }
+        let mut line = String::new();
+        for piece in pieces {
+            let text = match piece {
+                Piece::Text(text) => text.clone(),
+                Piece::Position(position) => position.at(&self.values).map_or("?".into(), |at| at.to_string()),
+                Piece::Tensor(tensor) => {
+                    let values = self.session.get(*tensor);
+                    show::array(&self.told(values, span)?)
+                }
+            };
+            if !line.is_empty() {
+                // An array of several lines stands below what is said about it.
+                line.push(if text.contains('\n') { '\n' } else { ' ' });
+            }
+            line.push_str(&text);
+        }
+        self.observer.printed(&line);
+        Ok(())
+    }
+
+    fn save(
+        &mut self,
+        routine: Option<usize>,
+        tensor: Tensor,
+        path: &str,
+        span: Span,
+    ) -> Result<(), Box<Diagnostic>> {
+        if let Some(routine) = routine {
+            self.routine(routine, span)?;
+        }
+        let values = self.session.get(tensor);
+        let values = self.told(values, span)?;
+        let written = match path.ends_with(".csv") {
+            true => write_csv::<&str>(path, &[], &values),
+            false => write_npy(path, &values),
+        };
+        self.told(written.map_err(Error::from), span)
+    }
+}

@@ -1,0 +1,254 @@
+//! Expressions, by the strength of their operators.
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::super::ast::{
+    Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary,
+};
+use super::super::token::{Keyword, TokenKind};
+use super::Parser;
+use crate::codes;
+
+impl Parser<'_> {
+    /// Any expression.
+    pub(super) fn expr(&mut self) -> Option<ExprId> {
+        self.deeper(|parser| {
+            if parser.is_word(Keyword::If) {
+                return parser.choice();
+            }
+            let low = parser.operators(0)?;
+            if parser.take(TokenKind::DotDot).is_none() {
+                return Some(low);
+            }
+            let high = parser.operators(0)?;
+            let span = parser.file.expr(low).span.to(parser.file.expr(high).span);
+            Some(parser.push(ExprKind::Range(low, high), span))
+        })
+    }
+
+    fn choice(&mut self) -> Option<ExprId> {
+        let word = self.next();
+        let condition = self.expr()?;
+        self.need(TokenKind::Keyword(Keyword::Then), "after the condition")?;
+        let yes = self.expr()?;
+        self.need(TokenKind::Keyword(Keyword::Else), "and what it is otherwise")?;
+        let no = self.expr()?;
+        let span = self.since(word.span);
+        Some(self.push(ExprKind::If { condition, yes, no }, span))
+    }
+
+    /// Operators that bind at least so strongly, and what is between them.
+    pub(super) fn operators(&mut self, least: u8) -> Option<ExprId> {
+        let mut left = self.prefix()?;
+        while let Some(binary) = binary(self.kind()) {
+            let strength = binary.strength();
+            if strength < least {
+                break;
+            }
+            let sign = self.next();
+            // All but powers group from the left.
+            let above = if binary == Binary::Pow { strength } else { strength + 1 };
+            let right = self.deeper(|parser| parser.operators(above))?;
+            let span = self.file.expr(left).span.to(self.file.expr(right).span);
+            left = self.push(ExprKind::Binary(binary, left, right), span);
+            self.unchained(binary, sign.span)?;
+        }
+        Some(left)
+    }
+
+    /// Comparisons do not chain.
+    fn unchained(&mut self, first: Binary, sign: Span) -> Option<()> {
+        let compares = |binary: Binary| binary.strength() == Binary::Less.strength();
+        match binary(self.kind()) {
+            Some(second) if compares(first) && compares(second) => {
+                let span = self.token().span;
+                self.report(
+                    Diagnostic::error(codes::CHAIN, "comparisons cannot be chained", span, "the second one")
+                        .with_label(sign, "the first one")
+                        .with_help("write `a < b and b < c`"),
+                );
+                None
+            }
+            _ => Some(()),
+        }
+    }
+
+    fn prefix(&mut self) -> Option<ExprId> {
+        let token = self.token();
+        let (unary, strength) = match token.kind {
+            TokenKind::Minus => (Unary::Minus, MINUS_STRENGTH),
+            TokenKind::Keyword(Keyword::Not) => (Unary::Not, NOT_STRENGTH),
+            _ => return self.postfix(),
+        };
+        self.next();
+        let inner = self.deeper(|parser| parser.operators(strength))?;
+        let span = token.span.to(self.file.expr(inner).span);
+        Some(self.push(ExprKind::Unary(unary, inner), span))
+    }
+
+    /// A primary expression with calls, fields and indices behind it.
+    fn postfix(&mut self) -> Option<ExprId> {
+        let mut left = self.primary()?;
+        loop {
+            let start = self.file.expr(left).span;
+            left = match self.kind() {
+                TokenKind::Open => {
+                    let args = self.args()?;
+                    let span = self.since(start);
+                    self.push(ExprKind::Call { callee: left, args }, span)
+                }
+                TokenKind::Dot => {
+                    self.next();
+                    // After a dot a word is only a name.
+                    let token = self.token();
+                    let field = match token.kind {
+                        TokenKind::Keyword(_) => {
+                            self.next();
+                            self.named(token)
+                        }
+                        _ => self.ident("after `.`")?,
+                    };
+                    self.push(ExprKind::Field(left, field), start.to(field.span))
+                }
+                TokenKind::OpenList => {
+                    let open = self.next();
+                    let index = self.expr()?;
+                    self.close(TokenKind::CloseList, open.span)?;
+                    let span = self.since(start);
+                    self.push(ExprKind::Index(left, index), span)
+                }
+                _ => return Some(left),
+            };
+        }
+    }
+
+    fn args(&mut self) -> Option<Vec<Arg>> {
+        let open = self.next();
+        let mut args = Vec::new();
+        while self.kind() != TokenKind::Close {
+            let named = self.kind() == TokenKind::Name
+                && matches!(self.ahead(1).kind, TokenKind::Equals | TokenKind::Assign);
+            let name = match named {
+                true => {
+                    let name = self.ident("of an argument")?;
+                    self.take_equals()?;
+                    Some(name)
+                }
+                false => None,
+            };
+            args.push(Arg { name, value: self.expr()? });
+            if self.take(TokenKind::Comma).is_none() {
+                break;
+            }
+        }
+        self.close(TokenKind::Close, open.span)?;
+        Some(args)
+    }
+
+    fn primary(&mut self) -> Option<ExprId> {
+        let token = self.token();
+        let kind = match token.kind {
+            TokenKind::Name => {
+                let name = self.names.intern(self.slice(token.span));
+                ExprKind::Name(name)
+            }
+            TokenKind::Int | TokenKind::Float => ExprKind::Number(self.number(token.span)?),
+            TokenKind::Text => ExprKind::Text(self.unquoted(token.span)),
+            TokenKind::Open => return self.parenthesised(),
+            TokenKind::OpenList => return self.list(),
+            TokenKind::OpenBrace => return self.param(),
+            _ => {
+                self.expected("an expression");
+                return None;
+            }
+        };
+        self.next();
+        Some(self.push(kind, token.span))
+    }
+
+    /// The value of a number.
+    pub(super) fn number(&mut self, span: Span) -> Option<f64> {
+        let text: String = self.slice(span).chars().filter(|letter| *letter != '_').collect();
+        match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => Some(value),
+            _ => {
+                // A tail of letters has been reported by the lexer.
+                if text.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter)) {
+                    let message = "this number is too large";
+                    self.report(Diagnostic::error(codes::NUMBER, message, span, ""));
+                }
+                self.reported = true;
+                None
+            }
+        }
+    }
+
+    /// An expression in parentheses, which are part of its span.
+    fn parenthesised(&mut self) -> Option<ExprId> {
+        let open = self.next();
+        let inner = self.expr()?;
+        self.close(TokenKind::Close, open.span)?;
+        let span = self.since(open.span);
+        self.file.exprs[inner.0 as usize].span = span;
+        Some(inner)
+    }
+
+    fn list(&mut self) -> Option<ExprId> {
+        let open = self.next();
+        let mut items = Vec::new();
+        while self.kind() != TokenKind::CloseList {
+            let item = self.expr()?;
+            if items.is_empty() && self.take_word(Keyword::For).is_some() {
+                let name = self.ident("after `for`")?;
+                self.need(TokenKind::Keyword(Keyword::In), "and a list")?;
+                let list = self.expr()?;
+                self.close(TokenKind::CloseList, open.span)?;
+                let span = self.since(open.span);
+                return Some(self.push(ExprKind::Each { item, name, list }, span));
+            }
+            items.push(item);
+            if self.take(TokenKind::Comma).is_none() {
+                break;
+            }
+        }
+        self.close(TokenKind::CloseList, open.span)?;
+        let span = self.since(open.span);
+        Some(self.push(ExprKind::List(items), span))
+    }
+
+    fn param(&mut self) -> Option<ExprId> {
+        let open = self.next();
+        let name = self.ident("of a parameter after `{`")?;
+        let shape = match self.take(TokenKind::Colon) {
+            Some(_) => Some(self.shape()?),
+            None => None,
+        };
+        let precision = self.precision()?;
+        let initial = self.value()?;
+        self.close(TokenKind::CloseBrace, open.span)?;
+        let span = self.since(open.span);
+        Some(self.push(ExprKind::Param(Box::new(Param { name, shape, precision, initial })), span))
+    }
+}
+
+fn binary(kind: TokenKind) -> Option<Binary> {
+    Some(match kind {
+        TokenKind::Pipe => Binary::Pipe,
+        TokenKind::Keyword(Keyword::Or) => Binary::Or,
+        TokenKind::Keyword(Keyword::And) => Binary::And,
+        TokenKind::Less => Binary::Less,
+        TokenKind::LessEq => Binary::LessEq,
+        TokenKind::Greater => Binary::Greater,
+        TokenKind::GreaterEq => Binary::GreaterEq,
+        TokenKind::EqualEqual => Binary::Equal,
+        TokenKind::NotEqual => Binary::NotEqual,
+        TokenKind::Plus => Binary::Add,
+        TokenKind::Minus => Binary::Sub,
+        TokenKind::Star => Binary::Mul,
+        TokenKind::Slash => Binary::Div,
+        TokenKind::Percent => Binary::Mod,
+        TokenKind::At => Binary::Compose,
+        TokenKind::StarStar => Binary::Pow,
+        _ => return None,
+    })
+}

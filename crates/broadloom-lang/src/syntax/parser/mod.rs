@@ -1,0 +1,249 @@
+//! From tokens to a tree. Parsing never fails: what cannot be read is reported and left out, and the next line is
+//! read as if nothing had happened.
+//!
+//! The grammar, with `[ ]` for what may be left out and `{ }` for what may be repeated:
+//!
+//! ```text
+//! file       := { statement }
+//! statement  := line NEWLINE | head ":" block
+//! block      := NEWLINE INDENT { statement } DEDENT
+//! line       := "import" TEXT [ "as" NAME ]
+//!             | "dim" NAME [ "in" sum ".." sum ] [ "=" expr ]
+//!             | ( "data" | "state" ) NAME [ ":" shape ] [ "as" NAME ] [ "=" expr ]
+//!             | "let" NAME { "," NAME } "=" expr
+//!             | "def" NAME [ arguments ] arguments "=" ( expr | block )
+//!             | "set" expr "=" expr
+//!             | "backward" expr
+//!             | "minimise" expr "by" expr
+//!             | "print" expr { "," expr } [ "every" expr ]
+//!             | "save" expr "to" TEXT
+//!             | ( expr | "{" NAME "}" ) SIGN expr [ "by" TEXT ]
+//!             | expr
+//! head       := "op" NAME "(" NAME { "," NAME } ")"
+//!             | "for" NAME "in" expr
+//!             | "repeat" ( expr | NAME "in" expr )
+//! arguments  := "(" [ NAME [ "=" expr ] { "," NAME [ "=" expr ] } ] ")"
+//! expr       := "if" expr "then" expr "else" expr | sum [ ".." sum ]
+//! sum        := operators by their strength over  postfix
+//! postfix    := primary { "(" args ")" | "." NAME | "[" expr "]" }
+//! primary    := NAME | NUMBER | TEXT | "(" expr ")" | "[" items "]" | "[" expr "for" NAME "in" expr "]"
+//!             | "{" NAME [ ":" shape ] [ "as" NAME ] [ "=" expr ] "}"
+//! shape      := [ row "|" ] [ row "->" ] row
+//! row        := { axis [ "," ] }
+//! axis       := ( INT | NAME | "(" expr ")" ) [ ":" NAME ] | "_" | "..." | ".." NAME ".."
+//! ```
+
+mod expr;
+mod shape;
+mod statement;
+
+use broadloom_diagnostics::{Diagnostic, SourceId, Span};
+
+use super::ast::{Expr, ExprId, ExprKind, File, Ident, Names, Quoted};
+use super::lexer::{LONGEST, lex};
+use super::token::{Keyword, Token, TokenKind};
+use crate::codes;
+
+/// What parsing gives: a tree of all that could be read, and what is wrong with the rest.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The tree.
+    pub file: File,
+    /// What is wrong, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a file.
+///
+/// ```
+/// use broadloom_diagnostics::Sources;
+/// use broadloom_lang::syntax::{ast::Names, parse};
+/// let text = "let y = w @ x +\nlet z = )\nlet a = 1";
+/// let (mut sources, mut names) = (Sources::default(), Names::default());
+/// let source = sources.add("y.loom", text);
+/// let parsed = parse(source, text, &mut names);
+/// assert_eq!(parsed.diagnostics.len(), 2); // and the third line is read
+/// ```
+pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
+    if text.len() > LONGEST {
+        let span = Span { source, start: 0, end: 0 };
+        let diagnostic = Diagnostic::error(codes::NESTING, "this file is too long to be read", span, "");
+        return Parsed { file: File::default(), diagnostics: vec![diagnostic] };
+    }
+    let lexed = lex(source, text);
+    let file = File { comments: lexed.comments, ..File::default() };
+    let mut parser = Parser {
+        text,
+        tokens: lexed.tokens,
+        at: 0,
+        names,
+        file,
+        diagnostics: lexed.diagnostics,
+        reported: false,
+        depth: 0,
+    };
+    let statements = parser.statements(true);
+    parser.file.statements = statements;
+    parser.diagnostics.sort_by_key(|diagnostic| diagnostic.primary().map(|label| label.span));
+    Parsed { file: parser.file, diagnostics: parser.diagnostics }
+}
+
+/// How deep expressions and blocks may nest.
+const DEEPEST: usize = 128;
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    names: &'a mut Names,
+    file: File,
+    diagnostics: Vec<Diagnostic>,
+    /// Whether a mistake of this statement has been reported: more would only confuse.
+    reported: bool,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn token(&self) -> Token {
+        self.ahead(0)
+    }
+
+    fn ahead(&self, by: usize) -> Token {
+        self.tokens[(self.at + by).min(self.tokens.len() - 1)]
+    }
+
+    fn kind(&self) -> TokenKind {
+        self.token().kind
+    }
+
+    fn is_word(&self, keyword: Keyword) -> bool {
+        self.kind() == TokenKind::Keyword(keyword)
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.token();
+        if token.kind != TokenKind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    /// Takes the next token if it is of this kind.
+    fn take(&mut self, kind: TokenKind) -> Option<Token> {
+        (self.kind() == kind).then(|| self.next())
+    }
+
+    fn take_word(&mut self, keyword: Keyword) -> Option<Token> {
+        self.take(TokenKind::Keyword(keyword))
+    }
+
+    /// Takes the next token if it is of this kind, and complains otherwise.
+    fn need(&mut self, kind: TokenKind, after: &str) -> Option<Token> {
+        let token = self.take(kind);
+        if token.is_none() {
+            let what = match kind {
+                TokenKind::Name | TokenKind::Text => kind.text().to_string(),
+                _ => format!("`{}`", kind.text()),
+            };
+            self.expected(&format!("{what} {after}"));
+        }
+        token
+    }
+
+    fn ident(&mut self, after: &str) -> Option<Ident> {
+        if let TokenKind::Keyword(keyword) = self.kind() {
+            let span = self.token().span;
+            let message = format!("`{}` is a word of the language and cannot be a name", keyword.text());
+            self.report(
+                Diagnostic::error(codes::EXPECTED, message, span, "not a name").with_help("choose another name"),
+            );
+            return None;
+        }
+        let token = self.need(TokenKind::Name, after)?;
+        Some(self.named(token))
+    }
+
+    fn named(&mut self, token: Token) -> Ident {
+        let name = self.names.intern(self.slice(token.span));
+        Ident { name, span: token.span }
+    }
+
+    fn quoted(&mut self, after: &str) -> Option<Quoted> {
+        let token = self.need(TokenKind::Text, after)?;
+        Some(Quoted { text: self.unquoted(token.span), span: token.span })
+    }
+
+    /// What is between the quotes; the last one may be missing.
+    fn unquoted(&self, span: Span) -> Box<str> {
+        let text = self.slice(span);
+        let inner = text.strip_prefix('"').unwrap_or(text);
+        inner.strip_suffix('"').unwrap_or(inner).into()
+    }
+
+    fn slice(&self, span: Span) -> &'a str {
+        span.slice(self.text)
+    }
+
+    /// What the next token is called in a message.
+    fn found(&self) -> String {
+        let token = self.token();
+        let text = self.slice(token.span);
+        if text.is_empty() { token.kind.text().to_string() } else { format!("`{}`", shortened(text)) }
+    }
+
+    /// Reports that something else was expected here.
+    fn expected(&mut self, what: &str) {
+        let found = self.found();
+        let span = self.token().span;
+        let message = format!("expected {what}, found {found}");
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, ""));
+    }
+
+    /// Reports a mistake, unless one of this statement has been reported.
+    fn report(&mut self, diagnostic: Diagnostic) {
+        // What the lexer could not read has been reported there.
+        let silent = self.reported || self.kind() == TokenKind::Unknown;
+        self.reported = true;
+        if !silent {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// From the start of a token to the end of the last one that was taken.
+    fn since(&self, start: Span) -> Span {
+        let last = self.tokens[..self.at]
+            .iter()
+            .rev()
+            .find(|token| !matches!(token.kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent));
+        let end = last.map_or(start.end, |token| token.span.end).max(start.end);
+        Span { end, ..start }
+    }
+
+    fn push(&mut self, kind: ExprKind, span: Span) -> ExprId {
+        self.file.exprs.push(Expr { kind, span });
+        ExprId(self.file.exprs.len() as u32 - 1)
+    }
+
+    /// Goes one level deeper, or complains.
+    fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.depth == DEEPEST {
+            let span = self.token().span;
+            let message = "this is nested too deeply to be read";
+            let help = "give a part of it a name with `let`";
+            self.report(Diagnostic::error(codes::NESTING, message, span, "").with_help(help));
+            return None;
+        }
+        self.depth += 1;
+        let made = inside(self);
+        self.depth -= 1;
+        made
+    }
+}
+
+/// The first characters of what may be long.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(24) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_string(),
+    }
+}

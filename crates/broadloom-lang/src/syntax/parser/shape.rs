@@ -1,0 +1,117 @@
+//! Declared shapes.
+
+use broadloom_diagnostics::Diagnostic;
+
+use super::super::ast::{Axis, AxisKind, Shape};
+use super::super::token::TokenKind;
+use super::Parser;
+use crate::codes;
+
+impl Parser<'_> {
+    /// `batch | input -> output`, up to what cannot be part of a shape.
+    pub(super) fn shape(&mut self) -> Option<Shape> {
+        let start = self.token().span;
+        let mut shape = Shape::default();
+        let mut row = self.row()?;
+        if self.take(TokenKind::Bar).is_some() {
+            shape.batch = Some(row);
+            row = self.row()?;
+        }
+        if self.take(TokenKind::Arrow).is_some() {
+            shape.input = Some(row);
+            row = self.row()?;
+        }
+        shape.output = row;
+        if matches!(self.kind(), TokenKind::Bar | TokenKind::Arrow) {
+            let span = self.token().span;
+            let message = "a shape is `batch | input -> output`";
+            let help = "axes of one kind stand in one row: `8, 16 | 3 -> 4`";
+            let label = "one too many, or in the wrong order";
+            self.report(Diagnostic::error(codes::SHAPE, message, span, label).with_help(help));
+            return None;
+        }
+        let empty = shape.batch.is_none() && shape.input.is_none() && shape.output.is_empty();
+        if empty {
+            self.expected("a shape");
+            return None;
+        }
+        shape.span = Some(self.since(start));
+        Some(shape)
+    }
+
+    fn row(&mut self) -> Option<Vec<Axis>> {
+        let mut row: Vec<Axis> = Vec::new();
+        while let Some(axis) = self.axis()? {
+            let open = |axis: &Axis| matches!(axis.kind, AxisKind::Rest | AxisKind::Row(_));
+            if open(&axis)
+                && let Some(first) = row.iter().find(|axis| open(axis))
+            {
+                let message = "a row has one place for any number of axes, not two";
+                let (first, second) = (first.span, axis.span);
+                self.report(
+                    Diagnostic::error(codes::SHAPE, message, second, "the second one")
+                        .with_label(first, "the first one"),
+                );
+                return None;
+            }
+            row.push(axis);
+            self.take(TokenKind::Comma);
+        }
+        Some(row)
+    }
+
+    /// An axis, or nothing if the row ends here.
+    fn axis(&mut self) -> Option<Option<Axis>> {
+        let token = self.token();
+        let kind = match token.kind {
+            TokenKind::Int => {
+                let text: String = self.slice(token.span).chars().filter(|letter| *letter != '_').collect();
+                let Ok(size) = text.parse::<u64>() else {
+                    self.number(token.span)?;
+                    let message = "this size is too large";
+                    self.report(Diagnostic::error(codes::NUMBER, message, token.span, ""));
+                    return None;
+                };
+                self.next();
+                AxisKind::Size(size)
+            }
+            TokenKind::Name => AxisKind::Name(self.ident("of an axis")?.name),
+            TokenKind::Open => {
+                let open = self.next();
+                let size = self.expr()?;
+                self.close(TokenKind::Close, open.span)?;
+                AxisKind::Expr(size)
+            }
+            TokenKind::Underscore => {
+                self.next();
+                AxisKind::Any
+            }
+            TokenKind::Ellipsis => {
+                self.next();
+                AxisKind::Rest
+            }
+            TokenKind::DotDot => {
+                self.next();
+                let name = self.ident("between `..` and `..`")?.name;
+                self.need(TokenKind::DotDot, "after the name of a row")?;
+                AxisKind::Row(name)
+            }
+            TokenKind::Float | TokenKind::Minus => {
+                let message = "sizes are whole numbers";
+                self.report(Diagnostic::error(codes::SHAPE, message, token.span, ""));
+                return None;
+            }
+            _ => return Some(None),
+        };
+        let sized = matches!(kind, AxisKind::Size(_) | AxisKind::Name(_) | AxisKind::Expr(_));
+        let basis = match sized && self.kind() == TokenKind::Colon {
+            true => {
+                self.next();
+                Some(self.ident("of what the axis counts after `:`")?)
+            }
+            false => None,
+        };
+        let span = self.since(token.span);
+        Some(Some(Axis { kind, basis, span }))
+    }
+}

@@ -1,0 +1,484 @@
+//! Statements and blocks.
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::super::ast::{
+    Argument, Assign, Body, Def, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
+};
+use super::super::token::{Keyword, TokenKind};
+use super::Parser;
+use crate::codes;
+
+impl Parser<'_> {
+    /// Statements up to the end of the block, or of the file.
+    pub(super) fn statements(&mut self, file: bool) -> Vec<Statement> {
+        let mut statements = Vec::new();
+        loop {
+            match self.kind() {
+                TokenKind::End => return statements,
+                TokenKind::Newline => {
+                    self.next();
+                }
+                TokenKind::Dedent => {
+                    self.next();
+                    if !file {
+                        return statements;
+                    }
+                }
+                TokenKind::Indent => self.stray_block(),
+                _ => statements.extend(self.line()),
+            }
+        }
+    }
+
+    /// One statement. After a mistake the rest of the line is passed over, and the block below it is read for
+    /// mistakes of its own.
+    fn line(&mut self) -> Option<Statement> {
+        let (start, before) = (self.token().span, self.at);
+        self.reported = false;
+        let kind = self.statement();
+        let span = self.since(start);
+        // A block has taken its own lines.
+        let closed = self.at > before && self.tokens[self.at - 1].kind == TokenKind::Dedent;
+        if !closed {
+            if !matches!(self.kind(), TokenKind::Newline | TokenKind::End | TokenKind::Dedent) {
+                self.left_over(kind.is_some());
+            }
+            self.skip_line();
+        }
+        kind.map(|kind| Statement { kind, span })
+    }
+
+    /// Something stands behind a statement.
+    fn left_over(&mut self, read: bool) {
+        let (span, found) = (self.token().span, self.found());
+        match self.kind() {
+            TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
+                let message = format!("{found} closes nothing");
+                self.report(Diagnostic::error(codes::BRACKET, message, span, "no bracket is open here"));
+            }
+            TokenKind::Semicolon if read => {
+                let message = "statements are separated by line ends";
+                self.report(Diagnostic::error(codes::STATEMENT, message, span, "").with_help("begin a new line"));
+            }
+            _ => self.expected("the end of the line"),
+        }
+    }
+
+    /// To the beginning of the next line.
+    fn skip_line(&mut self) {
+        while !matches!(
+            self.kind(),
+            TokenKind::Newline | TokenKind::End | TokenKind::Dedent | TokenKind::Indent
+        ) {
+            self.next();
+        }
+        self.take(TokenKind::Newline);
+    }
+
+    /// A block that no line asked for. It has been reported if the line before it is the reason.
+    fn stray_block(&mut self) {
+        let indent = self.next();
+        if !self.reported {
+            let end = self.text[indent.span.start as usize..].find('\n').map_or(self.text.len(), |length| {
+                indent.span.start as usize + length
+            });
+            let span = Span { end: end as u32, ..indent.span };
+            let diagnostic =
+                Diagnostic::error(codes::INDENTATION, "this line is indented, but no block begins here", span, "")
+                    .with_help("a block belongs to a line that ends with `:` or, for a `def`, with `=`");
+            self.diagnostics.push(diagnostic);
+        }
+        // Its lines are read for their own mistakes; what they define is not kept.
+        self.deeper(|parser| {
+            parser.statements(false);
+            Some(())
+        });
+    }
+
+    fn statement(&mut self) -> Option<StatementKind> {
+        let TokenKind::Keyword(keyword) = self.kind() else { return self.assignment_or_expr() };
+        match keyword {
+            Keyword::Import => self.import(),
+            Keyword::Dim => self.dim(),
+            Keyword::Data => self.leaf(LeafKind::Data),
+            Keyword::State => self.leaf(LeafKind::State),
+            Keyword::Let => self.let_(),
+            Keyword::Def => self.def(),
+            Keyword::Op => self.op(),
+            Keyword::Set => self.set(),
+            Keyword::For => self.for_(),
+            Keyword::Repeat => self.repeat(),
+            Keyword::Backward => {
+                self.next();
+                Some(StatementKind::Backward(self.expr()?))
+            }
+            Keyword::Minimise => {
+                self.next();
+                let loss = self.expr()?;
+                self.need(TokenKind::Keyword(Keyword::By), "and a rule, such as `by sgd(0.1)`")?;
+                Some(StatementKind::Minimise { loss, rule: self.expr()? })
+            }
+            Keyword::Print => self.print(),
+            Keyword::Save => {
+                self.next();
+                let value = self.expr()?;
+                self.need(TokenKind::Keyword(Keyword::To), "and the name of a file")?;
+                Some(StatementKind::Save { value, path: self.quoted("with the name of a file")? })
+            }
+            Keyword::If | Keyword::Not => self.assignment_or_expr(),
+            Keyword::As
+            | Keyword::In
+            | Keyword::By
+            | Keyword::Every
+            | Keyword::To
+            | Keyword::Then
+            | Keyword::Else
+            | Keyword::And
+            | Keyword::Or => {
+                let (span, text) = (self.token().span, keyword.text());
+                let message = format!("a line cannot begin with `{text}`");
+                self.report(Diagnostic::error(codes::STATEMENT, message, span, ""));
+                None
+            }
+        }
+    }
+
+    fn import(&mut self) -> Option<StatementKind> {
+        self.next();
+        let path = self.quoted("with the path of a file after `import`")?;
+        let alias = match self.take_word(Keyword::As) {
+            Some(_) => Some(self.ident("after `as`")?),
+            None => None,
+        };
+        Some(StatementKind::Import { path, alias })
+    }
+
+    fn dim(&mut self) -> Option<StatementKind> {
+        self.next();
+        let name = self.ident("after `dim`")?;
+        let range = match self.take_word(Keyword::In) {
+            Some(_) => {
+                let low = self.operators(0)?;
+                self.need(TokenKind::DotDot, "between the least and the greatest size")?;
+                Some((low, self.operators(0)?))
+            }
+            None => None,
+        };
+        let value = self.value()?;
+        if range.is_none() && value.is_none() {
+            self.expected("`=` and a size, or `in` and a range");
+            return None;
+        }
+        Some(StatementKind::Dim { name, range, value })
+    }
+
+    /// `= expr`, if it is there.
+    pub(super) fn value(&mut self) -> Option<Option<ExprId>> {
+        if self.take_equals().is_none() {
+            return Some(None);
+        }
+        Some(Some(self.expr()?))
+    }
+
+    /// An `=` that only binds; `=-1` is `= -1`.
+    pub(super) fn take_equals(&mut self) -> Option<()> {
+        if self.take(TokenKind::Equals).is_some() {
+            return Some(());
+        }
+        let token = self.token();
+        if token.kind != TokenKind::Assign {
+            return None;
+        }
+        if self.slice(token.span) == "=-" {
+            // The sign belongs to the number.
+            let minus = Span { start: token.span.start + 1, ..token.span };
+            self.tokens[self.at] = super::Token { kind: TokenKind::Minus, span: minus };
+            return Some(());
+        }
+        let message = format!("`{}` assigns to a tensor that is there; here a name is bound", self.slice(token.span));
+        let help = "write `=` here; in a line of its own, `w =+ x` adds to `w`";
+        self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
+        None
+    }
+
+    fn leaf(&mut self, kind: LeafKind) -> Option<StatementKind> {
+        let word = self.next();
+        let name = self.ident(&format!("after `{}`", self.slice(word.span).to_owned()))?;
+        let shape = match self.take(TokenKind::Colon) {
+            Some(_) => Some(self.shape()?),
+            None => None,
+        };
+        let precision = self.precision()?;
+        let value = self.value()?;
+        if kind == LeafKind::Data && shape.is_none() && value.is_none() {
+            let span = self.since(word.span);
+            let message = "data has a shape or values";
+            let help = "write `: 32 | 784` after the name (batch | input -> output), or `= load(\"file.npy\")`";
+            self.report(Diagnostic::error(codes::SHAPE, message, span, "nothing says its shape").with_help(help));
+            return None;
+        }
+        Some(StatementKind::Leaf { kind, name, shape, precision, value })
+    }
+
+    /// `as f64`, if it is there.
+    pub(super) fn precision(&mut self) -> Option<Option<Ident>> {
+        match self.take_word(Keyword::As) {
+            Some(_) => Some(Some(self.ident("of a number type after `as`, such as `f32`")?)),
+            None => Some(None),
+        }
+    }
+
+    fn let_(&mut self) -> Option<StatementKind> {
+        self.next();
+        let mut names = vec![self.ident("after `let`")?];
+        while self.take(TokenKind::Comma).is_some() {
+            names.push(self.ident("after `,`")?);
+        }
+        if self.kind() == TokenKind::Open {
+            let span = self.token().span;
+            let message = "`let` binds a name to a value";
+            let help = format!("a function is a `def {}(…) = …`", self.names.text(names[0].name));
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "not expected").with_help(help));
+            return None;
+        }
+        if self.take_equals().is_none() {
+            self.expected("`=` and a value");
+            return None;
+        }
+        Some(StatementKind::Let { names, value: self.expr()? })
+    }
+
+    fn def(&mut self) -> Option<StatementKind> {
+        self.next();
+        let name = self.ident("after `def`")?;
+        if matches!(self.kind(), TokenKind::Equals | TokenKind::Colon) {
+            let span = name.span;
+            let message = "a function has arguments";
+            let help = format!("write `let {} = …` for a value", self.names.text(name.name));
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "no `(…)` after it").with_help(help));
+            return None;
+        }
+        let first = self.arguments()?;
+        let second = match self.kind() {
+            TokenKind::Open => Some(self.arguments()?),
+            _ => None,
+        };
+        let (config, arguments) = match second {
+            Some(second) => (Some(first), second),
+            None => (None, first),
+        };
+        if self.kind() == TokenKind::Colon {
+            let span = self.token().span;
+            self.report(
+                Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "")
+                    .with_help("write `=` here"),
+            );
+            return None;
+        }
+        self.need(TokenKind::Equals, "and the body of the function")?;
+        let body = match self.kind() {
+            TokenKind::Newline => Body::Block(self.block("=")?),
+            _ => Body::Expr(self.expr()?),
+        };
+        Some(StatementKind::Def(std::rc::Rc::new(Def { name, config, arguments, body })))
+    }
+
+    fn arguments(&mut self) -> Option<Vec<Argument>> {
+        let open = self.need(TokenKind::Open, "and the arguments")?;
+        let mut arguments: Vec<Argument> = Vec::new();
+        while self.kind() != TokenKind::Close {
+            let name = self.ident("of an argument")?;
+            if let Some(other) = arguments.iter().find(|other| other.name.name == name.name) {
+                let message = format!("there are two arguments `{}`", self.names.text(name.name));
+                let first = other.name.span;
+                self.report(
+                    Diagnostic::error(codes::ARGUMENTS, message, name.span, "again")
+                        .with_label(first, "the first one"),
+                );
+                return None;
+            }
+            arguments.push(Argument { name, default: self.value()? });
+            if self.take(TokenKind::Comma).is_none() {
+                break;
+            }
+        }
+        self.close(TokenKind::Close, open.span)?;
+        Some(arguments)
+    }
+
+    fn op(&mut self) -> Option<StatementKind> {
+        self.next();
+        let name = self.ident("after `op`")?;
+        let operands = self.arguments()?.into_iter().map(|argument| argument.name).collect();
+        let lines = self.headed(|parser| Some(parser.raw_lines()))?;
+        Some(StatementKind::Op { name, operands, lines })
+    }
+
+    /// The lines of a block, unread.
+    fn raw_lines(&mut self) -> Vec<Span> {
+        let mut lines = Vec::new();
+        while !matches!(self.kind(), TokenKind::Dedent | TokenKind::End) {
+            let start = self.token().span;
+            self.skip_line();
+            let line = self.since(start);
+            if line.end > line.start {
+                lines.push(line);
+            }
+            if self.kind() == TokenKind::Indent {
+                self.stray_block();
+            }
+        }
+        self.take(TokenKind::Dedent);
+        lines
+    }
+
+    fn set(&mut self) -> Option<StatementKind> {
+        self.next();
+        let target = self.expr()?;
+        if self.take_equals().is_none() {
+            self.expected("`=` and a size");
+            return None;
+        }
+        Some(StatementKind::Set { target, value: self.expr()? })
+    }
+
+    fn for_(&mut self) -> Option<StatementKind> {
+        self.next();
+        let name = self.ident("after `for`")?;
+        self.need(TokenKind::Keyword(Keyword::In), "and a list")?;
+        let list = self.expr()?;
+        let body = self.headed(|parser| Some(parser.statements(false)))?;
+        Some(StatementKind::For { name, list, body })
+    }
+
+    fn repeat(&mut self) -> Option<StatementKind> {
+        self.next();
+        let named = self.kind() == TokenKind::Name && self.ahead(1).kind == TokenKind::Keyword(Keyword::In);
+        let name = match named {
+            true => {
+                let name = self.ident("after `repeat`")?;
+                self.next();
+                Some(name)
+            }
+            false => None,
+        };
+        let count = self.expr()?;
+        let body = self.headed(|parser| Some(parser.statements(false)))?;
+        Some(StatementKind::Repeat { name, count, body })
+    }
+
+    /// `:` and a block, or one statement on the same line.
+    fn headed<T: OneLine>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        self.need(TokenKind::Colon, "and a block")?;
+        if self.kind() != TokenKind::Newline {
+            return T::one_line(self);
+        }
+        self.open_block(":")?;
+        self.deeper(read)
+    }
+
+    fn block(&mut self, after: &str) -> Option<Vec<Statement>> {
+        self.open_block(after)?;
+        self.deeper(|parser| Some(parser.statements(false)))
+    }
+
+    /// The beginning of a block, with at least one line.
+    fn open_block(&mut self, after: &str) -> Option<()> {
+        self.take(TokenKind::Newline);
+        if self.take(TokenKind::Indent).is_some() {
+            return Some(());
+        }
+        let before = self.tokens[..self.at].iter().rev().find(|token| token.kind != TokenKind::Newline);
+        let span = before.map_or(self.token().span, |token| token.span);
+        let diagnostic = Diagnostic::error(codes::BLOCK, "the block is missing", span, format!("after this `{after}`"))
+            .with_help("indent the lines that belong to it");
+        if !self.reported {
+            self.diagnostics.push(diagnostic);
+        }
+        self.reported = true;
+        // The line has ended; what follows is the next statement.
+        self.at -= usize::from(self.at > 0 && self.tokens[self.at - 1].kind == TokenKind::Newline);
+        None
+    }
+
+    fn print(&mut self) -> Option<StatementKind> {
+        self.next();
+        let mut parts = vec![self.expr()?];
+        while self.take(TokenKind::Comma).is_some() {
+            parts.push(self.expr()?);
+        }
+        let every = match self.take_word(Keyword::Every) {
+            Some(_) => Some(self.expr()?),
+            None => None,
+        };
+        Some(StatementKind::Print { parts, every })
+    }
+
+    fn assignment_or_expr(&mut self) -> Option<StatementKind> {
+        let left = self.expr()?;
+        let token = self.token();
+        if !matches!(token.kind, TokenKind::Equals | TokenKind::Assign) {
+            return Some(StatementKind::Expr(left));
+        }
+        self.next();
+        let sign = Quoted { text: self.slice(token.span).into(), span: token.span };
+        let target = match &self.file.expr(left).kind {
+            ExprKind::Param(param) => {
+                if param.shape.is_some() || param.initial.is_some() || param.precision.is_some() {
+                    let span = self.file.expr(left).span;
+                    let message = "a new tensor that is assigned to takes its shape from the assignment";
+                    let help = "leave out everything but the name, or declare it as a `state`";
+                    self.report(Diagnostic::error(codes::PARAMETER, message, span, "").with_help(help));
+                    return None;
+                }
+                Target::New(param.name)
+            }
+            _ => Target::Expr(left),
+        };
+        let value = self.expr()?;
+        let logic = match self.take_word(Keyword::By) {
+            Some(_) => Some(self.quoted("after `by`: `\".\"`, `\"@\"`, `\"T\"` or a spec")?),
+            None => None,
+        };
+        Some(StatementKind::Assign(Box::new(Assign { target, sign, value, logic })))
+    }
+
+    /// The bracket that closes another one.
+    pub(super) fn close(&mut self, kind: TokenKind, open: Span) -> Option<()> {
+        if self.take(kind).is_some() {
+            return Some(());
+        }
+        let found = self.found();
+        let message = format!("expected `,` or `{}`, found {found}", kind.text());
+        let span = self.token().span;
+        self.report(
+            Diagnostic::error(codes::BRACKET, message, span, "").with_label(open, "the bracket that is open"),
+        );
+        None
+    }
+}
+
+/// A block that may be written on the line of its head.
+trait OneLine: Sized {
+    fn one_line(parser: &mut Parser<'_>) -> Option<Self>;
+}
+
+impl OneLine for Vec<Statement> {
+    fn one_line(parser: &mut Parser<'_>) -> Option<Vec<Statement>> {
+        let start = parser.token().span;
+        let kind = parser.deeper(Parser::statement)?;
+        let span = parser.since(start);
+        Some(vec![Statement { kind, span }])
+    }
+}
+
+impl OneLine for Vec<Span> {
+    fn one_line(parser: &mut Parser<'_>) -> Option<Vec<Span>> {
+        let start = parser.token().span;
+        while !matches!(parser.kind(), TokenKind::Newline | TokenKind::End) {
+            parser.next();
+        }
+        Some(vec![parser.since(start)])
+    }
+}

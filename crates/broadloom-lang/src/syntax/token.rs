@@ -1,0 +1,205 @@
+//! What a line of `.loom` is made of.
+
+use broadloom_diagnostics::Span;
+
+/// A word, a number, a sign, or the shape of the page: line ends and changes of indentation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where it is; empty for [`TokenKind::Dedent`] and at the end.
+    pub span: Span,
+}
+
+/// What a token is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "`text` says it")]
+pub enum TokenKind {
+    Name,
+    /// A word that has a meaning of its own.
+    Keyword(Keyword),
+    /// A whole number.
+    Int,
+    /// A number with a point or an exponent.
+    Float,
+    /// A text in quotes.
+    Text,
+    Open,
+    Close,
+    OpenList,
+    CloseList,
+    OpenBrace,
+    CloseBrace,
+    Comma,
+    Colon,
+    Semicolon,
+    Dot,
+    DotDot,
+    Ellipsis,
+    Bar,
+    Arrow,
+    Pipe,
+    Underscore,
+    Equals,
+    /// A sign of assignment beyond `=`: `=+`, `=:`, `=:max`, …
+    Assign,
+    EqualEqual,
+    NotEqual,
+    Less,
+    LessEq,
+    Greater,
+    GreaterEq,
+    Plus,
+    Minus,
+    Star,
+    StarStar,
+    Slash,
+    Percent,
+    At,
+    /// The end of a statement.
+    Newline,
+    /// The next line is indented further.
+    Indent,
+    /// The next line is indented as one before.
+    Dedent,
+    /// Something that means nothing; it has been reported.
+    Unknown,
+    End,
+}
+
+/// A word that has a meaning of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "they are their names")]
+pub enum Keyword {
+    Import,
+    As,
+    Dim,
+    In,
+    Data,
+    State,
+    Let,
+    Def,
+    Op,
+    Set,
+    For,
+    Repeat,
+    Backward,
+    Minimise,
+    By,
+    Print,
+    Every,
+    Save,
+    To,
+    If,
+    Then,
+    Else,
+    And,
+    Or,
+    Not,
+}
+
+/// All keywords with their texts.
+pub const KEYWORDS: &[(&str, Keyword)] = &[
+    ("import", Keyword::Import),
+    ("as", Keyword::As),
+    ("dim", Keyword::Dim),
+    ("in", Keyword::In),
+    ("data", Keyword::Data),
+    ("state", Keyword::State),
+    ("let", Keyword::Let),
+    ("def", Keyword::Def),
+    ("op", Keyword::Op),
+    ("set", Keyword::Set),
+    ("for", Keyword::For),
+    ("repeat", Keyword::Repeat),
+    ("backward", Keyword::Backward),
+    ("minimise", Keyword::Minimise),
+    ("by", Keyword::By),
+    ("print", Keyword::Print),
+    ("every", Keyword::Every),
+    ("save", Keyword::Save),
+    ("to", Keyword::To),
+    ("if", Keyword::If),
+    ("then", Keyword::Then),
+    ("else", Keyword::Else),
+    ("and", Keyword::And),
+    ("or", Keyword::Or),
+    ("not", Keyword::Not),
+];
+
+impl Keyword {
+    /// How it is written.
+    pub fn text(self) -> &'static str {
+        KEYWORDS.iter().find(|(_, keyword)| *keyword == self).map_or("", |(text, _)| text)
+    }
+}
+
+impl TokenKind {
+    /// How it is called in messages: what is written, or what it is.
+    pub fn text(self) -> &'static str {
+        match self {
+            TokenKind::Name => "a name",
+            TokenKind::Keyword(keyword) => keyword.text(),
+            TokenKind::Int | TokenKind::Float => "a number",
+            TokenKind::Text => "a text",
+            TokenKind::Open => "(",
+            TokenKind::Close => ")",
+            TokenKind::OpenList => "[",
+            TokenKind::CloseList => "]",
+            TokenKind::OpenBrace => "{",
+            TokenKind::CloseBrace => "}",
+            TokenKind::Comma => ",",
+            TokenKind::Colon => ":",
+            TokenKind::Semicolon => ";",
+            TokenKind::Dot => ".",
+            TokenKind::DotDot => "..",
+            TokenKind::Ellipsis => "...",
+            TokenKind::Bar => "|",
+            TokenKind::Arrow => "->",
+            TokenKind::Pipe => "|>",
+            TokenKind::Underscore => "_",
+            TokenKind::Equals => "=",
+            TokenKind::Assign => "a sign of assignment",
+            TokenKind::EqualEqual => "==",
+            TokenKind::NotEqual => "!=",
+            TokenKind::Less => "<",
+            TokenKind::LessEq => "<=",
+            TokenKind::Greater => ">",
+            TokenKind::GreaterEq => ">=",
+            TokenKind::Plus => "+",
+            TokenKind::Minus => "-",
+            TokenKind::Star => "*",
+            TokenKind::StarStar => "**",
+            TokenKind::Slash => "/",
+            TokenKind::Percent => "%",
+            TokenKind::At => "@",
+            TokenKind::Newline => "the end of the line",
+            TokenKind::Indent => "an indented line",
+            TokenKind::Dedent => "the end of the block",
+            TokenKind::Unknown => "something else",
+            TokenKind::End => "the end of the file",
+        }
+    }
+
+    /// Whether a line that ends or begins with it goes on over the line end: it stands between two expressions.
+    pub fn continues(self) -> bool {
+        matches!(
+            self,
+            TokenKind::Pipe
+                | TokenKind::Plus
+                | TokenKind::Minus
+                | TokenKind::Star
+                | TokenKind::StarStar
+                | TokenKind::Slash
+                | TokenKind::Percent
+                | TokenKind::At
+                | TokenKind::EqualEqual
+                | TokenKind::NotEqual
+                | TokenKind::Less
+                | TokenKind::LessEq
+                | TokenKind::Greater
+                | TokenKind::GreaterEq
+                | TokenKind::Keyword(Keyword::And | Keyword::Or | Keyword::Then | Keyword::Else)
+        )
+    }
+}

@@ -1,0 +1,116 @@
+//! Where operands really broadcast: axes that they lack, or have as units, and that the result has.
+//!
+//! In `x + bias` with `x: 32 | 64` and `bias: 64` the bias broadcasts along the batch. Nothing broadcasts by
+//! accident, but not everything that broadcasts is meant to: a front end can show the places.
+
+use broadloom_spec::Kind;
+
+use crate::Graph;
+use crate::error::Error;
+use crate::logic::{contraction, sources};
+use crate::shape::{Axis, Shapes};
+use crate::step::{Leaf, Op, RowRef, Step, Tensor, place};
+
+/// A row of an operand that is read as having more axes, or larger ones, than it has.
+///
+/// ```
+/// use broadloom::{Graph, Kind};
+/// let mut g = Graph::new();
+/// let (x, bias) = (g.data("x", "32 | 28, 64")?, g.data("bias", "64")?);
+/// let y = g.add(x, bias)?;
+/// let found = g.broadcasts()?;
+/// assert!(found.iter().all(|each| (each.operand, each.result, each.slot) == (bias, y, 1)));
+/// assert_eq!((found[0].kind, &found[0].axes[..]), (Kind::Batch, &[(0, 32)][..]));
+/// assert_eq!((found[1].kind, &found[1].axes[..]), (Kind::Output, &[(0, 28)][..]));
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broadcast {
+    /// The [number](Graph::steps) of the operation's step.
+    pub step: usize,
+    /// Which of its operands it is.
+    pub slot: usize,
+    /// The operand.
+    pub operand: Tensor,
+    /// What it broadcasts into: the result; where a product contracts, its left side.
+    pub result: Tensor,
+    /// Which row of that.
+    pub kind: Kind,
+    /// The axes, by their place in that row, with their sizes.
+    pub axes: Vec<(usize, u64)>,
+    /// Whether the operand has units there; else it has no such axes.
+    pub unit: bool,
+}
+
+impl Graph {
+    /// Every place where an operand of a pointwise operation, a product, a transpose or an assignment broadcasts,
+    /// in the order of the program. Numbers, and what is computed from numbers alone, are left out.
+    pub fn broadcasts(&mut self) -> Result<Vec<Broadcast>, Error> {
+        let shapes = self.final_shapes()?;
+        let mut found = Vec::new();
+        let mut numbers = vec![false; self.tensors.len()];
+        for (step, said) in (0..).zip(&self.steps) {
+            let (op, result) = match said {
+                Step::Op { op, result, .. } => (*op, Tensor(*result)),
+                Step::Leaf { leaf, tensor } => {
+                    numbers[*tensor as usize] = matches!(leaf, Leaf::Number(_) | Leaf::Size(_));
+                    continue;
+                }
+                _ => continue,
+            };
+            let operands = self.step_operands(step);
+            // A target that was there keeps what it is.
+            if self.tensors[result.index()].step == step {
+                numbers[result.index()] = operands.iter().all(|operand| numbers[operand.index()]);
+            }
+            for ((slot, from), into, kind) in self.broadcasting_rows(op, operands, result) {
+                let operand = operands[slot];
+                if numbers[operand.index()] {
+                    continue;
+                }
+                let own = self.rows(operand)[place(from)];
+                for (unit, axes) in self.surplus(&shapes, (operand, from, own), (into, kind)) {
+                    found.push(Broadcast { step: step as usize, slot, operand, result: into, kind, axes, unit });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The rows of operands that may broadcast: slot and kind of each, the tensor into which, and its kind.
+    fn broadcasting_rows(
+        &self,
+        op: Op,
+        operands: &[Tensor],
+        result: Tensor,
+    ) -> impl Iterator<Item = ((usize, Kind), Tensor, Kind)> + use<> {
+        let contracted = contraction(op).map(|[(into, kind), row]| (row, operands[into], kind));
+        let arity = operands.len();
+        let rows = move |kind: Kind| sources(op, arity, kind).map(move |row| (row, result, kind));
+        contracted.into_iter().chain(Kind::ALL.into_iter().flat_map(rows))
+    }
+
+    /// The axes of a row that an operand's row lacks, and those for which it has units.
+    fn surplus(
+        &self,
+        shapes: &Shapes,
+        (operand, from, own): (Tensor, Kind, RowRef),
+        (into, kind): (Tensor, Kind),
+    ) -> impl Iterator<Item = (bool, Vec<(usize, u64)>)> {
+        let (has, wanted) = (shapes.axes(operand, from), shapes.axes(into, kind));
+        let missing = wanted.len().saturating_sub(has.len());
+        let marker = (self.marker(own) as usize).min(has.len());
+        let (mut lacking, mut units) = (Vec::new(), Vec::new());
+        for (at, axis) in wanted.iter().enumerate() {
+            if (marker..marker + missing).contains(&at) {
+                lacking.push((at, axis.size()));
+            } else {
+                let facing = has.get(if at < marker { at } else { at - missing });
+                if facing == Some(&Axis::Unit) && *axis != Axis::Unit {
+                    units.push((at, axis.size()));
+                }
+            }
+        }
+        [(false, lacking), (true, units)].into_iter().filter(|(_, axes)| !axes.is_empty())
+    }
+}

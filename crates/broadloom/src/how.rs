@@ -1,0 +1,175 @@
+//! How the shape of each tensor is known: declared, entailed, or completed by closing.
+
+use broadloom_core::{Closed, DimShape, Policy};
+use broadloom_spec::Kind;
+
+use crate::Graph;
+use crate::error::Error;
+use crate::graph::View;
+use crate::leaves::Given;
+use crate::shape::{PartialAxis, PartialRow};
+use crate::step::{Leaf, Rows, Tensor};
+use broadloom_core::order::Dim;
+
+/// How the shape of a tensor is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum How {
+    /// Its declaration says everything.
+    Declared,
+    /// The program entails it.
+    Forced,
+    /// Closing completed it: by which rule, in words.
+    Chosen(String),
+}
+
+/// A tensor whose shape is not complete.
+struct Open {
+    tensor: Tensor,
+    leaf: Option<Leaf>,
+    rows: Rows,
+    known: [PartialRow; 3],
+}
+
+/// What closing found for the axes that were not known: the most telling comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Searched,
+    Guessed,
+    Sized,
+    Relaxed,
+    Unit,
+    NoMore,
+}
+
+impl Graph {
+    /// How the shape of a tensor is known. To ask for many, [`how_all`](Graph::how_all) closes the program once.
+    ///
+    /// ```
+    /// use broadloom::{Graph, How};
+    /// let mut g = Graph::new();
+    /// let (w, x, b) = (g.param("w"), g.data("x", "32 | 784")?, g.data("b", "64")?);
+    /// let y = g.compose(w, x)?;
+    /// let y = g.add(y, b)?;
+    /// assert_eq!(g.how_known(x)?, How::Declared);
+    /// assert_eq!(g.how_known(w)?, How::Chosen("takes the size of what it is used with".into()));
+    /// let twice = g.add(x, x)?;
+    /// let sum = g.einsum("... | i => ...", &[x])?;
+    /// assert_eq!(g.how_known(sum)?, How::Forced);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn how_known(&mut self, tensor: Tensor) -> Result<How, Error> {
+        self.known(tensor)?;
+        let open = match self.known_already(tensor) {
+            Ok(how) => return Ok(how),
+            Err(open) => open,
+        };
+        let (how, _) = self.closed(|closed, view| completed(&open, closed, view))?;
+        Ok(how)
+    }
+
+    /// How the shapes of all tensors are known, by [their places](Tensor::index). Closes the program once.
+    ///
+    /// ```
+    /// use broadloom::{Graph, How};
+    /// let mut g = Graph::new();
+    /// let (x, one) = (g.data("x", "3")?, g.constant(1.0));
+    /// let y = g.add(x, one)?;
+    /// let all = g.how_all()?;
+    /// assert_eq!(all[x.index()], How::Declared);
+    /// assert_eq!(all[one.index()], How::Chosen("takes the size of what it is used with".into()));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn how_all(&mut self) -> Result<Vec<How>, Error> {
+        let mut all = vec![How::Forced; self.tensors.len()];
+        let mut open = Vec::new();
+        for tensor in self.tensors() {
+            match self.known_already(tensor) {
+                Ok(how) => all[tensor.index()] = how,
+                Err(rest) => open.push(rest),
+            }
+        }
+        if !open.is_empty() {
+            self.closed(|closed, view| {
+                for each in &open {
+                    all[each.tensor.index()] = completed(each, closed, view);
+                }
+            })?;
+        }
+        Ok(all)
+    }
+
+    /// How a tensor's shape is known, if it is without closing; else what is known of it.
+    fn known_already(&self, tensor: Tensor) -> Result<How, Open> {
+        let (rows, leaf) = (self.rows(tensor), self.leaf(tensor));
+        let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
+        let declared = self.declarations.get(&tensor.0);
+        let listed = declared.is_some_and(|declared| matches!(declared.given, Given::Axes(_)));
+        let ground = rows.iter().all(|row| {
+            let (lead, trail) = row.flanks(&self.axes);
+            row.hole.is_none() && lead.iter().chain(trail).all(|axis| self.solver.ground(*axis).is_some())
+        });
+        if is_number || listed || (ground && declared.is_some()) {
+            return Ok(How::Declared);
+        }
+        if ground {
+            return Ok(How::Forced);
+        }
+        let known = rows.map(|row| self.partial_row(row));
+        let complete =
+            |row: &PartialRow| !row.open && row.lead.iter().all(|axis| *axis != PartialAxis::Unknown);
+        if known.iter().all(complete) { Ok(How::Forced) } else { Err(Open { tensor, leaf, rows, known }) }
+    }
+}
+
+/// By which rule closing completed a shape.
+fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
+    let mut found: Option<Found> = None;
+    let mut any_axes = false;
+    for (kind, known) in Kind::ALL.into_iter().zip(&open.known) {
+        let row = open.rows[kind as usize];
+        let mut dims = Vec::new();
+        closed.each_axis(row.term(view.axes), |dim| dims.push(dim));
+        any_axes |= !dims.is_empty();
+        let mut note = |what: Found| found = Some(found.map_or(what, |found| found.min(what)));
+        if known.open {
+            let searched = row.hole.and_then(|hole| closed.rank_policy_of(hole)) == Some(Policy::SearchRank);
+            note(if searched { Found::Searched } else { Found::NoMore });
+        }
+        let (front, back) = (known.lead.len(), dims.len() - known.trail.len().min(dims.len()));
+        let (lead, trail) = row.flanks(view.axes);
+        for (at, dim) in dims.iter().enumerate() {
+            let axis = if at < front {
+                known.lead.get(at)
+            } else {
+                at.checked_sub(back).and_then(|at| known.trail.get(at))
+            };
+            if axis.is_some_and(|axis| *axis != PartialAxis::Unknown) {
+                continue;
+            }
+            let written = lead.get(at).or_else(|| trail.get((at + trail.len()).checked_sub(dims.len())?));
+            let what = match (written, row.hole) {
+                (Some(term), _) => term.var().map(DimShape::Var),
+                (None, hole) => hole.map(|hole| DimShape::Front(hole, (at - lead.len()) as u32)),
+            };
+            note(match (what.and_then(|what| closed.policy_of(what)), dim) {
+                (Some(Policy::GuessedSize), _) => Found::Guessed,
+                (Some(Policy::RelaxedLeaf), _) => Found::Relaxed,
+                (_, Dim::Unit) => Found::Unit,
+                _ => Found::Sized,
+            });
+        }
+    }
+    let words = match (found.unwrap_or(Found::NoMore), open.leaf) {
+        (Found::Searched, _) => "found by search: fewer axes did not fit",
+        (Found::Guessed, _) => "the least size that fits",
+        (Found::Sized, Some(Leaf::State)) => "takes the shape of what is assigned to it",
+        (Found::Sized, Some(Leaf::Gradient(_))) => "has the shape of what it is the gradient of",
+        (Found::Sized, Some(_)) => "takes the size of what it is used with",
+        (Found::Sized, None) => "follows from its operands",
+        (Found::Relaxed, _) => "used with several sizes: takes none of them and broadcasts",
+        (Found::Unit, _) => "one element: nothing says otherwise",
+        (Found::NoMore, _) if any_axes => "no more axes: nothing says otherwise",
+        (Found::NoMore, _) => "no axes: nothing says otherwise",
+    };
+    How::Chosen(words.into())
+}

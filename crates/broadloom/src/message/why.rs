@@ -1,0 +1,477 @@
+//! Why an axis has its size, and a row its number of axes: the shortest chain from what somebody wrote.
+//!
+//! `w` in `w @ x + b`, with `b: 64`, has 64 outputs, because
+//!
+//! ```text
+//! the output axis of `b`, declared `64`
+//! `w @ x + b`: the output of `b` goes into its output; the output of `w @ x` goes into its output
+//! `w @ x`: the output of `w` goes into its output
+//! closing: `w` takes the size of what it is used with
+//! ```
+
+use broadloom_core::order::Dim;
+use broadloom_core::{Cause, Closed, ConstraintId, Derived, DimShape, DimTerm, Policy, RowVar, Written};
+use broadloom_spec::Kind;
+
+use super::axes;
+use crate::Graph;
+use crate::error::{Error, ErrorKind, Part};
+use crate::rules::Spot;
+use crate::shape::{PartialAxis, PartialRow};
+use crate::step::{Leaf, Origin, Part as About, RowRef, Step, Tensor, place};
+
+/// Why an axis of a closed program has its size, or a row its number of axes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Why {
+    /// The size, as shapes are written; of a row, the number of its axes.
+    pub size: String,
+    /// Whether the program entails it; else closing chose it, and the parts say by which rule.
+    pub forced: bool,
+    /// From what forced it to the tensor that was asked for. Lines about closing have the kind of the rule as their
+    /// short text: `leaf`, `interior`, `arithmetic` or `search`.
+    pub parts: Vec<Part>,
+}
+
+/// A row of a tensor.
+type TensorRow = (Tensor, Kind);
+
+/// What was read of a closed program about an axis.
+struct Asked {
+    dim: Dim,
+    /// The number of axes of the row.
+    rank: usize,
+    /// The place in the solver; none if the tensor's own row writes the size.
+    what: Option<DimShape>,
+    chain: Vec<Derived>,
+    /// Why the row has so many axes.
+    ranks: Vec<Derived>,
+}
+
+impl Graph {
+    /// Why an axis of the closed program has its size: the shortest chain of steps from what forced it to the tensor,
+    /// what somebody wrote first. Axes are counted from 0. Changes nothing.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Kind};
+    /// let mut g = Graph::new();
+    /// let (w, x, b) = (g.param("w"), g.data("x", "32 | 784")?, g.data("b", "64")?);
+    /// let y = g.compose(w, x)?;
+    /// let y = g.add(y, b)?;
+    /// let why = g.why(w, Kind::Input, 0)?;
+    /// assert!(why.forced);
+    /// assert_eq!(why.size, "784");
+    /// assert_eq!(why.parts[0].text, "the output axis of `x`, declared `32 | 784`");
+    /// assert_eq!(why.parts[1].text, "`w @ x`: contracts the input of `w` with the output of `x`");
+    /// // The output is only bounded by `b`: a parameter takes its bound.
+    /// let why = g.why(w, Kind::Output, 0)?;
+    /// assert!(!why.forced);
+    /// assert_eq!(why.parts[0].text, "the output axis of `b`, declared `64`");
+    /// let last = why.parts.last().map(|part| part.text.as_str());
+    /// assert_eq!(last, Some("closing: `w` takes the size of what it is used with"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn why(&mut self, tensor: Tensor, kind: Kind, axis: usize) -> Result<Why, Error> {
+        self.known(tensor)?;
+        let row = self.rows(tensor)[place(kind)];
+        let partial = self.partial_row(row);
+        let ((asked, rank), _) = self.closed(|closed, view| ask(closed, row, view.axes, axis))?;
+        let Some(asked) = asked else {
+            let (name, has) = (self.label_of(tensor), axes(rank as u32));
+            let message =
+                format!("`{name}` has no {} axis {axis}: its {} has {has}", kind.name(), kind.name());
+            return Err(Error::new(ErrorKind::Use, message).with_help("axes are counted from 0"));
+        };
+        let forced = is_known(&partial, axis, asked.rank);
+        let size = self.shown_axis(asked.dim);
+        let goal = (tensor, kind);
+        let Some(what) = asked.what else {
+            return Ok(Why { size, forced: true, parts: self.own_size(goal, axis, &asked) });
+        };
+        let chosen = |link: &Derived| matches!(link.cause, Cause::Policy(..));
+        let mut chain = asked.chain;
+        if forced {
+            chain.retain(|link| !chosen(link));
+        } else if !chain.is_empty() && !chain.iter().any(chosen) {
+            // The size is passed on as it is; what was chosen is how many axes there are.
+            chain.extend(asked.ranks.into_iter().filter(chosen).take(1));
+        }
+        let mut parts = self.told(&chain, goal);
+        if parts.is_empty() && !forced {
+            parts.push(self.nothing_said(what));
+        }
+        Ok(Why { size, forced, parts })
+    }
+
+    /// Why a row of the closed program has so many axes, told in the same way.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Kind};
+    /// let mut g = Graph::new();
+    /// let (x, y) = (g.data("x", "28, 28")?, g.data("y", "28")?);
+    /// let z = g.add(y, x)?;
+    /// let why = g.why_axes(z, Kind::Output)?;
+    /// assert_eq!(why.size, "2");
+    /// assert_eq!(why.parts[0].text, "the output of `x` has 2 axes, declared `28, 28`");
+    /// assert_eq!(why.parts[1].text, "`y + x`: the output of `x` goes into its output");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn why_axes(&mut self, tensor: Tensor, kind: Kind) -> Result<Why, Error> {
+        self.known(tensor)?;
+        let row = self.rows(tensor)[place(kind)];
+        let forced = !self.partial_row(row).open;
+        let ((rank, chain), _) = self.closed(|closed, view| {
+            let mut rank = 0;
+            closed.each_axis(row.term(view.axes), |_| rank += 1);
+            (rank, row.hole.map(|hole| closed.shortest_rank(hole)))
+        })?;
+        let goal = (tensor, kind);
+        let size = rank.to_string();
+        let Some(mut chain) = chain else {
+            return Ok(Why { size, forced: true, parts: self.own_axes(goal, rank) });
+        };
+        if forced {
+            chain.retain(|link| !matches!(link.cause, Cause::Policy(..)));
+        }
+        Ok(Why { size, forced, parts: self.told(&chain, goal) })
+    }
+
+    /// A size as shapes are written.
+    fn shown_axis(&self, dim: Dim) -> String {
+        crate::shape::axis(dim, &self.bases).to_string()
+    }
+
+    /// A size that the row of a tensor writes itself: where it is from.
+    fn own_size(&self, goal: TensorRow, axis: usize, asked: &Asked) -> Vec<Part> {
+        let (first, mut passed) = self.walk_back(goal);
+        passed.reverse();
+        let spot = self.spot(first, axis, asked.rank);
+        let (tensor, kind) = first;
+        let text = self.written_text(tensor, kind, Some(spot));
+        let mut parts = vec![self.about_tensor(tensor, text).with_short(self.shown(asked.dim))];
+        parts.append(&mut passed);
+        parts
+    }
+
+    /// A row that is written in full: where.
+    fn own_axes(&self, goal: TensorRow, rank: u32) -> Vec<Part> {
+        let (first, mut passed) = self.walk_back(goal);
+        passed.reverse();
+        let mut parts = vec![self.rank_origin(first, rank)];
+        parts.append(&mut passed);
+        parts
+    }
+
+    /// How many axes a row has, and where that is written.
+    fn rank_origin(&self, (tensor, kind): TensorRow, rank: u32) -> Part {
+        let step = self.tensors[tensor.index()].step;
+        let results = self.step_operands(step).len();
+        let (name, kind_name) = (self.label_of(tensor), kind.name());
+        let text = if let Some(declared) = self.declarations.get(&tensor.0) {
+            format!("the {kind_name} of `{name}` has {}, declared `{}`", axes(rank), declared.shape)
+        } else if let Some(Step::Op { result, .. }) = self.steps.get(step as usize) {
+            let slot = results + (tensor.0 - result) as usize;
+            match self.spec_row_text(step, slot, kind) {
+                Some(written) => format!("{}: its {kind_name} is `{written}`", self.called(step)),
+                None => format!("{}: has no {kind_name} axes", self.called(step)),
+            }
+        } else if let Some(Leaf::Param) = self.leaf(tensor) {
+            format!("`{name}` is a parameter, which has no {kind_name} axes unless its shape says so")
+        } else {
+            format!("`{name}` is a number, which has no axes")
+        };
+        Part::at(step, text).with_short(axes(rank))
+    }
+
+    /// A chain in words, one line for what one step says in a row, with the steps that pass rows on as they are.
+    fn told(&self, chain: &[Derived], goal: TensorRow) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        // The rows that have the axis which the last link reached, and that link.
+        let mut reached: Vec<TensorRow> = Vec::new();
+        let mut before: Option<&Derived> = None;
+        for link in chain {
+            let Cause::Constraint(id) = link.cause else {
+                parts.push(self.chosen(link));
+                continue;
+            };
+            let rows = self.rows_related(id);
+            if let Some(written) = link.written {
+                parts.extend(self.origin_of(id, written, link.what.is_some()));
+            } else if let Some(from) = before {
+                let next: Vec<TensorRow> = rows.iter().copied().filter(|row| self.has(*row, from)).collect();
+                parts.extend(self.bridge(&reached, &next));
+            }
+            self.add_link(&mut parts, id);
+            reached = rows.into_iter().filter(|row| self.has(*row, link)).collect();
+            before = Some(link);
+        }
+        if !reached.is_empty() {
+            // What was chosen for a leaf is told last.
+            let at =
+                parts.iter().rposition(|part| part.short.as_deref() != Some(LEAF)).map_or(0, |at| at + 1);
+            let passed = self.bridge(&reached, &[goal]);
+            parts.splice(at..at, passed);
+        }
+        parts
+    }
+
+    /// Adds what a constraint says to the lines, or to the last one if that is about the same step.
+    fn add_link(&self, parts: &mut Vec<Part>, id: ConstraintId) {
+        let (step, said) = (self.origin(id).step, self.said(id));
+        let is_op = matches!(self.steps.get(step as usize), Some(Step::Op { .. }));
+        if let Some(Part { text, step: last, short: Some(short) }) = parts.last_mut()
+            && (*last == Some(step as usize) && is_op && text.ends_with(&*short))
+        {
+            if !short.split("; ").any(|known| known == said) {
+                text.push_str(&format!("; {said}"));
+                short.push_str(&format!("; {said}"));
+            }
+            return;
+        }
+        let part = if is_op {
+            Part::at(step, format!("{}: {said}", self.called(step))).with_short(said)
+        } else {
+            let short = if let Some(Step::Set(_, size)) = self.steps.get(step as usize) {
+                size.to_string()
+            } else {
+                said.clone()
+            };
+            Part::at(step, said).with_short(short)
+        };
+        if parts.iter().all(|known| known.text != part.text) {
+            parts.push(part);
+        }
+    }
+
+    /// Where the size, or the number of axes, that a chain begins with is written, and how it gets to the first link.
+    fn origin_of(&self, id: ConstraintId, written: Written, is_axis: bool) -> Vec<Part> {
+        let Written { at, of, .. } = written;
+        let writes = |row: &TensorRow| {
+            let row = self.rows(row.0)[place(row.1)];
+            if is_axis { self.literal(row, at, of).is_some() } else { row.hole.is_none() && row.len() == of }
+        };
+        let Some(row) = self.rows_read(id).into_iter().find(writes) else { return Vec::new() };
+        let (first, mut passed) = self.walk_back(row);
+        passed.reverse();
+        let mut parts = if is_axis {
+            let (at, of) = (at as usize, of as usize);
+            let text = self.written_text(first.0, first.1, Some(self.spot(first, at, of)));
+            let size = self.literal(self.rows(first.0)[place(first.1)], at as u32, of as u32);
+            let size =
+                size.and_then(|term| self.solver.ground(term)).map_or(text.clone(), |dim| self.shown(dim));
+            vec![self.about_tensor(first.0, text).with_short(size)]
+        } else {
+            vec![self.rank_origin(first, of)]
+        };
+        parts.append(&mut passed);
+        parts
+    }
+
+    /// The size that a row writes at a position, if it does.
+    fn literal(&self, row: RowRef, at: u32, of: u32) -> Option<DimTerm> {
+        let (lead, trail) = row.flanks(&self.axes);
+        let at_front = lead.get(at as usize);
+        let term = at_front.or_else(|| trail.get(trail.len().checked_sub((of - at) as usize)?))?;
+        self.solver.ground(*term).map(|_| *term)
+    }
+
+    fn spot(&self, row: TensorRow, at: usize, of: usize) -> Spot {
+        let row = self.rows(row.0)[place(row.1)];
+        if row.hole.is_some() && at < usize::from(row.lead) {
+            Spot::Front(at)
+        } else {
+            Spot::Back(of - 1 - at)
+        }
+    }
+
+    /// The rows of tensors that a constraint relates.
+    fn rows_related(&self, id: ConstraintId) -> Vec<TensorRow> {
+        let Origin { step, part, .. } = self.origin(id);
+        let mut rows = self.rows_read(id);
+        let all = |tensor: Tensor| Kind::ALL.map(|kind| (tensor, kind));
+        match (self.steps.get(step as usize), part) {
+            (Some(Step::Op { .. }), About::Contract) => {}
+            (Some(Step::Op { .. }), About::Axis(_) | About::Whole) => {
+                rows.extend(self.step_operands(step).iter().copied().flat_map(all));
+                rows.extend(self.step_results(step).flat_map(all));
+            }
+            (Some(Step::Op { .. } | Step::Leaf { .. }), _) => {
+                rows.extend(self.step_results(step).flat_map(all))
+            }
+            (Some(Step::Set(captured, _)), _) => rows.extend(all(captured.tensor)),
+            (Some(Step::Equal(a, b) | Step::Scale(a, _, b)), _) => {
+                rows.extend([a, b].into_iter().flat_map(|captured| all(captured.tensor)));
+            }
+            _ => {}
+        }
+        rows
+    }
+
+    /// Whether a row of a tensor has the axis that a link is about; for numbers of axes, the row variable.
+    fn has(&self, (tensor, kind): TensorRow, link: &Derived) -> bool {
+        let row = self.rows(tensor)[place(kind)];
+        match link.what {
+            Some(DimShape::Front(var, _) | DimShape::Back(var, _)) => row.hole == Some(var),
+            Some(DimShape::Var(var)) => {
+                let (lead, trail) = row.flanks(&self.axes);
+                lead.iter().chain(trail).any(|axis| axis.var() == Some(var))
+            }
+            _ => true,
+        }
+    }
+
+    /// The steps that pass a row on as it is, from one of some rows to one of others; none if they have one in common.
+    fn bridge(&self, from: &[TensorRow], to: &[TensorRow]) -> Vec<Part> {
+        if from.is_empty() || to.iter().any(|row| from.contains(row)) {
+            return Vec::new();
+        }
+        let forward = to.iter().find_map(|row| self.walk_to(*row, from)).map(|mut passed| {
+            passed.reverse();
+            passed
+        });
+        forward.or_else(|| from.iter().find_map(|row| self.walk_to(*row, to))).unwrap_or_default()
+    }
+
+    /// The steps by which a tensor got its row, back to one of some rows.
+    fn walk_to(&self, mut row: TensorRow, goals: &[TensorRow]) -> Option<Vec<Part>> {
+        let mut passed = Vec::new();
+        while !goals.contains(&row) {
+            let (source, part) = self.passed_from(row)?;
+            passed.push(part);
+            row = source;
+        }
+        Some(passed)
+    }
+
+    /// The steps by which a tensor got its row, back to where it was made.
+    fn walk_back(&self, mut row: TensorRow) -> (TensorRow, Vec<Part>) {
+        let mut passed = Vec::new();
+        while let Some((source, part)) = self.passed_from(row) {
+            passed.push(part);
+            row = source;
+        }
+        (row, passed)
+    }
+
+    /// The row that a tensor has as its own because an operation, or a gradient, passes it on as it is.
+    fn passed_from(&self, (tensor, kind): TensorRow) -> Option<(TensorRow, Part)> {
+        let row = self.rows(tensor)[place(kind)];
+        if row.is_empty() {
+            return None;
+        }
+        let same = |(other, kind): &TensorRow| {
+            let other = self.rows(*other)[place(*kind)];
+            (other.start, other.lead, other.trail, other.hole) == (row.start, row.lead, row.trail, row.hole)
+        };
+        let step = self.tensors[tensor.index()].step;
+        if let Some(Leaf::Gradient(of)) = self.leaf(tensor) {
+            let (own, of) = (self.label_of(tensor), Tensor(of));
+            let text = format!("`{own}` has the shape of `{}`", self.label_of(of));
+            return Some(((of, kind), Part::at(step, text)));
+        }
+        let rows = self.step_operands(step).iter().flat_map(|operand| Kind::ALL.map(|kind| (*operand, kind)));
+        let source = rows.into_iter().find(same)?;
+        let said =
+            format!("the {} of `{}` becomes its {}", source.1.name(), self.label_of(source.0), kind.name());
+        Some((source, Part::at(step, format!("{}: {said}", self.called(step))).with_short(said)))
+    }
+
+    /// A choice in words.
+    fn chosen(&self, link: &Derived) -> Part {
+        let Cause::Policy(policy, row) = link.cause else { return Part::from(String::new()) };
+        let owner = match link.what {
+            Some(what) => self.owner(what),
+            None => row.and_then(|row| self.owner(DimShape::Front(row, 0))),
+        };
+        let name = owner.map_or("it".into(), |tensor| format!("`{}`", self.label_of(tensor)));
+        let (rule, text) = policy_words(policy, &name);
+        let part = match owner {
+            Some(tensor) => self.about_tensor(tensor, text),
+            None => Part::from(text),
+        };
+        part.with_short(rule)
+    }
+
+    /// An axis that nothing gives a size.
+    fn nothing_said(&self, what: DimShape) -> Part {
+        let owner = self.owner(what);
+        let leaf = owner.filter(|tensor| self.leaf(*tensor).is_some());
+        let (rule, text) = match leaf {
+            Some(tensor) => (
+                LEAF,
+                format!("closing: nothing that `{}` is used with has a size here", self.label_of(tensor)),
+            ),
+            None => (INTERIOR, "closing: nothing gives the axis a size".into()),
+        };
+        let text = format!("{text}, so it has one element and broadcasts");
+        owner.map_or(Part::from(text.clone()), |tensor| self.about_tensor(tensor, text)).with_short(rule)
+    }
+
+    /// The tensor that a place in the solver belongs to: the first that has it.
+    fn owner(&self, what: DimShape) -> Option<Tensor> {
+        let link = Derived { cause: Cause::Policy(Policy::LeafCap, None), what: Some(what), written: None };
+        self.tensors().find(|tensor| Kind::ALL.into_iter().any(|kind| self.has((*tensor, kind), &link)))
+    }
+}
+
+/// The kinds of rules by which closing chooses.
+const LEAF: &str = "leaf";
+const INTERIOR: &str = "interior";
+const ARITHMETIC: &str = "arithmetic";
+const SEARCH: &str = "search";
+
+/// A choice about something, in words, and the kind of its rule.
+fn policy_words(policy: Policy, name: &str) -> (&'static str, String) {
+    let (rule, text) = match policy {
+        Policy::LeafCap => (LEAF, format!("closing: {name} takes the size of what it is used with")),
+        Policy::LeafRank => (LEAF, format!("closing: {name} takes the axes of what it is used with")),
+        Policy::RelaxedLeaf => (
+            LEAF,
+            format!("closing: {name} is used with several sizes, so it takes none of them and broadcasts"),
+        ),
+        Policy::LeastRank => (INTERIOR, "closing: nothing asks for more axes".into()),
+        Policy::CountedRank => {
+            (ARITHMETIC, format!("closing: {name} takes no more axes than its elements need"))
+        }
+        Policy::DefaultBasis => {
+            (ARITHMETIC, "closing: the size is computed, and counts nothing in particular".into())
+        }
+        Policy::JointSizes => (ARITHMETIC, "several equations together leave only this size".into()),
+        Policy::GuessedSize => {
+            (ARITHMETIC, "closing: nothing decides the size, so it is the least that fits".into())
+        }
+        Policy::SearchRank => {
+            (SEARCH, format!("closing: with fewer axes for {name} something would not fit"))
+        }
+        Policy::PreferredMarker | Policy::SearchMarker => {
+            (SEARCH, format!("closing: {name} broadcasts where it fits"))
+        }
+    };
+    (rule, text)
+}
+
+/// What a closed program says of an axis of a row; nothing if there is no such axis. Also how many there are.
+fn ask(closed: &Closed<'_>, row: RowRef, axes: &[DimTerm], axis: usize) -> (Option<Asked>, usize) {
+    let mut dims = Vec::new();
+    closed.each_axis(row.term(axes), |dim| dims.push(dim));
+    let rank = dims.len();
+    let Some(dim) = dims.get(axis).copied() else { return (None, rank) };
+    let (lead, trail) = row.flanks(axes);
+    let written = lead.get(axis).or_else(|| trail.get((axis + trail.len()).checked_sub(rank)?));
+    let what = match (written, row.hole) {
+        (Some(term), _) => term.var().map(DimShape::Var),
+        (None, hole) => hole.map(|hole: RowVar| DimShape::Front(hole, (axis - lead.len()) as u32)),
+    };
+    let chain = what.map(|what| closed.shortest_dim(what)).unwrap_or_default();
+    let ranks = row.hole.map(|hole| closed.shortest_rank(hole)).unwrap_or_default();
+    (Some(Asked { dim, rank, what, chain, ranks }), rank)
+}
+
+/// Whether an axis of a row of so many axes was known before closing.
+fn is_known(row: &PartialRow, axis: usize, rank: usize) -> bool {
+    let known = if axis < row.lead.len() {
+        row.lead.get(axis)
+    } else {
+        row.trail.len().checked_sub(rank - axis).and_then(|at| row.trail.get(at))
+    };
+    known.is_some_and(|axis| *axis != PartialAxis::Unknown)
+}
