@@ -1,4 +1,98 @@
-//! The parts of the `broadloom` command that can be used and tested without a terminal.
+//! The `broadloom` command, without the terminal: arguments in, text and a status out.
+//!
+//! [`run`] is the whole command. `main.rs` adds the process around it: real streams, and an exit status.
+//!
+//! ```
+//! use broadloom_cli::{Console, Silent, Status, run};
+//!
+//! let mut stdin: &[u8] = b"data x : 32 | 784\nlet y = relu({w} @ x + {b : 64})\n";
+//! let mut console = Console::new(&mut stdin, &mut Silent);
+//! let output = run(["broadloom", "check", "-"], &mut console);
+//! assert_eq!(output.status, Status::Fine);
+//! assert!(output.stdout.contains("784 -> 64"));
+//! ```
 
+pub mod commands;
+mod console;
+mod excerpt;
+mod json;
+mod output;
+mod plot;
+mod program;
+mod progress;
 pub mod rows;
 pub mod solve;
+mod table;
+
+use std::ffi::OsString;
+
+use clap::{Parser, ValueEnum};
+
+use commands::Command;
+pub use console::{Console, Live, Look, Silent, Stream};
+pub use output::{Output, Status};
+
+/// Broadloom infers the shapes of tensor programs, explains them, and runs the programs.
+#[derive(Parser, Debug)]
+#[command(name = "broadloom", version, max_term_width = 100, after_help = HELP, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Whether to use colours: on a terminal without `NO_COLOR`, always, or never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    color: Color,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+const HELP: &str = "\
+Files:
+  A program is a `.loom` file; `-` reads it from standard input.
+
+Exit status:
+  0  fine
+  1  the program has errors, or `fmt --check` found files to format
+  2  something cannot be read or written, or the arguments are wrong
+  3  a limit of the solver was reached
+
+Example:
+  printf 'data x : 32 | 784\\nlet y = relu({w} @ x + {b : 64})\\n' | broadloom check -";
+
+/// Carries out a command. The first argument is the name of the program.
+pub fn run<A: Into<OsString> + Clone>(
+    arguments: impl IntoIterator<Item = A>,
+    console: &mut Console<'_>,
+) -> Output {
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => {
+            console.set_color(match cli.color {
+                Color::Auto => None,
+                Color::Always => Some(true),
+                Color::Never => Some(false),
+            });
+            cli.command.run(console)
+        }
+        Err(refused) => {
+            console.set_color(None);
+            refusal(&refused, console)
+        }
+    }
+}
+
+/// What clap says: help and versions are answers, everything else is a mistake in the arguments.
+fn refusal(refused: &clap::Error, console: &Console<'_>) -> Output {
+    let show = |look: Look| match look.color {
+        true => refused.render().ansi().to_string(),
+        false => refused.render().to_string(),
+    };
+    match refused.use_stderr() {
+        true => Output { stderr: show(console.stderr()), ..Output::new(Status::Unusable) },
+        false => Output { stdout: show(console.stdout()), ..Output::new(Status::Fine) },
+    }
+}

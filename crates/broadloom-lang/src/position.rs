@@ -39,6 +39,15 @@ impl Position {
         })
     }
 
+    /// Its value as a number, with fractions.
+    pub fn number(&self, values: &[i64]) -> Option<f64> {
+        Some(match self {
+            Position::Counter(counter, ..) => *values.get(counter.0 as usize)? as f64,
+            Position::Number(number) => *number,
+            Position::Binary(sign, a, b) => crate::builtin::fold(*sign, a.number(values)?, b.number(values)?),
+        })
+    }
+
     /// The least and the greatest value it may take.
     pub fn bounds(&self) -> Option<(i64, i64)> {
         Some(match self {

@@ -179,7 +179,7 @@ impl Running<'_> {
         for piece in pieces {
             let text = match piece {
                 Piece::Text(text) => text.clone(),
-                Piece::Position(position) => position.at(&self.values).map_or("?".into(), |at| at.to_string()),
+                Piece::Position(position) => show::number(position.number(&self.values).unwrap_or(f64::NAN)),
                 Piece::Tensor(tensor) => {
                     let values = self.session.get(*tensor);
                     show::array(&self.told(values, span)?)

@@ -34,6 +34,7 @@ struct Open {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Searched,
+    Counted,
     Guessed,
     Sized,
     Relaxed,
@@ -132,8 +133,11 @@ fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
         any_axes |= !dims.is_empty();
         let mut note = |what: Found| found = Some(found.map_or(what, |found| found.min(what)));
         if known.open {
-            let searched = row.hole.and_then(|hole| closed.rank_policy_of(hole)) == Some(Policy::SearchRank);
-            note(if searched { Found::Searched } else { Found::NoMore });
+            note(match row.hole.and_then(|hole| closed.rank_policy_of(hole)) {
+                Some(Policy::SearchRank) => Found::Searched,
+                Some(Policy::CountedRank) => Found::Counted,
+                _ => Found::NoMore,
+            });
         }
         let (front, back) = (known.lead.len(), dims.len() - known.trail.len().min(dims.len()));
         let (lead, trail) = row.flanks(view.axes);
@@ -161,6 +165,8 @@ fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
     }
     let words = match (found.unwrap_or(Found::NoMore), open.leaf) {
         (Found::Searched, _) => "found by search: fewer axes did not fit",
+        (Found::Counted, None) => "follows from its operands",
+        (Found::Counted, _) => "divides its elements up with as few axes as will do",
         (Found::Guessed, _) => "the least size that fits",
         (Found::Sized, Some(Leaf::State)) => "takes the shape of what is assigned to it",
         (Found::Sized, Some(Leaf::Gradient(_))) => "has the shape of what it is the gradient of",

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Node, Routine, Tensor};
+use broadloom::{LeafKind, Node, Routine, Tensor};
 use broadloom_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
@@ -23,6 +23,8 @@ pub(crate) struct Planned {
     pub actions: Vec<Action>,
     /// The routine that is being written, and where it begins.
     routine: Option<(Routine, Span)>,
+    /// Whether that routine goes backward.
+    backward: bool,
     /// What has been computed in this body and is still right: it can be shown without computing it again.
     fresh: FxHashSet<Tensor>,
     losses: Vec<(String, Tensor)>,
@@ -60,6 +62,9 @@ impl Eval<'_> {
         if let Some((routine, span)) = self.planned().routine.take() {
             let at = self.plan.routines.len();
             self.plan.routines.push(routine);
+            if std::mem::take(&mut self.planned().backward) {
+                self.last_backward = Some(at);
+            }
             self.planned().actions.push(Action::Run(at, span));
         }
     }
@@ -71,6 +76,7 @@ impl Eval<'_> {
         self.with_routine(span, |routine, graph| routine.backward(graph, tensor).map(|_| ()))?;
         let name = self.graph.label_of(tensor);
         let planned = self.planned();
+        planned.backward = true;
         planned.fresh.insert(tensor);
         if !planned.losses.iter().any(|(_, known)| *known == tensor) {
             planned.losses.push((name, tensor));
@@ -326,6 +332,16 @@ impl Eval<'_> {
     /// A routine for what has to be computed before it can be shown.
     fn shown_by(&mut self, tensors: &[Tensor], name: &str) -> Option<usize> {
         self.close_routine();
+        for tensor in tensors {
+            // Gradients are kept by the routine that computes them.
+            let gradient = matches!(
+                self.graph.node(*tensor),
+                Some(Node::Leaf { kind: LeafKind::Gradient(_), .. })
+            );
+            if let (true, Some(at)) = (gradient, self.last_backward) {
+                self.plan.routines[at].keep(*tensor);
+            }
+        }
         let missing: Vec<Tensor> = tensors
             .iter()
             .copied()
@@ -345,7 +361,6 @@ impl Eval<'_> {
 
     /// Whether a tensor has values only when a routine computes them.
     fn is_computed(&self, tensor: Tensor) -> bool {
-        use broadloom::LeafKind;
         !matches!(
             self.graph.node(tensor),
             Some(Node::Leaf { kind: LeafKind::Data | LeafKind::Param | LeafKind::State | LeafKind::Gradient(_), .. })

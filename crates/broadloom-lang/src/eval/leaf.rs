@@ -95,7 +95,7 @@ impl Eval<'_> {
                 let is_open = dtype.is_none() && values.dtype() == Dtype::F32;
                 if is_open && values.to_f64s().iter().all(|number| number.fract() == 0.0) {
                     let tensor = self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()))?;
-                    let initial = Initial::Values(values);
+                    let initial = Initial::Values(values.convert(Dtype::I64));
                     self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial, span: at });
                     return Ok(tensor);
                 }

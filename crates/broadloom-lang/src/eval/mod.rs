@@ -87,6 +87,8 @@ pub(crate) struct Eval<'o> {
     params: FxHashSet<Tensor>,
     /// Tensors that assignments make: they keep their values.
     assigned: FxHashSet<Tensor>,
+    /// The last routine that computes gradients.
+    last_backward: Option<usize>,
     /// How many mistakes have been reported.
     errors: usize,
 }
@@ -139,6 +141,7 @@ impl<'o> Eval<'o> {
             bodies: vec![action::Planned::default()],
             params: FxHashSet::default(),
             assigned: FxHashSet::default(),
+            last_backward: None,
             errors: 0,
         };
         eval.load_prelude();

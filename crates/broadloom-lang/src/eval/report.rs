@@ -54,20 +54,14 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     }
     let mut diagnostic = Diagnostic::error(code(error.kind()), message, span, "");
     for end in error.ends() {
-        let label = match &end.short {
-            Some(short) => format!("{short} because of this"),
-            None => end.text.clone(),
-        };
         match origin(end).map(|origin| origin.span) {
             Some(place) if place == span => {
                 // One place may be both ends, by different ways.
-                let text = if diagnostic.labels[0].text.is_empty() { label } else { format!("{}; {label}", diagnostic.labels[0].text) };
-                diagnostic.labels[0].text = text;
-                diagnostic = diagnostic.with_note(end.text.clone());
+                let label = &mut diagnostic.labels[0].text;
+                let between = if label.is_empty() { "" } else { "; " };
+                label.push_str(&format!("{between}{}", claim(end)));
             }
-            Some(place) => {
-                diagnostic = diagnostic.with_label(place, label).with_note(end.text.clone());
-            }
+            Some(place) => diagnostic = diagnostic.with_label(place, claim(end)),
             None => diagnostic = diagnostic.with_note(end.text.clone()),
         }
     }
@@ -78,6 +72,15 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic = diagnostic.with_help(help.clone());
     }
     diagnostic
+}
+
+/// What an end of a conflict says, for a label at the line that says it: `64 because of the output axis of x`.
+fn claim(end: &Part) -> String {
+    let Some(short) = &end.short else { return end.text.clone() };
+    let why = end.text.strip_prefix(&format!("{short}: ")).unwrap_or(&end.text);
+    // The declaration is what the label points to.
+    let why = why.split(", declared `").next().unwrap_or(why);
+    format!("{short} because of {why}")
 }
 
 /// The code of a kind of error.

@@ -9,9 +9,12 @@
 //!   |> relu
 //! ```
 //!
+//! A word that begins a statement begins one even if a bracket is still open or an operator waits for its operand:
+//! one mistake should not swallow the rest of the file.
+//!
 //! The lexer never fails: what it cannot read becomes [`TokenKind::Unknown`] and a diagnostic.
 
-use broadloom_diagnostics::{Diagnostic, SourceId, Span};
+use broadloom_diagnostics::{BYTE_ORDER_MARK, Diagnostic, SourceId, Span};
 
 use super::token::{KEYWORDS, Token, TokenKind};
 use crate::codes;
@@ -25,15 +28,21 @@ pub struct Lexed {
     pub comments: Vec<Span>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many bytes were looked at, some of them twice: a measure of the time it took.
+    pub work: usize,
 }
 
 /// Texts longer than this are not read: positions are 32 bits.
 pub const LONGEST: usize = 1 << 30;
 
+/// What ends a line.
+pub(super) const LINE_ENDS: [char; 2] = ['\n', '\r'];
+
 /// Splits a text into tokens.
 pub fn lex(source: SourceId, text: &str) -> Lexed {
+    let out = Lexed::default();
     let mut lexer =
-        Lexer { source, text, at: 0, out: Lexed::default(), brackets: 0, indents: vec![0], fresh: true };
+        Lexer { source, text, at: 0, out, brackets: 0, indents: vec![0], tolerated: None, fresh: true };
     lexer.run();
     lexer.out
 }
@@ -47,6 +56,8 @@ struct Lexer<'a> {
     brackets: usize,
     /// The columns of the blocks that are open.
     indents: Vec<usize>,
+    /// A column that fits no block and has been reported: lines that follow at the same column are not.
+    tolerated: Option<usize>,
     /// Whether no token of this line has been seen.
     fresh: bool,
 }
@@ -65,37 +76,48 @@ impl Lexer<'_> {
     }
 
     fn step(&mut self) {
-        let rest = &self.text[self.at..];
+        let (start, rest) = (self.at, &self.text[self.at..]);
         let Some(letter) = rest.chars().next() else { return };
         match letter {
-            '\n' => {
+            '\n' | '\r' => {
                 self.end_line(self.at);
                 self.at += 1;
                 self.fresh = true;
             }
-            ' ' | '\t' | '\r' | '\u{feff}' => self.at += letter.len_utf8(),
+            ' ' | '\t' | BYTE_ORDER_MARK => self.at += letter.len_utf8(),
             '#' => {
-                let length = rest.find('\n').unwrap_or(rest.len());
+                let length = rest.find(LINE_ENDS).unwrap_or(rest.len());
                 let comment = rest[..length].trim_end();
                 self.out.comments.push(self.span(self.at, self.at + comment.len()));
                 self.at += length;
             }
-            _ => {
-                let (kind, length) = self.token(rest, letter);
-                let (start, end) = (self.at, self.at + length);
-                if std::mem::take(&mut self.fresh) {
-                    self.begin_line(kind);
-                }
-                match kind {
-                    TokenKind::Open | TokenKind::OpenList | TokenKind::OpenBrace => self.brackets += 1,
-                    TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
-                        self.brackets = self.brackets.saturating_sub(1);
-                    }
-                    _ => {}
-                }
-                self.push(kind, start, end);
-                self.at = end;
+            _ => self.step_token(rest, letter),
+        }
+        self.out.work += self.at - start;
+    }
+
+    fn step_token(&mut self, rest: &str, letter: char) {
+        let (kind, length) = self.token(rest, letter);
+        let (start, end) = (self.at, self.at + length);
+        if std::mem::take(&mut self.fresh) {
+            self.begin_line(kind);
+        }
+        match kind {
+            TokenKind::Open | TokenKind::OpenList | TokenKind::OpenBrace => self.brackets += 1,
+            TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
+                self.brackets = self.brackets.saturating_sub(1);
             }
+            _ => {}
+        }
+        // After a dot a word is only a name.
+        let after_dot = self.out.tokens.last().is_some_and(|last| last.kind == TokenKind::Dot);
+        let is_name = after_dot && matches!(kind, TokenKind::Keyword(_));
+        self.push(if is_name { TokenKind::Name } else { kind }, start, end);
+        self.at = end;
+        if kind == TokenKind::Text && !is_closed(&rest[..length]) {
+            // The text may have swallowed brackets. The parser says nothing about what it misses here.
+            self.brackets = 0;
+            self.push(TokenKind::Unknown, end, end);
         }
     }
 
@@ -103,9 +125,8 @@ impl Lexer<'_> {
     fn end_line(&mut self, at: usize) {
         let Some(last) = self.out.tokens.last() else { return };
         let open = self.brackets > 0 && at < self.text.len();
-        let ended = matches!(last.kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent);
-        let goes_on = last.kind.continues() || last.kind == TokenKind::Comma;
-        if open || ended || (goes_on && at < self.text.len()) {
+        let goes_on = awaits_more(last.kind) && at < self.text.len();
+        if open || goes_on || last.kind == TokenKind::Newline {
             return;
         }
         self.push(TokenKind::Newline, last.span.end as usize, last.span.end as usize);
@@ -113,42 +134,46 @@ impl Lexer<'_> {
 
     /// The first token of a line: opens or closes blocks.
     fn begin_line(&mut self, kind: TokenKind) {
-        if self.brackets > 0 && self.in_brackets_goes_on() {
-            return;
-        }
-        let Some(last) = self.out.tokens.last() else {
+        let Some(last) = self.out.tokens.last().copied() else {
             return self.indent_first();
         };
-        let ended = matches!(last.kind, TokenKind::Newline | TokenKind::Dedent);
-        if !ended {
-            return;
-        }
-        if kind.continues() {
+        if last.kind != TokenKind::Newline {
+            if !self.begins_statement(kind) {
+                return;
+            }
+            let end = last.span.end as usize;
+            self.brackets = 0;
+            self.push(TokenKind::Newline, end, end);
+        } else if kind.continues() && !self.awaits_block() {
             self.out.tokens.pop();
             return;
         }
         self.change_indent();
     }
 
-    /// Whether a line inside brackets belongs to them. A word that begins a statement, at the left of the page, says
-    /// that a bracket was forgotten: one mistake should not swallow the rest of the file.
-    fn in_brackets_goes_on(&mut self) -> bool {
-        let column = self.column();
-        let word: &str = self.text[self.at..].split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or("");
-        let begins = ["let", "def", "data", "import", "dim", "state", "print", "repeat", "minimise", "backward"];
-        if column > *self.indents.last().unwrap_or(&0) || !begins.contains(&word) {
-            return true;
-        }
-        self.brackets = 0;
-        let end = self.out.tokens.last().map_or(0, |token| token.span.end as usize);
-        self.push(TokenKind::Newline, end, end);
-        false
+    /// Whether a word at the beginning of a line begins a statement although the line before it goes on. Inside
+    /// brackets it has to stand at the left of the page.
+    fn begins_statement(&mut self, kind: TokenKind) -> bool {
+        let begins = matches!(kind, TokenKind::Keyword(keyword) if keyword.begins_statement());
+        begins && (self.brackets == 0 || self.column() <= self.current())
     }
 
-    fn column(&self) -> usize {
-        let line = self.text[..self.at].rfind('\n').map_or(0, |newline| newline + 1);
-        let blanks = &self.text[line..self.at];
-        blanks.chars().map(|letter| if letter == '\t' { 4 } else { usize::from(letter == ' ') }).sum()
+    /// Whether the line that has just ended may have a block below it: then the next one is not its continuation,
+    /// even if it begins with a minus sign.
+    fn awaits_block(&self) -> bool {
+        let before = self.out.tokens.iter().rev().nth(1).map(|token| token.kind);
+        matches!(before, Some(TokenKind::Colon | TokenKind::Equals | TokenKind::Assign))
+    }
+
+    fn column(&mut self) -> usize {
+        let (column, length) = column(self.text, self.at);
+        self.out.work += length;
+        column
+    }
+
+    /// The column of the innermost block.
+    fn current(&self) -> usize {
+        self.indents.last().copied().unwrap_or(0)
     }
 
     fn indent_first(&mut self) {
@@ -161,17 +186,23 @@ impl Lexer<'_> {
 
     fn change_indent(&mut self) {
         let column = self.column();
-        let current = *self.indents.last().unwrap_or(&0);
-        if column > current {
-            self.indents.push(column);
-            self.push(TokenKind::Indent, self.at, self.at);
-            return;
-        }
-        while self.indents.len() > 1 && column < *self.indents.last().unwrap_or(&0) {
+        let deepest = self.indents.len();
+        while self.indents.len() > 1 && column < self.current() {
             self.indents.pop();
             self.push(TokenKind::Dedent, self.at, self.at);
         }
-        if column != *self.indents.last().unwrap_or(&0) {
+        if self.tolerated == Some(column) {
+            return;
+        }
+        if column <= self.current() {
+            // The first line may have been indented further, which has been reported.
+            self.indents[0] = self.indents[0].min(column);
+            self.tolerated = None;
+        } else if deepest == self.indents.len() {
+            self.indents.push(column);
+            self.push(TokenKind::Indent, self.at, self.at);
+        } else {
+            self.tolerated = Some(column);
             self.mistake(
                 codes::INDENTATION,
                 "this line is indented like no line before it",
@@ -241,30 +272,36 @@ impl Lexer<'_> {
     }
 
     fn quoted(&mut self, rest: &str) -> (TokenKind, usize) {
-        let line = rest.find('\n').unwrap_or(rest.len());
-        match rest[1..line].find('"') {
-            Some(length) => (TokenKind::Text, length + 2),
-            None => {
-                let end = rest[..line].trim_end().len();
-                let span = self.span(self.at, self.at + end);
-                self.out.diagnostics.push(
-                    Diagnostic::error(codes::QUOTE, "this text has no end", span, "begins here")
-                        .with_help("close it with `\"` on the same line"),
-                );
-                (TokenKind::Text, end)
-            }
+        let inner = &rest[1..];
+        let end = inner.find(|letter| letter == '"' || LINE_ENDS.contains(&letter));
+        let length = 1 + end.unwrap_or(inner.len());
+        if rest[length..].starts_with('"') {
+            return (TokenKind::Text, length + 1);
         }
+        let end = rest[..length].trim_end().len();
+        let span = self.span(self.at, self.at + end);
+        self.out.diagnostics.push(
+            Diagnostic::error(codes::QUOTE, "this text has no end", span, "begins here")
+                .with_help("close it with `\"` on the same line"),
+        );
+        (TokenKind::Text, end)
     }
 
     fn unknown(&mut self, rest: &str, letter: char) -> (TokenKind, usize) {
-        let length = rest.chars().take_while(|next| *next == letter).map(char::len_utf8).sum();
+        let length = unknown_length(rest, letter);
         let span = self.span(self.at, self.at + length);
         let (message, help) = match letter {
             '\'' => ("texts stand in double quotes".into(), Some("write `\"…\"`")),
             '&' => ("`&` means nothing here".into(), Some("write `and`")),
             '!' => ("`!` means nothing here".into(), Some("write `not`, or `!=` for different")),
-            '^' => ("`^` means nothing here".into(), Some("a power is `**`; axes are put together by a spec such as `a; b => a^b`")),
-            '×' | '·' => (format!("`{letter}` means nothing here"), Some("write `*` for products of elements, `@` to compose")),
+            '^' => (
+                "`^` means nothing here".into(),
+                Some("a power is `**`; axes are put together by a spec such as `a; b => a^b`"),
+            ),
+            '×' | '·' => (
+                format!("`{letter}` means nothing here"),
+                Some("write `*` for products of elements, `@` to compose"),
+            ),
             _ if letter.is_control() => ("there is an unprintable character".into(), None),
             _ => (format!("`{letter}` means nothing here"), None),
         };
@@ -277,8 +314,10 @@ impl Lexer<'_> {
     }
 
     fn mistake(&mut self, code: &'static str, message: &str, help: &str) {
-        let end = self.text[self.at..].find('\n').map_or(self.text.len(), |length| self.at + length);
-        let span = self.span(self.at, self.at + self.text[self.at..end].trim_end().len());
+        let rest = &self.text[self.at..];
+        let line = &rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())];
+        self.out.work += line.len();
+        let span = self.span(self.at, self.at + line.trim_end().len());
         self.out.diagnostics.push(Diagnostic::error(code, message, span, "").with_help(help));
     }
 
@@ -324,6 +363,35 @@ const SIGNS: &[(&str, TokenKind)] = &[
     ("%", TokenKind::Percent),
     ("@", TokenKind::At),
 ];
+
+/// Whether a line that ends with it goes on.
+fn awaits_more(kind: TokenKind) -> bool {
+    kind.continues() || kind == TokenKind::Comma
+}
+
+/// Whether a text in quotes has its second quote.
+fn is_closed(text: &str) -> bool {
+    text.len() > 1 && text.ends_with('"')
+}
+
+/// How far something that means nothing goes: the same letter again and again, or a text in single quotes.
+fn unknown_length(rest: &str, letter: char) -> usize {
+    if letter == '\''
+        && let Some(length) = rest[1..].find(|next| next == letter || LINE_ENDS.contains(&next))
+        && rest[1 + length..].starts_with(letter)
+    {
+        return length + 2;
+    }
+    rest.chars().take_while(|next| *next == letter).map(char::len_utf8).sum()
+}
+
+/// The column of a place with only blanks before it on its line, and how many bytes they are.
+pub(super) fn column(text: &str, at: usize) -> (usize, usize) {
+    let line = text[..at].rfind(LINE_ENDS).map_or(0, |newline| newline + 1);
+    let blanks = &text[line..at];
+    let width = |letter| if letter == '\t' { 4 } else { usize::from(letter == ' ') };
+    (blanks.chars().map(width).sum(), blanks.len())
+}
 
 fn word(rest: &str) -> (TokenKind, usize) {
     let length: usize = rest

@@ -132,6 +132,26 @@ impl Keyword {
     pub fn text(self) -> &'static str {
         KEYWORDS.iter().find(|(_, keyword)| *keyword == self).map_or("", |(text, _)| text)
     }
+
+    /// Whether it begins a statement and can be nowhere else.
+    pub fn begins_statement(self) -> bool {
+        matches!(
+            self,
+            Keyword::Import
+                | Keyword::Dim
+                | Keyword::Data
+                | Keyword::State
+                | Keyword::Let
+                | Keyword::Def
+                | Keyword::Op
+                | Keyword::Set
+                | Keyword::Repeat
+                | Keyword::Backward
+                | Keyword::Minimise
+                | Keyword::Print
+                | Keyword::Save
+        )
+    }
 }
 
 impl TokenKind {
@@ -178,6 +198,16 @@ impl TokenKind {
             TokenKind::Dedent => "the end of the block",
             TokenKind::Unknown => "something else",
             TokenKind::End => "the end of the file",
+        }
+    }
+
+    /// The bracket that closes it, if it is one that opens.
+    pub fn closed_by(self) -> Option<TokenKind> {
+        match self {
+            TokenKind::Open => Some(TokenKind::Close),
+            TokenKind::OpenList => Some(TokenKind::CloseList),
+            TokenKind::OpenBrace => Some(TokenKind::CloseBrace),
+            _ => None,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind, Part};
 use crate::rules::Spot;
 use crate::shape::{PartialAxis, PartialRow};
-use crate::step::{Leaf, Origin, Part as About, RowRef, Step, Tensor, place};
+use crate::step::{Leaf, Op, Origin, Part as About, RowRef, Step, Tensor, place};
 
 /// Why an axis of a closed program has its size, or a row its number of axes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,6 +89,10 @@ impl Graph {
         };
         let chosen = |link: &Derived| matches!(link.cause, Cause::Policy(..));
         let mut chain = asked.chain;
+        if asked.dim == Dim::Unit && chain.iter().all(|link| link.what.is_none()) {
+            // A bound that nothing takes is no reason.
+            chain.clear();
+        }
         if forced {
             chain.retain(|link| !chosen(link));
         } else if !chain.is_empty() && !chain.iter().any(chosen) {
@@ -98,6 +102,18 @@ impl Graph {
         let mut parts = self.told(&chain, goal);
         if parts.is_empty() && !forced {
             parts.push(self.nothing_said(what));
+        } else if asked.dim == Dim::Unit
+            && !chain.iter().any(|link| matches!(link.cause, Cause::Policy(Policy::RelaxedLeaf, _)))
+            && !parts.iter().any(|part| part.short.as_deref() == Some(UNIT))
+        {
+            // Two atoms below it: neither is what it is.
+            let text = "sizes that differ leave only one element, which broadcasts";
+            parts.push(self.about_tensor(tensor, text.into()));
+        }
+        if !forced && !parts.iter().any(|part| RULES.iter().any(|rule| part.short.as_deref() == Some(rule))) {
+            // What is passed on is certain; how many axes there are is not.
+            let (rule, text) = policy_words(Policy::LeastRank, "");
+            parts.push(self.about_tensor(tensor, text).with_short(rule));
         }
         Ok(Why { size, forced, parts })
     }
@@ -204,13 +220,7 @@ impl Graph {
             reached = rows.into_iter().filter(|row| self.has(*row, link)).collect();
             before = Some(link);
         }
-        if !reached.is_empty() {
-            // What was chosen for a leaf is told last.
-            let at =
-                parts.iter().rposition(|part| part.short.as_deref() != Some(LEAF)).map_or(0, |at| at + 1);
-            let passed = self.bridge(&reached, &[goal]);
-            parts.splice(at..at, passed);
-        }
+        parts.extend(self.bridge(&reached, &[goal]));
         parts
     }
 
@@ -315,7 +325,7 @@ impl Graph {
                 let (lead, trail) = row.flanks(&self.axes);
                 lead.iter().chain(trail).any(|axis| axis.var() == Some(var))
             }
-            _ => true,
+            _ => link.row.is_some() && row.hole == link.row,
         }
     }
 
@@ -355,9 +365,6 @@ impl Graph {
     /// The row that a tensor has as its own because an operation, or a gradient, passes it on as it is.
     fn passed_from(&self, (tensor, kind): TensorRow) -> Option<(TensorRow, Part)> {
         let row = self.rows(tensor)[place(kind)];
-        if row.is_empty() {
-            return None;
-        }
         let same = |(other, kind): &TensorRow| {
             let other = self.rows(*other)[place(*kind)];
             (other.start, other.lead, other.trail, other.hole) == (row.start, row.lead, row.trail, row.hole)
@@ -368,8 +375,14 @@ impl Graph {
             let text = format!("`{own}` has the shape of `{}`", self.label_of(of));
             return Some(((of, kind), Part::at(step, text)));
         }
+        // Where there are no axes, nothing tells which were meant, except that a slice passes on all but the batch.
+        if row.is_empty() && !matches!(self.op(step), Some(Op::Slice(_))) {
+            return None;
+        }
         let rows = self.step_operands(step).iter().flat_map(|operand| Kind::ALL.map(|kind| (*operand, kind)));
-        let source = rows.into_iter().find(same)?;
+        let source = rows
+            .into_iter()
+            .find(|row| same(row) && (row.1 == kind || !self.rows(row.0)[place(row.1)].is_empty()))?;
         let said =
             format!("the {} of `{}` becomes its {}", source.1.name(), self.label_of(source.0), kind.name());
         Some((source, Part::at(step, format!("{}: {said}", self.called(step))).with_short(said)))
@@ -408,16 +421,21 @@ impl Graph {
 
     /// The tensor that a place in the solver belongs to: the first that has it.
     fn owner(&self, what: DimShape) -> Option<Tensor> {
-        let link = Derived { cause: Cause::Policy(Policy::LeafCap, None), what: Some(what), written: None };
+        let cause = Cause::Policy(Policy::LeafCap, None);
+        let link = Derived { cause, what: Some(what), row: None, written: None };
         self.tensors().find(|tensor| Kind::ALL.into_iter().any(|kind| self.has((*tensor, kind), &link)))
     }
 }
+
+/// How an axis that claims no size is declared.
+const UNIT: &str = "1:unit";
 
 /// The kinds of rules by which closing chooses.
 const LEAF: &str = "leaf";
 const INTERIOR: &str = "interior";
 const ARITHMETIC: &str = "arithmetic";
 const SEARCH: &str = "search";
+const RULES: [&str; 4] = [LEAF, INTERIOR, ARITHMETIC, SEARCH];
 
 /// A choice about something, in words, and the kind of its rule.
 fn policy_words(policy: Policy, name: &str) -> (&'static str, String) {

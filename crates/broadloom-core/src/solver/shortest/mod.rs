@@ -10,6 +10,8 @@
 
 mod ranks;
 mod sizes;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,6 +32,8 @@ pub struct Derived {
     pub cause: Cause,
     /// The dimension that has its value by this link; none where numbers of axes are told.
     pub what: Option<DimShape>,
+    /// The row variable that it is an axis of, or whose axes are counted.
+    pub row: Option<RowVar>,
     /// Where the constraint itself writes what the chain begins with.
     pub written: Option<Written>,
 }
@@ -120,7 +124,7 @@ impl Solver {
     fn recorded(&self, dim: DimShape) -> Vec<Derived> {
         let Some(var) = self.term_of(dim).var() else { return Vec::new() };
         let links = self.chain_dim(var).into_iter();
-        links.map(|link| Derived { cause: link.cause, what: None, written: None }).collect()
+        links.map(|link| Derived { cause: link.cause, what: None, row: None, written: None }).collect()
     }
 }
 
@@ -229,7 +233,7 @@ impl Search {
                     Step::Policy(policy) => (Cause::Policy(policy, row), None),
                     Step::Silent => continue,
                 };
-                chain.push(Derived { cause, what, written });
+                chain.push(Derived { cause, what, row, written });
             } else if seen.insert(fact) {
                 stack.push((fact, true));
                 match way {

@@ -1,7 +1,8 @@
 //! Numbers of axes: which constraints leave a row no fewer, and which no more.
 //!
 //! In a closed system a row constraint whose two rows are equally long passes a number of axes on: of an operand
-//! to its result, which has no fewer; of a result to its operand, which has no more; of equal rows both ways.
+//! to its result, which has no fewer; of a result to its operand, which has no more; of equal rows both ways. What
+//! a result has is also offered to its operands, and a leaf takes what it is offered.
 
 use super::{Derived, Fact, Search, Step, Written};
 use crate::solver::Solver;
@@ -27,7 +28,7 @@ fn most(row: u32) -> Fact {
     3 * row + 1
 }
 
-/// It is a leaf that is used with so many.
+/// It is used with so many.
 fn offered(row: u32) -> Fact {
     3 * row + 2
 }
@@ -51,7 +52,7 @@ pub(super) fn shortest(solver: &Solver, row: u32) -> Vec<Derived> {
         if goals.iter().all(|goal| search.settled[*goal as usize]) {
             break;
         }
-        if fact % 3 == 2 {
+        if fact % 3 == 2 && is_chosen_leaf(solver, fact / 3) {
             search.from(least(fact / 3), Step::Policy(Policy::LeafRank), fact);
         }
         for edge in &sorted[starts[fact as usize] as usize..starts[fact as usize + 1] as usize] {
@@ -117,11 +118,12 @@ fn edges(solver: &Solver) -> Vec<Edge> {
         };
         edge(opnd, res, [least, least]);
         edge(res, opnd, [most, most]);
+        edge(res, opnd, [least, offered]);
+        edge(res, opnd, [offered, offered]);
         if kind == Kind::Eq {
             edge(res, opnd, [least, least]);
             edge(opnd, res, [most, most]);
-        } else if opnd.hole != NIL && is_chosen_leaf(solver, opnd.hole) {
-            edge(res, opnd, [least, offered]);
+            edge(opnd, res, [offered, offered]);
         }
     }
     edges

@@ -99,15 +99,7 @@ impl Parser<'_> {
                 }
                 TokenKind::Dot => {
                     self.next();
-                    // After a dot a word is only a name.
-                    let token = self.token();
-                    let field = match token.kind {
-                        TokenKind::Keyword(_) => {
-                            self.next();
-                            self.named(token)
-                        }
-                        _ => self.ident("after `.`")?,
-                    };
+                    let field = self.ident("after `.`")?;
                     self.push(ExprKind::Field(left, field), start.to(field.span))
                 }
                 TokenKind::OpenList => {
@@ -170,17 +162,12 @@ impl Parser<'_> {
     pub(super) fn number(&mut self, span: Span) -> Option<f64> {
         let text: String = self.slice(span).chars().filter(|letter| *letter != '_').collect();
         match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => Some(value),
-            _ => {
-                // A tail of letters has been reported by the lexer.
-                if text.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter)) {
-                    let message = "this number is too large";
-                    self.report(Diagnostic::error(codes::NUMBER, message, span, ""));
-                }
-                self.reported = true;
-                None
-            }
+            Ok(value) if value.is_finite() => return Some(value),
+            Ok(_) => self.report(Diagnostic::error(codes::NUMBER, "this number is too large", span, "")),
+            // The lexer has reported what is no number.
+            Err(_) => self.reported = true,
         }
+        None
     }
 
     /// An expression in parentheses, which are part of its span.

@@ -37,6 +37,8 @@ mod expr;
 mod shape;
 mod statement;
 
+use std::cell::Cell;
+
 use broadloom_diagnostics::{Diagnostic, SourceId, Span};
 
 use super::ast::{Expr, ExprId, ExprKind, File, Ident, Names, Quoted};
@@ -51,6 +53,8 @@ pub struct Parsed {
     pub file: File,
     /// What is wrong, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many bytes and tokens were looked at: a measure of the time it took.
+    pub work: usize,
 }
 
 /// Reads a file.
@@ -68,7 +72,7 @@ pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
     if text.len() > LONGEST {
         let span = Span { source, start: 0, end: 0 };
         let diagnostic = Diagnostic::error(codes::NESTING, "this file is too long to be read", span, "");
-        return Parsed { file: File::default(), diagnostics: vec![diagnostic] };
+        return Parsed { file: File::default(), diagnostics: vec![diagnostic], work: 0 };
     }
     let lexed = lex(source, text);
     let file = File { comments: lexed.comments, ..File::default() };
@@ -76,6 +80,8 @@ pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
         text,
         tokens: lexed.tokens,
         at: 0,
+        last_end: 0,
+        work: Cell::new(lexed.work),
         names,
         file,
         diagnostics: lexed.diagnostics,
@@ -85,7 +91,7 @@ pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
     let statements = parser.statements(true);
     parser.file.statements = statements;
     parser.diagnostics.sort_by_key(|diagnostic| diagnostic.primary().map(|label| label.span));
-    Parsed { file: parser.file, diagnostics: parser.diagnostics }
+    Parsed { file: parser.file, diagnostics: parser.diagnostics, work: parser.work.get() }
 }
 
 /// How deep expressions and blocks may nest.
@@ -95,6 +101,9 @@ struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     at: usize,
+    /// Where the last word that was taken ends.
+    last_end: u32,
+    work: Cell<usize>,
     names: &'a mut Names,
     file: File,
     diagnostics: Vec<Diagnostic>,
@@ -109,6 +118,7 @@ impl<'a> Parser<'a> {
     }
 
     fn ahead(&self, by: usize) -> Token {
+        self.work.set(self.work.get() + 1);
         self.tokens[(self.at + by).min(self.tokens.len() - 1)]
     }
 
@@ -124,6 +134,9 @@ impl<'a> Parser<'a> {
         let token = self.token();
         if token.kind != TokenKind::End {
             self.at += 1;
+        }
+        if !matches!(token.kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent | TokenKind::End) {
+            self.last_end = token.span.end;
         }
         token
     }
@@ -211,12 +224,7 @@ impl<'a> Parser<'a> {
 
     /// From the start of a token to the end of the last one that was taken.
     fn since(&self, start: Span) -> Span {
-        let last = self.tokens[..self.at]
-            .iter()
-            .rev()
-            .find(|token| !matches!(token.kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent));
-        let end = last.map_or(start.end, |token| token.span.end).max(start.end);
-        Span { end, ..start }
+        Span { end: self.last_end.max(start.end), ..start }
     }
 
     fn push(&mut self, kind: ExprKind, span: Span) -> ExprId {
@@ -227,16 +235,37 @@ impl<'a> Parser<'a> {
     /// Goes one level deeper, or complains.
     fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth == DEEPEST {
-            let span = self.token().span;
-            let message = "this is nested too deeply to be read";
-            let help = "give a part of it a name with `let`";
-            self.report(Diagnostic::error(codes::NESTING, message, span, "").with_help(help));
+            self.too_deep();
             return None;
         }
         self.depth += 1;
         let made = inside(self);
         self.depth -= 1;
         made
+    }
+
+    /// Goes into a block that has been opened; one that is too deep is passed over.
+    fn deeper_block<T>(&mut self, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.depth < DEEPEST {
+            return self.deeper(inside);
+        }
+        self.too_deep();
+        let mut open = 1;
+        while open > 0 && self.kind() != TokenKind::End {
+            match self.next().kind {
+                TokenKind::Indent => open += 1,
+                TokenKind::Dedent => open -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn too_deep(&mut self) {
+        let span = self.token().span;
+        let message = "this is nested too deeply to be read";
+        let help = "give a part of it a name with `let`";
+        self.report(Diagnostic::error(codes::NESTING, message, span, "").with_help(help));
     }
 }
 

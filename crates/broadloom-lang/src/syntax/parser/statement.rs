@@ -1,11 +1,13 @@
 //! Statements and blocks.
 
 use broadloom_diagnostics::{Diagnostic, Span};
+use rustc_hash::FxHashMap;
 
 use super::super::ast::{
     Argument, Assign, Body, Def, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
 };
-use super::super::token::{Keyword, TokenKind};
+use super::super::lexer::LINE_ENDS;
+use super::super::token::{Keyword, Token, TokenKind};
 use super::Parser;
 use crate::codes;
 
@@ -80,17 +82,16 @@ impl Parser<'_> {
     fn stray_block(&mut self) {
         let indent = self.next();
         if !self.reported {
-            let end = self.text[indent.span.start as usize..].find('\n').map_or(self.text.len(), |length| {
-                indent.span.start as usize + length
-            });
-            let span = Span { end: end as u32, ..indent.span };
+            let rest = &self.text[indent.span.start as usize..];
+            let line = &rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())];
+            let span = Span { end: indent.span.start + line.trim_end().len() as u32, ..indent.span };
             let diagnostic =
                 Diagnostic::error(codes::INDENTATION, "this line is indented, but no block begins here", span, "")
                     .with_help("a block belongs to a line that ends with `:` or, for a `def`, with `=`");
             self.diagnostics.push(diagnostic);
         }
         // Its lines are read for their own mistakes; what they define is not kept.
-        self.deeper(|parser| {
+        self.deeper_block(|parser| {
             parser.statements(false);
             Some(())
         });
@@ -193,7 +194,7 @@ impl Parser<'_> {
         if self.slice(token.span) == "=-" {
             // The sign belongs to the number.
             let minus = Span { start: token.span.start + 1, ..token.span };
-            self.tokens[self.at] = super::Token { kind: TokenKind::Minus, span: minus };
+            self.tokens[self.at] = Token { kind: TokenKind::Minus, span: minus };
             return Some(());
         }
         let message = format!("`{}` assigns to a tensor that is there; here a name is bound", self.slice(token.span));
@@ -276,7 +277,10 @@ impl Parser<'_> {
             );
             return None;
         }
-        self.need(TokenKind::Equals, "and the body of the function")?;
+        if self.take_equals().is_none() {
+            self.expected("`=` and the body of the function");
+            return None;
+        }
         let body = match self.kind() {
             TokenKind::Newline => Body::Block(self.block("=")?),
             _ => Body::Expr(self.expr()?),
@@ -287,11 +291,11 @@ impl Parser<'_> {
     fn arguments(&mut self) -> Option<Vec<Argument>> {
         let open = self.need(TokenKind::Open, "and the arguments")?;
         let mut arguments: Vec<Argument> = Vec::new();
+        let mut places = FxHashMap::default();
         while self.kind() != TokenKind::Close {
             let name = self.ident("of an argument")?;
-            if let Some(other) = arguments.iter().find(|other| other.name.name == name.name) {
+            if let Some(first) = places.insert(name.name, name.span) {
                 let message = format!("there are two arguments `{}`", self.names.text(name.name));
-                let first = other.name.span;
                 self.report(
                     Diagnostic::error(codes::ARGUMENTS, message, name.span, "again")
                         .with_label(first, "the first one"),
@@ -310,7 +314,14 @@ impl Parser<'_> {
     fn op(&mut self) -> Option<StatementKind> {
         self.next();
         let name = self.ident("after `op`")?;
-        let operands = self.arguments()?.into_iter().map(|argument| argument.name).collect();
+        let arguments = self.arguments()?;
+        if let Some(default) = arguments.iter().find_map(|argument| argument.default) {
+            let span = self.file.expr(default).span;
+            let message = "the operands of an `op` have no defaults";
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "not expected"));
+            return None;
+        }
+        let operands = arguments.into_iter().map(|argument| argument.name).collect();
         let lines = self.headed(|parser| Some(parser.raw_lines()))?;
         Some(StatementKind::Op { name, operands, lines })
     }
@@ -319,18 +330,42 @@ impl Parser<'_> {
     fn raw_lines(&mut self) -> Vec<Span> {
         let mut lines = Vec::new();
         while !matches!(self.kind(), TokenKind::Dedent | TokenKind::End) {
-            let start = self.token().span;
-            self.skip_line();
-            let line = self.since(start);
-            if line.end > line.start {
+            self.reported = false;
+            let line = self.raw_line();
+            if !line.is_empty() {
                 lines.push(line);
             }
+            self.skip_line();
             if self.kind() == TokenKind::Indent {
                 self.stray_block();
             }
         }
         self.take(TokenKind::Dedent);
         lines
+    }
+
+    /// A line of which only the brackets are read.
+    fn raw_line(&mut self) -> Span {
+        let start = self.token().span;
+        let mut open: Vec<Token> = Vec::new();
+        while !matches!(self.kind(), TokenKind::Newline | TokenKind::End | TokenKind::Dedent | TokenKind::Indent) {
+            let token = self.token();
+            let expected = open.last().and_then(|open| open.kind.closed_by());
+            match token.kind {
+                kind if kind.closed_by().is_some() => open.push(token),
+                kind if Some(kind) == expected => _ = open.pop(),
+                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace if open.is_empty() => {
+                    self.left_over(true);
+                }
+                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => break,
+                _ => {}
+            }
+            self.next();
+        }
+        if let Some((open, kind)) = open.last().and_then(|open| Some((open, open.kind.closed_by()?))) {
+            self.close(kind, open.span);
+        }
+        self.since(start)
     }
 
     fn set(&mut self) -> Option<StatementKind> {
@@ -375,12 +410,12 @@ impl Parser<'_> {
             return T::one_line(self);
         }
         self.open_block(":")?;
-        self.deeper(read)
+        self.deeper_block(read)
     }
 
     fn block(&mut self, after: &str) -> Option<Vec<Statement>> {
         self.open_block(after)?;
-        self.deeper(|parser| Some(parser.statements(false)))
+        self.deeper_block(|parser| Some(parser.statements(false)))
     }
 
     /// The beginning of a block, with at least one line.
@@ -475,10 +510,6 @@ impl OneLine for Vec<Statement> {
 
 impl OneLine for Vec<Span> {
     fn one_line(parser: &mut Parser<'_>) -> Option<Vec<Span>> {
-        let start = parser.token().span;
-        while !matches!(parser.kind(), TokenKind::Newline | TokenKind::End) {
-            parser.next();
-        }
-        Some(vec![parser.since(start)])
+        Some(vec![parser.raw_line()])
     }
 }

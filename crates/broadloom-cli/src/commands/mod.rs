@@ -1,0 +1,69 @@
+//! The commands, one module each. A module has its arguments (`Args`) and a function `run` from these and the
+//! [console](Console) to an [`Output`].
+//!
+//! | command | module | answers |
+//! |---|---|---|
+//! | `check` | [`check`] | what shape is everything, and is anything wrong? |
+//! | `shapes` | [`shapes`] | what is known after this line? |
+//! | `explain` | [`explain`] | why has this axis this size? |
+//! | `run` | [`run`] | what does it compute? |
+//! | `fmt` | [`fmt`] | how is it written well? |
+//! | `solve` | [`solve`] | what solves these constraints? |
+//! | `completions` | [`completions`] | how does my shell complete all this? |
+//!
+//! *To add one*: a module, a line above, a variant of [`Command`] and its arm in [`Command::run`]; the definition of its
+//! JSON in `docs/schema.json`, and a golden output in `tests/golden`.
+
+pub mod check;
+pub mod completions;
+pub mod explain;
+pub mod fmt;
+pub mod run;
+pub mod shapes;
+pub mod solve;
+
+use clap::Subcommand;
+
+use crate::console::Console;
+use crate::output::Output;
+
+/// What can be done.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Infer all shapes and show them, or what is wrong
+    #[command(after_help = check::HELP)]
+    Check(check::Args),
+    /// Show what is known of each shape after a line
+    #[command(after_help = shapes::HELP)]
+    Shapes(shapes::Args),
+    /// Explain why an axis has its size
+    #[command(after_help = explain::HELP)]
+    Explain(explain::Args),
+    /// Run a program
+    #[command(after_help = run::HELP)]
+    Run(run::Args),
+    /// Format programs
+    #[command(after_help = fmt::HELP)]
+    Fmt(fmt::Args),
+    /// Solve a system of dimension and row constraints
+    #[command(after_help = solve::HELP)]
+    Solve(solve::Args),
+    /// Write completions for a shell
+    #[command(after_help = completions::HELP)]
+    Completions(completions::Args),
+}
+
+impl Command {
+    /// Carries out the command.
+    pub fn run(self, console: &mut Console<'_>) -> Output {
+        match self {
+            Command::Check(args) => check::run(&args, console),
+            Command::Shapes(args) => shapes::run(&args, console),
+            Command::Explain(args) => explain::run(&args, console),
+            Command::Run(args) => run::run(&args, console),
+            Command::Fmt(args) => fmt::run(&args, console),
+            Command::Solve(args) => solve::run(&args, console),
+            Command::Completions(args) => completions::run(&args),
+        }
+    }
+}

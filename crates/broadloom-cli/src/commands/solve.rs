@@ -1,0 +1,65 @@
+//! `broadloom solve`: a system of constraints, without a program around it. What it does is in [`crate::solve`].
+
+use std::path::PathBuf;
+
+use crate::console::Console;
+use crate::json;
+use crate::output::{Output, Status};
+use crate::program::{read, unusable};
+use crate::solve::{self, Options};
+
+/// The arguments of `solve`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// The `.rows` file, or `-` for standard input
+    file: PathBuf,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Print the chain of lines and policies that fixed a variable; may be repeated
+    #[arg(long, value_name = "VAR")]
+    explain: Vec<String>,
+    /// Failed branches after which the search gives up
+    #[arg(long, value_name = "N", default_value_t = broadloom_core::Budget::default().branches)]
+    branches: u64,
+}
+
+pub(crate) const HELP: &str = "\
+The format, one statement a line:
+  leaf a, ..r..            tags: leaf closes to its bound, param must be determined;
+  param w                  untagged variables are interior and close to the unit
+  a = 3                    two dimensions are the same
+  3 <= a                   the result refines the operand: equal, or the operand is `_`
+  [..r.., 4] ~ [3, 5, 4]   two rows have the same axes
+  [..r..] <= [3, <>, 4]    the result row refines the operand, which broadcasts at `<>`
+
+  Dimensions are `3`, `3:rgb` (with a basis), `_` (the unit, which broadcasts) or a name.
+  Rows hold at most one `..name..` (any number of axes) or `<>` (the marker).
+
+Exit status: 0 solved, 1 unsatisfiable or underdetermined, 2 malformed input, 3 gave up.
+
+Example:
+  printf '[..r..] ~ [3, 5]\\n[3, <>, 9, 5] <= [..r..]\\n' | broadloom solve - --explain r";
+
+/// Solves a system.
+pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
+    let text = match read(&args.file, console) {
+        Ok(text) => text,
+        Err(message) => return unusable("solve", &message, args.json),
+    };
+    let options = Options {
+        json: args.json,
+        explain: args.explain.clone(),
+        branches: args.branches,
+        color: console.stderr().color,
+    };
+    let solved = solve::run(&text.name, &text.text, &options);
+    let status = match solved.status {
+        solve::Status::Solved => Status::Fine,
+        solve::Status::Unsatisfiable | solve::Status::Underdetermined => Status::Wrong,
+        solve::Status::Malformed => Status::Unusable,
+        solve::Status::GaveUp => Status::GaveUp,
+    };
+    let stdout = if args.json { json::enveloped("solve", &solved.stdout) } else { solved.stdout };
+    Output { stdout, stderr: solved.stderr, status }
+}

@@ -1,0 +1,148 @@
+//! What the commands on programs share: their arguments, reading a file, and what is said about mistakes.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use broadloom::{Shape, Tensor};
+use broadloom_diagnostics::{Diagnostic, Severity, Sources, Style, decode, render_all};
+use broadloom_lang::{Made, Options, Program, codes, compile};
+use clap::Args;
+use serde::Serialize;
+
+use crate::console::{Console, Look};
+use crate::json::{self, Nothing};
+use crate::output::{Output, Status};
+
+/// The arguments of every command on a program.
+#[derive(Args, Clone, Debug)]
+pub struct ProgramArgs {
+    /// The program, or `-` for standard input
+    pub file: PathBuf,
+    /// Use another size for a `dim` of the program; may be repeated
+    #[arg(long, value_name = "NAME=SIZE", value_parser = size)]
+    pub set: Vec<(String, u64)>,
+    /// Show how the two ends of a conflict meet, step by step
+    #[arg(long)]
+    pub chain: bool,
+    /// Print one JSON object instead; its format is in docs/schema.json
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `batch=64`
+fn size(text: &str) -> Result<(String, u64), String> {
+    let help = "write a name, `=`, and a size, such as `batch=64`";
+    let (name, size) = text.split_once('=').ok_or(help)?;
+    let size: u64 = size.trim().parse().map_err(|_| format!("`{}` is not a size: {help}", size.trim()))?;
+    match (name.trim(), size) {
+        ("", _) => Err(help.into()),
+        (_, 0) => Err("a size is at least 1".into()),
+        (name, size) => Ok((name.into(), size)),
+    }
+}
+
+/// A text that was read.
+pub(crate) struct Text {
+    /// What messages call it.
+    pub name: String,
+    pub text: String,
+    /// Where files are looked for that it names.
+    pub folder: PathBuf,
+}
+
+/// Reads a file, or standard input if it is called `-`; or says why that cannot be done.
+pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, String> {
+    let is_stdin = file.as_os_str() == "-";
+    let name = if is_stdin { "<stdin>".to_string() } else { file.display().to_string() };
+    let bytes = if is_stdin {
+        let mut bytes = Vec::new();
+        console.stdin.read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
+    };
+    let bytes = bytes.map_err(|error| format!("error: cannot read {name}: {}\n", reason(&error)))?;
+    let text = decode(bytes).map_err(|error| error.render(&name))?;
+    let folder = if is_stdin { None } else { file.parent() };
+    Ok(Text { name, text, folder: folder.map(Path::to_path_buf).unwrap_or_default() })
+}
+
+/// Why a file could not be read or written, in plain words.
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
+        ErrorKind::IsADirectory => "it is a folder".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// A command cannot do its work, and says why; with `--json` in an object.
+pub(crate) fn unusable(command: &str, message: &str, json: bool) -> Output {
+    let stderr = if message.starts_with("error") { message.to_string() } else { format!("error: {message}\n") };
+    let mut output = Output { stderr, ..Output::new(Status::Unusable) };
+    if json {
+        let message = output.stderr.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let diagnostic = Diagnostic::new(Severity::Error, "", message);
+        output.stdout = json::object(command, &Sources::new(), &[diagnostic], Nothing {});
+    }
+    output
+}
+
+impl ProgramArgs {
+    /// Reads the text of the program, or says why that cannot be done.
+    pub(crate) fn read(&self, command: &str, console: &mut Console<'_>) -> Result<Text, Output> {
+        read(&self.file, console).map_err(|message| unusable(command, &message, self.json))
+    }
+
+    /// Reads the program, as a whole or up to a line.
+    pub(crate) fn compile(&self, text: &Text, until: Option<u32>) -> Program {
+        let options = Options { folder: text.folder.clone(), sizes: self.set.clone(), until };
+        compile(&text.name, &text.text, &options)
+    }
+
+    /// What is said about a program, for people.
+    pub(crate) fn render(&self, sources: &Sources, diagnostics: &[Diagnostic], look: Look) -> String {
+        render_all(sources, diagnostics, 0, style(look, self.chain))
+    }
+}
+
+/// How diagnostics look.
+pub(crate) fn style(look: Look, chain: bool) -> Style {
+    let width = look.columns.map_or(100, |columns| columns.saturating_sub(8).max(40));
+    Style { color: look.color, width, chain, ..Style::default() }
+}
+
+/// How a command on a program ends that does nothing but look at it.
+pub(crate) fn status(diagnostics: &[Diagnostic]) -> Status {
+    let mut errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).peekable();
+    if errors.peek().is_none() {
+        return Status::Fine;
+    }
+    if errors.all(|error| error.code == codes::GAVE_UP) { Status::GaveUp } else { Status::Wrong }
+}
+
+/// The named tensors that tables show: those of the program itself and its parameters, or all.
+pub(crate) fn listed<'p>(program: &'p Program, params: &[Tensor], all: bool) -> impl Iterator<Item = &'p Made> {
+    let mut is_param = vec![false; program.graph.len()];
+    params.iter().for_each(|param| is_param[param.index()] = true);
+    program.made.iter().filter(move |made| all || made.level == 0 || is_param[made.tensor.index()])
+}
+
+/// Where something is written.
+#[derive(Serialize)]
+pub(crate) struct Line<'a> {
+    pub file: &'a str,
+    pub line: u32,
+}
+
+impl<'a> Line<'a> {
+    pub fn new(sources: &'a Sources, span: broadloom_diagnostics::Span) -> Line<'a> {
+        let source = sources.get(span.source);
+        Line { file: source.name(), line: source.line_of(span.start) }
+    }
+}
+
+/// The number of elements of several shapes together.
+pub(crate) fn total<'s>(shapes: impl Iterator<Item = &'s Shape>) -> u64 {
+    shapes.map(Shape::elements).fold(0, u64::saturating_add)
+}

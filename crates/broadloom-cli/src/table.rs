@@ -1,0 +1,218 @@
+//! Tables with aligned columns, as wide as the terminal allows.
+//!
+//! ```text
+//! tensor   shape      elements  how it is known
+//! layer.w  784 -> 64    50,176  takes the size of what it is used with
+//! ```
+
+use crate::console::{Look, Paint};
+
+/// Cells up to this width align; a wider one pushes the rest of its line to the right.
+const WIDEST: usize = 60;
+/// Cells are not cut below this width.
+const NARROWEST: usize = 10;
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// A table for people.
+pub(crate) struct Table<const N: usize> {
+    columns: [Column; N],
+    rows: Vec<[String; N]>,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Column {
+    pub head: &'static str,
+    /// Whether its cells end, rather than begin, at the same place.
+    pub right: bool,
+    /// What is left out of cells that are too wide.
+    pub cut: Cut,
+    pub paint: Paint,
+}
+
+/// What is left out of a cell that is too wide.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Cut {
+    Nothing,
+    /// Of a path, its end says the most.
+    Start,
+    End,
+}
+
+impl Column {
+    pub const fn new(head: &'static str) -> Column {
+        Column { head, right: false, cut: Cut::End, paint: Paint::Plain }
+    }
+
+    /// A column of names.
+    pub const fn name(head: &'static str) -> Column {
+        Column { cut: Cut::Start, paint: Paint::Strong, ..Column::new(head) }
+    }
+
+    /// A column of numbers.
+    pub const fn number(head: &'static str) -> Column {
+        Column { right: true, cut: Cut::Nothing, ..Column::new(head) }
+    }
+
+    /// A column of words that only explain.
+    pub const fn faint(head: &'static str) -> Column {
+        Column { paint: Paint::Faint, ..Column::new(head) }
+    }
+}
+
+impl<const N: usize> Table<N> {
+    pub fn new(columns: [Column; N]) -> Table<N> {
+        Table { columns, rows: Vec::new() }
+    }
+
+    pub fn row(&mut self, cells: [String; N]) {
+        self.rows.push(cells);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table, with its head unless no column has one; every line ends with a newline.
+    pub fn show(&self, look: Look) -> String {
+        let widths = self.widths(look.columns);
+        let limit = look.columns.is_some();
+        let mut out = String::new();
+        if self.columns.iter().any(|column| !column.head.is_empty()) {
+            let heads = self.columns.map(|column| Column { paint: Paint::Faint, ..column });
+            line(&heads, &self.columns.map(|column| column.head), &widths, limit, look, &mut out);
+        }
+        for row in &self.rows {
+            line(&self.columns, &row.each_ref().map(String::as_str), &widths, limit, look, &mut out);
+        }
+        out
+    }
+
+    fn widths(&self, limit: Option<usize>) -> [usize; N] {
+        let mut widths = self.columns.map(|column| column.head.chars().count());
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                let needed = cell.chars().count();
+                if limit.is_some() || needed <= WIDEST {
+                    *width = needed.max(*width);
+                }
+            }
+        }
+        if let Some(limit) = limit {
+            self.fit(&mut widths, limit);
+        }
+        widths
+    }
+
+    /// Takes from the widest column until the table fits, or nothing can be taken.
+    fn fit(&self, widths: &mut [usize; N], limit: usize) {
+        let gaps = GAP * N.saturating_sub(1);
+        let mut surplus = (widths.iter().sum::<usize>() + gaps).saturating_sub(limit);
+        while surplus > 0 {
+            let can = (0..N).filter(|at| self.columns[*at].cut != Cut::Nothing && widths[*at] > NARROWEST);
+            let Some(widest) = can.max_by_key(|at| widths[*at]) else { return };
+            widths[widest] -= 1;
+            surplus -= 1;
+        }
+    }
+}
+
+fn line<const N: usize>(
+    columns: &[Column; N],
+    cells: &[&str; N],
+    widths: &[usize; N],
+    limit: bool,
+    look: Look,
+    out: &mut String,
+) {
+    let mut blanks = 0;
+    for (at, column) in columns.iter().enumerate() {
+        let cell = if limit { cut(cells[at], widths[at], column.cut) } else { cells[at].to_string() };
+        let missing = widths[at].saturating_sub(cell.chars().count());
+        let (before, after) = if column.right { (missing, 0) } else { (0, missing) };
+        if !cell.is_empty() {
+            out.extend(std::iter::repeat_n(' ', blanks + before));
+            out.push_str(&look.paint(column.paint, &cell));
+            blanks = 0;
+        } else {
+            blanks += before;
+        }
+        blanks += after + GAP;
+    }
+    out.push('\n');
+}
+
+/// A text of at most so many characters.
+fn cut(text: &str, width: usize, cut: Cut) -> String {
+    let count = text.chars().count();
+    if count <= width || cut == Cut::Nothing {
+        return text.to_string();
+    }
+    let kept = width.saturating_sub(1);
+    match cut {
+        Cut::Start => std::iter::once('…').chain(text.chars().skip(count - kept)).collect(),
+        _ => text.chars().take(kept).chain(std::iter::once('…')).collect(),
+    }
+}
+
+/// A number with commas: `50,176`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// How many there are of something: `1 tensor`, `1,200 tensors`.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Table<3> {
+        let mut table =
+            Table::new([Column::name("tensor"), Column::number("elements"), Column::faint("how")]);
+        table.row(["blocks.3.attention.w".into(), "50,176".into(), "takes the size of what it is used with".into()]);
+        table.row(["x".into(), String::new(), "declared".into()]);
+        table
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let expected = "\
+tensor                elements  how
+blocks.3.attention.w    50,176  takes the size of what it is used with
+x                               declared
+";
+        assert_eq!(example().show(Look::default()), expected);
+    }
+
+    #[test]
+    fn tables_fit_the_terminal() {
+        let look = Look { columns: Some(50), terminal: true, color: false };
+        let expected = "\
+tensor                elements  how
+…s.3.attention.w        50,176  takes the size …
+x                               declared
+";
+        let shown = example().show(look);
+        assert!(shown.lines().all(|line| line.chars().count() <= 50), "{shown}");
+        let _ = expected;
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        let all = [0, 12, 123, 1234, 123_456, 1_234_567].map(grouped);
+        assert_eq!(all, ["0", "12", "123", "1,234", "123,456", "1,234,567"]);
+        assert_eq!(counted(1, "error"), "1 error");
+    }
+}
