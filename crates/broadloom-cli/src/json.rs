@@ -90,10 +90,3 @@ impl From<&PartialShape> for JsonRows {
         JsonRows { batch, input, output }
     }
 }
-
-/// An object that was written without the envelope, in it.
-pub(crate) fn enveloped(command: &str, object: &str) -> String {
-    let rest = object.strip_prefix('{').unwrap_or(object);
-    let diagnostics = if object.contains("\"diagnostics\":[") { "" } else { "\"diagnostics\":[]," };
-    format!("{{\"broadloom\":{VERSION},\"command\":\"{command}\",{diagnostics}{rest}")
-}

@@ -14,6 +14,8 @@
 
 pub mod commands;
 mod console;
+mod drawing;
+mod data;
 mod excerpt;
 mod json;
 mod output;

@@ -49,7 +49,7 @@ codes! {
 
     // What is worth a look.
     BROADCASTS = "W0501", "something broadcasts";
-    USED_ONCE = "W0502", "a parameter that is used once";
+    USED_ONCE = "W0502", "parameters that are used once, and only together";
     CHOSEN = "W0503", "a size that was chosen, not forced";
     UNUSED = "W0504", "something that is not used";
 }

@@ -13,6 +13,7 @@ mod builtin;
 pub mod codes;
 mod eval;
 mod library;
+mod lint;
 pub mod plan;
 mod position;
 mod program;
@@ -22,6 +23,8 @@ mod suggest;
 pub mod syntax;
 mod value;
 
+pub use lint::lint;
 pub use position::{Counter, Position};
-pub use program::{Dim, Made, Options, Origin, Program, compile};
+pub use program::{Application, Dim, Made, Options, Origin, Program, compile};
 pub use run::{Observer, RunOptions};
+pub use suggest::nearest;

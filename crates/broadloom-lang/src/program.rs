@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use broadloom::{Graph, Tensor};
+use broadloom::{Graph, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
-use crate::eval::Eval;
+use crate::eval::{Applied, Eval};
 use crate::plan::Plan;
 use crate::syntax::ast::Names;
 
@@ -38,6 +38,8 @@ pub struct Program {
     pub dims: Vec<Dim>,
     /// Where each step of the graph comes from.
     pub origins: Vec<Origin>,
+    /// The functions that were applied, in the order in which they began.
+    pub applications: Vec<Application>,
     /// Its names.
     pub names: Names,
 }
@@ -75,6 +77,23 @@ pub struct Origin {
     pub span: Span,
     /// The place in the library, if it is there.
     pub inner: Span,
+    /// The innermost function that was being applied: its place among [`Program::applications`].
+    pub application: Option<u32>,
+}
+
+/// A function that was applied. Everything its body made comes between what was there before and what came after.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Application {
+    /// The name of the function.
+    pub function: String,
+    /// What its parameters are called, or would be: its name with the functions around it, or the name it was given.
+    pub path: String,
+    /// Where it was applied.
+    pub span: Span,
+    /// The application whose body it is in.
+    pub outer: Option<u32>,
+    /// Whether the function is one of the library.
+    pub library: bool,
 }
 
 /// Reads a program: parses it, evaluates it, and infers its shapes. It never fails; what is wrong is in
@@ -97,6 +116,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     eval.program(name, text);
     let main = eval.main();
     let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
+    let applications = std::mem::take(&mut eval.applied).iter().map(Applied::shown).collect();
     let mut program = Program {
         sources: eval.sources,
         main,
@@ -106,6 +126,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         made: eval.made,
         dims: eval.dims,
         origins: eval.origins,
+        applications,
         names: eval.names,
     };
     if options.until.is_none() {
@@ -123,6 +144,27 @@ impl Program {
     /// The tensor with a name; the last one, if there are several.
     pub fn find(&self, name: &str) -> Option<Tensor> {
         self.made.iter().rev().find(|made| made.name == name).map(|made| made.tensor)
+    }
+
+    /// What it computes: the routines of its plan. A program that does nothing computes its results, the tensors that
+    /// nothing reads.
+    pub fn routines(&self) -> Vec<Routine> {
+        if !self.plan.routines.is_empty() {
+            return self.plan.routines.clone();
+        }
+        let mut forward = Routine::new("forward");
+        let results = self.results();
+        for result in &results {
+            forward.forward(*result);
+        }
+        if results.is_empty() { Vec::new() } else { vec![forward] }
+    }
+
+    /// The tensors that operations make and nothing reads.
+    pub fn results(&self) -> Vec<Tensor> {
+        let counts = self.graph.use_counts();
+        let made = |tensor: &Tensor| matches!(self.graph.node(*tensor), Some(Node::Operation { .. }));
+        self.graph.tensors().filter(|tensor| counts[tensor.index()] == 0 && made(tensor)).collect()
     }
 
     /// Where a tensor was made.

@@ -175,7 +175,7 @@ impl Running<'_> {
         if let Some(routine) = routine {
             self.routine(routine, span)?;
         }
-        let mut line = String::new();
+        let (mut line, mut after_block) = (String::new(), false);
         for piece in pieces {
             let text = match piece {
                 Piece::Text(text) => text.clone(),
@@ -185,11 +185,13 @@ impl Running<'_> {
                     show::array(&self.told(values, span)?)
                 }
             };
+            let is_block = text.contains('\n');
             if !line.is_empty() {
-                // An array of several lines stands below what is said about it.
-                line.push(if text.contains('\n') { '\n' } else { ' ' });
+                // An array of several lines stands below what is said before it, and above what is said after it.
+                line.push(if is_block || after_block { '\n' } else { ' ' });
             }
             line.push_str(&text);
+            after_block = is_block;
         }
         self.observer.printed(&line);
         Ok(())

@@ -1,7 +1,7 @@
 //! What was meant by a name that nothing has.
 
 /// The name that is nearest to another one, if any is near: one letter wrong, or two in a long name.
-pub(crate) fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let allowed = if wanted.chars().count() < 4 { 1 } else { 2 };
     let near = known.map(|name| (distance(wanted, name), name)).filter(|(by, _)| *by <= allowed && *by > 0);
     // Equally near ones by name, so that the answer does not depend on an order.

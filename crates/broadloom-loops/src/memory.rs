@@ -105,6 +105,11 @@ impl Block {
         self.cells * self.dtype.bytes()
     }
 
+    /// How many bytes are allocated for them.
+    pub fn allocated(&self) -> usize {
+        size_of_val(self.lines.as_slice())
+    }
+
     /// Whether it has the type, the sizes and the margins of a buffer.
     pub fn fits(&self, buffer: &Buffer) -> bool {
         let margins = || (0..buffer.sizes.len()).map(|axis| buffer.margin(axis));

@@ -14,16 +14,25 @@ impl fmt::Display for Program {
         }
         for nest in &self.nests {
             writeln!(f, "\n# {}", nest.comment)?;
-            let mut names = Names { program: self, taken: Vec::new() };
-            let mut text = String::new();
-            names.block(&nest.body, 0, &mut text);
-            f.write_str(&text)?;
+            f.write_str(&self.block_text(&nest.body))?;
         }
         Ok(())
     }
 }
 
 impl Program {
+    /// One of its nests as text, without its comment.
+    pub fn nest_text(&self, nest: usize) -> String {
+        self.nests.get(nest).map_or_else(String::new, |nest| self.block_text(&nest.body))
+    }
+
+    fn block_text(&self, body: &[Statement]) -> String {
+        let mut names = Names { program: self, taken: Vec::new() };
+        let mut text = String::new();
+        names.block(body, 0, &mut text);
+        text
+    }
+
     /// Whether any nest reads or writes a buffer.
     fn is_used(&self, buffer: &Buffer) -> bool {
         let mut used = false;

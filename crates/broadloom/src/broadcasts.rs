@@ -70,7 +70,15 @@ impl Graph {
                 }
                 let own = self.rows(operand)[place(from)];
                 for (unit, axes) in self.surplus(&shapes, (operand, from, own), (into, kind)) {
-                    found.push(Broadcast { step: step as usize, slot, operand, result: into, kind, axes, unit });
+                    found.push(Broadcast {
+                        step: step as usize,
+                        slot,
+                        operand,
+                        result: into,
+                        kind,
+                        axes,
+                        unit,
+                    });
                 }
             }
         }

@@ -109,7 +109,7 @@ impl Graph {
             let (lead, trail) = row.flanks(&self.axes);
             row.hole.is_none() && lead.iter().chain(trail).all(|axis| self.solver.ground(*axis).is_some())
         });
-        if is_number || listed || (ground && declared.is_some()) {
+        if is_number || (ground && declared.is_some()) {
             return Ok(How::Declared);
         }
         if ground {
@@ -118,7 +118,11 @@ impl Graph {
         let known = rows.map(|row| self.partial_row(row));
         let complete =
             |row: &PartialRow| !row.open && row.lead.iter().all(|axis| *axis != PartialAxis::Unknown);
-        if known.iter().all(complete) { Ok(How::Forced) } else { Err(Open { tensor, leaf, rows, known }) }
+        match (known.iter().all(complete), listed) {
+            (true, true) => Ok(How::Declared),
+            (true, false) => Ok(How::Forced),
+            (false, _) => Err(Open { tensor, leaf, rows, known }),
+        }
     }
 }
 

@@ -223,7 +223,8 @@ impl Graph {
     /// ```
     pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
         if matches!(self.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
-            return Err(self.misuse("a number cannot look up rows of a table")
+            return Err(self
+                .misuse("a number cannot look up rows of a table")
                 .with_help("take one row by a spec: `3 -> ... => ...`"));
         }
         if self.facts.precisions.get(&ids).is_some_and(|dtype| dtype.is_float()) {
@@ -371,7 +372,8 @@ impl Graph {
             Index::At(at) => self.say(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Part::Whole),
             Index::Run { range: Some(0) } => {
                 self.take_back(before);
-                return Err(self.misuse("a slice over no positions")
+                return Err(self
+                    .misuse("a slice over no positions")
                     .with_help("the range of an index is at least 1"));
             }
             Index::Run { range: Some(range) } => {

@@ -48,7 +48,9 @@ fn what_never_becomes_a_step() -> Result<(), Error> {
     refused(&mut g, |g| g.einsum("i j =>> i", &[x]));
     refused(&mut g, |g| g.einsum("i; j => i j", &[x]));
     refused(&mut g, |g| g.einsum("... | 2*o+k; k => o", &[x, x]));
-    refused(&mut g, |g| g.einsum_with("i | j => i", &[x], &Options { coefficients: &[("s", 2)], ..Options::default() }));
+    refused(&mut g, |g| {
+        g.einsum_with("i | j => i", &[x], &Options { coefficients: &[("s", 2)], ..Options::default() })
+    });
     refused(&mut g, |g| g.add(x, other));
     refused(&mut g, |g| g.pointwise("+", &[]));
     refused(&mut g, |g| g.convert(x, 0, 1));
@@ -109,7 +111,9 @@ fn assignments_shown_as_the_caller_likes() -> Result<(), Error> {
     let names = [("p", p), ("p.grad", gradient)];
     let error = routine.assign(&mut g, "p =- 0.1 * p.grad", &names).expect_err("a mistake");
     assert!(error.message().starts_with("`p =- 0.1 * p.grad`: "), "{error}");
-    let error = routine.assign_as(&mut g, ".", "p =- 0.1 * p.grad", &names, "p -= rate * grad").expect_err("a mistake");
+    let error = routine
+        .assign_as(&mut g, ".", "p =- 0.1 * p.grad", &names, "p -= rate * grad")
+        .expect_err("a mistake");
     assert!(error.message().starts_with("`p -= rate * grad`: "), "{error}");
     Ok(())
 }

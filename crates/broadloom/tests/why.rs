@@ -1,90 +1,268 @@
-//! Scratch.
-use broadloom::{Graph, Kind, Error, Tensor, Routine};
+//! Why axes have their sizes: the chains of some programs, and what holds of every chain.
 
-fn show(g: &mut Graph, t: Tensor) {
-    let shape = match g.final_shape(t) { Ok(s) => s.to_string(), Err(_) => "ERR".into() };
-    println!("== {} : {shape}  known {}  how {:?}", g.label_of(t), g.shape(t), g.how_known(t));
-    for kind in Kind::ALL {
-        let axes = g.why_axes(t, kind).unwrap();
-        println!("  -- {} has {} axes (forced {})", kind.name(), axes.size, axes.forced);
-        for p in &axes.parts { println!("       [{:?}] {} | {:?}", p.step, p.text, p.short); }
-        for axis in 0..axes.size.parse::<usize>().unwrap() {
-            let why = g.why(t, kind, axis).unwrap();
-            println!("  -- {} {axis} = {} (forced {})", kind.name(), why.size, why.forced);
-            for p in &why.parts { println!("       [{:?}] {} | {:?}", p.step, p.text, p.short); }
-        }
-    }
+mod support;
+
+use broadloom::{Error, Graph, How, Index, Kind, Part, Routine, Tensor, Why};
+use support::case::cases;
+use support::run::Run;
+
+/// The lines of an explanation, each with its step.
+fn lines(why: &Why) -> Vec<String> {
+    let line = |part: &Part| match part.step {
+        Some(step) => format!("{step}: {part}"),
+        None => part.to_string(),
+    };
+    why.parts.iter().map(line).collect()
+}
+
+/// A layer of which only the bias is declared.
+fn layer() -> Result<(Graph, [Tensor; 5]), Error> {
+    let mut g = Graph::new();
+    let x = g.data("x", "32 | 784")?; // 0
+    let (w, b) = (g.param("w"), g.param_shaped("b", "64")?); // 1, 2
+    let product = g.compose(w, x)?; // 3
+    let sum = g.add(product, b)?; // 4
+    let hidden = g.relu(sum)?; // 5
+    g.name(hidden, "hidden");
+    Ok((g, [x, w, b, product, hidden]))
 }
 
 #[test]
-fn scratch() -> Result<(), Error> {
-    let mut g = Graph::new();
-    let x = g.data("x", "32 | 784")?;
-    let (w1, b1, w2) = (g.param("w1"), g.param_shaped("b1", "64")?, g.param("w2"));
-    let h = g.compose(w1, x)?;
-    let h = g.add(h, b1)?;
-    let h = g.relu(h)?;
-    g.name(h, "h");
-    let logits = g.compose(w2, h)?;
-    let target = g.data("target", "32 | 10")?;
-    let loss = g.sub(logits, target)?;
-    let sq = g.square(loss)?;
-    let total = g.einsum("... | ... => 0", &[sq])?;
-    let c = g.constant(1.0);
-    let lc = g.mul(loss, c)?;
-    let grad = g.gradient(w1)?;
-    let part = g.einsum("... | i => i | ...", &[loss])?;
-    g.name(part, "part");
-    for t in [x, w1, b1, w2, h, logits, loss, total, c, lc, grad, part] { show(&mut g, t); }
+fn declared_and_forced() -> Result<(), Error> {
+    let (mut g, [x, w, _, _, hidden]) = layer()?;
+    let why = g.why(x, Kind::Batch, 0)?;
+    assert_eq!((why.size.as_str(), why.forced), ("32", true));
+    assert_eq!(lines(&why), ["0: the batch axis of `x`, declared `32 | 784`"]);
+    assert_eq!(why.parts[0].short.as_deref(), Some("32"));
 
-    println!("################ conv");
-    let mut g = Graph::new();
-    let image = g.data("image", "... | 28, 28, 3")?;
-    let batch = g.captured(image, "batch")?;
-    g.set(batch, 8)?;
-    let kernel = g.param("kernel");
-    let conv = g.einsum("... | 2*oh<+kh, 2*ow<+kw, ic; kh, kw, ic -> oc => ... | oh, ow, oc", &[image, kernel])?;
-    g.name(conv, "conv");
-    for (label, size) in [("kh", 4), ("kw", 4), ("oc", 16)] { let l = g.captured(conv, label)?; g.set(l, size)?; }
-    let act = g.relu(conv)?;
-    let t = g.transpose(act)?;
-    for t in [image, kernel, conv, act, t] { show(&mut g, t); }
+    let why = g.why(hidden, Kind::Output, 0)?;
+    assert_eq!((why.size.as_str(), why.forced), ("64", true));
+    let chain = [
+        "2: the output axis of `b`, declared `64`",
+        "4: `(w @ x) + b`: the output of `b` goes into its output",
+        "5: `hidden`: the output of `(w @ x) + b` goes into its output",
+    ];
+    assert_eq!(lines(&why), chain);
+    assert_eq!(why.parts[1].short.as_deref(), Some("the output of `b` goes into its output"));
 
-    println!("################ residual");
+    let why = g.why(w, Kind::Input, 0)?;
+    assert!(why.forced);
+    assert_eq!(lines(&why)[1], "3: `w @ x`: contracts the input of `w` with the output of `x`");
+    Ok(())
+}
+
+#[test]
+fn taken_by_a_parameter() -> Result<(), Error> {
+    let (mut g, [_, w, _, product, _]) = layer()?;
+    let chain = [
+        "2: the output axis of `b`, declared `64`",
+        "4: `(w @ x) + b`: the output of `b` goes into its output; the output of `w @ x` goes into its output",
+        "3: `w @ x`: the output of `w` goes into its output",
+        "1: closing: `w` takes the size of what it is used with",
+    ];
+    let why = g.why(w, Kind::Output, 0)?;
+    assert_eq!((why.size.as_str(), why.forced), ("64", false));
+    assert_eq!(lines(&why), chain);
+    assert_eq!(why.parts[3].short.as_deref(), Some("leaf"));
+    // What is computed from it has its size by the same choice.
+    let why = g.why(product, Kind::Output, 0)?;
+    assert!(!why.forced);
+    assert_eq!(lines(&why), chain);
+    // So does its gradient.
+    let gradient = g.gradient(w)?;
+    let why = g.why(gradient, Kind::Output, 0)?;
+    assert_eq!(lines(&why).last().map(String::as_str), Some("6: `w.grad` has the shape of `w`"));
+    let why = g.why_axes(w, Kind::Output)?;
+    assert_eq!((why.size.as_str(), why.forced), ("1", false));
+    assert_eq!(lines(&why)[0], "2: the output of `b` has 1 axis, declared `64`");
+    assert_eq!(lines(&why)[3], "1: closing: `w` takes the axes of what it is used with");
+    Ok(())
+}
+
+#[test]
+fn the_nearest_reason_counts() -> Result<(), Error> {
     let mut g = Graph::new();
     let x = g.data("x", "8 | 5")?;
     let mut y = x;
-    for i in 0..6 {
-        let w = g.param_shaped(&format!("w{i}"), "n -> n")?;
-        let z = g.compose(w, y)?;
-        y = g.add(y, z)?;
-        g.name(y, &format!("y{i}"));
+    for layer in 0..50 {
+        let w = g.param_shaped(&format!("w{layer}"), "n -> n")?;
+        let product = g.compose(w, y)?;
+        y = g.add(y, product)?;
     }
     let near = g.data("near", "5")?;
     let last = g.add(y, near)?;
-    show(&mut g, y);
-    show(&mut g, last);
-    let a = g.data("a", "2, 3")?;
-    let b = g.data("b", "4, 3")?;
-    let c = g.constant(1.0);
-    let ac = g.add(a, c)?;
-    let bc = g.add(b, c)?;
-    show(&mut g, c);
-    let s = g.state("s");
-    let mut r = Routine::new("r");
-    r.assign(&mut g, "s =+ ac", &[("s", s), ("ac", ac)])?;
-    show(&mut g, s);
-    let d = g.data_with_count("d", "... | ...", 24)?;
-    let e = g.convert(d, 1, 1);
-    let words = g.data("words", "6")?;
-    let numbers = g.convert(words, 4, 1)?;
-    show(&mut g, numbers);
-    let sl = g.slice(x, broadloom::Index::Run { range: Some(8) })?;
-    show(&mut g, sl);
-    let cat = g.einsum("i; j => i^j", &[words, near])?;
-    show(&mut g, cat);
-    show(&mut g, d);
-    println!("{:?}", g.broadcasts()?);
-    let _ = (bc, e);
+    let why = g.why(last, Kind::Output, 0)?;
+    assert_eq!(why.parts.len(), 2);
+    assert_eq!(why.parts[0].step, g.step_of(near));
+    assert_eq!(why.parts[1].step, g.step_of(last));
+    // The batch comes from the beginning, sum by sum.
+    let why = g.why(last, Kind::Batch, 0)?;
+    assert_eq!(why.parts.len(), 52);
+    assert_eq!(why.parts[0].step, Some(0));
+    Ok(())
+}
+
+#[test]
+fn windows_and_parts() -> Result<(), Error> {
+    let mut g = Graph::new();
+    let x = g.data("x", "... | 28, 3")?; // 0
+    let kernel = g.param("kernel"); // 1
+    let y = g.einsum("... | 2*o<+k, i; k, i -> c => ... | o, c", &[x, kernel])?; // 2
+    g.name(y, "y");
+    let k = g.captured(y, "k")?;
+    g.set(k, 4)?; // 3
+    let why = g.why(y, Kind::Output, 0)?;
+    assert_eq!((why.size.as_str(), why.forced), ("13", true));
+    let chain = [
+        "3: `k` of `y` set to 4",
+        "0: output axis 1 of `x`, declared `... | 28, 3`",
+        "2: `y`: the output of `x` is `2*o<+k, i`; axis `2*o<+k` is 28 with o = 13, k = 4",
+    ];
+    assert_eq!(lines(&why), chain);
+    assert_eq!(why.parts[0].short.as_deref(), Some("4"));
+    let (a, b) = (g.data("a", "6")?, g.data("b", "5")?);
+    let both = g.einsum("i; j => i^j", &[a, b])?;
+    let why = g.why(both, Kind::Output, 0)?;
+    let steps: Vec<_> = why.parts.iter().map(|part| part.step).collect();
+    assert_eq!(steps, [a, both, b, both].map(|tensor| g.step_of(tensor)), "{why:?}");
+    Ok(())
+}
+
+#[test]
+fn rows_that_are_passed_on() -> Result<(), Error> {
+    let mut g = Graph::new();
+    let x = g.data("x", "32, 8 | 3")?; // 0
+    let each = g.slice(x, Index::Run { range: None })?; // 1
+    g.name(each, "each");
+    let sum = g.einsum("... | i => ... | 0", &[each])?; // 2
+    g.name(sum, "sum");
+    let y = g.exp(sum)?; // 3
+    g.name(y, "y");
+    let why = g.why(each, Kind::Output, 0)?;
+    let chain = [
+        "0: the output axis of `x`, declared `32, 8 | 3`",
+        "1: `each`: the output of `x` becomes its output",
+    ];
+    assert_eq!(lines(&why), chain);
+    let why = g.why(y, Kind::Batch, 0)?;
+    let chain = [
+        "0: batch axis 2 of `x`, declared `32, 8 | 3`",
+        "1: `each`: takes the first batch axis of `x`",
+        "2: `sum`: the batch of `each` becomes its batch",
+        "3: `y`: the batch of `sum` goes into its batch",
+    ];
+    assert_eq!(lines(&why), chain);
+    Ok(())
+}
+
+#[test]
+fn what_nothing_says() -> Result<(), Error> {
+    let mut g = Graph::new();
+    let (a, b, c) = (g.data("a", "2, 3")?, g.data("b", "4, 3")?, g.constant(1.0));
+    g.add(a, c)?;
+    g.add(b, c)?;
+    let why = g.why(c, Kind::Output, 0)?;
+    assert_eq!((why.size.as_str(), why.forced), ("_", false));
+    let shorts: Vec<_> = why.parts.iter().filter_map(|part| part.short.as_deref()).collect();
+    assert!(shorts.contains(&"2") && shorts.contains(&"4"), "{why:?}");
+    let last = why.parts.last().map(|part| part.text.as_str());
+    assert_eq!(last, Some("sizes that differ leave only one element, which broadcasts"));
+    let total = g.einsum("i j => 0", &[a])?;
+    let why = g.why(total, Kind::Output, 0)?;
+    assert_eq!((why.size.as_str(), why.forced), ("_", false));
+    assert_eq!(why.parts[0].short.as_deref(), Some("interior"));
+    let why = g.why_axes(c, Kind::Batch)?;
+    assert_eq!(why.size, "0");
+    assert_eq!(why.parts[0].text, "closing: nothing asks for more axes");
+    let error = g.why(a, Kind::Output, 2).expect_err("there are two");
+    assert_eq!(error.message(), "`a` has no output axis 2: its output has 2 axes");
+    Ok(())
+}
+
+#[test]
+fn assigned_to() -> Result<(), Error> {
+    let mut g = Graph::new();
+    let (x, s) = (g.data("x", "2, 3")?, g.state("s"));
+    let mut routine = Routine::new("sum");
+    routine.assign(&mut g, "s =+ x", &[("s", s), ("x", x)])?;
+    let why = g.why(s, Kind::Output, 1)?;
+    assert_eq!(lines(&why)[0], "0: output axis 2 of `x`, declared `2, 3`");
+    assert_eq!(why.parts[1].step, Some(2));
+    Ok(())
+}
+
+#[test]
+fn how_shapes_are_known() -> Result<(), Error> {
+    let (mut g, [x, w, b, product, _]) = layer()?;
+    let chosen = |words: &str| How::Chosen(words.into());
+    assert_eq!(g.how_known(x)?, How::Declared);
+    assert_eq!(g.how_known(b)?, How::Declared);
+    assert_eq!(g.how_known(w)?, chosen("takes the size of what it is used with"));
+    assert_eq!(g.how_known(product)?, chosen("follows from its operands"));
+    let gradient = g.gradient(w)?;
+    assert_eq!(g.how_known(gradient)?, chosen("has the shape of what it is the gradient of"));
+    let array = g.data_with_axes("array", "... | 3", &[2, 3])?;
+    assert_eq!(g.how_known(array)?, How::Declared);
+    let number = g.number(2.0);
+    assert_eq!(g.how_known(number)?, How::Declared);
+    let counted = g.data_with_count("counted", "...", 6)?;
+    assert_eq!(g.how_known(counted)?, chosen("divides its elements up with as few axes as will do"));
+    let rows = g.einsum("i | j => i j", &[x])?;
+    assert_eq!(g.how_known(rows)?, How::Forced);
+    let lonely = g.constant(1.0);
+    assert_eq!(g.how_known(lonely)?, chosen("no axes: nothing says otherwise"));
+    let twice = g.add(rows, rows)?;
+    assert_eq!(g.how_known(twice)?, chosen("no more axes: nothing says otherwise"));
+    let all = g.how_all()?;
+    let one_by_one: Vec<How> = g.tensors().map(|tensor| g.how_known(tensor)).collect::<Result<_, _>>()?;
+    assert_eq!(all, one_by_one);
+    Ok(())
+}
+
+/// What a size is called in a chain that begins with it.
+fn begins_with_its_size(why: &Why) -> bool {
+    let size = if why.size == "_" { "1:unit" } else { &why.size };
+    why.parts.first().is_some_and(|part| part.short.as_deref() == Some(size))
+}
+
+#[test]
+fn every_axis_of_every_program() -> Result<(), String> {
+    let (mut axes, mut direct) = (0, 0);
+    for case in cases("shapes") {
+        let Ok(mut run) = Run::of(&case.read()?) else { return Err(case.name()) };
+        let g = &mut run.graph;
+        let text = |error: Error| format!("{}: {error}", case.name());
+        let shapes = g.final_shapes().map_err(text)?;
+        let how = g.how_all().map_err(text)?;
+        for tensor in g.tensors() {
+            let mut all_forced = true;
+            for kind in Kind::ALL {
+                let row = shapes.get(tensor).row(kind).to_vec();
+                let about = |what: &str| format!("{}: {what} of `{}`", case.name(), g.label_of(tensor));
+                let (number, place) = (about("the number of axes"), about("an axis"));
+                let why = g.why_axes(tensor, kind).map_err(text)?;
+                assert_eq!(why.size, row.len().to_string(), "{number}");
+                assert!(!why.parts.is_empty(), "{number}");
+                all_forced &= why.forced;
+                for (at, axis) in row.iter().enumerate() {
+                    let why = g.why(tensor, kind, at).map_err(text)?;
+                    assert_eq!(why.size, axis.to_string(), "{place}");
+                    assert!(!why.parts.is_empty(), "{place}");
+                    let steps = why.parts.iter().filter_map(|part| part.step);
+                    assert!(steps.max().is_none_or(|step| step < g.steps()), "{place}");
+                    // A choice is told if and only if there was one.
+                    let rules = ["leaf", "interior", "arithmetic", "search"].map(Some);
+                    let chosen = why.parts.iter().any(|part| rules.contains(&part.short.as_deref()));
+                    assert_eq!(chosen, !why.forced, "{place}: {why:?}");
+                    all_forced &= why.forced;
+                    axes += 1;
+                    direct += usize::from(begins_with_its_size(&why));
+                }
+            }
+            assert_eq!(!matches!(how[tensor.index()], How::Chosen(_)), all_forced, "{}", case.name());
+        }
+    }
+    // The others are computed, or nothing says what they are.
+    assert!(axes > 1500 && direct * 10 > axes * 8, "{direct} of {axes}");
     Ok(())
 }

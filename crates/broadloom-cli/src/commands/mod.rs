@@ -8,6 +8,11 @@
 //! | `explain` | [`explain`] | why has this axis this size? |
 //! | `run` | [`run`] | what does it compute? |
 //! | `fmt` | [`fmt`] | how is it written well? |
+//! | `loops` | [`loops`] | how is it computed? |
+//! | `graph` | [`graph`] | what does it look like? |
+//! | `memory` | [`memory`] | how much memory does it need? |
+//! | `lint` | [`lint`] | what is worth a look? |
+//! | `emit` | [`emit`] | how do other programs read it? |
 //! | `solve` | [`solve`] | what solves these constraints? |
 //! | `completions` | [`completions`] | how does my shell complete all this? |
 //!
@@ -16,8 +21,13 @@
 
 pub mod check;
 pub mod completions;
+pub mod emit;
 pub mod explain;
 pub mod fmt;
+pub mod graph;
+pub mod lint;
+pub mod loops;
+pub mod memory;
 pub mod run;
 pub mod shapes;
 pub mod solve;
@@ -45,6 +55,21 @@ pub enum Command {
     /// Format programs
     #[command(after_help = fmt::HELP)]
     Fmt(fmt::Args),
+    /// Show the loop nests of a program
+    #[command(after_help = loops::HELP)]
+    Loops(loops::Args),
+    /// Draw the graph of a program
+    #[command(after_help = graph::HELP)]
+    Graph(graph::Args),
+    /// Say how much memory a program needs
+    #[command(after_help = memory::HELP)]
+    Memory(memory::Args),
+    /// Say what is worth a look
+    #[command(after_help = lint::HELP)]
+    Lint(lint::Args),
+    /// Write a program out as MLIR, C or JSON
+    #[command(after_help = emit::HELP)]
+    Emit(emit::Args),
     /// Solve a system of dimension and row constraints
     #[command(after_help = solve::HELP)]
     Solve(solve::Args),
@@ -62,6 +87,11 @@ impl Command {
             Command::Explain(args) => explain::run(&args, console),
             Command::Run(args) => run::run(&args, console),
             Command::Fmt(args) => fmt::run(&args, console),
+            Command::Loops(args) => loops::run(&args, console),
+            Command::Graph(args) => graph::run(&args, console),
+            Command::Memory(args) => memory::run(&args, console),
+            Command::Lint(args) => lint::run(&args, console),
+            Command::Emit(args) => emit::run(&args, console),
             Command::Solve(args) => solve::run(&args, console),
             Command::Completions(args) => completions::run(&args),
         }

@@ -13,9 +13,32 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::Given;
 use crate::codes;
+use crate::program::Application;
 use crate::suggest;
 use crate::syntax::ast::{Arg, Argument, ExprId};
 use crate::value::{Function, Layer, Scope, Value};
+
+/// A function that was applied.
+pub(crate) struct Applied {
+    layer: Rc<Layer>,
+    /// The name of the function.
+    name: Rc<str>,
+    span: Span,
+    outer: Option<u32>,
+    library: bool,
+}
+
+impl Applied {
+    /// For others, when all names are given.
+    pub fn shown(&self) -> Application {
+        let path = match &*self.layer.path.borrow() {
+            Some(path) => path.to_string(),
+            None => format!("{}{}", self.layer.outer, self.layer.name.borrow()),
+        };
+        let Applied { name, span, outer, library, .. } = self;
+        Application { function: name.to_string(), path, span: *span, outer: *outer, library: *library }
+    }
+}
 
 impl Eval<'_> {
     /// `f(x)`, whatever `f` is.
@@ -133,9 +156,14 @@ impl Eval<'_> {
             subject,
             folder: self.frame.folder.clone(),
         };
+        let library = self.library.contains(&function.def.name.span.source);
+        let name = self.text(function.def.name.name).into();
+        let outer = self.application.replace(self.applied.len() as u32);
+        self.applied.push(Applied { layer: layer.clone(), name, span, outer, library });
         self.calls.push(span);
         let made = self.within(frame, |eval| eval.deeper(span, |eval| eval.body(&function.def.body)));
         self.calls.pop();
+        self.application = outer;
         made
     }
 

@@ -24,6 +24,7 @@ mod report;
 pub(crate) mod spec;
 mod statement;
 
+pub(crate) use apply::Applied;
 pub(crate) use report::diagnosed;
 
 use std::path::PathBuf;
@@ -62,6 +63,10 @@ pub(crate) struct Eval<'o> {
     pub plan: Plan,
     /// Where each step of the graph comes from.
     pub origins: Vec<Origin>,
+    /// The functions that were applied.
+    pub applied: Vec<Applied>,
+    /// The one that is being applied.
+    application: Option<u32>,
     /// The tensors that have a name, in order.
     pub made: Vec<Made>,
     pub dims: Vec<Dim>,
@@ -73,8 +78,8 @@ pub(crate) struct Eval<'o> {
     library: FxHashSet<SourceId>,
     /// Modules by path; `None` while they are being read.
     modules: FxHashMap<PathBuf, Option<Rc<Scope>>>,
-    /// Names of leaves and layers that are taken.
-    taken: FxHashSet<String>,
+    /// Names of leaves and layers that are taken, and the last number that was given to each.
+    taken: FxHashMap<String, u32>,
     frame: Frame,
     /// Where the functions that are being applied were called.
     calls: Vec<Span>,
@@ -127,13 +132,15 @@ impl<'o> Eval<'o> {
             diagnostics: Vec::new(),
             plan: Plan::default(),
             origins: Vec::new(),
+            applied: Vec::new(),
+            application: None,
             made: Vec::new(),
             dims: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
             prelude,
             library: FxHashSet::default(),
             modules: FxHashMap::default(),
-            taken: FxHashSet::default(),
+            taken: FxHashMap::default(),
             frame,
             calls: Vec::new(),
             depth: 0,
@@ -279,7 +286,7 @@ impl<'o> Eval<'o> {
     /// Asks the graph for something, and remembers where the steps come from that it makes.
     pub fn ask<T>(&mut self, span: Span, make: impl FnOnce(&mut Graph) -> Result<T, Error>) -> Evaluated<T> {
         let made = make(&mut self.graph);
-        let origin = Origin { span: self.place(span), inner: span };
+        let origin = Origin { span: self.place(span), inner: span, application: self.application };
         self.origins.resize(self.graph.steps(), origin);
         match made {
             Ok(made) => Ok(made),
@@ -308,17 +315,19 @@ impl<'o> Eval<'o> {
 
     /// A name that nothing has yet: the one asked for, or the first of `name2`, `name3`, …
     fn free_name(&mut self, name: &str) -> String {
-        if self.taken.insert(name.to_string()) {
+        let Some(last) = self.taken.get(name).copied() else {
+            self.taken.insert(name.to_string(), 1);
             return name.to_string();
-        }
-        let mut number = 2;
-        loop {
-            let candidate = format!("{name}{number}");
-            if self.taken.insert(candidate.clone()) {
-                return candidate;
-            }
+        };
+        // From the last number that was given: names that are asked for again and again do not cost more and more.
+        let mut number = last + 1;
+        while self.taken.contains_key(&format!("{name}{number}")) {
             number += 1;
         }
+        let free = format!("{name}{number}");
+        self.taken.insert(name.to_string(), number);
+        self.taken.insert(free.clone(), 1);
+        free
     }
 
     /// The path of the function that is being applied, with a dot, for names inside of it.

@@ -302,6 +302,9 @@ impl Eval<'_> {
     pub(super) fn block(&mut self, statements: &[Statement]) -> Evaluated<Value> {
         let (mut last, mut failed) = (Value::Nothing, false);
         for statement in statements {
+            if self.is_beyond(statement.span) {
+                break;
+            }
             match self.statement(statement) {
                 Ok(value) => last = value,
                 Err(Reported) => failed = true,

@@ -7,6 +7,7 @@
 //! let y = x
 //!   |> linear(64)      this is still the first line
 //!   |> relu
+//! -y                   this is not: a minus sign goes on only if it is indented further
 //! ```
 //!
 //! A word that begins a statement begins one even if a bracket is still open or an operator waits for its operand:
@@ -16,7 +17,7 @@
 
 use broadloom_diagnostics::{BYTE_ORDER_MARK, Diagnostic, SourceId, Span};
 
-use super::token::{KEYWORDS, Token, TokenKind};
+use super::token::{KEYWORDS, Keyword, Token, TokenKind};
 use crate::codes;
 
 /// What the lexer makes of a text.
@@ -35,6 +36,9 @@ pub struct Lexed {
 /// Texts longer than this are not read: positions are 32 bits.
 pub const LONGEST: usize = 1 << 30;
 
+/// What separates words on a line.
+pub(super) const BLANKS: [char; 3] = [' ', '\t', BYTE_ORDER_MARK];
+
 /// What ends a line.
 pub(super) const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
@@ -42,7 +46,7 @@ pub(super) const LINE_ENDS: [char; 2] = ['\n', '\r'];
 pub fn lex(source: SourceId, text: &str) -> Lexed {
     let out = Lexed::default();
     let mut lexer =
-        Lexer { source, text, at: 0, out, brackets: 0, indents: vec![0], tolerated: None, fresh: true };
+        Lexer { source, text, at: 0, out, brackets: Vec::new(), indents: vec![0], tolerated: None, fresh: true };
     lexer.run();
     lexer.out
 }
@@ -52,8 +56,8 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     out: Lexed,
-    /// How many brackets are open.
-    brackets: usize,
+    /// The brackets that are open.
+    brackets: Vec<TokenKind>,
     /// The columns of the blocks that are open.
     indents: Vec<usize>,
     /// A column that fits no block and has been reported: lines that follow at the same column are not.
@@ -84,7 +88,7 @@ impl Lexer<'_> {
                 self.at += 1;
                 self.fresh = true;
             }
-            ' ' | '\t' | BYTE_ORDER_MARK => self.at += letter.len_utf8(),
+            letter if BLANKS.contains(&letter) => self.at += rest.len() - rest.trim_start_matches(BLANKS).len(),
             '#' => {
                 let length = rest.find(LINE_ENDS).unwrap_or(rest.len());
                 let comment = rest[..length].trim_end();
@@ -103,10 +107,8 @@ impl Lexer<'_> {
             self.begin_line(kind);
         }
         match kind {
-            TokenKind::Open | TokenKind::OpenList | TokenKind::OpenBrace => self.brackets += 1,
-            TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
-                self.brackets = self.brackets.saturating_sub(1);
-            }
+            TokenKind::Open | TokenKind::OpenList | TokenKind::OpenBrace => self.brackets.push(kind),
+            TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => _ = self.brackets.pop(),
             _ => {}
         }
         // After a dot a word is only a name.
@@ -116,7 +118,7 @@ impl Lexer<'_> {
         self.at = end;
         if kind == TokenKind::Text && !is_closed(&rest[..length]) {
             // The text may have swallowed brackets. The parser says nothing about what it misses here.
-            self.brackets = 0;
+            self.brackets.clear();
             self.push(TokenKind::Unknown, end, end);
         }
     }
@@ -124,7 +126,7 @@ impl Lexer<'_> {
     /// A line ends: a statement too, unless the line goes on.
     fn end_line(&mut self, at: usize) {
         let Some(last) = self.out.tokens.last() else { return };
-        let open = self.brackets > 0 && at < self.text.len();
+        let open = !self.brackets.is_empty() && at < self.text.len();
         let goes_on = awaits_more(last.kind) && at < self.text.len();
         if open || goes_on || last.kind == TokenKind::Newline {
             return;
@@ -138,37 +140,53 @@ impl Lexer<'_> {
             return self.indent_first();
         };
         if last.kind != TokenKind::Newline {
-            if !self.begins_statement(kind) {
+            if !self.begins_statement(kind, last.kind) {
                 return;
             }
             let end = last.span.end as usize;
-            self.brackets = 0;
+            self.brackets.clear();
             self.push(TokenKind::Newline, end, end);
-        } else if kind.continues() && !self.awaits_block() {
+        } else if self.continues_line(kind) {
             self.out.tokens.pop();
             return;
         }
         self.change_indent();
     }
 
-    /// Whether a word at the beginning of a line begins a statement although the line before it goes on. Inside
+    /// Whether a token at the beginning of a line begins a statement although the line before it goes on. Inside of
     /// brackets it has to stand at the left of the page.
-    fn begins_statement(&mut self, kind: TokenKind) -> bool {
+    fn begins_statement(&mut self, kind: TokenKind, last: TokenKind) -> bool {
         let begins = matches!(kind, TokenKind::Keyword(keyword) if keyword.begins_statement());
-        begins && (self.brackets == 0 || self.column() <= self.current())
+        if self.brackets.is_empty() {
+            return begins;
+        }
+        // Two operands without anything between them: only in shapes they are next to each other.
+        let apart = ends_operand(last) && begins_operand(kind) && self.brackets.last() != Some(&TokenKind::OpenBrace);
+        let is_loop = kind == TokenKind::Keyword(Keyword::For) && self.line().contains(':');
+        (begins || apart || is_loop) && self.column() <= self.current()
     }
 
-    /// Whether the line that has just ended may have a block below it: then the next one is not its continuation,
-    /// even if it begins with a minus sign.
-    fn awaits_block(&self) -> bool {
+    /// Whether a token at the beginning of a line takes up the line before it. A minus sign may also begin a
+    /// statement: it goes on only if it is indented further, and not where a block begins.
+    fn continues_line(&mut self, kind: TokenKind) -> bool {
         let before = self.out.tokens.iter().rev().nth(1).map(|token| token.kind);
-        matches!(before, Some(TokenKind::Colon | TokenKind::Equals | TokenKind::Assign))
+        let has_block = matches!(before, Some(TokenKind::Colon | TokenKind::Equals | TokenKind::Assign));
+        let is_sign = kind == TokenKind::Minus && self.column() <= self.current();
+        kind.continues() && !has_block && !is_sign
     }
 
     fn column(&mut self) -> usize {
         let (column, length) = column(self.text, self.at);
         self.out.work += length;
         column
+    }
+
+    /// The rest of this line.
+    fn line(&mut self) -> &str {
+        let rest = &self.text[self.at..];
+        let line = &rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())];
+        self.out.work += line.len();
+        line
     }
 
     /// The column of the innermost block.
@@ -314,10 +332,8 @@ impl Lexer<'_> {
     }
 
     fn mistake(&mut self, code: &'static str, message: &str, help: &str) {
-        let rest = &self.text[self.at..];
-        let line = &rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())];
-        self.out.work += line.len();
-        let span = self.span(self.at, self.at + line.trim_end().len());
+        let length = self.line().trim_end().len();
+        let span = self.span(self.at, self.at + length);
         self.out.diagnostics.push(Diagnostic::error(code, message, span, "").with_help(help));
     }
 
@@ -367,6 +383,16 @@ const SIGNS: &[(&str, TokenKind)] = &[
 /// Whether a line that ends with it goes on.
 fn awaits_more(kind: TokenKind) -> bool {
     kind.continues() || kind == TokenKind::Comma
+}
+
+fn ends_operand(kind: TokenKind) -> bool {
+    use TokenKind::{Close, CloseBrace, CloseList, Float, Int, Name, Text};
+    matches!(kind, Name | Int | Float | Text | Close | CloseList | CloseBrace)
+}
+
+fn begins_operand(kind: TokenKind) -> bool {
+    use TokenKind::{Float, Int, Name, OpenBrace, Text};
+    matches!(kind, Name | Int | Float | Text | OpenBrace)
 }
 
 /// Whether a text in quotes has its second quote.

@@ -1,8 +1,12 @@
 //! From text to a syntax tree, and back.
 
 pub mod ast;
+mod format;
 pub mod lexer;
 mod parser;
+mod same;
 pub mod token;
 
+pub use format::{WIDTH, format, measured, op_text, reformat};
 pub use parser::{Parsed, parse};
+pub use same::same;

@@ -77,6 +77,11 @@ impl Compiled {
         size_of_val(self.arena.as_slice())
     }
 
+    /// How many of them are for arrays; the rest is work space of threads.
+    pub fn shared_bytes(&self) -> usize {
+        usize::try_from(self.code.arena(0)).unwrap_or(0)
+    }
+
     /// How many threads it uses.
     pub fn threads(&self) -> usize {
         self.pool.threads()

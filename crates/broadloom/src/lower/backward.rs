@@ -44,7 +44,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn backward_step(
+    pub(super) fn backward_step(
         &mut self,
         step: u32,
         wanted: &[bool],
@@ -121,7 +121,7 @@ impl Graph {
 
     /// Which tensors have gradients: parameters, those that were asked for, and what is computed from them by
     /// operations that gradients go through.
-    fn wants_gradient(&self, steps: &[u32]) -> Vec<bool> {
+    pub(super) fn wants_gradient(&self, steps: &[u32]) -> Vec<bool> {
         let mut wanted: Vec<bool> = self
             .tensors()
             .map(|tensor| {
@@ -152,7 +152,7 @@ impl Graph {
         self.own(step, slot, backward).map_or_else(String::new, |(name, _)| name.to_string())
     }
 
-    pub(super) fn own_like(&self, step: u32, slot: u32, backward: bool) -> Tensor {
+    pub(crate) fn own_like(&self, step: u32, slot: u32, backward: bool) -> Tensor {
         let place = self.own(step, slot, backward).map_or(0, |(_, place)| place);
         let operand = place.checked_sub(1).and_then(|at| self.step_operands(step).get(at).copied());
         operand.or_else(|| self.step_results(step).next()).unwrap_or(Tensor(0))

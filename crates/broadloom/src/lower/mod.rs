@@ -7,6 +7,7 @@ mod assign;
 mod backward;
 mod law;
 mod precision;
+mod shown;
 
 use std::rc::Rc;
 

@@ -10,11 +10,15 @@
 //! ```
 
 use broadloom_core::order::Dim;
-use broadloom_core::{Cause, Closed, ConstraintId, Derived, DimShape, DimTerm, Policy, RowVar, Written};
+use broadloom_core::{
+    Cause, Closed, ConstraintId, Derived, DimShape, DimTerm, Policy, RowTerm, RowVar, Written,
+};
 use broadloom_spec::Kind;
+use rustc_hash::FxHashSet;
 
 use super::axes;
 use crate::Graph;
+use crate::capture::Captured;
 use crate::error::{Error, ErrorKind, Part};
 use crate::rules::Spot;
 use crate::shape::{PartialAxis, PartialRow};
@@ -43,7 +47,7 @@ struct Asked {
     /// The place in the solver; none if the tensor's own row writes the size.
     what: Option<DimShape>,
     chain: Vec<Derived>,
-    /// Why the row has so many axes.
+    /// Why the row has so many axes, if the chain does not tell of a choice.
     ranks: Vec<Derived>,
 }
 
@@ -87,17 +91,15 @@ impl Graph {
         let Some(what) = asked.what else {
             return Ok(Why { size, forced: true, parts: self.own_size(goal, axis, &asked) });
         };
-        let chosen = |link: &Derived| matches!(link.cause, Cause::Policy(..));
         let mut chain = asked.chain;
         if asked.dim == Dim::Unit && chain.iter().all(|link| link.what.is_none()) {
             // A bound that nothing takes is no reason.
             chain.clear();
         }
         if forced {
-            chain.retain(|link| !chosen(link));
-        } else if !chain.is_empty() && !chain.iter().any(chosen) {
-            // The size is passed on as it is; what was chosen is how many axes there are.
-            chain.extend(asked.ranks.into_iter().filter(chosen).take(1));
+            chain.retain(|link| !is_choice(link));
+        } else if !chain.is_empty() {
+            chain.extend(asked.ranks.into_iter().filter(is_choice).take(1));
         }
         let mut parts = self.told(&chain, goal);
         if parts.is_empty() && !forced {
@@ -146,9 +148,45 @@ impl Graph {
             return Ok(Why { size, forced: true, parts: self.own_axes(goal, rank) });
         };
         if forced {
-            chain.retain(|link| !matches!(link.cause, Cause::Policy(..)));
+            chain.retain(|link| !is_choice(link));
         }
         Ok(Why { size, forced, parts: self.told(&chain, goal) })
+    }
+
+    /// Why a captured dimension of the closed program has its size, told in the same way.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "29")?;
+    /// let kernel = g.data("kernel", "3")?;
+    /// let y = g.einsum("2*o<+k; k => o", &[x, kernel])?;
+    /// let k = g.captured(y, "k")?;
+    /// let why = g.why_size(k)?;
+    /// assert_eq!((why.size.as_str(), why.forced), ("3", true));
+    /// assert_eq!(why.parts[0].text, "the output axis of `kernel`, declared `3`");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn why_size(&mut self, captured: Captured) -> Result<Why, Error> {
+        self.known(captured.tensor)?;
+        let Some(Ok(term)) = self.captured_place(captured) else {
+            let message = format!("`{}` is a row, not an axis", self.captured_name(captured));
+            return Err(Error::new(ErrorKind::Use, message).with_help("ask for an axis of it"));
+        };
+        let what = term.var().map(DimShape::Var);
+        let ((dim, mut chain), _) = self.closed(|closed, _| {
+            let mut size = Dim::Unit;
+            closed.each_axis(RowTerm::closed(std::slice::from_ref(&term)), |dim| size = dim);
+            (size, what.map(|what| closed.shortest_dim(what)).unwrap_or_default())
+        })?;
+        let forced = self.term_size(term).is_some();
+        if forced {
+            chain.retain(|link| !matches!(link.cause, Cause::Policy(..)));
+        }
+        let mut parts = self.told(&chain, (captured.tensor, Kind::Output));
+        if let Some(what) = what.filter(|_| parts.is_empty() && !forced) {
+            parts.push(self.nothing_said(what));
+        }
+        Ok(Why { size: self.shown_axis(dim), forced, parts })
     }
 
     /// A size as shapes are written.
@@ -204,6 +242,7 @@ impl Graph {
         // The rows that have the axis which the last link reached, and that link.
         let mut reached: Vec<TensorRow> = Vec::new();
         let mut before: Option<&Derived> = None;
+        let mut told: FxHashSet<ConstraintId> = FxHashSet::default();
         for link in chain {
             let Cause::Constraint(id) = link.cause else {
                 parts.push(self.chosen(link));
@@ -216,7 +255,9 @@ impl Graph {
                 let next: Vec<TensorRow> = rows.iter().copied().filter(|row| self.has(*row, from)).collect();
                 parts.extend(self.bridge(&reached, &next));
             }
-            self.add_link(&mut parts, id);
+            if told.insert(id) {
+                self.add_link(&mut parts, id);
+            }
             reached = rows.into_iter().filter(|row| self.has(*row, link)).collect();
             before = Some(link);
         }
@@ -247,7 +288,7 @@ impl Graph {
             };
             Part::at(step, said).with_short(short)
         };
-        if parts.iter().all(|known| known.text != part.text) {
+        if parts.last().is_none_or(|known| known.text != part.text) {
             parts.push(part);
         }
     }
@@ -415,7 +456,9 @@ impl Graph {
             ),
             None => (INTERIOR, "closing: nothing gives the axis a size".into()),
         };
-        let text = format!("{text}, so it has one element and broadcasts");
+        // A parameter should have one.
+        let is_hole = leaf.is_some_and(|tensor| self.leaf(tensor) == Some(Leaf::Param));
+        let text = if is_hole { text } else { format!("{text}, so it has one element and broadcasts") };
         owner.map_or(Part::from(text.clone()), |tensor| self.about_tensor(tensor, text)).with_short(rule)
     }
 
@@ -467,6 +510,11 @@ fn policy_words(policy: Policy, name: &str) -> (&'static str, String) {
     (rule, text)
 }
 
+/// Whether a link is a choice.
+fn is_choice(link: &Derived) -> bool {
+    matches!(link.cause, Cause::Policy(..))
+}
+
 /// What a closed program says of an axis of a row; nothing if there is no such axis. Also how many there are.
 fn ask(closed: &Closed<'_>, row: RowRef, axes: &[DimTerm], axis: usize) -> (Option<Asked>, usize) {
     let mut dims = Vec::new();
@@ -480,7 +528,11 @@ fn ask(closed: &Closed<'_>, row: RowRef, axes: &[DimTerm], axis: usize) -> (Opti
         (None, hole) => hole.map(|hole: RowVar| DimShape::Front(hole, (axis - lead.len()) as u32)),
     };
     let chain = what.map(|what| closed.shortest_dim(what)).unwrap_or_default();
-    let ranks = row.hole.map(|hole| closed.shortest_rank(hole)).unwrap_or_default();
+    // Only where no choice is told: then what was chosen is how many axes there are.
+    let ranks = match row.hole.filter(|_| !chain.iter().any(is_choice)) {
+        Some(hole) => closed.shortest_rank(hole),
+        None => Vec::new(),
+    };
     (Some(Asked { dim, rank, what, chain, ranks }), rank)
 }
 

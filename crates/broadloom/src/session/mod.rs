@@ -1,5 +1,6 @@
 //! Sessions: the numbers of a graph, and running routines on them.
 
+mod memory;
 mod prepare;
 mod store;
 
@@ -17,6 +18,7 @@ use crate::lower::{Layout, Lowered, Node, Symbol};
 use crate::routine::Routine;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
+pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
 use store::Store;
 
 /// What runs programs.

@@ -117,7 +117,7 @@ impl Parser<'_> {
     fn args(&mut self) -> Option<Vec<Arg>> {
         let open = self.next();
         let mut args = Vec::new();
-        while self.kind() != TokenKind::Close {
+        while !self.ends_list(TokenKind::Close) {
             let named = self.kind() == TokenKind::Name
                 && matches!(self.ahead(1).kind, TokenKind::Equals | TokenKind::Assign);
             let name = match named {
@@ -183,7 +183,7 @@ impl Parser<'_> {
     fn list(&mut self) -> Option<ExprId> {
         let open = self.next();
         let mut items = Vec::new();
-        while self.kind() != TokenKind::CloseList {
+        while !self.ends_list(TokenKind::CloseList) {
             let item = self.expr()?;
             if items.is_empty() && self.take_word(Keyword::For).is_some() {
                 let name = self.ident("after `for`")?;

@@ -247,7 +247,13 @@ impl Parser<'_> {
             self.expected("`=` and a value");
             return None;
         }
-        Some(StatementKind::Let { names, value: self.expr()? })
+        Some(StatementKind::Let { names, value: self.expr_or_missing() })
+    }
+
+    /// An expression; where it cannot be read, one that has been reported, so that names it would be bound to are known.
+    fn expr_or_missing(&mut self) -> ExprId {
+        let span = self.token().span;
+        self.expr().unwrap_or_else(|| self.push(ExprKind::Missing, span))
     }
 
     fn def(&mut self) -> Option<StatementKind> {
@@ -283,7 +289,7 @@ impl Parser<'_> {
         }
         let body = match self.kind() {
             TokenKind::Newline => Body::Block(self.block("=")?),
-            _ => Body::Expr(self.expr()?),
+            _ => Body::Expr(self.expr_or_missing()),
         };
         Some(StatementKind::Def(std::rc::Rc::new(Def { name, config, arguments, body })))
     }
@@ -292,7 +298,7 @@ impl Parser<'_> {
         let open = self.need(TokenKind::Open, "and the arguments")?;
         let mut arguments: Vec<Argument> = Vec::new();
         let mut places = FxHashMap::default();
-        while self.kind() != TokenKind::Close {
+        while !self.ends_list(TokenKind::Close) {
             let name = self.ident("of an argument")?;
             if let Some(first) = places.insert(name.name, name.span) {
                 let message = format!("there are two arguments `{}`", self.names.text(name.name));
@@ -477,6 +483,11 @@ impl Parser<'_> {
             None => None,
         };
         Some(StatementKind::Assign(Box::new(Assign { target, sign, value, logic })))
+    }
+
+    /// Whether there are no more items in brackets: they are closed here, or forgotten to be.
+    pub(super) fn ends_list(&self, close: TokenKind) -> bool {
+        self.kind() == close || matches!(self.kind(), TokenKind::Newline | TokenKind::End)
     }
 
     /// The bracket that closes another one.

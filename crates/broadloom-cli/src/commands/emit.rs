@@ -1,0 +1,215 @@
+//! `broadloom emit`: a program for other programs: MLIR, C, JSON.
+
+use std::path::{Path, PathBuf};
+
+use broadloom::{How, Node, Session, Settings};
+use broadloom_lang::Program;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::check::kind;
+use super::loops::{Optimised, optimised};
+use crate::console::Console;
+use crate::json::{self, JsonRows};
+use crate::output::{Output, Status};
+use crate::program::{Line, ProgramArgs, Text, reason, status, unusable};
+
+/// The arguments of `emit`.
+#[derive(clap::Args, Clone, Debug)]
+#[command(group = clap::ArgGroup::new("format").required(true).args(["mlir", "c", "json"]))]
+pub struct Args {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// Every operation in the manner of MLIR's `linalg.generic`
+    #[arg(long)]
+    mlir: bool,
+    /// Every routine as a file of C and a header; needs `-o`
+    #[arg(long, requires = "output")]
+    c: bool,
+    // `--lean`, the shapes with their reasons as theorems, has its place here.
+    /// Where to write: a folder for C, otherwise a file; standard output if nothing is said
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) const HELP: &str = "\
+What is emitted:
+  --mlir    indexing maps, iterator types and operand types of every operation
+  --c       for each routine `NAME.c` and `NAME.h`, which need nothing else; the header says how to call it
+  --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
+
+Exit status: 0 fine, 1 the program has errors, 2 something cannot be read or written.
+
+Example:
+  $ broadloom emit mlp.loom --c -o out
+  $ cc -O3 -march=native -c out/step1.c";
+
+/// Emits a program.
+pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
+    let text = match args.program.read("emit", console) {
+        Ok(text) => text,
+        Err(output) => return output,
+    };
+    let mut program = args.program.compile(&text, None);
+    let mut output = Output::new(status(&program.diagnostics));
+    if !args.program.json {
+        output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
+        if output.status != Status::Fine {
+            return output;
+        }
+    }
+    let made = match (args.mlir, args.c, &args.output) {
+        (true, _, _) => mlir(&mut program),
+        (_, true, Some(folder)) => c(&mut program, folder),
+        _ => whole(&mut program, &text),
+    };
+    let made = match made {
+        Ok(made) => made,
+        Err(message) => return unusable("emit", &message, args.program.json),
+    };
+    match &args.output {
+        Some(file) if !args.c => {
+            if let Err(error) = std::fs::write(file, made) {
+                let message = format!("cannot write {}: {}", file.display(), reason(&error));
+                return unusable("emit", &message, args.program.json);
+            }
+        }
+        _ => output.stdout = made,
+    }
+    output
+}
+
+/// All operations, in order.
+fn mlir(program: &mut Program) -> Result<String, String> {
+    let mut out = String::new();
+    let mut done = None;
+    for tensor in program.graph.tensors() {
+        let Some(Node::Operation { text, step, .. }) = program.graph.node(tensor) else { continue };
+        if done.replace(step) == Some(step) {
+            continue;
+        }
+        let name = program.graph.name_of(tensor).map_or(String::new(), |name| format!("{name} = "));
+        let place = program.origins.get(step).map(|origin| Line::new(&program.sources, origin.span));
+        let place = place.map_or(String::new(), |Line { file, line }| format!("{file}:{line}: "));
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&format!("// {place}{name}{text}\n"));
+        match program.graph.nest_linalg(tensor) {
+            Ok(Some(generic)) => out.push_str(&generic),
+            Ok(None) => out.push_str("// concatenated axes or run-time indices: no single linalg.generic\n"),
+            Err(error) => out.push_str(&format!("// no loop nest: {}\n", error.message())),
+        }
+    }
+    Ok(out)
+}
+
+/// Writes all routines; says which files it has written.
+fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
+    let cannot = |error: &std::io::Error| format!("cannot write to {}: {}", folder.display(), reason(error));
+    std::fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
+    let routines = program.routines();
+    if routines.is_empty() {
+        return Err("the program computes nothing".into());
+    }
+    let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
+    let graph = std::mem::take(&mut program.graph);
+    let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
+    let mut out = String::new();
+    for routine in &routines {
+        let name = routine.name();
+        session.write_c(routine, folder, name).map_err(|error| error.to_string())?;
+        for ending in ["c", "h"] {
+            out.push_str(&format!("{}\n", folder.join(format!("{name}.{ending}")).display()));
+        }
+    }
+    Ok(out)
+}
+
+/// The whole program as JSON.
+fn whole(program: &mut Program, text: &Text) -> Result<String, String> {
+    if !program.is_ok() {
+        let data = Data { file: &text.name, tensors: Vec::new(), operations: Vec::new(), routines: Vec::new() };
+        return Ok(json::object("emit", &program.sources, &program.diagnostics, data));
+    }
+    let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
+    let how = program.graph.how_all().map_err(|error| error.to_string())?;
+    let mut nests: Vec<(usize, Option<Box<RawValue>>)> = Vec::new();
+    for tensor in program.graph.tensors() {
+        let Some(Node::Operation { step, .. }) = program.graph.node(tensor) else { continue };
+        if nests.last().is_none_or(|(last, _)| *last != step) {
+            let nest = program.graph.nest_json(tensor).ok();
+            nests.push((step, nest.and_then(|nest| RawValue::from_string(nest).ok())));
+        }
+    }
+    let routines = optimised(program)?;
+    let graph = &program.graph;
+    let place = |step: usize| program.origins.get(step).map(|origin| Line::new(&program.sources, origin.span));
+    let (mut tensors, mut operations) = (Vec::new(), Vec::new());
+    let mut nests = nests.into_iter().peekable();
+    for tensor in graph.tensors() {
+        let shape = shapes.get(tensor);
+        let (how, rule) = match &how[tensor.index()] {
+            How::Declared => ("declared", None),
+            How::Forced => ("forced", None),
+            How::Chosen(rule) => ("chosen", Some(rule.clone())),
+        };
+        let step = graph.step_of(tensor).unwrap_or_default();
+        tensors.push(TensorData {
+            id: tensor.index(),
+            name: graph.name_of(tensor),
+            kind: kind(graph, tensor),
+            shape: shape.to_string(),
+            rows: JsonRows::from(&shape),
+            elements: shape.elements(),
+            how,
+            rule,
+            place: place(step),
+        });
+        let Some(Node::Operation { text, name, operands, step }) = graph.node(tensor) else { continue };
+        if let Some((_, nest)) = nests.next_if(|(known, _)| *known == step) {
+            let operands = operands.iter().map(|operand| operand.index()).collect();
+            let place = place(step);
+            operations.push(OperationData { operation: name, text, operands, results: vec![tensor.index()], nest, place });
+        } else if let Some(last) = operations.last_mut() {
+            // One more result of the same operation.
+            last.results.push(tensor.index());
+        }
+    }
+    let data = Data { file: &text.name, tensors, operations, routines };
+    Ok(json::object("emit", &program.sources, &program.diagnostics, data))
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    file: &'a str,
+    tensors: Vec<TensorData<'a>>,
+    operations: Vec<OperationData<'a>>,
+    routines: Vec<Optimised>,
+}
+
+#[derive(Serialize)]
+struct TensorData<'a> {
+    id: usize,
+    name: Option<&'a str>,
+    kind: &'static str,
+    shape: String,
+    rows: JsonRows,
+    elements: u64,
+    how: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    #[serde(flatten)]
+    place: Option<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct OperationData<'a> {
+    operation: &'a str,
+    text: String,
+    operands: Vec<usize>,
+    results: Vec<usize>,
+    nest: Option<Box<RawValue>>,
+    #[serde(flatten)]
+    place: Option<Line<'a>>,
+}

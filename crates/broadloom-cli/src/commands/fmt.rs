@@ -1,0 +1,131 @@
+//! `broadloom fmt`: programs in the one way to write them.
+
+use std::path::{Path, PathBuf};
+
+use broadloom_diagnostics::{Diagnostic, Sources, render_all};
+use serde::Serialize;
+
+use crate::console::Console;
+use crate::json;
+use crate::output::{Output, Status};
+use crate::program::{read, reason, style};
+
+/// The arguments of `fmt`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// The programs, to be rewritten in place, or `-` to filter standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write nothing; list the files that would change
+    #[arg(long)]
+    check: bool,
+    /// Print one JSON object about all files
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) const HELP: &str = "\
+A file with mistakes in how it is written stays as it is.
+
+Exit status: 0 fine, 1 with `--check` a file would change, or a file has mistakes, 2 a file cannot be read or written.
+
+Examples:
+  broadloom fmt *.loom
+  broadloom fmt --check *.loom      # in CI
+  broadloom fmt - < a.loom          # from an editor";
+
+/// Formats files.
+pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
+    let mut output = Output::new(Status::Fine);
+    let mut formatted = Vec::new();
+    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
+    for file in &args.files {
+        let is_stdin = file.as_os_str() == "-";
+        let mut state = match read(file, console) {
+            Ok(text) => match format(&mut sources, &text.name, &text.text) {
+                Ok(new) if is_stdin && !args.check => State { text: Some(new), ..State::changed(false) },
+                Ok(new) => finish(args, file, &text.text, &new),
+                Err(mistakes) => {
+                    diagnostics.extend(mistakes);
+                    State { status: Status::Wrong, ..State::changed(false) }
+                }
+            },
+            Err(message) => State { status: Status::Unusable, message, ..State::changed(false) },
+        };
+        output.status = output.status.max(state.status);
+        let name = if is_stdin { "<stdin>".to_string() } else { file.display().to_string() };
+        if !args.json {
+            output.stderr.push_str(&state.message);
+            output.stdout.push_str(&state.text.take().unwrap_or_default());
+            if args.check && state.changed {
+                output.stdout.push_str(&format!("{name}\n"));
+            }
+        }
+        formatted.push(Formatted {
+            file: name,
+            changed: state.changed,
+            text: state.text,
+            error: Some(state.message).filter(|message| !message.is_empty()),
+        });
+    }
+    if args.json {
+        output.stdout = json::object("fmt", &sources, &diagnostics, Data { files: formatted });
+    } else {
+        output.stderr.push_str(&render_all(&sources, &diagnostics, 0, style(console.stderr(), false)));
+    }
+    output
+}
+
+/// What became of a file.
+struct State {
+    status: Status,
+    changed: bool,
+    /// What cannot be done.
+    message: String,
+    /// The new text, if it is to be printed.
+    text: Option<String>,
+}
+
+impl State {
+    fn changed(changed: bool) -> State {
+        State { status: Status::Fine, changed, message: String::new(), text: None }
+    }
+}
+
+/// Compares, or writes.
+fn finish(args: &Args, file: &Path, old: &str, new: &str) -> State {
+    if old == new {
+        return State::changed(false);
+    }
+    if args.check {
+        return State { status: Status::Wrong, ..State::changed(true) };
+    }
+    match std::fs::write(file, new) {
+        Ok(()) => State::changed(true),
+        Err(error) => {
+            let message = format!("error: cannot write {}: {}\n", file.display(), reason(&error));
+            State { status: Status::Unusable, message, ..State::changed(false) }
+        }
+    }
+}
+
+/// The text as it should be written, or what keeps it from being read.
+fn format(sources: &mut Sources, name: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
+    let source = sources.add(name, text);
+    broadloom_lang::syntax::reformat(source, text)
+}
+
+#[derive(Serialize)]
+struct Data {
+    files: Vec<Formatted>,
+}
+
+#[derive(Serialize)]
+struct Formatted {
+    file: String,
+    changed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}

@@ -1,0 +1,113 @@
+//! `broadloom lint`: what is worth a look in a program that is right.
+
+use broadloom_diagnostics::{Diagnostic, Severity};
+use broadloom_lang::{Program, codes, lint};
+
+use crate::console::{Console, Look, Paint};
+use crate::json;
+use crate::output::{Output, Status};
+use crate::program::{ProgramArgs, status};
+use crate::table::counted;
+
+/// The arguments of `lint`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// Fail if there is anything with this code, notes included; `all`: any warning
+    #[arg(long, value_name = "CODE", value_parser = denied)]
+    deny: Vec<String>,
+    /// Leave the notes out
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub(crate) const HELP: &str = "\
+What is said:
+  W0501  something broadcasts; a warning if all operands of an operation do
+  W0502  two parameters are only used together
+  W0503  a shape that nothing forces
+  W0504  something is not used; a name that begins with `_` may be
+
+Warnings are told in full. Notes, such as each place where a bias broadcasts, have a line each.
+
+Exit status: 0 fine, 1 the program has errors or something that is denied, 2 it cannot be read.
+
+Example:
+  $ broadloom lint mlp.loom --deny all";
+
+/// A code, or `all`.
+fn denied(text: &str) -> Result<String, String> {
+    let known = || codes::ALL.iter().map(|(code, _)| *code).filter(|code| code.starts_with('W'));
+    let wanted = text.to_uppercase();
+    if text == "all" || known().any(|code| code == wanted) {
+        return Ok(if text == "all" { text.into() } else { wanted });
+    }
+    Err(format!("there are {} and `all`", known().collect::<Vec<_>>().join(", ")))
+}
+
+/// Says what is worth a look.
+pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
+    let text = match args.program.read("lint", console) {
+        Ok(text) => text,
+        Err(output) => return output,
+    };
+    let mut program = args.program.compile(&text, None);
+    let found = lint(&mut program);
+    let mut output = Output::new(status(&program.diagnostics));
+    if found.iter().any(|diagnostic| args.denies(diagnostic)) {
+        output.status = output.status.max(Status::Wrong);
+    }
+    let all: Vec<Diagnostic> = program.diagnostics.iter().chain(&found).cloned().collect();
+    if args.program.json {
+        output.stdout = json::object("lint", &program.sources, &all, json::Nothing {});
+        return output;
+    }
+    output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
+    if program.is_ok() {
+        output.stdout = people(args, &program, &found, console.stdout());
+    }
+    output
+}
+
+impl Args {
+    fn denies(&self, diagnostic: &Diagnostic) -> bool {
+        let denies = |code: &String| match code.as_str() {
+            "all" => diagnostic.severity >= Severity::Warning,
+            code => code == diagnostic.code,
+        };
+        self.deny.iter().any(denies)
+    }
+}
+
+fn people(args: &Args, program: &Program, found: &[Diagnostic], look: Look) -> String {
+    let in_full = |diagnostic: &&Diagnostic| diagnostic.severity >= Severity::Warning || args.denies(diagnostic);
+    let told: Vec<Diagnostic> = found.iter().filter(in_full).cloned().collect();
+    let notes: Vec<&Diagnostic> = found.iter().filter(|diagnostic| !in_full(diagnostic)).collect();
+    let mut out = args.program.render(&program.sources, &told, look);
+    if !args.quiet {
+        for note in &notes {
+            out.push_str(&one_line(program, note, look));
+        }
+    }
+    if found.is_empty() {
+        out.push_str("nothing to say\n");
+    } else if told.is_empty() && args.quiet {
+        out.push_str(&format!("no warnings, {}\n", counted(notes.len() as u64, "note")));
+    }
+    out
+}
+
+/// `mlp.loom:3:9: note[W0501]: …`
+fn one_line(program: &Program, note: &Diagnostic, look: Look) -> String {
+    let label = note.primary();
+    let place = label.map_or(String::new(), |label| {
+        let (line, column) = program.sources.position(label.span);
+        format!("{}:{line}:{column}: ", program.sources.get(label.span.source).name())
+    });
+    let head = look.paint(Paint::Strong, &format!("note[{}]", note.code));
+    let label = label.map(|label| label.text.as_str()).filter(|text| !text.is_empty());
+    let details: Vec<&str> = label.into_iter().chain(note.notes.iter().map(String::as_str)).collect();
+    let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join("; ")) };
+    format!("{place}{head}: {}{}\n", note.message, look.paint(Paint::Faint, &details))
+}

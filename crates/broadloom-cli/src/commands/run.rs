@@ -1,0 +1,304 @@
+//! `broadloom run`: runs a program. What it prints goes to standard output at once; on a terminal a line below shows how far
+//! its loops are, and in the end how the losses went.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use broadloom::{Backend, Settings};
+use broadloom_lang::{Observer, Program, RunOptions};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::console::{Console, Live, Look};
+use crate::data;
+use crate::commands::check::kind;
+use crate::json;
+use crate::output::{Output, Status};
+use crate::plot::Curve;
+use crate::program::{ProgramArgs, reason, status, unusable};
+use crate::progress::Progress;
+
+/// The arguments of `run`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// The seed of initial values and random numbers
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// What computes: machine code if there is a C compiler, machine code or nothing, or the slow evaluator
+    #[arg(long, value_name = "auto|native|reference", default_value = "auto", hide_possible_values = true)]
+    backend: WantedBackend,
+    /// How many threads; as many as there are processors if nothing is said
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    threads: Option<u32>,
+    /// Values of a `data` of the program, from a `.npy`, `.npz`, `.csv` or `.safetensors` file; may be repeated
+    #[arg(long, value_name = "NAME=FILE", value_parser = data::parse)]
+    data: Vec<(String, PathBuf)>,
+    /// Begin with the parameters and states of a `.safetensors` file
+    #[arg(long, value_name = "FILE")]
+    load: Option<PathBuf>,
+    /// Write parameters and states to a `.safetensors` file in the end
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Draw how the losses went, even if nobody looks
+    #[arg(long)]
+    plot: bool,
+    /// Show no progress and no plot
+    #[arg(long, conflicts_with = "plot")]
+    quiet: bool,
+    /// Say how long it took
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// What computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WantedBackend {
+    Auto,
+    Native,
+    Reference,
+}
+
+pub(crate) const HELP: &str = "\
+Lines that the program prints go to standard output, progress and the plot of the losses to standard error. Equal seeds give
+equal numbers, however many threads there are.
+
+Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written.
+
+Example:
+  $ cat line.loom
+  data x : 8 | 1 = [[0], [1], [2], [3], [4], [5], [6], [7]]
+  let loss = mean(\"... | ... => 0\", ({a} * x + {b} - (2 * x + 1)) ** 2)
+  repeat 500:
+    minimise loss by sgd(0.01)
+    print \"loss\", loss every 100
+  $ broadloom run line.loom --seed 7 --save line.safetensors";
+
+/// Runs a program.
+pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
+    let text = match args.program.read("run", console) {
+        Ok(text) => text,
+        Err(output) => return output,
+    };
+    if let Some(message) = args.unusable_files() {
+        return unusable("run", &message, args.program.json);
+    }
+    let start = Instant::now();
+    let program = args.program.compile(&text, None);
+    let look = console.stderr();
+    let mut output = Output::new(status(&program.diagnostics));
+    let options = match args.options(&program) {
+        Ok(options) => options,
+        Err(_) if output.status != Status::Fine => RunOptions::default(),
+        Err(message) => return unusable("run", &message, args.program.json),
+    };
+    let mut diagnostics = program.diagnostics.clone();
+    let sources = program.sources.clone();
+    let mut watcher = Watcher::new(args, look, console.live);
+    if output.status == Status::Fine {
+        if !args.program.json {
+            // What is worth knowing is said before, not after, a long run.
+            watcher.live.stderr(&args.program.render(&sources, &diagnostics, look));
+        }
+        let warned = diagnostics.len();
+        if let Err(wrong) = program.run(&options, &mut watcher) {
+            diagnostics.push(*wrong);
+            output.status = status(&diagnostics);
+        }
+        watcher.clear();
+        if !args.program.json {
+            output.stderr = args.program.render(&sources, &diagnostics[warned..], look);
+        }
+    } else if !args.program.json {
+        output.stderr = args.program.render(&sources, &diagnostics, look);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    if args.program.json {
+        let data = Data {
+            file: &text.name,
+            seed: args.seed,
+            printed: &watcher.printed,
+            notices: &watcher.notices,
+            losses: watcher.curves.iter().map(Loss::new).collect(),
+            seconds: args.verbose.then_some(seconds),
+        };
+        output.stdout = json::object("run", &sources, &diagnostics, data);
+        return output;
+    }
+    let mut end = String::new();
+    if args.plot || (look.terminal && !args.quiet) {
+        watcher.curves.iter().for_each(|curve| end.push_str(&curve.draw(look)));
+    }
+    if args.verbose {
+        end.push_str(&format!("{seconds:.3} s\n"));
+    }
+    output.stderr.insert_str(0, &end);
+    output
+}
+
+impl Args {
+    fn options(&self, program: &Program) -> Result<RunOptions, String> {
+        let backend = match self.backend {
+            WantedBackend::Auto => Backend::Auto,
+            WantedBackend::Native => Backend::Native,
+            WantedBackend::Reference => Backend::Reference,
+        };
+        let threads = self.threads.map(|threads| threads as usize);
+        let settings = Settings { backend, seed: self.seed, threads, ..Settings::default() };
+        let mut inputs = Vec::new();
+        for (name, file) in &self.data {
+            let is_data = program.find(name).is_some_and(|tensor| kind(&program.graph, tensor) == "data");
+            if !is_data {
+                return Err(format!("the program has no `data {name}` that could be given"));
+            }
+            inputs.push((name.clone(), data::read(name, file)?));
+        }
+        Ok(RunOptions { settings, load: self.load.clone(), save: self.save.clone(), inputs })
+    }
+
+    /// Why files that are asked for cannot be used: better known before a long run than after it.
+    fn unusable_files(&self) -> Option<String> {
+        if let Some(load) = &self.load
+            && let Err(error) = std::fs::File::open(load)
+        {
+            return Some(format!("cannot read {}: {}", load.display(), reason(&error)));
+        }
+        let save = self.save.as_ref()?;
+        let folder = save.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder {
+            Some(folder) if !folder.is_dir() => {
+                Some(format!("cannot write {}: there is no folder {}", save.display(), folder.display()))
+            }
+            _ if save.is_dir() => Some(format!("cannot write {}: it is a folder", save.display())),
+            _ => None,
+        }
+    }
+}
+
+/// Who watches the program run.
+struct Watcher<'c> {
+    live: &'c mut dyn Live,
+    /// Whether lines are printed at once; else they are kept.
+    prints: bool,
+    /// How wide the line is that shows progress, if one is shown.
+    columns: Option<usize>,
+    start: Instant,
+    progress: Progress,
+    /// What is on the line below what is printed.
+    below: String,
+    printed: Vec<String>,
+    notices: Vec<String>,
+    curves: Vec<Curve>,
+}
+
+impl<'c> Watcher<'c> {
+    fn new(args: &Args, look: Look, live: &'c mut dyn Live) -> Watcher<'c> {
+        let shows = look.terminal && !args.quiet && !args.program.json;
+        Watcher {
+            live,
+            prints: !args.program.json,
+            columns: look.columns.filter(|_| shows),
+            start: Instant::now(),
+            progress: Progress::default(),
+            below: String::new(),
+            printed: Vec::new(),
+            notices: Vec::new(),
+            curves: Vec::new(),
+        }
+    }
+
+    /// Clears the line below.
+    fn clear(&mut self) {
+        if !self.below.is_empty() {
+            self.live.stderr("\r\u{1b}[K");
+            self.below.clear();
+        }
+    }
+
+    fn show(&mut self, line: String) {
+        self.live.stderr(&format!("\r{line}\u{1b}[K"));
+        self.below = line;
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn printed(&mut self, line: &str) {
+        if !self.prints {
+            self.printed.push(line.to_string());
+            return;
+        }
+        let below = std::mem::take(&mut self.below);
+        if !below.is_empty() {
+            self.live.stderr("\r\u{1b}[K");
+        }
+        self.live.stdout(&format!("{line}\n"));
+        if !below.is_empty() {
+            self.show(below);
+        }
+    }
+
+    fn repeated(&mut self, done: u64, of: u64, losses: &[(String, f64)]) {
+        for (name, loss) in losses {
+            let at = self.curves.iter().position(|curve| curve.name == *name).unwrap_or_else(|| {
+                self.curves.push(Curve::new(name));
+                self.curves.len() - 1
+            });
+            self.curves[at].push(*loss);
+        }
+        let Some(columns) = self.columns else { return };
+        let now: Duration = self.start.elapsed();
+        if let Some(line) = self.progress.after(now, (done, of), losses, columns) {
+            self.show(line);
+        }
+    }
+
+    fn ended(&mut self) {
+        self.clear();
+        self.progress.restart();
+    }
+
+    fn notice(&mut self, text: &str) {
+        match self.prints {
+            true => self.live.stderr(&format!("note: {text}\n")),
+            false => self.notices.push(text.to_string()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    file: &'a str,
+    seed: u64,
+    printed: &'a [String],
+    notices: &'a [String],
+    losses: Vec<Loss<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Loss<'a> {
+    name: &'a str,
+    repetitions: u64,
+    /// Not a number is `null`.
+    first: Option<f64>,
+    last: Option<f64>,
+    least: Option<f64>,
+    /// Pairs of a repetition, from 1, and the loss after it; of long runs a part.
+    curve: Vec<(u64, Option<f64>)>,
+}
+
+impl<'a> Loss<'a> {
+    fn new(curve: &'a Curve) -> Loss<'a> {
+        let finite = |loss: f64| Some(loss).filter(|loss| loss.is_finite());
+        Loss {
+            name: &curve.name,
+            repetitions: curve.last.0,
+            first: curve.points.first().and_then(|(_, loss)| finite(*loss)),
+            last: finite(curve.last.1),
+            least: curve.least.and_then(|(_, loss)| finite(loss)),
+            curve: curve.points.iter().map(|(at, loss)| (*at, finite(*loss))).collect(),
+        }
+    }
+}

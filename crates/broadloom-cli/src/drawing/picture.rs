@@ -1,0 +1,517 @@
+//! What is drawn: boxes, frames and edges, read off a program.
+//!
+//! | in the program | in the picture |
+//! |---|---|
+//! | data, parameter, state | a leaf; a parameter of one library function is a line in its box |
+//! | operation | a box with what was written, in short, and the name if it has one |
+//! | function of the program, applied | a frame around what it makes |
+//! | function of the library, applied | one box; with `all`, a frame as well |
+//! | number | part of the box that uses it |
+//! | what depends on gradients, what only assignments read | nothing: it is the training, not the model |
+
+use broadloom::{LeafKind, Node, Shapes, Tensor};
+use broadloom_diagnostics::Span;
+use broadloom_lang::Program;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::table::{counted, grouped};
+
+/// More boxes are not drawn: nobody could read them.
+const MOST: usize = 1500;
+/// Texts in boxes are not longer.
+const LONGEST: usize = 34;
+/// So many parameters of a library function are listed in its box.
+const LISTED: usize = 2;
+
+/// What is to be drawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choice {
+    /// Whether to look into functions of the library.
+    pub all: bool,
+    /// What to draw with everything it is computed from; everything if nothing is said.
+    pub of: Option<Tensor>,
+    /// How many boxes to go back from there.
+    pub depth: Option<usize>,
+}
+
+/// A picture has more boxes than can be drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooLarge {
+    pub boxes: usize,
+    pub most: usize,
+}
+
+/// What is drawn.
+#[derive(Debug, Default)]
+pub(crate) struct Picture {
+    pub boxes: Vec<Drawn>,
+    /// The frames; the one around a frame comes before it.
+    pub frames: Vec<Frame>,
+    /// From the output of a box to another box.
+    pub edges: Vec<(Output, usize)>,
+}
+
+/// One of the tensors that a box gives out: the box, and which.
+pub(crate) type Output = (usize, usize);
+
+/// A box.
+#[derive(Debug)]
+pub(crate) struct Drawn {
+    pub kind: BoxKind,
+    /// The name of what it makes.
+    pub name: Option<String>,
+    /// What it does.
+    pub lines: Vec<String>,
+    /// What a reader sees who stays over it.
+    pub title: String,
+    /// The shape of each tensor it gives out; empty texts are not shown.
+    pub outputs: Vec<String>,
+    /// The frame it is in.
+    pub frame: Option<usize>,
+}
+
+/// What a box stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BoxKind {
+    Data,
+    Parameter,
+    State,
+    /// Made to fit: positions, random numbers.
+    Made,
+    Operation,
+    /// An application of a library function.
+    Applied,
+    /// Something that is not drawn any further.
+    More,
+}
+
+impl BoxKind {
+    pub fn is_leaf(self) -> bool {
+        !matches!(self, BoxKind::Operation | BoxKind::Applied)
+    }
+}
+
+/// A frame around what a function makes.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub title: String,
+    pub outer: Option<usize>,
+}
+
+/// What a tensor belongs to: a box of its own, or that of a library function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+enum Owner {
+    Tensor(Tensor),
+    Application(u32),
+}
+
+impl Picture {
+    /// The picture of a program.
+    pub fn new(program: &Program, shapes: &Shapes, choice: &Choice) -> Result<Picture, TooLarge> {
+        Drawing::new(program, shapes, choice).picture()
+    }
+}
+
+struct Drawing<'p> {
+    program: &'p Program,
+    shapes: &'p Shapes,
+    choice: &'p Choice,
+    /// Whether each tensor is drawn, in whatever box.
+    visible: Vec<bool>,
+    /// The box of each tensor that is drawn.
+    owners: Vec<Option<Owner>>,
+    /// The innermost function of the program around each tensor.
+    groups: Vec<Option<u32>>,
+}
+
+impl<'p> Drawing<'p> {
+    fn new(program: &'p Program, shapes: &'p Shapes, choice: &'p Choice) -> Drawing<'p> {
+        let count = program.graph.len();
+        let mut drawing =
+            Drawing { program, shapes, choice, visible: vec![false; count], owners: vec![None; count], groups: vec![None; count] };
+        drawing.find_visible();
+        drawing.find_owners();
+        drawing
+    }
+
+    fn operands(&self, tensor: Tensor) -> &'p [Tensor] {
+        match self.program.graph.node(tensor) {
+            Some(Node::Operation { operands, .. }) => operands,
+            _ => &[],
+        }
+    }
+
+    fn leaf(&self, tensor: Tensor) -> Option<LeafKind> {
+        match self.program.graph.node(tensor) {
+            Some(Node::Leaf { kind }) => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// The model: what results are computed from, without what depends on gradients.
+    fn find_visible(&mut self) {
+        let graph = &self.program.graph;
+        let counts = graph.use_counts();
+        let mut trains = vec![false; graph.len()];
+        let mut read = vec![false; graph.len()];
+        for tensor in graph.tensors() {
+            let gradient = matches!(self.leaf(tensor), Some(LeafKind::Gradient(_)));
+            let operands = self.operands(tensor);
+            trains[tensor.index()] = gradient || operands.iter().any(|operand| trains[operand.index()]);
+            if !trains[tensor.index()] {
+                operands.iter().for_each(|operand| read[operand.index()] = true);
+            }
+        }
+        let is_result = |tensor: &Tensor| {
+            let at = tensor.index();
+            self.leaf(*tensor).is_none() && !trains[at] && !read[at] && counts[at] == 0
+        };
+        let results = graph.tensors().filter(is_result);
+        let mut waiting: Vec<Tensor> = match self.choice.of {
+            Some(tensor) => vec![tensor],
+            None => results.collect(),
+        };
+        while let Some(tensor) = waiting.pop() {
+            if std::mem::replace(&mut self.visible[tensor.index()], true) {
+                continue;
+            }
+            waiting.extend(self.operands(tensor));
+        }
+        for tensor in graph.tensors() {
+            let number = matches!(
+                self.leaf(tensor),
+                Some(LeafKind::Number(_) | LeafKind::Constant(_) | LeafKind::Size)
+            );
+            self.visible[tensor.index()] &= !number;
+        }
+    }
+
+    /// The functions around a tensor, the outermost first.
+    fn applications(&self, tensor: Tensor) -> Vec<u32> {
+        let step = self.program.graph.step_of(tensor);
+        let mut next = step.and_then(|step| self.program.origins.get(step)).and_then(|origin| origin.application);
+        let mut path = Vec::new();
+        while let Some(application) = next {
+            path.push(application);
+            next = self.program.applications[application as usize].outer;
+        }
+        path.reverse();
+        path
+    }
+
+    fn find_owners(&mut self) {
+        let all = self.choice.all;
+        let applications = &self.program.applications;
+        let mut paths: Vec<Vec<u32>> = Vec::with_capacity(self.visible.len());
+        for tensor in self.program.graph.tensors() {
+            paths.push(if self.visible[tensor.index()] { self.applications(tensor) } else { Vec::new() });
+        }
+        self.share_parameters(&mut paths);
+        for tensor in self.program.graph.tensors() {
+            let at = tensor.index();
+            if !self.visible[at] {
+                continue;
+            }
+            let path = &paths[at];
+            if let Some(whole) = self.divided(tensor) {
+                // The rest of a mean: what is summed has come before.
+                (self.owners[at], self.groups[at]) = (self.owners[whole.index()], self.groups[whole.index()]);
+                continue;
+            }
+            let library = path.iter().position(|each| !all && applications[*each as usize].library);
+            let (groups, owner) = match library {
+                Some(place) => (&path[..place], Owner::Application(path[place])),
+                None => (&path[..], Owner::Tensor(tensor)),
+            };
+            self.groups[at] = groups.last().copied();
+            self.owners[at] = Some(owner);
+        }
+    }
+
+    /// What is divided by the number of its summands: an operand that the same call made.
+    fn divided(&self, tensor: Tensor) -> Option<Tensor> {
+        let graph = &self.program.graph;
+        let Some(Node::Operation { name: "/", operands: &[whole, size], step, .. }) = graph.node(tensor) else {
+            return None;
+        };
+        let origin = |step: usize| self.program.origins.get(step).map(|origin| origin.inner);
+        let same = graph.step_of(whole).and_then(origin) == origin(step);
+        let counted = self.leaf(size) == Some(LeafKind::Size) && self.leaf(whole).is_none();
+        (!self.choice.all && same && counted && graph.name_of(whole).is_none()).then_some(whole)
+    }
+
+    /// A parameter belongs to the innermost function around all its uses: to that which made it, if no other uses it.
+    fn share_parameters(&self, paths: &mut [Vec<u32>]) {
+        let mut common: FxHashMap<Tensor, Vec<u32>> = FxHashMap::default();
+        for tensor in self.program.graph.tensors().filter(|tensor| self.visible[tensor.index()]) {
+            for operand in self.operands(tensor) {
+                if !matches!(self.leaf(*operand), Some(LeafKind::Param | LeafKind::State)) {
+                    continue;
+                }
+                let path = &paths[tensor.index()];
+                let known = common.entry(*operand).or_insert_with(|| path.clone());
+                let same = known.iter().zip(path).take_while(|(a, b)| a == b).count();
+                known.truncate(same);
+            }
+        }
+        for (tensor, path) in common {
+            paths[tensor.index()] = path;
+        }
+    }
+
+    fn picture(&self) -> Result<Picture, TooLarge> {
+        let graph = &self.program.graph;
+        let owner = |tensor: Tensor| self.owners[tensor.index()];
+        // The edges between boxes, each once, and the boxes in the order of their first tensor.
+        let mut order: Vec<Owner> = Vec::new();
+        let mut members: FxHashMap<Owner, Vec<Tensor>> = FxHashMap::default();
+        for tensor in graph.tensors() {
+            if let Some(owner) = owner(tensor) {
+                members.entry(owner).or_insert_with(|| {
+                    order.push(owner);
+                    Vec::new()
+                }).push(tensor);
+            }
+        }
+        let mut edges: Vec<(Tensor, Owner)> = Vec::new();
+        let mut seen = FxHashSet::default();
+        for tensor in graph.tensors() {
+            let Some(to) = owner(tensor) else { continue };
+            for operand in self.operands(tensor) {
+                let inside = owner(*operand).is_none_or(|from| from == to);
+                if !inside && seen.insert((*operand, to)) {
+                    edges.push((*operand, to));
+                }
+            }
+        }
+        let kept = self.kept(&edges);
+        order.retain(|owner| kept.as_ref().is_none_or(|kept| kept.contains(owner)));
+        if order.len() > MOST {
+            return Err(TooLarge { boxes: order.len(), most: MOST });
+        }
+        // What goes out of each box.
+        let mut outputs: FxHashMap<Owner, Vec<Tensor>> = FxHashMap::default();
+        let mut ends: FxHashSet<Tensor> = edges.iter().map(|(from, _)| *from).collect();
+        ends.extend(self.program.results());
+        ends.extend(self.choice.of);
+        for owner in &order {
+            let made = members[owner].iter().copied();
+            let mut out: Vec<Tensor> = made.filter(|tensor| ends.contains(tensor)).collect();
+            if out.is_empty() {
+                out.extend(members[owner].last());
+            }
+            outputs.insert(*owner, out);
+        }
+        let mut picture = Picture::default();
+        let mut frames: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut numbers: FxHashMap<Owner, usize> = FxHashMap::default();
+        for owner in &order {
+            let group = members[owner].last().and_then(|tensor| self.groups[tensor.index()]);
+            let frame = group.map(|group| self.frame(group, &mut frames, &mut picture.frames));
+            let drawn = self.drawn(*owner, &members[owner], &outputs[owner], frame);
+            numbers.insert(*owner, picture.boxes.len());
+            picture.boxes.push(drawn);
+        }
+        for (from, to) in edges {
+            let Some(to) = numbers.get(&to).copied() else { continue };
+            let Some(source) = owner(from) else { continue };
+            let output = match numbers.get(&source) {
+                Some(number) => {
+                    let at = outputs[&source].iter().position(|tensor| *tensor == from);
+                    (*number, at.unwrap_or(0))
+                }
+                None => {
+                    // Not drawn any further: what it is called stands for it.
+                    let number = *numbers.entry(Owner::Tensor(from)).or_insert_with(|| {
+                        picture.boxes.push(self.more(from));
+                        picture.boxes.len() - 1
+                    });
+                    (number, 0)
+                }
+            };
+            picture.edges.push((output, to));
+        }
+        Ok(picture)
+    }
+
+    /// The boxes that are not too far from what is asked for; all of them, if nothing is said.
+    fn kept(&self, edges: &[(Tensor, Owner)]) -> Option<FxHashSet<Owner>> {
+        let (of, depth) = (self.choice.of?, self.choice.depth?);
+        let mut above: FxHashMap<Owner, Vec<Owner>> = FxHashMap::default();
+        for (from, to) in edges {
+            above.entry(*to).or_default().extend(self.owners[from.index()]);
+        }
+        let mut kept: FxHashSet<Owner> = self.owners[of.index()].into_iter().collect();
+        let mut last: Vec<Owner> = kept.iter().copied().collect();
+        for _ in 0..depth {
+            let next: Vec<Owner> = last.iter().flat_map(|owner| above.get(owner).into_iter().flatten()).copied().collect();
+            last = next.into_iter().filter(|owner| kept.insert(*owner)).collect();
+        }
+        Some(kept)
+    }
+
+    /// The frame of an application, and those around it.
+    fn frame(&self, application: u32, known: &mut FxHashMap<u32, usize>, frames: &mut Vec<Frame>) -> usize {
+        let mut missing = vec![application];
+        while let Some(outer) = missing.last().and_then(|last| self.program.applications[*last as usize].outer) {
+            missing.push(outer);
+        }
+        let mut outer = None;
+        for each in missing.into_iter().rev() {
+            let number = *known.entry(each).or_insert_with(|| {
+                let applied = &self.program.applications[each as usize];
+                let plain = applied.path.rsplit('.').next().unwrap_or_default();
+                // `layer2` is the second of `layer`.
+                let is_own = plain.trim_end_matches(|letter: char| letter.is_ascii_digit()) == applied.function;
+                let title = if is_own { applied.path.clone() } else { format!("{}: {}", applied.path, applied.function) };
+                frames.push(Frame { title, outer });
+                frames.len() - 1
+            });
+            outer = Some(number);
+        }
+        outer.unwrap_or(0)
+    }
+
+    fn drawn(&self, owner: Owner, members: &[Tensor], outputs: &[Tensor], frame: Option<usize>) -> Drawn {
+        let graph = &self.program.graph;
+        let shape = |tensor: &Tensor| self.shapes.get(*tensor).to_string();
+        let shapes: Vec<String> = outputs.iter().map(shape).map(|text| if text.is_empty() { "number".into() } else { text }).collect();
+        match owner {
+            Owner::Tensor(tensor) => match self.leaf(tensor) {
+                Some(kind) => {
+                    let kind = match kind {
+                        LeafKind::Data => BoxKind::Data,
+                        LeafKind::Param => BoxKind::Parameter,
+                        LeafKind::State => BoxKind::State,
+                        _ => BoxKind::Made,
+                    };
+                    let word = match kind {
+                        BoxKind::Data => "data",
+                        BoxKind::Parameter => "parameter",
+                        BoxKind::State => "state",
+                        _ => "made to fit",
+                    };
+                    let name = short(&self.name_in(self.groups[tensor.index()], tensor));
+                    let title = format!("{word} {}: {}", graph.label_of(tensor), shape(&tensor));
+                    Drawn { kind, name: Some(name), lines: Vec::new(), title, outputs: shapes, frame }
+                }
+                None => Drawn {
+                    kind: BoxKind::Operation,
+                    name: members.last().and_then(|last| self.plain_name(*last)),
+                    lines: vec![short(&self.written(tensor))],
+                    title: self.title(tensor),
+                    outputs: shapes,
+                    frame,
+                },
+            },
+            Owner::Application(application) => {
+                let applied = &self.program.applications[application as usize];
+                let mut lines = vec![applied.function.clone()];
+                lines.extend(self.parameters(members));
+                let name = outputs.iter().find_map(|tensor| self.named_outside(*tensor));
+                let plain = applied.path.rsplit('.').next().unwrap_or_default();
+                let is_own = plain.trim_end_matches(|letter: char| letter.is_ascii_digit()) == applied.function;
+                if !is_own {
+                    lines[0] = short(&format!("{plain}: {}", applied.function));
+                }
+                let title = format!("{}{}", self.place(applied.span), applied.path);
+                Drawn { kind: BoxKind::Applied, name, lines, title, outputs: shapes, frame }
+            }
+        }
+    }
+
+    fn more(&self, tensor: Tensor) -> Drawn {
+        let label = self.program.graph.label_of(tensor);
+        let shape = self.shapes.get(tensor).to_string();
+        let outputs = vec![if shape.is_empty() { "number".into() } else { shape }];
+        Drawn { kind: BoxKind::More, name: Some(short(&label)), lines: Vec::new(), title: label, outputs, frame: None }
+    }
+
+    /// The parameters that are inside of a library function: a few in full, otherwise how many.
+    fn parameters(&self, members: &[Tensor]) -> Vec<String> {
+        let is_param = |tensor: &&Tensor| self.leaf(**tensor) == Some(LeafKind::Param);
+        let params: Vec<Tensor> = members.iter().filter(is_param).copied().collect();
+        if params.len() <= LISTED {
+            let line = |tensor: &Tensor| {
+                let name = self.plain_name(*tensor).unwrap_or_default();
+                short(&format!("{name} : {}", self.shapes.get(*tensor)))
+            };
+            return params.iter().map(line).collect();
+        }
+        let elements = params.iter().map(|param| self.shapes.get(*param).elements()).fold(0, u64::saturating_add);
+        vec![format!("{}, {} elements", counted(params.len() as u64, "parameter"), grouped(elements))]
+    }
+
+    /// The name of a tensor without the functions it was made in.
+    fn plain_name(&self, tensor: Tensor) -> Option<String> {
+        let name = self.program.graph.name_of(tensor)?;
+        Some(short(name.rsplit('.').next().unwrap_or(name)))
+    }
+
+    /// The name of a leaf, without the function it is drawn in; one that other functions share has its full name.
+    fn name_in(&self, group: Option<u32>, tensor: Tensor) -> String {
+        let name = self.program.graph.label_of(tensor);
+        let path = group.map(|group| self.program.applications[group as usize].path.as_str());
+        let inside = path.and_then(|path| name.strip_prefix(path)?.strip_prefix('.'));
+        inside.map_or(name.clone(), str::to_string)
+    }
+
+    /// The name that the program gave to something that a library function made.
+    fn named_outside(&self, tensor: Tensor) -> Option<String> {
+        let depth = self.groups[tensor.index()].map_or(0, |group| {
+            let mut depth = 1;
+            let mut outer = self.program.applications[group as usize].outer;
+            while let Some(next) = outer {
+                depth += 1;
+                outer = self.program.applications[next as usize].outer;
+            }
+            depth
+        });
+        let made = self.program.made.iter().find(|made| made.tensor == tensor && made.level == depth)?;
+        Some(short(made.name.rsplit('.').next().unwrap_or(&made.name)))
+    }
+
+    /// An operation in short: names and numbers are written out, everything else is `…`.
+    fn written(&self, tensor: Tensor) -> String {
+        let graph = &self.program.graph;
+        let Some(Node::Operation { text, name, operands, .. }) = graph.node(tensor) else { return String::new() };
+        let operand = |tensor: &Tensor| match self.leaf(*tensor) {
+            Some(LeafKind::Number(_) | LeafKind::Constant(_) | LeafKind::Size) => graph.label_of(*tensor),
+            _ => self.plain_name(*tensor).unwrap_or_else(|| "…".into()),
+        };
+        let operands: Vec<String> = operands.iter().map(operand).collect();
+        let spec = text.split('"').nth(1).filter(|_| text.starts_with(name) && text.contains("(\""));
+        match (operands.as_slice(), spec) {
+            (_, Some(spec)) => format!("{name} \"{spec}\""),
+            ([a, b], None) if !name.starts_with(char::is_alphabetic) => format!("{a} {name} {b}"),
+            ([a, b, c], None) if name == "@ +" => format!("{a} @ {b} + {c}"),
+            (list, None) => format!("{name}({})", list.join(", ")),
+        }
+    }
+
+    /// An operation in full, and where it is written.
+    fn title(&self, tensor: Tensor) -> String {
+        let graph = &self.program.graph;
+        let origin = graph.step_of(tensor).and_then(|step| self.program.origins.get(step));
+        let place = origin.map_or(String::new(), |origin| self.place(origin.span));
+        let text = match graph.node(tensor) {
+            Some(Node::Operation { text, .. }) => text,
+            _ => String::new(),
+        };
+        let name = graph.name_of(tensor).map_or(String::new(), |name| format!("{name} = "));
+        format!("{place}{name}{text}")
+    }
+
+    fn place(&self, span: Span) -> String {
+        let source = self.program.sources.get(span.source);
+        format!("{}, line {}: ", source.name(), source.line_of(span.start))
+    }
+}
+
+/// A text that fits into a box.
+fn short(text: &str) -> String {
+    if text.chars().count() <= LONGEST {
+        return text.to_string();
+    }
+    text.chars().take(LONGEST - 1).chain(['…']).collect()
+}

@@ -1,0 +1,156 @@
+//! What each command prints, word for word: `tests/golden/NAME.txt`, rewritten by `UPDATE_EXPECT=1`.
+//!
+//! A case is a name and a command line, in the folder `tests/programs`. `< FILE` at its end is standard input; `tty60` at its
+//! front is a terminal with 60 columns, `no_color` says that `NO_COLOR` is set. Escape characters are shown as `␛`.
+
+mod support;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use support::{World, broadloom, examples, loom_files, programs};
+
+const CASES: &[(&str, &str)] = &[
+    ("check", "check mlp.loom"),
+    ("check_all", "check mlp.loom --all"),
+    ("check_set", "check mlp.loom --set hidden=128 --set batch=8"),
+    ("check_set_wrong", "check mlp.loom --set hiden=128 --set batch=65"),
+    ("check_json", "check convolution.loom --json"),
+    ("check_convolution", "check convolution.loom"),
+    ("check_mismatch", "check mismatch.loom"),
+    ("check_mismatch_chain", "check mismatch.loom --chain"),
+    ("check_mismatch_json", "check mismatch.loom --json"),
+    ("check_undetermined", "check undetermined.loom"),
+    ("check_syntax", "check syntax.loom"),
+    ("check_empty", "check empty.loom"),
+    ("check_stdin", "check - < mismatch.loom"),
+    ("check_terminal", "tty100 check mlp.loom"),
+    ("check_terminal_wrong", "tty100 check mismatch.loom"),
+    ("check_narrow", "tty48 no_color check mlp.loom"),
+    ("check_no_color", "tty100 no_color check mismatch.loom"),
+    ("check_color_never", "tty100 --color never check mlp.loom"),
+    ("check_color_always", "no_color check --color always mlp.loom"),
+    ("shapes", "shapes mlp.loom"),
+    ("shapes_all", "shapes mlp.loom --all --at 10"),
+    ("shapes_at_2", "shapes partial.loom --at 2"),
+    ("shapes_at_3", "shapes partial.loom --at 3"),
+    ("shapes_at_4", "shapes partial.loom --at 4"),
+    ("shapes_block", "shapes line.loom --at 6"),
+    ("shapes_json", "shapes partial.loom --at 2 --json"),
+    ("shapes_nothing", "shapes empty.loom"),
+    ("explain_forced", "explain mlp.loom layer.w.input.0"),
+    ("explain_chosen", "explain mlp.loom layer.w.output.0"),
+    ("explain_row", "explain mlp.loom w_out.output"),
+    ("explain_no_axes", "explain mlp.loom layer.b.batch"),
+    ("explain_whole", "explain mlp.loom b_out"),
+    ("explain_place", "explain mlp.loom x.1"),
+    ("explain_unit", "explain mlp.loom loss"),
+    ("explain_window", "explain convolution.loom y.output.0"),
+    ("explain_label", "explain convolution.loom y.kw"),
+    ("explain_basis", "explain convolution.loom kernel.2"),
+    ("explain_json", "explain mlp.loom layer.w.input.0 --json"),
+    ("explain_terminal", "tty60 explain mlp.loom w_out.output.0"),
+    ("explain_unknown", "explain mlp.loom layer.v"),
+    ("explain_no_axis", "explain mlp.loom layer.w.input.1"),
+    ("explain_no_number", "explain mlp.loom layer.w.middle"),
+    ("explain_mismatch", "explain mismatch.loom w.output.0"),
+    ("run", "run line.loom --backend reference"),
+    ("run_plot", "run line.loom --backend reference --plot"),
+    ("run_json", "run diverges.loom --backend reference --json"),
+    ("run_diverges", "run diverges.loom --backend reference --plot"),
+    ("run_no_values", "run no_values.loom --backend reference"),
+    ("run_mismatch", "run mismatch.loom"),
+    ("run_data_unknown", "run no_values.loom --data y=y.npy"),
+    ("run_data_missing", "run no_values.loom --data x=nowhere.npy"),
+    ("run_load_missing", "run line.loom --load nowhere.safetensors"),
+    ("run_save_nowhere", "run line.loom --save nowhere/line.safetensors"),
+    ("fmt_stdin", "fmt - < untidy.loom"),
+    ("fmt_check", "fmt --check untidy.loom mlp.loom syntax.loom"),
+    ("fmt_syntax", "fmt - < syntax.loom"),
+    ("solve", "solve ../../../../examples/layer.rows"),
+    ("solve_json", "solve ../../../../examples/clash.rows --json"),
+    ("no_file", "check nowhere.loom"),
+    ("folder", "check ."),
+    ("wrong_flag", "check mlp.loom --al"),
+    ("wrong_command", "chek mlp.loom"),
+    ("wrong_size", "check mlp.loom --set hidden=none"),
+    ("wrong_line", "shapes mlp.loom --at 0"),
+    ("wrong_backend", "run mlp.loom --backend gpu"),
+    ("no_command", ""),
+    ("help", "--help"),
+    ("help_check", "check --help"),
+    ("help_shapes", "shapes --help"),
+    ("help_explain", "explain --help"),
+    ("help_run", "run --help"),
+    ("help_fmt", "fmt --help"),
+    ("help_solve", "solve --help"),
+    ("help_completions", "completions --help"),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    std::env::set_current_dir(programs()).expect("the folder of the programs");
+    let mut trials: Vec<Trial> =
+        CASES.iter().map(|(name, line)| Trial::test(*name, move || check(name, &[*line]))).collect();
+    for example in loom_files(&examples()) {
+        let stem = example.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let file = format!("../../../../examples/{stem}.loom");
+        let lines = [format!("check {file}"), format!("shapes {file}")];
+        trials.push(Trial::test(format!("examples::{stem}"), move || {
+            check(&format!("examples/{stem}"), &lines.each_ref().map(String::as_str))
+        }));
+    }
+    trials.push(Trial::test("no_golden_file_without_a_case", no_file_without_a_case));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn check(name: &str, lines: &[&str]) -> Result<(), Failed> {
+    let shown: Vec<String> = lines.iter().map(|line| transcript(line)).collect();
+    let file = folder().join(format!("{name}.txt"));
+    expect_test::ExpectFile { path: file, position: file!() }.assert_eq(&shown.join("\n"));
+    Ok(())
+}
+
+/// A command line, and what it says.
+fn transcript(line: &str) -> String {
+    let mut world = World::default();
+    let mut rest = line;
+    while let Some((word, after)) = rest.split_once(' ') {
+        match word.strip_prefix("tty").and_then(|columns| columns.parse().ok()) {
+            Some(columns) => world.terminal = Some(columns),
+            None if word == "no_color" => world.no_color = true,
+            None => break,
+        }
+        rest = after;
+    }
+    let (arguments, stdin) = rest.split_once(" < ").unwrap_or((rest, ""));
+    if !stdin.is_empty() {
+        world.stdin = std::fs::read(stdin).expect("a program");
+    }
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let said = broadloom(&arguments, &world);
+    let mut out = format!("$ broadloom {rest}\n{}", said.stdout);
+    if !said.stderr.is_empty() {
+        let _ = write!(out, "--- standard error\n{}", said.stderr);
+    }
+    if said.status != 0 {
+        let _ = writeln!(out, "--- exit status {}", said.status);
+    }
+    out.replace('\u{1b}', "␛").replace('\r', "␍")
+}
+
+fn no_file_without_a_case() -> Result<(), Failed> {
+    let names: Vec<String> = std::fs::read_dir(folder())?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+        .filter(|name| CASES.iter().all(|(known, _)| known != name))
+        .collect();
+    if names.is_empty() { Ok(()) } else { Err(format!("no case writes {}", names.join(", ")).into()) }
+}

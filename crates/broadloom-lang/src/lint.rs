@@ -1,0 +1,281 @@
+//! What is worth a look in a program that is right.
+//!
+//! | code | severity | says |
+//! |---|---|---|
+//! | W0501 | note | something broadcasts: what, along which axes. `x + bias` does, and is meant to |
+//! | W0501 | warning | in one pointwise operation every operand broadcasts into the others: `32 \|` and `\| 32` make `32 \| 32` |
+//! | W0502 | warning | two parameters, each used once, are only used together: `{a} * {b}` learns no more than one of them |
+//! | W0503 | warning | a size was chosen where the program says nothing, or says several things: a parameter of one element |
+//! | W0503 | note | a parameter without axes, a shape divided up with as few axes as will do |
+//! | W0504 | warning | something is defined and not used |
+//!
+//! What a program takes for granted is not reported: numbers and tensors of one element broadcast, a linear map is
+//! applied to every example, parameters take the sizes of what they are used with. Nor is what functions of the
+//! library do inside. A name that begins with `_` may be unused.
+
+mod unused;
+
+use broadloom::{Broadcast, How, Kind, LeafKind, Node, Shapes, Tensor};
+use broadloom_diagnostics::{Diagnostic, Link, Span};
+use rustc_hash::FxHashMap;
+
+use crate::codes;
+use crate::program::{Made, Program};
+
+/// How many sizes are explained; finding the reasons takes time.
+const MOST_REASONS: usize = 50;
+
+/// What is worth a look in a program, in the order of its text. Nothing, if the program has errors.
+///
+/// ```
+/// use broadloom_lang::{Options, compile, lint};
+/// let text = "
+/// data x : 32 | 784
+/// data y : 784
+/// let scaled = 0.5 * x
+/// print sum(x)
+/// ";
+/// let mut program = compile("some.loom", text, &Options::default());
+/// let found: Vec<String> = lint(&mut program).into_iter().map(|found| found.message).collect();
+/// assert_eq!(found, ["`y` is not used", "`scaled` is not used"]);
+/// ```
+pub fn lint(program: &mut Program) -> Vec<Diagnostic> {
+    if !program.is_ok() {
+        return Vec::new();
+    }
+    let Ok(shapes) = program.graph.final_shapes() else { return Vec::new() };
+    let mut found = unused::unused(program);
+    found.extend(broadcasts(program, &shapes));
+    found.extend(together(program));
+    found.extend(chosen(program, &shapes));
+    let place = |diagnostic: &Diagnostic| {
+        let span = diagnostic.primary().map_or(Span::empty(program.main, 0), |label| label.span);
+        (span.source != program.main, span.source.0, span.start, diagnostic.code)
+    };
+    found.sort_by_key(place);
+    found
+}
+
+/// Places where something broadcasts, one for each operand as it is written.
+fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
+    let all = program.graph.broadcasts().unwrap_or_default();
+    let results = results(program);
+    let mut found: Vec<Diagnostic> = Vec::new();
+    // A function that is applied again says the same again.
+    let mut said: FxHashMap<(Span, String), (usize, usize)> = FxHashMap::default();
+    let mut rest = all.as_slice();
+    while let Some(first) = rest.first() {
+        let (of_step, after) = rest.split_at(rest.iter().take_while(|each| each.step == first.step).count());
+        rest = after;
+        let Some(origin) = program.origins.get(first.step).filter(|origin| origin.span == origin.inner) else {
+            continue;
+        };
+        let node = results.get(&first.step).and_then(|result| program.graph.node(*result));
+        let mutual = is_mutual(program, shapes, node.as_ref(), of_step);
+        let composes = matches!(node, Some(Node::Operation { name, .. }) if name.starts_with('@'));
+        let slots = 1 + of_step.iter().map(|each| each.slot).max().unwrap_or(0);
+        for slot in 0..slots {
+            // A linear map is applied to every example; that is what `@` means.
+            let is_usual = |each: &Broadcast| composes && each.kind == Kind::Batch && !each.unit;
+            let is_number = |each: &Broadcast| shapes.get(each.operand).elements() == 1;
+            let of_slot = of_step.iter().filter(|each| each.slot == slot);
+            let rows: Vec<&Broadcast> = of_slot.filter(|each| !is_usual(each) && !is_number(each)).collect();
+            let Some(first) = rows.first() else { continue };
+            let name = program.graph.label_of(first.operand);
+            let along: Vec<String> = rows.iter().map(|each| along(each)).collect();
+            let message = format!("`{name}` broadcasts along {}", along.join(" and "));
+            if let Some((at, count)) = said.get_mut(&(origin.span, message.clone())) {
+                *count += 1;
+                found[*at].notes.truncate(usize::from(mutual));
+                found[*at].notes.push(format!("{count} times, in a function or a loop"));
+                continue;
+            }
+            said.insert((origin.span, message.clone()), (found.len(), 1));
+            let label = format!("`{}` into `{}`", shapes.get(first.operand), shapes.get(first.result));
+            found.push(match mutual {
+                false => Diagnostic::note(codes::BROADCASTS, message, origin.span, label),
+                true => Diagnostic::warning(codes::BROADCASTS, message, origin.span, label)
+                    .with_note("so do the other operands: each is repeated along axes that only another one has")
+                    .with_help("if every pair is meant, write it by a spec, such as `einsum(\"i; j => i, j\", a, b)`"),
+            });
+        }
+    }
+    found
+}
+
+/// The tensor that each step makes, the first if there are several.
+fn results(program: &Program) -> FxHashMap<usize, Tensor> {
+    let mut results = FxHashMap::default();
+    for tensor in program.graph.tensors() {
+        if let Some(step) = program.graph.step_of(tensor) {
+            results.entry(step).or_insert(tensor);
+        }
+    }
+    results
+}
+
+/// Whether every operand of a pointwise operation lacks axes of the result. Those that are made to fit do not count,
+/// nor those that say by a unit where they broadcast.
+fn is_mutual(program: &Program, shapes: &Shapes, node: Option<&Node<'_>>, found: &[Broadcast]) -> bool {
+    let Some(Node::Operation { name, operands, .. }) = node else { return false };
+    let made_to_fit = |tensor: &Tensor| {
+        let kind = match program.graph.node(*tensor) {
+            Some(Node::Leaf { kind }) => kind,
+            _ => return false,
+        };
+        matches!(kind, LeafKind::Range | LeafKind::Uniform | LeafKind::Constant(_))
+    };
+    if name.starts_with('@') || operands.iter().any(made_to_fit) {
+        return false;
+    }
+    let sized = operands.iter().enumerate().filter(|(_, operand)| shapes.get(**operand).elements() > 1);
+    let mut sized = sized.map(|(slot, _)| slot).peekable();
+    let lacks = |slot: usize| found.iter().any(|each| each.slot == slot && !each.unit);
+    let declares = found.iter().any(|each| each.unit);
+    !declares && sized.peek().is_some() && sized.all(lacks) && found.iter().any(|each| each.slot != found[0].slot)
+}
+
+/// The axes of a row along which something broadcasts: `the batch axis (32)`, `output axes 1 and 2 (28, 28)`.
+fn along(each: &Broadcast) -> String {
+    let kind = match each.kind {
+        Kind::Batch => "batch",
+        Kind::Input => "input",
+        Kind::Output => "output",
+    };
+    let sizes: Vec<String> = each.axes.iter().map(|(_, size)| size.to_string()).collect();
+    let places: Vec<String> = each.axes.iter().map(|(place, _)| (place + 1).to_string()).collect();
+    let unit = if each.unit { ", where it has one element" } else { "" };
+    match places.as_slice() {
+        [place] => format!("{kind} axis {place} ({}{unit})", sizes.join(", ")),
+        places => format!("{kind} axes {} ({}{unit})", list(places), sizes.join(", ")),
+    }
+}
+
+/// `1, 2 and 3`
+fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// Pairs of parameters that are used once each, with each other: the product, the sum or the composition of the two
+/// is all that is learned.
+fn together(program: &Program) -> Vec<Diagnostic> {
+    let counts = program.graph.use_counts();
+    let once = |tensor: &Tensor| {
+        let is_param = matches!(program.graph.node(*tensor), Some(Node::Leaf { kind: LeafKind::Param }));
+        is_param && counts[tensor.index()] == 1
+    };
+    let mut found = Vec::new();
+    for tensor in program.graph.tensors() {
+        let Some(Node::Operation { name, operands: &[a, b], step, .. }) = program.graph.node(tensor) else { continue };
+        let Some(origin) = program.origins.get(step) else { continue };
+        if !matches!(name, "+" | "-" | "*" | "/") || !once(&a) || !once(&b) {
+            continue;
+        }
+        let names = (program.graph.label_of(a), program.graph.label_of(b));
+        let message = format!("the parameters `{}` and `{}` are only used together", names.0, names.1);
+        found.push(
+            Diagnostic::warning(codes::USED_ONCE, message, origin.span, "the only use of both")
+                .with_help("together they learn no more than one of them, unless they differ in shape"),
+        );
+    }
+    found
+}
+
+/// Sizes that the program leaves open and closing chose, where that may surprise.
+fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
+    let Ok(all) = program.graph.how_all() else { return Vec::new() };
+    let mut made: FxHashMap<Tensor, Made> = FxHashMap::default();
+    for each in &program.made {
+        made.entry(each.tensor).or_insert_with(|| each.clone());
+    }
+    let mut found = Vec::new();
+    for tensor in program.graph.tensors() {
+        let How::Chosen(rule) = &all[tensor.index()] else { continue };
+        let kind = match program.graph.node(tensor) {
+            Some(Node::Leaf { kind }) => Some(kind),
+            _ => None,
+        };
+        let Some(surprise) = Surprise::of(rule, kind) else { continue };
+        let origin = program.graph.step_of(tensor).and_then(|step| program.origins.get(step)).copied();
+        let named = made.get(&tensor);
+        // What the library makes and does not name is its own affair.
+        let inside = origin.is_none_or(|origin| origin.span != origin.inner);
+        let is_param = kind == Some(LeafKind::Param);
+        if inside && !(is_param && surprise == Surprise::Warning) {
+            continue;
+        }
+        let Some(span) = named.map(|made| made.span).or(origin.map(|origin| origin.span)) else { continue };
+        let name = program.graph.label_of(tensor);
+        let shape = shapes.get(tensor).to_string();
+        let shape = if shape.is_empty() { "no axes".into() } else { format!("the shape `{shape}`") };
+        let message = format!("`{name}` has {shape}, which nothing forces");
+        let diagnostic = match surprise {
+            Surprise::Warning => Diagnostic::warning(codes::CHOSEN, message, span, rule.as_str()),
+            Surprise::Note => Diagnostic::note(codes::CHOSEN, message, span, rule.as_str()),
+        };
+        let reasons = if found.len() < MOST_REASONS { reasons(program, tensor, shapes) } else { Vec::new() };
+        let help = match kind {
+            Some(LeafKind::Param) => format!("say what it is meant to be: `{{{} : …}}`", last(&name)),
+            Some(_) => "say what shape it has".to_string(),
+            None => "say what shape it has, by `set` or where it is used".to_string(),
+        };
+        found.push(Diagnostic { chain: reasons, ..diagnostic.with_help(help) });
+    }
+    found
+}
+
+/// How much a rule of closing may surprise.
+#[derive(Clone, Copy, PartialEq)]
+enum Surprise {
+    Note,
+    Warning,
+}
+
+impl Surprise {
+    /// By the rule's words; see [`How::Chosen`]. Leaves take the sizes of what they are used with, and results follow
+    /// from operands: that is inference, and no surprise.
+    fn of(rule: &str, leaf: Option<LeafKind>) -> Option<Surprise> {
+        let is = |words: &str| rule.starts_with(words);
+        let param = leaf == Some(LeafKind::Param);
+        if is("found by search") || is("the least size that fits") {
+            return Some(Surprise::Warning);
+        }
+        if is("used with several sizes") || (is("one element") && param) {
+            return leaf.map(|_| Surprise::Warning);
+        }
+        if is("divides its elements") || (is("no axes") && param) {
+            return Some(Surprise::Note);
+        }
+        None
+    }
+}
+
+/// Why the axes that were chosen have their sizes.
+fn reasons(program: &mut Program, tensor: Tensor, shapes: &Shapes) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    for kind in [Kind::Batch, Kind::Input, Kind::Output] {
+        for axis in 0..shapes.get(tensor).row(kind).len() {
+            let Ok(why) = program.graph.why(tensor, kind, axis) else { continue };
+            if why.forced {
+                continue;
+            }
+            for part in why.parts {
+                let span = part.step.and_then(|step| program.origins.get(step)).map(|origin| origin.span);
+                let link = Link { text: part.text, span };
+                if !links.contains(&link) {
+                    links.push(link);
+                }
+            }
+        }
+    }
+    links
+}
+
+/// The name without the functions it was made in.
+fn last(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}

@@ -1,0 +1,218 @@
+//! Expressions, with those parentheses that they need.
+//!
+//! A tree may be as deep on its left as a text is long: `a + b + c + …`, `f(x)(y)…`, `a.b.c…`. So the way down on the
+//! left is walked, not recursed into; what is on the right of an operator or inside of brackets is only as deep as the
+//! parser goes.
+
+use super::super::ast::{
+    Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary,
+};
+use super::Formatter;
+use super::layout::{Gap, Item};
+
+/// Where any expression may be.
+pub(super) const ANY: u8 = 0;
+/// Where a choice or a range needs parentheses.
+pub(super) const OPERATORS: u8 = 1;
+/// Where every operator needs parentheses.
+const POSTFIX: u8 = 10;
+
+/// An expression on the way down on the left.
+struct Step {
+    id: ExprId,
+    /// Whether it needs parentheses.
+    parens: bool,
+    /// Whether its operator is one of a chain with that above: `a + b` in `a + b - c`.
+    chained: bool,
+}
+
+impl<'a> Formatter<'a> {
+    /// An expression where only operators stand without parentheses that bind at least so strongly.
+    pub(super) fn expr(&mut self, id: ExprId, least: u8) {
+        let steps = self.way_down(id, least);
+        self.work += steps.len();
+        for step in &steps {
+            if step.parens {
+                self.line.word("(");
+            }
+            if matches!(self.kind(step.id), ExprKind::Binary(..)) && !step.chained {
+                self.line.push([Item::Open]);
+            }
+        }
+        let mut above_chain = false;
+        for step in steps.iter().rev() {
+            self.finish(step, above_chain);
+            above_chain = step.chained;
+        }
+    }
+
+    fn kind(&self, id: ExprId) -> &'a ExprKind {
+        &self.file.expr(id).kind
+    }
+
+    fn way_down(&self, id: ExprId, least: u8) -> Vec<Step> {
+        let (mut next, mut least, mut above) = (Some(id), least, None);
+        let mut steps = Vec::new();
+        while let Some(id) = next {
+            let kind = self.kind(id);
+            let parens = strength(kind) < least;
+            let binary = if let ExprKind::Binary(binary, ..) = kind { Some(*binary) } else { None };
+            let chained = !parens && binary.is_some() && binary.map(Binary::strength) == above;
+            steps.push(Step { id, parens, chained });
+            next = match kind {
+                ExprKind::Binary(_, left, _) => Some(*left),
+                ExprKind::Call { callee, .. } => Some(*callee),
+                ExprKind::Field(left, _) | ExprKind::Index(left, _) => Some(*left),
+                _ => None,
+            };
+            above = binary.map(Binary::strength);
+            least = binary.map_or(POSTFIX, left_strength);
+        }
+        steps
+    }
+
+    /// What follows when everything on the left is written. `in_chain` says whether the operator on the left is of
+    /// the same chain.
+    fn finish(&mut self, step: &Step, in_chain: bool) {
+        match self.kind(step.id) {
+            ExprKind::Binary(binary, _, right) => {
+                if !in_chain {
+                    self.line.push([Item::In]);
+                }
+                self.line.push([Item::Break(Gap::Space), Item::Word(binary.sign()), Item::Space]);
+                self.right(*binary, *right);
+                if !step.chained {
+                    self.line.push([Item::Out, Item::Close]);
+                }
+            }
+            ExprKind::Call { args, .. } => self.bracketed("(", args, ")", Self::arg),
+            ExprKind::Field(_, field) => {
+                self.line.push([Item::Word("."), Item::Word(self.names.text(field.name))]);
+            }
+            ExprKind::Index(_, index) => {
+                self.line.push([Item::Open, Item::Word("["), Item::In, Item::Break(Gap::Nothing)]);
+                self.expr(*index, ANY);
+                self.line.push([Item::Out, Item::Break(Gap::Closing), Item::Word("]"), Item::Close]);
+            }
+            other => self.leaf(step.id, other),
+        }
+        if step.parens {
+            self.line.word(")");
+        }
+    }
+
+    /// The right operand. A minus sign takes no more to its right than it should: `a ** -b`.
+    fn right(&mut self, binary: Binary, right: ExprId) {
+        let is_minus = matches!(self.kind(right), ExprKind::Unary(Unary::Minus, _));
+        let least = if is_minus { MINUS_STRENGTH } else { right_strength(binary) };
+        self.expr(right, least);
+    }
+
+    /// Expressions that begin with a word of their own.
+    fn leaf(&mut self, id: ExprId, kind: &'a ExprKind) {
+        match kind {
+            ExprKind::Name(name) => self.line.word(self.names.text(*name)),
+            ExprKind::Number(_) | ExprKind::Text(_) => self.line.word(self.literal(self.file.expr(id).span)),
+            ExprKind::List(items) => self.bracketed("[", items, "]", |formatter, item| formatter.expr(*item, ANY)),
+            ExprKind::Each { item, name, list } => self.each(*item, self.names.text(name.name), *list),
+            ExprKind::Range(low, high) => self.range(*low, *high),
+            ExprKind::Param(param) => self.param(param),
+            ExprKind::Unary(Unary::Minus, inner) => {
+                self.line.word("-");
+                self.expr(*inner, MINUS_STRENGTH);
+            }
+            ExprKind::Unary(Unary::Not, inner) => {
+                self.line.push([Item::Word("not"), Item::Space]);
+                self.expr(*inner, NOT_STRENGTH);
+            }
+            ExprKind::If { condition, yes, no } => self.choice(*condition, *yes, *no),
+            // It has been reported, and files with mistakes are not formatted.
+            _ => {}
+        }
+    }
+
+    fn arg(&mut self, arg: &'a Arg) {
+        if let Some(name) = arg.name {
+            self.line.push([Item::Word(self.names.text(name.name)), Item::Space, Item::Word("="), Item::Space]);
+        }
+        self.expr(arg.value, ANY);
+    }
+
+    fn each(&mut self, item: ExprId, name: &'a str, list: ExprId) {
+        self.line.push([Item::Open, Item::Word("["), Item::In, Item::Break(Gap::Nothing)]);
+        self.expr(item, ANY);
+        self.line.push([Item::Break(Gap::Space), Item::Word("for")]);
+        self.line.spaced(name);
+        self.line.spaced("in");
+        self.line.push([Item::Space]);
+        self.expr(list, ANY);
+        self.line.push([Item::Out, Item::Break(Gap::Closing), Item::Word("]"), Item::Close]);
+    }
+
+    fn choice(&mut self, condition: ExprId, yes: ExprId, no: ExprId) {
+        self.line.push([Item::Open, Item::Word("if"), Item::Space]);
+        self.expr(condition, ANY);
+        self.line.push([Item::In, Item::Break(Gap::Space), Item::Word("then"), Item::Space]);
+        self.expr(yes, ANY);
+        self.line.push([Item::Break(Gap::Space), Item::Word("else"), Item::Space]);
+        self.expr(no, ANY);
+        self.line.push([Item::Out, Item::Close]);
+    }
+
+    fn param(&mut self, param: &'a Param) {
+        self.line.push([Item::Word("{"), Item::Word(self.names.text(param.name.name))]);
+        self.declared(param.shape.as_ref(), param.precision, param.initial);
+        self.line.word("}");
+    }
+
+    /// Items in brackets, one on each line if they are too many for one.
+    pub(super) fn bracketed<T>(
+        &mut self,
+        open: &'a str,
+        items: &'a [T],
+        close: &'a str,
+        write: impl Fn(&mut Self, &'a T),
+    ) {
+        if items.is_empty() {
+            return self.line.push([Item::Word(open), Item::Word(close)]);
+        }
+        self.line.push([Item::Open, Item::Word(open), Item::In, Item::Break(Gap::Nothing)]);
+        for (place, item) in items.iter().enumerate() {
+            if place > 0 {
+                self.line.push([Item::Word(","), Item::Break(Gap::Space)]);
+            }
+            write(self, item);
+        }
+        self.line.push([Item::LastComma, Item::Out, Item::Break(Gap::Closing), Item::Word(close), Item::Close]);
+    }
+
+    /// Whether an expression is written with an operator that stands between spaces.
+    pub(super) fn has_operator(&self, id: ExprId) -> bool {
+        matches!(self.kind(id), ExprKind::Binary(..) | ExprKind::Unary(Unary::Not, _))
+    }
+}
+
+/// How strongly an expression holds together.
+fn strength(kind: &ExprKind) -> u8 {
+    match kind {
+        ExprKind::If { .. } | ExprKind::Range(..) => ANY,
+        ExprKind::Binary(binary, ..) => binary.strength(),
+        ExprKind::Unary(Unary::Not, _) => NOT_STRENGTH,
+        ExprKind::Unary(Unary::Minus, _) => MINUS_STRENGTH,
+        _ => POSTFIX,
+    }
+}
+
+/// How strong a left operand is at least without parentheses. Powers group from the right, and comparisons do not chain.
+fn left_strength(binary: Binary) -> u8 {
+    let strength = binary.strength();
+    match binary {
+        Binary::Pow => POSTFIX,
+        _ if strength == Binary::Less.strength() => strength + 1,
+        _ => strength,
+    }
+}
+
+fn right_strength(binary: Binary) -> u8 {
+    if binary == Binary::Pow { binary.strength() } else { binary.strength() + 1 }
+}

@@ -1,0 +1,241 @@
+//! From a stream of words to lines.
+//!
+//! Words stand in groups. A group that fits on the rest of its line is written there; otherwise all of its breaks
+//! are line ends, and its own groups are asked in turn (Oppen, *Prettyprinting*, 1980; here with all breaks of a group
+//! alike). The stream is flat, so that the deepest expression needs no stack, and each question is answered by
+//! widths that are summed up once.
+//!
+//! ```text
+//! f Open ( In Break a , Break b LastComma Out Break ) Close
+//!
+//! f(a, b)        f(
+//!                  a,
+//!                  b,
+//!                )
+//! ```
+
+/// How many characters a line may have where it can be broken.
+pub const WIDTH: usize = 100;
+
+/// By how much a block is indented.
+pub(super) const STEP: usize = 2;
+
+/// A word, or what may be between words.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Item<'a> {
+    /// Something to be written.
+    Word(&'a str),
+    /// A space.
+    Space,
+    /// A line end if its group is broken.
+    Break(Gap),
+    /// A comma if its group is broken.
+    LastComma,
+    /// A group begins.
+    Open,
+    /// A group ends.
+    Close,
+    /// Lines are indented further from here on.
+    In,
+    /// Lines are indented less from here on.
+    Out,
+}
+
+/// What a break is if it is no line end.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Gap {
+    /// A space.
+    Space,
+    /// Nothing.
+    Nothing,
+    /// Nothing, and a bracket closes behind it.
+    Closing,
+}
+
+/// A comment and the break before whose line end it is written; the end of the line is behind the last item.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Note<'a> {
+    /// The place of the break in the stream.
+    pub at: usize,
+    /// The comment.
+    pub text: &'a str,
+    /// Whether it has a line of its own, after the break.
+    pub own_line: bool,
+}
+
+/// A statement, or the head of one.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Line<'a> {
+    pub items: Vec<Item<'a>>,
+}
+
+/// What is known of a line before it is written.
+pub(super) struct Measures {
+    /// How wide everything before an item is if no group is broken.
+    before: Vec<usize>,
+    /// The first break at an item or behind it.
+    next_break: Vec<usize>,
+    /// Where a group ends, by where it begins.
+    close: Vec<usize>,
+    /// Where the group around an item begins.
+    group: Vec<Option<usize>>,
+}
+
+impl<'a> Line<'a> {
+    pub fn word(&mut self, text: &'a str) {
+        self.items.push(Item::Word(text));
+    }
+
+    /// A word with a space before it.
+    pub fn spaced(&mut self, text: &'a str) {
+        self.items.extend([Item::Space, Item::Word(text)]);
+    }
+
+    pub fn push(&mut self, items: impl IntoIterator<Item = Item<'a>>) {
+        self.items.extend(items);
+    }
+
+    pub fn measure(&self) -> Measures {
+        let count = self.items.len();
+        let mut measures = Measures {
+            before: Vec::with_capacity(count + 1),
+            next_break: vec![count; count + 1],
+            close: vec![count; count],
+            group: Vec::with_capacity(count),
+        };
+        let (mut width, mut open) = (0, Vec::new());
+        for (at, item) in self.items.iter().enumerate() {
+            measures.before.push(width);
+            width += item.width();
+            measures.group.push(open.last().copied());
+            match item {
+                Item::Open => open.push(at),
+                Item::Close => {
+                    let start = open.pop();
+                    start.into_iter().for_each(|start: usize| measures.close[start] = at);
+                }
+                _ => {}
+            }
+        }
+        measures.before.push(width);
+        for (at, item) in self.items.iter().enumerate().rev() {
+            let is_break = matches!(item, Item::Break(_));
+            measures.next_break[at] = if is_break { at } else { measures.next_break[at + 1] };
+        }
+        measures
+    }
+
+    /// Writes the line and its comments, up to its last line end.
+    pub fn write(&self, measures: &Measures, notes: &[Note<'_>], indent: usize, out: &mut String) {
+        let forced = measures.forced(notes);
+        let broken = Vec::new();
+        let mut writer = Writer { measures, forced, notes, indent, column: indent, broken, out };
+        writer.blanks(indent);
+        for (at, item) in self.items.iter().enumerate() {
+            writer.item(at, *item);
+        }
+        writer.end_line(self.items.len());
+    }
+}
+
+impl Item<'_> {
+    /// How wide it is if its group is not broken.
+    fn width(self) -> usize {
+        match self {
+            Item::Word(text) => text.chars().count(),
+            Item::Space | Item::Break(Gap::Space) => 1,
+            _ => 0,
+        }
+    }
+}
+
+impl Measures {
+    /// The first break at an item or behind it; the number of items if there is none.
+    pub fn next_break(&self, at: usize) -> usize {
+        self.next_break.get(at).copied().unwrap_or(self.group.len())
+    }
+
+    /// Which groups are broken because a comment ends a line in them.
+    fn forced(&self, notes: &[Note<'_>]) -> Vec<bool> {
+        let mut forced = vec![false; self.group.len()];
+        for note in notes {
+            let mut group = self.group.get(note.at).copied().flatten();
+            while let Some(start) = group.filter(|start| !forced[*start]) {
+                forced[start] = true;
+                group = self.group[start];
+            }
+        }
+        forced
+    }
+
+    /// How wide a group is, with what follows it up to the next place where the line may end.
+    fn needed(&self, start: usize) -> usize {
+        self.before[self.next_break(self.close[start])] - self.before[start]
+    }
+}
+
+struct Writer<'l, 'n> {
+    measures: &'l Measures,
+    forced: Vec<bool>,
+    /// The comments that are still to be written, in the order of their breaks.
+    notes: &'l [Note<'n>],
+    indent: usize,
+    column: usize,
+    /// For each group around this place, whether it is broken.
+    broken: Vec<bool>,
+    out: &'l mut String,
+}
+
+impl Writer<'_, '_> {
+    fn item(&mut self, at: usize, item: Item<'_>) {
+        let is_broken = self.broken.last() == Some(&true);
+        match item {
+            Item::Word(text) => self.word(text),
+            Item::Break(gap) if is_broken => self.newline(at, gap),
+            Item::Space | Item::Break(Gap::Space) => self.word(" "),
+            Item::LastComma if is_broken => self.word(","),
+            Item::Break(_) | Item::LastComma => {}
+            Item::Open => {
+                let may_break = self.broken.last() != Some(&false);
+                let fits = self.column + self.measures.needed(at) <= WIDTH;
+                self.broken.push(may_break && (self.forced[at] || !fits));
+            }
+            Item::Close => _ = self.broken.pop(),
+            Item::In => self.indent += STEP,
+            Item::Out => self.indent = self.indent.saturating_sub(STEP),
+        }
+    }
+
+    fn word(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column += text.chars().count();
+    }
+
+    fn blanks(&mut self, count: usize) {
+        self.out.extend(std::iter::repeat_n(' ', count));
+    }
+
+    fn newline(&mut self, at: usize, gap: Gap) {
+        // Comments before a closing bracket belong to what is inside.
+        let indent = if gap == Gap::Closing { self.indent + STEP } else { self.indent };
+        self.end_line(at);
+        while let Some(note) = self.notes.first().filter(|note| note.at == at) {
+            self.blanks(indent);
+            self.out.push_str(note.text);
+            self.out.push('\n');
+            self.notes = &self.notes[1..];
+        }
+        self.blanks(self.indent);
+        self.column = self.indent;
+    }
+
+    /// The comments of this line, and its end.
+    fn end_line(&mut self, at: usize) {
+        while let Some(note) = self.notes.first().filter(|note| note.at == at && !note.own_line) {
+            self.out.push_str("  ");
+            self.out.push_str(note.text);
+            self.notes = &self.notes[1..];
+        }
+        self.out.push('\n');
+    }
+}

@@ -1,0 +1,113 @@
+//! The lines of an `op`. They are not read here, so that only spaces change, and where brackets are broken.
+
+use broadloom_diagnostics::{SourceId, Span};
+
+use super::super::lexer::lex;
+use super::super::token::{Token, TokenKind};
+use super::Formatter;
+use super::layout::{Gap, Item};
+
+/// A line of an `op` in one line and without comments: how it is to be read.
+pub fn op_text(text: &str, line: Span) -> String {
+    let mut out = String::new();
+    let text = line.slice(text);
+    let tokens = words(text);
+    for (token, space) in spaced(&tokens) {
+        if space {
+            out.push(' ');
+        }
+        out.push_str(token.span.slice(text));
+    }
+    out
+}
+
+/// The tokens of a line that may be several: without line ends and indentation.
+pub(in super::super) fn words(text: &str) -> Vec<Token> {
+    let mut tokens = lex(SourceId::default(), text).tokens;
+    tokens.retain(|token| {
+        !matches!(token.kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent | TokenKind::End)
+    });
+    tokens
+}
+
+impl Formatter<'_> {
+    /// Makes a line of the words of a line.
+    pub(super) fn op_line(&mut self, line: Span) {
+        let range = self.token_at(line.start)..self.token_at(line.end);
+        let tokens = self.tokens[range].to_vec();
+        // For each bracket that is open, whether it is a group.
+        let mut open: Vec<bool> = Vec::new();
+        let mut after_break = false;
+        for (place, (token, space)) in spaced(&tokens).into_iter().enumerate() {
+            let word = Item::Word(self.slice(token.span));
+            if space && !after_break {
+                self.line.push([Item::Space]);
+            }
+            after_break = false;
+            match token.kind {
+                TokenKind::Open | TokenKind::OpenList => {
+                    let is_empty = tokens.get(place + 1).map(|next| next.kind) == token.kind.closed_by();
+                    open.push(!is_empty);
+                    self.line.push(if is_empty { None } else { Some(Item::Open) });
+                    self.line.push([word]);
+                    if !is_empty {
+                        self.line.push([Item::In, Item::Break(Gap::Nothing)]);
+                    }
+                }
+                TokenKind::Close | TokenKind::CloseList => match open.pop() {
+                    Some(true) => self.line.push([Item::Out, Item::Break(Gap::Closing), word, Item::Close]),
+                    _ => self.line.push([word]),
+                },
+                TokenKind::Comma if open.last() == Some(&true) => {
+                    self.line.push([word, Item::Break(Gap::Space)]);
+                    after_break = true;
+                }
+                _ => self.line.push([word]),
+            }
+        }
+    }
+}
+
+/// Tokens, and whether a space stands before each.
+fn spaced(tokens: &[Token]) -> Vec<(Token, bool)> {
+    let mut before: Option<(Token, bool)> = None;
+    let mut out = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let is_sign = token.kind == TokenKind::Minus && !before.is_some_and(|(before, _)| ends_operand(before.kind));
+        let space = before.is_some_and(|(before, was_sign)| {
+            let adjacent = before.span.end == token.span.start;
+            is_spaced(before.kind, was_sign, token.kind).unwrap_or(!adjacent)
+        });
+        out.push((*token, space));
+        before = Some((*token, is_sign));
+    }
+    out
+}
+
+/// Whether a space is between two tokens; nothing is said about pairs that could become one token, or come from one.
+fn is_spaced(before: TokenKind, is_sign: bool, next: TokenKind) -> Option<bool> {
+    use TokenKind::{Close, CloseBrace, CloseList, Comma, Name, Open, OpenBrace, OpenList, Semicolon};
+    match (before, next) {
+        (_, Comma | Semicolon | Close | CloseList | CloseBrace) => Some(false),
+        (Open | OpenList | OpenBrace, _) | (Name, Open) => Some(false),
+        (Comma | Semicolon, _) => Some(true),
+        _ if is_sign => Some(!begins_operand(next)),
+        _ if is_between(before) || is_between(next) => Some(true),
+        _ => None,
+    }
+}
+
+/// Whether it stands between two operands, or assigns.
+fn is_between(kind: TokenKind) -> bool {
+    kind.continues() || matches!(kind, TokenKind::Equals | TokenKind::Assign | TokenKind::Keyword(_))
+}
+
+fn begins_operand(kind: TokenKind) -> bool {
+    use TokenKind::{Dot, Float, Int, Minus, Name, Open};
+    matches!(kind, Name | Int | Float | Open | Dot | Minus)
+}
+
+fn ends_operand(kind: TokenKind) -> bool {
+    use TokenKind::{Close, CloseBrace, CloseList, Dot, Float, Int, Name, Text};
+    matches!(kind, Name | Int | Float | Text | Dot | Close | CloseList | CloseBrace)
+}

@@ -1,0 +1,248 @@
+//! Statements without their blocks, and declared shapes.
+
+use super::super::ast::{
+    Argument, Assign, Axis, AxisKind, Body, Def, ExprId, Ident, LeafKind, Shape, Statement, StatementKind, Target,
+};
+use super::Formatter;
+use super::expr::{ANY, OPERATORS};
+use super::layout::{Gap, Item};
+
+impl<'a> Formatter<'a> {
+    /// Makes the line of a statement, or the line above its block.
+    pub(super) fn head(&mut self, statement: &'a Statement) {
+        match &statement.kind {
+            StatementKind::Import { path, alias } => {
+                self.line.word("import");
+                self.line.spaced(self.slice(path.span));
+                self.after("as", *alias);
+            }
+            StatementKind::Dim { name, range, value } => self.dim(*name, *range, *value),
+            StatementKind::Leaf { kind, name, shape, precision, value } => {
+                self.line.word(if *kind == LeafKind::Data { "data" } else { "state" });
+                self.line.spaced(self.names.text(name.name));
+                self.declared(shape.as_ref(), *precision, *value);
+            }
+            StatementKind::Let { names, value } => self.let_(names, *value),
+            StatementKind::Def(def) => self.def(def),
+            StatementKind::Op { name, operands, .. } => {
+                self.line.word("op");
+                self.line.spaced(self.names.text(name.name));
+                self.bracketed("(", operands, ")", |formatter, operand| formatter.ident(*operand));
+                self.line.word(":");
+            }
+            StatementKind::Set { target, value } => {
+                self.line.word("set");
+                self.line.push([Item::Space]);
+                self.expr(*target, ANY);
+                self.value(Some(*value));
+            }
+            StatementKind::For { name, list, .. } => {
+                self.line.word("for");
+                self.after_name(Some(*name), *list);
+                self.line.word(":");
+            }
+            StatementKind::Repeat { name, count, .. } => {
+                self.line.word("repeat");
+                self.after_name(*name, *count);
+                self.line.word(":");
+            }
+            other => self.action(other),
+        }
+    }
+
+    /// What does something.
+    fn action(&mut self, kind: &'a StatementKind) {
+        match kind {
+            StatementKind::Backward(value) => self.keyword_expr("backward", *value),
+            StatementKind::Minimise { loss, rule } => {
+                self.keyword_expr("minimise", *loss);
+                self.line.push([Item::Space]);
+                self.keyword_expr("by", *rule);
+            }
+            StatementKind::Print { parts, every } => self.print(parts, *every),
+            StatementKind::Save { value, path } => {
+                self.keyword_expr("save", *value);
+                self.line.spaced("to");
+                self.line.spaced(self.slice(path.span));
+            }
+            StatementKind::Assign(assign) => self.assign(assign),
+            StatementKind::Expr(value) => self.expr(*value, ANY),
+            _ => {}
+        }
+    }
+
+    fn ident(&mut self, ident: Ident) {
+        self.line.word(self.names.text(ident.name));
+    }
+
+    fn keyword_expr(&mut self, keyword: &'a str, value: ExprId) {
+        self.line.word(keyword);
+        self.line.push([Item::Space]);
+        self.expr(value, ANY);
+    }
+
+    /// A word and a name, if there is one.
+    fn after(&mut self, word: &'a str, name: Option<Ident>) {
+        if let Some(name) = name {
+            self.line.spaced(word);
+            self.line.spaced(self.names.text(name.name));
+        }
+    }
+
+    /// `step in 0..500`, or only the second.
+    fn after_name(&mut self, name: Option<Ident>, list: ExprId) {
+        if let Some(name) = name {
+            self.line.spaced(self.names.text(name.name));
+            self.line.spaced("in");
+        }
+        self.line.push([Item::Space]);
+        self.expr(list, ANY);
+    }
+
+    /// `= value`, if there is one.
+    pub(super) fn value(&mut self, value: Option<ExprId>) {
+        if let Some(value) = value {
+            self.line.spaced("=");
+            self.line.push([Item::Space]);
+            self.expr(value, ANY);
+        }
+    }
+
+    /// What is declared of a leaf behind its name.
+    pub(super) fn declared(&mut self, shape: Option<&'a Shape>, precision: Option<Ident>, value: Option<ExprId>) {
+        if let Some(shape) = shape {
+            self.line.spaced(":");
+            self.shape(shape);
+        }
+        self.after("as", precision);
+        self.value(value);
+    }
+
+    fn dim(&mut self, name: Ident, range: Option<(ExprId, ExprId)>, value: Option<ExprId>) {
+        self.line.word("dim");
+        self.line.spaced(self.names.text(name.name));
+        if let Some((low, high)) = range {
+            self.line.spaced("in");
+            self.line.push([Item::Space]);
+            self.range(low, high);
+        }
+        self.value(value);
+    }
+
+    fn let_(&mut self, names: &'a [Ident], value: ExprId) {
+        self.line.word("let");
+        for (place, name) in names.iter().enumerate() {
+            if place > 0 {
+                self.line.word(",");
+            }
+            self.line.spaced(self.names.text(name.name));
+        }
+        self.value(Some(value));
+    }
+
+    fn def(&mut self, def: &'a Def) {
+        self.line.word("def");
+        self.line.spaced(self.names.text(def.name.name));
+        let argument = |formatter: &mut Self, argument: &'a Argument| {
+            formatter.ident(argument.name);
+            formatter.value(argument.default);
+        };
+        if let Some(config) = &def.config {
+            self.bracketed("(", config, ")", argument);
+        }
+        self.bracketed("(", &def.arguments, ")", argument);
+        match def.body {
+            Body::Expr(value) => self.value(Some(value)),
+            Body::Block(_) => self.line.spaced("="),
+        }
+    }
+
+    fn print(&mut self, parts: &'a [ExprId], every: Option<ExprId>) {
+        self.line.word("print");
+        self.line.push([Item::Space, Item::Open, Item::In]);
+        for (place, part) in parts.iter().enumerate() {
+            if place > 0 {
+                self.line.push([Item::Word(","), Item::Break(Gap::Space)]);
+            }
+            self.expr(*part, ANY);
+        }
+        self.line.push([Item::Out, Item::Close]);
+        if let Some(every) = every {
+            self.line.push([Item::Space]);
+            self.keyword_expr("every", every);
+        }
+    }
+
+    fn assign(&mut self, assign: &'a Assign) {
+        match assign.target {
+            Target::Expr(target) => self.expr(target, ANY),
+            Target::New(name) => {
+                self.line.word("{");
+                self.ident(name);
+                self.line.word("}");
+            }
+        }
+        self.line.spaced(&assign.sign.text);
+        self.line.push([Item::Space]);
+        self.expr(assign.value, ANY);
+        if let Some(logic) = &assign.logic {
+            self.line.spaced("by");
+            self.line.spaced(self.slice(logic.span));
+        }
+    }
+
+    /// A space and `batch | input -> output`.
+    fn shape(&mut self, shape: &'a Shape) {
+        if let Some(batch) = &shape.batch {
+            self.row(batch);
+            self.line.spaced("|");
+        }
+        if let Some(input) = &shape.input {
+            self.row(input);
+            self.line.spaced("->");
+        }
+        self.row(&shape.output);
+    }
+
+    fn row(&mut self, row: &'a [Axis]) {
+        for (place, axis) in row.iter().enumerate() {
+            if place > 0 {
+                self.line.word(",");
+            }
+            self.line.push([Item::Space]);
+            self.axis(axis);
+        }
+    }
+
+    fn axis(&mut self, axis: &'a Axis) {
+        match axis.kind {
+            AxisKind::Size(_) => self.line.word(self.literal(axis.span)),
+            AxisKind::Name(name) => self.line.word(self.names.text(name)),
+            AxisKind::Expr(size) => {
+                self.line.word("(");
+                self.expr(size, ANY);
+                self.line.word(")");
+            }
+            AxisKind::Any => self.line.word("_"),
+            AxisKind::Rest => self.line.word("..."),
+            AxisKind::Row(name) => {
+                self.line.push([Item::Word(".."), Item::Word(self.names.text(name)), Item::Word("..")]);
+            }
+        }
+        if let Some(basis) = axis.basis {
+            self.line.word(":");
+            self.ident(basis);
+        }
+    }
+
+    /// `0..10`, with spaces if there are operators.
+    pub(super) fn range(&mut self, low: ExprId, high: ExprId) {
+        let is_spaced = self.has_operator(low) || self.has_operator(high);
+        let space = is_spaced.then_some(Item::Space);
+        self.expr(low, OPERATORS);
+        self.line.push(space);
+        self.line.word("..");
+        self.line.push(space);
+        self.expr(high, OPERATORS);
+    }
+}

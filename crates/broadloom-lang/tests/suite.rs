@@ -1,0 +1,187 @@
+//! Runs the programs of `tests/suite/*.md`, `docs/errors.md` and `docs/language.md`: the specification of the language.
+//!
+//! A heading with a program below it is a test. The program is a block `loom`; the blocks behind it say what is expected of it:
+//!
+//! | block | compared with |
+//! |---|---|
+//! | `shapes` | final shapes, one `name : shape` per line; what is not listed is not compared |
+//! | `error` | messages of reading and running the program, exactly |
+//! | `messages` | the same with the summary below them |
+//! | `nest NAME` | the loop nest that computes a tensor |
+//! | `output` | what the program prints, by the reference evaluator, exactly |
+//! | `file NAME` | what the program writes to a file |
+//!
+//! A program without `error` or `messages` must be right, and one that prints must have an `output`. Behind `loom`, `name=4` sets a
+//! `dim`, and `in order` says that the order of the statements matters. Each program runs under the treatments of
+//! `suite_support/treatments.rs`. With `UPDATE_EXPECT=1` in the environment, blocks are rewritten in place.
+
+mod suite_support;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use broadloom_lang::codes;
+use libtest_mimic::{Arguments, Failed, Trial};
+use suite_support::markdown::{Block, Case, Example, Update, read, rewrite, suite_files};
+use suite_support::run::{Answer, Folder, Runner, answer, compiled, joined, options};
+use suite_support::treatments::treat;
+
+type Updates = Arc<Mutex<Vec<Update>>>;
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
+    let updates = update.then(Updates::default);
+    let mut trials = Vec::new();
+    let mut names = std::collections::BTreeSet::new();
+    for file in suite_files() {
+        let group = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for case in read(&file) {
+            let name = format!("{group}::{}", case.title);
+            assert!(names.insert(name.clone()), "{}: there are two headings `{name}`", case.place(case.line));
+            let (updates, group) = (updates.clone(), group.clone());
+            trials.push(Trial::test(name, move || check(&case, &group, updates.as_ref())));
+        }
+    }
+    trials.push(Trial::test("errors::every code has a section", every_code_has_a_section));
+    let conclusion = libtest_mimic::run(&args, trials);
+    if let Some(updates) = updates {
+        rewrite(&mut updates.lock().expect("no test panics while it holds the lock"));
+    }
+    conclusion.exit_code()
+}
+
+fn check(case: &Case, group: &str, updates: Option<&Updates>) -> Result<(), Failed> {
+    let mut failures = String::new();
+    for example in &case.examples {
+        for (line, message) in failures_of(case, example, updates) {
+            let _ = writeln!(failures, "{}: {message}", case.place(line));
+        }
+        if group == "errors" {
+            let wanted = case.title.split(':').next().unwrap_or_default();
+            let found = codes_of(example);
+            if found.iter().any(|code| *code != wanted) || found.is_empty() {
+                let place = case.place(example.program.line);
+                let _ = writeln!(failures, "{place}: the program shows {found:?}, not {wanted} alone");
+            }
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.into()) }
+}
+
+fn codes_of(example: &Example) -> Vec<&'static str> {
+    let folder = Folder::new(&example.files);
+    let options = options(&example.program.rest, folder.path());
+    let answer = answer(&example.program.text, &options, Runner::Reference);
+    answer.messages.iter().map(|(code, _)| *code).collect()
+}
+
+/// What is not as expected: lines of the file, and messages.
+fn failures_of(case: &Case, example: &Example, updates: Option<&Updates>) -> Vec<(usize, String)> {
+    let folder = Folder::new(&example.files);
+    let options = options(&example.program.rest, folder.path());
+    let program = &example.program;
+    let found = answer(&program.text, &options, Runner::Reference);
+    let mut failures = Vec::new();
+    for block in &example.expected {
+        let wanted = match expectation(block, &found, program, &options) {
+            Ok(text) => text,
+            Err(message) => {
+                failures.push((block.line, message));
+                continue;
+            }
+        };
+        if wanted == block.text {
+            continue;
+        }
+        if let Some(updates) = updates {
+            let old = block.text.lines().count();
+            let update = (case.file.clone(), block.line, old, wanted);
+            updates.lock().expect("no test panics while it holds the lock").push(update);
+            continue;
+        }
+        let (old, new) = (block.text.lines(), wanted.lines());
+        let first = old.zip(new).take_while(|(old, new)| old == new).count();
+        let message = format!("expected\n{}found\n{wanted}(UPDATE_EXPECT=1 rewrites the block)", block.text);
+        failures.push((block.line + 1 + first, message));
+    }
+    let has = |kinds: &[&str]| example.expected.iter().any(|block| kinds.contains(&block.kind.as_str()));
+    if !has(&["error", "messages"]) && !found.messages.is_empty() {
+        failures.push((program.line, format!("nothing should be wrong\n{}", joined(&found.messages))));
+    }
+    if !has(&["output"]) && !found.output.is_empty() {
+        failures.push((program.line, format!("what it prints is expected nowhere:\n{}", found.output)));
+    }
+    if failures.is_empty()
+        && let Err(message) = treat(&program.text, &options, &found, program.rest.contains("in order"))
+    {
+        failures.push((program.line, message));
+    }
+    failures
+}
+
+/// The text that a block should have.
+fn expectation(
+    block: &Block,
+    found: &Answer,
+    program: &Block,
+    options: &broadloom_lang::Options,
+) -> Result<String, String> {
+    match block.kind.as_str() {
+        "shapes" => Ok(shapes(block, found)),
+        "error" => Ok(joined(&found.messages)),
+        "messages" => {
+            let program = compiled(&program.text, options);
+            let style = broadloom_diagnostics::Style::default();
+            Ok(broadloom_diagnostics::render_all(&program.sources, &program.diagnostics, 0, style))
+        }
+        "output" => Ok(found.output.clone()),
+        "nest" => {
+            let mut program = compiled(&program.text, options);
+            let tensor = program.find(&block.rest).ok_or_else(|| format!("there is no tensor `{}`", block.rest))?;
+            program.graph.show_nest(tensor).map_err(|error| error.to_string())
+        }
+        "file" => {
+            let text = std::fs::read_to_string(options.folder.join(&block.rest));
+            text.map_err(|error| format!("`{}`: {error}", block.rest))
+        }
+        other => Err(format!("blocks `{other}` cannot be compared yet")),
+    }
+}
+
+/// The lines of a block with the shapes that its names have.
+fn shapes(block: &Block, found: &Answer) -> String {
+    let width = block.text.lines().filter_map(|line| line.find(" :")).max().unwrap_or(0);
+    let line = |line: &str| {
+        let name = line.split(" :").next().unwrap_or_default().trim();
+        let unknown = || format!("nothing; there are {}", found.shapes.keys().cloned().collect::<Vec<_>>().join(", "));
+        let shape = found.shapes.get(name).cloned().unwrap_or_else(unknown);
+        format!("{name:width$} : {shape}\n")
+    };
+    block.text.lines().map(line).collect()
+}
+
+/// `docs/errors.md` has a section for each code, under its title, and no other.
+fn every_code_has_a_section() -> Result<(), Failed> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors.md");
+    let text = std::fs::read_to_string(&file)?;
+    let found: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let found: Vec<&str> = found.into_iter().filter(|title| is_code(title.split(':').next().unwrap_or(""))).collect();
+    let errors = codes::ALL.iter().filter(|(code, _)| code.starts_with('E'));
+    let wanted: Vec<String> = errors.map(|(code, title)| format!("{code}: {title}")).collect();
+    if found != wanted {
+        return Err(format!("docs/errors.md has the sections\n{found:#?}\nnot\n{wanted:#?}").into());
+    }
+    for (code, title) in codes::ALL.iter().filter(|(code, _)| code.starts_with('W')) {
+        if !text.contains(&format!("**{code}**, {title}")) {
+            return Err(format!("docs/errors.md does not list **{code}**, {title}").into());
+        }
+    }
+    Ok(())
+}
+
+fn is_code(word: &str) -> bool {
+    word.len() == 5 && word.starts_with(['E', 'W']) && word[1..].chars().all(|letter| letter.is_ascii_digit())
+}

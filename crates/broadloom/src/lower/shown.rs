@@ -1,0 +1,102 @@
+//! Gradients for people: the assignments by which gradients go back through an operation, as loop nests.
+//!
+//! What is shown is what is lowered: each assignment of the operation's gradient, with the index maps of its forward
+//! pass by slot, before anything is optimised.
+//!
+//! ```text
+//! for i in 0..64
+//!   for k in 0..784
+//!     for b in 0..32
+//!       w.grad[i, k] += h.grad[b, i] * x[b, k]
+//! ```
+
+use broadloom_loops::Program;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Layout, Lowering, Node};
+use crate::Graph;
+use crate::error::Error;
+use crate::routine::Routine;
+use crate::step::{Step, Tensor};
+
+impl Graph {
+    /// How gradients go back through the operations that make some tensors: for each tensor, the nests of its
+    /// operation's gradient, one text for each assignment. Only operands that gradients are wanted for, because they are
+    /// parameters or are computed from parameters, have any. The gradients themselves begin at 0.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, x) = (g.param_shaped("w", "... -> 2")?, g.data("x", "8 | 3")?);
+    /// let y = g.compose(w, x)?;
+    /// g.name(y, "y");
+    /// let shown = g.show_backward(&[y])?;
+    /// // The data has no gradient: nobody asked for it.
+    /// assert_eq!(shown[0], ["\
+    /// for i in 0..2
+    ///   for j in 0..3
+    ///     for k in 0..8
+    ///       w.grad[i, j] += y.grad[k, i] * x[k, j]
+    /// "]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn show_backward(&mut self, tensors: &[Tensor]) -> Result<Vec<Vec<String>>, Error> {
+        for tensor in tensors {
+            self.known(*tensor)?;
+        }
+        let layout = Layout::new(self)?;
+        let steps: Vec<u32> = (0..self.steps.len() as u32).filter(|step| self.is_made_by(*step)).collect();
+        let wanted = self.wants_gradient(&steps);
+        tensors.iter().map(|tensor| self.backward_texts(&layout, &wanted, *tensor)).collect()
+    }
+
+    /// Whether a step makes its results, rather than assign to what is there.
+    fn is_made_by(&self, step: u32) -> bool {
+        let made = |result: Tensor| self.tensors[result.index()].step == step;
+        matches!(self.steps[step as usize], Step::Op { .. }) && self.step_results(step).all(made)
+    }
+
+    fn backward_texts(&self, layout: &Layout, wanted: &[bool], tensor: Tensor) -> Result<Vec<String>, Error> {
+        let step = self.tensors[tensor.index()].step;
+        if self.is_leaf(tensor) || !wanted[tensor.index()] || !self.is_made_by(step) {
+            return Ok(Vec::new());
+        }
+        let routine = Routine::new("backward");
+        let mut lowering = Lowering {
+            graph: self,
+            layout,
+            routine: &routine,
+            keep_all: false,
+            program: Program::default(),
+            nodes: Vec::new(),
+            buffers: FxHashMap::default(),
+            symbols: Vec::new(),
+            computed: FxHashSet::default(),
+            written: FxHashSet::default(),
+            spilled: FxHashSet::default(),
+            changed: FxHashSet::default(),
+            watched: FxHashSet::default(),
+            needs: Vec::new(),
+        };
+        // As if everything had begun: where gradients begin is no part of the operation.
+        let mut begun: FxHashSet<Tensor> = self.step_operands(step).iter().copied().collect();
+        begun.extend(self.step_results(step));
+        lowering.backward_step(step, wanted, &mut begun)?;
+        let Lowering { mut program, nodes, .. } = lowering;
+        for (buffer, node) in program.buffers.iter_mut().zip(&nodes) {
+            match node {
+                Node::Value(tensor) => buffer.name = self.written_name(*tensor),
+                Node::Gradient(tensor) => buffer.name = format!("{}.grad", self.written_name(*tensor)),
+                _ => {}
+            }
+        }
+        Ok((0..program.nests.len()).map(|at| program.nest_text(at)).collect())
+    }
+
+    /// A tensor in a formula: its name, or what it is computed from in parentheses.
+    fn written_name(&self, tensor: Tensor) -> String {
+        match self.name_of(tensor) {
+            Some(name) => name.to_string(),
+            None => format!("({})", self.label_of(tensor)),
+        }
+    }
+}

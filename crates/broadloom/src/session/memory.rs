@@ -1,0 +1,249 @@
+//! How much memory routines need: what is planned, by tensor, and what the backend has really allocated.
+//!
+//! What lasts from run to run (data, parameters, states, results that are kept) has a block each. What is needed only
+//! within a run is temporary: optimisation does away with much of it, and the rest shares one arena per routine, in which
+//! two tensors may lie at the same place if they are not needed at the same time.
+
+use broadloom_loops::optimise::{self, optimise};
+use broadloom_loops::{Buffer, Program, Storage};
+use rustc_hash::FxHashSet;
+
+use super::Session;
+use crate::error::Error;
+use crate::lower::{Node, lower};
+use crate::routine::Routine;
+use crate::step::{Leaf, Tensor};
+
+/// The memory that some routines need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Every tensor that is stored. What lasts is there once, in the order in which the routines mention it; then the
+    /// temporaries of each routine.
+    pub stored: Vec<Stored>,
+    /// The temporaries of each routine together.
+    pub temporaries: Vec<Temporaries>,
+}
+
+/// A tensor in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// What it is called: `w`, `w.grad`.
+    pub name: String,
+    /// The tensor it is, or is the gradient of.
+    pub tensor: Tensor,
+    /// What it is for.
+    pub role: MemoryRole,
+    /// How many bytes it has, margins included.
+    pub bytes: u64,
+    /// The routine within whose runs it is needed, by its place; none if it lasts.
+    pub routine: Option<usize>,
+}
+
+/// What a tensor in memory is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemoryRole {
+    /// A parameter.
+    Parameter,
+    /// The gradient of a parameter.
+    Gradient,
+    /// A state: of an optimiser, or the program's own.
+    State,
+    /// Data from outside.
+    Data,
+    /// Anything that is computed, its gradient included.
+    Activation,
+}
+
+/// What a routine needs only while it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Temporaries {
+    /// The name of the routine.
+    pub routine: String,
+    /// The bytes of all tensors on the way, if each were stored.
+    pub unoptimised: u64,
+    /// The bytes of those that are stored, each by itself.
+    pub separate: u64,
+    /// The most bytes that are needed at the same time: what they take if they share memory.
+    pub shared: u64,
+}
+
+/// What the backend has allocated for some routines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocated {
+    /// The bytes of everything that lasts.
+    pub blocks: u64,
+    /// The bytes of the arenas, in which temporaries lie.
+    pub arenas: u64,
+    /// The bytes in which threads rearrange what they multiply.
+    pub scratch: u64,
+    /// How many threads there are.
+    pub threads: usize,
+}
+
+impl Memory {
+    /// The bytes of everything that lasts.
+    pub fn lasting(&self) -> u64 {
+        self.stored.iter().filter(|each| each.routine.is_none()).map(|each| each.bytes).sum()
+    }
+
+    /// The bytes of all tensors of a role, each by itself.
+    pub fn of(&self, role: MemoryRole) -> u64 {
+        self.stored.iter().filter(|each| each.role == role).map(|each| each.bytes).sum()
+    }
+
+    /// The bytes that are needed when all routines have run: what lasts, and an arena for each routine.
+    pub fn peak(&self) -> u64 {
+        self.lasting() + self.temporaries.iter().map(|each| each.shared).sum::<u64>()
+    }
+}
+
+impl Allocated {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.blocks + self.arenas + self.scratch
+    }
+}
+
+impl Session {
+    /// How much memory routines need, one after another in this session. Nothing is allocated, nor compiled.
+    ///
+    /// ```
+    /// use broadloom::{Graph, MemoryRole, Routine, Session};
+    /// let mut g = Graph::new();
+    /// let (w, x) = (g.param_shaped("w", "... -> 10")?, g.data("x", "64 | 784")?);
+    /// let y = g.compose(w, x)?;
+    /// let y = g.square(y)?;
+    /// let loss = g.einsum("... | ... => 0", &[y])?;
+    /// let mut train = Routine::new("train");
+    /// train.backward(&mut g, loss)?;
+    /// let gradient = g.gradient(w)?;
+    /// train.assign(&mut g, "w =- 0.1 * gradient", &[("w", w), ("gradient", gradient)])?;
+    ///
+    /// let memory = Session::new(g)?.memory(&[train])?;
+    /// assert_eq!(memory.of(MemoryRole::Parameter), 4 * 784 * 10);
+    /// assert_eq!(memory.of(MemoryRole::Data), 4 * 64 * 784);
+    /// assert!(memory.temporaries[0].shared <= memory.temporaries[0].separate);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn memory(&mut self, routines: &[Routine]) -> Result<Memory, Error> {
+        self.refresh()?;
+        let mut memory = Memory::default();
+        let mut seen = FxHashSet::default();
+        let mut within = Vec::new();
+        for (number, routine) in routines.iter().enumerate() {
+            let lowered = lower(&self.graph, &self.layout, routine, self.settings.guard)
+                .map_err(|error| error.about(&format!("routine `{}`", routine.name())))?;
+            let options = match self.settings.optimise {
+                true => optimise::Options::all(),
+                false => optimise::Options::none(),
+            };
+            let program = optimise(&lowered.program, &options);
+            let used = needed(&program);
+            for ((node, buffer), used) in lowered.nodes.iter().zip(&program.buffers).zip(&used) {
+                let lasts = buffer.storage == Storage::Kept;
+                if (lasts && seen.insert(*node)) || (!lasts && used.is_some()) {
+                    let routine = (!lasts).then_some(number);
+                    let list = if lasts { &mut memory.stored } else { &mut within };
+                    let (tensor, role) = self.role(*node);
+                    list.push(Stored { name: buffer.name.clone(), tensor, role, bytes: bytes(buffer), routine });
+                }
+            }
+            memory.temporaries.push(Temporaries {
+                routine: routine.name().to_string(),
+                unoptimised: separate(&lowered.program, &needed(&lowered.program)),
+                separate: separate(&program, &used),
+                shared: at_once(&program, &used),
+            });
+        }
+        memory.stored.append(&mut within);
+        Ok(memory)
+    }
+
+    /// What the backend allocates for routines: compiles them, and counts. Nothing, if the reference evaluator runs them,
+    /// which keeps every number as a 64-bit float.
+    pub fn allocated(&mut self, routines: &[Routine]) -> Result<Option<Allocated>, Error> {
+        self.refresh()?;
+        let mut places = FxHashSet::default();
+        let mut allocated = Allocated::default();
+        for routine in routines {
+            let at = self.prepare(routine)?;
+            let Some(compiled) = &self.prepared[at].compiled else { return Ok(None) };
+            let (all, shared) = (compiled.arena_bytes() as u64, compiled.shared_bytes() as u64);
+            allocated.arenas += shared.min(all);
+            allocated.scratch += all.saturating_sub(shared);
+            allocated.threads = allocated.threads.max(compiled.threads());
+            places.extend(self.prepared[at].places.iter().copied());
+        }
+        let blocks = self.store.blocks();
+        allocated.blocks = places.iter().filter_map(|place| blocks.get(*place)).map(|block| block.allocated() as u64).sum();
+        Ok(Some(allocated))
+    }
+
+    /// The tensor of a node, and what it is for.
+    fn role(&self, node: Node) -> (Tensor, MemoryRole) {
+        let tensor = match node {
+            Node::Value(tensor) | Node::Gradient(tensor) | Node::Before(tensor, _) | Node::Wide(tensor) => tensor,
+            Node::Own(step, slot, backward) => self.graph.own_like(step, slot, backward),
+        };
+        let role = match (node, self.graph.leaf(tensor)) {
+            (Node::Value(_), Some(Leaf::Param)) => MemoryRole::Parameter,
+            (Node::Value(_), Some(Leaf::State)) => MemoryRole::State,
+            (Node::Value(_), Some(Leaf::Data)) => MemoryRole::Data,
+            (Node::Gradient(_), Some(Leaf::Param)) => MemoryRole::Gradient,
+            _ => MemoryRole::Activation,
+        };
+        (tensor, role)
+    }
+}
+
+fn bytes(buffer: &Buffer) -> u64 {
+    buffer.padded().fold(buffer.dtype.bytes() as u64, u64::saturating_mul)
+}
+
+/// For each buffer the first and the last nest that mention it.
+fn needed(program: &Program) -> Vec<Option<(usize, usize)>> {
+    let mut needed: Vec<Option<(usize, usize)>> = vec![None; program.buffers.len()];
+    for (number, nest) in program.nests.iter().enumerate() {
+        let mut see = |buffer: usize| {
+            let (first, _) = needed[buffer].unwrap_or((number, number));
+            needed[buffer] = Some((first, number));
+        };
+        for statement in &nest.body {
+            statement.each(&mut |inner| {
+                inner.written().into_iter().for_each(|buffer| see(buffer.index()));
+                inner.each_read(&mut |cell| see(cell.buffer.index()));
+            });
+        }
+    }
+    needed
+}
+
+/// The temporaries that are mentioned at all.
+fn local<'p>(
+    program: &'p Program,
+    needed: &'p [Option<(usize, usize)>],
+) -> impl Iterator<Item = (u64, (usize, usize))> + 'p {
+    let all = program.buffers.iter().zip(needed);
+    all.filter(|(buffer, _)| buffer.storage == Storage::Local)
+        .filter_map(|(buffer, needed)| Some((bytes(buffer), (*needed)?)))
+}
+
+fn separate(program: &Program, needed: &[Option<(usize, usize)>]) -> u64 {
+    local(program, needed).fold(0, |sum, (bytes, _)| sum.saturating_add(bytes))
+}
+
+/// The most bytes of temporaries that some nest needs, those included that only lie there for later ones.
+fn at_once(program: &Program, needed: &[Option<(usize, usize)>]) -> u64 {
+    let (mut begins, mut ends) = (vec![0u64; program.nests.len()], vec![0u64; program.nests.len()]);
+    for (bytes, (first, last)) in local(program, needed) {
+        begins[first] = begins[first].saturating_add(bytes);
+        ends[last] = ends[last].saturating_add(bytes);
+    }
+    let (mut now, mut most) = (0u64, 0u64);
+    for (begin, end) in begins.into_iter().zip(ends) {
+        now = now.saturating_add(begin);
+        most = most.max(now);
+        now = now.saturating_sub(end);
+    }
+    most
+}
