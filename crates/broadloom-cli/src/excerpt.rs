@@ -94,7 +94,11 @@ impl Teller {
             return;
         }
         self.line("", "|", &[(paint, &line)]);
-        let blanks = before.min(self.width / 2);
+        // Below, shifted to the left as far as it takes to be one line.
+        let blanks = match self.width.checked_sub(said.text.chars().count()) {
+            Some(free) => before.min(free),
+            None => before.min(self.width / 4),
+        };
         for piece in wrapped(said.text, self.width - blanks) {
             self.line("", "|", &[(paint, &format!("{:1$}{piece}", "", blanks + 1))]);
         }

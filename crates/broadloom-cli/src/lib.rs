@@ -38,7 +38,7 @@ pub use output::{Output, Status};
 #[derive(Parser, Debug)]
 #[command(name = "broadloom", version, max_term_width = 100, after_help = HELP, disable_help_subcommand = true)]
 pub struct Cli {
-    /// Whether to use colours: on a terminal without `NO_COLOR`, always, or never
+    /// When to use colours: auto, always or never; `NO_COLOR` turns auto off
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     color: Color,
     #[command(subcommand)]

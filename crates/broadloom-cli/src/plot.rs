@@ -66,7 +66,9 @@ impl Curve {
 
     /// The plot and a line below it; every line ends with a newline.
     pub fn draw(&self, look: Look) -> String {
-        let finite: Vec<(u64, f64)> = self.points.iter().copied().filter(|(_, loss)| loss.is_finite()).collect();
+        let end = Some(self.last).filter(|last| self.points.last() != Some(last));
+        let all = self.points.iter().copied().chain(end);
+        let finite: Vec<(u64, f64)> = all.filter(|(_, loss)| loss.is_finite()).collect();
         let mut out = String::new();
         if finite.len() >= 2 {
             self.picture(&finite, look, &mut out);
@@ -78,7 +80,7 @@ impl Curve {
         }
         out.push('\n');
         if let Some((at, _)) = self.points.iter().find(|(_, loss)| !loss.is_finite()) {
-            out.push_str(&format!("{} is no finite number in repetition {}\n", self.name, grouped(*at)));
+            out.push_str(&format!("{} is not finite in repetition {}\n", self.name, grouped(*at)));
         }
         out
     }
@@ -103,7 +105,7 @@ impl Curve {
             let line = look.paint(Paint::Answer, row.trim_end_matches('\u{2800}'));
             out.push_str(&format!("{} {line}\n", look.paint(Paint::Faint, &format!("{label:>margin$}"))));
         }
-        let (first, last) = (grouped(points[0].0), grouped(self.last.0));
+        let (first, last) = (grouped(points[0].0), grouped(points[points.len() - 1].0));
         let axis = format!("{first}{last:>0$}", columns.saturating_sub(first.len()));
         out.push_str(&format!("{:margin$} {}\n", "", look.paint(Paint::Faint, &axis)));
     }
@@ -195,7 +197,7 @@ mod tests {
         };
         assert_eq!(drawn(&[1.0]), "loss 1 → 1\n");
         assert!(drawn(&[1.0, 1.0, 1.0]).contains("loss 1 → 1, least 1 in repetition 1"));
-        assert!(drawn(&[1.0, f64::NAN, f64::NAN]).ends_with("loss is no finite number in repetition 2\n"));
+        assert!(drawn(&[1.0, f64::NAN, f64::NAN]).ends_with("loss is not finite in repetition 2\n"));
         assert!(drawn(&[-1.0, f64::INFINITY, 3.0]).lines().count() > 10);
     }
 }

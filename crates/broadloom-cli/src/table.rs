@@ -201,7 +201,7 @@ x                               declared
         let look = Look { columns: Some(50), terminal: true, color: false };
         let expected = "\
 tensor               elements  how
-…locks.3.attention.w   50,176  takes the size of …
+…ocks.3.attention.w    50,176  takes the size of …
 x                              declared
 ";
         assert_eq!(example().show(look), expected);

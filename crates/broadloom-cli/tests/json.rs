@@ -77,9 +77,11 @@ fn what_cannot_be_done() {
         let message = "cannot read nowhere.loom: there is no such file";
         assert_eq!(value["diagnostics"][0]["message"], message);
     }
+    let value = valid(&schema, &["fmt", "nowhere.loom", "--json"]);
+    assert_eq!(value["diagnostics"][0]["message"], "cannot read nowhere.loom: there is no such file");
     let file = programs().join("mlp.loom");
-    let value = valid(&schema, &["explain", file.to_str().expect("a path"), "hh", "--json"]);
-    assert_eq!(value["diagnostics"][0]["message"], "nothing is called `hh`; is `h` meant?");
+    let value = valid(&schema, &["explain", file.to_str().expect("a path"), "logitz", "--json"]);
+    assert_eq!(value["diagnostics"][0]["message"], "nothing is called `logitz`; is `logits` meant?");
 }
 
 /// The validator finds what is wrong, and the schema leaves nothing out.

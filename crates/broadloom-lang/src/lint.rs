@@ -3,21 +3,22 @@
 //! | code | severity | says |
 //! |---|---|---|
 //! | W0501 | note | something broadcasts: what, along which axes. `x + bias` does, and is meant to |
-//! | W0501 | warning | in one pointwise operation every operand broadcasts into the others: `32 \|` and `\| 32` make `32 \| 32` |
+//! | W0501 | warning | two operands of a pointwise operation broadcast into each other along equal sizes: `32 \|` and `32` make `32 \| 32` |
 //! | W0502 | warning | two parameters, each used once, are only used together: `{a} * {b}` learns no more than one of them |
 //! | W0503 | warning | a size was chosen where the program says nothing, or says several things: a parameter of one element |
 //! | W0503 | note | a parameter without axes, a shape divided up with as few axes as will do |
 //! | W0504 | warning | something is defined and not used |
 //!
-//! What a program takes for granted is not reported: numbers and tensors of one element broadcast, a linear map is
-//! applied to every example, parameters take the sizes of what they are used with. Nor is what functions of the
-//! library do inside. A name that begins with `_` may be unused.
+//! What a program takes for granted is not reported: numbers and tensors of one element broadcast, positions and random
+//! numbers are made to fit, a linear map is applied to every example, parameters take the sizes of what they are used
+//! with. Nor is what functions of the library do inside. A value that nothing computes may still say what size a
+//! parameter has that something else uses; then it is used. A name that begins with `_` may be unused.
 
 mod unused;
 
 use broadloom::{Broadcast, How, Kind, LeafKind, Node, Shapes, Tensor};
-use broadloom_diagnostics::{Diagnostic, Link, Span};
-use rustc_hash::FxHashMap;
+use broadloom_diagnostics::{Diagnostic, Span};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::program::{Made, Program};
@@ -45,6 +46,9 @@ pub fn lint(program: &mut Program) -> Vec<Diagnostic> {
     }
     let Ok(shapes) = program.graph.final_shapes() else { return Vec::new() };
     let mut found = unused::unused(program);
+    // Nothing computes it, but it may say what size something else has.
+    let spans = constraining(program);
+    found.retain(|unused| unused.primary().is_none_or(|label| !spans.contains(&label.span)));
     found.extend(broadcasts(program, &shapes));
     found.extend(together(program));
     found.extend(chosen(program, &shapes));
@@ -54,6 +58,32 @@ pub fn lint(program: &mut Program) -> Vec<Diagnostic> {
     };
     found.sort_by_key(place);
     found
+}
+
+/// Where values are named that have to do with a leaf whose shape is inferred, and that others use, too.
+fn constraining(program: &mut Program) -> FxHashSet<Span> {
+    let Ok(how) = program.graph.how_all() else { return FxHashSet::default() };
+    let counts = program.graph.use_counts();
+    let mut spans = FxHashSet::default();
+    for made in program.made.iter().filter(|made| made.level == 0 && counts[made.tensor.index()] == 0) {
+        let (mut seen, mut waiting) = (FxHashSet::default(), vec![made.tensor]);
+        let mut uses: FxHashMap<Tensor, usize> = FxHashMap::default();
+        while let Some(tensor) = waiting.pop() {
+            if !seen.insert(tensor) {
+                continue;
+            }
+            if let Some(Node::Operation { operands, .. }) = program.graph.node(tensor) {
+                operands.iter().for_each(|operand| *uses.entry(*operand).or_default() += 1);
+                waiting.extend(operands);
+            }
+        }
+        let is_leaf = |tensor: Tensor| matches!(program.graph.node(tensor), Some(Node::Leaf { .. }));
+        let inferred = |tensor: Tensor| is_leaf(tensor) && how[tensor.index()] != How::Declared;
+        if uses.iter().any(|(tensor, uses)| inferred(*tensor) && counts[tensor.index()] > *uses) {
+            spans.insert(made.span);
+        }
+    }
+    spans
 }
 
 /// Places where something broadcasts, one for each operand as it is written.
@@ -71,33 +101,40 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             continue;
         };
         let node = results.get(&first.step).and_then(|result| program.graph.node(*result));
-        let mutual = is_mutual(program, shapes, node.as_ref(), of_step);
+        if let Some((a, b)) = mutual(program, shapes, node.as_ref(), of_step) {
+            let names = (program.graph.label_of(a.operand), program.graph.label_of(b.operand));
+            let message = format!("`{}` and `{}` broadcast into each other", names.0, names.1);
+            let [a, b, made] = [a.operand, b.operand, a.result].map(|tensor| shapes.get(tensor).to_string());
+            let label = format!("`{a}` and `{b}` make `{made}`: every element meets every other");
+            let help = "to pair them up, declare equal axes in the same row; if all pairs are meant, say so by a spec: \
+                        `einsum(\"i; j => i, j\", a, b)`";
+            if said.insert((origin.span, message.clone()), (found.len(), 1)).is_none() {
+                found.push(Diagnostic::warning(codes::BROADCASTS, message, origin.span, label).with_help(help));
+            }
+            continue;
+        }
         let composes = matches!(node, Some(Node::Operation { name, .. }) if name.starts_with('@'));
         let slots = 1 + of_step.iter().map(|each| each.slot).max().unwrap_or(0);
         for slot in 0..slots {
             // A linear map is applied to every example; that is what `@` means.
             let is_usual = |each: &Broadcast| composes && each.kind == Kind::Batch && !each.unit;
-            let is_number = |each: &Broadcast| shapes.get(each.operand).elements() == 1;
+            let is_repeated = |each: &Broadcast| each.axes.iter().any(|(_, size)| *size > 1);
+            let fits = |each: &Broadcast| shapes.get(each.operand).elements() == 1 || made_to_fit(program, each.operand);
             let of_slot = of_step.iter().filter(|each| each.slot == slot);
-            let rows: Vec<&Broadcast> = of_slot.filter(|each| !is_usual(each) && !is_number(each)).collect();
+            let rows: Vec<&Broadcast> =
+                of_slot.filter(|each| !is_usual(each) && is_repeated(each) && !fits(each)).collect();
             let Some(first) = rows.first() else { continue };
             let name = program.graph.label_of(first.operand);
             let along: Vec<String> = rows.iter().map(|each| along(each)).collect();
             let message = format!("`{name}` broadcasts along {}", along.join(" and "));
             if let Some((at, count)) = said.get_mut(&(origin.span, message.clone())) {
                 *count += 1;
-                found[*at].notes.truncate(usize::from(mutual));
-                found[*at].notes.push(format!("{count} times, in a function or a loop"));
+                found[*at].notes = vec![format!("{count} times, in a function or a loop")];
                 continue;
             }
             said.insert((origin.span, message.clone()), (found.len(), 1));
             let label = format!("`{}` into `{}`", shapes.get(first.operand), shapes.get(first.result));
-            found.push(match mutual {
-                false => Diagnostic::note(codes::BROADCASTS, message, origin.span, label),
-                true => Diagnostic::warning(codes::BROADCASTS, message, origin.span, label)
-                    .with_note("so do the other operands: each is repeated along axes that only another one has")
-                    .with_help("if every pair is meant, write it by a spec, such as `einsum(\"i; j => i, j\", a, b)`"),
-            });
+            found.push(Diagnostic::note(codes::BROADCASTS, message, origin.span, label));
         }
     }
     found
@@ -114,25 +151,34 @@ fn results(program: &Program) -> FxHashMap<usize, Tensor> {
     results
 }
 
-/// Whether every operand of a pointwise operation lacks axes of the result. Those that are made to fit do not count,
-/// nor those that say by a unit where they broadcast.
-fn is_mutual(program: &Program, shapes: &Shapes, node: Option<&Node<'_>>, found: &[Broadcast]) -> bool {
-    let Some(Node::Operation { name, operands, .. }) = node else { return false };
-    let made_to_fit = |tensor: &Tensor| {
-        let kind = match program.graph.node(*tensor) {
-            Some(Node::Leaf { kind }) => kind,
-            _ => return false,
-        };
-        matches!(kind, LeafKind::Range | LeafKind::Uniform | LeafKind::Constant(_))
-    };
-    if name.starts_with('@') || operands.iter().any(made_to_fit) {
-        return false;
+/// Whether a tensor has no shape of its own: positions, random numbers, constants.
+fn made_to_fit(program: &Program, tensor: Tensor) -> bool {
+    let Some(Node::Leaf { kind }) = program.graph.node(tensor) else { return false };
+    matches!(kind, LeafKind::Range | LeafKind::Uniform | LeafKind::Constant(_))
+}
+
+/// Two operands of a pointwise operation that broadcast into each other along axes of the same sizes: each lacks what only
+/// the other has. If sizes differ, nobody can have meant to pair elements up; units say where a tensor broadcasts.
+fn mutual<'f>(
+    program: &Program,
+    shapes: &Shapes,
+    node: Option<&Node<'_>>,
+    found: &'f [Broadcast],
+) -> Option<(&'f Broadcast, &'f Broadcast)> {
+    let Some(Node::Operation { name, operands: [a, b], .. }) = node else { return None };
+    let (a, b) = (*a, *b);
+    let sized = |tensor: Tensor| shapes.get(tensor).elements() > 1 && !made_to_fit(program, tensor);
+    if name.starts_with('@') || !sized(a) || !sized(b) || found.iter().any(|each| each.unit) {
+        return None;
     }
-    let sized = operands.iter().enumerate().filter(|(_, operand)| shapes.get(**operand).elements() > 1);
-    let mut sized = sized.map(|(slot, _)| slot).peekable();
-    let lacks = |slot: usize| found.iter().any(|each| each.slot == slot && !each.unit);
-    let declares = found.iter().any(|each| each.unit);
-    !declares && sized.peek().is_some() && sized.all(lacks) && found.iter().any(|each| each.slot != found[0].slot)
+    let lacks = |slot: usize| {
+        let rows = found.iter().filter(move |each| each.slot == slot);
+        let mut sizes: Vec<u64> = rows.flat_map(|each| each.axes.iter().map(|(_, size)| *size)).collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    let first = |slot: usize| found.iter().find(|each| each.slot == slot);
+    if lacks(0) == lacks(1) { first(0).zip(first(1)) } else { None }
 }
 
 /// The axes of a row along which something broadcasts: `the batch axis (32)`, `output axes 1 and 2 (28, 28)`.
@@ -193,6 +239,7 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
         made.entry(each.tensor).or_insert_with(|| each.clone());
     }
     let mut found = Vec::new();
+    let mut surprising: FxHashSet<Tensor> = FxHashSet::default();
     for tensor in program.graph.tensors() {
         let How::Chosen(rule) = &all[tensor.index()] else { continue };
         let kind = match program.graph.node(tensor) {
@@ -200,6 +247,13 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             _ => None,
         };
         let Some(surprise) = Surprise::of(rule, kind) else { continue };
+        // What is computed from it has the same size for the same reason.
+        surprising.insert(tensor);
+        if let Some(Node::Operation { operands, .. }) = program.graph.node(tensor)
+            && operands.iter().any(|operand| surprising.contains(operand))
+        {
+            continue;
+        }
         let origin = program.graph.step_of(tensor).and_then(|step| program.origins.get(step)).copied();
         let named = made.get(&tensor);
         // What the library makes and does not name is its own affair.
@@ -223,7 +277,7 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             Some(_) => "say what shape it has".to_string(),
             None => "say what shape it has, by `set` or where it is used".to_string(),
         };
-        found.push(Diagnostic { chain: reasons, ..diagnostic.with_help(help) });
+        found.push(reasons.into_iter().fold(diagnostic, Diagnostic::with_note).with_help(help));
     }
     found
 }
@@ -255,24 +309,22 @@ impl Surprise {
 }
 
 /// Why the axes that were chosen have their sizes.
-fn reasons(program: &mut Program, tensor: Tensor, shapes: &Shapes) -> Vec<Link> {
-    let mut links: Vec<Link> = Vec::new();
-    for kind in [Kind::Batch, Kind::Input, Kind::Output] {
+fn reasons(program: &mut Program, tensor: Tensor, shapes: &Shapes) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for kind in Kind::ALL {
         for axis in 0..shapes.get(tensor).row(kind).len() {
             let Ok(why) = program.graph.why(tensor, kind, axis) else { continue };
-            if why.forced {
-                continue;
-            }
-            for part in why.parts {
+            for part in why.parts.into_iter().filter(|_| !why.forced) {
                 let span = part.step.and_then(|step| program.origins.get(step)).map(|origin| origin.span);
-                let link = Link { text: part.text, span };
-                if !links.contains(&link) {
-                    links.push(link);
+                let line = span.map_or(String::new(), |span| format!("line {}: ", program.sources.position(span).0));
+                let reason = format!("{line}{}", part.text);
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
                 }
             }
         }
     }
-    links
+    reasons
 }
 
 /// The name without the functions it was made in.

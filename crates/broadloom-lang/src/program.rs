@@ -132,6 +132,8 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     if options.until.is_none() {
         program.close();
     }
+    // In the order of the text, whoever found them.
+    program.diagnostics.sort_by_key(|diagnostic| diagnostic.primary().map(|label| label.span));
     program
 }
 

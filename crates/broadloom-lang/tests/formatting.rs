@@ -5,7 +5,8 @@ mod syntax;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use syntax::programs::{Freedom, laid_out, program};
+use syntax::layouts::{Freedom, laid_out};
+use syntax::programs::program;
 use syntax::{bytes, check_laws, config, formatted, read};
 
 fn check(text: &str, expected: Expect) {
@@ -317,7 +318,8 @@ op o(a): # operation
 
 #[test]
 fn files_without_statements() {
-    for (text, expected) in [("", ""), (" \n\n", ""), ("\u{feff}", ""), ("\n  # a\n\n\n# b", "# a\n\n# b\n")] {
+    for (text, expected) in [("", ""), (" \n\n", ""), ("\u{feff}", ""), ("\n  # a\n\n\n# b", "# a\n\n# b\n")]
+    {
         assert!(check_laws(text));
         assert_eq!(formatted(text), expected);
     }
@@ -341,24 +343,85 @@ fn lines_of_operations_as_they_are_to_be_read() {
     let text = "op o(a):\n  v=where(a , # yes\n  -1, 2)\n";
     let (parsed, _) = read(text);
     let [statement] = &parsed.file.statements[..] else { panic!("one statement") };
-    let broadloom_lang::syntax::ast::StatementKind::Op { lines, .. } = &statement.kind else { panic!("an operation") };
+    let broadloom_lang::syntax::ast::StatementKind::Op { lines, .. } = &statement.kind else {
+        panic!("an operation")
+    };
     assert_eq!(broadloom_lang::syntax::op_text(text, lines[0]), "v = where(a, -1, 2)");
 }
 
 #[test]
 fn programs_that_differ_are_not_the_same() {
     let programs = [
-        "f(x)", "f(y)", "f(x = x)", "f(x, x)", "f[x]", "f.x", "let f = x", "-f", "not f", "f + x", "f - x", "x + f",
-        "f = x", "f =+ x", "f = x by \"@\"", "{f} = x", "{f}", "{f : 3}", "{f : 3 |}", "{f : 3 ->}", "{f : _}",
-        "{f : 3:x}", "{f : ...}", "{f : ..x..}", "{f : x}", "{f : (x)}", "{f as x}", "{f = x}", "[f]", "[f, x]", "1", "2",
-        "\"f\"", "[f for x in f]", "f..x", "if f then x else x", "import \"f\"", "import \"f\" as f", "dim f = 1",
-        "dim f in 1..2", "dim f in 1..2 = 1", "data f : 3", "state f : 3", "set f = x", "backward f", "print f",
-        "print f every 1", "print f, f", "save f to \"f\"", "minimise f by x", "minimise x by f", "def f(x) = x",
-        "def f(x)(x) = x", "def f(x = 1) = x", "def f(x) =\n  x", "for f in x: x", "for f in x: f", "repeat x: f",
-        "repeat f in x: f", "op f(x): v = x", "op f(x): v =+ x", "op f(x):\n  v = x\n  v = x", "f(x)\nf(x)", "",
+        "f(x)",
+        "f(y)",
+        "f(x = x)",
+        "f(x, x)",
+        "f[x]",
+        "f.x",
+        "let f = x",
+        "-f",
+        "not f",
+        "f + x",
+        "f - x",
+        "x + f",
+        "f = x",
+        "f =+ x",
+        "f = x by \"@\"",
+        "{f} = x",
+        "{f}",
+        "{f : 3}",
+        "{f : 3 |}",
+        "{f : 3 ->}",
+        "{f : _}",
+        "{f : 3:x}",
+        "{f : ...}",
+        "{f : ..x..}",
+        "{f : x}",
+        "{f : (x)}",
+        "{f as x}",
+        "{f = x}",
+        "[f]",
+        "[f, x]",
+        "1",
+        "2",
+        "\"f\"",
+        "[f for x in f]",
+        "f..x",
+        "if f then x else x",
+        "import \"f\"",
+        "import \"f\" as f",
+        "dim f = 1",
+        "dim f in 1..2",
+        "dim f in 1..2 = 1",
+        "data f : 3",
+        "state f : 3",
+        "set f = x",
+        "backward f",
+        "print f",
+        "print f every 1",
+        "print f, f",
+        "save f to \"f\"",
+        "minimise f by x",
+        "minimise x by f",
+        "def f(x) = x",
+        "def f(x)(x) = x",
+        "def f(x = 1) = x",
+        "def f(x) =\n  x",
+        "for f in x: x",
+        "for f in x: f",
+        "repeat x: f",
+        "repeat f in x: f",
+        "op f(x): v = x",
+        "op f(x): v =+ x",
+        "op f(x):\n  v = x\n  v = x",
+        "f(x)\nf(x)",
+        "",
     ];
     let mut names = broadloom_lang::syntax::ast::Names::default();
-    let files: Vec<_> = programs.iter().map(|text| broadloom_lang::syntax::parse(Default::default(), text, &mut names)).collect();
+    let files: Vec<_> = programs
+        .iter()
+        .map(|text| broadloom_lang::syntax::parse(Default::default(), text, &mut names))
+        .collect();
     for (first, text) in programs.iter().enumerate() {
         assert!(files[first].diagnostics.is_empty(), "{text}");
         for (second, other) in programs.iter().enumerate() {

@@ -38,7 +38,8 @@ impl Observer for Printed {
 
 fn compiled(text: &str) -> Program {
     let options = Options { folder: golden(), ..Options::default() };
-    let program = compile("test.loom", text, &options);
+    let mut program = compile("test.loom", text, &options);
+    program.graph.set_default_precision(broadloom::Dtype::F64);
     let messages = render_all(&program.sources, &program.diagnostics, 0, Style::default());
     assert!(program.is_ok(), "{messages}");
     program
@@ -75,7 +76,7 @@ fn close(what: &str, found: &[f64], wanted: &[f64]) {
 #[track_caller]
 fn check(case: &str, text: &str, leaves: &[(&str, &str)]) {
     let rows = match array(case, "y").sizes().len() {
-        0 => "",
+        0 => "|",
         _ if text.contains("# flat") => "... |",
         2 => "... | _",
         rank => &format!("... | {}", vec!["_"; rank - 1].join(", ")),

@@ -120,6 +120,9 @@ save a + b to "c"
 w = -a
 w =-a
 w[3] =:max a by "@"
+w =max(a, b)
+w =max
+w =min -max
 {w} =: a
 "#,
         expect![[r#"
@@ -162,6 +165,9 @@ w[3] =:max a by "@"
             w = (- a)
             w =- a
             w[3] =:max a by "@"
+            w = max(a, b)
+            w = max
+            w =min (- max)
             new w =: a
         "#]],
     );
@@ -267,7 +273,8 @@ fn random_tree(choices: &mut Choices<'_>, depth: usize) -> (String, String) {
             (format!("{tree}.d"), format!("{text}.d"))
         }
         7..12 => {
-            let signs = ["+", "-", "*", "/", "%", "@", "**", "|>", "or", "and", "<", "<=", ">", ">=", "==", "!="];
+            let signs =
+                ["+", "-", "*", "/", "%", "@", "**", "|>", "or", "and", "<", "<=", ">", ">=", "==", "!="];
             let sign = signs[choices.pick(signs.len())];
             let ((a, b), (c, d)) = (inner(choices), inner(choices));
             (format!("({sign} {a} {c})"), format!("({b} {sign} {d})"))
@@ -391,7 +398,9 @@ fn deep_blocks() {
 
 #[test]
 fn many_mistakes() {
-    for part in ["(", ")", "\"", "'", "&", "1x ", "let ", "f(\n", "x)\n", "\"\n", " x\n", "if\n", "..", "=+", "{"] {
+    for part in
+        ["(", ")", "\"", "'", "&", "1x ", "let ", "f(\n", "x)\n", "\"\n", " x\n", "if\n", "..", "=+", "{"]
+    {
         assert!(!check_laws(&part.repeat(20_000)), "{part}");
     }
 }

@@ -6,7 +6,8 @@ mod syntax;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use syntax::programs::{Choices, Freedom, laid_out, program};
+use syntax::layouts::{Freedom, laid_out};
+use syntax::programs::{Choices, program};
 use syntax::tree::survivors;
 use syntax::{bytes, check_laws, config, mistakes, read};
 
@@ -17,7 +18,8 @@ fn check(text: &str, expected: Expect) {
         Some(codes.split(' ').map(move |code| (line as u32 + 1, code.to_owned())))
     });
     let marked: Vec<(u32, String)> = marked.flatten().collect();
-    let found: Vec<(u32, String)> = mistakes(text).into_iter().map(|(line, code)| (line, code.to_owned())).collect();
+    let found: Vec<(u32, String)> =
+        mistakes(text).into_iter().map(|(line, code)| (line, code.to_owned())).collect();
     assert_eq!(marked, found, "{}", syntax::shown(&read(text).0));
     let (parsed, names) = read(text);
     expected.assert_eq(&survivors(text, &parsed.file, &names));
@@ -45,6 +47,7 @@ save hidden to "hidden.npy"
 "#,
         expect![[r#"
             import "layers.loom" as layers
+            let hidden = ?
             def step(rate)(w) =
               let half = (/ rate 2)
               (* half w)
@@ -77,13 +80,19 @@ print f(x,  #! E0105
 let g = (1 + 2  #! E0105
 "#,
         expect![[r#"
+            let a = ?
             let b = 1
             let c = f(x)
+            let d = ?
             print a
+            let e = ?
             Data x : [3]
+            let f = ?
             for p in ps
+              let a = ?
               let b = 2
             w =- 1
+            let g = ?
         "#]],
     );
 }
@@ -104,6 +113,8 @@ let e = 3
         expect![[r#"
             import "layers.loom  #! E0102"
             let a = 1
+            let b = ?
+            let c = ?
             let d = 2
             save d to "d.npy  #! E0102"
             let e = 3
@@ -215,6 +226,7 @@ let d = 4
 "#,
         expect![[r#"
             let a = 1
+            let b = ?
             let c = x.data.in
             let d = 4
         "#]],
@@ -238,7 +250,12 @@ let g = 1
 let h = i.  #! E0104
 "#,
         expect![[r#"
+            let a = ?
+            let c = ?
+            let d = ?
+            let f = ?
             let g = 1
+            let h = ?
         "#]],
     );
 }
@@ -265,6 +282,11 @@ let q = 4
         expect![[r#"
             let a = b
             let d = b
+            let e = ?
+            let g = ?
+            let h = ?
+            let i = ?
+            let j = ?
             let k = 1
             let q = 4
         "#]],
@@ -305,10 +327,11 @@ data q : 3
 }
 
 const TOKENS: &[&str] = &[
-    "x", "w", "3", "0.5", "1e-3", "\"a\"", "(", ")", "[", "]", "{", "}", ",", ":", ";", ".", "..", "...", "|", "->", "|>",
-    "_", "=", "=+", "=:max ", "==", "!=", "<", ">=", "+", "-", "*", "**", "/", "%", "@", "import", "as", "dim", "in",
-    "data", "state", "let", "def", "op", "set", "for", "repeat", "backward", "minimise", "by", "print", "every", "save",
-    "to", "if", "then", "else", "and", "or", "not", "\n", "\n  ", "\n    ", "\n", " # c\n", "&", "'", "\"", "2x", "é", "\t",
+    "x", "w", "3", "0.5", "1e-3", "\"a\"", "(", ")", "[", "]", "{", "}", ",", ":", ";", ".", "..", "...",
+    "|", "->", "|>", "_", "=", "=+", "=:max ", "==", "!=", "<", ">=", "+", "-", "*", "**", "/", "%", "@",
+    "import", "as", "dim", "in", "data", "state", "let", "def", "op", "set", "for", "repeat", "backward",
+    "minimise", "by", "print", "every", "save", "to", "if", "then", "else", "and", "or", "not", "\n", "\n  ",
+    "\n    ", "\n", " # c\n", "&", "'", "\"", "2x", "é", "\t",
 ];
 
 /// Tokens in any order.

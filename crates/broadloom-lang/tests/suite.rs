@@ -9,6 +9,7 @@
 //! | `messages` | the same with the summary below them |
 //! | `nest NAME` | the loop nest that computes a tensor |
 //! | `output` | what the program prints, by the reference evaluator, exactly |
+//! | `format` | the program as it is laid out |
 //! | `file NAME` | what the program writes to a file |
 //!
 //! A program without `error` or `messages` must be right, and one that prints must have an `output`. Behind `loom`, `name=4` sets a
@@ -143,6 +144,8 @@ fn expectation(
             let tensor = program.find(&block.rest).ok_or_else(|| format!("there is no tensor `{}`", block.rest))?;
             program.graph.show_nest(tensor).map_err(|error| error.to_string())
         }
+        "format" => broadloom_lang::syntax::reformat(Default::default(), &program.text)
+            .map_err(|_| "a program with mistakes is not formatted".to_owned()),
         "file" => {
             let text = std::fs::read_to_string(options.folder.join(&block.rest));
             text.map_err(|error| format!("`{}`: {error}", block.rest))

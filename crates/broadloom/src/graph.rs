@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
 use crate::leaves::{Declaration, Facts};
+use crate::nest::size_names::SizeNames;
 use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
@@ -49,6 +50,8 @@ pub struct Graph {
     /// The options with which specs were used, each kept once.
     pub(crate) choices: Vec<Choice>,
     pub(crate) shapes: Option<Rc<Shapes>>,
+    /// The names of sizes, and the shapes they belong to.
+    pub(crate) size_names: Option<(Rc<Shapes>, Rc<SizeNames>)>,
     /// What steps compute, where it is not what their operation says.
     pub(crate) laws: Laws,
     /// What runs need to know of leaves.

@@ -1,5 +1,6 @@
 //! How the shape of each tensor is known: declared, entailed, or completed by closing.
 
+use broadloom_core::order::Dim;
 use broadloom_core::{Closed, DimShape, Policy};
 use broadloom_spec::Kind;
 
@@ -9,7 +10,6 @@ use crate::graph::View;
 use crate::leaves::Given;
 use crate::shape::{PartialAxis, PartialRow};
 use crate::step::{Leaf, Rows, Tensor};
-use broadloom_core::order::Dim;
 
 /// How the shape of a tensor is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,9 +53,8 @@ impl Graph {
     /// let y = g.add(y, b)?;
     /// assert_eq!(g.how_known(x)?, How::Declared);
     /// assert_eq!(g.how_known(w)?, How::Chosen("takes the size of what it is used with".into()));
-    /// let twice = g.add(x, x)?;
-    /// let sum = g.einsum("... | i => ...", &[x])?;
-    /// assert_eq!(g.how_known(sum)?, How::Forced);
+    /// let flat = g.einsum("i | j => i j", &[x])?;
+    /// assert_eq!(g.how_known(flat)?, How::Forced);
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn how_known(&mut self, tensor: Tensor) -> Result<How, Error> {
@@ -100,7 +99,7 @@ impl Graph {
     }
 
     /// How a tensor's shape is known, if it is without closing; else what is known of it.
-    fn known_already(&self, tensor: Tensor) -> Result<How, Open> {
+    fn known_already(&self, tensor: Tensor) -> Result<How, Box<Open>> {
         let (rows, leaf) = (self.rows(tensor), self.leaf(tensor));
         let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
         let declared = self.declarations.get(&tensor.0);
@@ -121,7 +120,7 @@ impl Graph {
         match (known.iter().all(complete), listed) {
             (true, true) => Ok(How::Declared),
             (true, false) => Ok(How::Forced),
-            (false, _) => Err(Open { tensor, leaf, rows, known }),
+            (false, _) => Err(Box::new(Open { tensor, leaf, rows, known })),
         }
     }
 }
@@ -177,9 +176,9 @@ fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
         (Found::Sized, Some(_)) => "takes the size of what it is used with",
         (Found::Sized, None) => "follows from its operands",
         (Found::Relaxed, _) => "used with several sizes: takes none of them and broadcasts",
-        (Found::Unit, _) => "one element: nothing says otherwise",
-        (Found::NoMore, _) if any_axes => "no more axes: nothing says otherwise",
-        (Found::NoMore, _) => "no axes: nothing says otherwise",
+        (Found::Unit, _) => "one element: nothing asks for more",
+        (Found::NoMore, _) if any_axes => "inferred; nothing asks for more axes",
+        (Found::NoMore, _) => "no axes: nothing asks for any",
     };
     How::Chosen(words.into())
 }

@@ -60,10 +60,10 @@ mod shape;
 mod step;
 mod update;
 
+pub use broadcasts::Broadcast;
 pub use broadloom_core::Padding;
 pub use broadloom_loops::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_spec::Kind;
-pub use broadcasts::Broadcast;
 pub use capture::Captured;
 pub use error::{Error, ErrorKind, Part};
 pub use expr::{Builder, Expr, Operand};

@@ -1,6 +1,6 @@
 //! Loop nests for people and for other programs: text, JSON, and the manner of MLIR's `linalg.generic`.
 
-mod size_names;
+pub(crate) mod size_names;
 
 use std::fmt::Write;
 

@@ -124,7 +124,7 @@ impl Routine {
     /// let mut routine = Routine::new("update");
     /// let names = [("p1", w), ("p2", step)];
     /// let error = routine.assign_as(&mut g, ".", "p1 =- 0.1 * p2", &names, "w -= 0.1 * step").unwrap_err();
-    /// assert_eq!(error.message(), "`w -= 0.1 * step`: 4 and 3 do not agree");
+    /// assert_eq!(error.message(), "`w -= 0.1 * step`: 3 and 4 do not agree");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn assign_as(

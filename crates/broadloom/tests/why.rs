@@ -210,9 +210,9 @@ fn how_shapes_are_known() -> Result<(), Error> {
     let rows = g.einsum("i | j => i j", &[x])?;
     assert_eq!(g.how_known(rows)?, How::Forced);
     let lonely = g.constant(1.0);
-    assert_eq!(g.how_known(lonely)?, chosen("no axes: nothing says otherwise"));
+    assert_eq!(g.how_known(lonely)?, chosen("no axes: nothing asks for any"));
     let twice = g.add(rows, rows)?;
-    assert_eq!(g.how_known(twice)?, chosen("no more axes: nothing says otherwise"));
+    assert_eq!(g.how_known(twice)?, chosen("inferred; nothing asks for more axes"));
     let all = g.how_all()?;
     let one_by_one: Vec<How> = g.tensors().map(|tensor| g.how_known(tensor)).collect::<Result<_, _>>()?;
     assert_eq!(all, one_by_one);

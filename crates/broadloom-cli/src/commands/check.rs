@@ -26,15 +26,15 @@ pub struct Args {
 }
 
 pub(crate) const HELP: &str = "\
-A shape is written `batch | input -> output`: `32 | 784` is a batch of 32 vectors, `784 -> 64` a linear map. An axis that
-claims no size and broadcasts is `_`.
+A shape is written `batch | input -> output`: `32 | 784` is a batch of 32 vectors, `784 -> 64` a
+linear map. An axis that claims no size and broadcasts is `_`.
 
 How a shape is known:
-  declared          the program says it
-  inferred          the program leaves no other
-  anything else     the rule by which the rest was chosen
+  declared       the program says it
+  inferred       the program leaves no other
+  anything else  the rule by which the rest was chosen
 
-Exit status: 0 fine, 1 the program has errors, 2 it cannot be read, 3 a limit of the solver was reached.
+Exit status: 0 fine, 1 the program has errors, 2 it cannot be read, 3 a limit was reached.
 
 Example:
   $ cat mlp.loom

@@ -21,12 +21,12 @@ pub struct Args {
 }
 
 pub(crate) const HELP: &str = "\
-An axis is written as its row and its place in it, counted from 0: `w.input.0`, `x.batch.0`, `y.output.1`; or as its place
-among all axes of the shape: `x.0`; or by its name in the spec or the shape that made the tensor: `scores.h`. A row alone asks
-how many axes it has, too; a tensor alone asks for all its axes.
+An axis is written as its row and its place in it, counted from 0: `w.input.0`, `y.output.1`; or as
+its place among all axes of the shape: `x.0`; or by its name in the spec or the shape that made the
+tensor: `scores.h`. A row alone asks how many axes it has, too; a tensor alone asks for all its axes.
 
-What is underlined with `-` leads to what is underlined with `^`. A size is forced if the program leaves no other; if not, the
-last line says by which rule it was chosen.
+What is underlined with `-` leads to what is underlined with `^`. A size is forced if the program
+leaves no other; if not, it was chosen when the program was closed, by the rule that is shown.
 
 Exit status: 0 fine, 1 the program has errors, 2 it cannot be read or has no such axis.
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use broadloom_diagnostics::{Diagnostic, Sources, render_all};
+use broadloom_diagnostics::{Diagnostic, Severity, Sources, render_all};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -27,7 +27,8 @@ pub struct Args {
 pub(crate) const HELP: &str = "\
 A file with mistakes in how it is written stays as it is.
 
-Exit status: 0 fine, 1 with `--check` a file would change, or a file has mistakes, 2 a file cannot be read or written.
+Exit status: 0 fine, 1 a file has mistakes, or would change (`--check`), 2 a file cannot be read or
+written.
 
 Examples:
   broadloom fmt *.loom
@@ -52,6 +53,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             },
             Err(message) => State { status: Status::Unusable, message, ..State::changed(false) },
         };
+        if args.json && !state.message.is_empty() {
+            let message = state.message.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            diagnostics.push(Diagnostic::new(Severity::Error, "", message));
+        }
         output.status = output.status.max(state.status);
         let name = if is_stdin { "<stdin>".to_string() } else { file.display().to_string() };
         if !args.json {
@@ -61,12 +66,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
                 output.stdout.push_str(&format!("{name}\n"));
             }
         }
-        formatted.push(Formatted {
-            file: name,
-            changed: state.changed,
-            text: state.text,
-            error: Some(state.message).filter(|message| !message.is_empty()),
-        });
+        formatted.push(Formatted { file: name, changed: state.changed, text: state.text });
     }
     if args.json {
         output.stdout = json::object("fmt", &sources, &diagnostics, Data { files: formatted });
@@ -126,6 +126,4 @@ struct Formatted {
     changed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
 }

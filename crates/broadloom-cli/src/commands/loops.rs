@@ -69,7 +69,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         } else {
             chosen(&program, args).and_then(|(tensors, left_out)| {
                 hidden = left_out;
-                derived(&mut program, &tensors, !args.forward).map(|found| nests = found)
+                derived(&mut program, &tensors, args).map(|found| nests = found)
             })
         };
         if let Err(message) = found {
@@ -154,23 +154,24 @@ struct Nest {
     facts: Vec<String>,
     forward: String,
     backward: Vec<String>,
-    json: String,
+    json: Option<String>,
 }
 
-fn derived(program: &mut Program, tensors: &[Tensor], with_gradients: bool) -> Result<Vec<Nest>, String> {
-    let mut backward = match with_gradients {
-        true => program.graph.show_backward(tensors).map_err(|error| error.to_string())?.into_iter(),
-        false => Vec::new().into_iter(),
+fn derived(program: &mut Program, tensors: &[Tensor], args: &Args) -> Result<Vec<Nest>, String> {
+    let mut backward = match args.forward {
+        false => program.graph.show_backward(tensors).map_err(|error| error.to_string())?.into_iter(),
+        true => Vec::new().into_iter(),
     };
     let mut nests = Vec::new();
     for tensor in tensors {
         let backward = backward.next().unwrap_or_default();
         let origin = program.graph.step_of(*tensor).and_then(|step| program.origins.get(step));
         let span = origin.map(|origin| origin.span);
-        let (shown, json) = match program.graph.show_nest(*tensor) {
-            Ok(shown) => (shown, program.graph.nest_json(*tensor).unwrap_or_else(|_| "null".into())),
-            Err(error) => (format!("{}\n{}", program.graph.label_of(*tensor), error.message()), "null".into()),
-        };
+        let shown = program.graph.show_nest(*tensor).unwrap_or_else(|error| {
+            // Shapes do not always make a nest: `convert`, `a => a^a`.
+            format!("{}\n{}", program.graph.label_of(*tensor), error.message())
+        });
+        let json = if args.program.json { program.graph.nest_json(*tensor).ok() } else { None };
         let mut lines = shown.lines();
         let text = lines.next().unwrap_or_default().to_string();
         let is_fact = |line: &&str| {
@@ -262,7 +263,7 @@ struct NestData<'a> {
     text: &'a str,
     #[serde(flatten)]
     place: Option<Line<'a>>,
-    nest: Box<RawValue>,
+    nest: Option<Box<RawValue>>,
     forward: &'a str,
     backward: &'a [String],
 }
@@ -273,7 +274,7 @@ impl<'a> NestData<'a> {
             tensor: program.graph.label_of(nest.tensor),
             text: &nest.text,
             place: nest.span.map(|span| Line::new(&program.sources, span)),
-            nest: RawValue::from_string(nest.json.clone()).unwrap_or_default(),
+            nest: nest.json.clone().and_then(|nest| RawValue::from_string(nest).ok()),
             forward: &nest.forward,
             backward: &nest.backward,
         }

@@ -26,13 +26,13 @@ pub struct Args {
     /// The seed of initial values and random numbers
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// What computes: machine code if there is a C compiler, machine code or nothing, or the slow evaluator
+    /// What computes: machine code if there is a C compiler, only that, or the slow evaluator
     #[arg(long, value_name = "auto|native|reference", default_value = "auto", hide_possible_values = true)]
     backend: WantedBackend,
     /// How many threads; as many as there are processors if nothing is said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
-    /// Values of a `data` of the program, from a `.npy`, `.npz`, `.csv` or `.safetensors` file; may be repeated
+    /// Values of a `data` from a `.npy`, `.npz`, `.csv` or `.safetensors` file; may be repeated
     #[arg(long, value_name = "NAME=FILE", value_parser = data::parse)]
     data: Vec<(String, PathBuf)>,
     /// Begin with the parameters and states of a `.safetensors` file
@@ -61,8 +61,8 @@ enum WantedBackend {
 }
 
 pub(crate) const HELP: &str = "\
-Lines that the program prints go to standard output, progress and the plot of the losses to standard error. Equal seeds give
-equal numbers, however many threads there are.
+Lines that the program prints go to standard output, progress and the plot of the losses to standard
+error. Equal seeds give equal numbers, however many threads there are.
 
 Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written.
 

@@ -25,8 +25,9 @@ pub struct Args {
 }
 
 pub(crate) const HELP: &str = "\
-Shapes grow with the program: `?` is an axis whose size is not known yet, `...` stands for axes of which not even the number
-is. What is wrong after the line does not matter. `check` shows what becomes of them in the end.
+Shapes grow with the program: `?` is an axis whose size is not known yet, `...` stands for axes of
+which not even the number is. What is wrong after the line does not matter. `check` shows what
+becomes of them in the end.
 
 Exit status: 0 fine, 1 something is wrong up to the line, 2 the program cannot be read.
 
@@ -81,8 +82,12 @@ fn before(program: &Program, last: u32) -> Vec<Diagnostic> {
 fn people(program: &Program, rows: &[Row<'_>], look: Look) -> String {
     let mut table = Table::new([Column::name("tensor"), Column::new("shape so far"), Column::number("line")]);
     for Row { made, shape } in rows {
-        let Line { line, .. } = Line::new(&program.sources, made.span);
-        table.row([made.name.clone(), shape.to_string(), line.to_string()]);
+        let Line { file, line } = Line::new(&program.sources, made.span);
+        let line = match made.span.source == program.main {
+            true => line.to_string(),
+            false => format!("{file}:{line}"),
+        };
+        table.row([made.name.clone(), shape.to_string(), line]);
     }
     if table.is_empty() { String::new() } else { table.show(look) }
 }

@@ -50,8 +50,8 @@ pub use closing::{Answer, Closed, How, Unfilled};
 pub use cores::{Clash, Core};
 pub use explain::{Cause, Link};
 pub use reason::{Limit, Policy};
-pub use shortest::{Derived, Written};
 pub use report::{Binding, Bound, DimShape, Middle, Report, RowShape};
+pub use shortest::{Derived, Written};
 
 use arith::{Arith, Ariths, Item};
 use dims::{Dims, DimsMark};

@@ -126,6 +126,14 @@ impl Eval<'_> {
             Target::New(name) => format!("{{{}}}", self.text(name.name)),
             Target::Expr(target) => self.operand(*target, &mut formula)?,
         };
+        if let (Target::Expr(target), Some((_, tensor))) = (&assign.target, formula.names.first())
+            && matches!(self.graph.node(*tensor), Some(Node::Operation { .. }))
+            && !self.assigned.contains(tensor)
+        {
+            let message = "only states, parameters and data can be assigned to, not what is computed";
+            let help = "declare a `state`, or write `{name} = …` for a new tensor";
+            return self.wrong(codes::KIND, message, self.span_of(*target), help);
+        }
         if let Target::New(name) = &assign.target
             && matches!(self.frame.scope.own(name.name), Some(Value::Tensor(_)))
         {
@@ -137,9 +145,21 @@ impl Eval<'_> {
             // On the right it stands for what it was before.
             formula.new = Some(name.name);
         }
-        let value = self.formula(assign.value, 0, &mut formula)?;
         let logic = assign.logic.as_ref().map_or(".".to_string(), |logic| logic.text.to_string());
         let logic = self.filled(&logic, span)?;
+        let operands = match logic.as_str() {
+            "." | "T" => None,
+            "@" => Some(2),
+            spec => broadloom_spec::parse_spec(spec).ok().map(|spec| spec.operands.len()),
+        };
+        formula.apart = operands.is_some();
+        let mut value = self.formula(assign.value, 0, &mut formula)?;
+        if Some(formula.right.len()) != operands {
+            value = formula.together(value);
+        }
+        if !self.planned().backward {
+            self.keep_gradients(formula.names.iter().map(|(_, tensor)| *tensor).collect());
+        }
         let text = format!("{target} {} {value}", assign.sign.text);
         let shown: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
         let made = self.with_routine(span, |routine, graph| {
@@ -237,7 +257,7 @@ impl Eval<'_> {
         if !formula.names.iter().any(|(known, _)| *known == wanted) {
             formula.names.push((wanted.clone(), tensor));
         }
-        Ok(wanted)
+        Ok(formula.operand(wanted, tensor))
     }
 
     /// `repeat step in 0..500:`
@@ -329,19 +349,28 @@ impl Eval<'_> {
         if text.contains('{') { self.filled(text, span) } else { Ok(text.to_string()) }
     }
 
+    /// Gradients that these tensors are computed from are kept by the routine that computes them.
+    fn keep_gradients(&mut self, mut waiting: Vec<Tensor>) {
+        let Some(at) = self.last_backward else { return };
+        let mut seen = FxHashSet::default();
+        while let Some(tensor) = waiting.pop() {
+            if !seen.insert(tensor) {
+                continue;
+            }
+            match self.graph.node(tensor) {
+                Some(Node::Operation { operands, .. }) => waiting.extend(operands),
+                Some(Node::Leaf { kind: LeafKind::Gradient(_), .. }) => {
+                    self.plan.routines[at].keep(tensor);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// A routine for what has to be computed before it can be shown.
     fn shown_by(&mut self, tensors: &[Tensor], name: &str) -> Option<usize> {
         self.close_routine();
-        for tensor in tensors {
-            // Gradients are kept by the routine that computes them.
-            let gradient = matches!(
-                self.graph.node(*tensor),
-                Some(Node::Leaf { kind: LeafKind::Gradient(_), .. })
-            );
-            if let (true, Some(at)) = (gradient, self.last_backward) {
-                self.plan.routines[at].keep(*tensor);
-            }
-        }
+        self.keep_gradients(tensors.to_vec());
         let missing: Vec<Tensor> = tensors
             .iter()
             .copied()
@@ -392,6 +421,38 @@ struct Formula {
     names: Vec<(String, Tensor)>,
     /// A tensor that the assignment makes, which may occur on the right.
     new: Option<crate::syntax::ast::Name>,
+    /// Whether a tensor that occurs twice may be two operands, as in `a * a` by `"i j; j k => i k"`.
+    apart: bool,
+    /// What occurs on the right, and which of it are further occurrences of others.
+    right: Vec<String>,
+    again: Vec<(String, String)>,
+}
+
+impl Formula {
+    /// How an occurrence of a tensor is called.
+    fn operand(&mut self, name: String, tensor: Tensor) -> String {
+        if !self.apart {
+            return name;
+        }
+        if !self.right.contains(&name) {
+            self.right.push(name.clone());
+            return name;
+        }
+        let other = format!("{}__{}", name.replace('.', "_"), self.right.len() + 1);
+        self.names.push((other.clone(), tensor));
+        self.right.push(other.clone());
+        self.again.push((other.clone(), name));
+        other
+    }
+
+    /// All occurrences of a tensor as one operand.
+    fn together(&mut self, mut text: String) -> String {
+        for (other, name) in self.again.drain(..).rev() {
+            text = text.replace(&other, &name);
+            self.names.retain(|(known, _)| *known != other);
+        }
+        text
+    }
 }
 
 /// A number in a formula.

@@ -60,6 +60,15 @@ impl Eval<'_> {
         }
     }
 
+    /// The number that a value is, if it is known now.
+    pub(crate) fn known(&self, value: &Value) -> Option<f64> {
+        match value {
+            Value::Number(number) => Some(*number),
+            Value::Size(factor, captured) => Some((self.graph.size(*captured)?.checked_mul(*factor)?) as f64),
+            _ => None,
+        }
+    }
+
     /// A value as a number that is known now.
     pub(crate) fn number(&mut self, value: &Value, span: Span) -> Evaluated<f64> {
         match value {

@@ -170,6 +170,10 @@ impl Eval<'_> {
         if let Some(value) = scaled(sign, a, b).or_else(|| counted(sign, a, b)).or_else(|| compared(sign, a, b)) {
             return Ok(value);
         }
+        // Sizes that are known are numbers.
+        if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
+            return Ok(Value::Number(builtin::fold(sign, a, b)));
+        }
         let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
         let made = match sign {
             Binary::Compose => self.ask(span, |graph| graph.compose(a, b))?,
@@ -245,8 +249,11 @@ impl Eval<'_> {
             let slice = self.ask(span, |graph| graph.slice(tensor, Index::At(low as u64)))?;
             return Ok(Value::Tensor(slice));
         }
-        let range = u64::try_from(high).ok().and_then(|high| high.checked_add(1));
-        let slice = self.ask(span, |graph| graph.slice(tensor, Index::Run { range }))?;
+        // The axis is at least as long as the index needs, whenever its size becomes known.
+        let slice = self.ask(span, |graph| {
+            graph.slice(tensor, Index::At(high as u64))?;
+            graph.slice(tensor, Index::Run { range: None })
+        })?;
         self.plan.slices.push((slice, (*position).clone()));
         Ok(Value::Tensor(slice))
     }

@@ -297,12 +297,15 @@ impl Eval<'_> {
     }
 }
 
-/// Collects the numbers of nested lists; whether they form a box.
+/// How many numbers a list may have that is a tensor.
+const MOST_NUMBERS: usize = 10_000_000;
+
+/// Collects the numbers of nested lists; whether they form a box, and are not too many.
 fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f32>) -> bool {
     match value {
         Value::Number(number) => {
             numbers.push(*number as f32);
-            depth == sizes.len()
+            depth == sizes.len() && numbers.len() <= MOST_NUMBERS
         }
         Value::List(items) => {
             let size = items.len() as u64;
@@ -314,7 +317,7 @@ fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f
                 && size > 0
                 && items.iter().all(|item| gather(item, depth + 1, sizes, numbers))
         }
-        Value::Range(from, to) => {
+        Value::Range(from, to) if to.saturating_sub(*from) <= MOST_NUMBERS as i64 => {
             let items: Vec<Value> = (*from..*to).map(|at| Value::Number(at as f64)).collect();
             gather(&Value::List(items.into()), depth, sizes, numbers)
         }

@@ -50,6 +50,9 @@ pub(crate) type Evaluated<T> = Result<T, Reported>;
 /// How deeply expressions and calls may nest when they are evaluated.
 const DEEPEST: usize = 300;
 
+/// How many expressions are evaluated. A program that is built from more repeats itself without end.
+const MOST_WORK: u64 = 4_000_000;
+
 /// After so many errors evaluation stops.
 const MOST_ERRORS: usize = 50;
 
@@ -84,6 +87,8 @@ pub(crate) struct Eval<'o> {
     /// Where the functions that are being applied were called.
     calls: Vec<Span>,
     depth: usize,
+    /// How many expressions have been evaluated.
+    work: u64,
     /// Whether functions are applied as if nothing were trained.
     inference: bool,
     /// The bodies that are being planned, the innermost last.
@@ -144,6 +149,7 @@ impl<'o> Eval<'o> {
             frame,
             calls: Vec::new(),
             depth: 0,
+            work: 0,
             inference: false,
             bodies: vec![action::Planned::default()],
             params: FxHashSet::default(),
@@ -213,6 +219,16 @@ impl<'o> Eval<'o> {
 
     /// Goes one level deeper, or complains.
     fn deeper<T>(&mut self, span: Span, inside: impl FnOnce(&mut Self) -> Evaluated<T>) -> Evaluated<T> {
+        // After too many mistakes, whatever is left is left out.
+        if self.errors >= MOST_ERRORS || self.work > MOST_WORK {
+            return Err(Reported);
+        }
+        self.work += 1;
+        if self.work > MOST_WORK {
+            let message = "this program takes more than four million steps to build";
+            let help = "`for`, lists and functions that call themselves are written out; `repeat` runs a loop when the program runs";
+            return self.fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
+        }
         if self.depth >= DEEPEST {
             let message = "functions call each other too deeply";
             let help = "a function that calls itself needs an `if` that ends it";
@@ -236,7 +252,8 @@ impl<'o> Eval<'o> {
     /// Reports a mistake.
     fn fail<T>(&mut self, diagnostic: Diagnostic) -> Evaluated<T> {
         self.errors += 1;
-        if self.errors <= MOST_ERRORS {
+        // A function that is applied often has its mistakes once.
+        if self.errors <= MOST_ERRORS && !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
         Err(Reported)

@@ -49,10 +49,25 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     let origin = |part: &Part| part.step.and_then(|step| origins.get(step)).copied();
     let mut message = error.message().to_string();
     // What is refused is underlined; it need not be repeated.
-    if let Some(at) = message.find("`: ").filter(|_| message.starts_with('`')) {
+    let repeated = message.starts_with('`') || message.starts_with("routine `") || message.starts_with("the operation `");
+    if let Some(at) = message.find("`: ").filter(|_| repeated) {
         message = message[at + 3..].to_string();
     }
+    // Which routine a line belongs to is not written anywhere.
+    if let Some((_, name)) = message.split_once(" reads `")
+        && let Some(name) = name.strip_suffix(", which has no values yet")
+    {
+        message = format!("`{name} has no values");
+    }
+    // A text with a mark under the place stands below.
+    let (message, excerpt) = match message.split_once('\n') {
+        Some((message, excerpt)) => (message.trim_end().to_string(), Some(excerpt.to_string())),
+        None => (message, None),
+    };
     let mut diagnostic = Diagnostic::error(code(error.kind()), message, span, "");
+    if let Some(excerpt) = excerpt {
+        diagnostic = diagnostic.with_note(excerpt);
+    }
     for end in error.ends() {
         match origin(end).map(|origin| origin.span) {
             Some(place) if place == span => {
@@ -69,15 +84,31 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
     for help in error.help() {
-        diagnostic = diagnostic.with_help(help.clone());
+        diagnostic = diagnostic.with_help(in_this_language(help));
     }
     diagnostic
 }
 
+/// Advice of the Rust library, as it is followed here.
+fn in_this_language(help: &str) -> String {
+    if help.contains("`Session::set`") {
+        return "write `data x : … = load(\"x.npy\")`, or give the values when the program is run".into();
+    }
+    if help.contains("`keep`") && help.contains("`backward`") {
+        return "write `backward`, and of what, before this line".into();
+    }
+    help.to_string()
+}
+
 /// What an end of a conflict says, for a label at the line that says it: `64 because of the output axis of x`.
 fn claim(end: &Part) -> String {
-    let Some(short) = &end.short else { return end.text.clone() };
-    let why = end.text.strip_prefix(&format!("{short}: ")).unwrap_or(&end.text);
+    let Some(short) = end.short.as_deref().filter(|short| !end.text.ends_with(short)) else {
+        return end.text.clone();
+    };
+    let why = match end.text.split_once(": ") {
+        Some((claim, why)) if claim.replace('`', "") == short => why,
+        _ => &end.text,
+    };
     // The declaration is what the label points to.
     let why = why.split(", declared `").next().unwrap_or(why);
     format!("{short} because of {why}")

@@ -13,6 +13,9 @@ use crate::position::whole;
 use crate::syntax::ast::{ExprId, Ident};
 use crate::value::Value;
 
+/// How long a text may become that others are filled into.
+const LONGEST_TEXT: usize = 100_000;
+
 impl Eval<'_> {
     /// An operation by a spec: the first argument, and tensors.
     pub(crate) fn by_spec(
@@ -85,6 +88,10 @@ impl Eval<'_> {
             rest = &rest[open + length + 1..];
         }
         filled.push_str(rest);
+        if filled.len() > LONGEST_TEXT {
+            let message = format!("this text has more than {LONGEST_TEXT} characters");
+            return self.wrong(codes::RANGE, message, span, "");
+        }
         Ok(filled)
     }
 
@@ -179,8 +186,15 @@ impl Eval<'_> {
         for line in lines {
             let text = slots(self.sources.slice(*line), &own, &names);
             // Gradients are accumulated into operands, or prepare for it.
-            let backward = text.starts_with('g') || text.contains(" g ") || has_word(&text, "g");
+            let backward = is_gradient(target(&text)) || has_word(&text, "g");
             if backward { gradient.push(text) } else { forward.push(text) }
+        }
+        // What the gradient needs of what the operation keeps for itself is computed again.
+        for line in forward.iter().rev() {
+            let kept = target(line);
+            if kept != "v" && gradient.iter().any(|text| has_word(text, kept)) {
+                gradient.insert(0, line.clone());
+            }
         }
         // What is kept for the gradient alone belongs to it, too.
         let operation = Operation::new(leaked(&own), operands.len());
@@ -292,6 +306,17 @@ fn slots(line: &str, own: &str, operands: &[String]) -> String {
         };
     }
     out
+}
+
+/// The name that a line assigns to.
+fn target(line: &str) -> &str {
+    let line = line.trim_start();
+    line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).next().unwrap_or("")
+}
+
+/// Whether a name is the slot of a gradient: `g`, `g1`, …
+fn is_gradient(name: &str) -> bool {
+    name.strip_prefix('g').is_some_and(|number| number.chars().all(|letter| letter.is_ascii_digit()))
 }
 
 fn has_word(text: &str, wanted: &str) -> bool {

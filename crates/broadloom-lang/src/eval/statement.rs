@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::codes;
@@ -25,14 +25,14 @@ impl Eval<'_> {
         let frame = Frame { file: Rc::new(parsed.file), scope, ..self.frame.clone() };
         self.within(frame, Eval::file);
         for name in std::mem::take(&mut self.unused_sizes) {
-            let span = Span::empty(source, 0);
             let message = format!("there is no `dim {name}` that could be set");
             let known: Vec<String> = self.dims.iter().map(|dim| format!("`{}`", dim.name)).collect();
             let help = match known.is_empty() {
                 true => "the program declares none".to_string(),
                 false => format!("it has {}", known.join(", ")),
             };
-            self.diagnostics.push(Diagnostic::error(codes::UNKNOWN, message, span, "").with_help(help));
+            // It is asked for outside of the program, which has no place for it.
+            self.diagnostics.push(Diagnostic::new(Severity::Error, codes::UNKNOWN, message).with_help(help));
         }
     }
 

@@ -45,8 +45,16 @@ pub(super) const LINE_ENDS: [char; 2] = ['\n', '\r'];
 /// Splits a text into tokens.
 pub fn lex(source: SourceId, text: &str) -> Lexed {
     let out = Lexed::default();
-    let mut lexer =
-        Lexer { source, text, at: 0, out, brackets: Vec::new(), indents: vec![0], tolerated: None, fresh: true };
+    let mut lexer = Lexer {
+        source,
+        text,
+        at: 0,
+        out,
+        brackets: Vec::new(),
+        indents: vec![0],
+        tolerated: None,
+        fresh: true,
+    };
     lexer.run();
     lexer.out
 }
@@ -88,7 +96,9 @@ impl Lexer<'_> {
                 self.at += 1;
                 self.fresh = true;
             }
-            letter if BLANKS.contains(&letter) => self.at += rest.len() - rest.trim_start_matches(BLANKS).len(),
+            letter if BLANKS.contains(&letter) => {
+                self.at += rest.len() - rest.trim_start_matches(BLANKS).len()
+            }
             '#' => {
                 let length = rest.find(LINE_ENDS).unwrap_or(rest.len());
                 let comment = rest[..length].trim_end();
@@ -161,7 +171,8 @@ impl Lexer<'_> {
             return begins;
         }
         // Two operands without anything between them: only in shapes they are next to each other.
-        let apart = ends_operand(last) && begins_operand(kind) && self.brackets.last() != Some(&TokenKind::OpenBrace);
+        let apart =
+            ends_operand(last) && begins_operand(kind) && self.brackets.last() != Some(&TokenKind::OpenBrace);
         let is_loop = kind == TokenKind::Keyword(Keyword::For) && self.line().contains(':');
         (begins || apart || is_loop) && self.column() <= self.current()
     }
@@ -281,7 +292,11 @@ impl Lexer<'_> {
         if tail > 0 {
             let span = self.span(self.at, self.at + end + tail);
             let message = format!("`{}` is neither a number nor a name", &rest[..end + tail]);
-            let help = format!("write `{} * {}` for a product; names begin with a letter", &rest[..end], &rest[end..end + tail]);
+            let help = format!(
+                "write `{} * {}` for a product; names begin with a letter",
+                &rest[..end],
+                &rest[end..end + tail]
+            );
             self.out
                 .diagnostics
                 .push(Diagnostic::error(codes::NUMBER, message, span, "not a number").with_help(help));
@@ -434,7 +449,8 @@ fn word(rest: &str) -> (TokenKind, usize) {
     (kind, length)
 }
 
-/// The length of a sign of assignment beyond `=`: `=`, perhaps `:`, and what accumulates.
+/// The length of a sign of assignment beyond `=`: `=`, perhaps `:`, and what accumulates. A word accumulates only
+/// before a blank and an operand: `w =max x`, but `let f =max` and `let y =max(a, b)`.
 fn assignment(rest: &str) -> Option<usize> {
     let after = rest.strip_prefix('=')?;
     let (colon, after) = match after.strip_prefix(':') {
@@ -443,8 +459,13 @@ fn assignment(rest: &str) -> Option<usize> {
     };
     let accumulators = ["**", "+", "-", "*", "/"];
     let words = ["max", "min", "and", "or"];
-    let sign = accumulators.iter().find(|sign| after.starts_with(**sign)).map(|sign| sign.len());
-    let word = || words.iter().find(|word| after.strip_prefix(**word).is_some_and(|after| after.starts_with(' ')));
-    let length = sign.or_else(|| word().map(|word| word.len())).unwrap_or(0);
+    let is_operand = |letter: char| letter.is_alphanumeric() || "_([{\"-.".contains(letter);
+    let accumulates = |word: &&&str| {
+        let rest = after.strip_prefix(**word).unwrap_or("");
+        let operand = rest.trim_start_matches(BLANKS);
+        operand.len() < rest.len() && operand.starts_with(is_operand)
+    };
+    let sign = accumulators.iter().find(|sign| after.starts_with(**sign));
+    let length = sign.or_else(|| words.iter().find(accumulates)).map_or(0, |sign| sign.len());
     (colon + length > 0).then_some(1 + colon + length)
 }

@@ -1,8 +1,8 @@
 //! Whether two files say the same, wherever they say it.
 
 use super::ast::{
-    Arg, Argument, Assign, Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Ident, Shape, Statement, StatementKind,
-    Target,
+    Arg, Argument, Assign, Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Ident, Shape, Statement,
+    StatementKind, Target,
 };
 use super::format::words;
 
@@ -30,13 +30,20 @@ impl Pair<'_> {
             (Op { name: n, operands: o, lines: a }, Op { name: m, operands: p, lines: b }) => {
                 let line = |line: &broadloom_diagnostics::Span, text: usize| {
                     let text = line.slice(self.texts[text]);
-                    words(text).into_iter().map(|token| (token.kind, token.span.slice(text))).collect::<Vec<_>>()
+                    words(text)
+                        .into_iter()
+                        .map(|token| (token.kind, token.span.slice(text)))
+                        .collect::<Vec<_>>()
                 };
                 n.name == m.name && idents(o, p) && each(a, b, |a, b| line(a, 0) == line(b, 1))
             }
-            (Set { target: s, value: a }, Set { target: t, value: b }) => self.expr(*s, *t) && self.expr(*a, *b),
+            (Set { target: s, value: a }, Set { target: t, value: b }) => {
+                self.expr(*s, *t) && self.expr(*a, *b)
+            }
             (Backward(a), Backward(b)) | (Expr(a), Expr(b)) => self.expr(*a, *b),
-            (Minimise { loss: l, rule: a }, Minimise { loss: m, rule: b }) => self.expr(*l, *m) && self.expr(*a, *b),
+            (Minimise { loss: l, rule: a }, Minimise { loss: m, rule: b }) => {
+                self.expr(*l, *m) && self.expr(*a, *b)
+            }
             (Print { parts: p, every: a }, Print { parts: q, every: b }) => {
                 each(p, q, |a, b| self.expr(*a, *b)) && self.maybe(*a, *b)
             }
@@ -74,7 +81,8 @@ impl Pair<'_> {
     }
 
     fn def(&self, a: &Def, b: &Def) -> bool {
-        let argument = |a: &Argument, b: &Argument| a.name.name == b.name.name && self.maybe(a.default, b.default);
+        let argument =
+            |a: &Argument, b: &Argument| a.name.name == b.name.name && self.maybe(a.default, b.default);
         let config = match (&a.config, &b.config) {
             (Some(a), Some(b)) => each(a, b, argument),
             (a, b) => a.is_none() && b.is_none(),
@@ -118,7 +126,9 @@ impl Pair<'_> {
 
     /// Compares two expressions but for what is in them, which is still to be compared.
     fn heads(&self, a: &ExprKind, b: &ExprKind, pairs: &mut Vec<(ExprId, ExprId)>) -> bool {
-        use ExprKind::{Binary, Call, Each, Field, If, Index, List, Missing, Name, Number, Param, Range, Text, Unary};
+        use ExprKind::{
+            Binary, Call, Each, Field, If, Index, List, Missing, Name, Number, Param, Range, Text, Unary,
+        };
         match (a, b) {
             (Missing, Missing) => true,
             (Name(a), Name(b)) => a == b,
@@ -174,7 +184,9 @@ impl Pair<'_> {
             _ => a.is_none() && b.is_none(),
         };
         match (a, b) {
-            (Some(a), Some(b)) => maybe(&a.batch, &b.batch) && maybe(&a.input, &b.input) && row(&a.output, &b.output),
+            (Some(a), Some(b)) => {
+                maybe(&a.batch, &b.batch) && maybe(&a.input, &b.input) && row(&a.output, &b.output)
+            }
             _ => a.is_none() && b.is_none(),
         }
     }

@@ -9,8 +9,9 @@
 //! | loops as derived, optimised, machine code | output, up to rounding |
 //! | read up to each line | nothing is wrong if nothing is wrong with the whole; never a panic |
 
-use broadloom_diagnostics::{Style, render_all};
+use broadloom_diagnostics::{SourceId, Style, render_all};
 use broadloom_lang::Options;
+use broadloom_lang::syntax::reformat;
 
 use super::orders::orders;
 use super::run::{Answer, Runner, answer, compiled};
@@ -27,6 +28,13 @@ pub fn treat(text: &str, options: &Options, expected: &Answer, in_order: bool) -
     attempt("with comments and blank lines", &with_comments(text))?;
     attempt("with line ends of two characters", &text.replace('\n', "\r\n"))?;
     prefixes(text, options, expected)?;
+    if let Ok(formatted) = reformat(SourceId::default(), text) {
+        attempt("formatted", &formatted)?;
+        let again = reformat(SourceId::default(), &formatted);
+        if again.as_ref().ok() != Some(&formatted) {
+            return Err(format!("formatted twice it is something else:\n{formatted}then\n{again:?}"));
+        }
+    }
     if !expected.messages.is_empty() {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod layouts;
 pub mod programs;
 pub mod tree;
 
@@ -36,7 +37,8 @@ pub fn formatted(text: &str) -> String {
 
 /// What is wrong, one message on each line.
 pub fn shown(parsed: &Parsed) -> String {
-    let messages = parsed.diagnostics.iter().map(|diagnostic| format!("{}: {}", diagnostic.code, diagnostic.message));
+    let messages =
+        parsed.diagnostics.iter().map(|diagnostic| format!("{}: {}", diagnostic.code, diagnostic.message));
     messages.collect::<Vec<_>>().join("\n")
 }
 

@@ -1,7 +1,8 @@
 //! Trees as text, every operator in parentheses: `(+ a (* b c))`.
 
 use broadloom_lang::syntax::ast::{
-    Axis, AxisKind, Body, ExprId, ExprKind, File, Ident, Names, Shape, Statement, StatementKind, Target, Unary,
+    Axis, AxisKind, Body, ExprId, ExprKind, File, Ident, Names, Shape, Statement, StatementKind, Target,
+    Unary,
 };
 
 /// The statements of a file, one on each line, and those of blocks indented.
@@ -46,7 +47,9 @@ impl Tree<'_> {
 
     fn statement(&self, kind: &StatementKind) -> String {
         match kind {
-            StatementKind::Import { path, alias } => format!("import {:?}{}", path.text, self.maybe(" as ", *alias)),
+            StatementKind::Import { path, alias } => {
+                format!("import {:?}{}", path.text, self.maybe(" as ", *alias))
+            }
             StatementKind::Dim { name, range, value } => {
                 let range = range.map(|(low, high)| format!(" in {} {}", self.expr(low), self.expr(high)));
                 format!("dim {}{}{}", self.name(*name), range.unwrap_or_default(), self.value(*value))
@@ -55,13 +58,18 @@ impl Tree<'_> {
                 let (name, shape) = (self.name(*name), self.shape(shape.as_ref()));
                 format!("{kind:?} {name}{shape}{}{}", self.maybe(" as ", *precision), self.value(*value))
             }
-            StatementKind::Let { names, value } => format!("let {}{}", self.list(names), self.value(Some(*value))),
+            StatementKind::Let { names, value } => {
+                format!("let {}{}", self.list(names), self.value(Some(*value)))
+            }
             StatementKind::Def(def) => {
                 let arguments = |list: &[broadloom_lang::syntax::ast::Argument]| {
-                    let one = |each: &broadloom_lang::syntax::ast::Argument| self.name(each.name) + &self.value(each.default);
+                    let one = |each: &broadloom_lang::syntax::ast::Argument| {
+                        self.name(each.name) + &self.value(each.default)
+                    };
                     list.iter().map(one).collect::<Vec<_>>().join(", ")
                 };
-                let config = def.config.as_ref().map_or(String::new(), |list| format!("({})", arguments(list)));
+                let config =
+                    def.config.as_ref().map_or(String::new(), |list| format!("({})", arguments(list)));
                 let body = match &def.body {
                     Body::Expr(value) => self.value(Some(*value)),
                     Body::Block(_) => " =".to_owned(),
@@ -72,11 +80,19 @@ impl Tree<'_> {
                 let lines: Vec<&str> = lines.iter().map(|line| line.slice(self.text)).collect();
                 format!("op {}({}) {lines:?}", self.name(*name), self.list(operands))
             }
-            StatementKind::Set { target, value } => format!("set {}{}", self.expr(*target), self.value(Some(*value))),
-            StatementKind::For { name, list, .. } => format!("for {} in {}", self.name(*name), self.expr(*list)),
-            StatementKind::Repeat { name, count, .. } => format!("repeat{} {}", self.maybe(" ", *name), self.expr(*count)),
+            StatementKind::Set { target, value } => {
+                format!("set {}{}", self.expr(*target), self.value(Some(*value)))
+            }
+            StatementKind::For { name, list, .. } => {
+                format!("for {} in {}", self.name(*name), self.expr(*list))
+            }
+            StatementKind::Repeat { name, count, .. } => {
+                format!("repeat{} {}", self.maybe(" ", *name), self.expr(*count))
+            }
             StatementKind::Backward(value) => format!("backward {}", self.expr(*value)),
-            StatementKind::Minimise { loss, rule } => format!("minimise {} by {}", self.expr(*loss), self.expr(*rule)),
+            StatementKind::Minimise { loss, rule } => {
+                format!("minimise {} by {}", self.expr(*loss), self.expr(*rule))
+            }
             StatementKind::Print { parts, every } => {
                 let every = every.map_or(String::new(), |every| format!(" every {}", self.expr(every)));
                 format!("print {}{every}", self.exprs(parts))
@@ -87,7 +103,8 @@ impl Tree<'_> {
                     Target::Expr(target) => self.expr(target),
                     Target::New(name) => format!("new {}", self.name(name)),
                 };
-                let logic = assign.logic.as_ref().map_or(String::new(), |logic| format!(" by {:?}", logic.text));
+                let logic =
+                    assign.logic.as_ref().map_or(String::new(), |logic| format!(" by {:?}", logic.text));
                 format!("{target} {} {}{logic}", assign.sign.text, self.expr(assign.value))
             }
             StatementKind::Expr(value) => self.expr(*value),
@@ -125,7 +142,8 @@ impl Tree<'_> {
             }
             ExprKind::Range(low, high) => format!("(.. {} {})", self.expr(*low), self.expr(*high)),
             ExprKind::Param(param) => {
-                let (shape, precision) = (self.shape(param.shape.as_ref()), self.maybe(" as ", param.precision));
+                let (shape, precision) =
+                    (self.shape(param.shape.as_ref()), self.maybe(" as ", param.precision));
                 format!("{{{}{shape}{precision}{}}}", self.name(param.name), self.value(param.initial))
             }
             ExprKind::Unary(Unary::Minus, inner) => format!("(- {})", self.expr(*inner)),
@@ -134,8 +152,14 @@ impl Tree<'_> {
                 format!("({} {} {})", binary.sign(), self.expr(*left), self.expr(*right))
             }
             ExprKind::Call { callee, args } => {
-                let args: Vec<String> =
-                    args.iter().map(|arg| self.maybe("", arg.name) + if arg.name.is_some() { " = " } else { "" } + &self.expr(arg.value)).collect();
+                let args: Vec<String> = args
+                    .iter()
+                    .map(|arg| {
+                        self.maybe("", arg.name)
+                            + if arg.name.is_some() { " = " } else { "" }
+                            + &self.expr(arg.value)
+                    })
+                    .collect();
                 format!("{}({})", self.expr(*callee), args.join(", "))
             }
             ExprKind::Field(left, field) => format!("{}.{}", self.expr(*left), self.name(*field)),
@@ -149,7 +173,9 @@ impl Tree<'_> {
 
     fn shape(&self, shape: Option<&Shape>) -> String {
         let Some(shape) = shape else { return String::new() };
-        let row = |row: &[Axis]| format!(" [{}]", row.iter().map(|axis| self.axis(axis)).collect::<Vec<_>>().join(", "));
+        let row = |row: &[Axis]| {
+            format!(" [{}]", row.iter().map(|axis| self.axis(axis)).collect::<Vec<_>>().join(", "))
+        };
         let batch = shape.batch.as_ref().map_or(String::new(), |batch| row(batch) + " |");
         let input = shape.input.as_ref().map_or(String::new(), |input| row(input) + " ->");
         format!(" :{batch}{input}{}", row(&shape.output))

@@ -51,7 +51,8 @@ impl Graph {
         }
         let known = self.shape(*tensor).to_string();
         if known.chars().any(|letter| letter.is_ascii_digit()) {
-            error = error.with_end(Part::at(own_step, format!("known of `{name}`: {known}")).with_short(known));
+            error =
+                error.with_end(Part::at(own_step, format!("known of `{name}`: {known}")).with_short(known));
         }
         for end in self.readers(*tensor, kind).into_iter().take(4) {
             error = error.with_end(end);

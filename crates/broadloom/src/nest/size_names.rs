@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use broadloom_core::projection::Index;
 use broadloom_spec::{Kind, parse_shape};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::project::{MEMORY, Projected, Reading};
 use crate::shape::Shapes;
@@ -17,6 +17,9 @@ use crate::{Error, Graph};
 
 /// The name of the size of each axis of a tensor, in memory order.
 type AxisNames = Vec<Option<Rc<str>>>;
+
+/// Those of all tensors that have any.
+pub(crate) type SizeNames = FxHashMap<Tensor, AxisNames>;
 
 impl Graph {
     /// For each loop of a nest the name of the size that it ranges over, if one was declared.
@@ -38,26 +41,43 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn size_names(&mut self, nest: &Projected) -> Result<Vec<Option<String>>, Error> {
-        let shapes = self.final_shapes()?;
-        let mut known = self.declared_size_names(&shapes);
-        if known.is_empty() {
-            return Ok(vec![None; nest.projection.loops.len()]);
-        }
-        let mut reading = Reading::new(self, &shapes);
-        for step in self.steps_before(&nest.tensors[nest.results..]) {
-            // What has no nest passes no names on.
-            let Ok(made) = reading.read(step) else { continue };
-            let loops = loop_names(&made, &known);
-            for result in 0..made.results {
-                known.insert(made.tensors[result], axis_names(&made, result, &loops));
-            }
-        }
+        let known = self.all_size_names()?;
         let text = |name: Option<Rc<str>>| name.map(|name| name.to_string());
         Ok(loop_names(nest, &known).into_iter().map(text).collect())
     }
 
+    /// The names of all axes, found once for each state of the graph.
+    fn all_size_names(&mut self) -> Result<Rc<SizeNames>, Error> {
+        let shapes = self.final_shapes()?;
+        if let Some((of, known)) = &self.size_names
+            && Rc::ptr_eq(of, &shapes)
+        {
+            return Ok(Rc::clone(known));
+        }
+        let mut known = self.declared_size_names(&shapes);
+        if !known.is_empty() {
+            let mut reading = Reading::new(self, &shapes);
+            for step in 0..self.steps.len() as u32 {
+                // An assignment says nothing about the names of what was there.
+                let makes = |tensor: Tensor| self.tensors[tensor.index()].step == step;
+                if self.step_operands(step).is_empty() || !self.step_results(step).all(makes) {
+                    continue;
+                }
+                // What has no nest passes no names on.
+                let Ok(made) = reading.read(step) else { continue };
+                let loops = loop_names(&made, &known);
+                for result in 0..made.results {
+                    known.insert(made.tensors[result], axis_names(&made, result, &loops));
+                }
+            }
+        }
+        let known = Rc::new(known);
+        self.size_names = Some((shapes, Rc::clone(&known)));
+        Ok(known)
+    }
+
     /// The names in the declarations of leaves, without those that stand for several sizes.
-    fn declared_size_names(&self, shapes: &Shapes) -> FxHashMap<Tensor, AxisNames> {
+    fn declared_size_names(&self, shapes: &Shapes) -> SizeNames {
         let mut sizes: FxHashMap<Rc<str>, Option<u64>> = FxHashMap::default();
         let mut all: FxHashMap<Tensor, AxisNames> = FxHashMap::default();
         for (tensor, declaration) in &self.declarations {
@@ -78,20 +98,6 @@ impl Graph {
             *name = name.take().filter(|name| sizes[name].is_some());
         }
         all
-    }
-
-    /// The steps that tensors are computed by, in the order of the program.
-    fn steps_before(&self, tensors: &[Tensor]) -> Vec<u32> {
-        let (mut stack, mut seen) = (tensors.to_vec(), FxHashSet::default());
-        while let Some(tensor) = stack.pop() {
-            let operands = self.operands_of(tensor);
-            if !operands.is_empty() && seen.insert(self.tensors[tensor.index()].step) {
-                stack.extend_from_slice(operands);
-            }
-        }
-        let mut steps: Vec<u32> = seen.into_iter().collect();
-        steps.sort_unstable();
-        steps
     }
 }
 

@@ -195,12 +195,12 @@ impl Search {
         self.offer(fact, 0, step, Way::Start);
     }
 
-    fn from(&mut self, fact: Fact, step: Step, source: Fact) {
+    fn by(&mut self, fact: Fact, step: Step, source: Fact) {
         let before = self.best[source as usize];
         self.offer(fact, before, step, |step| Way::From(step, source));
     }
 
-    fn from_all(&mut self, fact: Fact, step: Step, sources: &[Fact]) {
+    fn by_all(&mut self, fact: Fact, step: Step, sources: &[Fact]) {
         let before = sources.iter().fold(0, |sum: u64, fact| sum.saturating_add(self.best[*fact as usize]));
         self.offer(fact, before, step, |step| Way::All(step, sources.into()));
     }

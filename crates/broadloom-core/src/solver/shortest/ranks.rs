@@ -53,10 +53,10 @@ pub(super) fn shortest(solver: &Solver, row: u32) -> Vec<Derived> {
             break;
         }
         if fact % 3 == 2 && is_chosen_leaf(solver, fact / 3) {
-            search.from(least(fact / 3), Step::Policy(Policy::LeafRank), fact);
+            search.by(least(fact / 3), Step::Policy(Policy::LeafRank), fact);
         }
         for edge in &sorted[starts[fact as usize] as usize..starts[fact as usize + 1] as usize] {
-            search.from(edge.to, edge.step, fact);
+            search.by(edge.to, edge.step, fact);
         }
     }
     let what = |fact: Fact| (Some(RowVar(fact / 3)), None);

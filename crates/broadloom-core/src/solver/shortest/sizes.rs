@@ -319,7 +319,7 @@ impl<'a> Places<'a> {
             let step = Step::Constraint(con, None);
             let passes = equal || below == (told == DimTerm::UNIT);
             if is_value && passes && self.value(other) == told {
-                search.from(value_fact(other), step, fact);
+                search.by(value_fact(other), step, fact);
             } else if (equal || below) && told != DimTerm::UNIT {
                 let before = search.best[fact as usize];
                 self.cap(search, other, told, before, step, |step| Way::From(step, fact));
@@ -335,7 +335,7 @@ impl<'a> Places<'a> {
         {
             let caps = [fact_of_cap(place, 0), fact_of_cap(place, 1)];
             if caps.iter().all(|cap| search.settled[*cap as usize]) {
-                search.from_all(value_fact(place), Step::Silent, &caps);
+                search.by_all(value_fact(place), Step::Silent, &caps);
             }
         }
     }
@@ -367,9 +367,9 @@ impl<'a> Places<'a> {
             None => solver.dim_role(DimVar(place)),
         };
         if claims {
-            search.from(value_fact(place), Step::Silent, cap);
+            search.by(value_fact(place), Step::Silent, cap);
         } else if role != Role::Interior || solver.value_policy(term) == Some(Policy::LeafCap) {
-            search.from(value_fact(place), Step::Policy(Policy::LeafCap), cap);
+            search.by(value_fact(place), Step::Policy(Policy::LeafCap), cap);
         }
     }
 
@@ -391,7 +391,7 @@ impl<'a> Places<'a> {
         let known = |place: &&u32| search.settled[value_fact(**place) as usize];
         let Some(last) = places.iter().find(|place| !known(place)) else { return };
         let others: Vec<Fact> = places.iter().filter(known).map(|place| value_fact(*place)).collect();
-        search.from_all(value_fact(*last), Step::Constraint(*con, None), &others);
+        search.by_all(value_fact(*last), Step::Constraint(*con, None), &others);
     }
 }
 

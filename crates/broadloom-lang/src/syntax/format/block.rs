@@ -53,9 +53,11 @@ impl<'a> Formatter<'a> {
             return;
         }
         let (least, _) = column(self.text, first as usize);
-        let limit = self.tokens.get(self.token_at(end)).map_or(self.text.len() as u32, |next| next.span.start);
-        let belongs =
-            |comment: Span, text: &str| comment.start < limit && column(text, comment.start as usize).0 >= least;
+        let limit =
+            self.tokens.get(self.token_at(end)).map_or(self.text.len() as u32, |next| next.span.start);
+        let belongs = |comment: Span, text: &str| {
+            comment.start < limit && column(text, comment.start as usize).0 >= least
+        };
         self.own_lines(belongs, indent);
     }
 
@@ -109,7 +111,9 @@ enum Block<'a> {
 impl<'a> Block<'a> {
     fn of(kind: &'a StatementKind) -> Option<Block<'a>> {
         match kind {
-            StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => Some(Block::Statements(body)),
+            StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => {
+                Some(Block::Statements(body))
+            }
             StatementKind::Def(def) => match &def.body {
                 Body::Block(body) => Some(Block::Statements(body)),
                 Body::Expr(_) => None,

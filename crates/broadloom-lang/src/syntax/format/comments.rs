@@ -98,7 +98,10 @@ impl<'a> Formatter<'a> {
                 cursor.offset += word.len();
                 let end = token.span.start + cursor.offset as u32;
                 let is_end = rest.len() == word.len();
-                return Some((if is_end { Cursor { token: cursor.token + 1, offset: 0 } } else { cursor }, end));
+                return Some((
+                    if is_end { Cursor { token: cursor.token + 1, offset: 0 } } else { cursor },
+                    end,
+                ));
             }
             if !matches!(token.kind, TokenKind::Comma | TokenKind::Open | TokenKind::Close) {
                 return None;

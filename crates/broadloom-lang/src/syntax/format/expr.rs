@@ -4,9 +4,7 @@
 //! left is walked, not recursed into; what is on the right of an operator or inside of brackets is only as deep as the
 //! parser goes.
 
-use super::super::ast::{
-    Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary,
-};
+use super::super::ast::{Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary};
 use super::Formatter;
 use super::layout::{Gap, Item};
 
@@ -113,7 +111,9 @@ impl<'a> Formatter<'a> {
         match kind {
             ExprKind::Name(name) => self.line.word(self.names.text(*name)),
             ExprKind::Number(_) | ExprKind::Text(_) => self.line.word(self.literal(self.file.expr(id).span)),
-            ExprKind::List(items) => self.bracketed("[", items, "]", |formatter, item| formatter.expr(*item, ANY)),
+            ExprKind::List(items) => {
+                self.bracketed("[", items, "]", |formatter, item| formatter.expr(*item, ANY))
+            }
             ExprKind::Each { item, name, list } => self.each(*item, self.names.text(name.name), *list),
             ExprKind::Range(low, high) => self.range(*low, *high),
             ExprKind::Param(param) => self.param(param),
@@ -133,7 +133,12 @@ impl<'a> Formatter<'a> {
 
     fn arg(&mut self, arg: &'a Arg) {
         if let Some(name) = arg.name {
-            self.line.push([Item::Word(self.names.text(name.name)), Item::Space, Item::Word("="), Item::Space]);
+            self.line.push([
+                Item::Word(self.names.text(name.name)),
+                Item::Space,
+                Item::Word("="),
+                Item::Space,
+            ]);
         }
         self.expr(arg.value, ANY);
     }
@@ -183,7 +188,13 @@ impl<'a> Formatter<'a> {
             }
             write(self, item);
         }
-        self.line.push([Item::LastComma, Item::Out, Item::Break(Gap::Closing), Item::Word(close), Item::Close]);
+        self.line.push([
+            Item::LastComma,
+            Item::Out,
+            Item::Break(Gap::Closing),
+            Item::Word(close),
+            Item::Close,
+        ]);
     }
 
     /// Whether an expression is written with an operator that stands between spaces.

@@ -35,37 +35,38 @@ impl Formatter<'_> {
     pub(super) fn op_line(&mut self, line: Span) {
         let range = self.token_at(line.start)..self.token_at(line.end);
         let tokens = self.tokens[range].to_vec();
-        // For each bracket that is open, whether it is a group.
+        // For each bracket that is open, whether its lines may be broken: not if nothing is in it.
         let mut open: Vec<bool> = Vec::new();
         let mut after_break = false;
         for (place, (token, space)) in spaced(&tokens).into_iter().enumerate() {
             let word = Item::Word(self.slice(token.span));
+            let next = tokens.get(place + 1).map(|next| next.kind);
             if space && !after_break {
                 self.line.push([Item::Space]);
             }
-            after_break = false;
+            after_break = token.kind == TokenKind::Comma && open.last() == Some(&true) && !closes(next);
             match token.kind {
                 TokenKind::Open | TokenKind::OpenList => {
-                    let is_empty = tokens.get(place + 1).map(|next| next.kind) == token.kind.closed_by();
-                    open.push(!is_empty);
-                    self.line.push(if is_empty { None } else { Some(Item::Open) });
-                    self.line.push([word]);
-                    if !is_empty {
-                        self.line.push([Item::In, Item::Break(Gap::Nothing)]);
+                    open.push(!closes(next));
+                    match closes(next) {
+                        true => self.line.push([word]),
+                        false => self.line.push([Item::Open, word, Item::In, Item::Break(Gap::Nothing)]),
                     }
                 }
-                TokenKind::Close | TokenKind::CloseList => match open.pop() {
-                    Some(true) => self.line.push([Item::Out, Item::Break(Gap::Closing), word, Item::Close]),
-                    _ => self.line.push([word]),
-                },
-                TokenKind::Comma if open.last() == Some(&true) => {
-                    self.line.push([word, Item::Break(Gap::Space)]);
-                    after_break = true;
+                TokenKind::Close | TokenKind::CloseList if open.pop() == Some(true) => {
+                    self.line.push([Item::Out, Item::Break(Gap::Closing), word, Item::Close]);
                 }
                 _ => self.line.push([word]),
             }
+            if after_break {
+                self.line.push([Item::Break(Gap::Space)]);
+            }
         }
     }
+}
+
+fn closes(kind: Option<TokenKind>) -> bool {
+    matches!(kind, Some(TokenKind::Close | TokenKind::CloseList))
 }
 
 /// Tokens, and whether a space stands before each.
@@ -73,7 +74,8 @@ fn spaced(tokens: &[Token]) -> Vec<(Token, bool)> {
     let mut before: Option<(Token, bool)> = None;
     let mut out = Vec::with_capacity(tokens.len());
     for token in tokens {
-        let is_sign = token.kind == TokenKind::Minus && !before.is_some_and(|(before, _)| ends_operand(before.kind));
+        let is_sign =
+            token.kind == TokenKind::Minus && !before.is_some_and(|(before, _)| ends_operand(before.kind));
         let space = before.is_some_and(|(before, was_sign)| {
             let adjacent = before.span.end == token.span.start;
             is_spaced(before.kind, was_sign, token.kind).unwrap_or(!adjacent)

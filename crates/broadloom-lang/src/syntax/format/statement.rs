@@ -1,7 +1,8 @@
 //! Statements without their blocks, and declared shapes.
 
 use super::super::ast::{
-    Argument, Assign, Axis, AxisKind, Body, Def, ExprId, Ident, LeafKind, Shape, Statement, StatementKind, Target,
+    Argument, Assign, Axis, AxisKind, Body, Def, ExprId, Ident, LeafKind, Shape, Statement, StatementKind,
+    Target,
 };
 use super::Formatter;
 use super::expr::{ANY, OPERATORS};
@@ -109,7 +110,12 @@ impl<'a> Formatter<'a> {
     }
 
     /// What is declared of a leaf behind its name.
-    pub(super) fn declared(&mut self, shape: Option<&'a Shape>, precision: Option<Ident>, value: Option<ExprId>) {
+    pub(super) fn declared(
+        &mut self,
+        shape: Option<&'a Shape>,
+        precision: Option<Ident>,
+        value: Option<ExprId>,
+    ) {
         if let Some(shape) = shape {
             self.line.spaced(":");
             self.shape(shape);

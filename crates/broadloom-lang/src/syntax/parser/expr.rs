@@ -2,9 +2,7 @@
 
 use broadloom_diagnostics::{Diagnostic, Span};
 
-use super::super::ast::{
-    Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary,
-};
+use super::super::ast::{Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary};
 use super::super::token::{Keyword, TokenKind};
 use super::Parser;
 use crate::codes;

@@ -135,7 +135,8 @@ impl<'a> Parser<'a> {
         if token.kind != TokenKind::End {
             self.at += 1;
         }
-        if !matches!(token.kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent | TokenKind::End) {
+        if !matches!(token.kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent | TokenKind::End)
+        {
             self.last_end = token.span.end;
         }
         token
@@ -168,7 +169,8 @@ impl<'a> Parser<'a> {
             let span = self.token().span;
             let message = format!("`{}` is a word of the language and cannot be a name", keyword.text());
             self.report(
-                Diagnostic::error(codes::EXPECTED, message, span, "not a name").with_help("choose another name"),
+                Diagnostic::error(codes::EXPECTED, message, span, "not a name")
+                    .with_help("choose another name"),
             );
             return None;
         }

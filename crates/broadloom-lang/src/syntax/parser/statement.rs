@@ -61,7 +61,9 @@ impl Parser<'_> {
             }
             TokenKind::Semicolon if read => {
                 let message = "statements are separated by line ends";
-                self.report(Diagnostic::error(codes::STATEMENT, message, span, "").with_help("begin a new line"));
+                self.report(
+                    Diagnostic::error(codes::STATEMENT, message, span, "").with_help("begin a new line"),
+                );
             }
             _ => self.expected("the end of the line"),
         }
@@ -85,9 +87,13 @@ impl Parser<'_> {
             let rest = &self.text[indent.span.start as usize..];
             let line = &rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())];
             let span = Span { end: indent.span.start + line.trim_end().len() as u32, ..indent.span };
-            let diagnostic =
-                Diagnostic::error(codes::INDENTATION, "this line is indented, but no block begins here", span, "")
-                    .with_help("a block belongs to a line that ends with `:` or, for a `def`, with `=`");
+            let diagnostic = Diagnostic::error(
+                codes::INDENTATION,
+                "this line is indented, but no block begins here",
+                span,
+                "",
+            )
+            .with_help("a block belongs to a line that ends with `:` or, for a `def`, with `=`");
             self.diagnostics.push(diagnostic);
         }
         // Its lines are read for their own mistakes; what they define is not kept.
@@ -197,7 +203,8 @@ impl Parser<'_> {
             self.tokens[self.at] = Token { kind: TokenKind::Minus, span: minus };
             return Some(());
         }
-        let message = format!("`{}` assigns to a tensor that is there; here a name is bound", self.slice(token.span));
+        let message =
+            format!("`{}` assigns to a tensor that is there; here a name is bound", self.slice(token.span));
         let help = "write `=` here; in a line of its own, `w =+ x` adds to `w`";
         self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
         None
@@ -215,8 +222,11 @@ impl Parser<'_> {
         if kind == LeafKind::Data && shape.is_none() && value.is_none() {
             let span = self.since(word.span);
             let message = "data has a shape or values";
-            let help = "write `: 32 | 784` after the name (batch | input -> output), or `= load(\"file.npy\")`";
-            self.report(Diagnostic::error(codes::SHAPE, message, span, "nothing says its shape").with_help(help));
+            let help =
+                "write `: 32 | 784` after the name (batch | input -> output), or `= load(\"file.npy\")`";
+            self.report(
+                Diagnostic::error(codes::SHAPE, message, span, "nothing says its shape").with_help(help),
+            );
             return None;
         }
         Some(StatementKind::Leaf { kind, name, shape, precision, value })
@@ -263,7 +273,9 @@ impl Parser<'_> {
             let span = name.span;
             let message = "a function has arguments";
             let help = format!("write `let {} = …` for a value", self.names.text(name.name));
-            self.report(Diagnostic::error(codes::EXPECTED, message, span, "no `(…)` after it").with_help(help));
+            self.report(
+                Diagnostic::error(codes::EXPECTED, message, span, "no `(…)` after it").with_help(help),
+            );
             return None;
         }
         let first = self.arguments()?;
@@ -354,7 +366,10 @@ impl Parser<'_> {
     fn raw_line(&mut self) -> Span {
         let start = self.token().span;
         let mut open: Vec<Token> = Vec::new();
-        while !matches!(self.kind(), TokenKind::Newline | TokenKind::End | TokenKind::Dedent | TokenKind::Indent) {
+        while !matches!(
+            self.kind(),
+            TokenKind::Newline | TokenKind::End | TokenKind::Dedent | TokenKind::Indent
+        ) {
             let token = self.token();
             let expected = open.last().and_then(|open| open.kind.closed_by());
             match token.kind {
@@ -432,8 +447,9 @@ impl Parser<'_> {
         }
         let before = self.tokens[..self.at].iter().rev().find(|token| token.kind != TokenKind::Newline);
         let span = before.map_or(self.token().span, |token| token.span);
-        let diagnostic = Diagnostic::error(codes::BLOCK, "the block is missing", span, format!("after this `{after}`"))
-            .with_help("indent the lines that belong to it");
+        let diagnostic =
+            Diagnostic::error(codes::BLOCK, "the block is missing", span, format!("after this `{after}`"))
+                .with_help("indent the lines that belong to it");
         if !self.reported {
             self.diagnostics.push(diagnostic);
         }
