@@ -6,6 +6,8 @@ use std::io::Read;
 pub struct Console<'a> {
     /// Standard input.
     pub stdin: &'a mut dyn Read,
+    /// What messages call it.
+    pub stdin_name: &'static str,
     /// Where to write what cannot wait for the end.
     pub live: &'a mut dyn Live,
     /// What standard output is connected to.
@@ -62,7 +64,7 @@ impl<'a> Console<'a> {
     /// A world without a terminal.
     pub fn new(stdin: &'a mut dyn Read, live: &'a mut dyn Live) -> Console<'a> {
         let (stdout, stderr) = (Stream::default(), Stream::default());
-        Console { stdin, live, stdout, stderr, no_color: false, color: None }
+        Console { stdin, stdin_name: "<stdin>", live, stdout, stderr, no_color: false, color: None }
     }
 
     /// Says whether to use colours, whatever the streams are.

@@ -29,7 +29,7 @@ pub(crate) fn read(name: &str, file: &Path) -> Result<Array, String> {
     let names: Vec<String> = arrays.iter().map(|(name, _)| name.clone()).collect();
     let only = arrays.len() == 1;
     let found = arrays.into_iter().find(|(known, _)| only || known == name);
-    found.map(|(_, array)| array).ok_or_else(|| {
-        format!("{} has no array `{name}`, only {}", file.display(), names.join(", "))
-    })
+    found
+        .map(|(_, array)| array)
+        .ok_or_else(|| format!("{} has no array `{name}`, only {}", file.display(), names.join(", ")))
 }

@@ -84,7 +84,11 @@ impl Teller {
         let (before, marked) = (before - skipped, marked.min(self.width - (before - skipped)));
         let shown = Some((span.source, number, skipped));
         if self.last != shown {
-            self.line(&number.to_string(), "|", &[(Paint::Plain, &format!(" {}", part(text, skipped, self.width)))]);
+            self.line(
+                &number.to_string(),
+                "|",
+                &[(Paint::Plain, &format!(" {}", part(text, skipped, self.width)))],
+            );
             self.last = shown;
         }
         let (sign, paint) = if said.answer { ("^", Paint::Answer) } else { ("-", Paint::Frame) };

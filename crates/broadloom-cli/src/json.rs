@@ -85,7 +85,12 @@ impl From<&PartialShape> for JsonRows {
     fn from(shape: &PartialShape) -> JsonRows {
         let [batch, input, output] = shape.rows.each_ref().map(|row| {
             let dots = row.open.then(|| JsonAxis::Text("...".into()));
-            row.lead.iter().map(JsonAxis::from).chain(dots).chain(row.trail.iter().map(JsonAxis::from)).collect()
+            row.lead
+                .iter()
+                .map(JsonAxis::from)
+                .chain(dots)
+                .chain(row.trail.iter().map(JsonAxis::from))
+                .collect()
         });
         JsonRows { batch, input, output }
     }

@@ -6,7 +6,8 @@
 //! use broadloom_cli::{Console, Silent, Status, run};
 //!
 //! let mut stdin: &[u8] = b"data x : 32 | 784\nlet y = relu({w} @ x + {b : 64})\n";
-//! let mut console = Console::new(&mut stdin, &mut Silent);
+//! let mut nobody = Silent;
+//! let mut console = Console::new(&mut stdin, &mut nobody);
 //! let output = run(["broadloom", "check", "-"], &mut console);
 //! assert_eq!(output.status, Status::Fine);
 //! assert!(output.stdout.contains("784 -> 64"));

@@ -121,7 +121,13 @@ fn label(value: f64) -> String {
 }
 
 /// The lines of the picture.
-fn dots(points: &[(u64, f64)], columns: usize, low: f64, high: f64, scaled: impl Fn(f64) -> f64) -> Vec<String> {
+fn dots(
+    points: &[(u64, f64)],
+    columns: usize,
+    low: f64,
+    high: f64,
+    scaled: impl Fn(f64) -> f64,
+) -> Vec<String> {
     let (width, height) = (columns * 2, ROWS * 4);
     let row = |value: f64| {
         let share = if high > low { (high - value) / (high - low) } else { 0.5 };
@@ -185,7 +191,10 @@ mod tests {
 
     #[test]
     fn numbers_at_the_axis() {
-        assert_eq!([0.0, 0.0412, 1.29, 12.9, 1290.0, 1.3e-7].map(label), ["0.00", "0.0412", "1.29", "12.9", "1290", "1.30e-7"]);
+        assert_eq!(
+            [0.0, 0.0412, 1.29, 12.9, 1290.0, 1.3e-7].map(label),
+            ["0.00", "0.0412", "1.29", "12.9", "1290", "1.30e-7"]
+        );
     }
 
     #[test]

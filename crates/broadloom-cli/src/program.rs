@@ -53,7 +53,7 @@ pub(crate) struct Text {
 /// Reads a file, or standard input if it is called `-`; or says why that cannot be done.
 pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, String> {
     let is_stdin = file.as_os_str() == "-";
-    let name = if is_stdin { "<stdin>".to_string() } else { file.display().to_string() };
+    let name = if is_stdin { console.stdin_name.to_string() } else { file.display().to_string() };
     let bytes = if is_stdin {
         let mut bytes = Vec::new();
         console.stdin.read_to_end(&mut bytes).map(|_| bytes)
@@ -78,7 +78,8 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
 
 /// A command cannot do its work, and says why; with `--json` in an object.
 pub(crate) fn unusable(command: &str, message: &str, json: bool) -> Output {
-    let stderr = if message.starts_with("error") { message.to_string() } else { format!("error: {message}\n") };
+    let stderr =
+        if message.starts_with("error") { message.to_string() } else { format!("error: {message}\n") };
     let mut output = Output { stderr, ..Output::new(Status::Unusable) };
     if json {
         let message = output.stderr.lines().next().unwrap_or_default().trim_start_matches("error: ");
@@ -122,7 +123,11 @@ pub(crate) fn status(diagnostics: &[Diagnostic]) -> Status {
 }
 
 /// The named tensors that tables show: those of the program itself and its parameters, or all.
-pub(crate) fn listed<'p>(program: &'p Program, params: &[Tensor], all: bool) -> impl Iterator<Item = &'p Made> {
+pub(crate) fn listed<'p>(
+    program: &'p Program,
+    params: &[Tensor],
+    all: bool,
+) -> impl Iterator<Item = &'p Made> {
     let mut is_param = vec![false; program.graph.len()];
     params.iter().for_each(|param| is_param[param.index()] = true);
     program.made.iter().filter(move |made| all || made.level == 0 || is_param[made.tensor.index()])

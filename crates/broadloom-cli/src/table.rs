@@ -181,7 +181,11 @@ mod tests {
     fn example() -> Table<3> {
         let mut table =
             Table::new([Column::name("tensor"), Column::number("elements"), Column::faint("how")]);
-        table.row(["blocks.3.attention.w".into(), "50,176".into(), "takes the size of what it is used with".into()]);
+        table.row([
+            "blocks.3.attention.w".into(),
+            "50,176".into(),
+            "takes the size of what it is used with".into(),
+        ]);
         table.row(["x".into(), String::new(), "declared".into()]);
         table
     }

@@ -21,7 +21,8 @@ fn valid(schema: &Value, arguments: &[&str]) -> Value {
     let errors = errors(schema, &value);
     assert!(errors.is_empty(), "{arguments:?} prints\n{}\n{}", said.stdout, errors.join("\n"));
     assert_eq!(value["command"], arguments[0]);
-    let wrong = value["diagnostics"].as_array().is_some_and(|all| all.iter().any(|each| each["severity"] == "error"));
+    let wrong =
+        value["diagnostics"].as_array().is_some_and(|all| all.iter().any(|each| each["severity"] == "error"));
     let unformatted = arguments.contains(&"--check");
     assert!(wrong == (said.status != 0) || unformatted, "{arguments:?}: {}", said.status);
     value
@@ -37,8 +38,12 @@ fn everything_is_as_the_schema_says() {
         valid(&schema, &["shapes", file, "--json"]);
         valid(&schema, &["shapes", file, "--json", "--at", "3"]);
         valid(&schema, &["fmt", file, "--json", "--check"]);
+        valid(&schema, &["loops", file, "--json", "--all"]);
+        valid(&schema, &["graph", file, "--json", "--all"]);
+        valid(&schema, &["lint", file, "--json"]);
         let value = valid(&schema, &["check", file, "--json"]);
-        let names = value["tensors"].as_array().into_iter().flatten().filter_map(|tensor| tensor["name"].as_str());
+        let names =
+            value["tensors"].as_array().into_iter().flatten().filter_map(|tensor| tensor["name"].as_str());
         for name in names.take(5) {
             let said = broadloom(&["explain", file, name, "--json"], &World::default());
             let errors = errors(&schema, &serde_json::from_str(&said.stdout).expect("JSON"));
@@ -51,7 +56,8 @@ fn everything_is_as_the_schema_says() {
 fn runs_and_systems() {
     let schema = schema();
     let program = |name: &str| programs().join(name).to_str().expect("a path in UTF-8").to_string();
-    let run = valid(&schema, &["run", &program("line.loom"), "--json", "--backend", "reference", "--verbose"]);
+    let run =
+        valid(&schema, &["run", &program("line.loom"), "--json", "--backend", "reference", "--verbose"]);
     assert_eq!(run["printed"].as_array().map(Vec::len), Some(6));
     assert_eq!(run["losses"][0]["repetitions"], 200);
     for name in ["diverges.loom", "no_values.loom", "mismatch.loom", "syntax.loom", "empty.loom"] {

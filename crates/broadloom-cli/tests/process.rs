@@ -70,7 +70,9 @@ fn closed_pipes_are_no_errors() {
     let file = folder.join("long.loom");
     std::fs::write(&file, long).expect("a file for the test");
     let file = file.to_str().expect("a path in UTF-8");
-    for arguments in [&["check", file][..], &["check", file, "--json"], &["run", "line.loom", "--backend", "reference"]] {
+    for arguments in
+        [&["check", file][..], &["check", file, "--json"], &["run", "line.loom", "--backend", "reference"]]
+    {
         let mut child = broadloom(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -107,7 +109,10 @@ fn formatting_in_place() {
     assert_eq!(output(&["fmt", "--check", file]).status.code(), Some(1));
     assert_eq!(output(&["fmt", file]).status.code(), Some(0));
     let formatted = std::fs::read_to_string(&untidy).expect("the file");
-    assert!(formatted.starts_with("data x : 32 | 784  # a batch\nlet y = relu({w} @ x + {b : 64})\n"), "{formatted}");
+    assert!(
+        formatted.starts_with("data x : 32 | 784  # a batch\nlet y = relu({w} @ x + {b : 64})\n"),
+        "{formatted}"
+    );
     assert_eq!(output(&["fmt", "--check", file]).status.code(), Some(0));
     // What cannot be read stays as it is.
     let syntax = folder.join("syntax.loom");

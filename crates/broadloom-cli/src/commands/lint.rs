@@ -2,6 +2,7 @@
 
 use broadloom_diagnostics::{Diagnostic, Severity};
 use broadloom_lang::{Program, codes, lint};
+use serde::Serialize;
 
 use crate::console::{Console, Look, Paint};
 use crate::json;
@@ -60,7 +61,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     let all: Vec<Diagnostic> = program.diagnostics.iter().chain(&found).cloned().collect();
     if args.program.json {
-        output.stdout = json::object("lint", &program.sources, &all, json::Nothing {});
+        output.stdout = json::object("lint", &program.sources, &all, Data { file: &text.name });
         return output;
     }
     output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
@@ -96,6 +97,11 @@ fn people(args: &Args, program: &Program, found: &[Diagnostic], look: Look) -> S
         out.push_str(&format!("no warnings, {}\n", counted(notes.len() as u64, "note")));
     }
     out
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    file: &'a str,
 }
 
 /// `mlp.loom:3:9: note[W0501]: …`

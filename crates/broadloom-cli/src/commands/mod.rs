@@ -13,6 +13,7 @@
 //! | `memory` | [`memory`] | how much memory does it need? |
 //! | `lint` | [`lint`] | what is worth a look? |
 //! | `emit` | [`emit`] | how do other programs read it? |
+//! | `tour` | [`tour`] | what is all this? |
 //! | `solve` | [`solve`] | what solves these constraints? |
 //! | `completions` | [`completions`] | how does my shell complete all this? |
 //!
@@ -31,6 +32,7 @@ pub mod memory;
 pub mod run;
 pub mod shapes;
 pub mod solve;
+pub mod tour;
 
 use clap::Subcommand;
 
@@ -40,6 +42,9 @@ use crate::output::Output;
 /// What can be done.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Show what Broadloom does, on a small example
+    #[command(after_help = tour::HELP)]
+    Tour(tour::Args),
     /// Infer all shapes and show them, or what is wrong
     #[command(after_help = check::HELP)]
     Check(check::Args),
@@ -82,6 +87,7 @@ impl Command {
     /// Carries out the command.
     pub fn run(self, console: &mut Console<'_>) -> Output {
         match self {
+            Command::Tour(args) => tour::run(&args, console),
             Command::Check(args) => check::run(&args, console),
             Command::Shapes(args) => shapes::run(&args, console),
             Command::Explain(args) => explain::run(&args, console),

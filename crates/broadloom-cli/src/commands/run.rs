@@ -9,9 +9,9 @@ use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::commands::check::kind;
 use crate::console::{Console, Live, Look};
 use crate::data;
-use crate::commands::check::kind;
 use crate::json;
 use crate::output::{Output, Status};
 use crate::plot::Curve;

@@ -58,7 +58,7 @@ const BETWEEN: f64 = 50.0;
 const STRAIGHT: f64 = 20.0;
 /// How often the order is improved, and the places.
 const ORDER_SWEEPS: usize = 16;
-const PLACE_SWEEPS: usize = 24;
+const PLACE_SWEEPS: usize = 40;
 
 /// Lays out a graph. Edges must go from smaller to larger numbers, except from leaves; others are drawn, but do not
 /// count.
@@ -369,7 +369,9 @@ impl Ranked {
             sum += weight * (that.x + other_x - own_x);
             weights += weight;
         }
-        if weights == 0.0 { (this.x, 0.05) } else { (sum / weights, weights) }
+        // A leaf makes way for what is computed.
+        let force = if this.leaf { 0.05 } else { 1.0 };
+        if weights == 0.0 { (this.x, 0.05 * force) } else { (sum / weights, weights * force) }
     }
 
     fn finish(self, items: &[Item], edges: &[Edge]) -> Layout {

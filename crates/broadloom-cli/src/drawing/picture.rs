@@ -480,7 +480,11 @@ impl<'p> Drawing<'p> {
             _ => self.plain_name(*tensor).unwrap_or_else(|| "…".into()),
         };
         let operands: Vec<String> = operands.iter().map(operand).collect();
-        let spec = text.split('"').nth(1).filter(|_| text.starts_with(name) && text.contains("(\""));
+        let spec = text.strip_prefix(name).and_then(|rest| rest.strip_prefix("(\"")?.split('"').next());
+        // A spec that nobody wrote is left out: `mean(x)`.
+        let origin = graph.step_of(tensor).and_then(|step| self.program.origins.get(step));
+        let source = origin.map_or("", |origin| self.program.sources.slice(origin.inner));
+        let spec = spec.filter(|spec| source.contains(spec) || source.contains('{'));
         match (operands.as_slice(), spec) {
             (_, Some(spec)) => format!("{name} \"{spec}\""),
             ([a, b], None) if !name.starts_with(char::is_alphabetic) => format!("{a} {name} {b}"),

@@ -92,12 +92,15 @@ impl Judge<'_> {
                 }
             }
             "prefixItems" => {
-                for (index, (schema, inner)) in list().iter().zip(value.as_array().into_iter().flatten()).enumerate() {
+                for (index, (schema, inner)) in
+                    list().iter().zip(value.as_array().into_iter().flatten()).enumerate()
+                {
                     self.value(schema, inner, &format!("{at}[{index}]"));
                 }
             }
             "minItems" | "maxItems" => {
-                let (bound, length) = (rule.as_u64().unwrap_or(0), value.as_array().map(|array| array.len() as u64));
+                let (bound, length) =
+                    (rule.as_u64().unwrap_or(0), value.as_array().map(|array| array.len() as u64));
                 let holds = |length| if keyword == "minItems" { length >= bound } else { length <= bound };
                 if !length.is_none_or(holds) {
                     self.wrong(at, format_args!("{keyword} is {bound}"));

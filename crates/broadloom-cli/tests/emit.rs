@@ -1,0 +1,87 @@
+//! What is emitted is what others can read: C compiles, MLIR has the structure of `linalg.generic`.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+use support::{World, broadloom, examples, loom_files, programs};
+
+fn path(file: PathBuf) -> String {
+    file.to_str().expect("a path in UTF-8").to_string()
+}
+
+/// A folder of its own for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+#[test]
+fn c_compiles() {
+    // Without a compiler there is nothing to be seen.
+    if Command::new("cc").arg("--version").output().is_err() {
+        return;
+    }
+    for name in ["training.loom", "partial.loom", "convolution.loom"] {
+        let out = folder(&format!("emit-{name}"));
+        let file = path(programs().join(name));
+        let said = broadloom(&["emit", &file, "--c", "-o", &path(out.clone())], &World::default());
+        assert_eq!(said.status, 0, "{}", said.stderr);
+        let files: Vec<&str> = said.stdout.lines().collect();
+        assert!(files.len() >= 2 && files.len() % 2 == 0, "{}", said.stdout);
+        for source in files.iter().filter(|file| file.ends_with(".c")) {
+            let made = Command::new("cc")
+                .args(["-std=c11", "-O1", "-c", source, "-o", &path(out.join("out.o"))])
+                .output()
+                .expect("a compiler");
+            assert!(made.status.success(), "{source}: {}", String::from_utf8_lossy(&made.stderr));
+        }
+    }
+}
+
+#[test]
+fn mlir_has_a_generic_for_each_operation() {
+    for file in loom_files(&examples()).into_iter().chain(loom_files(&programs())).map(path) {
+        if file.ends_with("deep.loom") {
+            continue;
+        }
+        let mlir = broadloom(&["emit", &file, "--mlir"], &World::default());
+        if mlir.status != 0 {
+            continue;
+        }
+        let json = broadloom(&["emit", &file, "--json"], &World::default());
+        let value: Value = serde_json::from_str(&json.stdout).expect("JSON");
+        let operations = value["operations"].as_array().map_or(0, Vec::len);
+        let text = &mlir.stdout;
+        let (generic, without) = (text.matches("linalg.generic {").count(), text.matches("\n// concatenated").count());
+        let refused = text.matches("\n// no loop nest").count();
+        assert_eq!(generic + without + refused, operations, "{file}");
+        for part in text.split("linalg.generic {").skip(1) {
+            let maps = part.split("],").next().unwrap_or_default().matches("affine_map<(").count();
+            let operands = part.split("} ins(").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
+            assert_eq!(maps, operands.matches("tensor<").count(), "{file}: {part}");
+            assert!(part.contains("iterator_types = ["), "{file}: {part}");
+        }
+    }
+}
+
+/// With `-o` the same text goes to a file.
+#[test]
+fn files_are_written() {
+    let out = folder("emit-files");
+    std::fs::create_dir_all(&out).expect("a folder");
+    let file = path(programs().join("partial.loom"));
+    for (format, name) in [("--mlir", "partial.mlir"), ("--json", "partial.json")] {
+        let shown = broadloom(&["emit", &file, format], &World::default());
+        let target = path(out.join(name));
+        let written = broadloom(&["emit", &file, format, "-o", &target], &World::default());
+        assert_eq!((written.status, written.stdout.as_str()), (0, ""));
+        assert_eq!(std::fs::read_to_string(&target).expect("a file"), shown.stdout);
+    }
+    let nowhere = path(out.join("no/where.json"));
+    let refused = broadloom(&["emit", &file, "--json", "-o", &nowhere], &World::default());
+    assert_eq!(refused.status, 2);
+}

@@ -1,0 +1,138 @@
+//! What lint says, and what it does not say.
+
+use broadloom_diagnostics::Severity;
+use broadloom_lang::{Options, compile, lint};
+
+/// What is found: code, severity, line and message.
+#[track_caller]
+fn found(text: &str) -> Vec<String> {
+    let mut program = compile("some.loom", text, &Options::default());
+    assert!(program.is_ok(), "{:?}", program.diagnostics);
+    let all = lint(&mut program);
+    let line = |diagnostic: &broadloom_diagnostics::Diagnostic| {
+        diagnostic.primary().map_or(0, |label| program.sources.position(label.span).0)
+    };
+    let shown = all.iter().map(|each| format!("{} {} {}: {}", each.code, each.severity.word(), line(each), each.message));
+    shown.collect()
+}
+
+#[track_caller]
+fn warnings(text: &str) -> Vec<String> {
+    found(text).into_iter().filter(|each| each.contains(Severity::Warning.word())).collect()
+}
+
+#[test]
+fn what_broadcasts_is_noted() {
+    let text = "data x : 32 | 28, 64\nlet y = x + {bias : 64} * 2 + sum(x)\nprint y";
+    assert_eq!(found(text), ["W0501 note 2: `bias * 2` broadcasts along batch axis 1 (32) and output axis 1 (28)"]);
+    let text = "data x : 4 | 3\ndata means : _ | 3\nprint x - means";
+    assert_eq!(found(text), ["W0501 note 3: `means` broadcasts along batch axis 1 (4, where it has one element)"]);
+}
+
+/// Linear maps, numbers, positions, and whatever the library does are no news.
+#[test]
+fn what_broadcasts_as_usual_is_not() {
+    let text = "data x : 32 | 10\nlet y = x |> linear(4) |> softmax(\"... | v\")\nprint y * range(\"i\"), {w} @ y + 3 * sum(y)";
+    assert_eq!(found(text), [""; 0]);
+}
+
+#[test]
+fn equal_axes_in_different_rows() {
+    let text = "data scores : 32 |\ndata target : 32\nprint mean(square(scores - target))";
+    assert_eq!(warnings(text), ["W0501 warning 3: `scores` and `target` broadcast into each other"]);
+    // Sizes that differ cannot have been meant to be paired up.
+    assert_eq!(warnings("data a : 32 |\ndata b : 10\nprint a * b"), [""; 0]);
+    // Nor what says by a unit where it broadcasts.
+    assert_eq!(warnings("data a : 4, _\ndata b : _, 4\nprint a * b"), [""; 0]);
+}
+
+/// A function that is applied several times is told of once.
+#[test]
+fn functions_are_told_of_once() {
+    let text = "data x : 2 | 3\ndef f(x) = x + {b : 3}\nprint f(f(f(x)))";
+    assert_eq!(found(text), ["W0501 note 2: `f.b` broadcasts along batch axis 1 (2)"]);
+}
+
+#[test]
+fn parameters_that_are_only_used_together() {
+    let text = "data x : 2 | 3\nprint ({a : 3} * {b : 3}) * x";
+    assert_eq!(warnings(text), ["W0502 warning 2: the parameters `a` and `b` are only used together"]);
+    // Used elsewhere, or several times, or with data: fine.
+    assert_eq!(warnings("data x : 2 | 3\nprint ({a : 3} * {b : 3}) * x + a"), [""; 0]);
+    assert_eq!(warnings("data x : 2 | 3\nprint {w : ... -> 3} @ ({v : ... -> 4} @ x)"), [""; 0]);
+}
+
+#[test]
+fn sizes_that_nothing_forces() {
+    let found = warnings("let turned = einsum(\"i => i 0\", range(\"i\")) + range(\"j\") == 3\nprint turned");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("W0503 warning 1: `turned` has the shape"), "{found:?}");
+    // A parameter that is used with several sizes is one element wide.
+    let text = "data x : 3\ndata y : 4\nlet b = {b : _}\nprint x + b, y + b";
+    let found = warnings(text);
+    assert!(found.is_empty(), "a unit was asked for: {found:?}");
+    // Ordinary inference is no surprise.
+    assert_eq!(warnings("data x : 32 | 784\nprint {w2 : ... -> 10} @ relu({w1} @ x + {b1 : 64}) + {b2}"), [""; 0]);
+}
+
+#[test]
+fn what_is_not_used() {
+    let text = "\
+dim wide = 3
+dim unused_size = 4
+data x : 2 | wide
+data unused_data : 2
+def unused_function(x) = x
+op double(a):
+  v = 2 * v1
+  g1 =+ 2 * g
+let y = 2 * x
+let y = 3 * x
+let _fine = x
+let a, b = split(\"a^1 => a; 1\", range(\"i\"))
+print y, \"{wide}\"
+";
+    let found = warnings(text);
+    let names: Vec<&str> = found.iter().filter_map(|each| each.split('`').nth(1)).collect();
+    assert_eq!(names, ["unused_size", "unused_data", "unused_function", "double", "y"], "{found:?}");
+}
+
+/// Inside of functions, also what a function binds, and what it takes from around it.
+#[test]
+fn functions_have_names_of_their_own() {
+    let text = "\
+data x : 3
+let scale = 2
+def f(n)(x) =
+  let unused = n * x
+  let used = scale * x
+  used
+def outer(x) =
+  def inner(y) = later(y)
+  inner(x)
+def later(z) = z + 1
+print f(2)(x), outer(x)
+";
+    assert_eq!(warnings(text), ["W0504 warning 4: `unused` is not used"]);
+}
+
+/// A file that does nothing is looked at for what it defines.
+#[test]
+fn results_and_modules() {
+    assert_eq!(warnings("data x : 3\nlet y = 2 * x"), [""; 0]);
+    assert_eq!(warnings("def f(x) = x\ndef g(x) = f(x)\nlet size = 3"), [""; 0]);
+    assert_eq!(warnings("data x : 3\ndef f(x) = x\nlet y = 2 * x"), ["W0504 warning 2: `f` is not used"]);
+}
+
+/// A value that nothing computes may say what size a parameter has.
+#[test]
+fn values_that_say_a_size() {
+    let text = "data x : 3\nlet map = {map : n -> n}\nlet there = map @ x\nprint sum(map)";
+    assert_eq!(warnings(text), [""; 0]);
+}
+
+#[test]
+fn programs_with_errors_are_not_judged() {
+    let mut program = compile("some.loom", "let y = x", &Options::default());
+    assert!(lint(&mut program).is_empty());
+}
