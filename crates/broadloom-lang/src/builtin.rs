@@ -538,7 +538,8 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [function] = eval.exactly(call, "inference(model)(x)")?;
     match &function.value {
-        value @ (Value::Layer(_) | Value::Inference(_) | Value::Builtin(_) | Value::Operation(_)) => {
+        Value::Inference(_) => Ok(function.value.clone()),
+        value @ (Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) | Value::List(_)) => {
             Ok(Value::Inference(Rc::new(value.clone())))
         }
         Value::Mistake => Err(Reported),

@@ -42,6 +42,8 @@ pub struct Program {
     pub applications: Vec<Application>,
     /// Its names.
     pub names: Names,
+    /// How many steps it took to build: a measure of the time it took.
+    pub work: u64,
 }
 
 /// A tensor with a name.
@@ -128,6 +130,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         origins: eval.origins,
         applications,
         names: eval.names,
+        work: eval.work,
     };
     if options.until.is_none() {
         program.close();

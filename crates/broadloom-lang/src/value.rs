@@ -73,11 +73,15 @@ impl Value {
                 let configured = |a: &Layer, b: &Layer| a.config.iter().zip(&b.config).any(|(a, b)| a.differs(b));
                 !Rc::ptr_eq(a, b) && (!Rc::ptr_eq(&a.function, &b.function) || configured(a, b))
             }
+            (Value::List(a), Value::List(b)) if Rc::ptr_eq(a, b) => false,
             (Value::List(a), Value::List(b)) => {
                 a.len() != b.len() || a.iter().zip(&**b).any(|(a, b)| a.differs(b))
             }
-            (Value::Number(_) | Value::Text(_), _) => true,
-            _ => false,
+            (Value::Range(a, b), Value::Range(c, d)) => (a, b) != (c, d),
+            (Value::Position(a), Value::Position(b)) => a != b,
+            (Value::Size(a, size), Value::Size(b, other)) => a != b || size != other,
+            (Value::Inference(a), Value::Inference(b)) => a.differs(b),
+            _ => std::mem::discriminant(self) != std::mem::discriminant(other),
         }
     }
 }

@@ -97,7 +97,8 @@ fn check(name: &str) {
         document.place = format!("{name}, line {}", number + 1);
         match line.strip_prefix("```") {
             Some(kind) => {
-                let block: Vec<&str> = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
+                let block: Vec<&str> =
+                    lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
                 document.block(kind, &block);
             }
             None => document.line(line),
@@ -111,7 +112,11 @@ fn check(name: &str) {
     for (number, (wanted, found)) in text.lines().zip(document.found.lines()).enumerate() {
         assert!(alike(wanted, found), "{name}, line {}: found\n{found}\nin place of\n{wanted}", number + 1);
     }
-    assert_eq!(text.lines().count(), document.found.lines().count(), "{name} shows more, or less, than is printed");
+    assert_eq!(
+        text.lines().count(),
+        document.found.lines().count(),
+        "{name} shows more, or less, than is printed"
+    );
 }
 
 impl Document {
@@ -148,8 +153,7 @@ impl Document {
             "loom mistake" => {
                 let program = read(&format!("{}{}", self.program, block.join("\n")));
                 assert!(!program.is_ok(), "{}: nothing is wrong", self.place);
-                let lines = self.program.lines().count();
-                self.mistake = Some(renumbered(&messages(&program), lines));
+                self.mistake = Some(messages(&program).trim_end().to_string());
             }
             "text" => match self.mistake.take() {
                 Some(message) => found = message.lines().map(str::to_string).collect(),
@@ -163,9 +167,13 @@ impl Document {
             "shapes" => {
                 let mut program = read(&self.program);
                 assert!(program.is_ok(), "{}\n{}", self.place, messages(&program));
-                let names: Vec<&str> = block.iter().map(|line| line.split_whitespace().next().unwrap_or("")).collect();
+                let names: Vec<&str> =
+                    block.iter().map(|line| line.split_whitespace().next().unwrap_or("")).collect();
                 let width = names.iter().map(|name| name.len()).max().unwrap_or(0) + 2;
-                found = names.iter().map(|name| format!("{name:width$}{}", shape(&mut program, name, &self.place))).collect();
+                found = names
+                    .iter()
+                    .map(|name| format!("{name:width$}{}", shape(&mut program, name, &self.place)))
+                    .collect();
             }
             _ => {}
         }
@@ -187,7 +195,9 @@ impl Document {
             return line.to_string();
         }
         let column = |name: &str| self.columns.iter().position(|column| column == name);
-        let Some(here) = column("here").map(|at| cells[at].trim_matches('`').to_string()) else { return line.to_string() };
+        let Some(here) = column("here").map(|at| cells[at].trim_matches('`').to_string()) else {
+            return line.to_string();
+        };
         if cells[0].starts_with("--") || here.is_empty() {
             return line.to_string();
         }
@@ -199,7 +209,8 @@ impl Document {
         }
         if let Some(at) = column("value") {
             let printed = run(&format!("{}print {here}\n", self.program), &self.place);
-            let all: Vec<&str> = printed[self.shown..].iter().flat_map(|line| line.split_whitespace()).collect();
+            let all: Vec<&str> =
+                printed[self.shown..].iter().flat_map(|line| line.split_whitespace()).collect();
             made[at] = format!("`{}`", all.join(" "));
         }
         let row: Vec<String> = made.iter().map(|cell| cell.replace('|', "\\|")).collect();
@@ -210,29 +221,6 @@ impl Document {
 fn shape(program: &mut Program, name: &str, place: &str) -> String {
     let tensor = program.find(name).unwrap_or_else(|| panic!("{place}: nothing is called {name}"));
     program.graph.final_shape(tensor).unwrap().to_string()
-}
-
-/// A message with the numbers of lines as in the block that it is about.
-fn renumbered(message: &str, before: usize) -> String {
-    let mut out = String::new();
-    for line in message.trim_end().lines() {
-        let trimmed = line.trim_start();
-        let (number, rest) = trimmed.split_at(trimmed.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(0));
-        let place = trimmed.strip_prefix("--> program.loom:").and_then(|place| place.split_once(':'));
-        match (number.parse::<usize>(), place) {
-            (Ok(number), _) if number > before && rest.starts_with(" |") => {
-                let width = line.len() - rest.len();
-                writeln!(out, "{:>width$}{rest}", number - before).unwrap();
-            }
-            (_, Some((number, column))) => {
-                let number: usize = number.parse().unwrap();
-                let indent = &line[..line.len() - trimmed.len()];
-                writeln!(out, "{indent}--> program.loom:{}:{column}", number.saturating_sub(before)).unwrap();
-            }
-            _ => writeln!(out, "{line}").unwrap(),
-        }
-    }
-    out
 }
 
 /// Whether two lines are the same: words exactly, numbers to three digits, whatever blanks there are.

@@ -22,7 +22,8 @@ fn examples() -> PathBuf {
 
 fn programs(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut programs: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|kind| kind == "loom")).collect();
+    let mut programs: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|kind| kind == "loom")).collect();
     programs.sort();
     programs
 }

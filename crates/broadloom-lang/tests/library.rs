@@ -14,7 +14,10 @@ fn golden() -> PathBuf {
 
 fn array(case: &str, key: &str) -> Array {
     let arrays = read_npz(golden().join(format!("{case}.npz"))).unwrap();
-    arrays.into_iter().find(|(name, _)| name == key).map_or_else(|| panic!("{case} has no {key}"), |(_, array)| array)
+    arrays
+        .into_iter()
+        .find(|(name, _)| name == key)
+        .map_or_else(|| panic!("{case} has no {key}"), |(_, array)| array)
 }
 
 fn has(case: &str, key: &str) -> bool {
@@ -120,7 +123,11 @@ fn activations() {
 fn dense_layers() {
     let x = "data x : ... | _ = load(\"CASE\", \"x\")\n";
     let leaves = [("x", "x"), ("layer.weight", "w"), ("layer.bias", "bias")];
-    check("linear", &format!("{x}let layer = linear(4)\nlet y = layer(x)").replace('4', &size("linear", "bias")), &leaves);
+    check(
+        "linear",
+        &format!("{x}let layer = linear(4)\nlet y = layer(x)").replace('4', &size("linear", "bias")),
+        &leaves,
+    );
     let sizes = [size("mlp", "b1"), size("mlp", "b2"), size("mlp", "b3")];
     let text = format!("{x}let net = mlp([{}, {}], {})\nlet y = net(x)", sizes[0], sizes[1], sizes[2]);
     let leaves = [
@@ -133,12 +140,16 @@ fn dense_layers() {
         ("net.last.bias", "b3"),
     ];
     check("mlp", &text, &leaves);
-    let text = "data tokens : ... | as i64\nlet words = embedding(VOCABULARY)\nlet y = words(tokens)\n# sequence"
-        .replace("VOCABULARY", &array("embedding", "table").sizes()[0].to_string());
+    let text =
+        "data tokens : ... | as i64\nlet words = embedding(VOCABULARY)\nlet y = words(tokens)\n# sequence"
+            .replace("VOCABULARY", &array("embedding", "table").sizes()[0].to_string());
     // The table is in the order of rows; as a map `v -> d` it is the other way around in memory.
     let table = transposed(&array("embedding", "table"));
     let weights = "data weights : ... | _ = load(\"embedding.npz\", \"weights\")";
-    let program = compiled(&format!("{}\n{weights}\nlet total = sum(y * weights)\nprint y", text.replace("... | as", "_, _ | as").replace("_, _", &sizes_of("embedding", "tokens"))));
+    let program = compiled(&format!(
+        "{}\n{weights}\nlet total = sum(y * weights)\nprint y",
+        text.replace("... | as", "_, _ | as").replace("_, _", &sizes_of("embedding", "tokens"))
+    ));
     let y = found(&program, "y");
     let tokens = array("embedding", "tokens").convert(broadloom::Dtype::I64);
     let (mut session, _) = run(program, vec![("tokens".into(), tokens), ("words.table".into(), table)]);
@@ -253,7 +264,8 @@ print inference(layer)(x)[0]
 #[test]
 fn positions() {
     let sizes = array("sinusoidal", "y").sizes().to_vec();
-    let text = format!("data x : {} | {} as f64 = zeros\nlet y = sinusoidal()(x)\nprint y", sizes[0], sizes[1]);
+    let text =
+        format!("data x : {} | {} as f64 = zeros\nlet y = sinusoidal()(x)\nprint y", sizes[0], sizes[1]);
     let program = compiled(&text);
     let y = found(&program, "y");
     let (mut session, _) = run(program, Vec::new());
@@ -328,7 +340,9 @@ fn check_named(case: &str, text: &str, leaves: &[(String, &str)]) {
 fn blocks() {
     let (heads, hidden) = (size("encoder_block", "wq"), size("encoder_block", "b1"));
     for (case, causal) in [("encoder_block", "false"), ("encoder_block_causal", "true")] {
-        let text = format!("{X}let layer = encoder_block({heads}, {hidden}, {causal})\nlet y = layer(x)\n# sequence");
+        let text = format!(
+            "{X}let layer = encoder_block({heads}, {hidden}, {causal})\nlet y = layer(x)\n# sequence"
+        );
         let mut leaves = block("layer");
         leaves.push(("x".into(), "x"));
         check_named(case, &text, &leaves);
@@ -367,7 +381,10 @@ fn language_model() {
     );
     let mut leaves = block("model.blocks.0");
     leaves.push(("model.words.table".into(), "table"));
-    leaves.extend([("model.last_norm.layer_norm.gain".into(), "gamma"), ("model.last_norm.layer_norm.shift".into(), "beta")]);
+    leaves.extend([
+        ("model.last_norm.layer_norm.gain".into(), "gamma"),
+        ("model.last_norm.layer_norm.shift".into(), "beta"),
+    ]);
     check_named(case, &text.replace("\nprint logits", ""), &leaves);
 }
 

@@ -59,6 +59,7 @@ impl Eval<'_> {
     /// Applies what can be applied; `spans` are those of the function and of the whole call.
     pub(super) fn apply(&mut self, function: &Value, given: Vec<Given>, spans: (Span, Span)) -> Evaluated<Value> {
         let (at, span) = spans;
+        self.step(at)?;
         match function {
             Value::Layer(layer) => self.apply_layer(layer, given, span),
             Value::Builtin(builtin) => {

@@ -124,6 +124,7 @@ impl Eval<'_> {
         let turns = self.frame.turns.clone();
         let mut items = Vec::new();
         for (turn, value) in self.items(list)?.into_iter().enumerate() {
+            self.step(name.span)?;
             let mut path = turns.to_vec();
             path.push(turn as u32);
             let scope = Scope::new(Some(self.frame.scope.clone()));

@@ -50,7 +50,7 @@ pub(crate) type Evaluated<T> = Result<T, Reported>;
 /// How deeply expressions and calls may nest when they are evaluated.
 const DEEPEST: usize = 300;
 
-/// How many expressions are evaluated. A program that is built from more repeats itself without end.
+/// How many expressions are evaluated, and how many turns of loops. A program that is built from more repeats itself without end.
 const MOST_WORK: u64 = 4_000_000;
 
 /// After so many errors evaluation stops.
@@ -88,7 +88,7 @@ pub(crate) struct Eval<'o> {
     calls: Vec<Span>,
     depth: usize,
     /// How many expressions have been evaluated.
-    work: u64,
+    pub work: u64,
     /// Whether functions are applied as if nothing were trained.
     inference: bool,
     /// The bodies that are being planned, the innermost last.
@@ -188,7 +188,9 @@ impl<'o> Eval<'o> {
             if self.errors >= MOST_ERRORS || self.is_beyond(statement.span) {
                 return;
             }
-            let _ = self.statement(statement);
+            if self.statement(statement).is_ok() && self.is_idle(statement) {
+                let _ = self.idle(statement);
+            }
         }
     }
 
@@ -217,8 +219,8 @@ impl<'o> Eval<'o> {
         made
     }
 
-    /// Goes one level deeper, or complains.
-    fn deeper<T>(&mut self, span: Span, inside: impl FnOnce(&mut Self) -> Evaluated<T>) -> Evaluated<T> {
+    /// One more step, unless there have been too many.
+    fn step(&mut self, span: Span) -> Evaluated<()> {
         // After too many mistakes, whatever is left is left out.
         if self.errors >= MOST_ERRORS || self.work > MOST_WORK {
             return Err(Reported);
@@ -229,6 +231,12 @@ impl<'o> Eval<'o> {
             let help = "`for`, lists and functions that call themselves are written out; `repeat` runs a loop when the program runs";
             return self.fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
         }
+        Ok(())
+    }
+
+    /// Goes one level deeper, or complains.
+    fn deeper<T>(&mut self, span: Span, inside: impl FnOnce(&mut Self) -> Evaluated<T>) -> Evaluated<T> {
+        self.step(span)?;
         if self.depth >= DEEPEST {
             let message = "functions call each other too deeply";
             let help = "a function that calls itself needs an `if` that ends it";
@@ -340,6 +348,7 @@ impl<'o> Eval<'o> {
         let mut number = last + 1;
         while self.taken.contains_key(&format!("{name}{number}")) {
             number += 1;
+            self.work += 1;
         }
         let free = format!("{name}{number}");
         self.taken.insert(name.to_string(), number);

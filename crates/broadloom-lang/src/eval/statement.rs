@@ -9,7 +9,7 @@ use super::{Eval, Evaluated, Frame, Reported};
 use crate::codes;
 use crate::position::whole;
 use crate::program::Dim;
-use crate::syntax::ast::{Body, Def, ExprId, Ident, Quoted, Statement, StatementKind};
+use crate::syntax::ast::{Binary, Body, Def, ExprId, ExprKind, Ident, Quoted, Statement, StatementKind};
 use crate::value::{Function, Layer, Scope, Value};
 
 /// How many items a list may have, and how often a loop may be unrolled.
@@ -288,6 +288,7 @@ impl Eval<'_> {
         let items = self.items(list)?;
         let turns = self.frame.turns.clone();
         for (turn, item) in items.into_iter().enumerate() {
+            self.step(name.span)?;
             let mut path = turns.to_vec();
             path.push(turn as u32);
             let scope = Scope::new(Some(self.frame.scope.clone()));
@@ -301,16 +302,54 @@ impl Eval<'_> {
     /// The statements of a block; its value is that of its last line.
     pub(super) fn block(&mut self, statements: &[Statement]) -> Evaluated<Value> {
         let (mut last, mut failed) = (Value::Nothing, false);
-        for statement in statements {
+        for (at, statement) in statements.iter().enumerate() {
+            // The last line of a function is its value.
+            let is_value = at + 1 == statements.len() && self.frame.layer.is_some();
             if self.is_beyond(statement.span) {
                 break;
             }
             match self.statement(statement) {
+                Ok(_) if !is_value && self.is_idle(statement) => failed |= self.idle(statement).is_err(),
                 Ok(value) => last = value,
                 Err(Reported) => failed = true,
             }
         }
         if failed { Err(Reported) } else { Ok(last) }
+    }
+
+    /// Whether a statement is only an expression that calls nothing, so that nobody notices it.
+    pub(super) fn is_idle(&self, statement: &Statement) -> bool {
+        let StatementKind::Expr(value) = statement.kind else { return false };
+        let file = &self.frame.file;
+        let mut waiting = vec![value];
+        while let Some(expr) = waiting.pop() {
+            match &file.expr(expr).kind {
+                ExprKind::Binary(Binary::Pipe, ..)
+                | ExprKind::Call { .. }
+                | ExprKind::Param(_)
+                | ExprKind::Each { .. }
+                | ExprKind::If { .. }
+                | ExprKind::Missing => return false,
+                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Range(a, b) => waiting.extend([*a, *b]),
+                ExprKind::Unary(_, inner) | ExprKind::Field(inner, _) => waiting.push(*inner),
+                ExprKind::List(items) => waiting.extend(items),
+                ExprKind::Name(_) | ExprKind::Number(_) | ExprKind::Text(_) => {}
+            }
+        }
+        true
+    }
+
+    /// Reports a statement that does nothing.
+    pub(super) fn idle(&mut self, statement: &Statement) -> Evaluated<()> {
+        let compares = match statement.kind {
+            StatementKind::Expr(value) => matches!(self.frame.file.expr(value).kind, ExprKind::Binary(Binary::Equal, ..)),
+            _ => false,
+        };
+        let help = match compares {
+            true => "`==` compares; write `=` to assign",
+            false => "give it a name with `let`, or `print` it",
+        };
+        self.wrong(codes::PLACE, "nobody uses the value of this line", statement.span, help)
     }
 
     /// The body of a function.
