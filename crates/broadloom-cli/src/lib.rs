@@ -15,8 +15,8 @@
 
 pub mod commands;
 mod console;
-mod drawing;
 mod data;
+mod drawing;
 mod excerpt;
 mod json;
 mod output;

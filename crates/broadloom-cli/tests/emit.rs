@@ -25,7 +25,7 @@ fn c_compiles() {
     if Command::new("cc").arg("--version").output().is_err() {
         return;
     }
-    for name in ["training.loom", "partial.loom", "convolution.loom"] {
+    for name in ["training.loom", "dense.loom", "convolution.loom"] {
         let out = folder(&format!("emit-{name}"));
         let file = path(programs().join(name));
         let said = broadloom(&["emit", &file, "--c", "-o", &path(out.clone())], &World::default());
@@ -56,12 +56,14 @@ fn mlir_has_a_generic_for_each_operation() {
         let value: Value = serde_json::from_str(&json.stdout).expect("JSON");
         let operations = value["operations"].as_array().map_or(0, Vec::len);
         let text = &mlir.stdout;
-        let (generic, without) = (text.matches("linalg.generic {").count(), text.matches("\n// concatenated").count());
+        let (generic, without) =
+            (text.matches("linalg.generic {").count(), text.matches("\n// concatenated").count());
         let refused = text.matches("\n// no loop nest").count();
         assert_eq!(generic + without + refused, operations, "{file}");
         for part in text.split("linalg.generic {").skip(1) {
             let maps = part.split("],").next().unwrap_or_default().matches("affine_map<(").count();
-            let operands = part.split("} ins(").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
+            let operands =
+                part.split("} ins(").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
             assert_eq!(maps, operands.matches("tensor<").count(), "{file}: {part}");
             assert!(part.contains("iterator_types = ["), "{file}: {part}");
         }
@@ -73,7 +75,7 @@ fn mlir_has_a_generic_for_each_operation() {
 fn files_are_written() {
     let out = folder("emit-files");
     std::fs::create_dir_all(&out).expect("a folder");
-    let file = path(programs().join("partial.loom"));
+    let file = path(programs().join("dense.loom"));
     for (format, name) in [("--mlir", "partial.mlir"), ("--json", "partial.json")] {
         let shown = broadloom(&["emit", &file, format], &World::default());
         let target = path(out.join(name));

@@ -16,7 +16,10 @@ fn texts(svg: &str, wanted: &str) -> Vec<String> {
         assert!(!text.contains('>'), "`>` outside of a tag: {text}");
         let end = tag.find('>').expect("a tag that ends");
         for reference in text.split('&').skip(1) {
-            assert!(["amp;", "lt;", "gt;", "quot;"].iter().any(|known| reference.starts_with(known)), "{text}");
+            assert!(
+                ["amp;", "lt;", "gt;", "quot;"].iter().any(|known| reference.starts_with(known)),
+                "{text}"
+            );
         }
         let inside = &tag[1..end];
         let quotes = inside.matches('"').count();
@@ -57,10 +60,14 @@ fn everything_is_in_the_picture() {
             let mut wanted: Vec<String> = Vec::new();
             for drawn in list("boxes") {
                 let lines = drawn["lines"].as_array().cloned().unwrap_or_default();
-                wanted.extend(lines.iter().chain([&drawn["name"]]).filter_map(Value::as_str).map(str::to_string));
+                wanted.extend(
+                    lines.iter().chain([&drawn["name"]]).filter_map(Value::as_str).map(str::to_string),
+                );
             }
             wanted.extend(list("edges").iter().filter_map(|edge| edge["shape"].as_str()).map(str::to_string));
-            wanted.extend(list("frames").iter().filter_map(|frame| frame["title"].as_str()).map(str::to_string));
+            wanted.extend(
+                list("frames").iter().filter_map(|frame| frame["title"].as_str()).map(str::to_string),
+            );
             for text in wanted {
                 assert!(shown.contains(&text), "{file}: `{text}` is not shown");
             }
@@ -101,7 +108,8 @@ fn boxes_do_not_overlap() {
 /// What is too large is refused quickly, and a part of it is drawn quickly.
 #[test]
 fn large_programs_do_not_take_long() {
-    let world = World { stdin: b"data x : 8\nlet y = x |> [relu for i in 0..20000]\n".to_vec(), ..World::default() };
+    let world =
+        World { stdin: b"data x : 8\nlet y = x |> [relu for i in 0..20000]\n".to_vec(), ..World::default() };
     let start = Instant::now();
     let refused = broadloom(&["graph", "-"], &world);
     assert_eq!(refused.status, 2);

@@ -96,18 +96,26 @@ pub(crate) const ALL: &[Builtin] = &[
     function("training", |eval, call| eval.wrong_call(call, "`training` is a number, not a function", "")),
     initial("uniform", uniform, || Some(Initial::Uniform { low: 0.0, high: 1.0 })),
     initial("normal", normal, || Some(Initial::Normal { mean: 0.0, deviation: 1.0 })),
-    initial("kaiming", |eval, call| gained(eval, call, |gain| Initial::Kaiming { gain }), || {
-        Some(Initial::Kaiming { gain: 1.0 })
-    }),
-    initial("kaiming_normal", |eval, call| gained(eval, call, |gain| Initial::KaimingNormal { gain }), || {
-        Some(Initial::KaimingNormal { gain: 1.0 })
-    }),
-    initial("xavier", |eval, call| gained(eval, call, |gain| Initial::Xavier { gain }), || {
-        Some(Initial::Xavier { gain: 1.0 })
-    }),
-    initial("xavier_normal", |eval, call| gained(eval, call, |gain| Initial::XavierNormal { gain }), || {
-        Some(Initial::XavierNormal { gain: 1.0 })
-    }),
+    initial(
+        "kaiming",
+        |eval, call| gained(eval, call, |gain| Initial::Kaiming { gain }),
+        || Some(Initial::Kaiming { gain: 1.0 }),
+    ),
+    initial(
+        "kaiming_normal",
+        |eval, call| gained(eval, call, |gain| Initial::KaimingNormal { gain }),
+        || Some(Initial::KaimingNormal { gain: 1.0 }),
+    ),
+    initial(
+        "xavier",
+        |eval, call| gained(eval, call, |gain| Initial::Xavier { gain }),
+        || Some(Initial::Xavier { gain: 1.0 }),
+    ),
+    initial(
+        "xavier_normal",
+        |eval, call| gained(eval, call, |gain| Initial::XavierNormal { gain }),
+        || Some(Initial::XavierNormal { gain: 1.0 }),
+    ),
 ];
 
 /// Names that stand for values.
@@ -178,7 +186,12 @@ impl Call {
 
 impl Eval<'_> {
     /// Reports a call that does not fit.
-    fn wrong_call<T>(&mut self, call: &Call, message: impl Into<String>, help: impl Into<String>) -> Evaluated<T> {
+    fn wrong_call<T>(
+        &mut self,
+        call: &Call,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Evaluated<T> {
         self.complain(codes::ARGUMENTS, message, call.span, help)
     }
 
@@ -262,7 +275,8 @@ fn extreme(
     accumulate: Accumulate,
     of: fn(f64, f64) -> f64,
 ) -> Evaluated<Value> {
-    let reduces = call.plain().len() == 1 || matches!(call.given.first(), Some(Given { value: Value::Text(_), .. }));
+    let reduces =
+        call.plain().len() == 1 || matches!(call.given.first(), Some(Given { value: Value::Text(_), .. }));
     if reduces {
         return reduced(eval, call, accumulate);
     }
@@ -298,7 +312,8 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
     let plain: Vec<usize> = (0..given.len()).filter(|at| given[*at].name.is_none()).collect();
     match plain[..] {
         [first, ..] if let Value::Text(text) = &given[first].value => {
-            let text = if text.contains('{') { eval.filled(text, given[first].span)?.into() } else { text.clone() };
+            let text =
+                if text.contains('{') { eval.filled(text, given[first].span)?.into() } else { text.clone() };
             let full = if text.contains("=>") { text } else { crate::eval::spec::over_names(&text).into() };
             given[first].value = Value::Text(full);
         }
@@ -332,7 +347,12 @@ fn padding(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Option<Padding>> {
 }
 
 /// An argument that is one of a few words.
-fn one_of<T: Copy>(eval: &mut Eval<'_>, call: &Call, name: &str, known: &[(&str, T)]) -> Evaluated<Option<T>> {
+fn one_of<T: Copy>(
+    eval: &mut Eval<'_>,
+    call: &Call,
+    name: &str,
+    known: &[(&str, T)],
+) -> Evaluated<Option<T>> {
     let Some(given) = eval.named(call, name) else { return Ok(None) };
     let text = eval.words(&given.value, given.span)?;
     if let Some((_, found)) = known.iter().find(|(word, _)| *word == &*text) {
@@ -390,7 +410,11 @@ fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
     let along = one_of(eval, call, "along", &kinds)?.unwrap_or(2);
     let mut parts = eval.tensors(&call.plain())?;
     if parts.is_empty() {
-        return eval.wrong_call(call, "there is nothing to put together", format!("write `{}(a, b)`", call.name));
+        return eval.wrong_call(
+            call,
+            "there is nothing to put together",
+            format!("write `{}(a, b)`", call.name),
+        );
     }
     let made = eval.ask(call.span, |graph| {
         if stacked {

@@ -5,7 +5,7 @@
 //! | W0501 | note | something broadcasts: what, along which axes. `x + bias` does, and is meant to |
 //! | W0501 | warning | two operands of a pointwise operation broadcast into each other along equal sizes: `32 \|` and `32` make `32 \| 32` |
 //! | W0502 | warning | two parameters, each used once, are only used together: `{a} * {b}` learns no more than one of them |
-//! | W0503 | warning | a size was chosen where the program says nothing, or says several things: a parameter of one element |
+//! | W0503 | warning | a size was chosen where the program says nothing, or says several things: a parameter of one element, positions that nothing counts |
 //! | W0503 | note | a parameter without axes, a shape divided up with as few axes as will do |
 //! | W0504 | warning | something is defined and not used |
 //!
@@ -97,7 +97,8 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     while let Some(first) = rest.first() {
         let (of_step, after) = rest.split_at(rest.iter().take_while(|each| each.step == first.step).count());
         rest = after;
-        let Some(origin) = program.origins.get(first.step).filter(|origin| origin.span == origin.inner) else {
+        let Some(origin) = program.origins.get(first.step).filter(|origin| origin.span == origin.inner)
+        else {
             continue;
         };
         let node = results.get(&first.step).and_then(|result| program.graph.node(*result));
@@ -109,7 +110,9 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             let help = "to pair them up, declare equal axes in the same row; if all pairs are meant, say so by a spec: \
                         `einsum(\"i; j => i, j\", a, b)`";
             if said.insert((origin.span, message.clone()), (found.len(), 1)).is_none() {
-                found.push(Diagnostic::warning(codes::BROADCASTS, message, origin.span, label).with_help(help));
+                found.push(
+                    Diagnostic::warning(codes::BROADCASTS, message, origin.span, label).with_help(help),
+                );
             }
             continue;
         }
@@ -119,7 +122,9 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             // A linear map is applied to every example; that is what `@` means.
             let is_usual = |each: &Broadcast| composes && each.kind == Kind::Batch && !each.unit;
             let is_repeated = |each: &Broadcast| each.axes.iter().any(|(_, size)| *size > 1);
-            let fits = |each: &Broadcast| shapes.get(each.operand).elements() == 1 || made_to_fit(program, each.operand);
+            let fits = |each: &Broadcast| {
+                shapes.get(each.operand).elements() == 1 || made_to_fit(program, each.operand)
+            };
             let of_slot = of_step.iter().filter(|each| each.slot == slot);
             let rows: Vec<&Broadcast> =
                 of_slot.filter(|each| !is_usual(each) && is_repeated(each) && !fits(each)).collect();
@@ -216,7 +221,9 @@ fn together(program: &Program) -> Vec<Diagnostic> {
     };
     let mut found = Vec::new();
     for tensor in program.graph.tensors() {
-        let Some(Node::Operation { name, operands: &[a, b], step, .. }) = program.graph.node(tensor) else { continue };
+        let Some(Node::Operation { name, operands: &[a, b], step, .. }) = program.graph.node(tensor) else {
+            continue;
+        };
         let Some(origin) = program.origins.get(step) else { continue };
         if !matches!(name, "+" | "-" | "*" | "/") || !once(&a) || !once(&b) {
             continue;
@@ -246,14 +253,15 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             Some(Node::Leaf { kind }) => Some(kind),
             _ => None,
         };
-        let Some(surprise) = Surprise::of(rule, kind) else { continue };
-        // What is computed from it has the same size for the same reason.
-        surprising.insert(tensor);
+        // What is computed from something surprising has its size for the same reason.
         if let Some(Node::Operation { operands, .. }) = program.graph.node(tensor)
             && operands.iter().any(|operand| surprising.contains(operand))
         {
+            surprising.insert(tensor);
             continue;
         }
+        let Some(surprise) = Surprise::of(rule, kind) else { continue };
+        surprising.insert(tensor);
         let origin = program.graph.step_of(tensor).and_then(|step| program.origins.get(step)).copied();
         let named = made.get(&tensor);
         // What the library makes and does not name is its own affair.
@@ -263,7 +271,11 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             continue;
         }
         let Some(span) = named.map(|made| made.span).or(origin.map(|origin| origin.span)) else { continue };
-        let name = program.graph.label_of(tensor);
+        // What has no name in the text is called as it is written there.
+        let name = match kind {
+            Some(LeafKind::Range | LeafKind::Uniform) => program.sources.slice(span).to_string(),
+            _ => program.graph.label_of(tensor),
+        };
         let shape = shapes.get(tensor).to_string();
         let shape = if shape.is_empty() { "no axes".into() } else { format!("the shape `{shape}`") };
         let message = format!("`{name}` has {shape}, which nothing forces");
@@ -295,10 +307,11 @@ impl Surprise {
     fn of(rule: &str, leaf: Option<LeafKind>) -> Option<Surprise> {
         let is = |words: &str| rule.starts_with(words);
         let param = leaf == Some(LeafKind::Param);
+        let made_to_fit = matches!(leaf, Some(LeafKind::Range | LeafKind::Uniform));
         if is("found by search") || is("the least size that fits") {
             return Some(Surprise::Warning);
         }
-        if is("used with several sizes") || (is("one element") && param) {
+        if is("used with several sizes") || (is("one element") && (param || made_to_fit)) {
             return leaf.map(|_| Surprise::Warning);
         }
         if is("divides its elements") || (is("no axes") && param) {
@@ -316,7 +329,8 @@ fn reasons(program: &mut Program, tensor: Tensor, shapes: &Shapes) -> Vec<String
             let Ok(why) = program.graph.why(tensor, kind, axis) else { continue };
             for part in why.parts.into_iter().filter(|_| !why.forced) {
                 let span = part.step.and_then(|step| program.origins.get(step)).map(|origin| origin.span);
-                let line = span.map_or(String::new(), |span| format!("line {}: ", program.sources.position(span).0));
+                let line =
+                    span.map_or(String::new(), |span| format!("line {}: ", program.sources.position(span).0));
                 let reason = format!("{line}{}", part.text);
                 if !reasons.contains(&reason) {
                     reasons.push(reason);

@@ -98,7 +98,10 @@ mod tests {
                 ] {
                     let Some((low, high)) = position.bounds() else { continue };
                     let values: Vec<i64> = (2..9).filter_map(|at| position.at(&[at])).collect();
-                    assert!(values.iter().all(|value| (low..=high).contains(value)), "{position:?} {values:?}");
+                    assert!(
+                        values.iter().all(|value| (low..=high).contains(value)),
+                        "{position:?} {values:?}"
+                    );
                 }
             }
         }

@@ -136,7 +136,9 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         program.close();
     }
     // In the order of the text, whoever found them.
-    program.diagnostics.sort_by_key(|diagnostic| diagnostic.primary().map(|label| label.span));
+    program
+        .diagnostics
+        .sort_by_key(|diagnostic| diagnostic.primary().map(|label| (label.span.source, label.span.start)));
     program
 }
 

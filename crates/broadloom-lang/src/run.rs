@@ -167,7 +167,10 @@ impl Running<'_> {
 
     /// What is minimised, as far as it is a number.
     fn losses(&mut self, repeat: &Repeat) -> Vec<(String, f64)> {
-        let found = repeat.losses.iter().filter_map(|(name, tensor)| Some((name.clone(), self.session.item(*tensor).ok()?)));
+        let found = repeat
+            .losses
+            .iter()
+            .filter_map(|(name, tensor)| Some((name.clone(), self.session.item(*tensor).ok()?)));
         found.collect()
     }
 

@@ -13,7 +13,14 @@ pub fn number(value: f64) -> String {
         return "0".into();
     }
     if !value.is_finite() {
-        return if value.is_nan() { "nan" } else if value > 0.0 { "inf" } else { "-inf" }.into();
+        return if value.is_nan() {
+            "nan"
+        } else if value > 0.0 {
+            "inf"
+        } else {
+            "-inf"
+        }
+        .into();
     }
     let magnitude = value.abs().log10().floor() as i32;
     if !(-5..9).contains(&magnitude) {

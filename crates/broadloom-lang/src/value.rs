@@ -70,7 +70,8 @@ impl Value {
             (Value::Builtin(a), Value::Builtin(b)) => !std::ptr::eq(*a, *b),
             (Value::Function(a), Value::Function(b)) => !Rc::ptr_eq(a, b),
             (Value::Layer(a), Value::Layer(b)) => {
-                let configured = |a: &Layer, b: &Layer| a.config.iter().zip(&b.config).any(|(a, b)| a.differs(b));
+                let configured =
+                    |a: &Layer, b: &Layer| a.config.iter().zip(&b.config).any(|(a, b)| a.differs(b));
                 !Rc::ptr_eq(a, b) && (!Rc::ptr_eq(&a.function, &b.function) || configured(a, b))
             }
             (Value::List(a), Value::List(b)) if Rc::ptr_eq(a, b) => false,

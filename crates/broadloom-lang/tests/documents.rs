@@ -12,6 +12,8 @@
 //! A table with the columns `here` and `shape` or `value` has an expression in each row, to be read after the program of its
 //! heading. In what is printed, words are compared exactly and numbers to three digits. `UPDATE_EXPECT=1` writes what was found.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::fmt::Write;
 use std::path::PathBuf;
 

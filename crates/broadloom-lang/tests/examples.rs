@@ -1,5 +1,7 @@
 //! The programs in `examples/`: all are well formed and run, and those in `examples/mistakes/` are not.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::path::{Path, PathBuf};
 
 use broadloom_diagnostics::{Style, render, render_all};

@@ -40,7 +40,11 @@ fn check(text: &str) {
     let parsed = parse(source, text, &mut names);
     within(&sources, &parsed.diagnostics);
     let tokens = lex(source, text).tokens.len();
-    assert!(parsed.diagnostics.len() <= tokens + 1, "{} messages about {tokens} words", parsed.diagnostics.len());
+    assert!(
+        parsed.diagnostics.len() <= tokens + 1,
+        "{} messages about {tokens} words",
+        parsed.diagnostics.len()
+    );
     let _ = reformat(source, text);
 
     let mut program = compile("text.loom", text, &options());
@@ -158,7 +162,13 @@ fn words(text: &str, dice: &mut Dice, change: impl FnOnce(&mut Vec<String>, &mut
     let mut words: Vec<String> = Vec::new();
     let mut last = None;
     for letter in text.chars() {
-        let class = if letter.is_alphanumeric() || letter == '_' { 0 } else if letter == ' ' { 1 } else { 2 };
+        let class = if letter.is_alphanumeric() || letter == '_' {
+            0
+        } else if letter == ' ' {
+            1
+        } else {
+            2
+        };
         match words.last_mut() {
             Some(word) if last == Some(class) && class < 2 => word.push(letter),
             _ => words.push(letter.to_string()),
@@ -286,8 +296,14 @@ fn extremes() {
             format!("let y = einsum(\"{} => i\", 1)\n", many("2*i+")),
             format!("print {}1\n", many("1, ")),
             format!("let {}a = 1\n", many("a, ")),
-            format!("{}print 1\n", (0..2000).map(|at| format!("{}repeat 2:\n", " ".repeat(at))).collect::<String>()),
-            format!("{}1\n", (0..300).map(|at| format!("{}def f{at}(x) =\n", " ".repeat(at))).collect::<String>()),
+            format!(
+                "{}print 1\n",
+                (0..2000).map(|at| format!("{}repeat 2:\n", " ".repeat(at))).collect::<String>()
+            ),
+            format!(
+                "{}1\n",
+                (0..300).map(|at| format!("{}def f{at}(x) =\n", " ".repeat(at))).collect::<String>()
+            ),
             many("repeat 2: "),
             many("\n"),
             many("let "),
@@ -326,7 +342,9 @@ fn extremes() {
 
 /// A long program of many small parts.
 fn long_program(lines: usize) -> String {
-    let mut text = String::from("data x : 32 | 16\nstate s : | = 0\ndef dense(size)(x) = relu({w : ... -> size} @ x + {b : size})\nlet y = x\n");
+    let mut text = String::from(
+        "data x : 32 | 16\nstate s : | = 0\ndef dense(size)(x) = relu({w : ... -> size} @ x + {b : size})\nlet y = x\n",
+    );
     for at in 0..lines {
         text.push_str(match at % 10 {
             0 => "let y = dense(16)(y)\n",
@@ -353,11 +371,20 @@ fn long_programs_cost_the_same_per_line() {
             assert!(program.is_ok(), "{:?}", program.diagnostics.first());
             let stats = program.graph.stats();
             let per_line = |count: u64| count as f64 / lines as f64;
-            [per_line(stats.steps), per_line(stats.bytes), per_line(stats.tensors as u64), per_line(program.work)]
+            [
+                per_line(stats.steps),
+                per_line(stats.bytes),
+                per_line(stats.tensors as u64),
+                per_line(program.work),
+            ]
         };
         let (short, long) = (measure(5_000), measure(50_000));
-        for (what, (short, long)) in ["steps", "bytes", "tensors", "work"].iter().zip(short.iter().zip(&long)) {
-            assert!(*long <= 1.3 * short + 1.0, "{what} per line: {short:.1} for 5,000 lines, {long:.1} for 50,000");
+        for (what, (short, long)) in ["steps", "bytes", "tensors", "work"].iter().zip(short.iter().zip(&long))
+        {
+            assert!(
+                *long <= 1.3 * short + 1.0,
+                "{what} per line: {short:.1} for 5,000 lines, {long:.1} for 50,000"
+            );
         }
     });
 }

@@ -1,10 +1,13 @@
 //! The standard library against the golden values of `broadloom`: results and gradients, number by number. The values were made
 //! with NumPy alone, from textbook definitions; their README says what is in them.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::path::PathBuf;
 
+use broadloom::blocks::{self, Mask, Mode, Positions, TransformerConfig, Window};
 use broadloom::files::read_npz;
-use broadloom::{Array, Backend, Session, Settings, Tensor};
+use broadloom::{Array, Backend, Builder, Dtype, Graph, Routine, Session, Settings, Tensor};
 use broadloom_diagnostics::{Style, render, render_all};
 use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
 
@@ -42,7 +45,7 @@ impl Observer for Printed {
 fn compiled(text: &str) -> Program {
     let options = Options { folder: golden(), ..Options::default() };
     let mut program = compile("test.loom", text, &options);
-    program.graph.set_default_precision(broadloom::Dtype::F64);
+    program.graph.set_default_precision(Dtype::F64);
     let messages = render_all(&program.sources, &program.diagnostics, 0, Style::default());
     assert!(program.is_ok(), "{messages}");
     program
@@ -151,7 +154,7 @@ fn dense_layers() {
         text.replace("... | as", "_, _ | as").replace("_, _", &sizes_of("embedding", "tokens"))
     ));
     let y = found(&program, "y");
-    let tokens = array("embedding", "tokens").convert(broadloom::Dtype::I64);
+    let tokens = array("embedding", "tokens").convert(Dtype::I64);
     let (mut session, _) = run(program, vec![("tokens".into(), tokens), ("words.table".into(), table)]);
     close("embedding", &session.get(y).unwrap().to_f64s(), &array("embedding", "y").to_f64s());
 }
@@ -505,4 +508,164 @@ print sum(y) + sum(z) + sum(w) + sum(p)
     let program = compiled(text);
     assert_eq!(program.graph.params().len(), 3 * 12 + 1);
     run(program, Vec::new());
+}
+
+/// What the library relies on in the language, and other programs may use.
+#[test]
+fn what_the_library_relies_on() {
+    let text = r#"
+data x : 2 | 3 = [[1, 2, 3], [4, 5, 6]]
+# A shape in place of a spec: over its names, with a unit in each place. Nothing: over everything.
+print sum("... | v", x), max("b | ...", x), mean(x), product("b | v", x)
+# Texts are filled in where they stand, and can be compared.
+let axis = "i"
+let spec = "b | {axis} => {axis}"
+print sum(spec, x), axis == "i", axis != "j", axis == inferred, inferred == inferred
+# A row of a shape by a list, a number, or inferred.
+def wide(size = inferred)(x) = {w : ... -> ..size.. = ones} @ x
+let lists = wide([2, 2])(x)
+let one = wide(4)(x)
+let free = wide()(x) + one
+# What goes through a list goes through each of it; the rest is given to each.
+def plus(x, y) = x + y
+print [plus, plus](x, 10)
+# A function without parameters may be configured anew in every application.
+def scaled(factor)(x) = factor * x
+def twice(x) = scaled(x)(x)
+print twice(x), twice(2 * x)
+# An index that reaches a part of an axis.
+repeat step in 0..1:
+  print x[step]
+"#;
+    let mut program = compiled(text);
+    for (name, shape) in [("lists", "2 | 2, 2"), ("one", "2 | 4"), ("free", "2 | 4")] {
+        let tensor = found(&program, name);
+        assert_eq!(program.graph.final_shape(tensor).unwrap().to_string(), shape);
+    }
+    let (_, printed) = run(program, Vec::new());
+    let wanted = [
+        "[[ 6]\n [15]]\n[[4 5 6]] 3.5 720",
+        "[5 7 9] 1 1 0 1",
+        "[[21 22 23]\n [24 25 26]]",
+        "[[ 1  4  9]\n [16 25 36]]\n[[  4  16  36]\n [ 64 100 144]]",
+        "[1 2 3]",
+    ];
+    assert_eq!(printed, wanted);
+}
+
+/// A result and the parameters in `.loom`, compared with the same in Rust: shape by shape, and number by number for parameters that
+/// are set to the same values. `renames` says what the parameters are called in Rust.
+fn same(text: &str, renames: &[(&str, &str)], builder: Builder, y: Tensor) {
+    let mut graph = builder.finish().unwrap();
+    let mut program = compiled(&format!("{text}\nprint y"));
+    let mut inputs = Vec::new();
+    let mut settings = Vec::new();
+    let params = graph.params();
+    assert_eq!(program.graph.params().len(), params.len());
+    for (number, param) in program.graph.params().into_iter().enumerate() {
+        let own = program.graph.label_of(param);
+        let name = renames.iter().fold(own.clone(), |name, (from, to)| name.replace(from, to));
+        let other = params.iter().find(|param| graph.label_of(**param) == name);
+        let other = *other.unwrap_or_else(|| panic!("there is no {name} in Rust, for {own}"));
+        let shape = program.graph.final_shape(param).unwrap();
+        assert_eq!(shape, graph.final_shape(other).unwrap(), "{own}");
+        let values: Vec<f64> =
+            (0..shape.elements()).map(|at| (at as f64 * 1.7 + number as f64).sin() / 2.0).collect();
+        let sizes: Vec<u64> = [shape.batch(), shape.output(), shape.input()]
+            .into_iter()
+            .flatten()
+            .map(broadloom::Axis::size)
+            .collect();
+        let values = Array::from_slice(&sizes, &values).unwrap();
+        settings.push((other, values.clone()));
+        inputs.push((own, values));
+    }
+    let own = found(&program, "y");
+    assert_eq!(program.graph.final_shape(own).unwrap(), graph.final_shape(y).unwrap());
+    let (mut session, _) = run(program, inputs);
+    let reference = Settings { backend: Backend::Reference, ..Settings::default() };
+    let mut other = Session::with(graph, reference).unwrap();
+    for (param, values) in settings {
+        other.set(param, &values).unwrap();
+    }
+    other.run(Routine::new("y").forward(y)).unwrap();
+    close("y", &session.get(own).unwrap().to_f64s(), &other.get(y).unwrap().to_f64s());
+}
+
+fn doubles() -> Builder {
+    let mut graph = Graph::new();
+    graph.set_default_precision(Dtype::F64);
+    Builder::of(graph)
+}
+
+#[test]
+fn transformer_as_in_rust() {
+    let (source, target) = ([0i64, 3, 6, 1, 2, 5, 5, 0, 1, 4], [8i64, 0, 1, 7, 2, 2, 3, 5]);
+    let b = doubles();
+    let model = blocks::transformer(&b, "model", [7, 9], 8, &TransformerConfig::new(2, 2, 12));
+    let data = |name: &str, values: &[i64], sizes: &[u64]| {
+        b.array(name, "... |", Array::from_slice(sizes, values).unwrap())
+    };
+    let y = model
+        .apply(data("source", &source, &[2, 5]), data("target", &target, &[2, 4]), Mode::Inference)
+        .tensor();
+    let text = "
+data source : 2, 5 | = [[0, 3, 6, 1, 2], [5, 5, 0, 1, 4]]
+data target : 2, 4 | = [[8, 0, 1, 7], [2, 2, 3, 5]]
+let model = transformer(7, 9, 8, 2, 2, 12)
+let y = model(source, target)";
+    let renames = [
+        ("source_words", "source"),
+        ("model.words", "model.target"),
+        (".attend", ".attention"),
+        (".read", ".cross_attention"),
+        (".feed.layers.0", ".feed_forward.0"),
+        (".feed.last", ".feed_forward.1"),
+        (".feed_norm", ".feed_forward_norm"),
+        ("last_norm.layer_norm", "encoder.norm"),
+        ("last_norm2.layer_norm", "decoder.norm"),
+    ];
+    drop(model);
+    same(text, &renames, b, y);
+}
+
+#[test]
+fn other_layers_as_in_rust() {
+    let numbers: Vec<f64> = (0..2 * 6 * 6 * 3).map(|at| (at as f64).cos()).collect();
+    let folder = std::env::temp_dir().join(format!("broadloom-library-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("x.npy");
+    let image = Array::from_slice(&[2, 6, 6, 3], &numbers).unwrap();
+    broadloom::files::write_npy(&file, &image).unwrap();
+    let x = format!("data x : 2 | 6, 6, 3 = load(\"{}\")\n", file.display());
+
+    let b = doubles();
+    let layer = blocks::separable_conv2d(&b, "layer", 5, Window::square(3).stride(2).padded());
+    let y = layer.apply(b.array("x", "... | 6, 6, 3", image.clone())).tensor();
+    let text = format!("{x}let layer = separable_conv2d(5, stride = 2)\nlet y = layer(x)");
+    same(&text, &[("depthwise_conv2d", "depthwise"), ("conv2d", "pointwise")], b, y);
+
+    let b = doubles();
+    let sequence = Array::from_slice(&[12, 18], &numbers).unwrap();
+    broadloom::files::write_npy(&file, &sequence).unwrap();
+    let x = format!("data x : 12 | 18 = load(\"{}\")\n", file.display());
+    let layer = blocks::learned_positions(&b, "layer", 20);
+    let y = layer.apply(b.array("x", "... | 18", sequence.clone())).tensor();
+    same(&format!("{x}let layer = learned_positions(20)\nlet y = layer(x)"), &[], b, y);
+
+    let b = doubles();
+    let config = TransformerConfig { positions: Positions::Rotary, ..TransformerConfig::new(1, 3, 7) };
+    let layer = blocks::encoder_block(&b, "layer", &config);
+    let y = layer.apply(b.array("x", "... | 18", sequence), Mask::Causal, Mode::Inference).tensor();
+    let renames = [
+        (".attend", ".attention"),
+        (".feed.layers.0", ".feed_forward.0"),
+        (".feed.last", ".feed_forward.1"),
+        (".feed_norm", ".feed_forward_norm"),
+    ];
+    let text =
+        format!("{x}let layer = encoder_block(3, 7, causal = true, rotation = rotary())\nlet y = layer(x)");
+    drop(layer);
+    same(&text, &renames, b, y);
+    std::fs::remove_dir_all(&folder).unwrap();
 }

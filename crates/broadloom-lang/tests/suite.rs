@@ -141,7 +141,8 @@ fn expectation(
         "output" => Ok(found.output.clone()),
         "nest" => {
             let mut program = compiled(&program.text, options);
-            let tensor = program.find(&block.rest).ok_or_else(|| format!("there is no tensor `{}`", block.rest))?;
+            let tensor =
+                program.find(&block.rest).ok_or_else(|| format!("there is no tensor `{}`", block.rest))?;
             program.graph.show_nest(tensor).map_err(|error| error.to_string())
         }
         "format" => broadloom_lang::syntax::reformat(Default::default(), &program.text)
@@ -159,7 +160,8 @@ fn shapes(block: &Block, found: &Answer) -> String {
     let width = block.text.lines().filter_map(|line| line.find(" :")).max().unwrap_or(0);
     let line = |line: &str| {
         let name = line.split(" :").next().unwrap_or_default().trim();
-        let unknown = || format!("nothing; there are {}", found.shapes.keys().cloned().collect::<Vec<_>>().join(", "));
+        let unknown =
+            || format!("nothing; there are {}", found.shapes.keys().cloned().collect::<Vec<_>>().join(", "));
         let shape = found.shapes.get(name).cloned().unwrap_or_else(unknown);
         format!("{name:width$} : {shape}\n")
     };
@@ -171,7 +173,8 @@ fn every_code_has_a_section() -> Result<(), Failed> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors.md");
     let text = std::fs::read_to_string(&file)?;
     let found: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-    let found: Vec<&str> = found.into_iter().filter(|title| is_code(title.split(':').next().unwrap_or(""))).collect();
+    let found: Vec<&str> =
+        found.into_iter().filter(|title| is_code(title.split(':').next().unwrap_or(""))).collect();
     let errors = codes::ALL.iter().filter(|(code, _)| code.starts_with('E'));
     let wanted: Vec<String> = errors.map(|(code, title)| format!("{code}: {title}")).collect();
     if found != wanted {

@@ -76,9 +76,7 @@ pub use node::{LeafKind, Node};
 pub use operation::Operation;
 pub use project::{Fill, Margins, Projected};
 pub use routine::Routine;
-pub use session::{
-    Allocated, Backend, Memory, MemoryRole, Session, Settings, Stored, Temporaries,
-};
+pub use session::{Allocated, Backend, Memory, MemoryRole, Session, Settings, Stored, Temporaries};
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
 pub use step::Tensor;
 pub use update::{Adam, Sgd};

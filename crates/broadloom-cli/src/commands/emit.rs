@@ -129,7 +129,8 @@ fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
 /// The whole program as JSON.
 fn whole(program: &mut Program, text: &Text) -> Result<String, String> {
     if !program.is_ok() {
-        let data = Data { file: &text.name, tensors: Vec::new(), operations: Vec::new(), routines: Vec::new() };
+        let data =
+            Data { file: &text.name, tensors: Vec::new(), operations: Vec::new(), routines: Vec::new() };
         return Ok(json::object("emit", &program.sources, &program.diagnostics, data));
     }
     let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
@@ -144,7 +145,8 @@ fn whole(program: &mut Program, text: &Text) -> Result<String, String> {
     }
     let routines = optimised(program)?;
     let graph = &program.graph;
-    let place = |step: usize| program.origins.get(step).map(|origin| Line::new(&program.sources, origin.span));
+    let place =
+        |step: usize| program.origins.get(step).map(|origin| Line::new(&program.sources, origin.span));
     let (mut tensors, mut operations) = (Vec::new(), Vec::new());
     let mut nests = nests.into_iter().peekable();
     for tensor in graph.tensors() {
@@ -170,7 +172,14 @@ fn whole(program: &mut Program, text: &Text) -> Result<String, String> {
         if let Some((_, nest)) = nests.next_if(|(known, _)| *known == step) {
             let operands = operands.iter().map(|operand| operand.index()).collect();
             let place = place(step);
-            operations.push(OperationData { operation: name, text, operands, results: vec![tensor.index()], nest, place });
+            operations.push(OperationData {
+                operation: name,
+                text,
+                operands,
+                results: vec![tensor.index()],
+                nest,
+                place,
+            });
         } else if let Some(last) = operations.last_mut() {
             // One more result of the same operation.
             last.results.push(tensor.index());

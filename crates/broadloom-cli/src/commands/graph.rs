@@ -61,8 +61,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         picture = match Picture::new(&program, &shapes, &choice) {
             Ok(picture) => picture,
             Err(TooLarge { boxes, most }) => {
-                let advice = "name a tensor, and how far to go back from it: --of NAME --depth 20";
-                let message = format!("a picture of {boxes} boxes is too large; there may be {most}. {advice}");
+                let advice = "draw what some tensor is computed from: --of NAME --depth 20";
+                let message =
+                    format!("a picture of {boxes} boxes is too large, {most} can be drawn; {advice}");
                 return unusable("graph", &message, args.program.json);
             }
         };
@@ -70,7 +71,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
     if args.program.json {
         output.stderr.clear();
-        output.stdout = json::object("graph", &program.sources, &program.diagnostics, Data::new(&text.name, &picture));
+        output.stdout =
+            json::object("graph", &program.sources, &program.diagnostics, Data::new(&text.name, &picture));
         return output;
     }
     if output.status != Status::Fine {
@@ -81,7 +83,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         None => output.stdout = svg,
         Some(file) => {
             if let Err(error) = std::fs::write(file, svg) {
-                return unusable("graph", &format!("cannot write {}: {}", file.display(), reason(&error)), false);
+                return unusable(
+                    "graph",
+                    &format!("cannot write {}: {}", file.display(), reason(&error)),
+                    false,
+                );
             }
         }
     }

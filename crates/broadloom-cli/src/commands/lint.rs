@@ -82,7 +82,8 @@ impl Args {
 }
 
 fn people(args: &Args, program: &Program, found: &[Diagnostic], look: Look) -> String {
-    let in_full = |diagnostic: &&Diagnostic| diagnostic.severity >= Severity::Warning || args.denies(diagnostic);
+    let in_full =
+        |diagnostic: &&Diagnostic| diagnostic.severity >= Severity::Warning || args.denies(diagnostic);
     let told: Vec<Diagnostic> = found.iter().filter(in_full).cloned().collect();
     let notes: Vec<&Diagnostic> = found.iter().filter(|diagnostic| !in_full(diagnostic)).collect();
     let mut out = args.program.render(&program.sources, &told, look);

@@ -87,11 +87,15 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output.stdout = people(&program, &nests, look);
     for Optimised { name, text, .. } in &routines {
         let gap = if output.stdout.is_empty() { "" } else { "\n" };
-        output.stdout.push_str(&format!("{gap}{}\n{text}", look.paint(Paint::Strong, &format!("routine {name}"))));
+        output
+            .stdout
+            .push_str(&format!("{gap}{}\n{text}", look.paint(Paint::Strong, &format!("routine {name}"))));
     }
     if hidden > 0 {
         let operations = if hidden == 1 { "operation" } else { "operations" };
-        output.stderr.push_str(&format!("{hidden} more {operations} inside functions of the library: --all shows them\n"));
+        output.stderr.push_str(&format!(
+            "{hidden} more {operations} inside functions of the library: --all shows them\n"
+        ));
     }
     output
 }
@@ -126,7 +130,9 @@ fn chosen(program: &Program, args: &Args) -> Result<(Vec<Tensor>, usize), String
             }
             tensors.push(tensor);
             let inside = operands(tensor).unwrap_or_default().iter().copied();
-            waiting.extend(inside.filter(|inside| graph.name_of(*inside).is_none() && operands(*inside).is_some()));
+            waiting.extend(
+                inside.filter(|inside| graph.name_of(*inside).is_none() && operands(*inside).is_some()),
+            );
         }
         tensors.sort();
     } else {
@@ -175,7 +181,9 @@ fn derived(program: &mut Program, tensors: &[Tensor], args: &Args) -> Result<Vec
         let mut lines = shown.lines();
         let text = lines.next().unwrap_or_default().to_string();
         let is_fact = |line: &&str| {
-            ["rule ", "class ", "product space: ", "writes ", "reads "].iter().any(|head| line.starts_with(head))
+            ["rule ", "class ", "product space: ", "writes ", "reads "]
+                .iter()
+                .any(|head| line.starts_with(head))
         };
         let (facts, forward): (Vec<&str>, Vec<&str>) = lines.partition(is_fact);
         nests.push(Nest {

@@ -149,7 +149,9 @@ impl Measured {
 
     /// What has to fit.
     fn needed(&self) -> u64 {
-        self.allocated.as_ref().map_or(self.memory.peak(), |allocated| allocated.total().max(self.memory.peak()))
+        self.allocated
+            .as_ref()
+            .map_or(self.memory.peak(), |allocated| allocated.total().max(self.memory.peak()))
     }
 
     fn people(&self, all: bool, look: Look) -> String {
@@ -191,10 +193,17 @@ impl Measured {
         ]);
         for (role, word) in ROLES {
             let all = self.memory.stored.iter().filter(|stored| stored.role == role);
-            let lasting: u64 = all.clone().filter(|stored| stored.routine.is_none()).map(|stored| stored.bytes).sum();
+            let lasting: u64 =
+                all.clone().filter(|stored| stored.routine.is_none()).map(|stored| stored.bytes).sum();
             let bytes = self.memory.of(role);
             if all.count() > 0 {
-                let last = if lasting == bytes { "all" } else if lasting == 0 { "none" } else { &grouped(lasting) };
+                let last = if lasting == bytes {
+                    "all"
+                } else if lasting == 0 {
+                    "none"
+                } else {
+                    &grouped(lasting)
+                };
                 table.row([word.into(), grouped(bytes), people_size(bytes), last.into()]);
             }
         }
@@ -326,7 +335,8 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        let cases = [("8GiB", 8 << 30), ("500MB", 500_000_000), ("64k", 64_000), ("12", 12), ("1.5KiB", 1536)];
+        let cases =
+            [("8GiB", 8 << 30), ("500MB", 500_000_000), ("64k", 64_000), ("12", 12), ("1.5KiB", 1536)];
         for (text, bytes) in cases {
             assert_eq!(size(text), Ok(bytes), "{text}");
         }

@@ -115,7 +115,7 @@ fn inside(picture: &Picture, frame: Option<usize>, frames: &[Inside]) -> Inside 
     let child_of = |mut at: Option<usize>, own: Child| {
         let mut child = own;
         while at != frame {
-            let Some(outer) = at else { return None };
+            let outer = at?;
             child = Child::Frame(outer);
             at = picture.frames[outer].outer;
         }
@@ -178,7 +178,8 @@ fn inside(picture: &Picture, frame: Option<usize>, frames: &[Inside]) -> Inside 
         result.height = drawing.height + FRAME_TITLE + FRAME_MARGIN;
         let middle = result.width / 2.0 - FRAME_MARGIN;
         result.inputs = tops.iter().map(|(output, at)| (*output, drawing.places[*at].0 - middle)).collect();
-        result.outputs = bottoms.iter().map(|(output, at)| (*output, drawing.places[*at].0 - middle)).collect();
+        result.outputs =
+            bottoms.iter().map(|(output, at)| (*output, drawing.places[*at].0 - middle)).collect();
     }
     result
 }

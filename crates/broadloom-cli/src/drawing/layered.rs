@@ -147,8 +147,14 @@ struct Ranked {
 
 impl Ranked {
     fn new(items: &[Item], edges: &[Edge], ranks: &[usize]) -> Ranked {
-        let spot = |rank, width, passes, leaf| {
-            Spot { rank, width, passes, leaf, above: Vec::new(), below: Vec::new(), x: 0.0 }
+        let spot = |rank, width, passes, leaf| Spot {
+            rank,
+            width,
+            passes,
+            leaf,
+            above: Vec::new(),
+            below: Vec::new(),
+            x: 0.0,
         };
         let mut spots: Vec<Spot> = items
             .iter()
@@ -346,8 +352,11 @@ impl Ranked {
         }
         let places: Vec<f64> =
             pools.iter().flat_map(|(place, _, count)| std::iter::repeat_n(*place, *count)).collect();
-        let moves: Vec<(usize, f64)> =
-            row.iter().zip(places.iter().zip(&offsets)).map(|(spot, (place, offset))| (*spot, place + offset)).collect();
+        let moves: Vec<(usize, f64)> = row
+            .iter()
+            .zip(places.iter().zip(&offsets))
+            .map(|(spot, (place, offset))| (*spot, place + offset))
+            .collect();
         for (spot, x) in moves {
             self.spots[spot].x = x;
         }

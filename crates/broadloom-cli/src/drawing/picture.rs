@@ -127,8 +127,14 @@ struct Drawing<'p> {
 impl<'p> Drawing<'p> {
     fn new(program: &'p Program, shapes: &'p Shapes, choice: &'p Choice) -> Drawing<'p> {
         let count = program.graph.len();
-        let mut drawing =
-            Drawing { program, shapes, choice, visible: vec![false; count], owners: vec![None; count], groups: vec![None; count] };
+        let mut drawing = Drawing {
+            program,
+            shapes,
+            choice,
+            visible: vec![false; count],
+            owners: vec![None; count],
+            groups: vec![None; count],
+        };
         drawing.find_visible();
         drawing.find_owners();
         drawing
@@ -189,7 +195,8 @@ impl<'p> Drawing<'p> {
     /// The functions around a tensor, the outermost first.
     fn applications(&self, tensor: Tensor) -> Vec<u32> {
         let step = self.program.graph.step_of(tensor);
-        let mut next = step.and_then(|step| self.program.origins.get(step)).and_then(|origin| origin.application);
+        let mut next =
+            step.and_then(|step| self.program.origins.get(step)).and_then(|origin| origin.application);
         let mut path = Vec::new();
         while let Some(application) = next {
             path.push(application);
@@ -231,7 +238,8 @@ impl<'p> Drawing<'p> {
     /// What is divided by the number of its summands: an operand that the same call made.
     fn divided(&self, tensor: Tensor) -> Option<Tensor> {
         let graph = &self.program.graph;
-        let Some(Node::Operation { name: "/", operands: &[whole, size], step, .. }) = graph.node(tensor) else {
+        let Some(Node::Operation { name: "/", operands: &[whole, size], step, .. }) = graph.node(tensor)
+        else {
             return None;
         };
         let origin = |step: usize| self.program.origins.get(step).map(|origin| origin.inner);
@@ -267,10 +275,13 @@ impl<'p> Drawing<'p> {
         let mut members: FxHashMap<Owner, Vec<Tensor>> = FxHashMap::default();
         for tensor in graph.tensors() {
             if let Some(owner) = owner(tensor) {
-                members.entry(owner).or_insert_with(|| {
-                    order.push(owner);
-                    Vec::new()
-                }).push(tensor);
+                members
+                    .entry(owner)
+                    .or_insert_with(|| {
+                        order.push(owner);
+                        Vec::new()
+                    })
+                    .push(tensor);
             }
         }
         let mut edges: Vec<(Tensor, Owner)> = Vec::new();
@@ -344,7 +355,8 @@ impl<'p> Drawing<'p> {
         let mut kept: FxHashSet<Owner> = self.owners[of.index()].into_iter().collect();
         let mut last: Vec<Owner> = kept.iter().copied().collect();
         for _ in 0..depth {
-            let next: Vec<Owner> = last.iter().flat_map(|owner| above.get(owner).into_iter().flatten()).copied().collect();
+            let next: Vec<Owner> =
+                last.iter().flat_map(|owner| above.get(owner).into_iter().flatten()).copied().collect();
             last = next.into_iter().filter(|owner| kept.insert(*owner)).collect();
         }
         Some(kept)
@@ -353,7 +365,9 @@ impl<'p> Drawing<'p> {
     /// The frame of an application, and those around it.
     fn frame(&self, application: u32, known: &mut FxHashMap<u32, usize>, frames: &mut Vec<Frame>) -> usize {
         let mut missing = vec![application];
-        while let Some(outer) = missing.last().and_then(|last| self.program.applications[*last as usize].outer) {
+        while let Some(outer) =
+            missing.last().and_then(|last| self.program.applications[*last as usize].outer)
+        {
             missing.push(outer);
         }
         let mut outer = None;
@@ -362,8 +376,13 @@ impl<'p> Drawing<'p> {
                 let applied = &self.program.applications[each as usize];
                 let plain = applied.path.rsplit('.').next().unwrap_or_default();
                 // `layer2` is the second of `layer`.
-                let is_own = plain.trim_end_matches(|letter: char| letter.is_ascii_digit()) == applied.function;
-                let title = if is_own { applied.path.clone() } else { format!("{}: {}", applied.path, applied.function) };
+                let is_own =
+                    plain.trim_end_matches(|letter: char| letter.is_ascii_digit()) == applied.function;
+                let title = if is_own {
+                    applied.path.clone()
+                } else {
+                    format!("{}: {}", applied.path, applied.function)
+                };
                 frames.push(Frame { title, outer });
                 frames.len() - 1
             });
@@ -375,7 +394,11 @@ impl<'p> Drawing<'p> {
     fn drawn(&self, owner: Owner, members: &[Tensor], outputs: &[Tensor], frame: Option<usize>) -> Drawn {
         let graph = &self.program.graph;
         let shape = |tensor: &Tensor| self.shapes.get(*tensor).to_string();
-        let shapes: Vec<String> = outputs.iter().map(shape).map(|text| if text.is_empty() { "number".into() } else { text }).collect();
+        let shapes: Vec<String> = outputs
+            .iter()
+            .map(shape)
+            .map(|text| if text.is_empty() { "number".into() } else { text })
+            .collect();
         match owner {
             Owner::Tensor(tensor) => match self.leaf(tensor) {
                 Some(kind) => {
@@ -410,7 +433,8 @@ impl<'p> Drawing<'p> {
                 lines.extend(self.parameters(members));
                 let name = outputs.iter().find_map(|tensor| self.named_outside(*tensor));
                 let plain = applied.path.rsplit('.').next().unwrap_or_default();
-                let is_own = plain.trim_end_matches(|letter: char| letter.is_ascii_digit()) == applied.function;
+                let is_own =
+                    plain.trim_end_matches(|letter: char| letter.is_ascii_digit()) == applied.function;
                 if !is_own {
                     lines[0] = short(&format!("{plain}: {}", applied.function));
                 }
@@ -424,7 +448,14 @@ impl<'p> Drawing<'p> {
         let label = self.program.graph.label_of(tensor);
         let shape = self.shapes.get(tensor).to_string();
         let outputs = vec![if shape.is_empty() { "number".into() } else { shape }];
-        Drawn { kind: BoxKind::More, name: Some(short(&label)), lines: Vec::new(), title: label, outputs, frame: None }
+        Drawn {
+            kind: BoxKind::More,
+            name: Some(short(&label)),
+            lines: Vec::new(),
+            title: label,
+            outputs,
+            frame: None,
+        }
     }
 
     /// The parameters that are inside of a library function: a few in full, otherwise how many.
@@ -438,7 +469,8 @@ impl<'p> Drawing<'p> {
             };
             return params.iter().map(line).collect();
         }
-        let elements = params.iter().map(|param| self.shapes.get(*param).elements()).fold(0, u64::saturating_add);
+        let elements =
+            params.iter().map(|param| self.shapes.get(*param).elements()).fold(0, u64::saturating_add);
         vec![format!("{}, {} elements", counted(params.len() as u64, "parameter"), grouped(elements))]
     }
 
@@ -474,7 +506,9 @@ impl<'p> Drawing<'p> {
     /// An operation in short: names and numbers are written out, everything else is `…`.
     fn written(&self, tensor: Tensor) -> String {
         let graph = &self.program.graph;
-        let Some(Node::Operation { text, name, operands, .. }) = graph.node(tensor) else { return String::new() };
+        let Some(Node::Operation { text, name, operands, .. }) = graph.node(tensor) else {
+            return String::new();
+        };
         let operand = |tensor: &Tensor| match self.leaf(*tensor) {
             Some(LeafKind::Number(_) | LeafKind::Constant(_) | LeafKind::Size) => graph.label_of(*tensor),
             _ => self.plain_name(*tensor).unwrap_or_else(|| "…".into()),

@@ -74,7 +74,8 @@ impl Picture {
                 "<rect class=\"frame\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" rx=\"10\"/>"
             );
             let (x, y) = (number(x + 10.0), number(y + 14.0));
-            let _ = writeln!(out, "<text class=\"title\" x=\"{x}\" y=\"{y}\">{}</text>", escaped(&frame.title));
+            let _ =
+                writeln!(out, "<text class=\"title\" x=\"{x}\" y=\"{y}\">{}</text>", escaped(&frame.title));
         }
     }
 }
@@ -99,7 +100,12 @@ fn edges(arranged: &Arranged, out: &mut String) {
         if *ends {
             let (x, y) = from;
             let (left, right, top) = (number(x - 3.5), number(x + 3.5), number(y - 7.0));
-            let _ = writeln!(out, "<path class=\"head\" d=\"M{} {}L{left} {top}L{right} {top}Z\"/>", number(x), number(y));
+            let _ = writeln!(
+                out,
+                "<path class=\"head\" d=\"M{} {}L{left} {top}L{right} {top}Z\"/>",
+                number(x),
+                number(y)
+            );
         }
     }
 }
@@ -131,7 +137,8 @@ fn one_box(drawn: &Drawn, (x, y, width, height): (f64, f64, f64, f64), out: &mut
     for (class, text) in lines {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
         let (x, y) = (number(middle), number(baseline));
-        let _ = writeln!(out, "<text{class} x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escaped(text));
+        let _ =
+            writeln!(out, "<text{class} x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escaped(text));
         baseline += LINE;
     }
     for (at, shape) in drawn.outputs.iter().enumerate() {

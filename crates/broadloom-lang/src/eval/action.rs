@@ -90,7 +90,8 @@ impl Eval<'_> {
         let (rule, at) = (self.expr(rule)?, self.span_of(rule));
         let params = self.params_of(loss);
         if params.is_empty() {
-            let message = format!("`{}` depends on no parameter, so nothing can be learned", self.graph.label_of(loss));
+            let message =
+                format!("`{}` depends on no parameter, so nothing can be learned", self.graph.label_of(loss));
             return self.wrong(codes::USE, message, span, "a parameter is written in braces: `{w}`");
         }
         for param in params {
@@ -196,8 +197,12 @@ impl Eval<'_> {
         }
         match &expr.kind {
             ExprKind::Number(number) => Ok(shown(*number)),
-            ExprKind::Unary(Unary::Minus, inner) => Ok(format!("(-{})", self.formula(*inner, depth + 1, formula)?)),
-            ExprKind::Unary(Unary::Not, inner) => Ok(format!("not({})", self.formula(*inner, depth + 1, formula)?)),
+            ExprKind::Unary(Unary::Minus, inner) => {
+                Ok(format!("(-{})", self.formula(*inner, depth + 1, formula)?))
+            }
+            ExprKind::Unary(Unary::Not, inner) => {
+                Ok(format!("not({})", self.formula(*inner, depth + 1, formula)?))
+            }
             ExprKind::Binary(Binary::Pipe | Binary::Compose, ..) => self.operand(id, formula),
             ExprKind::Binary(sign, a, b) => {
                 let (a, b) = (self.formula(*a, depth + 1, formula)?, self.formula(*b, depth + 1, formula)?);
@@ -214,9 +219,9 @@ impl Eval<'_> {
                     },
                     _ => None,
                 };
-                let texts = args.iter().any(|arg| {
-                    arg.name.is_some() || matches!(file.expr(arg.value).kind, ExprKind::Text(_))
-                });
+                let texts = args
+                    .iter()
+                    .any(|arg| arg.name.is_some() || matches!(file.expr(arg.value).kind, ExprKind::Text(_)));
                 match pointwise {
                     Some(arity) if arity == args.len() && !texts => {
                         let name = self.sources.slice(file.expr(*callee).span).to_string();
@@ -273,7 +278,14 @@ impl Eval<'_> {
             Value::Range(from, to) => (from, to),
             other => match whole(self.number(&other, at)?) {
                 Some(count) if count >= 0 => (0, count),
-                _ => return self.wrong(codes::RANGE, "a number of repetitions is whole and not negative", at, ""),
+                _ => {
+                    return self.wrong(
+                        codes::RANGE,
+                        "a number of repetitions is whole and not negative",
+                        at,
+                        "",
+                    );
+                }
             },
         };
         self.close_routine();
@@ -288,7 +300,8 @@ impl Eval<'_> {
         let frame = Frame { scope, ..self.frame.clone() };
         let made = self.within(frame, |eval| eval.block(body));
         self.close_routine();
-        let Some(Planned { actions, losses, counter: Some((counter, _, leaf)), .. }) = self.bodies.pop() else {
+        let Some(Planned { actions, losses, counter: Some((counter, _, leaf)), .. }) = self.bodies.pop()
+        else {
             return Err(Reported);
         };
         let repeat = Repeat { counter, leaf, from, to, body: actions, losses, span: self.place(span) };
@@ -300,9 +313,15 @@ impl Eval<'_> {
 
     /// The tensor that holds the number of a repetition.
     pub(super) fn counter_leaf(&mut self, counter: Counter, span: Span) -> Evaluated<Tensor> {
-        let found = self.bodies.iter().position(|body| body.counter.is_some_and(|(known, ..)| known == counter));
+        let found =
+            self.bodies.iter().position(|body| body.counter.is_some_and(|(known, ..)| known == counter));
         let Some(at) = found else {
-            return self.wrong(codes::PLACE, "the number of a repetition is known only inside of it", span, "");
+            return self.wrong(
+                codes::PLACE,
+                "the number of a repetition is known only inside of it",
+                span,
+                "",
+            );
         };
         let Some((_, ident, leaf)) = self.bodies[at].counter else { return Err(Reported) };
         if let Some(leaf) = leaf {
@@ -392,7 +411,10 @@ impl Eval<'_> {
     fn is_computed(&self, tensor: Tensor) -> bool {
         !matches!(
             self.graph.node(tensor),
-            Some(Node::Leaf { kind: LeafKind::Data | LeafKind::Param | LeafKind::State | LeafKind::Gradient(_), .. })
+            Some(Node::Leaf {
+                kind: LeafKind::Data | LeafKind::Param | LeafKind::State | LeafKind::Gradient(_),
+                ..
+            })
         ) && !self.assigned.contains(&tensor)
     }
 

@@ -42,7 +42,13 @@ impl Applied {
 
 impl Eval<'_> {
     /// `f(x)`, whatever `f` is.
-    pub(super) fn call(&mut self, place: ExprId, callee: ExprId, args: &[Arg], span: Span) -> Evaluated<Value> {
+    pub(super) fn call(
+        &mut self,
+        place: ExprId,
+        callee: ExprId,
+        args: &[Arg],
+        span: Span,
+    ) -> Evaluated<Value> {
         let function = self.expr(callee)?;
         let mut given = Vec::with_capacity(args.len());
         for arg in args {
@@ -57,7 +63,12 @@ impl Eval<'_> {
     }
 
     /// Applies what can be applied; `spans` are those of the function and of the whole call.
-    pub(super) fn apply(&mut self, function: &Value, given: Vec<Given>, spans: (Span, Span)) -> Evaluated<Value> {
+    pub(super) fn apply(
+        &mut self,
+        function: &Value,
+        given: Vec<Given>,
+        spans: (Span, Span),
+    ) -> Evaluated<Value> {
         let (at, span) = spans;
         self.step(at)?;
         match function {
@@ -95,7 +106,12 @@ impl Eval<'_> {
     }
 
     /// A list of functions: the first argument goes through all of them, and each is given the others.
-    fn apply_all(&mut self, functions: &[Value], mut given: Vec<Given>, spans: (Span, Span)) -> Evaluated<Value> {
+    fn apply_all(
+        &mut self,
+        functions: &[Value],
+        mut given: Vec<Given>,
+        spans: (Span, Span),
+    ) -> Evaluated<Value> {
         let Some(first) = given.first() else {
             let message = "a list of functions needs something that goes through them";
             return self.wrong(codes::ARGUMENTS, message, spans.1, "write `blocks(x)`, or `x |> blocks`");
@@ -253,7 +269,13 @@ impl Eval<'_> {
         self.fail(diagnostic)
     }
 
-    fn too_few<T>(&mut self, function: &Rc<Function>, missing: &Argument, at: Span, span: Span) -> Evaluated<T> {
+    fn too_few<T>(
+        &mut self,
+        function: &Rc<Function>,
+        missing: &Argument,
+        at: Span,
+        span: Span,
+    ) -> Evaluated<T> {
         let (name, argument) =
             (self.text(function.def.name.name).to_string(), self.text(missing.name.name).to_string());
         let message = format!("`{name}` is not given its argument `{argument}`");

@@ -39,7 +39,9 @@ impl Eval<'_> {
                 let help = match other {
                     Value::Function(_) => "apply its configuration, and then the function: `f(…)(x)`",
                     Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) => "apply it: `f(x)`",
-                    Value::Nothing => "the last line of the function is no expression, so calling it gives nothing",
+                    Value::Nothing => {
+                        "the last line of the function is no expression, so calling it gives nothing"
+                    }
                     _ => "",
                 };
                 self.wrong(codes::KIND, message, span, help)

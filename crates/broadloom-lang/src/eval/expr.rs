@@ -33,7 +33,8 @@ impl Eval<'_> {
     fn compound(&mut self, id: ExprId, kind: &ExprKind, span: Span) -> Evaluated<Value> {
         match kind {
             ExprKind::List(items) => {
-                let items: Vec<Value> = items.iter().map(|item| self.expr(*item)).collect::<Result<_, _>>()?;
+                let items: Vec<Value> =
+                    items.iter().map(|item| self.expr(*item)).collect::<Result<_, _>>()?;
                 Ok(Value::List(items.into()))
             }
             ExprKind::Each { item, name, list } => self.each(*item, *name, *list),
@@ -141,7 +142,9 @@ impl Eval<'_> {
         let number = self.number(&value, span)?;
         match whole(number) {
             Some(number) => Ok(number),
-            None => self.wrong(codes::RANGE, format!("a whole number is needed here, not {number}"), span, ""),
+            None => {
+                self.wrong(codes::RANGE, format!("a whole number is needed here, not {number}"), span, "")
+            }
         }
     }
 
@@ -168,7 +171,9 @@ impl Eval<'_> {
         if let (Value::Number(a), Value::Number(b)) = (a, b) {
             return Ok(Value::Number(builtin::fold(sign, *a, *b)));
         }
-        if let Some(value) = scaled(sign, a, b).or_else(|| counted(sign, a, b)).or_else(|| compared(sign, a, b)) {
+        if let Some(value) =
+            scaled(sign, a, b).or_else(|| counted(sign, a, b)).or_else(|| compared(sign, a, b))
+        {
             return Ok(value);
         }
         // Sizes that are known are numbers.
@@ -198,7 +203,12 @@ impl Eval<'_> {
                     let known = scope.all();
                     let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
                     let help = near.map_or(String::new(), |near| format!("there is `{near}`"));
-                    self.wrong(codes::FIELD, format!("the module has nothing called `{text}`"), field.span, help)
+                    self.wrong(
+                        codes::FIELD,
+                        format!("the module has nothing called `{text}`"),
+                        field.span,
+                        help,
+                    )
                 }
             },
             Value::Layer(layer) => match layer.scope.own(field.name) {
@@ -268,10 +278,13 @@ impl Eval<'_> {
         let before = if from > 0 { format!("{from}^") } else { String::new() };
         let spec = format!("{before}part^rest, ..b.. | ..i.. -> ..o.. => part, ..b.. | ..i.. -> ..o..");
         let part = self.ask(span, |graph| {
-            let part = graph.einsum(&spec, &[tensor])?;
-            let size = graph.captured(part, "part")?;
-            graph.set(size, (to - from) as u64)?;
-            Ok(part)
+            let part = graph.einsum(&spec, &[tensor]).and_then(|part| {
+                let size = graph.captured(part, "part")?;
+                graph.set(size, (to - from) as u64)?;
+                Ok(part)
+            });
+            // Usually the last element is not there, which is better said without the spec.
+            part.map_err(|error| graph.slice(tensor, Index::At((to - 1) as u64)).err().unwrap_or(error))
         })?;
         Ok(Value::Tensor(part))
     }

@@ -85,7 +85,12 @@ impl Eval<'_> {
                     return self.wrong(codes::SHAPE, message, span, help);
                 };
                 let tensor = self.ask(span, |graph| graph.data(name, shape))?;
-                self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial: (*initial).clone(), span: at });
+                self.plan.drawn.push(Drawn {
+                    tensor,
+                    name: name.to_string(),
+                    initial: (*initial).clone(),
+                    span: at,
+                });
                 tensor
             }
             Some(given) => {
@@ -94,7 +99,8 @@ impl Eval<'_> {
                 // Whole numbers that nobody says the type of are integers where they look up rows, and floats elsewhere.
                 let is_open = dtype.is_none() && values.dtype() == Dtype::F32;
                 if is_open && values.to_f64s().iter().all(|number| number.fract() == 0.0) {
-                    let tensor = self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()))?;
+                    let tensor =
+                        self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()))?;
                     let initial = Initial::Values(values.convert(Dtype::I64));
                     self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial, span: at });
                     return Ok(tensor);
@@ -118,9 +124,9 @@ impl Eval<'_> {
             None => self.frame.scope.clone(),
         };
         let plain = self.text(param.name.name).to_string();
-        let again = scope.own(param.name.name).is_some_and(|value| {
-            matches!(value, Value::Tensor(tensor) if self.params.contains(&tensor))
-        });
+        let again = scope
+            .own(param.name.name)
+            .is_some_and(|value| matches!(value, Value::Tensor(tensor) if self.params.contains(&tensor)));
         if again && self.frame.turns.is_empty() {
             let message = format!("there is a parameter `{plain}` already");
             let help = format!("write `{plain}` to use it again, or choose another name for a new one");
@@ -203,7 +209,8 @@ impl Eval<'_> {
                 Some(value @ (Value::Number(_) | Value::Mistake)) => value,
                 Some(Value::List(sizes)) => {
                     let sizes = sizes.iter().map(|size| self.size_of(size, axis.span));
-                    let sizes: Vec<String> = sizes.map(|size| Ok(size?.to_string())).collect::<Result<_, _>>()?;
+                    let sizes: Vec<String> =
+                        sizes.map(|size| Ok(size?.to_string())).collect::<Result<_, _>>()?;
                     return Ok(sizes.join(", "));
                 }
                 // Any other name is axes to be inferred.

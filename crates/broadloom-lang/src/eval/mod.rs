@@ -229,7 +229,8 @@ impl<'o> Eval<'o> {
         if self.work > MOST_WORK {
             let message = "this program takes more than four million steps to build";
             let help = "`for`, lists and functions that call themselves are written out; `repeat` runs a loop when the program runs";
-            return self.fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
+            return self
+                .fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
         }
         Ok(())
     }
@@ -240,7 +241,8 @@ impl<'o> Eval<'o> {
         if self.depth >= DEEPEST {
             let message = "functions call each other too deeply";
             let help = "a function that calls itself needs an `if` that ends it";
-            return self.fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
+            return self
+                .fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
         }
         self.depth += 1;
         let made = inside(self);

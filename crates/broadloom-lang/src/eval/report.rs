@@ -49,7 +49,9 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     let origin = |part: &Part| part.step.and_then(|step| origins.get(step)).copied();
     let mut message = error.message().to_string();
     // What is refused is underlined; it need not be repeated.
-    let repeated = message.starts_with('`') || message.starts_with("routine `") || message.starts_with("the operation `");
+    let repeated = message.starts_with('`')
+        || message.starts_with("routine `")
+        || message.starts_with("the operation `");
     if let Some(at) = message.find("`: ").filter(|_| repeated) {
         message = message[at + 3..].to_string();
     }

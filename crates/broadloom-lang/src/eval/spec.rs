@@ -48,9 +48,15 @@ impl Eval<'_> {
             let (wanted, found) = (parsed.operands.len(), rest.len());
             let plural = if wanted == 1 { "" } else { "s" };
             let message = format!("the spec has {wanted} operand{plural}, and {found} are given");
-            return self.wrong(codes::ARGUMENTS, message, call.span, "operands are separated by `;` in a spec");
+            return self.wrong(
+                codes::ARGUMENTS,
+                message,
+                call.span,
+                "operands are separated by `;` in a spec",
+            );
         }
-        let operands = rest.iter().map(|given| self.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
+        let operands =
+            rest.iter().map(|given| self.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
         Ok((spec, operands))
     }
 
@@ -61,7 +67,12 @@ impl Eval<'_> {
         while let Some(open) = rest.find('{') {
             let Some(length) = rest[open..].find('}') else {
                 let message = "a `{` in this text is not closed";
-                return self.wrong(codes::NOTATION, message, span, "`{name}` stands for the number of that name");
+                return self.wrong(
+                    codes::NOTATION,
+                    message,
+                    span,
+                    "`{name}` stands for the number of that name",
+                );
             };
             let inner = rest[open + 1..open + length].trim();
             filled.push_str(&rest[..open]);
@@ -148,7 +159,8 @@ impl Eval<'_> {
             hole.is_some_and(|hole| hole.variable == broadloom_spec::RowVariable::Ellipsis)
         };
         let kinds = broadloom_spec::Kind::ALL.into_iter().filter(|kind| {
-            spec.operands.iter().any(|shape| has(shape, *kind)) && !spec.results.iter().any(|shape| has(shape, *kind))
+            spec.operands.iter().any(|shape| has(shape, *kind))
+                && !spec.results.iter().any(|shape| has(shape, *kind))
         });
         kinds.map(|kind| kind.name().to_string()).collect()
     }
@@ -199,10 +211,11 @@ impl Eval<'_> {
         // What is kept for the gradient alone belongs to it, too.
         let operation = Operation::new(leaked(&own), operands.len());
         let span = lines.first().map_or(name.span, |first| first.to(lines[lines.len() - 1]));
-        let operation = operation.forward(&forward.join("; ")).and_then(|operation| match gradient.is_empty() {
-            true => Ok(operation),
-            false => operation.gradient(&gradient.join("; ")),
-        });
+        let operation =
+            operation.forward(&forward.join("; ")).and_then(|operation| match gradient.is_empty() {
+                true => Ok(operation),
+                false => operation.gradient(&gradient.join("; ")),
+            });
         match operation {
             Ok(operation) => {
                 self.frame.scope.bind(name.name, Value::Operation(Rc::new(operation)));
@@ -259,7 +272,10 @@ fn without_rows(text: &str) -> String {
         kept.push_str(&rest[..start]);
         let after = rest[start..].trim_start_matches('.');
         rest = match after.find("..") {
-            Some(end) if after[..end].chars().all(|letter| letter.is_alphanumeric() || letter == '_') && end > 0 => {
+            Some(end)
+                if after[..end].chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+                    && end > 0 =>
+            {
                 after[end..].trim_start_matches('.')
             }
             _ => after,
@@ -287,7 +303,11 @@ fn slots(line: &str, own: &str, operands: &[String]) -> String {
         }
         let length = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(length);
-        let place = if word == own { Some(0) } else { operands.iter().position(|each| each == word).map(|at| at + 1) };
+        let place = if word == own {
+            Some(0)
+        } else {
+            operands.iter().position(|each| each == word).map(|at| at + 1)
+        };
         let number = |place: usize| if place == 0 { String::new() } else { place.to_string() };
         let gradient = after.strip_prefix(".grad").filter(|after| !after.starts_with(is_letter));
         rest = match (place, gradient) {
@@ -348,6 +368,19 @@ mod tests {
         assert_eq!(slots("huber = abs(a - b) * 1e-5"), "v = abs(v1 - v2) * 1e-5");
         assert_eq!(slots("a.grad =+ huber.grad * b"), "g1 =+ g * v2");
         assert_eq!(slots("ties =:+ a == huber"), "ties =:+ v1 == v");
+    }
+
+    #[test]
+    fn names_are_accumulated_over() {
+        let cases = [
+            ("... | v", "... | v => ... |  -> 0"),
+            ("... | ..., v", "... | ..., v => ... |  -> ..., 0"),
+            ("... | t -> ...", "... | t -> ... => ... | 0 -> ..."),
+            ("ij", "ij =>  |  -> 0 0"),
+        ];
+        for (shape, spec) in cases {
+            assert_eq!(over_names(shape), spec);
+        }
     }
 
     #[test]

@@ -219,7 +219,12 @@ impl Eval<'_> {
                 return Err(Reported);
             }
             let message = format!("{} names for {}", names.len(), made.kind());
-            return self.wrong(codes::KIND, message, span, "several names need a list, such as `split` gives");
+            return self.wrong(
+                codes::KIND,
+                message,
+                span,
+                "several names need a list, such as `split` gives",
+            );
         };
         if items.len() != names.len() {
             let message = format!("{} names for a list of {}", names.len(), items.len());
@@ -270,7 +275,12 @@ impl Eval<'_> {
     }
 
     /// A layer that has made nothing yet.
-    pub(super) fn layer(&mut self, function: &Rc<Function>, scope: Rc<Scope>, config: Vec<Value>) -> Rc<Layer> {
+    pub(super) fn layer(
+        &mut self,
+        function: &Rc<Function>,
+        scope: Rc<Scope>,
+        config: Vec<Value>,
+    ) -> Rc<Layer> {
         let (outer, name) = (self.prefix().into(), self.text(function.def.name.name).into());
         Rc::new(Layer {
             function: function.clone(),
@@ -330,7 +340,9 @@ impl Eval<'_> {
                 | ExprKind::Each { .. }
                 | ExprKind::If { .. }
                 | ExprKind::Missing => return false,
-                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Range(a, b) => waiting.extend([*a, *b]),
+                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Range(a, b) => {
+                    waiting.extend([*a, *b])
+                }
                 ExprKind::Unary(_, inner) | ExprKind::Field(inner, _) => waiting.push(*inner),
                 ExprKind::List(items) => waiting.extend(items),
                 ExprKind::Name(_) | ExprKind::Number(_) | ExprKind::Text(_) => {}
@@ -342,7 +354,9 @@ impl Eval<'_> {
     /// Reports a statement that does nothing.
     pub(super) fn idle(&mut self, statement: &Statement) -> Evaluated<()> {
         let compares = match statement.kind {
-            StatementKind::Expr(value) => matches!(self.frame.file.expr(value).kind, ExprKind::Binary(Binary::Equal, ..)),
+            StatementKind::Expr(value) => {
+                matches!(self.frame.file.expr(value).kind, ExprKind::Binary(Binary::Equal, ..))
+            }
             _ => false,
         };
         let help = match compares {

@@ -13,14 +13,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::codes;
 use crate::program::Program;
 use crate::syntax::ast::{
-    Axis, AxisKind, Body, ExprId, ExprKind, File, Ident, LeafKind, Name, Names, Shape, Statement, StatementKind, Target,
+    Axis, AxisKind, Body, ExprId, ExprKind, File, Ident, LeafKind, Name, Names, Shape, Statement,
+    StatementKind, Target,
 };
 
 /// What the program itself defines and does not use.
 pub(super) fn unused(program: &mut Program) -> Vec<Diagnostic> {
     let text = program.sources.get(program.main).text().to_string();
     let parsed = crate::syntax::parse(program.main, &text, &mut program.names);
-    let mut reader = Reader { file: &parsed.file, names: &program.names, scopes: Vec::new(), unused: Vec::new() };
+    let mut reader =
+        Reader { file: &parsed.file, names: &program.names, scopes: Vec::new(), unused: Vec::new() };
     reader.scopes.push(Scope::new(true));
     reader.statements(&parsed.file.statements);
     reader.leave();
@@ -97,7 +99,12 @@ struct Scope {
 
 impl Scope {
     fn new(function: bool) -> Scope {
-        Scope { function, bindings: Vec::new(), last: FxHashMap::default(), read_inside: FxHashSet::default() }
+        Scope {
+            function,
+            bindings: Vec::new(),
+            last: FxHashMap::default(),
+            read_inside: FxHashSet::default(),
+        }
     }
 }
 
@@ -240,7 +247,9 @@ impl Reader<'_> {
                 ExprKind::Number(_) | ExprKind::Missing => {}
                 ExprKind::List(items) => waiting.extend(items),
                 ExprKind::Each { item, list, .. } => waiting.extend([*item, *list]),
-                ExprKind::Range(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => waiting.extend([*a, *b]),
+                ExprKind::Range(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
+                    waiting.extend([*a, *b])
+                }
                 ExprKind::Param(param) => {
                     self.shape(param.shape.as_ref());
                     waiting.extend(param.initial);

@@ -145,7 +145,13 @@ impl Session {
                     let routine = (!lasts).then_some(number);
                     let list = if lasts { &mut memory.stored } else { &mut within };
                     let (tensor, role) = self.role(*node);
-                    list.push(Stored { name: buffer.name.clone(), tensor, role, bytes: bytes(buffer), routine });
+                    list.push(Stored {
+                        name: buffer.name.clone(),
+                        tensor,
+                        role,
+                        bytes: bytes(buffer),
+                        routine,
+                    });
                 }
             }
             memory.temporaries.push(Temporaries {
@@ -175,14 +181,17 @@ impl Session {
             places.extend(self.prepared[at].places.iter().copied());
         }
         let blocks = self.store.blocks();
-        allocated.blocks = places.iter().filter_map(|place| blocks.get(*place)).map(|block| block.allocated() as u64).sum();
+        allocated.blocks =
+            places.iter().filter_map(|place| blocks.get(*place)).map(|block| block.allocated() as u64).sum();
         Ok(Some(allocated))
     }
 
     /// The tensor of a node, and what it is for.
     fn role(&self, node: Node) -> (Tensor, MemoryRole) {
         let tensor = match node {
-            Node::Value(tensor) | Node::Gradient(tensor) | Node::Before(tensor, _) | Node::Wide(tensor) => tensor,
+            Node::Value(tensor) | Node::Gradient(tensor) | Node::Before(tensor, _) | Node::Wide(tensor) => {
+                tensor
+            }
             Node::Own(step, slot, backward) => self.graph.own_like(step, slot, backward),
         };
         let role = match (node, self.graph.leaf(tensor)) {
