@@ -31,7 +31,7 @@ fn c_compiles() {
         let said = broadloom(&["emit", &file, "--c", "-o", &path(out.clone())], &World::default());
         assert_eq!(said.status, 0, "{}", said.stderr);
         let files: Vec<&str> = said.stdout.lines().collect();
-        assert!(files.len() >= 2 && files.len() % 2 == 0, "{}", said.stdout);
+        assert!(files.len() >= 2 && files.len().is_multiple_of(2), "{}", said.stdout);
         for source in files.iter().filter(|file| file.ends_with(".c")) {
             let made = Command::new("cc")
                 .args(["-std=c11", "-O1", "-c", source, "-o", &path(out.join("out.o"))])

@@ -196,7 +196,8 @@ impl Eval<'_> {
         let names: Vec<String> = operands.iter().map(|each| self.text(each.name).to_string()).collect();
         let (mut forward, mut gradient) = (Vec::new(), Vec::new());
         for line in lines {
-            let text = slots(self.sources.slice(*line), &own, &names);
+            let written = crate::syntax::op_text(self.sources.get(line.source).text(), *line);
+            let text = slots(&written, &own, &names);
             // Gradients are accumulated into operands, or prepare for it.
             let backward = is_gradient(target(&text)) || has_word(&text, "g");
             if backward { gradient.push(text) } else { forward.push(text) }
