@@ -411,6 +411,13 @@ theorem refinesOnce_both_iff_flatEq {R S : Row} : R.RefinesOnce S ∧ S.RefinesO
     · rw [ranks, expand_rank, h]; exact .refl _
     · rw [← ranks, expand_rank, h]; exact .refl _
 
+/-- **Remark 2.15(ii)**: the one-shot order admits matches that the marked order does not. An operand
+`[3]·◇·[4]` fits the result `[]·◇·[3, 5, 4]`, although the result may still grow before its first axis. -/
+theorem refinesOnce_not_refines :
+    (Row.mk [] [.sized 3, .sized 5, .sized 4]).RefinesOnce ⟨[.sized 3], [.sized 4]⟩ ∧
+      ¬(Row.mk [] [.sized 3, .sized 5, .sized 4]).Refines ⟨[.sized 3], [.sized 4]⟩ := by
+  simp [RefinesOnce, flat, Refines, expand, rank, PointwiseRefines, Dim.Refines]
+
 instance (res opnd : Row) : Decidable (res.RefinesOnce opnd) := inferInstanceAs (Decidable (_ ∧ _))
 
 instance (R S : Row) : Decidable (R.FlatEq S) := inferInstanceAs (Decidable (R.flat = S.flat))
