@@ -23,14 +23,16 @@
 //! ```
 
 mod affine;
+mod form;
 pub mod order;
 pub mod projection;
 mod solver;
 mod term;
 
 pub use affine::{Affine, Padding, Window};
+pub use form::{Form, Symbol};
 pub use solver::{
-    Answer, Binding, Bound, Budget, Cause, Clash, Closed, Core, DimShape, How, Limit, Link, Middle, Point,
-    Policy, Report, RowShape, Solver, Stats, Unfilled,
+    Answer, Binding, Bound, Budget, Cause, Check, Clash, Closed, Core, DimShape, How, Limit, Link, Middle,
+    Need, Point, Policy, Report, RowShape, Solver, Stats, Unfilled,
 };
 pub use term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Numerator, Piece, Role, RowTerm, RowVar};

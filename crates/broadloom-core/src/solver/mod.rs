@@ -43,13 +43,17 @@ mod report;
 mod rows;
 mod search;
 mod sizes;
+mod symbols;
 mod trail;
 
+pub(crate) use arith::gcd;
 pub use closing::{Answer, Closed, How, Unfilled};
 pub use cores::{Clash, Core};
 pub use explain::{Cause, Link};
 pub use reason::{Limit, Policy};
 pub use report::{Binding, Bound, DimShape, Middle, Report, RowShape};
+
+pub use symbols::{Check, Need};
 
 use arith::{Arith, Ariths, Item};
 use dims::{Dims, DimsMark};
@@ -57,6 +61,7 @@ use ranks::Ranks;
 use reason::{Conflict, Reason, ReasonId, Step};
 use rows::{Kind, Rows, RowsMark};
 use rustc_hash::{FxHashMap, FxHashSet};
+use symbols::Symbols;
 use trail::{Floor, Trail};
 
 use crate::order::{Atom, Basis, Dim};
@@ -98,6 +103,7 @@ enum Stored {
     DimLe(DimTerm, DimTerm),
     Row(u32),
     AtLeast(DimTerm, u64),
+    AtMost(DimTerm, u64),
     Arith(u32),
 }
 
@@ -163,6 +169,7 @@ pub struct Solver {
     ranks: Ranks,
     rows: Rows,
     ariths: Ariths,
+    symbols: Symbols,
     trail: Trail,
     /// Variables that may have size zero.
     discardable: FxHashSet<u32>,
@@ -215,6 +222,8 @@ struct Mark {
     policies: usize,
     axes: u64,
     moves: u64,
+    /// What closing relied on by then.
+    checks: usize,
     /// The floor of the mark around this one.
     floor: Floor,
 }
@@ -245,6 +254,7 @@ impl Solver {
         self.ranks.clear();
         self.rows.clear();
         self.ariths.clear();
+        self.symbols.clear();
         self.discardable.clear();
         self.trail = Trail::default();
         self.dim_vars.clear();
@@ -342,6 +352,8 @@ impl Solver {
         fresh.atoms = std::mem::take(&mut self.atoms);
         fresh.atom_ids = std::mem::take(&mut self.atom_ids);
         fresh.dims.zero = self.dims.zero;
+        let symbols = self.symbols.clone();
+        fresh.symbols = std::mem::take(&mut self.symbols).without_nodes();
         for row in (0..point.rows as u32).map(RowVar) {
             let copy = fresh.row_var(self.rows.role(row.0));
             if let Some(lead) = self.rows.declared(row.0) {
@@ -356,7 +368,9 @@ impl Solver {
         let mut make = |fresh: &mut Solver, all: bool| {
             while let Some((node, role)) = dims.next_if(|(node, _)| all || *node == fresh.dims.len() as u32) {
                 let discardable = self.discardable.contains(node);
-                if discardable {
+                if let Some(symbol) = symbols.made_at(*node) {
+                    fresh.make_symbol(symbol, symbols.is_dynamic(symbol))
+                } else if discardable {
                     fresh.discardable_var(*role)
                 } else {
                     fresh.dim_var(*role)
@@ -400,7 +414,10 @@ impl Solver {
     /// The ground dimension of a term, if it is one.
     pub fn ground(&self, term: DimTerm) -> Option<Dim> {
         match term.atom_index() {
-            Some(atom) => Some(Dim::Atom(self.atoms[atom])),
+            Some(atom) => {
+                let atom = self.atoms[atom];
+                Some(self.symbols.dim(term, atom.basis).map_or(Dim::Atom(atom), Dim::Symbolic))
+            }
             None => (term == DimTerm::UNIT).then_some(Dim::Unit),
         }
     }
@@ -450,6 +467,10 @@ impl Solver {
             Constraint::AtLeast(dim, least) => {
                 self.constraints.push(Stored::AtLeast(dim, least));
                 if self.conflict.is_some() { Ok(()) } else { self.at_least(dim, least, id) }
+            }
+            Constraint::AtMost(dim, most) => {
+                self.constraints.push(Stored::AtMost(dim, most));
+                if self.conflict.is_some() { Ok(()) } else { self.at_most(dim, most, id) }
             }
             other => {
                 self.constraints.push(Stored::Arith(self.ariths.len()));
@@ -612,6 +633,7 @@ impl Solver {
             policies: self.policies.len(),
             axes: self.axes_spent,
             moves: self.ranks.moves,
+            checks: self.symbols.checks.len(),
         }
     }
 
@@ -632,7 +654,7 @@ impl Solver {
             match entry.cell {
                 Lo | Hi => self.ranks.restore(entry),
                 Arith => self.ariths.restore(entry.at, entry.old, entry.more),
-                SizeLo | SizeHi | Claims | Basis | Told | WatchHead | WatchTail | WatchNext => {
+                SizeLo | SizeHi | Claims | Basis | Tag | Told | WatchHead | WatchTail | WatchNext => {
                     self.dims.sizes.restore(entry)
                 }
                 Axes | Partial | Marker | Progress | Axis | Front | Back => self.rows.restore(entry),
@@ -644,6 +666,7 @@ impl Solver {
         self.policies.truncate(mark.policies);
         self.axes_spent = mark.axes;
         self.ranks.moves = mark.moves;
+        self.symbols.checks.truncate(mark.checks);
         self.trail.floor = mark.floor;
         self.trail.close();
     }
@@ -677,6 +700,7 @@ fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
         | Constraint::DimLe { .. }
         | Constraint::RowEq(..)
         | Constraint::RowLe { .. }
-        | Constraint::AtLeast(..) => return None,
+        | Constraint::AtLeast(..)
+        | Constraint::AtMost(..) => return None,
     })
 }

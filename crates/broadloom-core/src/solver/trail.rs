@@ -40,6 +40,7 @@ pub(crate) enum Cell {
     SizeHi,
     Claims,
     Basis,
+    Tag,
     Told,
     WatchHead,
     WatchTail,

@@ -1,0 +1,206 @@
+//! Arithmetic on symbolic sizes, while closing: the same equations, with expressions in place of numbers.
+//!
+//! Where all sizes of an equation but one are literal or symbolic, the last one follows and is an expression
+//! over symbols. Where all are, the equation is proved, refuted, or left to be checked at run time:
+//!
+//! | what the two sides differ by | |
+//! |---|---|
+//! | nothing | the equation holds for all sizes |
+//! | something that is never zero within the ranges | there is no solution |
+//! | a multiple of `s - t`, for two named symbols | no solution: a symbol never meets another |
+//! | anything else | a [`Check`](super::super::Check) |
+//!
+//! A quotient of an expression and a number is accepted, with a check that it is whole. A quotient of two
+//! expressions has to be an expression itself, or to follow from another equation.
+//!
+//! Checks belong to what the constraints entail. A size that closing merely chooses must do without: at other
+//! sizes of the symbols it would choose another one.
+
+use smallvec::SmallVec;
+
+use super::super::Solver;
+use super::super::reason::{Conflict, Limit, NIL, Reason, ReasonId, Step};
+use super::super::sizes::ANY;
+use super::super::symbols::{Check, Need};
+use super::Arith;
+use crate::form::Form;
+use crate::order::Basis;
+use crate::term::{ConstraintId, DimTerm, Numerator};
+
+/// Sizes that are not known even symbolically: their classes, and how often each occurs.
+type Open = SmallVec<[(u32, i128); 4]>;
+
+fn occurs(open: &mut Open, class: u32, times: i128) {
+    match open.iter_mut().find(|(own, _)| *own == class) {
+        Some((_, sum)) => *sum += times,
+        None => open.push((class, times)),
+    }
+}
+
+impl Solver {
+    /// The size of a term as an expression, if it is known; its class if it is not.
+    fn expressed(&self, term: DimTerm) -> Result<Form, u32> {
+        let resolved = self.dims.resolve(term);
+        if let Some(form) = self.symbols.form_of(resolved) {
+            return Ok(form.clone());
+        }
+        let (lo, hi) = self.size_bounds(resolved);
+        match resolved.node() {
+            Some(root) if lo != hi => Err(root),
+            _ => Ok(Form::constant(lo.into())),
+        }
+    }
+
+    /// The sizes of the dimensions of an arithmetic constraint, as far as they are known: of its rows, then of
+    /// those written out.
+    pub(crate) fn known_forms(&self, con: u32) -> Vec<Option<Form>> {
+        let arith = self.ariths.get(con);
+        let rows = arith.rows().filter(|row| self.rows.is_fixed(*row));
+        let axes = rows.flat_map(|row| (0..self.ranks.lo(row)).map(move |at| self.rows.axis(row, at)));
+        let known = |dim: DimTerm| if dim.is_none() { None } else { self.expressed(dim).ok() };
+        axes.chain(arith.dims()).map(known).collect()
+    }
+
+    /// A linear equation in which something is symbolic. False if there is nothing to be said symbolically.
+    pub(super) fn run_linear_symbolic(&mut self, con: u32) -> Step<bool> {
+        let Arith::Linear { items, constant } = self.ariths.get(con) else { return Ok(false) };
+        if !items.iter().any(|item| self.symbols.form_of(self.dims.resolve(item.dim)).is_some()) {
+            return Ok(false);
+        }
+        let (mut sum, mut open) = (Some(Form::constant(*constant)), Open::new());
+        for item in items {
+            match self.expressed(item.dim) {
+                Ok(form) => sum = sum.zip(form.scaled(item.coeff, 1)).and_then(|(sum, part)| sum.plus(&part)),
+                Err(class) => occurs(&mut open, class, item.coeff),
+            }
+        }
+        open.retain(|(_, coeff)| *coeff != 0);
+        let Some(sum) = sum else { return Err(Conflict::Arith { con }) };
+        match open.as_slice() {
+            [] => {
+                self.share_basis(con, true)?;
+                self.demand_zero(con, sum)?;
+            }
+            [(class, coeff)] => {
+                let value = coeff.checked_neg().and_then(|coeff| sum.scaled(1, coeff));
+                let Some(value) = value else { return Err(Conflict::Arith { con }) };
+                self.share_basis(con, false)?;
+                self.set_expressed(con, *class, value)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// An element count in which something is symbolic. False if there is nothing to be said symbolically.
+    pub(super) fn run_count_symbolic(&mut self, con: u32, axes: &[DimTerm]) -> Step<bool> {
+        let Arith::Count { numerator, divided_by, .. } = self.ariths.get(con) else { return Ok(false) };
+        let Numerator { coeff, over, denom } = *numerator;
+        let mentioned = || axes.iter().chain(divided_by).chain(over.as_ref());
+        if !mentioned().any(|dim| self.symbols.form_of(self.dims.resolve(*dim)).is_some()) {
+            return Ok(false);
+        }
+        let mut sides = [Some(Form::constant(denom.into())), Some(Form::constant(coeff.into()))];
+        let mut open = Open::new();
+        let factors =
+            axes.iter().chain(divided_by).map(|dim| (dim, 0)).chain(over.iter().map(|dim| (dim, 1)));
+        for (dim, side) in factors {
+            match self.expressed(*dim) {
+                Ok(form) => sides[side] = sides[side].take().and_then(|product| product.times(&form)),
+                Err(class) => occurs(&mut open, class, if side == 0 { 1 } else { -1 }),
+            }
+        }
+        open.retain(|(_, exponent)| *exponent != 0);
+        let [Some(left), Some(right)] = sides else { return Err(Conflict::Arith { con }) };
+        match open.as_slice() {
+            [] => {
+                self.ariths.finish(&mut self.trail, con);
+                let Some(difference) = left.minus(&right) else { return Err(Conflict::Arith { con }) };
+                self.demand_zero(con, difference)?;
+            }
+            [(class, exponent @ (1 | -1))] => {
+                let (whole, part) = if *exponent == 1 { (&right, &left) } else { (&left, &right) };
+                // No expression; but another equation may say what it is.
+                let Some(value) = whole.divided_by(part) else { return Ok(false) };
+                self.set_expressed(con, *class, value)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Gives a class the size that an equation leaves to it.
+    fn set_expressed(&mut self, con: u32, class: u32, value: Form) -> Step {
+        let impossible = Err(Conflict::Arith { con });
+        let (lo, hi) = self.size_bounds(DimTerm(class));
+        if let Some((numerator, denominator)) = value.as_constant() {
+            let size = (numerator % denominator == 0).then(|| u64::try_from(numerator / denominator).ok());
+            return match size.flatten() {
+                Some(size) if (lo..=hi).contains(&size) => self.narrow(con, class, (size, size), true),
+                _ => impossible,
+            };
+        }
+        let (least, most) = value.bounds(|symbol| self.symbol_bounds(symbol));
+        let (low, high) = (i128::from(lo), if hi == ANY { i128::MAX } else { i128::from(hi) });
+        if least.is_some_and(|least| least > high) || most.is_some_and(|most| most < low) {
+            return impossible;
+        }
+        if value.is_fraction() {
+            self.demand(ConstraintId(self.ariths.id(con)), value.clone(), Need::Whole)?;
+        }
+        let root = self.dims.find(class);
+        let basis = self.dims.basis(root).unwrap_or(Basis::DEFAULT);
+        let value = self.symbolic_atom(value, basis);
+        let reason = self.dims.reason(Reason::Arith { con });
+        self.dims.commit(&mut self.trail, root, value, reason)
+    }
+
+    /// What must be zero: proved, refuted, or left to be checked.
+    fn demand_zero(&mut self, con: u32, form: Form) -> Step {
+        if form.is_zero() {
+            return Ok(());
+        }
+        if !self.may_be_zero(&form) {
+            return Err(Conflict::Arith { con });
+        }
+        self.demand(ConstraintId(self.ariths.id(con)), form, Need::Zero)
+    }
+
+    /// A class with a symbolic size has it for all sizes of the symbols, or only for those that its bounds
+    /// leave.
+    pub(super) fn symbol_within(&mut self, root: u32, value: DimTerm, (lo, hi): (u64, u64)) -> Step {
+        let Some(form) = self.symbols.form_of(value).cloned() else { return Ok(()) };
+        let (least, most) = form.bounds(|symbol| self.symbol_bounds(symbol));
+        let why = || {
+            let extra = self.dims.extra_of(root)?;
+            let steps = self.dims.sizes.steps(extra).into_iter();
+            let id = |(_, reason): (u32, ReasonId)| match reason.as_constraint().filter(|_| reason.0 != NIL) {
+                Some(id) => Some(id),
+                None => match self.dims.reason_at(reason)? {
+                    Reason::Arith { con } => Some(self.ariths.id(con)),
+                    _ => None,
+                },
+            };
+            steps.filter_map(id).next()
+        };
+        let short = least.is_none_or(|least| least < i128::from(lo));
+        let long = hi != ANY && most.is_none_or(|most| most > i128::from(hi));
+        let constraint = if short || long { ConstraintId(why().unwrap_or(0)) } else { return Ok(()) };
+        if short {
+            self.demand(constraint, form.clone(), Need::AtLeast(lo))?;
+        }
+        if long { self.demand(constraint, form, Need::AtMost(hi)) } else { Ok(()) }
+    }
+
+    /// Leaves something to be checked; a mere choice of a size is not worth that.
+    fn demand(&mut self, constraint: ConstraintId, form: Form, need: Need) -> Step {
+        if self.symbols.guessing {
+            return Err(Conflict::TooMuch(Limit::Expressions));
+        }
+        let check = Check { constraint, form, need };
+        if !self.symbols.checks.contains(&check) {
+            self.symbols.checks.push(check);
+        }
+        Ok(())
+    }
+}
