@@ -107,6 +107,18 @@ impl Form {
         Form { terms: self.terms.clone(), denominator: 1 }
     }
 
+    /// What has a plus and what has a minus in it, multiplied by the denominator: equal where the form is zero.
+    pub fn sides(&self) -> (Form, Form) {
+        let part = |sign: i128| {
+            let own = self.terms.iter().filter(|(_, value)| value.signum() == sign);
+            Form {
+                terms: own.map(|(monomial, value)| (monomial.clone(), value * sign)).collect(),
+                denominator: 1,
+            }
+        };
+        (part(1), part(-1))
+    }
+
     /// The symbols in it, each once, in their order.
     pub fn symbols(&self) -> Vec<Symbol> {
         let mut symbols: Vec<Symbol> =

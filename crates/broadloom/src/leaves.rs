@@ -257,7 +257,12 @@ impl Graph {
 
     /// The rows of a declaration.
     fn declared_rows(&mut self, decl: &ShapeDecl, role: Role) -> Rows {
-        let named: Vec<DimTerm> = decl.names.axes.iter().map(|_| self.solver.dim_var(role).into()).collect();
+        // The name of a declared size is that size; another name is one to be inferred, here.
+        let named = |(_, name): (_, &broadloom_spec::Name)| match self.symbol_at(&name.text) {
+            Some(at) => self.symbols[at].var.into(),
+            None => self.solver.dim_var(role).into(),
+        };
+        let named: Vec<DimTerm> = decl.names.axes.iter().map(named).collect();
         let holes: Vec<RowVar> = decl.names.rows.iter().map(|_| self.fresh_row(role, 0)).collect();
         Kind::ALL.map(|kind| {
             decl.shape
@@ -350,7 +355,7 @@ fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
 }
 
 /// What runs need to know of leaves and steps, and shapes do not.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Facts {
     /// Captured sizes that are used as numbers.
     pub sizes: Vec<Captured>,
@@ -368,6 +373,7 @@ pub(crate) struct Facts {
 }
 
 /// What was said of a leaf when it was made.
+#[derive(Clone)]
 pub(crate) struct Declaration {
     /// Its shape, as it was written.
     pub shape: Box<str>,
@@ -375,6 +381,7 @@ pub(crate) struct Declaration {
 }
 
 /// What is known of the buffer of a leaf besides its shape.
+#[derive(Clone)]
 pub(crate) enum Given {
     Nothing,
     /// Its axes in memory order.

@@ -213,7 +213,7 @@ impl Subsystem {
             Conflict::TooLarge { size, most, .. } => {
                 return Clash::Size { what: None, bounds: (size, most) };
             }
-            Conflict::Arith { con } if closing.is_some() => {
+            Conflict::Arith { con } if closing.is_some() || solver.names_open_symbol(con) => {
                 let constraint = self.original_constraint(ConstraintId(solver.ariths.id(con)));
                 return Clash::Expressions { constraint, sizes: solver.known_forms(con) };
             }

@@ -11,6 +11,7 @@
 //! | `dims` | classes of dimension variables, values, caps, adjacencies (Def. 4.2) |
 //! | `ranks` | difference constraints on ranks, least and greatest solution (Def. 5.2.1) |
 //! | `rows` | axes and markers of row variables, row constraints and who waits for what |
+//! | `symbols` | named and dynamic sizes, and the expressions over them |
 //! | `sizes`, `arith`, `joint` | bounds on sizes; affine axes, concatenation, counts, listed axes |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
 //! | `closing`, `leaves`, `guess` | the closing policy (Def. 6.1): ranks and markers, leaf dimensions, sizes |
@@ -109,7 +110,7 @@ enum Stored {
 
 /// The added constraints, in order: a word each for the many that are about rows, which are kept
 /// elsewhere, and a place in a list of their own for the others.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Constraints {
     words: Vec<u32>,
     others: Vec<Stored>,
@@ -163,7 +164,7 @@ impl Constraints {
 ///
 /// Where a choice must be made among equals, the variable made first goes first: a caller that
 /// makes its variables in the order of their names gets answers that depend on names alone.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Solver {
     dims: Dims,
     ranks: Ranks,

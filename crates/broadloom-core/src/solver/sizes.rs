@@ -44,7 +44,7 @@ enum Told {
     Both(u32, u32),
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Sizes {
     extras: Vec<Extra>,
     watches: Vec<Watch>,

@@ -59,7 +59,7 @@ pub(crate) struct Entry {
 }
 
 /// The log of overwritten words.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Trail {
     pub entries: Vec<Entry>,
     open: u32,

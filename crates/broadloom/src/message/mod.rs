@@ -14,6 +14,7 @@
 //! | `captured` | captured sizes that do not come out as they were set or related |
 //! | `counts` | buffers, and numbers of elements that do not come out |
 //! | `holes` | parameters that lack a size |
+//! | `symbols` | named sizes that meet, leave their range, or do not come out |
 
 mod advice;
 mod arithmetic;
@@ -23,6 +24,7 @@ mod counts;
 mod ends;
 mod holes;
 mod ranks;
+mod symbols;
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Clash, ConstraintId, Core, DimShape, DimVar, Limit};
@@ -31,7 +33,6 @@ use broadloom_spec::Kind;
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{Error, ErrorKind};
-use crate::shape::axis;
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
 /// What is to be explained.
@@ -52,6 +53,10 @@ impl Graph {
         }
         match &core.clash {
             Clash::Dims { .. } => self.explain_dims(case),
+            // About what was said, whatever else is counted.
+            clash @ (Clash::Symbols { .. } | Clash::Range { .. }) => {
+                self.explain_other(case, clash).with_chain(self.chain(case, [None; 2]))
+            }
             clash => {
                 let error = self.explain_counts(case).unwrap_or_else(|| self.explain_other(case, clash));
                 error.with_chain(self.chain(case, [None; 2]))
@@ -71,6 +76,9 @@ impl Graph {
             .with_help("an operation uses its own result with further axes; give one of the rows a fixed number of axes"),
             Clash::Arithmetic { constraint, sizes } => self.explain_arithmetic(case, *constraint, sizes),
             Clash::Size { what, bounds } => self.explain_size(case, *what, *bounds),
+            Clash::Symbols { ends } => self.explain_symbols(case, *ends),
+            Clash::Range { symbol, size, bounds } => self.explain_range(case, *symbol, *size, *bounds),
+            Clash::Expressions { constraint, sizes } => self.explain_expressions(case, *constraint, sizes),
             Clash::Dims { .. } | Clash::Exhausted => self.explain_meeting(case).unwrap_or_else(|| {
                 let message = format!("{subject}: no number of axes and no sizes fit these operations together");
                 self.with_declarations(case, Error::new(ErrorKind::Mismatch, message))
@@ -133,6 +141,10 @@ impl Graph {
                 ("the rows have too many axes", "look for a row that grows with each use")
             }
             Limit::RankBound => ("a solution could need very many axes", "state the number of axes of a row"),
+            Limit::Expressions => (
+                "a size depends on named sizes in a way that no expression says",
+                "set that size, or give the named sizes numbers",
+            ),
             Limit::SizeBound => {
                 ("a solution could need very large sizes", "set one of the sizes in the sums or windows")
             }
@@ -146,7 +158,7 @@ impl Graph {
 
     /// A dimension as it is declared.
     fn shown(&self, dim: Dim) -> String {
-        if dim == Dim::Unit { "1:unit".into() } else { axis(dim, &self.bases).to_string() }
+        if dim == Dim::Unit { "1:unit".into() } else { self.axis_of(dim).to_string() }
     }
 
     /// The operation of a step.

@@ -89,6 +89,7 @@ impl Arith {
     }
 }
 
+#[derive(Clone)]
 struct Con {
     id: u32,
     what: Arith,
@@ -105,7 +106,7 @@ struct Con {
 const MOST_PUSHES: u32 = 256;
 
 /// The store of arithmetic constraints.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Ariths {
     cons: Vec<Con>,
     queue: Vec<u32>,

@@ -23,9 +23,12 @@ use super::super::reason::{Conflict, Limit, NIL, Reason, ReasonId, Step};
 use super::super::sizes::ANY;
 use super::super::symbols::{Check, Need};
 use super::Arith;
-use crate::form::Form;
+use crate::form::{Form, Symbol};
 use crate::order::Basis;
 use crate::term::{ConstraintId, DimTerm, Numerator};
+
+/// How many equations an expression may take that is asked for before closing.
+const MOST_EQUATIONS: u32 = 4;
 
 /// Sizes that are not known even symbolically: their classes, and how often each occurs.
 type Open = SmallVec<[(u32, i128); 4]>;
@@ -51,14 +54,65 @@ impl Solver {
         }
     }
 
+    /// The size of a dimension as an expression over symbols, as far as the constraints so far say it by name
+    /// and by one equation after another. A size that is known may have one too. Changes nothing.
+    pub fn observe_form(&self, term: DimTerm) -> Option<Form> {
+        if self.symbols.is_empty() {
+            return None;
+        }
+        self.form_within(term, MOST_EQUATIONS).filter(|form| form.as_constant().is_none())
+    }
+
+    /// The expression of a dimension by so many equations, or its number.
+    fn form_within(&self, term: DimTerm, equations: u32) -> Option<Form> {
+        let Some(node) = term.node().filter(|_| !term.is_none()) else { return self.expressed(term).ok() };
+        let root = self.dims.find(node);
+        if let Some(symbol) = self.dims.tag(root) {
+            return Some(Form::symbol(Symbol(symbol)));
+        }
+        let less = equations.checked_sub(1);
+        let watchers = self.dims.extra_of(root).filter(|_| less.is_some());
+        let mut watchers = watchers.into_iter().flat_map(|extra| self.dims.sizes.watchers(extra));
+        let found = watchers.find_map(|con| self.form_by(con, root, less?));
+        found.or_else(|| self.expressed(term).ok())
+    }
+
+    /// What a linear equation makes of a class, if all others in it have a name or a number, and one a name.
+    fn form_by(&self, con: u32, class: u32, equations: u32) -> Option<Form> {
+        let Arith::Linear { items, constant } = self.ariths.get(con) else { return None };
+        let (mut sum, mut own) = (Form::constant(*constant), 0i128);
+        for item in items {
+            if item.dim.node().is_some_and(|node| self.dims.find(node) == class) {
+                own += item.coeff;
+            } else {
+                sum = sum.plus(&self.form_within(item.dim, equations)?.scaled(item.coeff, 1)?)?;
+            }
+        }
+        sum.scaled(1, own.checked_neg()?).filter(|form| form.as_constant().is_none())
+    }
+
     /// The sizes of the dimensions of an arithmetic constraint, as far as they are known: of its rows, then of
     /// those written out.
     pub(crate) fn known_forms(&self, con: u32) -> Vec<Option<Form>> {
         let arith = self.ariths.get(con);
         let rows = arith.rows().filter(|row| self.rows.is_fixed(*row));
         let axes = rows.flat_map(|row| (0..self.ranks.lo(row)).map(move |at| self.rows.axis(row, at)));
-        let known = |dim: DimTerm| if dim.is_none() { None } else { self.expressed(dim).ok() };
+        let known = |dim: DimTerm| {
+            let dim = Some(dim).filter(|dim| !dim.is_none())?;
+            self.observe_form(dim).or_else(|| self.expressed(dim).ok())
+        };
         axes.chain(arith.dims()).map(known).collect()
+    }
+
+    /// Whether an arithmetic constraint is about a symbol that no literal has specialised: numbers that bounds
+    /// pushed it to are no news to anybody.
+    pub(crate) fn names_open_symbol(&self, con: u32) -> bool {
+        let open = |symbol: Symbol| {
+            let node = self.symbols.node(symbol);
+            node != NIL && self.dims.value(self.dims.find(node)).is_none()
+        };
+        let forms = self.ariths.get(con).dims().into_iter().filter_map(|dim| self.observe_form(dim));
+        forms.into_iter().any(|form| form.symbols().into_iter().any(open))
     }
 
     /// A linear equation in which something is symbolic. False if there is nothing to be said symbolically.

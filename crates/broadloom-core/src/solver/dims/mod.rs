@@ -79,7 +79,7 @@ enum Event {
 }
 
 /// The store of dimension variables.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Dims {
     nodes: Vec<Node>,
     whys: Vec<Why>,
