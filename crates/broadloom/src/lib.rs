@@ -58,6 +58,7 @@ mod shape;
 mod size;
 mod step;
 mod symbols;
+pub mod typed;
 mod update;
 
 pub use broadloom_core::Padding;
