@@ -204,6 +204,10 @@ impl Subsystem {
                 if let Some(clash) = solver.range_clash(node) {
                     return clash;
                 }
+                if let Some((id, con)) = solver.open_equation(node) {
+                    let constraint = self.original_constraint(id);
+                    return Clash::Expressions { constraint, sizes: solver.known_forms(con) };
+                }
                 let what = solver.name_of(node).and_then(|shape| self.original_shape(shape));
                 return Clash::Size { what, bounds: solver.size_bounds(DimTerm(node)) };
             }

@@ -337,6 +337,13 @@ impl Solver {
             .map_or(Conflict::TooMuch(Limit::Expressions), |con| Conflict::Arith { con }))
     }
 
+    /// The equation that bounds a class which is an expression over symbols without a size.
+    pub(crate) fn open_equation(&self, node: u32) -> Option<(ConstraintId, u32)> {
+        let root = self.dims.find(node);
+        let id = ConstraintId(self.bounded_by(root).filter(|_| self.is_open_form(DimTerm(root)))?);
+        Some((id, self.arith_of(id)?))
+    }
+
     fn arith_of(&self, id: ConstraintId) -> Option<u32> {
         if let Stored::Arith(con) = self.constraints.get(id.0) { Some(con) } else { None }
     }

@@ -107,12 +107,16 @@ impl Solver {
     /// Whether an arithmetic constraint is about a symbol that no literal has specialised: numbers that bounds
     /// pushed it to are no news to anybody.
     pub(crate) fn names_open_symbol(&self, con: u32) -> bool {
+        self.ariths.get(con).dims().into_iter().any(|dim| self.is_open_form(dim))
+    }
+
+    /// Whether a dimension is an expression over such a symbol.
+    pub(crate) fn is_open_form(&self, dim: DimTerm) -> bool {
         let open = |symbol: Symbol| {
             let node = self.symbols.node(symbol);
             node != NIL && self.dims.value(self.dims.find(node)).is_none()
         };
-        let forms = self.ariths.get(con).dims().into_iter().filter_map(|dim| self.observe_form(dim));
-        forms.into_iter().any(|form| form.symbols().into_iter().any(open))
+        self.observe_form(dim).is_some_and(|form| form.symbols().into_iter().any(open))
     }
 
     /// A linear equation in which something is symbolic. False if there is nothing to be said symbolically.
@@ -220,26 +224,28 @@ impl Solver {
         self.demand(ConstraintId(self.ariths.id(con)), form, Need::Zero)
     }
 
+    /// The constraint that last moved the bounds of a class.
+    pub(crate) fn bounded_by(&self, root: u32) -> Option<u32> {
+        let steps = self.dims.sizes.steps(self.dims.extra_of(root)?);
+        let id = |(_, reason): &(u32, ReasonId)| match reason.as_constraint().filter(|_| reason.0 != NIL) {
+            Some(id) => Some(id),
+            None => match self.dims.reason_at(*reason)? {
+                Reason::Arith { con } => Some(self.ariths.id(con)),
+                _ => None,
+            },
+        };
+        steps.iter().find_map(id)
+    }
+
     /// A class with a symbolic size has it for all sizes of the symbols, or only for those that its bounds
     /// leave.
     pub(super) fn symbol_within(&mut self, root: u32, value: DimTerm, (lo, hi): (u64, u64)) -> Step {
         let Some(form) = self.symbols.form_of(value).cloned() else { return Ok(()) };
         let (least, most) = form.bounds(|symbol| self.symbol_bounds(symbol));
-        let why = || {
-            let extra = self.dims.extra_of(root)?;
-            let steps = self.dims.sizes.steps(extra).into_iter();
-            let id = |(_, reason): (u32, ReasonId)| match reason.as_constraint().filter(|_| reason.0 != NIL) {
-                Some(id) => Some(id),
-                None => match self.dims.reason_at(reason)? {
-                    Reason::Arith { con } => Some(self.ariths.id(con)),
-                    _ => None,
-                },
-            };
-            steps.filter_map(id).next()
-        };
         let short = least.is_none_or(|least| least < i128::from(lo));
         let long = hi != ANY && most.is_none_or(|most| most > i128::from(hi));
-        let constraint = if short || long { ConstraintId(why().unwrap_or(0)) } else { return Ok(()) };
+        let constraint =
+            if short || long { ConstraintId(self.bounded_by(root).unwrap_or(0)) } else { return Ok(()) };
         if short {
             self.demand(constraint, form.clone(), Need::AtLeast(lo))?;
         }
