@@ -254,6 +254,8 @@ pub enum Constraint<'a> {
     },
     /// The size is at least a number: the axis is read at a fixed index.
     AtLeast(DimTerm, u64),
+    /// The size is at most a number: the upper end of a range.
+    AtMost(DimTerm, u64),
     /// The pieces have together as many elements as the numerator says, divided by the product of
     /// `divided_by`.
     Count {

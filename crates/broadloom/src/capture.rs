@@ -7,6 +7,7 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::graph::KnownSpec;
 use crate::leaves::{Declaration, Named};
+use crate::size::Extent;
 use crate::step::{Op, Part, RowRef, Step, Tensor, place};
 
 /// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`]: a size to be set,
@@ -162,26 +163,30 @@ impl Graph {
                 let (lo, hi) = self.solver.observe_size(var);
                 (hi == Some(lo)).then_some(lo)
             }
-            (None, ground) => ground.map(crate::shape::elements),
+            (None, ground) => crate::shape::elements(ground?),
         }
     }
 
     /// The size of what was captured, once the program is closed.
     pub fn final_size(&mut self, captured: Captured) -> Result<u64, Error> {
-        match self.resolve(captured)? {
-            Size::Dim(dim) => self.close_for(captured.tensor, |closed, _| {
-                let mut size: u64 = 1;
-                let row = broadloom_core::RowTerm::closed(std::slice::from_ref(&dim));
-                closed.each_axis(row, |dim| size = size.saturating_mul(crate::shape::elements(dim)));
-                size
-            }),
-            Size::Row(row) => self.close_for(captured.tensor, |closed, axes| {
-                let mut size: u64 = 1;
-                closed
-                    .each_axis(row.term(axes), |dim| size = size.saturating_mul(crate::shape::elements(dim)));
-                size
-            }),
-        }
+        let what = self.resolve(captured)?;
+        let size = self.close_for(captured.tensor, |closed, view| {
+            let row = match &what {
+                Size::Dim(dim) => broadloom_core::RowTerm::closed(std::slice::from_ref(dim)),
+                Size::Row(row) => row.term(view.axes),
+            };
+            let (mut size, mut symbolic) = (1u64, None);
+            closed.each_axis(row, |dim| match view.axis(closed, dim).extent() {
+                Extent::Literal(each) => size = size.saturating_mul(each),
+                Extent::Symbolic(each) => symbolic = Some(each),
+            });
+            symbolic.map_or(Ok(size), Err)
+        })?;
+        size.map_err(|symbolic| {
+            let name = self.captured_text(captured);
+            let message = format!("{name} is not a number: it depends on `{symbolic}`");
+            Error::new(ErrorKind::Range, message).with_help("give the named sizes numbers with `set_sizes`")
+        })
     }
 
     fn say_count(&mut self, row: RowRef, numerator: Numerator) {

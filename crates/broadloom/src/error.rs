@@ -8,6 +8,8 @@ use std::fmt;
 pub enum ErrorKind {
     /// Two sizes, or two numbers of axes, do not agree.
     Mismatch,
+    /// A named size would have to lie outside its range, or has no number where one is needed.
+    Range,
     /// Sizes do not fit a window, a concatenation, or a number of elements.
     Arithmetic,
     /// A parameter has a size that nothing decides.

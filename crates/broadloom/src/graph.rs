@@ -12,6 +12,7 @@ use crate::nest::size_names::SizeNames;
 use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
+use crate::symbols::SymbolData;
 
 /// A tensor program under construction.
 ///
@@ -29,7 +30,7 @@ use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, Te
 /// assert_eq!(g.final_shape(twice)?.to_string(), "3");
 /// # Ok::<(), broadloom::Error>(())
 /// ```
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Graph {
     pub(crate) solver: Solver,
     /// The axes of all rows.
@@ -52,6 +53,10 @@ pub struct Graph {
     pub(crate) shapes: Option<Rc<Shapes>>,
     /// The names of sizes, and the shapes they belong to.
     pub(crate) size_names: Option<(Rc<Shapes>, Rc<SizeNames>)>,
+    /// Named sizes, in the order in which the solver made them.
+    pub(crate) symbols: Vec<SymbolData>,
+    /// The shapes before named sizes were given numbers.
+    pub(crate) symbolic: Option<Rc<Shapes>>,
     /// What steps compute, where it is not what their operation says.
     pub(crate) laws: Laws,
     /// What runs need to know of leaves.
@@ -61,7 +66,7 @@ pub struct Graph {
 }
 
 /// Specs by their text, so that each is parsed once.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Specs {
     by_text: FxHashMap<Box<str>, u32>,
     all: Vec<Rc<KnownSpec>>,
@@ -95,6 +100,8 @@ pub(crate) struct View<'a> {
     pub axes: &'a [DimTerm],
     pub tensors: &'a [TensorData],
     pub labels: &'a [DimTerm],
+    pub bases: &'a [Box<str>],
+    pub symbols: &'a [SymbolData],
 }
 
 /// Lengths to return to when a step is refused.
@@ -107,6 +114,7 @@ pub(crate) struct Before {
     labels: usize,
     spec_rows: usize,
     bases: usize,
+    symbols: usize,
 }
 
 impl std::fmt::Debug for Graph {
@@ -144,6 +152,8 @@ impl Graph {
         self.spec_rows.clear();
         self.choices.clear();
         self.shapes = None;
+        self.symbols.clear();
+        self.symbolic = None;
         self.laws.clear();
         self.facts = Facts::default();
     }
@@ -249,6 +259,7 @@ impl Graph {
             labels: self.labels.len(),
             spec_rows: self.spec_rows.len(),
             bases: self.bases.len(),
+            symbols: self.symbols.len(),
         })
     }
 
@@ -291,6 +302,7 @@ impl Graph {
         self.labels.truncate(before.labels);
         self.spec_rows.truncate(before.spec_rows);
         self.bases.truncate(before.bases);
+        self.symbols.truncate(before.symbols);
     }
 
     /// Why the last step contradicts the others.
@@ -307,7 +319,13 @@ impl Graph {
         &mut self,
         read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
     ) -> Result<(T, Vec<Unfilled>), Error> {
-        let view = View { axes: &self.axes, tensors: &self.tensors, labels: &self.labels };
+        let view = View {
+            axes: &self.axes,
+            tensors: &self.tensors,
+            labels: &self.labels,
+            bases: &self.bases,
+            symbols: &self.symbols,
+        };
         let refused = match self.solver.close_values() {
             Answer::Solved(closed) => return Ok((read(&closed, &view), Vec::new())),
             Answer::Underdetermined(closed, holes) => return Ok((read(&closed, &view), holes)),

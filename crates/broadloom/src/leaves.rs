@@ -273,7 +273,12 @@ impl Graph {
 
     /// The rows of a declaration.
     fn declared_rows(&mut self, decl: &ShapeDecl, role: Role) -> Rows {
-        let named: Vec<DimTerm> = decl.names.axes.iter().map(|_| self.solver.dim_var(role).into()).collect();
+        // The name of a declared size is that size; another name is one to be inferred, here.
+        let named = |(_, name): (_, &broadloom_spec::Name)| match self.symbol_at(&name.text) {
+            Some(at) => self.symbols[at].var.into(),
+            None => self.solver.dim_var(role).into(),
+        };
+        let named: Vec<DimTerm> = decl.names.axes.iter().map(named).collect();
         self.labels.extend_from_slice(&named);
         let holes: Vec<RowVar> = decl.names.rows.iter().map(|_| self.fresh_row(role, 0)).collect();
         Kind::ALL.map(|kind| {
@@ -387,7 +392,7 @@ fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
 }
 
 /// What runs need to know of leaves and steps, and shapes do not.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Facts {
     /// Captured sizes that are used as numbers.
     pub sizes: Vec<Captured>,
@@ -405,6 +410,7 @@ pub(crate) struct Facts {
 }
 
 /// What was said of a leaf when it was made.
+#[derive(Clone)]
 pub(crate) struct Declaration {
     /// Its shape, as it was written.
     pub shape: Box<str>,
@@ -414,6 +420,7 @@ pub(crate) struct Declaration {
 }
 
 /// The names of a declaration, and where the graph keeps what they stand for.
+#[derive(Clone)]
 pub(crate) struct Named {
     pub names: Names,
     /// Which rows have a plain `...`.
@@ -424,6 +431,7 @@ pub(crate) struct Named {
 }
 
 /// What is known of the buffer of a leaf besides its shape.
+#[derive(Clone)]
 pub(crate) enum Given {
     Nothing,
     /// Its axes in memory order.

@@ -28,6 +28,7 @@
 //!   known so far and [`Graph::final_shapes`] what closing makes of it. Looking changes nothing.
 //! - [`logic`]: how each operation relates the rows of its operands and of its result.
 //! - [`blocks`]: layers and losses, written with expressions.
+//! - [`Graph::dim`]: named sizes with ranges; shapes are inferred with the names in them.
 //! - [`Error`]: what is wrong, in the names of the program.
 
 pub mod blocks;
@@ -57,7 +58,10 @@ mod routine;
 mod rules;
 mod session;
 mod shape;
+mod size;
 mod step;
+mod symbols;
+pub mod typed;
 mod update;
 
 pub use broadcasts::Broadcast;
@@ -78,7 +82,9 @@ pub use project::{Fill, Margins, Projected};
 pub use routine::Routine;
 pub use session::{Allocated, Backend, Memory, MemoryRole, Session, Settings, Stored, Temporaries};
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
+pub use size::{Extent, SymbolicSize};
 pub use step::Tensor;
+pub use symbols::RuntimeCheck;
 pub use update::{Adam, Sgd};
 
 /// The code in the guide is compiled and run by the tests.

@@ -9,6 +9,7 @@
 use crate::Graph;
 use crate::capture::Captured;
 use crate::logic::Index;
+use crate::size::range_text;
 use crate::step::{Choice, Leaf, NONE, Op, Step, Tensor};
 use broadloom_core::Padding;
 
@@ -157,6 +158,15 @@ impl Graph {
                 self.two_captured(*large, &format!("= {factor} ·"), *small)
             }
             Some(Step::Square(tensor)) => format!("input = output of `{}`", self.label_of(*tensor)),
+            Some(Step::Dim(at, range)) => match self.symbols.get(*at as usize) {
+                Some(data) if *range != (1, None) => format!("`dim {} in {}`", data.name, range_text(*range)),
+                Some(data) => format!("`dim {}`", data.name),
+                None => "?".into(),
+            },
+            Some(Step::Size(at, size)) => match self.symbols.get(*at as usize) {
+                Some(data) => format!("`{}` = {size}", data.name),
+                None => "?".into(),
+            },
             None => "?".into(),
         }
     }

@@ -12,7 +12,7 @@ use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 use crate::Graph;
 use crate::elaborate::window_form;
 use crate::graph::KnownSpec;
-use crate::shape::PartialAxis;
+use crate::shape::{Axis, PartialAxis};
 use crate::step::{Op, Step, Tensor};
 
 /// A place in a row, counted from the front or from the back.
@@ -273,6 +273,7 @@ impl Graph {
             (Spot::Back(at), true) => row.trail.iter().rev().nth(at),
         };
         match axis? {
+            PartialAxis::Known(Axis::Symbolic(..)) => None,
             PartialAxis::Known(axis) => Some(axis.size()),
             PartialAxis::Sized(size) => Some(*size),
             PartialAxis::Unknown => None,

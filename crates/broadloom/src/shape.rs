@@ -2,18 +2,20 @@
 //!
 //! Shapes are written `batch | input -> output`, as they are declared: rows without axes are left out, an
 //! axis that claims no size (the unit, which broadcasts) is `_`, an unknown size is `?`, and `...` stands for
-//! axes that are not known yet.
+//! axes that are not known yet. A size that depends on named ones is an expression: `batch`, `2*batch`.
 
 use std::fmt;
 use std::rc::Rc;
 
-use broadloom_core::order::{Basis, Dim};
+use broadloom_core::order::{Basis, Dim, FormId};
 use broadloom_core::{Closed, DimShape, DimTerm, Middle, RowTerm, Unfilled};
 use broadloom_spec::Kind;
+use rustc_hash::FxHashMap;
 
 use crate::Graph;
 use crate::error::Error;
 use crate::graph::View;
+use crate::size::{Extent, SymbolicSize};
 use crate::step::{Leaf, RowRef, Step, Tensor};
 
 /// One axis of a final shape.
@@ -23,14 +25,36 @@ pub enum Axis {
     Unit,
     /// A size, with the basis if it has one of its own.
     Sized(u64, Option<Box<str>>),
+    /// A size that depends on [named sizes](Graph::dim), with the basis if it has one of its own.
+    Symbolic(SymbolicSize, Option<Box<str>>),
 }
 
 impl Axis {
-    /// The number of elements.
+    /// The number of elements; of a symbolic size its value at the samples, or some size within the range.
+    /// [`extent`](Axis::extent) tells which.
     pub fn size(&self) -> u64 {
         match self {
             Axis::Unit => 1,
             Axis::Sized(size, _) => *size,
+            Axis::Symbolic(size, _) => size.some(),
+        }
+    }
+
+    /// The number of elements, or the expression for it.
+    pub fn extent(&self) -> Extent {
+        match self {
+            Axis::Unit => Extent::Literal(1),
+            Axis::Sized(size, _) => Extent::Literal(*size),
+            Axis::Symbolic(size, _) => Extent::Symbolic(size.clone()),
+        }
+    }
+
+    /// The least and the greatest number of elements.
+    pub fn range(&self) -> (u64, Option<u64>) {
+        match self {
+            Axis::Unit => (1, Some(1)),
+            Axis::Sized(size, _) => (*size, Some(*size)),
+            Axis::Symbolic(size, _) => (size.min(), size.max()),
         }
     }
 }
@@ -41,6 +65,8 @@ impl fmt::Display for Axis {
             Axis::Unit => f.write_str("_"),
             Axis::Sized(size, None) => write!(f, "{size}"),
             Axis::Sized(size, Some(basis)) => write!(f, "{size}:{basis}"),
+            Axis::Symbolic(size, None) => write!(f, "{size}"),
+            Axis::Symbolic(size, Some(basis)) => write!(f, "{size}:{basis}"),
         }
     }
 }
@@ -82,9 +108,34 @@ impl Shape {
         self.row(Kind::Output)
     }
 
-    /// The number of elements.
+    /// The number of elements; with symbolic sizes, at the samples.
     pub fn elements(&self) -> u64 {
         self.rows.iter().flatten().map(Axis::size).fold(1, u64::saturating_mul)
+    }
+
+    /// The least and the greatest number of elements (*Tensor Dimension Inference*, "Memory Estimation"); no
+    /// greatest if a named size has none.
+    pub fn elements_range(&self) -> (u64, Option<u64>) {
+        let axes = self.rows.iter().flatten().map(Axis::range);
+        axes.fold((1, Some(1)), |(least, most): (u64, Option<u64>), (lo, hi)| {
+            (least.saturating_mul(lo), most.zip(hi).map(|(most, hi)| most.saturating_mul(hi)))
+        })
+    }
+
+    /// Whether some size depends on named sizes.
+    pub fn is_symbolic(&self) -> bool {
+        self.rows.iter().flatten().any(|axis| matches!(axis, Axis::Symbolic(..)))
+    }
+
+    /// The shape at given sizes of named sizes; nothing if one is missing, or if a size is no whole number there.
+    pub fn at(&self, sizes: &[(&str, u64)]) -> Option<Shape> {
+        let axis = |axis: &Axis| match axis {
+            Axis::Symbolic(size, basis) => Some(Axis::Sized(size.at(sizes)?, basis.clone())),
+            other => Some(other.clone()),
+        };
+        let row = |row: &Vec<Axis>| row.iter().map(axis).collect::<Option<Vec<Axis>>>();
+        let [batch, input, output] = &self.rows;
+        Some(Shape { rows: [row(batch)?, row(input)?, row(output)?] })
     }
 }
 
@@ -102,6 +153,8 @@ pub struct Shapes {
     axes: Vec<u32>,
     /// The dimensions that occur.
     dims: Vec<Dim>,
+    /// Those that depend on named sizes, by their place among the dimensions.
+    symbolic: FxHashMap<u32, SymbolicSize>,
     /// Where the rows of each tensor end in `axes`.
     ends: Vec<[u32; 3]>,
     /// The dimensions of the labels of all specs used.
@@ -114,6 +167,11 @@ impl Shapes {
     fn read(closed: &Closed<'_>, view: &View<'_>) -> Shapes {
         let mut shapes =
             Shapes { ends: Vec::with_capacity(view.tensors.len()), dims: closed.dims(), ..Shapes::default() };
+        for (place, dim) in shapes.dims.iter().enumerate() {
+            if let Dim::Symbolic(dim) = dim {
+                shapes.symbolic.insert(place as u32, view.symbolic(closed, dim.form));
+            }
+        }
         let axes = &mut shapes.axes;
         for data in view.tensors {
             shapes.ends.push(data.rows.map(|row| {
@@ -142,28 +200,52 @@ impl Shapes {
 
     /// The axes of one row of a tensor.
     pub(crate) fn axes(&self, tensor: Tensor, kind: Kind) -> Vec<Axis> {
-        self.row(tensor, kind).map(|dim| axis(dim, &self.bases)).collect()
+        self.row(tensor, kind).map(|place| self.axis(place)).collect()
     }
 
-    /// The dimensions of one row of a tensor.
-    fn row(&self, tensor: Tensor, kind: Kind) -> impl Iterator<Item = Dim> + '_ {
+    /// The axis of a dimension.
+    fn axis(&self, place: u32) -> Axis {
+        match self.dims[place as usize] {
+            Dim::Symbolic(dim) => {
+                Axis::Symbolic(self.symbolic[&place].clone(), basis_name(dim.basis, &self.bases))
+            }
+            dim => axis(dim, &self.bases),
+        }
+    }
+
+    /// How many elements a dimension has; at the samples, if it is symbolic.
+    fn number(&self, place: u32) -> u64 {
+        elements(self.dims[place as usize]).unwrap_or_else(|| self.symbolic[&place].some())
+    }
+
+    /// The expression for the size of each axis of a tensor, of one kind, where it is symbolic.
+    pub(crate) fn expressions(
+        &self,
+        tensor: Tensor,
+        kind: Kind,
+    ) -> impl Iterator<Item = Option<&SymbolicSize>> {
+        self.row(tensor, kind).map(|place| self.symbolic.get(&place))
+    }
+
+    /// The dimensions of one row of a tensor, by their places.
+    fn row(&self, tensor: Tensor, kind: Kind) -> impl Iterator<Item = u32> + '_ {
         let ends = &self.ends[tensor.index()];
         let start = match (kind, tensor.index()) {
             (Kind::Batch, 0) => 0,
             (Kind::Batch, index) => self.ends[index - 1][2],
             (kind, _) => ends[kind as usize - 1],
         };
-        self.axes[start as usize..ends[kind as usize] as usize].iter().map(|dim| self.dims[*dim as usize])
+        self.axes[start as usize..ends[kind as usize] as usize].iter().copied()
     }
 
     /// The sizes of one row of a tensor.
     pub(crate) fn sizes(&self, tensor: Tensor, kind: Kind) -> impl Iterator<Item = u64> + '_ {
-        self.row(tensor, kind).map(elements)
+        self.row(tensor, kind).map(|place| self.number(place))
     }
 
     /// The size of a label, by its place among the labels of all specs used.
     pub(crate) fn label(&self, at: usize) -> u64 {
-        elements(self.dims[self.labels[at] as usize])
+        self.number(self.labels[at])
     }
 
     /// The number of tensors.
@@ -213,6 +295,7 @@ impl PartialRow {
     /// The number of elements, if it is known.
     pub(crate) fn elements(&self) -> Option<u64> {
         let size = |axis: &PartialAxis| match axis {
+            PartialAxis::Known(Axis::Symbolic(..)) => None,
             PartialAxis::Known(axis) => Some(axis.size()),
             PartialAxis::Sized(size) => Some(*size),
             PartialAxis::Unknown => None,
@@ -279,7 +362,8 @@ impl Graph {
         let middle = self.solver.observe_row(var);
         let open = !matches!(middle.middle, Middle::Closed | Middle::Marker);
         let ground = |shape: &DimShape| match shape {
-            DimShape::Ground(dim) => PartialAxis::Known(axis(*dim, &self.bases)),
+            DimShape::Ground(dim) => PartialAxis::Known(self.axis_of(*dim)),
+            DimShape::Var(var) => self.partial_axis((*var).into()),
             _ => PartialAxis::Unknown,
         };
         lead.extend(middle.lead.iter().map(ground));
@@ -299,7 +383,10 @@ impl Graph {
             None => self.solver.ground(term),
         };
         if let Some(dim) = ground {
-            return PartialAxis::Known(axis(dim, &self.bases));
+            return PartialAxis::Known(self.axis_of(dim));
+        }
+        if let Some(form) = self.solver.observe_form(term) {
+            return PartialAxis::Known(Axis::Symbolic(self.expression_of(&form), None));
         }
         match term.var().map(|var| self.solver.observe_size(var)) {
             Some((size, Some(most))) if size == most => PartialAxis::Sized(size),
@@ -317,16 +404,24 @@ impl Graph {
             return Ok(shapes.get(tensor));
         }
         let rows = self.rows(tensor);
-        let bases = std::mem::take(&mut self.bases);
-        let shape = self.close_for(tensor, |closed, axes| Shape {
+        self.close_for(tensor, |closed, view| Shape {
             rows: rows.map(|row| {
                 let mut found = Vec::new();
-                closed.each_axis(row.term(axes), |dim| found.push(axis(dim, &bases)));
+                closed.each_axis(row.term(view.axes), |dim| found.push(view.axis(closed, dim)));
                 found
             }),
-        });
-        self.bases = bases;
-        shape
+        })
+    }
+
+    /// A dimension as an axis.
+    pub(crate) fn axis_of(&self, dim: Dim) -> Axis {
+        match dim {
+            Dim::Symbolic(symbolic) => Axis::Symbolic(
+                self.expression_of(self.solver.form(symbolic.form)),
+                basis_name(symbolic.basis, &self.bases),
+            ),
+            dim => axis(dim, &self.bases),
+        }
     }
 
     /// The final shapes of all tensors. Changes nothing.
@@ -385,9 +480,9 @@ impl Graph {
     pub(crate) fn close_for<T>(
         &mut self,
         tensor: Tensor,
-        read: impl FnOnce(&Closed<'_>, &[DimTerm]) -> T,
+        read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
     ) -> Result<T, Error> {
-        let (value, holes) = self.closed(|closed, view| read(closed, view.axes))?;
+        let (value, holes) = self.closed(read)?;
         if !holes.is_empty() {
             let needed = self.needed_by(tensor);
             let params = self.with_holes(&holes);
@@ -436,20 +531,43 @@ impl Graph {
     }
 }
 
-/// The number of elements of a dimension.
-pub(crate) fn elements(dim: Dim) -> u64 {
-    match dim {
-        Dim::Unit => 1,
-        Dim::Atom(atom) => atom.size,
+impl View<'_> {
+    /// The expression of a symbolic dimension.
+    fn symbolic(&self, closed: &Closed<'_>, form: FormId) -> SymbolicSize {
+        SymbolicSize::new(&closed.form(form), self.symbols, |symbol| closed.symbol_bounds(symbol))
+    }
+
+    /// A final dimension as an axis.
+    pub fn axis(&self, closed: &Closed<'_>, dim: Dim) -> Axis {
+        match dim {
+            Dim::Symbolic(symbolic) => {
+                Axis::Symbolic(self.symbolic(closed, symbolic.form), basis_name(symbolic.basis, self.bases))
+            }
+            dim => axis(dim, self.bases),
+        }
     }
 }
 
-pub(crate) fn axis(dim: Dim, bases: &[Box<str>]) -> Axis {
+/// The number of elements of a dimension, if it is a number.
+pub(crate) fn elements(dim: Dim) -> Option<u64> {
     match dim {
-        Dim::Unit => Axis::Unit,
-        Dim::Atom(atom) if atom.basis == Basis::DEFAULT => Axis::Sized(atom.size, None),
-        Dim::Atom(atom) => Axis::Sized(atom.size, bases.get(atom.basis.0 as usize - 1).cloned()),
+        Dim::Unit => Some(1),
+        Dim::Atom(atom) => Some(atom.size),
+        Dim::Symbolic(_) => None,
     }
+}
+
+/// A dimension that is not symbolic.
+fn axis(dim: Dim, bases: &[Box<str>]) -> Axis {
+    match dim {
+        Dim::Unit | Dim::Symbolic(_) => Axis::Unit,
+        Dim::Atom(atom) => Axis::Sized(atom.size, basis_name(atom.basis, bases)),
+    }
+}
+
+/// The name of a basis, unless it is the default one.
+fn basis_name(basis: Basis, bases: &[Box<str>]) -> Option<Box<str>> {
+    if basis == Basis::DEFAULT { None } else { bases.get(basis.0 as usize - 1).cloned() }
 }
 
 fn list<T: fmt::Display>(items: &[T]) -> String {

@@ -108,7 +108,7 @@ pub(crate) enum Op {
 }
 
 /// The options with which a spec was used: kept once for all its uses.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Choice {
     pub padding: Option<Padding>,
     pub coefficients: Vec<(Box<str>, u64)>,
@@ -135,6 +135,10 @@ pub(crate) enum Step {
     Equal(crate::Captured, crate::Captured),
     Scale(crate::Captured, u64, crate::Captured),
     Square(Tensor),
+    /// A named size and the range it was declared with, by its place among the graph's.
+    Dim(u32, (u64, Option<u64>)),
+    /// A named size and the number it was given.
+    Size(u32, u64),
 }
 
 /// What a constraint of a step is about.
@@ -159,6 +163,7 @@ pub(crate) struct Origin {
     pub part: Part,
 }
 
+#[derive(Clone)]
 pub(crate) struct TensorData {
     pub rows: Rows,
     pub step: u32,

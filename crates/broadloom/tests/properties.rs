@@ -17,7 +17,7 @@ use broadloom::{Error, Graph, Index, Tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
 use support::case::{Case, cases};
 use support::run::Run;
-use support::tree::{Program, Statement};
+use support::tree::{Kind, Program, Statement};
 
 /// How often each program is run for each property.
 const SEEDS: u64 = 6;
@@ -73,10 +73,16 @@ fn difference(expected: &Shapes, found: &Shapes) -> String {
 
 /// The statements in another order in which each comes after those that it needs.
 fn shuffled(program: &Program, random: &mut Random) -> Result<Shapes, String> {
-    let mut waiting: Vec<&Statement> = program.statements.iter().collect();
+    // Names of sizes are declared before they stand in shapes.
+    let declares = |statement: &&Statement| matches!(statement.kind, Kind::Dim { .. } | Kind::Dynamic(_));
+    let (dims, mut waiting): (Vec<&Statement>, Vec<&Statement>) =
+        program.statements.iter().partition(declares);
     let mut defined = BTreeSet::new();
     let mut run = Run::default();
     let mut order = String::new();
+    for statement in dims {
+        run.execute(statement).map_err(|stop| stop.to_string())?;
+    }
     while !waiting.is_empty() {
         let ready = |statement: &&Statement| statement.uses().iter().all(|name| defined.contains(*name));
         let candidates: Vec<usize> = (0..waiting.len()).filter(|at| ready(&waiting[*at])).collect();

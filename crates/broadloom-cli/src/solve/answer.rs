@@ -193,6 +193,11 @@ impl Answered {
                 "no line bounds a rank, and the flanks are so long that not every rank can be tried",
                 "fix the rank of a row, for example `[..r..] ~ [a, b]`",
             ),
+            Limit::Expressions => (
+                "gave up: a size depends on named sizes in a way that no expression says".into(),
+                "which size fits depends on the sizes of symbols",
+                "write one of the sizes",
+            ),
             Limit::SizeBound => (
                 "gave up: a solution could need very large sizes".into(),
                 "arithmetic leaves a size without an upper bound",
@@ -236,6 +241,10 @@ fn clash_message(problem: &Problem, clash: &Clash) -> String {
             format!("a size would have to be at least {least} and at most {most}")
         }
         Clash::Arithmetic { .. } => "no sizes satisfy these lines together".into(),
+        // The text format has no named sizes.
+        Clash::Symbols { .. } | Clash::Range { .. } | Clash::Expressions { .. } => {
+            "no sizes satisfy these lines together".into()
+        }
         Clash::Exhausted => "no number of axes and no marker satisfies these lines together".into(),
     }
 }

@@ -149,6 +149,7 @@ fn policy_text(problem: &Problem, policy: Policy, row: Option<RowVar>) -> String
         Policy::CountedRank => format!("policy: {name} takes no more axes than its elements need"),
         Policy::DefaultBasis => "policy: a size that arithmetic gives has the default basis".into(),
         Policy::JointSizes => "several lines together leave only this size".into(),
+        Policy::Symbolic => "policy: a named size stays symbolic".into(),
         Policy::GuessedSize => "policy: a size that nothing decides is the least that fits".into(),
     }
 }

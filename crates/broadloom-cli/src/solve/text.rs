@@ -14,6 +14,8 @@ pub fn dim(problem: &Problem, dim: Dim) -> String {
     match dim {
         Dim::Unit => "_".into(),
         Dim::Atom(atom) if atom.basis.0 == 0 => atom.size.to_string(),
+        // The text format has no named sizes.
+        Dim::Symbolic(_) => "?".into(),
         Dim::Atom(atom) => format!("{}:{}", atom.size, problem.system.bases.text(BasisId(atom.basis.0))),
     }
 }

@@ -59,6 +59,21 @@ pub struct Atom {
     pub basis: Basis,
 }
 
+/// An expression over symbols, by its place among those of a solver
+/// ([`Solver::form`](crate::Solver::form)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FormId(pub u32);
+
+/// A symbolic size in a basis: a claim like an atom's, of a size that is known by name only
+/// (*Tensor Dimension Inference*, "Named").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Symbolic {
+    /// The expression, in normal form: the same size has the same expression.
+    pub form: FormId,
+    /// What the elements stand for.
+    pub basis: Basis,
+}
+
 /// A dimension: the set D of Formal Core, Def. 1.1.
 ///
 /// ```
@@ -75,6 +90,8 @@ pub enum Dim {
     Unit,
     /// A claimed size.
     Atom(Atom),
+    /// A claimed size that is known by name. To the order it is an atom like any other.
+    Symbolic(Symbolic),
 }
 
 impl Dim {
@@ -139,7 +156,7 @@ impl Dim {
     pub fn meet(self, other: Dim) -> Option<Dim> {
         match (self, other) {
             (dim, Dim::Unit) | (Dim::Unit, dim) => Some(dim),
-            (Dim::Atom(_), Dim::Atom(_)) => (self == other).then_some(self),
+            _ => (self == other).then_some(self),
         }
     }
 }
@@ -263,6 +280,9 @@ impl std::fmt::Display for Dim {
             Dim::Unit => f.write_str("_"),
             Dim::Atom(Atom { size, basis: Basis::DEFAULT }) => write!(f, "{size}"),
             Dim::Atom(Atom { size, basis }) => write!(f, "{size}:#{}", basis.0),
+            // The core knows no names.
+            Dim::Symbolic(Symbolic { form, basis: Basis::DEFAULT }) => write!(f, "${}", form.0),
+            Dim::Symbolic(Symbolic { form, basis }) => write!(f, "${}:#{}", form.0, basis.0),
         }
     }
 }

@@ -43,6 +43,6 @@ mod dim;
 mod rigid;
 mod row;
 
-pub use dim::{Atom, Basis, Bounded, Dim};
+pub use dim::{Atom, Basis, Bounded, Dim, FormId, Symbolic};
 pub use rigid::{AnyRow, Rigid};
 pub use row::Row;

@@ -205,7 +205,11 @@ impl Solver {
                 // DI-top.
                 _ if value == DimTerm::UNIT => return Ok(()),
                 // DI-ground: nothing can change that.
-                Spot::Known(res) if value.is_ground() && self.dims.resolve(res) == value => return Ok(()),
+                Spot::Known(res)
+                    if value.is_ground() && self.symbols.is_empty() && self.dims.resolve(res) == value =>
+                {
+                    return Ok(());
+                }
                 // DI-pin: what is below an atom is that atom, so it needs no variable of its own.
                 Spot::Empty(slot) if value.is_ground() => {
                     let Reason::Align { con, side, at } = reason else { return Ok(()) };

@@ -31,8 +31,10 @@ use super::extents::ready_leaves;
 use super::ranks::{Cause, Pred};
 use super::reason::{Conflict, Limit, NIL, Policy, Reason, Step};
 use super::search::{Choice, Search};
+use super::symbols::Check;
 use super::{Mark, Solver};
-use crate::order::{Dim, Row};
+use crate::form::{Form, Symbol};
+use crate::order::{Dim, FormId, Row};
 use crate::term::{DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
 
 /// What closing found.
@@ -167,7 +169,9 @@ impl Closed<'_> {
 
     /// All dimensions that occur, by [`DimTerm::ground_index`].
     pub fn dims(&self) -> Vec<Dim> {
-        let atoms = self.solver.atoms.iter().map(|atom| Dim::Atom(*atom));
+        let solver = &*self.solver;
+        let atoms = (0..solver.atoms.len()).map(DimTerm::interned);
+        let atoms = atoms.map(|atom| solver.ground(atom).unwrap_or(Dim::Unit));
         std::iter::once(Dim::Unit).chain(atoms).collect()
     }
 
@@ -184,6 +188,21 @@ impl Closed<'_> {
             solver.each_row_axis(var, |axis| each(value(axis)));
         }
         row.trail.iter().for_each(|axis| each(value(*axis)));
+    }
+
+    /// The expression of a symbolic dimension.
+    pub fn form(&self, id: FormId) -> Form {
+        self.solver.final_form(id)
+    }
+
+    /// The range of a symbol, as far as the constraints narrow it.
+    pub fn symbol_bounds(&self, symbol: Symbol) -> (u64, Option<u64>) {
+        self.solver.symbol_bounds(symbol)
+    }
+
+    /// What holds only for some sizes of the symbols, and has to be checked when they are known.
+    pub fn checks(&self) -> Vec<Check> {
+        self.solver.remaining_checks()
     }
 
     /// How a dimension variable came by its value.
@@ -268,7 +287,7 @@ impl Solver {
         closing.silent = self.silent_rows();
         let mark = self.mark();
         self.dims.closing = true;
-        match self.close_ranks(&mut closing.markers).and_then(|()| self.close_sizes()) {
+        match self.close_policy(&mut closing.markers) {
             Ok(()) => return self.finish_closing(mark, closing),
             Err(Conflict::TooMuch(limit)) => {
                 self.abandon(mark);
@@ -309,6 +328,7 @@ impl Solver {
 
     /// Decides ranks and markers as a copy of the system did.
     fn take_over(&mut self, copy: &Subsystem, markers: &mut Vec<u32>) -> Step {
+        self.close_symbols()?;
         let least = self.choose(Policy::LeastRank, NIL);
         for row in 0..self.rows.len() as u32 {
             if self.rows.is_fixed(row) {
@@ -394,6 +414,13 @@ impl Solver {
             return Dim::Unit;
         }
         self.ground(self.dims.resolve(term)).unwrap_or(Dim::Unit)
+    }
+
+    /// Named sizes, ranks, markers and sizes, with every choice at its first value.
+    pub(crate) fn close_policy(&mut self, markers: &mut Vec<u32>) -> Step {
+        self.close_symbols()?;
+        self.close_ranks(markers)?;
+        self.close_sizes()
     }
 
     /// Steps 1-4, with every choice at its first value.

@@ -12,6 +12,7 @@ use super::report::DimShape;
 use super::rows::{Kind, RowCon, Term};
 use super::search::Search;
 use super::{Link, Solver, Stored};
+use crate::form::{Form, Symbol};
 use crate::order::Dim;
 use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Numerator, Piece, RowTerm, RowVar};
 
@@ -77,6 +78,29 @@ pub enum Clash {
         /// rows, of their axes.
         sizes: Vec<Option<u64>>,
     },
+    /// Two different symbols would have to be one size.
+    Symbols {
+        /// The symbols.
+        ends: [Symbol; 2],
+    },
+    /// A symbol would have to be a size outside its range.
+    Range {
+        /// The symbol.
+        symbol: Symbol,
+        /// The size, unless it is two ranges that have no size in common.
+        size: Option<u64>,
+        /// The least and the greatest size it may have.
+        bounds: (u64, u64),
+    },
+    /// Symbolic sizes contradict an arithmetic constraint: it holds for no sizes within the ranges, or only if
+    /// two different symbols are equal.
+    Expressions {
+        /// The constraint.
+        constraint: ConstraintId,
+        /// The sizes of its dimensions as far as they are known, in the order they were written; for
+        /// rows, of their axes.
+        sizes: Vec<Option<Form>>,
+    },
     /// Every rank, every marker and every size leads to a contradiction.
     Exhausted,
 }
@@ -139,10 +163,17 @@ impl Subsystem {
     }
 
     /// What the system's contradiction is, in the names of the original.
-    fn clash(&self) -> Clash {
+    fn clash(&mut self) -> Clash {
+        // With named sizes, the first thing that closing cannot do is worth telling.
+        let closing = if self.solver.conflict.is_none() && !self.solver.symbols.is_empty() {
+            self.solver.mark();
+            self.solver.close_policy(&mut Vec::new()).err()
+        } else {
+            None
+        };
         let solver = &self.solver;
         let value = |node: u32| solver.dims.value(solver.dims.find(node)).unwrap_or(DimTerm::UNIT);
-        let Some(conflict) = solver.conflict else { return Clash::Exhausted };
+        let Some(conflict) = solver.conflict.or(closing) else { return Clash::Exhausted };
         let (node, ends) = match conflict {
             Conflict::Value { node, have, want, .. } => (node, [DimTerm(have), DimTerm(want)]),
             Conflict::Cap { node, cap, want, .. } => (node, [DimTerm(cap), DimTerm(want)]),
@@ -162,12 +193,33 @@ impl Subsystem {
                 let (written, available) = (longer.flanks(), shorter.flanks());
                 return Clash::Overflow { written, available, equal: kind == Kind::Eq };
             }
+            Conflict::Symbols { a, b, .. } => {
+                let symbol = |node: u32| solver.dims.tag(solver.dims.find(node)).map(Symbol);
+                return match (symbol(a), symbol(b)) {
+                    (Some(a), Some(b)) => Clash::Symbols { ends: [a.min(b), a.max(b)] },
+                    _ => Clash::Exhausted,
+                };
+            }
             Conflict::Claim { node, .. } | Conflict::Size { node } => {
+                if let Some(clash) = solver.range_clash(node) {
+                    return clash;
+                }
+                if let Some((id, con)) = solver.open_equation(node) {
+                    let constraint = self.original_constraint(id);
+                    return Clash::Expressions { constraint, sizes: solver.known_forms(con) };
+                }
                 let what = solver.name_of(node).and_then(|shape| self.original_shape(shape));
                 return Clash::Size { what, bounds: solver.size_bounds(DimTerm(node)) };
             }
             Conflict::TooSmall { size, least, .. } => {
                 return Clash::Size { what: None, bounds: (least, size) };
+            }
+            Conflict::TooLarge { size, most, .. } => {
+                return Clash::Size { what: None, bounds: (size, most) };
+            }
+            Conflict::Arith { con } if closing.is_some() || solver.names_open_symbol(con) => {
+                let constraint = self.original_constraint(ConstraintId(solver.ariths.id(con)));
+                return Clash::Expressions { constraint, sizes: solver.known_forms(con) };
             }
             Conflict::Arith { con } => {
                 let constraint = self.original_constraint(ConstraintId(solver.ariths.id(con)));
@@ -195,6 +247,7 @@ impl Solver {
         sub.solver.atoms.clone_from(&self.atoms);
         sub.solver.atom_ids.clone_from(&self.atom_ids);
         sub.solver.dims.zero = self.dims.zero;
+        sub.solver.symbols = self.symbols.unmentioned();
         let (mut dims, mut rows) = self.variables(ids);
         dims.sort_unstable();
         dims.dedup();
@@ -203,7 +256,14 @@ impl Solver {
         for node in dims {
             let role = self.dim_role(DimVar(node));
             let discardable = self.discardable.contains(&node);
-            let copy = if discardable { sub.solver.discardable_var(role) } else { sub.solver.dim_var(role) };
+            let symbol = self.symbols.made_at(node);
+            let copy = if let Some(symbol) = symbol {
+                sub.solver.make_symbol(symbol, self.symbols.is_dynamic(symbol))
+            } else if discardable {
+                sub.solver.discardable_var(role)
+            } else {
+                sub.solver.dim_var(role)
+            };
             sub.dims.push((node, copy));
         }
         for row in rows {
@@ -238,6 +298,7 @@ impl Solver {
             Stored::DimEq(a, b) => to.add(Constraint::DimEq(dim(a), dim(b))),
             Stored::DimLe(res, opnd) => to.add(Constraint::DimLe { res: dim(res), opnd: dim(opnd) }),
             Stored::AtLeast(term, least) => to.add(Constraint::AtLeast(dim(term), least)),
+            Stored::AtMost(term, most) => to.add(Constraint::AtMost(dim(term), most)),
             Stored::Arith(con) => to.add_stored(renamed(self.ariths.get(con), dim, row)),
             Stored::Row(con) => {
                 let RowCon { res, opnd, kind, .. } = self.rows.con(con);
@@ -270,7 +331,7 @@ impl Solver {
                         rows.extend((term.hole != NIL).then_some(term.hole));
                     }
                 }
-                Stored::AtLeast(term, _) => dims.extend(term.node()),
+                Stored::AtLeast(term, _) | Stored::AtMost(term, _) => dims.extend(term.node()),
                 Stored::Arith(con) => {
                     let arith = self.ariths.get(con);
                     dims.extend(arith.dims().iter().filter_map(|term| term.node()));
@@ -296,6 +357,7 @@ impl Solver {
                 [0, made.unwrap_or_else(|at| at) as u64, 0]
             }
             (None, Some(Dim::Atom(atom))) => [1, atom.size, u64::from(atom.basis.0)],
+            (None, Some(Dim::Symbolic(dim))) => [3, u64::from(dim.form.0), u64::from(dim.basis.0)],
             (None, _) => [2, 0, 0],
         }
     }
@@ -322,6 +384,7 @@ impl Solver {
                 }
             }
             Stored::AtLeast(term, least) => (4, vec![dim(&term)], vec![[least, 0, 0]]),
+            Stored::AtMost(term, most) => (8, vec![dim(&term)], vec![[most, 0, 0]]),
             Stored::Arith(con) => {
                 let arith = self.ariths.get(con);
                 let (kind, numbers) = match arith {
@@ -343,7 +406,7 @@ impl Solver {
     }
 
     /// Shrinks a set of constraints that has no solution to a minimal one.
-    pub(crate) fn core_from(&self, mut ids: Vec<u32>) -> Core {
+    pub(crate) fn core_from(&mut self, mut ids: Vec<u32>) -> Core {
         ids.sort_unstable();
         ids.dedup();
         let (mut work, mut unknown) = (0, false);
@@ -362,7 +425,9 @@ impl Solver {
             let (verdict, patient) = judge(ids);
             patient.then_some(verdict == Verdict::Unsatisfiable)
         });
-        let clash = self.subsystem(&ids).clash();
+        let mut sub = self.subsystem(&ids);
+        let clash = sub.clash();
+        self.symbols.take_forms(sub.solver.symbols);
         Core {
             constraints: ids.into_iter().map(ConstraintId).collect(),
             minimal: complete && !unknown,

@@ -17,6 +17,7 @@ use super::report::DimShape;
 use super::rows::{Kind, RowCon, Slot, Term};
 use super::search::Choice;
 use super::{Solver, Stored};
+use crate::form::Symbol;
 use crate::order::Dim;
 use crate::term::{ConstraintId, DimTerm, DimVar, RowVar};
 
@@ -428,7 +429,14 @@ impl Solver {
                 facts
             }
             Conflict::Arith { con } => vec![Fact::Arith(con)],
-            Conflict::TooSmall { reason, .. } => vec![Fact::Reason(reason.0)],
+            Conflict::TooSmall { reason, .. } | Conflict::TooLarge { reason, .. } => {
+                vec![Fact::Reason(reason.0)]
+            }
+            Conflict::Symbols { a, b, reason } => {
+                let symbol = |node: u32| self.dims.tag(self.dims.find(node));
+                let named = |node: u32| symbol(node).map_or(node, |tag| self.symbols.node(Symbol(tag)));
+                vec![Fact::Equal(a, named(a)), Fact::Equal(b, named(b)), Fact::Reason(reason.0)]
+            }
             Conflict::TooMuch(_) => Vec::new(),
         })
     }
@@ -613,7 +621,7 @@ impl Solver {
                 let RowCon { res, opnd, .. } = self.rows.con(con);
                 self.rows.literals(res).contains(&term) || self.rows.literals(opnd).contains(&term)
             }
-            Stored::AtLeast(..) => false,
+            Stored::AtLeast(..) | Stored::AtMost(..) => false,
             Stored::Arith(con) => self.ariths.get(con).dims().contains(&term),
         }
     }

@@ -64,20 +64,29 @@ impl Solver {
             return Ok(());
         }
         self.undecided = None;
+        self.symbols.undecided = false;
         self.solve_jointly()?;
         let mark = self.mark();
         self.close_leaf_dims();
         match self.decide_sizes() {
             Ok(()) => {
                 self.forget(mark);
-                return Ok(());
+                return self.all_decided();
             }
             Err(_) => self.undo(mark),
         }
         // A leaf's cap may be a size that no equation can live with: the equations go first.
         self.decide_sizes()?;
         self.close_leaf_dims();
-        Ok(())
+        self.all_decided()
+    }
+
+    /// Whether no choice depended on the sizes of symbols.
+    fn all_decided(&self) -> Step {
+        if self.symbols.undecided {
+            return Err(Conflict::TooMuch(Limit::Expressions));
+        }
+        self.checks_are_possible()
     }
 
     /// Decides open sizes one by one, with chronological backtracking.
@@ -129,7 +138,9 @@ impl Solver {
                 for mark in levels.drain(..).rev().filter_map(|level| level.mark) {
                     self.undo(mark);
                 }
-                return Err(Conflict::TooMuch(Limit::Branches));
+                // Where the sizes of symbols would decide which size fits, none can be chosen for all of them.
+                let symbolic = last == Conflict::TooMuch(Limit::Expressions);
+                return Err(if symbolic { last } else { Conflict::TooMuch(Limit::Branches) });
             }
         }
     }
@@ -138,7 +149,10 @@ impl Solver {
         let step = self.choose(policy, super::reason::NIL);
         let reason = self.dims.reason(Reason::Policy(step));
         self.dims.commit(&mut self.trail, node, value, reason)?;
-        self.propagate()
+        self.symbols.guessing = true;
+        let outcome = self.propagate();
+        self.symbols.guessing = false;
+        outcome
     }
 
     /// The first dimension without a value: known sizes first, then those with a cap.

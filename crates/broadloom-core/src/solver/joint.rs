@@ -78,10 +78,14 @@ impl Solver {
         }
         let Some(rows) = eliminate(rows) else { return Ok(()) };
         for row in rows {
-            if !row.is_possible() || !self.within_bounds(&row) {
+            if !row.is_possible() || !self.within_bounds(&row) || self.equates_symbols(&row) {
                 return Err(Conflict::Arith { con: row.con });
             }
             if let [(class, coeff)] = row.terms.as_slice() {
+                // A symbol that closing left symbolic is no longer free to take a size.
+                if self.dims.value(*class).is_some() {
+                    return Err(Conflict::Arith { con: row.con });
+                }
                 let size = u64::try_from(-row.constant / coeff).ok().filter(|size| *size < ANY);
                 let Some(size) = size else { return Err(Conflict::Arith { con: row.con }) };
                 let step = self.choose(Policy::JointSizes, super::reason::NIL);
@@ -90,6 +94,16 @@ impl Solver {
             }
         }
         self.propagate()
+    }
+
+    /// Whether a row says that two different named symbols are equal.
+    fn equates_symbols(&self, row: &Row) -> bool {
+        let [(a, x), (b, y)] = row.terms.as_slice() else { return false };
+        let named = |class: u32| {
+            let symbol = self.observe_symbol(DimTerm(class))?;
+            (!self.is_dynamic(symbol)).then_some(symbol)
+        };
+        row.constant == 0 && *x == -*y && named(*a).zip(named(*b)).is_some_and(|(a, b)| a != b)
     }
 
     /// Whether the bounds of the classes leave room for zero.

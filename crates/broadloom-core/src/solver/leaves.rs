@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Solver;
 use super::closing::Closing;
-use super::reason::{NIL, Policy, Reason, ReasonId};
+use super::reason::{Conflict, Limit, NIL, Policy, Reason, ReasonId};
 use crate::term::DimTerm;
 
 /// Why a leaf had to give way: two leaves and the adjacencies between them and a common dimension.
@@ -100,9 +100,13 @@ impl Solver {
     fn commit_if_it_fits(&mut self, root: u32, value: DimTerm, reason: ReasonId) {
         let mark = self.mark();
         let outcome = self.dims.commit(&mut self.trail, root, value, reason);
-        match outcome.and_then(|()| self.propagate()) {
+        self.symbols.guessing = true;
+        let outcome = outcome.and_then(|()| self.propagate());
+        self.symbols.guessing = false;
+        match outcome {
             Ok(()) => self.forget(mark),
-            Err(_) => {
+            Err(conflict) => {
+                self.symbols.undecided |= conflict == Conflict::TooMuch(Limit::Expressions);
                 let capped = std::mem::take(&mut self.dims.capped);
                 self.undo(mark);
                 self.dims.capped = capped;

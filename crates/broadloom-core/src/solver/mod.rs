@@ -11,6 +11,7 @@
 //! | `dims` | classes of dimension variables, values, caps, adjacencies (Def. 4.2) |
 //! | `ranks` | difference constraints on ranks, least and greatest solution (Def. 5.2.1) |
 //! | `rows` | axes and markers of row variables, row constraints and who waits for what |
+//! | `symbols` | named and dynamic sizes, and the expressions over them |
 //! | `sizes`, `arith`, `joint` | bounds on sizes; affine axes, concatenation, counts, listed axes |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
 //! | `closing`, `leaves`, `guess` | the closing policy (Def. 6.1): ranks and markers, leaf dimensions, sizes |
@@ -44,8 +45,10 @@ mod rows;
 mod search;
 mod shortest;
 mod sizes;
+mod symbols;
 mod trail;
 
+pub(crate) use arith::gcd;
 pub use closing::{Answer, Closed, How, Unfilled};
 pub use cores::{Clash, Core};
 pub use explain::{Cause, Link};
@@ -53,12 +56,15 @@ pub use reason::{Limit, Policy};
 pub use report::{Binding, Bound, DimShape, Middle, Report, RowShape};
 pub use shortest::{Derived, Written};
 
+pub use symbols::{Check, Need};
+
 use arith::{Arith, Ariths, Item};
 use dims::{Dims, DimsMark};
 use ranks::Ranks;
 use reason::{Conflict, Reason, ReasonId, Step};
 use rows::{Kind, Rows, RowsMark};
 use rustc_hash::{FxHashMap, FxHashSet};
+use symbols::Symbols;
 use trail::{Floor, Trail};
 
 use crate::order::{Atom, Basis, Dim};
@@ -100,12 +106,13 @@ enum Stored {
     DimLe(DimTerm, DimTerm),
     Row(u32),
     AtLeast(DimTerm, u64),
+    AtMost(DimTerm, u64),
     Arith(u32),
 }
 
 /// The added constraints, in order: a word each for the many that are about rows, which are kept
 /// elsewhere, and a place in a list of their own for the others.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Constraints {
     words: Vec<u32>,
     others: Vec<Stored>,
@@ -159,12 +166,13 @@ impl Constraints {
 ///
 /// Where a choice must be made among equals, the variable made first goes first: a caller that
 /// makes its variables in the order of their names gets answers that depend on names alone.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Solver {
     dims: Dims,
     ranks: Ranks,
     rows: Rows,
     ariths: Ariths,
+    symbols: Symbols,
     trail: Trail,
     /// Variables that may have size zero.
     discardable: FxHashSet<u32>,
@@ -217,6 +225,8 @@ struct Mark {
     policies: usize,
     axes: u64,
     moves: u64,
+    /// What closing relied on by then.
+    checks: usize,
     /// The floor of the mark around this one.
     floor: Floor,
 }
@@ -247,6 +257,7 @@ impl Solver {
         self.ranks.clear();
         self.rows.clear();
         self.ariths.clear();
+        self.symbols.clear();
         self.discardable.clear();
         self.trail = Trail::default();
         self.dim_vars.clear();
@@ -344,6 +355,8 @@ impl Solver {
         fresh.atoms = std::mem::take(&mut self.atoms);
         fresh.atom_ids = std::mem::take(&mut self.atom_ids);
         fresh.dims.zero = self.dims.zero;
+        let symbols = self.symbols.clone();
+        fresh.symbols = std::mem::take(&mut self.symbols).without_nodes();
         for row in (0..point.rows as u32).map(RowVar) {
             let copy = fresh.row_var(self.rows.role(row.0));
             if let Some(lead) = self.rows.declared(row.0) {
@@ -358,7 +371,9 @@ impl Solver {
         let mut make = |fresh: &mut Solver, all: bool| {
             while let Some((node, role)) = dims.next_if(|(node, _)| all || *node == fresh.dims.len() as u32) {
                 let discardable = self.discardable.contains(node);
-                if discardable {
+                if let Some(symbol) = symbols.made_at(*node) {
+                    fresh.make_symbol(symbol, symbols.is_dynamic(symbol))
+                } else if discardable {
                     fresh.discardable_var(*role)
                 } else {
                     fresh.dim_var(*role)
@@ -402,7 +417,10 @@ impl Solver {
     /// The ground dimension of a term, if it is one.
     pub fn ground(&self, term: DimTerm) -> Option<Dim> {
         match term.atom_index() {
-            Some(atom) => Some(Dim::Atom(self.atoms[atom])),
+            Some(atom) => {
+                let atom = self.atoms[atom];
+                Some(self.symbols.dim(term, atom.basis).map_or(Dim::Atom(atom), Dim::Symbolic))
+            }
             None => (term == DimTerm::UNIT).then_some(Dim::Unit),
         }
     }
@@ -452,6 +470,10 @@ impl Solver {
             Constraint::AtLeast(dim, least) => {
                 self.constraints.push(Stored::AtLeast(dim, least));
                 if self.conflict.is_some() { Ok(()) } else { self.at_least(dim, least, id) }
+            }
+            Constraint::AtMost(dim, most) => {
+                self.constraints.push(Stored::AtMost(dim, most));
+                if self.conflict.is_some() { Ok(()) } else { self.at_most(dim, most, id) }
             }
             other => {
                 self.constraints.push(Stored::Arith(self.ariths.len()));
@@ -614,6 +636,7 @@ impl Solver {
             policies: self.policies.len(),
             axes: self.axes_spent,
             moves: self.ranks.moves,
+            checks: self.symbols.checks.len(),
         }
     }
 
@@ -634,7 +657,7 @@ impl Solver {
             match entry.cell {
                 Lo | Hi => self.ranks.restore(entry),
                 Arith => self.ariths.restore(entry.at, entry.old, entry.more),
-                SizeLo | SizeHi | Claims | Basis | Told | WatchHead | WatchTail | WatchNext => {
+                SizeLo | SizeHi | Claims | Basis | Tag | Told | WatchHead | WatchTail | WatchNext => {
                     self.dims.sizes.restore(entry)
                 }
                 Axes | Partial | Marker | Progress | Axis | Front | Back => self.rows.restore(entry),
@@ -646,6 +669,7 @@ impl Solver {
         self.policies.truncate(mark.policies);
         self.axes_spent = mark.axes;
         self.ranks.moves = mark.moves;
+        self.symbols.checks.truncate(mark.checks);
         self.trail.floor = mark.floor;
         self.trail.close();
     }
@@ -679,6 +703,7 @@ fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
         | Constraint::DimLe { .. }
         | Constraint::RowEq(..)
         | Constraint::RowLe { .. }
-        | Constraint::AtLeast(..) => return None,
+        | Constraint::AtLeast(..)
+        | Constraint::AtMost(..) => return None,
     })
 }

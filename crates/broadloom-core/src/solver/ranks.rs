@@ -102,7 +102,7 @@ struct Move {
 }
 
 /// The graph, one node per row variable.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Ranks {
     nodes: Vec<Node>,
     edges: Vec<RankEdge>,

@@ -56,7 +56,7 @@ pub(crate) enum Reason {
     ClaimedCap { node: u32 },
     /// Arithmetic constraint `con`, from what it knows of everything it mentions.
     Arith { con: u32 },
-    /// The bounds on the size of the class of `node` leave only the unit.
+    /// The bounds on the size of the class of `node` leave only the unit, or only one size.
     OnlyUnit { node: u32 },
 }
 
@@ -86,6 +86,8 @@ pub enum Policy {
     JointSizes,
     /// A dimension that arithmetic leaves open takes the least size that fits.
     GuessedSize,
+    /// A named size without a value stays symbolic.
+    Symbolic,
 }
 
 impl Policy {
@@ -108,6 +110,9 @@ pub enum Limit {
     RankBound,
     /// Sizes to try: arithmetic leaves a size without an upper bound.
     SizeBound,
+    /// Expressions over symbols: which size something has depends on theirs, in a way that no expression
+    /// says.
+    Expressions,
 }
 
 /// Two facts that cannot both hold; where the walk for the core begins.
@@ -135,6 +140,10 @@ pub(crate) enum Conflict {
     Arith { con: u32 },
     /// A ground dimension is smaller than `reason` asks for.
     TooSmall { size: u64, least: u64, reason: ReasonId },
+    /// A ground dimension is larger than `reason` allows.
+    TooLarge { size: u64, most: u64, reason: ReasonId },
+    /// The classes of `a` and `b` belong to different symbols, and `reason` equates them.
+    Symbols { a: u32, b: u32, reason: ReasonId },
     /// Not a contradiction: a limit is reached.
     TooMuch(Limit),
 }

@@ -128,8 +128,12 @@ impl Solver {
         let lead = shape.lead.iter_mut().zip(0..).map(|(axis, at)| (axis, DimShape::Front(var, at)));
         let trail = shape.trail.iter_mut().zip(1..).map(|(axis, at)| (axis, DimShape::Back(var, last - at)));
         for (axis, place) in lead.chain(trail) {
-            if !matches!(axis, DimShape::Ground(_)) {
-                *axis = place;
+            let named = |var: DimVar| self.observe_form(var.into()).is_some();
+            match axis {
+                DimShape::Ground(_) => {}
+                // Except by the expression for its size.
+                DimShape::Var(var) if named(*var) => {}
+                _ => *axis = place,
             }
         }
         shape

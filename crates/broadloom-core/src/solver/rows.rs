@@ -144,7 +144,7 @@ impl Spot {
 }
 
 /// The store of row variables and row constraints.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Rows {
     literals: Vec<DimTerm>,
     blocks: Vec<Axis>,

@@ -287,7 +287,7 @@ impl Solver {
             None => {}
         }
         let mark = self.mark();
-        let conflict = match self.close_ranks(markers).and_then(|()| self.close_sizes()) {
+        let conflict = match self.close_policy(markers) {
             Ok(()) => return Verdict::Satisfiable,
             Err(Conflict::TooMuch(limit)) => return Verdict::Unknown(limit),
             Err(conflict) => conflict,
@@ -299,7 +299,11 @@ impl Solver {
         }
         // Under a mark, so that what search does and undoes is logged.
         self.mark();
-        self.search(search, markers)
+        match self.close_symbols() {
+            Ok(()) => self.search(search, markers),
+            Err(Conflict::TooMuch(limit)) => Verdict::Unknown(limit),
+            Err(_) => Verdict::Unsatisfiable,
+        }
     }
 
     /// Returns to the latest blamed level and undoes its value. False if nobody is to blame.

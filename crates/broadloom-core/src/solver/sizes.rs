@@ -20,10 +20,15 @@ pub(crate) struct Extra {
     claims: u32,
     /// The basis it has unless it is the unit or empty, or `NIL`.
     basis: u32,
+    /// The symbol it is, or `NIL`: see [`DYNAMIC`].
+    tag: u32,
     head: u32,
     tail: u32,
     told: u32,
 }
+
+/// A tag with this bit is of a dynamic size: it gives way to any other.
+const DYNAMIC: u32 = 1 << 30;
 
 /// An arithmetic constraint that mentions a class.
 #[derive(Clone, Copy)]
@@ -39,7 +44,7 @@ enum Told {
     Both(u32, u32),
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Sizes {
     extras: Vec<Extra>,
     watches: Vec<Watch>,
@@ -63,8 +68,38 @@ impl Sizes {
 
     /// A new record: any size from `lo` on.
     pub fn fresh(&mut self, lo: u64) -> u32 {
-        self.extras.push(Extra { lo, hi: ANY, claims: 0, basis: NIL, head: NIL, tail: NIL, told: NIL });
+        self.extras.push(Extra {
+            lo,
+            hi: ANY,
+            claims: 0,
+            basis: NIL,
+            tag: NIL,
+            head: NIL,
+            tail: NIL,
+            told: NIL,
+        });
         self.extras.len() as u32 - 1
+    }
+
+    /// A new record of a symbol, which claims a size in a basis.
+    pub fn fresh_symbol(&mut self, symbol: u32, dynamic: bool, basis: u32) -> u32 {
+        let extra = self.fresh(1);
+        let record = &mut self.extras[extra as usize];
+        (record.claims, record.basis) = (1, basis);
+        record.tag = if dynamic { symbol | DYNAMIC } else { symbol };
+        extra
+    }
+
+    /// The symbol that a class is, if it is one.
+    pub fn tag(&self, extra: u32) -> Option<u32> {
+        let tag = self.extras[extra as usize].tag;
+        (tag != NIL).then_some(tag & !DYNAMIC)
+    }
+
+    /// Whether two classes are different named symbols.
+    pub fn name_two(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.extras[a as usize].tag, self.extras[b as usize].tag);
+        a != b && (a | b) & DYNAMIC == 0
     }
 
     pub fn get(&self, extra: u32) -> Extra {
@@ -132,6 +167,16 @@ impl Sizes {
         self.set_bounds(trail, keep, kept.lo.max(lost.lo), kept.hi.min(lost.hi));
         let at = keep as usize;
         set!(trail, Claims, keep, self.extras[at].claims, kept.claims | lost.claims);
+        // A dynamic tag gives way; of two dynamic ones the first stays.
+        let tag = if kept.tag == NIL || lost.tag == NIL || kept.tag & DYNAMIC != 0 && lost.tag & DYNAMIC == 0
+        {
+            if lost.tag == NIL { kept.tag } else { lost.tag }
+        } else if kept.tag & lost.tag & DYNAMIC != 0 {
+            kept.tag.min(lost.tag)
+        } else {
+            kept.tag
+        };
+        set!(trail, Tag, keep, self.extras[at].tag, tag);
         if kept.basis == NIL {
             set!(trail, Basis, keep, self.extras[at].basis, lost.basis);
         }
@@ -231,6 +276,7 @@ impl Sizes {
             Cell::SizeHi => self.extras[index].hi = wide,
             Cell::Claims => self.extras[index].claims = old,
             Cell::Basis => self.extras[index].basis = old,
+            Cell::Tag => self.extras[index].tag = old,
             Cell::Told => self.extras[index].told = old,
             Cell::WatchHead => self.extras[index].head = old,
             Cell::WatchTail => self.extras[index].tail = old,

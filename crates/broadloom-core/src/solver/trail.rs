@@ -40,6 +40,7 @@ pub(crate) enum Cell {
     SizeHi,
     Claims,
     Basis,
+    Tag,
     Told,
     WatchHead,
     WatchTail,
@@ -58,7 +59,7 @@ pub(crate) struct Entry {
 }
 
 /// The log of overwritten words.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Trail {
     pub entries: Vec<Entry>,
     open: u32,

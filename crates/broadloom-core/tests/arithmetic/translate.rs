@@ -210,6 +210,8 @@ fn affine(form: &Form) -> core::Affine {
 pub fn ground(dim: core::order::Dim) -> Option<oracle::Dim> {
     match dim {
         core::order::Dim::Unit => Some(oracle::Dim::Unit),
+        // The oracle has no symbols.
+        core::order::Dim::Symbolic(_) => None,
         core::order::Dim::Atom(atom) => Some(oracle::Dim::Atom(oracle::Atom {
             size: u32::try_from(atom.size).ok()?,
             basis: u8::try_from(atom.basis.0).ok()?,

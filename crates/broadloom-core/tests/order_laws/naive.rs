@@ -11,8 +11,10 @@ pub type Flanks = (Vec<Dim>, Vec<Dim>);
 pub fn dim_refines(result: Dim, operand: Dim) -> bool {
     match (result, operand) {
         (_, Dim::Unit) => true,
-        (Dim::Unit, Dim::Atom(_)) => false,
+        (Dim::Unit, _) => false,
         (Dim::Atom(one), Dim::Atom(two)) => one.size == two.size && one.basis == two.basis,
+        (Dim::Symbolic(one), Dim::Symbolic(two)) => one.form == two.form && one.basis == two.basis,
+        _ => false,
     }
 }
 

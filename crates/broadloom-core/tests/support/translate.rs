@@ -223,6 +223,7 @@ fn borrow<'a>(row: &'a (Vec<core::DimTerm>, core::Hole, Vec<core::DimTerm>)) -> 
 fn ground(dim: core::order::Dim) -> oracle::Dim {
     match dim {
         core::order::Dim::Unit => oracle::Dim::Unit,
+        core::order::Dim::Symbolic(_) => panic!("the oracle has no symbols"),
         core::order::Dim::Atom(atom) => oracle::Dim::Atom(oracle::Atom {
             size: u32::try_from(atom.size).expect("small"),
             basis: u8::try_from(atom.basis.0).expect("small"),

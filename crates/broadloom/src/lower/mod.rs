@@ -75,6 +75,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub fn new(graph: &mut Graph) -> Result<Layout, Error> {
+        graph.settle_sizes()?;
         let shapes = graph.final_shapes()?;
         let captured = graph.facts.sizes.clone();
         let sizes: Vec<f64> = captured

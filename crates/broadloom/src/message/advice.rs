@@ -47,7 +47,7 @@ impl Graph {
                 })
             }
             Step::Set(_, size) => {
-                let other = ends.map(elements).into_iter().find(|end| end != size)?;
+                let other = ends.into_iter().filter_map(elements).find(|end| end != size)?;
                 Some(format!("set it to {other}, or change what makes it {other}"))
             }
             Step::Equal(..) => {
@@ -60,7 +60,7 @@ impl Graph {
 
     /// About units, ones and bases: sizes that agree, or seem to, and claims that do not.
     fn advice_on_claims(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
-        let one = |dim: &Dim| matches!(dim, Dim::Atom(_)) && elements(*dim) == 1;
+        let one = |dim: &Dim| matches!(dim, Dim::Atom(_)) && elements(*dim) == Some(1);
         match ends {
             _ if ends.contains(&Dim::Unit) && ends.iter().any(one) => Some(
                 "`1:unit` makes no claim and broadcasts, `1` claims to be one wide and does not: write the same in both places".into(),

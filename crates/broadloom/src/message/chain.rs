@@ -33,7 +33,7 @@ impl Graph {
         let mut order = self.in_order(&case.core.constraints, sources);
         // Leaves are ends, and what is refused is the first thing that the message says.
         order.retain(|id| match self.steps.get(self.origin(*id).step as usize) {
-            Some(Step::Leaf { .. }) => false,
+            Some(Step::Leaf { .. } | Step::Dim(..)) => false,
             Some(Step::Op { .. }) => true,
             _ => self.origin(*id).step != case.refused,
         });

@@ -136,7 +136,7 @@ impl Graph {
                 "the range of the index".into()
             }
             (Some(Step::Leaf { tensor, .. }), _) => self.declared_text(Tensor(*tensor)),
-            (Some(Step::Op { .. }), _) => match self.computed(case, elements(end)) {
+            (Some(Step::Op { .. }), _) => match elements(end).and_then(|size| self.computed(case, size)) {
                 Some((step, text)) => return End::Said(step, text),
                 None => format!("{}: {}", self.called(step), self.said(source)),
             },

@@ -15,6 +15,7 @@
 //! | `counts` | buffers, and numbers of elements that do not come out |
 //! | `holes` | parameters that lack a size |
 //! | `why` | not a mistake: why an axis has its size |
+//! | `symbols` | named sizes that meet, leave their range, or do not come out |
 
 mod advice;
 mod arithmetic;
@@ -24,6 +25,7 @@ mod counts;
 mod ends;
 mod holes;
 mod ranks;
+mod symbols;
 mod why;
 
 pub use why::Why;
@@ -35,7 +37,6 @@ use broadloom_spec::Kind;
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{self, Error, ErrorKind};
-use crate::shape::axis;
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
 /// What is to be explained.
@@ -59,6 +60,10 @@ impl Graph {
         }
         match &case.core.clash {
             Clash::Dims { .. } => self.explain_dims(case),
+            // About what was said, whatever else is counted.
+            clash @ (Clash::Symbols { .. } | Clash::Range { .. }) => {
+                self.explain_other(case, clash).with_chain(self.chain(case, [None; 2]))
+            }
             clash => {
                 let error = self.explain_counts(case).unwrap_or_else(|| self.explain_other(case, clash));
                 error.with_chain(self.chain(case, [None; 2]))
@@ -78,6 +83,9 @@ impl Graph {
             .with_help("an operation uses its own result with further axes; give one of the rows a fixed number of axes"),
             Clash::Arithmetic { constraint, sizes } => self.explain_arithmetic(case, *constraint, sizes),
             Clash::Size { what, bounds } => self.explain_size(case, *what, *bounds),
+            Clash::Symbols { ends } => self.explain_symbols(case, *ends),
+            Clash::Range { symbol, size, bounds } => self.explain_range(case, *symbol, *size, *bounds),
+            Clash::Expressions { constraint, sizes } => self.explain_expressions(case, *constraint, sizes),
             Clash::Dims { .. } | Clash::Exhausted => self.explain_meeting(case).unwrap_or_else(|| {
                 let message = format!("{subject}: no number of axes and no sizes fit these operations together");
                 self.with_declarations(case, Error::new(ErrorKind::Mismatch, message))
@@ -139,6 +147,10 @@ impl Graph {
                 ("the rows have too many axes", "look for a row that grows with each use")
             }
             Limit::RankBound => ("a solution could need very many axes", "state the number of axes of a row"),
+            Limit::Expressions => (
+                "a size depends on named sizes in a way that no expression says",
+                "set that size, or give the named sizes numbers",
+            ),
             Limit::SizeBound => {
                 ("a solution could need very large sizes", "set one of the sizes in the sums or windows")
             }
@@ -162,7 +174,7 @@ impl Graph {
 
     /// A dimension as it is declared.
     fn shown(&self, dim: Dim) -> String {
-        if dim == Dim::Unit { "1:unit".into() } else { axis(dim, &self.bases).to_string() }
+        if dim == Dim::Unit { "1:unit".into() } else { self.axis_of(dim).to_string() }
     }
 
     /// The operation of a step.

@@ -191,7 +191,7 @@ impl Graph {
 
     /// A size as shapes are written.
     fn shown_axis(&self, dim: Dim) -> String {
-        crate::shape::axis(dim, &self.bases).to_string()
+        self.axis_of(dim).to_string()
     }
 
     /// A size that the row of a tensor writes itself: where it is from.
@@ -497,6 +497,7 @@ fn policy_words(policy: Policy, name: &str) -> (&'static str, String) {
             (ARITHMETIC, "closing: the size is computed, and counts nothing in particular".into())
         }
         Policy::JointSizes => (ARITHMETIC, "several equations together leave only this size".into()),
+        Policy::Symbolic => (INTERIOR, "a named size, which stays open until a run says it".into()),
         Policy::GuessedSize => {
             (ARITHMETIC, "closing: nothing decides the size, so it is the least that fits".into())
         }

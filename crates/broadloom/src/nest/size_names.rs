@@ -43,7 +43,18 @@ impl Graph {
     pub fn size_names(&mut self, nest: &Projected) -> Result<Vec<Option<String>>, Error> {
         let known = self.all_size_names()?;
         let text = |name: Option<Rc<str>>| name.map(|name| name.to_string());
-        Ok(loop_names(nest, &known).into_iter().map(text).collect())
+        let mut names = loop_names(nest, &known);
+        // A result may be all that has a name for a loop.
+        let results = if self.symbols.is_empty() { 0 } else { nest.results };
+        for result in 0..results {
+            let Some(axes) = known.get(&nest.tensors[result]) else { continue };
+            for (axis, name) in axes.iter().enumerate() {
+                if let (Some(name), Some(index)) = (name, runs_along(nest, result, axis)) {
+                    names[index as usize].get_or_insert_with(|| Rc::clone(name));
+                }
+            }
+        }
+        Ok(names.into_iter().map(text).collect())
     }
 
     /// The names of all axes, found once for each state of the graph.
@@ -55,6 +66,14 @@ impl Graph {
             return Ok(Rc::clone(known));
         }
         let mut known = self.declared_size_names(&shapes);
+        // Sizes that depend on named ones, as they were before those got their numbers.
+        let symbolic = self.symbolic.clone().unwrap_or_else(|| Rc::clone(&shapes));
+        if !self.symbols.is_empty() {
+            for tensor in self.tensors() {
+                let own = known.entry(tensor).or_insert_with(|| vec![None; axes_of(&shapes, tensor)]);
+                name_expressions(&symbolic, tensor, own);
+            }
+        }
         if !known.is_empty() {
             let mut reading = Reading::new(self, &shapes);
             for step in 0..self.steps.len() as u32 {
@@ -67,7 +86,9 @@ impl Graph {
                 let Ok(made) = reading.read(step) else { continue };
                 let loops = loop_names(&made, &known);
                 for result in 0..made.results {
-                    known.insert(made.tensors[result], axis_names(&made, result, &loops));
+                    let mut names = axis_names(&made, result, &loops);
+                    name_expressions(&symbolic, made.tensors[result], &mut names);
+                    known.insert(made.tensors[result], names);
                 }
             }
         }
@@ -98,6 +119,24 @@ impl Graph {
             *name = name.take().filter(|name| sizes[name].is_some());
         }
         all
+    }
+}
+
+/// The number of axes of a tensor.
+fn axes_of(shapes: &Shapes, tensor: Tensor) -> usize {
+    MEMORY.into_iter().map(|kind| shapes.sizes(tensor, kind).count()).sum()
+}
+
+/// Names axes that have no name by the expressions for their sizes.
+fn name_expressions(symbolic: &Shapes, tensor: Tensor, names: &mut AxisNames) {
+    if tensor.index() >= symbolic.len() {
+        return;
+    }
+    let sizes = MEMORY.into_iter().flat_map(|kind| symbolic.expressions(tensor, kind));
+    for (name, size) in names.iter_mut().zip(sizes) {
+        if let Some(size) = size {
+            name.get_or_insert_with(|| size.to_string().into());
+        }
     }
 }
 

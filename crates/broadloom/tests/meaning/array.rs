@@ -33,6 +33,8 @@ impl Form {
         let size = |axis: &Axis| match axis {
             Axis::Unit => Size::Unit,
             Axis::Sized(count, _) => Size::Count(*count),
+            // What is computed is computed at the samples.
+            Axis::Symbolic(..) => Size::Count(axis.size()),
         };
         Form(Kind::ALL.map(|kind| shape.row(kind).iter().map(size).collect()))
     }

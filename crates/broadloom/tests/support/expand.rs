@@ -115,6 +115,7 @@ impl Expansion {
                 captured(b, scope).map_err(at)?,
             ),
             Kind::Square(name) => Kind::Square(scope.tensor(name).map_err(at)?),
+            kind @ (Kind::Dim { .. } | Kind::Dynamic(_) | Kind::Size(..)) => kind.clone(),
         };
         self.push(Statement { line, kind })
     }

@@ -16,6 +16,8 @@
 //! equal h of a, d of b
 //! scale big of a = 2 * small of b
 //! square w                           the input of w is its output
+//! dim batch in 1..64 sample 32       a named size; `dim seq` has any size, `dynamic n` is unknown until run time
+//! size batch = 8                     a number for it
 //! ```
 //!
 //! A function is expanded where it is called; its names get the name on the left of the call:

@@ -61,6 +61,13 @@ fn statement(line: &str) -> Result<Kind, String> {
         "set" => whole(rest, Cursor::set),
         "equal" => whole(rest, Cursor::equal),
         "scale" => whole(rest, Cursor::scale),
+        "dim" => dim(rest),
+        "dynamic" => Ok(Kind::Dynamic(rest.trim().into())),
+        "size" => {
+            let (name, size) = rest.split_once('=').ok_or("a size is given as `size batch = 8`")?;
+            let size = size.trim().parse().map_err(|_| format!("`{size}` is not a size"))?;
+            Ok(Kind::Size(name.trim().into(), size))
+        }
         "square" => whole(rest, |cursor| cursor.word().map(Kind::Square)),
         _ => definition(line),
     }
@@ -85,6 +92,24 @@ fn definition(line: &str) -> Result<Kind, String> {
         Ok([name]) => Ok(Kind::Leaf(name, leaf)),
         Err(_) => Err("a leaf has one name".into()),
     }
+}
+
+/// `batch in 1..64 sample 32`
+fn dim(text: &str) -> Result<Kind, String> {
+    let number = |word: &str| word.trim().parse::<u64>().map_err(|_| format!("`{word}` is not a size"));
+    let (text, sample) = match text.split_once(" sample ") {
+        Some((text, sample)) => (text, Some(number(sample)?)),
+        None => (text, None),
+    };
+    let (name, range) = match text.split_once(" in ") {
+        Some((name, range)) => {
+            let (lo, hi) = range.split_once("..").ok_or("a range is written `1..64`")?;
+            let hi = Some(hi.trim()).filter(|hi| !hi.is_empty()).map(number).transpose()?;
+            (name, (number(lo)?, hi))
+        }
+        None => (text, (1, None)),
+    };
+    Ok(Kind::Dim { name: name.trim().into(), range, sample })
 }
 
 /// `32 | 784`, with `axes 8 3` or `count 24` after it.

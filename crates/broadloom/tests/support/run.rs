@@ -86,6 +86,14 @@ impl Run {
                 let tensor = self.tensor(name)?;
                 self.graph.input_equals_output(tensor).map_err(Stop::Refused)
             }
+            Kind::Dim { name, range: (lo, Some(hi)), sample } => {
+                self.graph.dim(name, *lo..=*hi, *sample).map_err(Stop::Refused)
+            }
+            Kind::Dim { name, range: (lo, None), sample } => {
+                self.graph.dim(name, *lo.., *sample).map_err(Stop::Refused)
+            }
+            Kind::Dynamic(name) => self.graph.dynamic(name, None).map_err(Stop::Refused),
+            Kind::Size(name, size) => self.graph.set_sizes(&[(name, *size)]).map_err(Stop::Refused),
         }
     }
 

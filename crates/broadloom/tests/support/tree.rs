@@ -28,6 +28,12 @@ pub enum Kind {
     Scale(Captured, Expr, Captured),
     /// `square w`.
     Square(String),
+    /// `dim batch in 1..64 sample 32`.
+    Dim { name: String, range: (u64, Option<u64>), sample: Option<u64> },
+    /// `dynamic n`.
+    Dynamic(String),
+    /// `size batch = 8`.
+    Size(String, u64),
 }
 
 #[derive(Clone, Debug)]
@@ -88,13 +94,14 @@ impl Statement {
             Kind::Leaf(name, _) => vec![name],
             Kind::Let(names, _) => names.iter().map(String::as_str).collect(),
             Kind::Set(..) | Kind::Equal(..) | Kind::Scale(..) | Kind::Square(_) => Vec::new(),
+            Kind::Dim { .. } | Kind::Dynamic(_) | Kind::Size(..) => Vec::new(),
         }
     }
 
     /// The names that the statement needs.
     pub fn uses(&self) -> Vec<&str> {
         match &self.kind {
-            Kind::Leaf(..) => Vec::new(),
+            Kind::Leaf(..) | Kind::Dim { .. } | Kind::Dynamic(_) | Kind::Size(..) => Vec::new(),
             Kind::Let(_, value) => value.names(),
             Kind::Set(captured, _) => vec![&captured.tensor],
             Kind::Equal(a, b) | Kind::Scale(a, _, b) => vec![&a.tensor, &b.tensor],

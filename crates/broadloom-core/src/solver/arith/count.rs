@@ -40,6 +40,9 @@ impl Solver {
                 self.dims.sizes.watch(&mut self.trail, extra, con);
             }
         }
+        if !self.symbols.is_empty() && self.run_count_symbolic(con, &axes)? {
+            return Ok(());
+        }
         let Arith::Count { numerator, divided_by, .. } = self.ariths.get(con) else { return Ok(()) };
         let Numerator { coeff, over, denom } = *numerator;
         let mut product =

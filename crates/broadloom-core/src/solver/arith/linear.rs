@@ -12,6 +12,9 @@ use crate::term::DimTerm;
 impl Solver {
     /// `0 = constant + Σ coeff·size`: bounds consistency, then bases.
     pub(crate) fn run_linear(&mut self, con: u32) -> Step {
+        if !self.symbols.is_empty() && self.run_linear_symbolic(con)? {
+            return Ok(());
+        }
         let Arith::Linear { items, constant } = self.ariths.get(con) else { return Ok(()) };
         // Classes without a fixed size, with their coefficients added up; the rest is constant.
         let mut open: SmallVec<[(Known, i128); 4]> = SmallVec::new();
@@ -74,7 +77,7 @@ impl Solver {
 
     /// What carries the basis of an equation has one and the same: known of one, it is known of all, and
     /// with the size it is the value.
-    fn share_basis(&mut self, con: u32, holds: bool) -> Step {
+    pub(super) fn share_basis(&mut self, con: u32, holds: bool) -> Step {
         let Arith::Linear { items, .. } = self.ariths.get(con) else { return Ok(()) };
         let mut basis: Option<Basis> = None;
         let (mut open, mut settled) = (SmallVec::<[u32; 3]>::new(), true);

@@ -13,6 +13,7 @@
 mod count;
 mod exact;
 mod linear;
+mod symbolic;
 
 pub(crate) use count::gcd;
 use rustc_hash::FxHashMap;
@@ -23,6 +24,7 @@ use super::reason::{Conflict, NIL, Reason, ReasonId, Step};
 
 use super::sizes::ANY;
 use super::trail::{Cell, Trail};
+use crate::order::{Atom, Basis};
 use crate::term::{DimTerm, Numerator, Piece, RowVar};
 
 /// A dimension of a linear equation.
@@ -87,6 +89,7 @@ impl Arith {
     }
 }
 
+#[derive(Clone)]
 struct Con {
     id: u32,
     what: Arith,
@@ -103,7 +106,7 @@ struct Con {
 const MOST_PUSHES: u32 = 256;
 
 /// The store of arithmetic constraints.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Ariths {
     cons: Vec<Con>,
     queue: Vec<u32>,
@@ -266,6 +269,20 @@ impl Solver {
         self.propagate()
     }
 
+    /// `size ≤ n`.
+    pub(crate) fn at_most(&mut self, dim: DimTerm, most: u64, con: u32) -> Step {
+        let reason = ReasonId::constraint(con);
+        self.ariths.mention(&[dim]);
+        match dim.node() {
+            Some(node) => self.dims.narrow(&mut self.trail, node, (0, most), reason)?,
+            None if self.size_of(dim).hi > most => {
+                return Err(Conflict::TooLarge { size: self.size_of(dim).hi, most, reason });
+            }
+            None => {}
+        }
+        self.propagate()
+    }
+
     /// Something became known of a class in arithmetic: check it against its bounds, and wake who waits.
     pub(crate) fn sized(&mut self, root: u32) -> Step {
         let root = self.dims.find(root);
@@ -277,16 +294,20 @@ impl Solver {
         }
         match (self.dims.value(root), self.dims.cap(root)) {
             (Some(value), _) => {
-                let size = self.ground_size(value);
-                if size < bounds.lo || size > bounds.hi {
+                let (least, most) = self.ground_size(value);
+                if most < bounds.lo || least > bounds.hi {
                     return Err(Conflict::Size { node: root });
+                }
+                if least != most {
+                    self.symbol_within(root, value, (bounds.lo, bounds.hi))?;
                 }
             }
             (None, Some(cap)) => {
-                let size = self.ground_size(cap);
+                let (least, most) = self.ground_size(cap);
                 let basis = cap.atom_index().map(|atom| self.atoms[atom].basis);
-                let other = self.dims.basis(root).is_some_and(|own| Some(own) != basis && size > 0);
-                if size < bounds.lo || size > bounds.hi || other {
+                let other = self.dims.basis(root).is_some_and(|own| Some(own) != basis && most > 0);
+                let literal = bounds.lo == bounds.hi && least != most;
+                if most < bounds.lo || least > bounds.hi || other || literal {
                     let reason = self.dims.reason(Reason::OnlyUnit { node: root });
                     self.dims.commit(&mut self.trail, root, DimTerm::UNIT, reason)?;
                 }
@@ -295,6 +316,13 @@ impl Solver {
                 let zero = self.size(0);
                 let reason = self.dims.reason(Reason::OnlyUnit { node: root });
                 self.dims.commit(&mut self.trail, root, zero, reason)?;
+            }
+            // A symbol whose range is one number is that number.
+            (None, None) if bounds.lo == bounds.hi && self.dims.tag(root).is_some() => {
+                let basis = self.dims.basis(root).unwrap_or(Basis::DEFAULT);
+                let value = self.atom(Atom { size: bounds.lo, basis });
+                let reason = self.dims.reason(Reason::OnlyUnit { node: root });
+                self.dims.commit(&mut self.trail, root, value, reason)?;
             }
             (None, None) => {}
         }
@@ -322,8 +350,13 @@ impl Solver {
         }
     }
 
-    fn ground_size(&self, term: DimTerm) -> u64 {
-        term.atom_index().map_or(1, |atom| self.atoms[atom].size)
+    /// The least and the greatest size of a ground term: the same, unless it is symbolic.
+    fn ground_size(&self, term: DimTerm) -> (u64, u64) {
+        if let Some(form) = self.symbols.form_of(term) {
+            return self.form_bounds(form);
+        }
+        let size = term.atom_index().map_or(1, |atom| self.atoms[atom].size);
+        (size, size)
     }
 
     /// What is known of the size of a term.
@@ -331,8 +364,9 @@ impl Solver {
         let resolved = self.dims.resolve(term);
         match resolved.node() {
             None => {
-                let size = self.ground_size(resolved);
-                Known { root: NIL, lo: size, hi: size }
+                let (lo, hi) = self.ground_size(resolved);
+                // A symbolic size is an unknown that nothing narrows.
+                Known { root: if lo == hi { NIL } else { resolved.0 }, lo, hi }
             }
             Some(root) => match self.dims.extra_of(root) {
                 None => Known { root, lo: 1, hi: ANY },
@@ -362,6 +396,9 @@ impl Solver {
     }
 
     fn narrow(&mut self, con: u32, root: u32, bounds: (u64, u64), fixes: bool) -> Step {
+        if DimTerm(root).is_ground() {
+            return Ok(());
+        }
         if !fixes {
             if self.ariths.cons[con as usize].narrowed >= MOST_PUSHES {
                 return Ok(());

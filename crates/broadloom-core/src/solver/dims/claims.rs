@@ -70,6 +70,18 @@ impl Dims {
         node
     }
 
+    /// A new variable that is a symbol.
+    pub fn fresh_symbol(&mut self, symbol: u32, dynamic: bool) -> u32 {
+        let node = self.fresh();
+        self.nodes[node as usize].extra = self.sizes.fresh_symbol(symbol, dynamic, Basis::DEFAULT.0);
+        node
+    }
+
+    /// The symbol that the class of a representative is, if it is one.
+    pub fn tag(&self, root: u32) -> Option<u32> {
+        self.extra_of(root).and_then(|extra| self.sizes.tag(extra))
+    }
+
     /// The record of sizes of a representative, if there is one.
     pub fn extra_of(&self, root: u32) -> Option<u32> {
         let extra = self.nodes[root as usize].extra;

@@ -79,7 +79,7 @@ enum Event {
 }
 
 /// The store of dimension variables.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Dims {
     nodes: Vec<Node>,
     whys: Vec<Why>,
@@ -262,6 +262,10 @@ impl Dims {
         let Edge { lo, hi, .. } = self.edges[edge as usize];
         let above = self.find(hi);
         if let Some(value) = self.value(above).filter(|value| *value != DimTerm::UNIT) {
+            if self.tag(above).is_some() {
+                // A symbol that has a size is still a symbol, and so is what equals it.
+                return self.equate_claimed(trail, edge);
+            }
             let from = self.whys[above as usize].value_node;
             let reason = self.reason(Reason::FlowDown { edge, from });
             self.set_value(trail, lo, value, reason)?;
@@ -433,6 +437,9 @@ impl Dims {
         let (kept, lost) = (self.nodes[keep as usize], self.nodes[gone as usize]);
         if kept.value != NIL && lost.value != NIL && kept.value != lost.value {
             return Err(Conflict::Merge { a, b, reason });
+        }
+        if kept.extra != NIL && lost.extra != NIL && self.sizes.name_two(kept.extra, lost.extra) {
+            return Err(Conflict::Symbols { a, b, reason });
         }
         // Turning the smaller tree round keeps the total work near linear.
         let (child, parent) = if keep == root_b { (a, b) } else { (b, a) };

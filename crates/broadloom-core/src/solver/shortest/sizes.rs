@@ -129,7 +129,7 @@ impl<'a> Places<'a> {
         match solver.constraints.get(id) {
             Stored::DimEq(a, b) => self.pair([a.0, b.0], [0; 2], [1; 2], id, true),
             Stored::DimLe(a, b) => self.pair([a.0, b.0], [0; 2], [1; 2], id, false),
-            Stored::AtLeast(..) => {}
+            Stored::AtLeast(..) | Stored::AtMost(..) => {}
             Stored::Row(con) => {
                 let RowCon { res, opnd, kind, .. } = solver.rows.con(con);
                 let [below, above] = [res, opnd].map(|term| self.rank(term));

@@ -1,0 +1,8 @@
+//! Named, ranged and dynamic sizes (*Tensor Dimension Inference*): the table of unification case by case, and
+//! random systems, which must not depend on the order of their constraints and must agree with the same system at
+//! given sizes.
+
+#[path = "symbols/random.rs"]
+mod random;
+#[path = "symbols/table.rs"]
+mod table;

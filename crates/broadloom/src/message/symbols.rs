@@ -1,0 +1,128 @@
+//! Named sizes that meet, leave their range, or do not come out (the errors of *Tensor Dimension Inference*,
+//! "Unification Algorithm").
+
+use broadloom_core::{ConstraintId, Form, Symbol};
+
+use super::Case;
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::size::range_text;
+use crate::step::{Leaf, Step, Tensor};
+
+impl Graph {
+    fn symbol_name(&self, symbol: Symbol) -> String {
+        self.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string())
+    }
+
+    /// Two names for one axis.
+    pub(super) fn explain_symbols(&self, case: Case<'_>, ends: [Symbol; 2]) -> Error {
+        let [a, b] = ends.map(|symbol| self.symbol_name(symbol));
+        let subject = self.subject(case.refused);
+        let message = format!("{subject}: `{a}` and `{b}` are different sizes, and this axis would be both");
+        let mut error = Error::new(ErrorKind::Mismatch, message);
+        for name in [&a, &b] {
+            if let Some(text) = self.declared_with(case, name) {
+                error = error.with_end(text);
+            }
+        }
+        error.with_help(format!(
+            "a named size is itself or a number, never another name: use one name for both, or set `{a}` and `{b}` apart"
+        ))
+    }
+
+    /// A name that would be a number outside its range.
+    pub(super) fn explain_range(
+        &self,
+        case: Case<'_>,
+        symbol: Symbol,
+        size: Option<u64>,
+        (lo, hi): (u64, u64),
+    ) -> Error {
+        let name = self.symbol_name(symbol);
+        let subject = self.subject(case.refused);
+        let declared = self.symbol_data(symbol).map_or((1, None), |data| data.range);
+        let message = match size {
+            // What is said of the size itself needs no subject.
+            Some(size) if matches!(self.steps.get(case.refused as usize), Some(Step::Size(..))) => {
+                format!(
+                    "`{name}` cannot be {size} here: the program leaves {}",
+                    range_text((lo, Some(hi).filter(|hi| *hi != u64::MAX)))
+                )
+            }
+            Some(size) => {
+                format!("{subject}: `{name}` cannot be {size}, its range is {}", range_text(declared))
+            }
+            None => {
+                format!(
+                    "{subject}: no size of `{name}` is left, it would have to be at least {lo} and at most {hi}"
+                )
+            }
+        };
+        let mut error = Error::new(ErrorKind::Range, message);
+        for step in self.steps_of(case) {
+            if let Some(Step::Dim(..)) = self.steps.get(step as usize) {
+                error = error.with_end(format!("declared {}", self.subject(step)));
+            }
+        }
+        if let Some(text) = self.declared_with(case, &name) {
+            error = error.with_end(text);
+        }
+        if let Some(text) = size.and_then(|size| self.declared_with(case, &size.to_string())) {
+            error = error.with_end(text);
+        }
+        error.with_help(match size {
+            Some(_) => {
+                "a named size that meets a number is that number: change the number, or declare a wider range"
+            }
+            None => "a named size has the sizes that all its ranges have in common: widen one of them",
+        })
+    }
+
+    /// Expressions that do not satisfy an equation, whatever the sizes.
+    pub(super) fn explain_expressions(
+        &self,
+        case: Case<'_>,
+        constraint: ConstraintId,
+        sizes: &[Option<Form>],
+    ) -> Error {
+        let subject = self.subject(case.refused);
+        let known: Vec<String> =
+            sizes.iter().flatten().map(|form| format!("`{}`", self.expression_of(form))).collect();
+        let message = format!("{subject}: no sizes of the named sizes satisfy this");
+        let error = Error::new(ErrorKind::Arithmetic, message).with_end(self.said(constraint));
+        let error = if known.is_empty() {
+            error
+        } else {
+            error.with_end(format!("the sizes in it: {}", known.join(", ")))
+        };
+        self.with_declarations(case, error).with_help(
+            "both sides have to be the same expression, or be equal for some sizes within the ranges",
+        )
+    }
+
+    /// A leaf of the case whose declaration has a word in it.
+    fn declared_with(&self, case: Case<'_>, word: &str) -> Option<String> {
+        let leaves = self.steps_of(case).into_iter().flat_map(|step| self.tensors_of(step));
+        let leaves = leaves.filter(|tensor| {
+            matches!(self.leaf(*tensor), Some(Leaf::Data | Leaf::Param | Leaf::State | Leaf::Range))
+        });
+        let has = |tensor: &Tensor| {
+            let declared = self.declarations.get(&tensor.0);
+            let is_word = |each: &str| each.split(':').next() == Some(word);
+            declared.is_some_and(|declared| declared.shape.split(|c: char| " ,|->=".contains(c)).any(is_word))
+        };
+        leaves.into_iter().find(has).map(|tensor| self.declared_text(tensor))
+    }
+
+    /// The steps of a case, in order.
+    fn steps_of(&self, case: Case<'_>) -> Vec<u32> {
+        let mut steps: Vec<u32> = case.core.constraints.iter().map(|id| self.origin(*id).step).collect();
+        steps.dedup();
+        steps
+    }
+
+    /// The results and the operands of a step.
+    fn tensors_of(&self, step: u32) -> Vec<Tensor> {
+        self.step_results(step).chain(self.step_operands(step).iter().copied()).collect()
+    }
+}

@@ -1,0 +1,129 @@
+//! Sizes of final shapes: numbers, and expressions over named sizes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use broadloom_core::{Form, Symbol};
+
+use crate::symbols::SymbolData;
+
+/// How many elements an axis has, or a loop iterations.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Extent {
+    /// A number.
+    Literal(u64),
+    /// An expression over named sizes.
+    Symbolic(SymbolicSize),
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Literal(size) => size.fmt(f),
+            Extent::Symbolic(size) => size.fmt(f),
+        }
+    }
+}
+
+/// A size that is an expression over named sizes: `batch`, `2*batch`, `seq/8`, `batch*seq + 1`.
+///
+/// ```
+/// use broadloom::{Extent, Graph};
+/// let mut g = Graph::new();
+/// g.dim("batch", 1..=64, 32)?;
+/// let (x, y) = (g.data("x", "batch")?, g.data("y", "batch")?);
+/// let both = g.einsum("a; b => a^b", &[x, y])?;
+/// let shape = g.final_shape(both)?;
+/// let Extent::Symbolic(size) = shape.output()[0].extent() else { panic!("a symbolic size") };
+/// assert_eq!(size.to_string(), "2*batch");
+/// assert_eq!((size.min(), size.sample(), size.max()), (2, Some(64), Some(128)));
+/// assert_eq!(size.at(&[("batch", 5)]), Some(10));
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SymbolicSize {
+    form: Form,
+    names: Arc<[Box<str>]>,
+    range: (u64, Option<u64>),
+    sample: Option<u64>,
+    /// A size within the ranges, for what needs a number to work with.
+    some: u64,
+}
+
+impl SymbolicSize {
+    /// An expression over the symbols of a graph, with their ranges.
+    pub(crate) fn new(
+        form: &Form,
+        symbols: &[SymbolData],
+        range: impl Fn(Symbol) -> (u64, Option<u64>),
+    ) -> SymbolicSize {
+        let (least, most) = form.bounds(&range);
+        let size = |size: i128| u64::try_from(size.max(0)).unwrap_or(u64::MAX);
+        let least = least.map_or(1, size).max(1);
+        let sample_of = |symbol: Symbol| symbols.get(symbol.0 as usize).and_then(|data| data.sample);
+        let sample = form.size(sample_of);
+        // Two rather than one: a size of one looks like less than it is.
+        let usual = |symbol: Symbol| {
+            let (lo, hi) = range(symbol);
+            sample_of(symbol).or(Some(lo.max(2).min(hi.unwrap_or(u64::MAX))))
+        };
+        let some = sample.or_else(|| form.size(usual)).unwrap_or(least);
+        let names = symbols.iter().map(|data| data.name.clone()).collect();
+        SymbolicSize { form: form.clone(), names, range: (least, most.map(size)), sample, some }
+    }
+
+    /// The least it can be.
+    pub fn min(&self) -> u64 {
+        self.range.0
+    }
+
+    /// The greatest it can be, if there is a greatest.
+    pub fn max(&self) -> Option<u64> {
+        self.range.1
+    }
+
+    /// Its value at the samples of the named sizes, if they have samples.
+    pub fn sample(&self) -> Option<u64> {
+        self.sample
+    }
+
+    /// The sample, or else some size within the ranges.
+    pub(crate) fn some(&self) -> u64 {
+        self.some
+    }
+
+    /// Its value at given sizes; nothing if one is missing, or if the value is no whole number.
+    pub fn at(&self, sizes: &[(&str, u64)]) -> Option<u64> {
+        self.form.size(|symbol| {
+            let name = self.names.get(symbol.0 as usize)?;
+            sizes.iter().find(|(own, _)| **own == **name).map(|(_, size)| *size)
+        })
+    }
+
+    /// The names in it.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let name = |symbol: Symbol| self.names.get(symbol.0 as usize).map(|name| &**name);
+        self.form.symbols().into_iter().filter_map(name)
+    }
+
+    /// The expression.
+    pub(crate) fn form(&self) -> &Form {
+        &self.form
+    }
+}
+
+impl fmt::Display for SymbolicSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name =
+            |symbol: Symbol| self.names.get(symbol.0 as usize).map_or("?".into(), |name| name.to_string());
+        f.write_str(&self.form.show(name))
+    }
+}
+
+/// A range as it is declared: `1..64`, `1..`.
+pub(crate) fn range_text((lo, hi): (u64, Option<u64>)) -> String {
+    match hi {
+        Some(hi) => format!("{lo}..{hi}"),
+        None => format!("{lo}.."),
+    }
+}
