@@ -131,6 +131,28 @@ impl Scope {
     }
 }
 
+/// Scopes that define functions. A function knows the scope it is defined in and that scope knows the function, so neither
+/// would ever be freed: when evaluation ends, the scopes forget their names.
+#[derive(Default)]
+pub(crate) struct Defining(Vec<Rc<Scope>>);
+
+impl Defining {
+    pub fn note(&mut self, scope: &Rc<Scope>) {
+        if !self.0.last().is_some_and(|last| Rc::ptr_eq(last, scope)) {
+            self.0.push(scope.clone());
+        }
+    }
+}
+
+impl Drop for Defining {
+    fn drop(&mut self) {
+        for scope in &self.0 {
+            let names = std::mem::take(&mut *scope.names.borrow_mut());
+            drop(names);
+        }
+    }
+}
+
 /// A function as it is defined.
 pub(crate) struct Function {
     pub def: Rc<Def>,

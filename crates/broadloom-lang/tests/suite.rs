@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex};
 use broadloom_lang::codes;
 use libtest_mimic::{Arguments, Failed, Trial};
 use suite_support::markdown::{Block, Case, Example, Update, read, rewrite, suite_files};
+use suite_support::orders::orders;
 use suite_support::run::{Answer, Folder, Runner, answer, compiled, joined, options};
 use suite_support::treatments::treat;
 
@@ -47,6 +48,9 @@ fn main() -> ExitCode {
         }
     }
     trials.push(Trial::test("errors::every code has a section", every_code_has_a_section));
+    trials.push(Trial::test("language::the library is listed", the_library_is_listed));
+    trials
+        .push(Trial::test("treatments::other orders respect definitions", other_orders_respect_definitions));
     let conclusion = libtest_mimic::run(&args, trials);
     if let Some(updates) = updates {
         rewrite(&mut updates.lock().expect("no test panics while it holds the lock"));
@@ -183,6 +187,46 @@ fn every_code_has_a_section() -> Result<(), Failed> {
     for (code, title) in codes::ALL.iter().filter(|(code, _)| code.starts_with('W')) {
         if !text.contains(&format!("**{code}**, {title}")) {
             return Err(format!("docs/errors.md does not list **{code}**, {title}").into());
+        }
+    }
+    Ok(())
+}
+
+/// The orders that are tried are other orders, and right ones.
+fn other_orders_respect_definitions() -> Result<(), Failed> {
+    let text = "let a = 1\ndef f(x) = x + b\nlet b = 2\nstate s : |\nprint f(a)\ns = 1\nlet b = 3\nprint b\n";
+    let found = orders(text, 40);
+    let before = |order: &str, first: &str, second: &str| order.find(first) < order.find(second);
+    for order in &found {
+        let pairs = [
+            ("let a", "print f"),
+            ("def f", "print f"),
+            ("let b = 2", "print f"),
+            ("print f", "let b = 3"),
+            ("state s", "s = 1"),
+            ("print f", "s = 1"),
+            ("s = 1", "print b"),
+            ("let b = 3", "print b"),
+        ];
+        if let Some((first, second)) = pairs.iter().find(|(first, second)| !before(order, first, second)) {
+            return Err(format!("`{first}` should stand before `{second}`:\n{order}").into());
+        }
+    }
+    if found.len() < 5 { Err(format!("only {} orders", found.len()).into()) } else { Ok(()) }
+}
+
+/// `docs/language.md` names every function of the library.
+fn the_library_is_listed() -> Result<(), Failed> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(folder.join("../../docs/language.md"))?;
+    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let words: std::collections::BTreeSet<&str> = text.split(|letter| !is_letter(letter)).collect();
+    for entry in std::fs::read_dir(folder.join("std"))? {
+        let library = std::fs::read_to_string(entry?.path())?;
+        for name in library.lines().filter_map(|line| line.strip_prefix("def ")?.split('(').next()) {
+            if !words.contains(name) {
+                return Err(format!("docs/language.md does not name `{name}`").into());
+            }
         }
     }
     Ok(())

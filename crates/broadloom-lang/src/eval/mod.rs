@@ -38,7 +38,7 @@ use crate::codes;
 use crate::plan::{Action, Plan};
 use crate::program::{Dim, Made, Options, Origin};
 use crate::syntax::ast::{ExprId, File, Name, Names};
-use crate::value::{Layer, Scope, Value};
+use crate::value::{Defining, Layer, Scope, Value};
 
 /// Something is wrong, and has been reported.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +77,7 @@ pub(crate) struct Eval<'o> {
     pub unused_sizes: Vec<String>,
     /// What is available everywhere.
     pub prelude: Rc<Scope>,
+    defining: Defining,
     /// Sources of the library: messages speak of who uses it.
     library: FxHashSet<SourceId>,
     /// Modules by path; `None` while they are being read.
@@ -143,6 +144,7 @@ impl<'o> Eval<'o> {
             dims: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
             prelude,
+            defining: Defining::default(),
             library: FxHashSet::default(),
             modules: FxHashMap::default(),
             taken: FxHashMap::default(),

@@ -261,6 +261,7 @@ impl Eval<'_> {
     }
 
     fn define(&mut self, def: &Rc<Def>) {
+        self.defining.note(&self.frame.scope);
         let function = Rc::new(Function {
             def: def.clone(),
             file: self.frame.file.clone(),

@@ -32,10 +32,10 @@ impl Graph {
     /// let shown = g.show_backward(&[y])?;
     /// // The data has no gradient: nobody asked for it.
     /// assert_eq!(shown[0], ["\
-    /// for i in 0..2
-    ///   for j in 0..3
-    ///     for k in 0..8
-    ///       w.grad[i, j] += y.grad[k, i] * x[k, j]
+    /// for j in 0..2
+    ///   for k in 0..3
+    ///     for i in 0..8
+    ///       w.grad[j, k] += y.grad[i, j] * x[i, k]
     /// "]);
     /// # Ok::<(), broadloom::Error>(())
     /// ```

@@ -1,0 +1,26 @@
+//! Reading programs leaves nothing behind. A process of its own, so that no other test has a part in its memory.
+
+use broadloom_lang::{Options, compile};
+
+/// The memory of this process in KiB, where the system tells.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Reading a program again and again, as an editor does, does not fill the memory: functions, layers and the scopes they are
+/// defined in know each other.
+#[test]
+fn nothing_is_left_behind() {
+    let text = "def outer(n)(x) =\n  def inner(y) = {w : ... -> n} @ y\n  inner(x)\ndata x : 3\nlet f = outer(4)\nlet y = f(x)\n";
+    let read = |count: usize| {
+        (0..count).for_each(|_| assert!(compile("text.loom", text, &Options::default()).is_ok()));
+    };
+    read(200);
+    let Some(before) = memory() else { return };
+    read(1000);
+    let grown = memory().unwrap_or(before).saturating_sub(before);
+    // If scopes are not cleared, it is 100 KiB for each.
+    assert!(grown < 10_000, "1000 programs leave {grown} KiB behind");
+}
