@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::flat::{Flat, Step};
-use crate::{BufferId, Program, Storage};
+use crate::{Buffer, BufferId, Program, Storage};
 
 /// Where local buffers lie.
 #[derive(Clone, Debug, Default)]
@@ -20,15 +20,27 @@ pub(crate) struct Arena {
 }
 
 /// The nests that need a buffer.
-struct Need {
-    buffer: BufferId,
-    bytes: u64,
+#[derive(Clone, Debug)]
+pub(crate) struct Need {
+    pub buffer: BufferId,
     first: usize,
     last: usize,
 }
 
-/// Places the local buffers of a program, except some.
-pub(crate) fn place(program: &Program, nests: &[Flat], except: &FxHashSet<BufferId>) -> Arena {
+impl Need {
+    /// Whether two buffers are needed by the same nests.
+    pub fn same_time(&self, other: &Need) -> bool {
+        (self.buffer, self.first, self.last) == (other.buffer, other.first, other.last)
+    }
+}
+
+/// How many bytes a buffer takes in an arena.
+pub(crate) fn bytes_of(buffer: &Buffer) -> u64 {
+    (buffer.cells() * buffer.dtype.bytes() as u64).max(1).next_multiple_of(64)
+}
+
+/// Which nests need the local buffers of a program, except some.
+pub(crate) fn needs(program: &Program, nests: &[Flat], except: &FxHashSet<BufferId>) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
     let mut known: FxHashMap<BufferId, usize> = FxHashMap::default();
     for (number, nest) in nests.iter().enumerate() {
@@ -37,14 +49,7 @@ pub(crate) fn place(program: &Program, nests: &[Flat], except: &FxHashSet<Buffer
                 return;
             }
             let place = *known.entry(buffer).or_insert_with(|| {
-                let shape = program.buffer(buffer);
-                let bytes = shape.cells() * shape.dtype.bytes() as u64;
-                needs.push(Need {
-                    buffer,
-                    bytes: bytes.max(1).next_multiple_of(64),
-                    first: number,
-                    last: number,
-                });
+                needs.push(Need { buffer, first: number, last: number });
                 needs.len() - 1
             });
             needs[place].last = number;
@@ -58,26 +63,33 @@ pub(crate) fn place(program: &Program, nests: &[Flat], except: &FxHashSet<Buffer
             });
         }
     }
-    let mut arena = Arena { born: vec![Vec::new(); nests.len()], ..Arena::default() };
-    for need in &needs {
+    needs
+}
+
+/// Places buffers of known sizes.
+pub(crate) fn pack(needs: &[Need], bytes: impl Fn(BufferId) -> u64) -> Arena {
+    let nests = needs.iter().map(|need| need.last + 1).max().unwrap_or(0);
+    let mut arena = Arena { born: vec![Vec::new(); nests], ..Arena::default() };
+    for need in needs {
         arena.born[need.first].push(need.buffer);
     }
-    needs.sort_by_key(|need| (std::cmp::Reverse(need.bytes), need.first));
-    let mut placed: Vec<(u64, Need)> = Vec::new();
-    for need in needs {
-        let meets = |(_, other): &&(u64, Need)| need.first <= other.last && other.first <= need.last;
+    let mut needs: Vec<(u64, &Need)> = needs.iter().map(|need| (bytes(need.buffer), need)).collect();
+    needs.sort_by_key(|(bytes, need)| (std::cmp::Reverse(*bytes), need.first));
+    let mut placed: Vec<(u64, u64, &Need)> = Vec::new();
+    for (bytes, need) in needs {
+        let meets = |(.., other): &&(u64, u64, &Need)| need.first <= other.last && other.first <= need.last;
         // In order of place: the lowest gap that is large enough.
         let mut offset = 0;
-        for (place, other) in placed.iter().filter(meets) {
-            if offset + need.bytes <= *place {
+        for (place, other, _) in placed.iter().filter(meets) {
+            if offset + bytes <= *place {
                 break;
             }
-            offset = offset.max(place + other.bytes);
+            offset = offset.max(place + other);
         }
-        arena.bytes = arena.bytes.max(offset + need.bytes);
+        arena.bytes = arena.bytes.max(offset + bytes);
         arena.offsets.insert(need.buffer, offset);
-        let at = placed.partition_point(|(place, _)| *place <= offset);
-        placed.insert(at, (offset, need));
+        let at = placed.partition_point(|(place, ..)| *place <= offset);
+        placed.insert(at, (offset, bytes, need));
     }
     arena
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::memory::{Block, Line, lines};
 use crate::native::Error;
+use crate::native::family::Family;
 use crate::native::file::File;
 use crate::native::pool::Pool;
 use crate::reference::Stop;
@@ -21,6 +22,8 @@ pub struct Compiled {
     symbols: usize,
     checks: Vec<(BufferId, u64, BufferId)>,
     source: String,
+    /// What is known of other sizes, and whether any have been said.
+    family: Option<(Family, bool)>,
 }
 
 impl std::fmt::Debug for Compiled {
@@ -38,7 +41,8 @@ impl Compiled {
     /// what blocks hold is as if some of the later work had been done.
     pub fn run(&mut self, blocks: &mut [Block], places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
         let first = self.kept.first().map_or(BufferId(0), |(id, _)| *id);
-        if places.len() != self.kept.len() || symbols.len() < self.symbols {
+        let unsized_yet = matches!(self.family, Some((_, false)));
+        if unsized_yet || places.len() != self.kept.len() || symbols.len() < self.symbols {
             return Err(Stop::Address { buffer: first });
         }
         let mut used = vec![false; blocks.len()];
@@ -65,6 +69,31 @@ impl Compiled {
             1 => Err(self.checks.get(report[0] as usize).map_or(Stop::Address { buffer: first }, stop)),
             _ => Err(Stop::Address { buffer: BufferId(report[0] as u32) }),
         }
+    }
+
+    /// Says the sizes of what was compiled [for all sizes](crate::native::Compiler::compile_family), in the order in which
+    /// they were given. Buffers have these sizes from now on: see [`Compiled::kept`].
+    pub fn resize(&mut self, sizes: &[u64]) -> Result<(), Error> {
+        let Some((family, sized)) = &mut self.family else {
+            return Err(Error::Sizes { message: "it was compiled for certain sizes".into() });
+        };
+        let member = family.member(sizes)?;
+        let numbers: Vec<i64> = sizes.iter().map(|size| *size as i64).collect();
+        let failed = || Error::Load { message: "there is not enough memory for these sizes".into() };
+        if !self.code.resize(&numbers, &member.offsets) {
+            return Err(failed());
+        }
+        let bytes = self.code.arena(self.pool.threads() as i64);
+        self.arena = usize::try_from(bytes).ok().and_then(lines).ok_or_else(failed)?;
+        self.kept = kept(&member.buffers);
+        self.checks = member.checks;
+        *sized = true;
+        Ok(())
+    }
+
+    /// The buffers that outlive a run, at the present sizes.
+    pub fn kept(&self) -> impl Iterator<Item = &Buffer> {
+        self.kept.iter().map(|(_, buffer)| buffer)
     }
 
     /// The text it was compiled from.
@@ -95,10 +124,28 @@ pub(crate) fn load(path: &Path, program: &Program, file: File, pool: Arc<Pool>) 
     let failed =
         || Error::Load { message: format!("it needs {bytes} bytes within a run, which there are not") };
     let arena = usize::try_from(bytes).ok().and_then(lines).ok_or_else(failed)?;
-    let kept = program.buffers.iter().enumerate().filter(|(_, buffer)| buffer.storage == Storage::Kept);
-    let kept = kept.map(|(number, buffer)| (BufferId(number as u32), buffer.clone())).collect();
-    let symbols = program.symbols.len();
-    Ok(Compiled { code, pool, arena, kept, symbols, checks: file.checks, source: file.source })
+    let (kept, symbols) = (kept(&program.buffers), program.symbols.len());
+    Ok(Compiled { code, pool, arena, kept, symbols, checks: file.checks, source: file.source, family: None })
+}
+
+/// Loads what was compiled from the text of a family.
+pub(crate) fn load_family(path: &Path, family: &Family, pool: Arc<Pool>) -> Result<Compiled, Error> {
+    Ok(Compiled {
+        code: code::Code::load(path)?,
+        pool,
+        arena: Vec::new(),
+        kept: Vec::new(),
+        symbols: family.symbols,
+        checks: Vec::new(),
+        source: family.source.clone(),
+        family: Some((family.clone(), false)),
+    })
+}
+
+/// The buffers that outlive a run.
+fn kept(buffers: &[Buffer]) -> Vec<(BufferId, Buffer)> {
+    let kept = buffers.iter().enumerate().filter(|(_, buffer)| buffer.storage == Storage::Kept);
+    kept.map(|(number, buffer)| (BufferId(number as u32), buffer.clone())).collect()
 }
 
 #[allow(unsafe_code, reason = "compiled code is loaded and called")]
@@ -115,11 +162,13 @@ mod code {
     type Run =
         unsafe extern "C" fn(*mut *mut c_void, *mut Line, *const i64, *const Parallel, *mut i64) -> i64;
     type Arena = unsafe extern "C" fn(i64) -> i64;
+    type Resize = unsafe extern "C" fn(*const i64, *const i64) -> i64;
 
     /// Loaded code.
     pub(super) struct Code {
         run: Run,
         arena: Arena,
+        resize: Option<Resize>,
         /// Holds what the functions point into.
         _library: Library,
     }
@@ -135,7 +184,16 @@ mod code {
                 let run = *library.get::<Run>(b"broadloom_run").map_err(failed)?;
                 (run, *library.get::<Arena>(b"broadloom_arena").map_err(failed)?)
             };
-            Ok(Code { run, arena, _library: library })
+            // SAFETY: if our text defines the function, it has this type.
+            let resize = unsafe { library.get::<Resize>(b"broadloom_resize").ok().map(|resize| *resize) };
+            Ok(Code { run, arena, resize, _library: library })
+        }
+
+        /// Says sizes, and where arrays lie in the arena; whether that went well.
+        pub(super) fn resize(&self, sizes: &[i64], offsets: &[i64]) -> bool {
+            // SAFETY: both have the length that the text was written for: the family made it for so many sizes and
+            // needs. Nothing runs meanwhile, because who resizes has the program for itself, and so has its code.
+            self.resize.is_some_and(|resize| unsafe { resize(sizes.as_ptr(), offsets.as_ptr()) } == 0)
         }
 
         /// How many bytes the arena needs.

@@ -18,9 +18,11 @@ use std::sync::{Arc, OnceLock};
 
 use crate::Program;
 use crate::native::compiled::Compiled;
-use crate::native::file::file;
+use crate::native::family::Family;
+use crate::native::file::{Sizing, file};
 use crate::native::pool::Pool;
 use crate::native::runtime::Kernels;
+use crate::native::types::Real;
 use crate::native::{Error, compiled, runtime};
 
 /// Options of the compiler. Sums may be computed in any order, and nobody looks at the sign of zero or at the
@@ -147,18 +149,57 @@ impl Compiler {
 
     /// Compiles a program, or finds it compiled.
     pub fn compile(&self, program: &Program) -> Result<Compiled, Error> {
-        let file = file(program, "broadloom", None, Kernels::Outside)?;
-        let kernels: Vec<String> = file.kernels.iter().map(|real| runtime::kernel(*real)).collect();
-        let key = self.key(std::iter::once(&file.source).chain(&kernels));
-        if let Some(found) = self.cached(&key, &file.source, "so") {
+        let file = file(program, "broadloom", None, Kernels::Outside, Sizing::Numbers)?;
+        self.library(&file.source, &file.kernels, |path| {
+            compiled::load(path, program, file.clone(), Arc::clone(&self.pool))
+        })
+    }
+
+    /// Compiles programs that differ only in sizes, once for all of them: `make` gives the program for some sizes, which
+    /// are multiples of these numbers. What is compiled has to be told its [sizes](Compiled::resize) before it runs.
+    ///
+    /// There is not always such code, because sizes may decide what is done: then the error is [`Error::Sizes`], and
+    /// each program has to be [compiled](Compiler::compile) by itself.
+    pub fn compile_family(
+        &self,
+        multiples: &[u64],
+        make: impl FnMut(&[u64]) -> Result<Program, Error>,
+    ) -> Result<Compiled, Error> {
+        let family = Family::new(multiples, make)?;
+        self.library(&family.source, &family.kernels, |path| {
+            self.own_copy(path, |path| compiled::load_family(path, &family, Arc::clone(&self.pool)))
+        })
+    }
+
+    /// Finds or makes a library, and loads it.
+    fn library(
+        &self,
+        source: &String,
+        kernels: &[Real],
+        load: impl Fn(&Path) -> Result<Compiled, Error>,
+    ) -> Result<Compiled, Error> {
+        let kernels: Vec<String> = kernels.iter().map(|real| runtime::kernel(*real)).collect();
+        let key = self.key(std::iter::once(source).chain(&kernels));
+        if let Some(found) = self.cached(&key, source, "so") {
             // What cannot be loaded is as good as not there.
-            if let Ok(compiled) = compiled::load(&found, program, file.clone(), Arc::clone(&self.pool)) {
+            if let Ok(compiled) = load(&found) {
                 return Ok(compiled);
             }
         }
         let objects = kernels.iter().map(|kernel| self.object(kernel)).collect::<Result<_, _>>()?;
-        let made = self.make(&key, &file.source, &Target::Library { objects })?;
-        compiled::load(&made, program, file, Arc::clone(&self.pool))
+        load(&self.make(&key, source, &Target::Library { objects })?)
+    }
+
+    /// Loads a copy of a library: code that knows its sizes is not shared by those who have different ones.
+    fn own_copy<T>(&self, path: &Path, load: impl FnOnce(&Path) -> Result<T, Error>) -> Result<T, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let copy = self.cache.join(format!("copy.{}-{number}.so", std::process::id()));
+        std::fs::copy(path, &copy).map_err(|error| Error::file(&copy, &error))?;
+        let loaded = load(&copy);
+        // What is loaded stays, whatever becomes of the file.
+        let _ = std::fs::remove_file(&copy);
+        loaded
     }
 
     /// Compiles a kernel, or finds it compiled.

@@ -29,6 +29,11 @@ pub enum Error {
         /// Why.
         message: String,
     },
+    /// There is no one code for all sizes: the program has to be compiled for each.
+    Sizes {
+        /// Why.
+        message: String,
+    },
     /// Compiled code could not be loaded.
     Load {
         /// Why.
@@ -58,6 +63,7 @@ impl fmt::Display for Error {
             ),
             Error::Compiler { command, said } => write!(f, "the C compiler failed: {command}\n{said}"),
             Error::File { path, message } => write!(f, "{path}: {message}"),
+            Error::Sizes { message } => write!(f, "the program cannot be compiled for all sizes: {message}"),
             Error::Load { message } => write!(f, "compiled code could not be loaded: {message}"),
         }
     }

@@ -19,7 +19,7 @@ use std::fmt::Write;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::native::arena::{self, Arena};
+use crate::native::arena::{self, Arena, Need};
 use crate::native::compiler::advice;
 use crate::native::contract::{Contraction, Unit, contraction};
 use crate::native::flat::{Access, Flat, FlatProgram, Step, Value, flatten};
@@ -46,6 +46,20 @@ pub(crate) struct File {
     pub header: String,
     /// The checks, in the order of their numbers: the buffer that holds the index, the bound, whose index it is.
     pub checks: Vec<(BufferId, u64, BufferId)>,
+    /// The buffers, those included that the backend adds.
+    pub buffers: Vec<Buffer>,
+    /// Which nests need which local buffers.
+    pub needs: Vec<Need>,
+}
+
+/// How sizes stand in the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sizing {
+    /// As numbers.
+    Numbers,
+    /// Some are arguments: see [`family`](crate::native::family). Nothing may be decided by a size, and a number that
+    /// is at least so large may be one.
+    Arguments { count: usize, least: u64 },
 }
 
 /// The text of a program. The names of its functions begin with `prefix`; if `header` is given, the text includes it.
@@ -54,23 +68,28 @@ pub(crate) fn file(
     prefix: &str,
     header: Option<&str>,
     kernels: Kernels,
+    sizing: Sizing,
 ) -> Result<File, Error> {
     let mut flat = flatten(program)?;
     let mut program = program.clone();
-    parts::divide(&mut program, &mut flat);
+    if sizing == Sizing::Numbers {
+        // How many parts there are depends on sizes.
+        parts::divide(&mut program, &mut flat);
+    }
     let program = &program;
     let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone() };
     let alone = alone(program, &flat);
     let mut planned: Vec<Vec<Planned>> = Vec::new();
     for nest in &flat.nests {
-        planned.push(plan(program, &mut fresh, &alone, nest));
+        planned.push(plan(program, &mut fresh, &alone, nest, sizing));
     }
     let rows = planned.iter().flatten().flat_map(|planned| match planned {
         Planned::Loops { rows, .. } => rows.as_slice(),
         Planned::Contraction(_) => &[],
     });
     let rows: FxHashSet<BufferId> = rows.map(|(buffer, _)| *buffer).collect();
-    let arena = arena::place(program, &flat.nests, &rows);
+    let needs = arena::needs(program, &flat.nests, &rows);
+    let arena = arena::pack(&needs, |buffer| arena::bytes_of(program.buffer(buffer)));
     let mut writer = Writer {
         program,
         prefix,
@@ -81,13 +100,15 @@ pub(crate) fn file(
         text: String::new(),
         run: String::new(),
         used: Vec::new(),
-        plans: Plans::default(),
+        plans: Plans::new(sizing != Sizing::Numbers),
+        sizing,
+        needs: &needs,
     };
     writer.name_buffers(&flat, &rows);
     writer.bounds(&flat);
     for (number, (nest, planned)) in flat.nests.iter().zip(planned).enumerate() {
         let _ = write!(writer.run, "\n{}", comment(&nest.comment, "    "));
-        for buffer in &arena.born[number] {
+        for buffer in arena.born.get(number).into_iter().flatten() {
             let shape = program.buffer(*buffer);
             if shape.has_margins() {
                 let call = print::margins(program, *buffer, shape.fill, &writer.buffers[buffer]);
@@ -103,7 +124,7 @@ pub(crate) fn file(
             }
         }
     }
-    let declarations = declarations(program, prefix, &arena);
+    let declarations = declarations(program, prefix, &arena, sizing);
     let mut source = String::new();
     match header {
         Some(name) => {
@@ -113,14 +134,18 @@ pub(crate) fn file(
     }
     let entry = writer.entry(&arena);
     source.push_str(&runtime::text(&[&writer.text, &entry], writer.plans.reals(), kernels));
+    source.push_str(&writer.sizes());
     source.push_str(&writer.plans.text());
     source.push_str(&writer.text);
     source.push_str(&entry);
+    source.push_str(&writer.resize());
     let kernels = match kernels {
         Kernels::Inside => Vec::new(),
         Kernels::Outside => writer.plans.reals().to_vec(),
     };
-    Ok(File { source, kernels, header: guarded(prefix, &declarations), checks: writer.checks })
+    let checks = writer.checks;
+    let header = guarded(prefix, &declarations);
+    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs })
 }
 
 /// A part of a nest as it will be written.
@@ -132,7 +157,18 @@ enum Planned {
 }
 
 /// What is to be written for a nest; `alone` are the buffers that a single step uses.
-fn plan(program: &Program, fresh: &mut Fresh, alone: &[BufferId], nest: &Flat) -> Vec<Planned> {
+fn plan(
+    program: &Program,
+    fresh: &mut Fresh,
+    alone: &[BufferId],
+    nest: &Flat,
+    sizing: Sizing,
+) -> Vec<Planned> {
+    // What lies on the stack has a size that is known.
+    let most_cells = match sizing {
+        Sizing::Numbers => u64::MAX,
+        Sizing::Arguments { least, .. } => least - 1,
+    };
     let mut planned = Vec::new();
     for steps in units(nest.body.clone()) {
         let contracted = match steps.as_slice() {
@@ -151,7 +187,7 @@ fn plan(program: &Program, fresh: &mut Fresh, alone: &[BufferId], nest: &Flat) -
             let mut steps: Vec<Step> =
                 steps.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
             let (split, rows) = match steps.as_mut_slice() {
-                [step] => (split(step), if whole { rows(program, alone, step) } else { Vec::new() }),
+                [step] => (split(step), if whole { rows(program, alone, step, most_cells) } else { Vec::new() }),
                 _ => (None, Vec::new()),
             };
             planned.push(Planned::Loops { steps, split, rows });
@@ -197,6 +233,8 @@ struct Writer<'a> {
     /// Buffers that the entry mentions, in order.
     used: Vec<BufferId>,
     plans: Plans,
+    sizing: Sizing,
+    needs: &'a [Need],
 }
 
 impl Writer<'_> {
@@ -300,7 +338,7 @@ impl Writer<'_> {
             place(&found.a),
             place(&found.b),
             place(&found.c),
-            arena.bytes,
+            self.end(arena),
         );
     }
 
@@ -392,9 +430,7 @@ impl Writer<'_> {
             let stored = stored(buffer.dtype);
             let from = match buffer.storage {
                 Storage::Kept => format!("kept[{}]", places[id]),
-                Storage::Local => {
-                    format!("({stored} *)(arena + {})", arena.offsets.get(id).copied().unwrap_or(0))
-                }
+                Storage::Local => format!("({stored} *)(arena + {})", self.offset(arena, *id)),
             };
             let _ = writeln!(text, "    {stored} *const {name} = {from}; // {}", shape(buffer));
         }
@@ -405,8 +441,57 @@ impl Writer<'_> {
         let _ = write!(
             text,
             "\nVISIBLE int64_t {}_arena(int64_t threads)\n{{\n    (void)threads;\n    return {}{result};\n}}\n",
-            self.prefix, arena.bytes
+            self.prefix,
+            self.end(arena)
         );
+        text
+    }
+
+    /// Where a local buffer lies in the arena.
+    fn offset(&self, arena: &Arena, id: BufferId) -> String {
+        match self.sizing {
+            Sizing::Numbers => arena.offsets.get(&id).copied().unwrap_or(0).to_string(),
+            Sizing::Arguments { .. } => {
+                let place = self.needs.iter().position(|need| need.buffer == id).unwrap_or(0);
+                format!("offsets[{place}]")
+            }
+        }
+    }
+
+    /// Where the arrays in the arena end.
+    fn end(&self, arena: &Arena) -> String {
+        match self.sizing {
+            Sizing::Numbers => arena.bytes.to_string(),
+            Sizing::Arguments { .. } => format!("offsets[{}]", self.needs.len()),
+        }
+    }
+
+    /// The sizes that are arguments.
+    fn sizes(&self) -> String {
+        let Sizing::Arguments { count, .. } = self.sizing else { return String::new() };
+        let sizes: Vec<String> = (0..count).map(|size| format!("size_{size}")).collect();
+        format!(
+            "\n#include <stdlib.h>\n\n/* Sizes, and where local arrays begin. */\nstatic int64_t {};\n\
+             static int64_t offsets[{}];\n",
+            sizes.join(", "),
+            self.needs.len() + 1
+        )
+    }
+
+    /// The function that is told the sizes.
+    fn resize(&self) -> String {
+        let Sizing::Arguments { count, .. } = self.sizing else { return String::new() };
+        let mut text = format!(
+            "\n// Says what sizes are to be used from now on. Returns 0 if all went well.\n\
+             VISIBLE int64_t {}_resize(const int64_t *sizes, const int64_t *places)\n{{\n",
+            self.prefix
+        );
+        for size in 0..count {
+            let _ = writeln!(text, "    size_{size} = sizes[{size}];");
+        }
+        let _ = writeln!(text, "    memcpy(offsets, places, sizeof offsets);");
+        let result = if self.plans.is_empty() { "0" } else { "prepare_contractions()" };
+        let _ = writeln!(text, "    return {result};\n}}");
         text
     }
 }
@@ -451,7 +536,7 @@ fn entry_declaration(prefix: &str) -> String {
 }
 
 /// What a caller has to know.
-fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
+fn declarations(program: &Program, prefix: &str, arena: &Arena, sizing: Sizing) -> String {
     let mut text = String::from(
         "#include <stdint.h>\n\n\
          #ifndef BROADLOOM_PARALLEL\n#define BROADLOOM_PARALLEL\n\
@@ -504,11 +589,11 @@ fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
     );
     line("report[0] is the number of the array it is an index of.");
     let _ = writeln!(text, "{};\n", entry_declaration(prefix));
-    let _ = writeln!(
-        text,
-        "// How many bytes the arena has: {} for arrays, and some for each thread.",
-        arena.bytes
-    );
+    let bytes = match sizing {
+        Sizing::Numbers => format!("{} for arrays", arena.bytes),
+        Sizing::Arguments { .. } => "those for arrays".to_string(),
+    };
+    let _ = writeln!(text, "// How many bytes the arena has: {bytes}, and some for each thread.");
     let _ = writeln!(text, "int64_t {prefix}_arena(int64_t threads);");
     text
 }

@@ -9,6 +9,7 @@ mod compiled;
 mod compiler;
 mod contract;
 mod error;
+mod family;
 mod expression;
 mod file;
 mod flat;
@@ -16,6 +17,7 @@ mod names;
 mod order;
 mod parts;
 mod plans;
+mod polynomial;
 mod pool;
 mod print;
 mod rows;
@@ -30,11 +32,12 @@ pub use compiler::Compiler;
 pub use error::Error;
 
 use crate::Program;
+use crate::native::file::Sizing;
 use crate::native::runtime::Kernels;
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {
-    Ok(file::file(program, "broadloom", None, Kernels::Inside)?.source)
+    Ok(file::file(program, "broadloom", None, Kernels::Inside, Sizing::Numbers)?.source)
 }
 
 /// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the header says what it
@@ -45,7 +48,7 @@ pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Err
         return Err(Error::program(format!("`{name}` cannot be the name of a function in C")));
     }
     let header = format!("{name}.h");
-    let file = file::file(program, name, Some(&header), Kernels::Inside)?;
+    let file = file::file(program, name, Some(&header), Kernels::Inside, Sizing::Numbers)?;
     for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;

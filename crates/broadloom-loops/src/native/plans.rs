@@ -28,9 +28,16 @@ pub(crate) struct Plans {
     /// What is done when the code is loaded.
     load: String,
     reals: Vec<Real>,
+    /// Whether sizes are arguments: then tables and plans are made when they are known.
+    sized: bool,
 }
 
 impl Plans {
+    /// No plans yet.
+    pub fn new(sized: bool) -> Plans {
+        Plans { sized, ..Plans::default() }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.plans.is_empty()
@@ -103,12 +110,16 @@ impl Plans {
         };
         let described: Vec<String> =
             loops.into_iter().filter(|(_, loops)| !loops.is_empty()).map(describe).collect();
+        let value = if self.sized { String::new() } else { format!(" = {{\n{body}}}") };
         let _ = write!(
             self.text,
-            "\n{}{}static contraction {name} = {{\n{body}}};\n",
+            "\n{}{}static contraction {name}{value};\n",
             comment(title, ""),
             comment(&described.join("; "), ""),
         );
+        if self.sized {
+            let _ = writeln!(self.load, "    {name} = (contraction){{\n{body}    }};");
+        }
         let _ = writeln!(self.load, "    prepare_{}(&{name});", found.real.prefix());
         self.plans.insert(key, name.clone());
         name
@@ -123,11 +134,17 @@ impl Plans {
             return name.clone();
         }
         let name = format!("table_{}", self.tables.len() + 1);
-        let _ = writeln!(
-            self.memory,
-            "static int64_t {name}[{}];",
-            loops.iter().map(|(extent, _)| extent).product::<u64>()
-        );
+        let cells = loops.iter().map(|(extent, _)| extent).product::<u64>();
+        if self.sized {
+            let _ = writeln!(self.memory, "static int64_t *{name};");
+            let _ = writeln!(
+                self.load,
+                "    int64_t *new_{name} = realloc({name}, {cells} * sizeof(int64_t));\n    \
+                 if (!new_{name})\n        return 1;\n    {name} = new_{name};"
+            );
+        } else {
+            let _ = writeln!(self.memory, "static int64_t {name}[{cells}];");
+        }
         let list = |numbers: Vec<String>| format!("(const int64_t[]){{{}}}", numbers.join(", "));
         let extents = list(loops.iter().map(|(extent, _)| extent.to_string()).collect());
         let strides = list(loops.iter().map(|(_, stride)| stride.to_string()).collect());
@@ -141,9 +158,14 @@ impl Plans {
         if self.is_empty() {
             return String::new();
         }
+        let (when, head, result) = match self.sized {
+            false => ("the code is loaded", "static __attribute__((constructor)) void", ""),
+            true => ("sizes are known", "static int64_t", "    return 0;\n"),
+        };
+        let begin = if self.sized { "    scratch_bytes = 0;\n" } else { "" };
         format!(
-            "\n/* Offsets of loops in arrays, filled when the code is loaded. */\nstatic int64_t table_0[1];\n{}{}\n\
-             static __attribute__((constructor)) void prepare_contractions(void)\n{{\n{}}}\n",
+            "\n/* Offsets of loops in arrays, filled when {when}. */\nstatic int64_t table_0[1];\n{}{}\n\
+             {head} prepare_contractions(void)\n{{\n{begin}{}{result}}}\n",
             self.memory, self.text, self.load
         )
     }

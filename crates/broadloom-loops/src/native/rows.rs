@@ -17,8 +17,9 @@ pub(crate) type Row = (BufferId, u64);
 /// The most bytes of all rows of a function.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Makes rows of those buffers of a nest that suit, among some that nothing else uses and that hold nothing before.
-pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step) -> Vec<Row> {
+/// Makes rows of those buffers of a nest that suit, among some that nothing else uses and that hold nothing before. A row
+/// has at most so many cells.
+pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step, most_cells: u64) -> Vec<Row> {
     let outer = around(step);
     let mut rows = Vec::new();
     let mut room = MOST_BYTES;
@@ -27,7 +28,7 @@ pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step) 
         let found = (1..=outer.len()).rev().find_map(|depth| row(step, &outer[..depth], buffer));
         let Some((depth, least, cells)) = found else { continue };
         let bytes = (cells * program.buffer(buffer).dtype.bytes() as u64).next_multiple_of(64);
-        if bytes > room {
+        if bytes > room || cells > most_cells {
             continue;
         }
         room -= bytes;

@@ -1,0 +1,201 @@
+//! Programs for every size: one text of C in which some sizes are arguments.
+//!
+//! A family of programs is a function from sizes to programs. Its text is written for several large sizes, and the
+//! texts are laid on top of each other: they must agree in everything but numbers, and every number must be a
+//! [polynomial](crate::native::polynomial) in the sizes. Then the text with these polynomials in place of the numbers
+//! is the text for all sizes.
+//!
+//! ```c
+//! for (int64_t i = 0; i < 10007; i++)  |
+//! for (int64_t i = 0; i < 10009; i++)  | becomes    for (int64_t i = 0; i < size_0; i++)
+//! ```
+//!
+//! If they do not agree, because something is decided by a size, there is no such text: programs are then compiled for
+//! each size by itself. What is decided at large sizes holds at small ones too: nests are written for loops that may
+//! run any number of times, and only large sizes are rid of special cases.
+
+use crate::native::Error;
+use crate::native::arena::{self, Need};
+use crate::native::file::{File, Sizing, file};
+use crate::native::polynomial::{Interpolation, LEAST, Polynomial};
+use crate::native::runtime::Kernels;
+use crate::native::types::Real;
+use crate::{Buffer, BufferId, Program};
+
+/// The text of a family, and what has to be known of its members.
+#[derive(Clone, Debug)]
+pub(crate) struct Family {
+    pub source: String,
+    pub kernels: Vec<Real>,
+    /// How many numbers are supplied to a run.
+    pub symbols: usize,
+    /// How many sizes there are.
+    count: usize,
+    /// The buffers, at some sizes.
+    buffers: Vec<Buffer>,
+    /// The sizes of each buffer.
+    sizes: Vec<Vec<Polynomial>>,
+    needs: Vec<Need>,
+    checks: Vec<(BufferId, Polynomial, BufferId)>,
+}
+
+/// What a member of a family needs.
+pub(crate) struct Member {
+    pub buffers: Vec<Buffer>,
+    /// Where local buffers lie, in the order of the needs, and at last the bytes of all.
+    pub offsets: Vec<i64>,
+    pub checks: Vec<(BufferId, u64, BufferId)>,
+}
+
+impl Family {
+    /// The family of programs that `make` gives for sizes that are multiples of some numbers.
+    pub fn new(
+        multiples: &[u64],
+        mut make: impl FnMut(&[u64]) -> Result<Program, Error>,
+    ) -> Result<Family, Error> {
+        let none = |why: &str| Error::Sizes { message: why.into() };
+        let interpolation = Interpolation::new(multiples).ok_or_else(|| none("there are too many sizes"))?;
+        let sizing = Sizing::Arguments { count: multiples.len(), least: LEAST };
+        let mut written: Vec<(Program, File)> = Vec::new();
+        for point in interpolation.points() {
+            let program = make(point)?;
+            let file = file(&program, "broadloom", None, Kernels::Outside, sizing)?;
+            written.push((program, file));
+        }
+        let find = |values: Vec<i64>| {
+            interpolation.find(&values).ok_or_else(|| none("a number in it is no polynomial in the sizes"))
+        };
+        let texts: Vec<&str> = written.iter().map(|(_, file)| file.source.as_str()).collect();
+        let source = laid_together(&texts, find)?;
+        let (_, first) = &written[0];
+        let alike = |(_, file): &(Program, File)| {
+            file.needs.len() == first.needs.len()
+                && file.checks.len() == first.checks.len()
+                && file.buffers.len() == first.buffers.len()
+                && file.needs.iter().zip(&first.needs).all(|(a, b)| a.same_time(b))
+                && file.buffers.iter().zip(&first.buffers).all(|(a, b)| {
+                    a.margins == b.margins && a.sizes.len() == b.sizes.len() && a.storage == b.storage
+                })
+        };
+        if !written.iter().all(alike) {
+            return Err(none("it needs other memory at other sizes"));
+        }
+        let axis = |buffer: usize, axis: usize| {
+            find(written.iter().map(|(_, file)| file.buffers[buffer].sizes[axis] as i64).collect())
+        };
+        let sizes = (0..first.buffers.len())
+            .map(|buffer| (0..first.buffers[buffer].sizes.len()).map(|each| axis(buffer, each)).collect())
+            .collect::<Result<_, _>>()?;
+        let checks = (0..first.checks.len())
+            .map(|check| {
+                let (buffer, _, of) = first.checks[check];
+                let below = find(written.iter().map(|(_, file)| file.checks[check].1 as i64).collect())?;
+                Ok((buffer, below, of))
+            })
+            .collect::<Result<_, Error>>()?;
+        Ok(Family {
+            source,
+            kernels: first.kernels.clone(),
+            symbols: written[0].0.symbols.len(),
+            count: multiples.len(),
+            buffers: first.buffers.clone(),
+            sizes,
+            needs: first.needs.clone(),
+            checks,
+        })
+    }
+
+    /// What the member at some sizes needs.
+    pub fn member(&self, sizes: &[u64]) -> Result<Member, Error> {
+        if sizes.len() != self.count {
+            return Err(Error::Sizes { message: format!("it has {} sizes, {} given", self.count, sizes.len()) });
+        }
+        let large = || Error::Sizes { message: "its arrays would be too large".into() };
+        let at = |polynomial: &Polynomial| {
+            polynomial.at(sizes).and_then(|value| u64::try_from(value).ok()).ok_or_else(large)
+        };
+        let mut buffers = self.buffers.clone();
+        for (buffer, sizes) in buffers.iter_mut().zip(&self.sizes) {
+            buffer.sizes = sizes.iter().map(at).collect::<Result<_, _>>()?;
+            let bytes = buffer.padded().try_fold(buffer.dtype.bytes() as u64, u64::checked_mul);
+            bytes.filter(|bytes| *bytes < 1 << 62).ok_or_else(large)?;
+        }
+        let placed = arena::pack(&self.needs, |buffer| arena::bytes_of(&buffers[buffer.index()]));
+        let place = |need: &Need| placed.offsets.get(&need.buffer).copied().unwrap_or(0) as i64;
+        let offsets = self.needs.iter().map(place).chain([placed.bytes as i64]).collect();
+        let checks = self
+            .checks
+            .iter()
+            .map(|(buffer, below, of)| Ok((*buffer, at(below)?, *of)))
+            .collect::<Result<_, Error>>()?;
+        Ok(Member { buffers, offsets, checks })
+    }
+}
+
+/// A piece of a text: a run of digits with what belongs to it, or anything between.
+fn pieces(text: &str) -> impl Iterator<Item = (bool, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = *rest.as_bytes().first()?;
+        let word = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.');
+        let is_word = |c: &u8| c.is_ascii_alphabetic() || *c == b'_';
+        let bytes = rest.as_bytes();
+        let length = if first.is_ascii_digit() || is_word(&first) {
+            bytes.iter().position(|c| !word(c)).unwrap_or(bytes.len())
+        } else {
+            bytes.iter().position(|c| c.is_ascii_digit() || is_word(c)).unwrap_or(bytes.len())
+        };
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        Some((first.is_ascii_digit(), piece))
+    })
+}
+
+/// Texts that differ in numbers only, as one text with polynomials in place of the numbers.
+fn laid_together(
+    texts: &[&str],
+    find: impl Fn(Vec<i64>) -> Result<Polynomial, Error>,
+) -> Result<String, Error> {
+    let different = || Error::Sizes { message: "something in it is decided by a size".into() };
+    let mut all: Vec<_> = texts.iter().map(|text| pieces(text)).collect();
+    let Some((first, others)) = all.split_first_mut() else { return Err(different()) };
+    let mut merged = String::new();
+    for (is_number, piece) in first {
+        let same: Vec<&str> = others
+            .iter_mut()
+            .map(|pieces| pieces.next().map(|(_, piece)| piece).ok_or_else(different))
+            .collect::<Result<_, _>>()?;
+        if same.iter().all(|other| *other == piece) {
+            merged.push_str(piece);
+            continue;
+        }
+        let values: Option<Vec<i64>> =
+            std::iter::once(&piece).chain(&same).map(|piece| piece.parse().ok()).collect();
+        match values {
+            Some(values) if is_number => merged.push_str(&find(values)?.text()),
+            _ => return Err(different()),
+        }
+    }
+    match others.iter_mut().all(|pieces| pieces.next().is_none()) {
+        true => Ok(merged),
+        false => Err(different()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_laid_together() {
+        let find = |values: Vec<i64>| {
+            assert_eq!(values, [10, 20]);
+            Ok(Polynomial::constant(7))
+        };
+        let merged = laid_together(&["nest_2(x, 10) + 1.5f;", "nest_2(x, 20) + 1.5f;"], find);
+        assert_eq!(merged.expect("they differ in one number"), "nest_2(x, 7) + 1.5f;");
+        for other in ["nest_3(x, 10) + 1.5f;", "nest_2(x, 10) + 2.5f;", "nest_2(x, 10) + 1.5f; more"] {
+            assert!(laid_together(&["nest_2(x, 10) + 1.5f;", other], find).is_err(), "{other}");
+        }
+    }
+}
