@@ -12,7 +12,7 @@ use crate::term::DimTerm;
 impl Solver {
     /// `0 = constant + Σ coeff·size`: bounds consistency, then bases.
     pub(crate) fn run_linear(&mut self, con: u32) -> Step {
-        let Arith::Linear { items, constant } = self.ariths.get(con) else { return Ok(()) };
+        let Arith::Linear { items, constant, .. } = self.ariths.get(con) else { return Ok(()) };
         // Classes without a fixed size, with their coefficients added up; the rest is constant.
         let mut open: SmallVec<[(Known, i128); 4]> = SmallVec::new();
         let mut constant = *constant;
