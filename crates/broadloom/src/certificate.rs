@@ -200,13 +200,15 @@ impl Graph {
     /// checker that trusts nobody. Changes nothing.
     ///
     /// ```
+    /// use broadloom::certificate::{Constraint, Dim};
     /// let mut g = broadloom::Graph::new();
     /// let x = g.data("x", "9")?;
     /// g.einsum("3^o => o", &[x])?;
     /// let certificate = g.certificate()?;
     /// // x has 9 elements, of which 3 are left out.
-    /// assert_eq!(certificate.constraints().count(), 3);
-    /// assert!(certificate.dims.contains(&broadloom::certificate::Dim::sized(6)));
+    /// let parts = |it: &Constraint| matches!(it, Constraint::Concat { literal: 3, .. });
+    /// assert!(certificate.constraints().any(parts));
+    /// assert!(certificate.dims.contains(&Dim::sized(6)));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn certificate(&mut self) -> Result<Certificate, Error> {
