@@ -87,3 +87,24 @@ fn files_are_written() {
     let refused = broadloom(&["emit", &file, "--json", "-o", &nowhere], &World::default());
     assert_eq!(refused.status, 2);
 }
+
+/// With `-o`, Lean gets a project: the theory as it is in the repository, and the certificate that is printed
+/// otherwise.
+#[test]
+fn lean_is_a_project() {
+    let out = folder("emit-lean");
+    let file = path(programs().join("dense.loom"));
+    let shown = broadloom(&["emit", &file, "--lean"], &World::default());
+    let written = broadloom(&["emit", &file, "--lean", "-o", &path(out.clone())], &World::default());
+    assert_eq!((shown.status, written.status), (0, 0), "{}{}", shown.stderr, written.stderr);
+    assert_eq!(written.stdout.lines().count(), 6);
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("a file of the project");
+    assert_eq!(read("Dense.lean"), shown.stdout);
+    let theory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../verification/lean");
+    for name in ["GroundAlgebra.lean", "Certificate.lean", "TensorDimensions.lean", "lean-toolchain"] {
+        assert_eq!(read(name), std::fs::read_to_string(theory.join(name)).expect("the theory"));
+    }
+    assert!(read("lakefile.toml").contains("\"Dense\"]"));
+    // Every file that it names is there.
+    assert!(written.stdout.lines().all(|line| PathBuf::from(line).is_file()), "{}", written.stdout);
+}

@@ -99,6 +99,7 @@ const CASES: &[(&str, &str)] = &[
     ("lint_json", "lint loose.loom --deny all --json"),
     ("lint_mismatch", "lint mismatch.loom"),
     ("emit_mlir", "emit convolution.loom --mlir"),
+    ("emit_lean", "emit dense.loom --lean"),
     ("emit_json", "emit dense.loom --json"),
     ("emit_nothing", "emit dense.loom"),
     ("emit_c_nowhere", "emit dense.loom --c"),

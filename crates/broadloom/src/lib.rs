@@ -34,6 +34,7 @@
 pub mod blocks;
 mod broadcasts;
 mod capture;
+pub mod certificate;
 mod discard;
 mod elaborate;
 mod error;
@@ -69,6 +70,7 @@ pub use broadloom_core::Padding;
 pub use broadloom_loops::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_spec::Kind;
 pub use capture::Captured;
+pub use certificate::Certificate;
 pub use error::{Error, ErrorKind, Part};
 pub use expr::{Builder, Expr, Operand};
 pub use graph::{Graph, Stats};

@@ -1,4 +1,6 @@
-//! `broadloom emit`: a program for other programs: MLIR, C, JSON.
+//! `broadloom emit`: a program for other programs: MLIR, C, JSON, Lean.
+
+mod lean;
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +18,7 @@ use crate::program::{Line, ProgramArgs, Text, reason, status, unusable};
 
 /// The arguments of `emit`.
 #[derive(clap::Args, Clone, Debug)]
-#[command(group = clap::ArgGroup::new("format").required(true).args(["mlir", "c", "json"]))]
+#[command(group = clap::ArgGroup::new("format").required(true).args(["mlir", "c", "lean", "json"]))]
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
@@ -26,8 +28,10 @@ pub struct Args {
     /// Every routine as a file of C and a header; needs `-o`
     #[arg(long, requires = "output")]
     c: bool,
-    // `--lean`, the shapes with their reasons as theorems, has its place here.
-    /// Where to write: a folder for C, otherwise a file; standard output if nothing is said
+    /// A proof of the inferred shapes for Lean 4: with `-o` a whole project, otherwise its last file
+    #[arg(long)]
+    lean: bool,
+    /// Where to write: a folder for C and Lean, otherwise a file; standard output if nothing is said
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 }
@@ -36,6 +40,8 @@ pub(crate) const HELP: &str = "\
 What is emitted:
   --mlir    indexing maps, iterator types and operand types of every operation
   --c       for each routine `NAME.c` and `NAME.h`, which need nothing else; the header says how to call it
+  --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other;
+            `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
   --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
 
 Exit status: 0 fine, 1 the program has errors, 2 something cannot be read or written.
@@ -61,6 +67,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let made = match (args.mlir, args.c, &args.output) {
         (true, _, _) => mlir(&mut program),
         (_, true, Some(folder)) => c(&mut program, folder),
+        _ if args.lean => lean::emit(&mut program, &args.program.file, args.output.as_deref()),
         _ => whole(&mut program, &text),
     };
     let made = match made {
@@ -68,7 +75,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Err(message) => return unusable("emit", &message, args.program.json),
     };
     match &args.output {
-        Some(file) if !args.c => {
+        Some(file) if !args.c && !args.lean => {
             if let Err(error) = std::fs::write(file, made) {
                 let message = format!("cannot write {}: {}", file.display(), reason(&error));
                 return unusable("emit", &message, args.program.json);

@@ -72,7 +72,7 @@ pub enum Command {
     /// Say what is worth a look
     #[command(after_help = lint::HELP)]
     Lint(lint::Args),
-    /// Write a program out as MLIR, C or JSON
+    /// Write a program out as MLIR, C, Lean or JSON
     #[command(after_help = emit::HELP)]
     Emit(emit::Args),
     /// Solve a system of dimension and row constraints

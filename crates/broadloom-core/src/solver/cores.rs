@@ -388,7 +388,7 @@ impl Solver {
             Stored::Arith(con) => {
                 let arith = self.ariths.get(con);
                 let (kind, numbers) = match arith {
-                    Arith::Linear { items, constant } => {
+                    Arith::Linear { items, constant, .. } => {
                         let words = |wide: i128| [wide as u64, (wide >> 64) as u64, 0];
                         let coeffs = items.iter().map(|item| {
                             let [low, high, _] = words(item.coeff);
@@ -461,9 +461,10 @@ fn renamed(arith: &Arith, dim: &impl Fn(DimTerm) -> DimTerm, row: &impl Fn(RowVa
         Piece::Row(var) => Piece::Row(row(var)),
     };
     match arith {
-        Arith::Linear { items, constant } => Arith::Linear {
+        Arith::Linear { items, constant, form } => Arith::Linear {
             items: items.iter().map(|item| Item { dim: dim(item.dim), ..*item }).collect(),
             constant: *constant,
+            form: *form,
         },
         Arith::Count { pieces, numerator, divided_by, rest } => Arith::Count {
             pieces: pieces.iter().map(piece).collect(),

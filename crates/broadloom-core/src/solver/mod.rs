@@ -23,6 +23,7 @@
 //! | `cores` | minimal unsatisfiable cores |
 //! | `components` | strongly connected components, for cycles of adjacencies |
 //! | `report` | bindings and residual bounds (Thm. 5.6) |
+//! | `stated` | the constraints, read back |
 
 mod align;
 mod arith;
@@ -45,6 +46,7 @@ mod rows;
 mod search;
 mod shortest;
 mod sizes;
+mod stated;
 mod symbols;
 mod trail;
 
@@ -683,7 +685,7 @@ fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
             let item = |coeff, dim, carries| Item { coeff, dim, carries, claims: true };
             let kernel = kernel.map(|dim| item(per_kernel.into(), dim, false));
             let sides = [item(-1, axis, true), item(form.stride.into(), over, true)];
-            Arith::Linear { items: sides.into_iter().chain(kernel).collect(), constant }
+            Arith::Linear { items: sides.into_iter().chain(kernel).collect(), constant, form: Some(form) }
         }
         Constraint::Concat { axis, components, literal } => {
             let item = |coeff, dim| Item { coeff, dim, carries: true, claims: false };
@@ -691,6 +693,7 @@ fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
             Arith::Linear {
                 items: [item(-1, axis)].into_iter().chain(components).collect(),
                 constant: literal.into(),
+                form: None,
             }
         }
         Constraint::Count { pieces, numerator, divided_by, rest } => {

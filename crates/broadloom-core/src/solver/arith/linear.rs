@@ -15,7 +15,7 @@ impl Solver {
         if !self.symbols.is_empty() && self.run_linear_symbolic(con)? {
             return Ok(());
         }
-        let Arith::Linear { items, constant } = self.ariths.get(con) else { return Ok(()) };
+        let Arith::Linear { items, constant, .. } = self.ariths.get(con) else { return Ok(()) };
         // Classes without a fixed size, with their coefficients added up; the rest is constant.
         let mut open: SmallVec<[(Known, i128); 4]> = SmallVec::new();
         let mut constant = *constant;

@@ -24,6 +24,7 @@ use super::reason::{Conflict, NIL, Reason, ReasonId, Step};
 
 use super::sizes::ANY;
 use super::trail::{Cell, Trail};
+use crate::affine::Affine;
 use crate::order::{Atom, Basis};
 use crate::term::{DimTerm, Numerator, Piece, RowVar};
 
@@ -41,8 +42,9 @@ pub(crate) struct Item {
 /// An arithmetic constraint.
 #[derive(Clone, Debug)]
 pub(crate) enum Arith {
-    /// `0 = constant + Σ coeff·size`; the first item is the axis.
-    Linear { items: SmallVec<[Item; 3]>, constant: i128 },
+    /// `0 = constant + Σ coeff·size`; the first item is the axis. An affine axis keeps its form: it is
+    /// followed by what is iterated, and perhaps by a kernel.
+    Linear { items: SmallVec<[Item; 3]>, constant: i128, form: Option<Affine> },
     /// `denom·∏ pieces·∏ divided_by = coeff·over`.
     Count { pieces: Vec<Piece>, numerator: Numerator, divided_by: Vec<DimTerm>, rest: Option<RowVar> },
     /// The pieces are the axes.

@@ -1,0 +1,44 @@
+//! `emit --lean`: a certificate of the inferred shapes, alone or with the theory it needs.
+
+use std::path::Path;
+
+use broadloom::certificate::module_name;
+use broadloom_lang::Program;
+
+use crate::program::reason;
+
+/// The theory, and the version of Lean that it is for.
+const THEORY: [(&str, &str); 4] = [
+    ("lean-toolchain", include_str!("../../../../../verification/lean/lean-toolchain")),
+    ("GroundAlgebra.lean", include_str!("../../../../../verification/lean/GroundAlgebra.lean")),
+    ("Certificate.lean", include_str!("../../../../../verification/lean/Certificate.lean")),
+    ("TensorDimensions.lean", include_str!("../../../../../verification/lean/TensorDimensions.lean")),
+];
+
+/// The certificate of a program; or, if there is a folder, the files that were written there.
+pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) -> Result<String, String> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let name = module_name(&stem);
+    let certificate = program.graph.certificate().map_err(|error| error.to_string())?.to_lean(&stem);
+    let Some(folder) = folder else { return Ok(certificate) };
+    let cannot = |error: std::io::Error| format!("cannot write to {}: {}", folder.display(), reason(&error));
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let (lakefile, last) = (lakefile(&name), format!("{name}.lean"));
+    let files = [("lakefile.toml", lakefile.as_str())].into_iter().chain(THEORY);
+    let mut out = String::new();
+    for (file, text) in files.chain([(last.as_str(), certificate.as_str())]) {
+        let file = folder.join(file);
+        std::fs::write(&file, text).map_err(cannot)?;
+        out.push_str(&format!("{}\n", file.display()));
+    }
+    Ok(out)
+}
+
+/// The project of a certificate.
+fn lakefile(name: &str) -> String {
+    format!(
+        "name = \"certificate-of-{}\"\ndefaultTargets = [\"Verification\"]\n\n[[lean_lib]]\nname = \"Verification\"\n\
+         roots = [\"TensorDimensions\", \"GroundAlgebra\", \"Certificate\", \"{name}\"]\n",
+        name.to_ascii_lowercase()
+    )
+}
