@@ -103,6 +103,12 @@ const CASES: &[(&str, &str)] = &[
     ("emit_json", "emit dense.loom --json"),
     ("emit_nothing", "emit dense.loom"),
     ("emit_c_nowhere", "emit dense.loom --c"),
+    ("examples_explain", "explain ../../../../examples/attention.loom heads.out.output.0"),
+    ("examples_loops", "loops ../../../../examples/convolution.loom --forward"),
+    ("examples_graph", "graph ../../../../examples/xor.loom --json"),
+    ("examples_emit", "emit ../../../../examples/block_matrices.loom --mlir"),
+    ("examples_run", "run ../../../../examples/shortest_paths.loom --backend reference"),
+    ("examples_mistakes", "check ../../../../examples/mistakes/mistake.loom --chain"),
     ("fmt_stdin", "fmt - < untidy.loom"),
     ("fmt_check", "fmt --check untidy.loom mlp.loom syntax.loom"),
     ("fmt_syntax", "fmt - < syntax.loom"),
@@ -129,6 +135,7 @@ const CASES: &[(&str, &str)] = &[
     ("help_emit", "emit --help"),
     ("help_solve", "solve --help"),
     ("help_completions", "completions --help"),
+    ("help_tour", "tour --help"),
 ];
 
 fn main() -> ExitCode {
@@ -139,7 +146,12 @@ fn main() -> ExitCode {
     for example in loom_files(&examples()) {
         let stem = example.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let file = format!("../../../../examples/{stem}.loom");
-        let lines = [format!("check {file}"), format!("shapes {file}")];
+        let lines = [
+            format!("check {file}"),
+            format!("shapes {file}"),
+            format!("lint {file}"),
+            format!("memory {file} --planned"),
+        ];
         trials.push(Trial::test(format!("examples::{stem}"), move || {
             check(&format!("examples/{stem}"), &lines.each_ref().map(String::as_str))
         }));

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use broadloom::files::{CsvHeader, read_csv, read_npy, read_npz, read_safetensors};
-use broadloom::{Accumulate, Array, Combine, Initial, Padding, Tensor};
+use broadloom::files::read_arrays;
+use broadloom::{Accumulate, Combine, Dtype, Initial, Padding, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::codes;
@@ -192,7 +192,7 @@ impl Eval<'_> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Evaluated<T> {
-        self.complain(codes::ARGUMENTS, message, call.span, help)
+        self.wrong(codes::ARGUMENTS, message, call.span, help)
     }
 
     /// An argument by its name; which names there are is checked by [`Eval::only`].
@@ -211,7 +211,7 @@ impl Eval<'_> {
                     true => "it has none with a name".to_string(),
                     false => format!("it has `{}`", names.join("`, `")),
                 };
-                return self.complain(codes::ARGUMENTS, message, ident.span, help);
+                return self.wrong(codes::ARGUMENTS, message, ident.span, help);
             }
         }
         Ok(())
@@ -360,7 +360,7 @@ fn one_of<T: Copy>(
     }
     let words: Vec<String> = known.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
     let message = format!("`{name}` cannot be `\"{text}\"`");
-    eval.complain(codes::ARGUMENTS, message, given.span, format!("it is one of {}", words.join(", ")))
+    eval.wrong(codes::ARGUMENTS, message, given.span, format!("it is one of {}", words.join(", ")))
 }
 
 /// `mean("... | i => ... | 0", x)`: the sum, divided by the sizes of what the result leaves out.
@@ -485,21 +485,9 @@ fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Some(key) => Some(eval.words(&key.value, key.span)?),
         None => None,
     };
-    let file = eval.folder().join(&text);
-    let loaded = match text.rsplit('.').next() {
-        Some("npy") => read_npy(&file).map(|array| vec![(String::new(), array)]),
-        Some("npz") => read_npz(&file),
-        Some("safetensors") => read_safetensors(&file).map(|tensors| tensors.arrays.into_iter().collect()),
-        Some("csv") => read_csv(&file, CsvHeader::Detect).map(|table| columns(&table)),
-        _ => {
-            let message = format!("`{text}` is of no kind that can be read");
-            let help = "there are `.npy`, `.npz`, `.safetensors` and `.csv`";
-            return eval.complain(codes::FILE, message, path.span, help);
-        }
-    };
-    let arrays = match loaded {
+    let arrays = match read_arrays(eval.folder().join(&text)) {
         Ok(arrays) => arrays,
-        Err(error) => return eval.complain(codes::FILE, error.to_string(), path.span, ""),
+        Err(error) => return eval.wrong(codes::FILE, error.to_string(), path.span, ""),
     };
     let names: Vec<String> =
         arrays.iter().map(|(name, _)| name.clone()).filter(|name| !name.is_empty()).collect();
@@ -509,32 +497,21 @@ fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         (Some(key), _) => arrays.into_iter().find(|(name, _)| **name == **key),
     };
     match (found, key) {
+        // A text says nothing about precision.
+        (Some((_, array)), _) if text.ends_with(".csv") => {
+            Ok(Value::Array(Rc::new(array.convert(Dtype::F32))))
+        }
         (Some((_, array)), _) => Ok(Value::Array(Rc::new(array))),
         (None, Some(key)) => {
             let message = format!("`{text}` has nothing called `{key}`");
-            eval.complain(codes::FILE, message, call.span, format!("it has {}", names.join(", ")))
+            eval.wrong(codes::FILE, message, call.span, format!("it has {}", names.join(", ")))
         }
         (None, None) => {
             let message = format!("`{text}` has several arrays");
             let help = format!("say which one: {}", names.join(", "));
-            eval.complain(codes::FILE, message, call.span, help)
+            eval.wrong(codes::FILE, message, call.span, help)
         }
     }
-}
-
-/// The whole table, and each of its columns by name.
-fn columns(table: &broadloom::files::Table) -> Vec<(String, Array)> {
-    let mut all = vec![(String::new(), table.values.clone())];
-    for name in &table.names {
-        let column: Option<Vec<f32>> =
-            table.column(name).map(|column| column.into_iter().map(|number| number as f32).collect());
-        if let Some(column) = column
-            && let Ok(array) = Array::from_slice(&[column.len() as u64], &column)
-        {
-            all.push((name.clone(), array));
-        }
-    }
-    all
 }
 
 /// `params(loss)`: the parameters that a tensor depends on.
@@ -553,7 +530,7 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Value::Mistake => Err(Reported),
         other => {
             let message = format!("a list is needed here, not {}", other.kind());
-            eval.complain(codes::KIND, message, list.span, "sizes of tensors are captured from a spec: `y.h`")
+            eval.wrong(codes::KIND, message, list.span, "sizes of tensors are captured from a spec: `y.h`")
         }
     }
 }
@@ -569,7 +546,7 @@ fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Value::Mistake => Err(Reported),
         other => {
             let message = format!("a function is needed here, not {}", other.kind());
-            eval.complain(codes::KIND, message, function.span, "write `inference(model)(x)`")
+            eval.wrong(codes::KIND, message, function.span, "write `inference(model)(x)`")
         }
     }
 }

@@ -24,16 +24,22 @@ pub struct RunOptions {
     pub inputs: Vec<(String, Array)>,
 }
 
-/// Who watches a program run.
+/// Who watches a program run. A list of texts keeps what is printed.
 pub trait Observer {
     /// A line was printed.
     fn printed(&mut self, line: &str);
     /// A repetition of the outermost loop has ended: how many of how many, and what is minimised.
-    fn repeated(&mut self, done: u64, of: u64, losses: &[(String, f64)]);
+    fn repeated(&mut self, _done: u64, _of: u64, _losses: &[(String, f64)]) {}
     /// The outermost loop has ended.
-    fn ended(&mut self);
+    fn ended(&mut self) {}
     /// Something that should be known about how the program runs.
-    fn notice(&mut self, text: &str);
+    fn notice(&mut self, _text: &str) {}
+}
+
+impl Observer for Vec<String> {
+    fn printed(&mut self, line: &str) {
+        self.push(line.to_string());
+    }
 }
 
 impl Program {

@@ -18,7 +18,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use broadloom_diagnostics::{Style, render, render_all};
-use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
+use broadloom_lang::{Options, Program, RunOptions, compile};
 
 #[test]
 fn tutorial() {
@@ -28,17 +28,6 @@ fn tutorial() {
 #[test]
 fn notation() {
     check("notation.md");
-}
-
-struct Printed(Vec<String>);
-
-impl Observer for Printed {
-    fn printed(&mut self, line: &str) {
-        self.0.extend(line.lines().map(str::to_string));
-    }
-    fn repeated(&mut self, _: u64, _: u64, _: &[(String, f64)]) {}
-    fn ended(&mut self) {}
-    fn notice(&mut self, _: &str) {}
 }
 
 fn root() -> PathBuf {
@@ -58,11 +47,11 @@ fn run(text: &str, place: &str) -> Vec<String> {
     let program = read(text);
     assert!(program.is_ok(), "{place}\n{}", messages(&program));
     let sources = program.sources.clone();
-    let mut printed = Printed(Vec::new());
+    let mut printed = Vec::<String>::new();
     if let Err(diagnostic) = program.run(&RunOptions::default(), &mut printed) {
         panic!("{place}\n{}", render(&sources, &diagnostic, Style::default()));
     }
-    printed.0
+    printed.iter().flat_map(|text| text.lines()).map(str::to_string).collect()
 }
 
 /// What a line of the document is part of.

@@ -5,18 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use broadloom_diagnostics::{Style, render, render_all};
-use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
-
-struct Printed(Vec<String>);
-
-impl Observer for Printed {
-    fn printed(&mut self, line: &str) {
-        self.0.push(line.to_string());
-    }
-    fn repeated(&mut self, _: u64, _: u64, _: &[(String, f64)]) {}
-    fn ended(&mut self) {}
-    fn notice(&mut self, _: &str) {}
-}
+use broadloom_lang::{Options, Program, RunOptions, compile};
 
 fn examples() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -65,14 +54,14 @@ fn all_run() {
             continue;
         }
         let sources = program.sources.clone();
-        let mut printed = Printed(Vec::new());
+        let mut printed = Vec::<String>::new();
         match program.run(&RunOptions::default(), &mut printed) {
             Err(diagnostic) => failed.push(render(&sources, &diagnostic, Style::default())),
             Ok(_) => {
-                let nothing = printed.0.is_empty();
-                let odd = printed.0.iter().any(|line| line.contains("nan") || line.contains("inf "));
+                let nothing = printed.is_empty();
+                let odd = printed.iter().any(|line| line.contains("nan") || line.contains("inf "));
                 if nothing || odd {
-                    failed.push(format!("{} prints {:?}", path.display(), printed.0));
+                    failed.push(format!("{} prints {:?}", path.display(), printed));
                 }
             }
         }
@@ -93,11 +82,11 @@ fn results() {
         ("fourier.loom", "there and back: 1"),
     ];
     for (name, line) in wanted {
-        let mut printed = Printed(Vec::new());
+        let mut printed = Vec::<String>::new();
         let settings = broadloom::Settings { backend: broadloom::Backend::Reference, ..Default::default() };
         let options = RunOptions { settings, ..RunOptions::default() };
         read(&examples().join(name)).run(&options, &mut printed).unwrap();
-        assert!(printed.0.iter().any(|text| text.contains(line)), "{name}: {:?}", printed.0);
+        assert!(printed.iter().any(|text| text.contains(line)), "{name}: {:?}", printed);
     }
 }
 

@@ -9,7 +9,7 @@ use broadloom::blocks::{self, Mask, Mode, Positions, TransformerConfig, Window};
 use broadloom::files::read_npz;
 use broadloom::{Array, Backend, Builder, Dtype, Graph, Routine, Session, Settings, Tensor};
 use broadloom_diagnostics::{Style, render, render_all};
-use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
+use broadloom_lang::{Options, Program, RunOptions, compile};
 
 fn golden() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../broadloom/tests/golden")
@@ -31,17 +31,6 @@ fn number(case: &str, key: &str) -> f64 {
     array(case, key).to_f64s()[0]
 }
 
-struct Printed(Vec<String>);
-
-impl Observer for Printed {
-    fn printed(&mut self, line: &str) {
-        self.0.push(line.to_string());
-    }
-    fn repeated(&mut self, _: u64, _: u64, _: &[(String, f64)]) {}
-    fn ended(&mut self) {}
-    fn notice(&mut self, _: &str) {}
-}
-
 fn compiled(text: &str) -> Program {
     let options = Options { folder: golden(), ..Options::default() };
     let mut program = compile("test.loom", text, &options);
@@ -61,9 +50,9 @@ fn found(program: &Program, name: &str) -> Tensor {
 fn run(program: Program, inputs: Vec<(String, Array)>) -> (Session, Vec<String>) {
     let sources = program.sources.clone();
     let settings = Settings { backend: Backend::Reference, ..Settings::default() };
-    let mut printed = Printed(Vec::new());
+    let mut printed = Vec::<String>::new();
     match program.run(&RunOptions { settings, inputs, ..RunOptions::default() }, &mut printed) {
-        Ok(session) => (session, printed.0),
+        Ok(session) => (session, printed),
         Err(diagnostic) => panic!("{}", render(&sources, &diagnostic, Style::default())),
     }
 }

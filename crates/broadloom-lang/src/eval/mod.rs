@@ -272,7 +272,7 @@ impl<'o> Eval<'o> {
     }
 
     /// Reports a mistake at a place.
-    fn wrong<T>(
+    pub fn wrong<T>(
         &mut self,
         code: &'static str,
         message: impl Into<String>,
@@ -288,17 +288,6 @@ impl<'o> Eval<'o> {
             diagnostic = diagnostic.with_note(format!("in the library, {file} line {line}"));
         }
         self.fail(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) })
-    }
-
-    /// Reports a mistake of a call of a function of the language.
-    pub fn complain<T>(
-        &mut self,
-        code: &'static str,
-        message: impl Into<String>,
-        span: Span,
-        help: impl Into<String>,
-    ) -> Evaluated<T> {
-        self.wrong(code, message, span, help)
     }
 
     /// Where files are looked for.

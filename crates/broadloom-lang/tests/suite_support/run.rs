@@ -57,23 +57,6 @@ pub fn compiled(text: &str, options: &Options) -> Program {
     compile("example.loom", text, options)
 }
 
-/// What is printed when a program runs.
-#[derive(Default)]
-pub struct Printed {
-    /// The lines.
-    pub text: String,
-}
-
-impl Observer for Printed {
-    fn printed(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-    fn repeated(&mut self, _: u64, _: u64, _: &[(String, f64)]) {}
-    fn ended(&mut self) {}
-    fn notice(&mut self, _: &str) {}
-}
-
 /// Who runs a program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Runner {
@@ -109,7 +92,7 @@ pub fn answer(text: &str, options: &Options, runner: Runner) -> Answer {
             shapes.insert(made.name, shape.to_string());
         }
     }
-    let mut output = Printed::default();
+    let mut output: Vec<String> = Vec::new();
     if program.is_ok() && !program.plan.actions.is_empty() {
         let backend = match runner {
             Runner::Native => Backend::Auto,
@@ -129,7 +112,7 @@ pub fn answer(text: &str, options: &Options, runner: Runner) -> Answer {
             .map(|diagnostic| (diagnostic.code, diagnostic.message.replace(&folder, "")))
             .collect(),
         shapes,
-        output: output.text,
+        output: output.iter().map(|line| format!("{line}\n")).collect(),
     }
 }
 

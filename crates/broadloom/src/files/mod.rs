@@ -29,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod any;
 mod csv;
 mod npy;
 mod npz;
@@ -42,6 +43,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use broadloom_loops::{Element, Values, bf16, f16};
 
+pub use any::read_arrays;
 pub use csv::{CsvHeader, Table, csv_from_text, read_csv, write_csv};
 pub use npy::{npy_from_bytes, npy_to_bytes, read_npy, write_npy};
 pub use npz::{npz_from_bytes, npz_to_bytes, read_npz, write_npz};

@@ -167,22 +167,7 @@ pub(crate) fn lower(
     routine: &Routine,
     keep_all: bool,
 ) -> Result<Lowered, Error> {
-    let mut lowering = Lowering {
-        graph,
-        layout,
-        routine,
-        keep_all,
-        program: Program::default(),
-        nodes: Vec::new(),
-        buffers: FxHashMap::default(),
-        symbols: Vec::new(),
-        computed: FxHashSet::default(),
-        written: FxHashSet::default(),
-        spilled: FxHashSet::default(),
-        changed: FxHashSet::default(),
-        watched: FxHashSet::default(),
-        needs: Vec::new(),
-    };
+    let mut lowering = Lowering::new(graph, layout, routine, keep_all);
     for action in &routine.actions {
         match *action {
             Action::Forward(tensor) => lowering.value(tensor)?,
@@ -213,6 +198,28 @@ struct Lowering<'a> {
     /// Nodes that are kept only to be looked at afterwards.
     watched: FxHashSet<Node>,
     needs: Vec<Node>,
+}
+
+impl<'a> Lowering<'a> {
+    /// Nothing has been computed yet.
+    fn new(graph: &'a Graph, layout: &'a Layout, routine: &'a Routine, keep_all: bool) -> Lowering<'a> {
+        Lowering {
+            graph,
+            layout,
+            routine,
+            keep_all,
+            program: Program::default(),
+            nodes: Vec::new(),
+            buffers: FxHashMap::default(),
+            symbols: Vec::new(),
+            computed: FxHashSet::default(),
+            written: FxHashSet::default(),
+            spilled: FxHashSet::default(),
+            changed: FxHashSet::default(),
+            watched: FxHashSet::default(),
+            needs: Vec::new(),
+        }
+    }
 }
 
 impl Lowering<'_> {

@@ -10,8 +10,7 @@
 //!       w.grad[i, k] += h.grad[b, i] * x[b, k]
 //! ```
 
-use broadloom_loops::Program;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::{Layout, Lowering, Node};
 use crate::Graph;
@@ -61,35 +60,27 @@ impl Graph {
             return Ok(Vec::new());
         }
         let routine = Routine::new("backward");
-        let mut lowering = Lowering {
-            graph: self,
-            layout,
-            routine: &routine,
-            keep_all: false,
-            program: Program::default(),
-            nodes: Vec::new(),
-            buffers: FxHashMap::default(),
-            symbols: Vec::new(),
-            computed: FxHashSet::default(),
-            written: FxHashSet::default(),
-            spilled: FxHashSet::default(),
-            changed: FxHashSet::default(),
-            watched: FxHashSet::default(),
-            needs: Vec::new(),
-        };
+        let mut lowering = Lowering::new(self, layout, &routine, false);
         // As if everything had begun: where gradients begin is no part of the operation.
         let mut begun: FxHashSet<Tensor> = self.step_operands(step).iter().copied().collect();
         begun.extend(self.step_results(step));
         lowering.backward_step(step, wanted, &mut begun)?;
         let Lowering { mut program, nodes, .. } = lowering;
         for (buffer, node) in program.buffers.iter_mut().zip(&nodes) {
-            match node {
-                Node::Value(tensor) => buffer.name = self.written_name(*tensor),
-                Node::Gradient(tensor) => buffer.name = format!("{}.grad", self.written_name(*tensor)),
-                _ => {}
+            if let Some(name) = self.written_node(*node) {
+                buffer.name = name;
             }
         }
         Ok((0..program.nests.len()).map(|at| program.nest_text(at)).collect())
+    }
+
+    /// A value or a gradient in a formula.
+    pub(crate) fn written_node(&self, node: Node) -> Option<String> {
+        match node {
+            Node::Value(tensor) => Some(self.written_name(tensor)),
+            Node::Gradient(tensor) => Some(format!("{}.grad", self.written_name(tensor))),
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) => None,
+        }
     }
 
     /// A tensor in a formula: its name, or what it is computed from in parentheses.

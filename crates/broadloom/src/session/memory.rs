@@ -146,7 +146,7 @@ impl Session {
                     let list = if lasts { &mut memory.stored } else { &mut within };
                     let (tensor, role) = self.role(*node);
                     list.push(Stored {
-                        name: buffer.name.clone(),
+                        name: self.graph.written_node(*node).unwrap_or_else(|| buffer.name.clone()),
                         tensor,
                         role,
                         bytes: bytes(buffer),

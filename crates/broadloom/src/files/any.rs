@@ -1,0 +1,48 @@
+//! Files of any kind that is known, by the ending of their names.
+
+use std::path::Path;
+
+use broadloom_loops::Array;
+
+use super::{CsvHeader, FileError, FileErrorKind, read_csv, read_npy, read_npz, read_safetensors};
+
+/// The arrays of a `.npy`, `.npz`, `.safetensors` or `.csv` file, with their names. What has none, the array of a `.npy` file
+/// and the table of a `.csv` file, comes first, with an empty one; the columns of a table follow by theirs.
+///
+/// ```
+/// use broadloom::{Array, files};
+///
+/// # let folder = std::env::temp_dir().join(format!("broadloom-doc-any-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("points.csv");
+/// std::fs::write(&path, "x,y\n1,2\n3,4\n")?;
+/// let arrays = files::read_arrays(&path)?;
+/// let names: Vec<&str> = arrays.iter().map(|(name, _)| name.as_str()).collect();
+/// assert_eq!(names, ["", "x", "y"]);
+/// assert_eq!(arrays[2].1.to_f64s(), [2.0, 4.0]);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_arrays(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>, FileError> {
+    let path = path.as_ref();
+    let ending = path.extension().map(|ending| ending.to_string_lossy().into_owned());
+    match ending.as_deref() {
+        Some("npy") => Ok(vec![(String::new(), read_npy(path)?)]),
+        Some("npz") => read_npz(path),
+        Some("safetensors") => Ok(read_safetensors(path)?.arrays),
+        Some("csv") => {
+            let table = read_csv(path, CsvHeader::Detect)?;
+            let column = |name: &String| {
+                let numbers = table.column(name)?;
+                Some((name.clone(), Array::from_slice(&[numbers.len() as u64], &numbers).ok()?))
+            };
+            let columns: Vec<(String, Array)> = table.names.iter().filter_map(column).collect();
+            Ok(std::iter::once((String::new(), table.values.clone())).chain(columns).collect())
+        }
+        ending => {
+            let found = ending.map_or("one without an ending".into(), |ending| format!("`.{ending}`"));
+            let expected = "a `.npy`, `.npz`, `.safetensors` or `.csv` file";
+            Err(FileError::new(FileErrorKind::Unsupported, expected, found).in_file(path))
+        }
+    }
+}
