@@ -167,8 +167,9 @@ fn the_tour() {
     let output = output(&["tour"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    let told = |what: &str| assert!(shown.contains(what), "no `{what}` in\n{shown}");
-    ["linear.weight  8 -> 1", "linear.weight.input.0 is 8, forced", "for j in 0..8"].map(told);
+    for what in ["linear.weight  8 -> 1", "linear.weight.input.0 is 8, forced", "for j in 0..8"] {
+        assert!(shown.contains(what), "no `{what}` in\n{shown}");
+    }
     let (_, learned) = shown.rsplit_once("learned:").expect("it prints what it has learned");
     let number = |word: &str| word.trim_matches(['[', ']']).parse::<f64>().ok();
     let learned: Vec<i64> = learned.split_whitespace().filter_map(number).map(|y| y.round() as i64).collect();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use broadloom::{Backend, Settings};
 use broadloom_diagnostics::{Diagnostic, Sources, Style, render};
-use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
+use broadloom_lang::{Options, Program, RunOptions, compile};
 
 /// A folder that is removed when it is no longer needed; made when files are in it.
 pub struct Folder {
