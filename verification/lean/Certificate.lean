@@ -123,6 +123,8 @@ inductive Constraint where
   | concat (axis : DimTerm) (components : List DimTerm) (literal : Nat)
   /-- The axis has at least so many elements. -/
   | atLeast (axis : DimTerm) (least : Nat)
+  /-- The axis has at most so many elements. -/
+  | atMost (axis : DimTerm) (most : Nat)
   /-- The pieces have together `coeff·over / (denom·dividedBy)` elements; without `over` it counts as one. -/
   | count (pieces : List Piece) (coeff : Nat) (over : Option DimTerm) (denom : Nat) (dividedBy : List DimTerm)
   /-- The pieces, one after another, are these axes. -/
@@ -197,6 +199,7 @@ def Constraint.Holds (a : Assignment) : Constraint → Prop
     (a.dim axis).size = literal + (parts.map Dim.size).sum ∧
       ∀ c ∈ a.dim axis :: parts, ∀ d ∈ a.dim axis :: parts, SameBasis c d
   | .atLeast axis least => least ≤ (a.dim axis).size
+  | .atMost axis most => (a.dim axis).size ≤ most
   | .count pieces coeff over denom dividedBy =>
     denom * elements (a.pieces pieces) * elements (dividedBy.map a.dim) =
       coeff * (over.map fun t => (a.dim t).size).getD 1
@@ -253,6 +256,7 @@ instance (a : Assignment) : (c : Constraint) → Decidable (c.Holds a)
   | .affine _ _ _ _ _ => inferInstanceAs (Decidable (AffineAxis _ _ _ _ _))
   | .concat _ _ _ => inferInstanceAs (Decidable (_ ∧ _))
   | .atLeast _ _ => inferInstanceAs (Decidable (_ ≤ _))
+  | .atMost _ _ => inferInstanceAs (Decidable (_ ≤ _))
   | .count _ _ _ _ _ => inferInstanceAs (Decidable (_ = _))
   | .exact _ _ => inferInstanceAs (Decidable (_ = _))
 
@@ -321,6 +325,10 @@ example : (Constraint.exact [.row 0, .dim (.var 0)] [.dim (.sized 3), .dim (.siz
 /-- The index 11 may be read, the index 12 may not. -/
 example : (Constraint.atLeast (.var 0) 12).Holds solution ∧
     ¬(Constraint.atLeast (.var 0) 13).Holds solution := by decide
+
+/-- A range that ends at 12 has room for it, one that ends at 11 has not. -/
+example : (Constraint.atMost (.var 0) 12).Holds solution ∧
+    ¬(Constraint.atMost (.var 0) 11).Holds solution := by decide
 
 /-- The row broadcasts at its marker, between 3 and 4. -/
 example : (Constraint.rowLe ⟨[], none, [.dim (.sized 3), .var 0, .dim (.sized 4)]⟩ ⟨[], some 0, []⟩).Holds solution ∧

@@ -160,6 +160,8 @@ pub enum Constraint {
     },
     /// The axis has at least so many elements.
     AtLeast(DimTerm, u64),
+    /// The axis has at most so many elements.
+    AtMost(DimTerm, u64),
     /// The pieces have together `coeff·over / (denom·divided_by)` elements; without `over` it counts as one.
     Count {
         /// The axes counted.
@@ -197,7 +199,7 @@ impl Certificate {
 
 impl Graph {
     /// The constraints of the program and the solution behind its [final shapes](Graph::final_shapes), for a
-    /// checker that trusts nobody. Changes nothing.
+    /// checker that trusts nobody. Named sizes without a number are taken at their samples. Changes nothing.
     ///
     /// ```
     /// use broadloom::certificate::{Constraint, Dim};
@@ -212,6 +214,11 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn certificate(&mut self) -> Result<Certificate, Error> {
+        if self.is_symbolic() {
+            let mut settled = self.clone();
+            settled.settle_sizes()?;
+            return settled.certificate();
+        }
         // A program without final shapes says why.
         self.final_shapes()?;
         let mut terms = Terms::new(&self.solver);
@@ -297,6 +304,11 @@ fn word(kind: Kind) -> &'static str {
 fn dim(dim: order::Dim) -> Dim {
     match dim {
         order::Dim::Unit => Dim::Unit,
+        // All named sizes have numbers here.
+        order::Dim::Symbolic(_) => {
+            debug_assert!(false, "a named size without a number in a certificate");
+            Dim::Unit
+        }
         order::Dim::Atom(atom) => Dim::Atom { size: atom.size, basis: atom.basis.0 },
     }
 }
@@ -390,6 +402,7 @@ impl<'a> Terms<'a> {
                 literal,
             },
             core::Constraint::AtLeast(term, least) => Constraint::AtLeast(self.dim_term(term), least),
+            core::Constraint::AtMost(term, most) => Constraint::AtMost(self.dim_term(term), most),
             core::Constraint::Count { pieces, numerator, divided_by, .. } => Constraint::Count {
                 pieces: self.pieces(pieces),
                 coeff: numerator.coeff,

@@ -163,7 +163,9 @@ fn literals(constraint: &mut Constraint) -> Vec<&mut u64> {
             let terms = components.iter_mut().filter_map(of);
             [Some(literal), of(axis)].into_iter().flatten().chain(terms).collect()
         }
-        Constraint::AtLeast(axis, least) => [Some(least), of(axis)].into_iter().flatten().collect(),
+        Constraint::AtLeast(axis, bound) | Constraint::AtMost(axis, bound) => {
+            [Some(bound), of(axis)].into_iter().flatten().collect()
+        }
         Constraint::Count { coeff, denom, .. } => vec![coeff, denom],
         Constraint::Exact(_, axes) => axes.iter_mut().filter_map(of).collect(),
     }

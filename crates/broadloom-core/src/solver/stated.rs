@@ -28,6 +28,7 @@ impl Solver {
                 Stored::DimEq(a, b) => each(Constraint::DimEq(a, b)),
                 Stored::DimLe(res, opnd) => each(Constraint::DimLe { res, opnd }),
                 Stored::AtLeast(term, least) => each(Constraint::AtLeast(term, least)),
+                Stored::AtMost(term, most) => each(Constraint::AtMost(term, most)),
                 Stored::Row(con) => {
                     let RowCon { res, opnd, kind, .. } = self.rows.con(con);
                     let (res, opnd) = (self.row_term(res), self.row_term(opnd));

@@ -108,7 +108,9 @@ impl Family {
     /// What the member at some sizes needs.
     pub fn member(&self, sizes: &[u64]) -> Result<Member, Error> {
         if sizes.len() != self.count {
-            return Err(Error::Sizes { message: format!("it has {} sizes, {} given", self.count, sizes.len()) });
+            return Err(Error::Sizes {
+                message: format!("it has {} sizes, {} given", self.count, sizes.len()),
+            });
         }
         let large = || Error::Sizes { message: "its arrays would be too large".into() };
         let at = |polynomial: &Polynomial| {

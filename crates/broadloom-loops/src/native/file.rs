@@ -187,7 +187,9 @@ fn plan(
             let mut steps: Vec<Step> =
                 steps.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
             let (split, rows) = match steps.as_mut_slice() {
-                [step] => (split(step), if whole { rows(program, alone, step, most_cells) } else { Vec::new() }),
+                [step] => {
+                    (split(step), if whole { rows(program, alone, step, most_cells) } else { Vec::new() })
+                }
                 _ => (None, Vec::new()),
             };
             planned.push(Planned::Loops { steps, split, rows });

@@ -31,9 +31,10 @@ impl Polynomial {
     /// As an expression of C, in parentheses if it has an operator; the sizes are `size_0`, `size_1`, ….
     pub fn text(&self) -> String {
         let term = |(factor, powers): &(i64, Vec<u8>)| {
-            let sizes = powers.iter().enumerate().flat_map(|(size, power)| {
-                std::iter::repeat_n(format!("size_{size}"), usize::from(*power))
-            });
+            let sizes = powers
+                .iter()
+                .enumerate()
+                .flat_map(|(size, power)| std::iter::repeat_n(format!("size_{size}"), usize::from(*power)));
             let sizes: Vec<String> = sizes.collect();
             match (*factor, sizes.is_empty()) {
                 (1, false) => sizes.join(" * "),
@@ -148,9 +149,10 @@ fn power(base: u64, exponent: u64) -> u64 {
 fn inverted(points: &[Vec<u64>], products: &[Vec<u8>]) -> Option<Vec<Vec<u64>>> {
     let count = products.len();
     let value = |point: &[u64], powers: &[u8]| {
-        powers.iter().zip(point).fold(1, |product, (exponent, size)| {
-            times(product, power(*size, u64::from(*exponent)))
-        })
+        powers
+            .iter()
+            .zip(point)
+            .fold(1, |product, (exponent, size)| times(product, power(*size, u64::from(*exponent))))
     };
     let mut rows: Vec<Vec<u64>> = points[..count]
         .iter()

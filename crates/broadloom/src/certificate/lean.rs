@@ -330,6 +330,7 @@ impl Display for Constraint {
                 write!(f, ".concat ({axis}) {} {literal}", List(components))
             }
             Constraint::AtLeast(axis, least) => write!(f, ".atLeast ({axis}) {least}"),
+            Constraint::AtMost(axis, most) => write!(f, ".atMost ({axis}) {most}"),
             Constraint::Count { pieces, coeff, over, denom, divided_by } => {
                 let (pieces, over, by) = (List(pieces), Maybe(over.map(Inner)), List(divided_by));
                 write!(f, ".count {pieces} {coeff} {over} {denom} {by}")

@@ -162,6 +162,7 @@ impl Solution {
                 whole.size() == number(literal)? + sum && bases.len() <= 1
             }
             (".atLeast", [axis, least]) => self.dim(axis)?.size() >= number(least)?,
+            (".atMost", [axis, most]) => self.dim(axis)?.size() <= number(most)?,
             (".count", [pieces, coeff, over, denom, divided_by]) => {
                 let elements = |axes: &[Dim]| axes.iter().map(|axis| axis.size()).product::<u128>();
                 let over = maybe(over)?.map_or(Ok(1), |term| self.dim(term).map(Dim::size))?;

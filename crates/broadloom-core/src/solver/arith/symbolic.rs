@@ -79,7 +79,7 @@ impl Solver {
 
     /// What a linear equation makes of a class, if all others in it have a name or a number, and one a name.
     fn form_by(&self, con: u32, class: u32, equations: u32) -> Option<Form> {
-        let Arith::Linear { items, constant } = self.ariths.get(con) else { return None };
+        let Arith::Linear { items, constant, .. } = self.ariths.get(con) else { return None };
         let (mut sum, mut own) = (Form::constant(*constant), 0i128);
         for item in items {
             if item.dim.node().is_some_and(|node| self.dims.find(node) == class) {
@@ -121,7 +121,7 @@ impl Solver {
 
     /// A linear equation in which something is symbolic. False if there is nothing to be said symbolically.
     pub(super) fn run_linear_symbolic(&mut self, con: u32) -> Step<bool> {
-        let Arith::Linear { items, constant } = self.ariths.get(con) else { return Ok(false) };
+        let Arith::Linear { items, constant, .. } = self.ariths.get(con) else { return Ok(false) };
         if !items.iter().any(|item| self.symbols.form_of(self.dims.resolve(item.dim)).is_some()) {
             return Ok(false);
         }
