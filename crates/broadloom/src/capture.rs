@@ -169,23 +169,32 @@ impl Graph {
 
     /// The size of what was captured, once the program is closed.
     pub fn final_size(&mut self, captured: Captured) -> Result<u64, Error> {
+        let mut size = 1u64;
+        for extent in self.final_extents(captured)? {
+            match extent {
+                Extent::Literal(each) => size = size.saturating_mul(each),
+                Extent::Symbolic(symbolic) => {
+                    let name = self.captured_text(captured);
+                    let message = format!("{name} is not a number: it depends on `{symbolic}`");
+                    let help = "give the named sizes numbers with `set_sizes`";
+                    return Err(Error::new(ErrorKind::Range, message).with_help(help));
+                }
+            }
+        }
+        Ok(size)
+    }
+
+    /// The sizes of the axes that were captured, once the program is closed.
+    pub(crate) fn final_extents(&mut self, captured: Captured) -> Result<Vec<Extent>, Error> {
         let what = self.resolve(captured)?;
-        let size = self.close_for(captured.tensor, |closed, view| {
+        self.close_for(captured.tensor, |closed, view| {
             let row = match &what {
                 Size::Dim(dim) => broadloom_core::RowTerm::closed(std::slice::from_ref(dim)),
                 Size::Row(row) => row.term(view.axes),
             };
-            let (mut size, mut symbolic) = (1u64, None);
-            closed.each_axis(row, |dim| match view.axis(closed, dim).extent() {
-                Extent::Literal(each) => size = size.saturating_mul(each),
-                Extent::Symbolic(each) => symbolic = Some(each),
-            });
-            symbolic.map_or(Ok(size), Err)
-        })?;
-        size.map_err(|symbolic| {
-            let name = self.captured_text(captured);
-            let message = format!("{name} is not a number: it depends on `{symbolic}`");
-            Error::new(ErrorKind::Range, message).with_help("give the named sizes numbers with `set_sizes`")
+            let mut extents = Vec::new();
+            closed.each_axis(row, |dim| extents.push(view.axis(closed, dim).extent()));
+            extents
         })
     }
 

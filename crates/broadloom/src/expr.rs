@@ -5,7 +5,7 @@
 //! passed over, and [`Builder::finish`] returns it.
 
 use std::cell::RefCell;
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::ops::{Add, Div, Mul, Neg, RangeBounds, Sub};
 use std::panic::Location;
 
 use broadloom_loops::Array;
@@ -170,6 +170,13 @@ impl Builder {
     pub fn state(&self, name: &str, shape: &str) -> Expr<'_> {
         let name = self.scoped(name);
         self.with(|graph| graph.state_shaped(&name, shape))
+    }
+
+    /// Declares a named size: see [`Graph::dim`].
+    #[track_caller]
+    pub fn dim(&self, name: &str, range: impl RangeBounds<u64>, sample: impl Into<Option<u64>>) {
+        // Like any other mistake, a range without a size is told at the end.
+        self.with(|graph| graph.dim(name, range, sample).map(|()| Tensor(0)));
     }
 
     /// A tensor filled with one value, in whatever shape the context asks for.

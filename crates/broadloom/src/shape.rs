@@ -7,8 +7,8 @@
 use std::fmt;
 use std::rc::Rc;
 
-use broadloom_core::order::{Basis, Dim, FormId};
-use broadloom_core::{Closed, DimShape, DimTerm, Middle, RowTerm, Unfilled};
+use broadloom_core::order::{Basis, Dim, FormId, Symbolic};
+use broadloom_core::{Closed, DimShape, DimTerm, Middle, RowTerm, Symbol, Unfilled};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
@@ -216,6 +216,34 @@ impl Shapes {
     /// How many elements a dimension has; at the samples, if it is symbolic.
     fn number(&self, place: u32) -> u64 {
         elements(self.dims[place as usize]).unwrap_or_else(|| self.symbolic[&place].some())
+    }
+
+    /// The shapes at some sizes of the symbols, by their numbers; nothing if a size is no whole number there.
+    pub(crate) fn at(&self, sizes: &[u64]) -> Option<Shapes> {
+        let of = |symbol: Symbol| sizes.get(symbol.0 as usize).copied();
+        let mut shapes = Shapes { symbolic: FxHashMap::default(), ..self.clone() };
+        for (place, size) in &self.symbolic {
+            let dim = &mut shapes.dims[*place as usize];
+            if let Dim::Symbolic(Symbolic { basis, .. }) = *dim {
+                *dim = Dim::atom(size.form().size(of)?, basis);
+            }
+        }
+        Some(shapes)
+    }
+
+    /// The symbols that the sizes of a tensor depend on.
+    pub(crate) fn symbols_of(&self, tensor: Tensor) -> Vec<Symbol> {
+        let sizes = Kind::ALL.into_iter().flat_map(|kind| self.expressions(tensor, kind)).flatten();
+        sizes.flat_map(|size| size.form().symbols()).collect()
+    }
+
+    /// The symbols that some size depends on, in their order.
+    pub(crate) fn symbols(&self) -> Vec<Symbol> {
+        let mut symbols: Vec<Symbol> =
+            self.symbolic.values().flat_map(|size| size.form().symbols()).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols
     }
 
     /// The expression for the size of each axis of a tensor, of one kind, where it is symbolic.

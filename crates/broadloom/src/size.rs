@@ -106,6 +106,17 @@ impl SymbolicSize {
         self.form.symbols().into_iter().filter_map(name)
     }
 
+    /// The named size that it depends on and the number that makes it this size, if it is a straight function of one.
+    pub(crate) fn solved(&self, size: u64) -> Option<(Symbol, u64)> {
+        let [symbol] = self.form.symbols()[..] else { return None };
+        let at = |number: u64| self.form.value(|_| Some(number));
+        let ((one, below), (two, _)) = (at(1)?, at(2)?);
+        let slope = two - one;
+        let rise = i128::from(size) * below - one;
+        let number = u64::try_from(rise.checked_div(slope)? + 1).ok()?;
+        (self.form.size(|_| Some(number)) == Some(size)).then_some((symbol, number))
+    }
+
     /// The expression.
     pub(crate) fn form(&self) -> &Form {
         &self.form
@@ -118,6 +129,12 @@ impl fmt::Display for SymbolicSize {
             |symbol: Symbol| self.names.get(symbol.0 as usize).map_or("?".into(), |name| name.to_string());
         f.write_str(&self.form.show(name))
     }
+}
+
+/// Sizes as they are read: `[16, 784]`.
+pub(crate) fn list(sizes: &[u64]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    format!("[{}]", sizes.join(", "))
 }
 
 /// A range as it is declared: `1..64`, `1..`.

@@ -75,6 +75,24 @@ impl RuntimeCheck {
     }
 }
 
+impl RuntimeCheck {
+    /// What it is about.
+    pub(crate) fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// Whether it only keeps a size within bounds.
+    pub(crate) fn is_bound(&self) -> bool {
+        matches!(self.need, Need::AtLeast(_) | Need::AtMost(_))
+    }
+
+    /// The named sizes it is about.
+    pub(crate) fn symbols(&self) -> impl Iterator<Item = &str> {
+        let symbols = self.form.symbols().into_iter();
+        symbols.filter_map(|symbol| self.names.get(symbol.0 as usize).map(|name| &**name))
+    }
+}
+
 impl std::fmt::Display for RuntimeCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name =
@@ -250,6 +268,35 @@ impl Graph {
         if sizes.is_empty() { Ok(()) } else { self.set_sizes(&sizes) }
     }
 
+    /// The number of a named size, if it has one.
+    pub(crate) fn symbol_number(&self, at: usize) -> Option<u64> {
+        self.solver.observe_dim(self.symbols[at].var).and_then(crate::shape::elements)
+    }
+
+    /// The range of a named size, as far as the program narrows it.
+    pub(crate) fn symbol_range(&self, at: usize) -> (u64, Option<u64>) {
+        match self.symbol_number(at) {
+            Some(number) => (number, Some(number)),
+            None => self.solver.symbol_bounds(Symbol(self.symbol_stands_for(at) as u32)),
+        }
+    }
+
+    /// The symbol that a named size is known by; another one if it has met another.
+    pub(crate) fn symbol_stands_for(&self, at: usize) -> usize {
+        self.solver.symbol_of(self.symbols[at].var).map_or(at, |symbol| symbol.0 as usize)
+    }
+
+    /// A number for each named size: its own, its sample, or one in its range.
+    pub(crate) fn some_sizes(&self) -> Vec<u64> {
+        let size = |at: usize| {
+            let (lo, hi) = self.symbol_range(at);
+            let sample = self.symbols[at].sample.filter(|sample| contains((lo, hi), *sample));
+            // Two rather than one: a size of one looks like less than it is.
+            self.symbol_number(at).or(sample).unwrap_or(lo.max(2).min(hi.unwrap_or(u64::MAX)))
+        };
+        (0..self.symbols.len()).map(size).collect()
+    }
+
     pub(crate) fn symbol_at(&self, name: &str) -> Option<usize> {
         self.symbols.iter().position(|data| &*data.name == name)
     }
@@ -269,7 +316,7 @@ impl Graph {
         SymbolicSize::new(form, &self.symbols, |symbol| self.solver.symbol_bounds(symbol))
     }
 
-    fn no_such_size(&self, name: &str) -> Error {
+    pub(crate) fn no_such_size(&self, name: &str) -> Error {
         let error = Error::new(ErrorKind::Use, format!("there is no size called `{name}`"));
         let names: Vec<String> = self.dims().map(|name| format!("`{name}`")).collect();
         if names.is_empty() {

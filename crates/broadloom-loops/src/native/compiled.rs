@@ -77,8 +77,9 @@ impl Compiled {
         let Some((family, sized)) = &mut self.family else {
             return Err(Error::Sizes { message: "it was compiled for certain sizes".into() });
         };
-        let member = family.member(sizes)?;
-        let numbers: Vec<i64> = sizes.iter().map(|size| *size as i64).collect();
+        let arguments = family.arguments(sizes)?;
+        let member = family.member(&arguments)?;
+        let numbers: Vec<i64> = arguments.iter().map(|size| *size as i64).collect();
         let failed = || Error::Load { message: "there is not enough memory for these sizes".into() };
         if !self.code.resize(&numbers, &member.offsets) {
             return Err(failed());

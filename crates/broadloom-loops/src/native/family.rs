@@ -10,6 +10,8 @@
 //! for (int64_t i = 0; i < 10009; i++)  | becomes    for (int64_t i = 0; i < size_0; i++)
 //! ```
 //!
+//! A size that is always a multiple of a number is an argument divided by it: halves of an even size are then whole.
+//!
 //! If they do not agree, because something is decided by a size, there is no such text: programs are then compiled for
 //! each size by itself. What is decided at large sizes holds at small ones too: nests are written for loops that may
 //! run any number of times, and only large sizes are rid of special cases.
@@ -29,8 +31,8 @@ pub(crate) struct Family {
     pub kernels: Vec<Real>,
     /// How many numbers are supplied to a run.
     pub symbols: usize,
-    /// How many sizes there are.
-    count: usize,
+    /// What each size is a multiple of.
+    multiples: Vec<u64>,
     /// The buffers, at some sizes.
     buffers: Vec<Buffer>,
     /// The sizes of each buffer.
@@ -54,11 +56,15 @@ impl Family {
         mut make: impl FnMut(&[u64]) -> Result<Program, Error>,
     ) -> Result<Family, Error> {
         let none = |why: &str| Error::Sizes { message: why.into() };
-        let interpolation = Interpolation::new(multiples).ok_or_else(|| none("there are too many sizes"))?;
+        let interpolation =
+            Interpolation::new(multiples.len()).ok_or_else(|| none("there are too many sizes"))?;
         let sizing = Sizing::Arguments { count: multiples.len(), least: LEAST };
         let mut written: Vec<(Program, File)> = Vec::new();
         for point in interpolation.points() {
-            let program = make(point)?;
+            let sizes = point.iter().zip(multiples);
+            let sizes: Option<Vec<u64>> =
+                sizes.map(|(argument, of)| argument.checked_mul(*of).filter(|size| *size > 0)).collect();
+            let program = make(&sizes.ok_or_else(|| none("its sizes would be too large"))?)?;
             let file = file(&program, "broadloom", None, Kernels::Outside, sizing)?;
             written.push((program, file));
         }
@@ -97,7 +103,7 @@ impl Family {
             source,
             kernels: first.kernels.clone(),
             symbols: written[0].0.symbols.len(),
-            count: multiples.len(),
+            multiples: multiples.to_vec(),
             buffers: first.buffers.clone(),
             sizes,
             needs: first.needs.clone(),
@@ -105,16 +111,24 @@ impl Family {
         })
     }
 
-    /// What the member at some sizes needs.
-    pub fn member(&self, sizes: &[u64]) -> Result<Member, Error> {
-        if sizes.len() != self.count {
-            return Err(Error::Sizes {
-                message: format!("it has {} sizes, {} given", self.count, sizes.len()),
-            });
+    /// The arguments for some sizes.
+    pub fn arguments(&self, sizes: &[u64]) -> Result<Vec<u64>, Error> {
+        if sizes.len() != self.multiples.len() {
+            let message = format!("it has {} sizes, {} given", self.multiples.len(), sizes.len());
+            return Err(Error::Sizes { message });
         }
+        let argument = |(size, of): (&u64, &u64)| match size.is_multiple_of(*of) {
+            true => Ok(size / of),
+            false => Err(Error::Sizes { message: format!("{size} is no multiple of {of}") }),
+        };
+        sizes.iter().zip(&self.multiples).map(argument).collect()
+    }
+
+    /// What the member with some arguments needs.
+    pub fn member(&self, arguments: &[u64]) -> Result<Member, Error> {
         let large = || Error::Sizes { message: "its arrays would be too large".into() };
         let at = |polynomial: &Polynomial| {
-            polynomial.at(sizes).and_then(|value| u64::try_from(value).ok()).ok_or_else(large)
+            polynomial.at(arguments).and_then(|value| u64::try_from(value).ok()).ok_or_else(large)
         };
         let mut buffers = self.buffers.clone();
         for (buffer, sizes) in buffers.iter_mut().zip(&self.sizes) {

@@ -71,15 +71,14 @@ const CHECKS: usize = 2;
 const DEGREE: u8 = 3;
 
 impl Interpolation {
-    /// Points for so many sizes, each a multiple of a number: large and different, so that nothing is equal, or divides
-    /// anything, by chance.
-    pub fn new(multiples: &[u64]) -> Option<Interpolation> {
+    /// Points for so many sizes: large and different, so that nothing is equal, or divides anything, by chance.
+    pub fn new(count: usize) -> Option<Interpolation> {
         let mut products = vec![Vec::new()];
-        products_of(multiples.len(), DEGREE, &mut Vec::new(), &mut products);
+        products_of(count, DEGREE, &mut Vec::new(), &mut products);
         let mut primes = (LEAST..).step_by(2).filter(|number| is_prime(*number));
         let mut points = Vec::new();
         while points.len() < products.len() + CHECKS {
-            points.push(multiples.iter().filter_map(|multiple| Some(multiple * primes.next()?)).collect());
+            points.push(primes.by_ref().take(count).collect());
         }
         let inverse = inverted(&points, &products)?;
         Some(Interpolation { points, products, inverse })
@@ -190,7 +189,7 @@ mod tests {
 
     #[test]
     fn polynomials_are_found_again() {
-        let interpolation = Interpolation::new(&[1, 8]).expect("points are generic");
+        let interpolation = Interpolation::new(2).expect("points are generic");
         let values = |of: &dyn Fn(i64, i64) -> i64| -> Vec<i64> {
             interpolation.points().iter().map(|point| of(point[0] as i64, point[1] as i64)).collect()
         };

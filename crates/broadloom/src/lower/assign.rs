@@ -304,10 +304,10 @@ impl Lowering<'_> {
                 {
                     // Beyond the ends of its axes a constant is what margins hold.
                     if place.nest.margins(place.at(slot.place())).iter().all(|margin| *margin == (0, 0)) {
-                        return Ok(Scalar::Number(number));
+                        return Ok(number);
                     }
                     if !self.written.contains(&Node::Value(place.tensor(slot))) {
-                        self.positions(place.tensor(slot), |_| Scalar::Number(number));
+                        self.positions(place.tensor(slot), |_| number.clone());
                     }
                 }
                 let node = self.slot_node(place, slot, slots);
@@ -332,7 +332,7 @@ impl Lowering<'_> {
                 continue;
             }
             let node = self.slot_node(place, slot, &piece.slots);
-            let is_value = matches!(slot, Slot::Value(_)) && self.number(tensor).is_none();
+            let is_value = matches!(slot, Slot::Value(_)) && !self.is_number(tensor);
             let disputed = is_value && self.layout.margins[tensor.index()].fill == Fill::ByReader;
             if disputed || self.spilled.remove(&node) {
                 let value = if is_value { place.nest.accumulate.neutral() } else { 0.0 };

@@ -19,6 +19,7 @@ use crate::error::{Error, ErrorKind};
 use crate::project::{Fill, MEMORY, Margins, Projected};
 use crate::routine::{Action, Routine};
 use crate::shape::Shapes;
+use crate::size::Extent;
 use crate::step::{Leaf, Step, Tensor};
 use crate::{Graph, Index as Position};
 
@@ -47,6 +48,8 @@ pub(crate) enum Symbol {
     Position(u32, u64),
     /// The key of random numbers.
     Key,
+    /// A captured size that depends on named sizes, by its place.
+    Size(u32),
 }
 
 /// A routine as a program.
@@ -63,25 +66,48 @@ pub(crate) struct Lowered {
     pub watched: FxHashSet<Node>,
 }
 
-/// What all routines of a graph share: final shapes, projections, margins and types.
+/// What inference says of a graph, whatever its named sizes are.
+pub(crate) struct Inferred {
+    pub shapes: Rc<Shapes>,
+    /// The captured sizes that are used as numbers: the sizes of their axes.
+    captured: Vec<Vec<Extent>>,
+}
+
+impl Inferred {
+    pub fn new(graph: &mut Graph) -> Result<Inferred, Error> {
+        let shapes = graph.final_shapes()?;
+        let captured = graph.facts.sizes.clone();
+        let captured = captured.into_iter().map(|size| graph.final_extents(size));
+        Ok(Inferred { shapes, captured: captured.collect::<Result<_, _>>()? })
+    }
+}
+
+/// What all routines of a graph share at some sizes: final shapes, projections, margins and types.
 pub(crate) struct Layout {
     pub shapes: Rc<Shapes>,
     nests: Vec<Option<Result<Rc<Projected>, Error>>>,
     pub margins: Vec<Margins>,
     pub dtypes: Vec<Dtype>,
-    /// The values of captured sizes that are used as numbers.
-    sizes: Vec<f64>,
+    /// The values of captured sizes that are used as numbers, and whether they depend on named sizes.
+    sizes: Vec<(f64, bool)>,
 }
 
 impl Layout {
-    pub fn new(graph: &mut Graph) -> Result<Layout, Error> {
-        graph.settle_sizes()?;
-        let shapes = graph.final_shapes()?;
-        let captured = graph.facts.sizes.clone();
-        let sizes: Vec<f64> = captured
-            .into_iter()
-            .map(|size| graph.final_size(size).map(|size| size as f64))
-            .collect::<Result<_, _>>()?;
+    /// The layout at some sizes of the symbols, by their numbers.
+    pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
+        let shapes = match inferred.shapes.at(sizes) {
+            Some(shapes) => Rc::new(shapes),
+            None => return Err(Error::new(ErrorKind::Range, "a size is no whole number")),
+        };
+        let captured = |extents: &Vec<Extent>| {
+            let size = |extent: &Extent| match extent {
+                Extent::Literal(size) => Some(*size),
+                Extent::Symbolic(size) => size.form().size(|symbol| sizes.get(symbol.0 as usize).copied()),
+            };
+            let product = extents.iter().filter_map(size).map(|size| size as f64).product();
+            (product, extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_))))
+        };
+        let sizes = inferred.captured.iter().map(captured).collect();
         let nest = |step: u32| match graph.steps[step as usize] {
             Step::Op { .. } => Some(graph.projection_at(&shapes, step).map(Rc::new)),
             _ => None,
@@ -103,7 +129,22 @@ impl Layout {
     pub fn number(&self, graph: &Graph, tensor: Tensor) -> Option<f64> {
         match graph.leaf(tensor)? {
             Leaf::Number(value) | Leaf::Constant(value) => Some(value),
-            Leaf::Size(at) => self.sizes.get(at as usize).copied(),
+            Leaf::Size(at) => self.sizes.get(at as usize).map(|(size, _)| *size),
+            _ => None,
+        }
+    }
+
+    /// The value of a captured size.
+    pub fn captured(&self, at: u32) -> f64 {
+        self.sizes.get(at as usize).map_or(f64::NAN, |(size, _)| *size)
+    }
+
+    /// The captured size that a tensor stands for, if it depends on named sizes.
+    fn symbolic_size(&self, graph: &Graph, tensor: Tensor) -> Option<u32> {
+        match graph.leaf(tensor)? {
+            Leaf::Size(at) => {
+                self.sizes.get(at as usize).is_some_and(|(_, symbolic)| *symbolic).then_some(at)
+            }
             _ => None,
         }
     }
@@ -283,8 +324,18 @@ impl Lowering<'_> {
         }
     }
 
-    fn number(&self, tensor: Tensor) -> Option<f64> {
-        self.layout.number(self.graph, tensor)
+    /// The number that a tensor stands for, if it is the same everywhere: a size that depends on named ones is supplied
+    /// to the run, so that one program does for all sizes.
+    fn number(&mut self, tensor: Tensor) -> Option<Scalar> {
+        let number = self.layout.number(self.graph, tensor)?;
+        Some(match self.layout.symbolic_size(self.graph, tensor) {
+            Some(at) => Scalar::Symbol(self.symbol(Symbol::Size(at), &self.graph.label_of(tensor))),
+            None => Scalar::Number(number),
+        })
+    }
+
+    fn is_number(&self, tensor: Tensor) -> bool {
+        self.layout.number(self.graph, tensor).is_some()
     }
 
     /// Computes a tensor and everything it needs, unless it is there.

@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Layout, Lowering, Node};
+use super::{Inferred, Layout, Lowering, Node};
 use crate::Graph;
 use crate::error::Error;
 use crate::routine::Routine;
@@ -42,7 +42,8 @@ impl Graph {
         for tensor in tensors {
             self.known(*tensor)?;
         }
-        let layout = Layout::new(self)?;
+        let inferred = Inferred::new(self)?;
+        let layout = Layout::at(self, &inferred, &self.some_sizes())?;
         let steps: Vec<u32> = (0..self.steps.len() as u32).filter(|step| self.is_made_by(*step)).collect();
         let wanted = self.wants_gradient(&steps);
         tensors.iter().map(|tensor| self.backward_texts(&layout, &wanted, *tensor)).collect()

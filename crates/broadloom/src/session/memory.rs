@@ -4,13 +4,12 @@
 //! within a run is temporary: optimisation does away with much of it, and the rest shares one arena per routine, in which
 //! two tensors may lie at the same place if they are not needed at the same time.
 
-use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Buffer, Program, Storage};
 use rustc_hash::FxHashSet;
 
-use super::Session;
+use super::{Code, Session};
 use crate::error::Error;
-use crate::lower::{Node, lower};
+use crate::lower::Node;
 use crate::routine::Routine;
 use crate::step::{Leaf, Tensor};
 
@@ -131,13 +130,8 @@ impl Session {
         let mut seen = FxHashSet::default();
         let mut within = Vec::new();
         for (number, routine) in routines.iter().enumerate() {
-            let lowered = lower(&self.graph, &self.layout, routine, self.settings.guard)
-                .map_err(|error| error.about(&format!("routine `{}`", routine.name())))?;
-            let options = match self.settings.optimise {
-                true => optimise::Options::all(),
-                false => optimise::Options::none(),
-            };
-            let program = optimise(&lowered.program, &options);
+            let lowered = self.lowered(&self.layout, routine)?;
+            let program = self.optimised(&lowered.program);
             let used = needed(&program);
             for ((node, buffer), used) in lowered.nodes.iter().zip(&program.buffers).zip(&used) {
                 let lasts = buffer.storage == Storage::Kept;
@@ -173,7 +167,12 @@ impl Session {
         let mut allocated = Allocated::default();
         for routine in routines {
             let at = self.prepare(routine)?;
-            let Some(compiled) = &self.prepared[at].compiled else { return Ok(None) };
+            self.tell_sizes(at)?;
+            let compiled = match &self.prepared[at].code {
+                Code::Reference => return Ok(None),
+                Code::Own(compiled) => compiled,
+                Code::Family(at) => &self.families[*at].compiled,
+            };
             let (all, shared) = (compiled.arena_bytes() as u64, compiled.shared_bytes() as u64);
             allocated.arenas += shared.min(all);
             allocated.scratch += all.saturating_sub(shared);

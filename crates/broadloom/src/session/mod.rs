@@ -2,10 +2,12 @@
 
 mod memory;
 mod prepare;
+mod sizes;
 mod store;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
 use broadloom_loops::native::{self, Compiled, Compiler};
 use broadloom_loops::reference::Stop;
@@ -14,11 +16,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind};
 use crate::files::{read_safetensors, write_safetensors};
-use crate::lower::{Layout, Lowered, Node, Symbol};
+use crate::lower::{Inferred, Layout, Lowered, Node, Symbol};
 use crate::routine::Routine;
+use crate::size::list;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
+use sizes::Sizes;
 use store::Store;
 
 /// What runs programs.
@@ -44,6 +48,9 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Whether programs are optimised.
     pub optimise: bool,
+    /// Whether programs with [named sizes](Graph::dim) are compiled for each size by itself. The code is faster, but every
+    /// size costs a compilation; otherwise there is one for all sizes.
+    pub specialise: bool,
     /// Whether a run fails if any tensor has an element that is not a number. Costs time: every tensor
     /// is kept and looked at.
     pub guard: bool,
@@ -51,7 +58,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { backend: Backend::Auto, seed: 0, threads: None, optimise: true, guard: false }
+        Settings {
+            backend: Backend::Auto,
+            seed: 0,
+            threads: None,
+            optimise: true,
+            specialise: false,
+            guard: false,
+        }
     }
 }
 
@@ -75,13 +89,18 @@ impl Default for Settings {
 pub struct Session {
     graph: Graph,
     settings: Settings,
-    layout: Layout,
-    /// Counts changes of the graph.
-    version: u64,
+    inferred: Inferred,
+    /// The numbers of named sizes.
+    sizes: Sizes,
+    /// The layout at these sizes.
+    layout: Rc<Layout>,
+    /// The layouts at the last few sizes.
+    layouts: Vec<(Vec<u64>, Rc<Layout>)>,
     /// Whether the graph may have changed since the layout was made.
     stale: bool,
     store: Store,
     prepared: Vec<Prepared>,
+    families: Vec<Family>,
     compiler: Option<Compiler>,
     notice: Option<String>,
     positions: FxHashMap<Tensor, u64>,
@@ -91,14 +110,32 @@ pub struct Session {
 /// A routine that can be run.
 struct Prepared {
     routine: Routine,
-    version: u64,
+    /// The numbers of named sizes for which it was prepared.
+    sizes: Vec<u64>,
     lowered: Lowered,
     /// The program that runs.
     program: Program,
     /// The block of each kept buffer.
     places: Vec<usize>,
-    /// Machine code; without it the reference evaluator runs the program.
-    compiled: Option<Compiled>,
+    code: Code,
+}
+
+/// What runs a routine.
+enum Code {
+    /// The reference evaluator.
+    Reference,
+    /// Machine code for these sizes.
+    Own(Compiled),
+    /// Machine code for all sizes, by its place among the families.
+    Family(usize),
+}
+
+/// Machine code for all sizes.
+struct Family {
+    routine: Routine,
+    compiled: Compiled,
+    /// The sizes it was told last.
+    open: Vec<u64>,
 }
 
 impl std::fmt::Debug for Session {
@@ -118,7 +155,9 @@ impl Session {
 
     /// A session.
     pub fn with(mut graph: Graph, settings: Settings) -> Result<Session, Error> {
-        let layout = Layout::new(&mut graph)?;
+        let inferred = Inferred::new(&mut graph)?;
+        let sizes = Sizes::new(&mut graph, &inferred)?;
+        let layout = Rc::new(Layout::at(&graph, &inferred, &sizes.now)?);
         let (compiler, notice) = match settings.backend {
             Backend::Reference => (None, None),
             backend => match Compiler::find() {
@@ -137,11 +176,14 @@ impl Session {
         Ok(Session {
             graph,
             settings,
+            layouts: vec![(sizes.now.clone(), Rc::clone(&layout))],
+            inferred,
+            sizes,
             layout,
-            version: 0,
             stale: false,
             store: Store::default(),
             prepared: Vec::new(),
+            families: Vec::new(),
             compiler,
             notice,
             positions: FxHashMap::default(),
@@ -171,7 +213,7 @@ impl Session {
     }
 
     /// Sets the values of data, of a parameter or of a state. The sizes of the array are those of the tensor in
-    /// memory order: batch, output, input.
+    /// memory order: batch, output, input. [Named sizes](Graph::dim) of data become what the values imply.
     pub fn set(&mut self, tensor: Tensor, values: &Array) -> Result<(), Error> {
         self.refresh()?;
         self.graph.known(tensor)?;
@@ -180,6 +222,7 @@ impl Session {
                 format!("`{}` is computed, so its values cannot be set", self.graph.label_of(tensor));
             return Err(Error::new(ErrorKind::Value, message));
         }
+        self.follow(tensor, values.sizes())?;
         self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)
     }
 
@@ -250,6 +293,9 @@ impl Session {
     /// Runs a routine; compiles it when it runs for the first time.
     pub fn run(&mut self, routine: &Routine) -> Result<(), Error> {
         self.refresh()?;
+        if let Some(name) = self.sizes.undecided() {
+            return Err(no_number(name));
+        }
         let at = self.prepare(routine)?;
         for node in self.prepared[at].lowered.needs.clone() {
             self.initialise(node)?;
@@ -258,16 +304,30 @@ impl Session {
             }
         }
         let symbols = self.symbols(at)?;
-        let Prepared { program, places, compiled, lowered, .. } = &mut self.prepared[at];
-        let stopped = match compiled {
-            Some(compiled) => compiled.run(self.store.blocks(), places, &symbols),
-            None => self.store.evaluate(program, places, &symbols),
+        self.tell_sizes(at)?;
+        let Prepared { program, places, code, lowered, .. } = &mut self.prepared[at];
+        let stopped = match code {
+            Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
+            Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
+            Code::Reference => self.store.evaluate(program, places, &symbols),
         };
         let gives = lowered.gives.clone();
         stopped.map_err(|stop| self.stopped(at, &stop))?;
         gives.into_iter().for_each(|node| self.store.has_now(node));
         self.runs += 1;
         if self.settings.guard { self.guard(at) } else { Ok(()) }
+    }
+
+    /// Tells code for all sizes the sizes of this run.
+    fn tell_sizes(&mut self, at: usize) -> Result<(), Error> {
+        let Code::Family(family) = self.prepared[at].code else { return Ok(()) };
+        let (family, open) = (&mut self.families[family], self.sizes.open());
+        if family.open != open {
+            family.open.clear();
+            family.compiled.resize(&open).map_err(|error| Error::run(error.to_string()))?;
+            family.open = open;
+        }
+        Ok(())
     }
 
     /// The loop nests of a routine as text: as they are derived, and as they run.
@@ -349,6 +409,7 @@ impl Session {
         let value = |symbol: &Symbol| match *symbol {
             Symbol::Key => Ok(random::key_of(self.settings.seed, &format!("run {}", self.runs)) as i64),
             Symbol::Position(step, below) => self.position(step, below),
+            Symbol::Size(at) => Ok(self.layout.captured(at) as i64),
         };
         self.prepared[at].lowered.symbols.iter().map(value).collect()
     }
@@ -380,8 +441,32 @@ impl Session {
                     "call `backward` in the same routine, or `keep` the gradient in the routine that computes it",
                 )
             }
-            _ => Error::new(ErrorKind::Value, format!("`{routine}` reads `{name}`, which has no values yet"))
+            _ => match self.store.gone(node) {
+                Some(sizes) => self.gone(tensor, sizes, routine),
+                None => Error::new(
+                    ErrorKind::Value,
+                    format!("`{routine}` reads `{name}`, which has no values yet"),
+                )
                 .with_help("set them with `Session::set`"),
+            },
+        }
+    }
+
+    /// Values that went because a size has changed.
+    fn gone(&self, tensor: Tensor, sizes: &[u64], routine: &str) -> Error {
+        let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
+        let message = format!(
+            "`{routine}` reads `{name}`, whose values have sizes {}: its shape is `{shape}`",
+            list(sizes)
+        );
+        let now = list(&self.layout.sizes_of(tensor));
+        let help = format!("set `{name}` again, with sizes {now}");
+        let error = Error::new(ErrorKind::Value, message).with_help(help);
+        match self.sizes.decided_by(&self.inferred.shapes.symbols_of(tensor)) {
+            Some((by, size, number)) => {
+                error.with_end(format!("`{size}` is {number} since `{}` was set", self.graph.label_of(by)))
+            }
+            None => error,
         }
     }
 
@@ -441,4 +526,10 @@ impl Session {
         }
         Ok(())
     }
+}
+
+fn no_number(name: &str) -> Error {
+    let message = format!("`{name}` has no number, and what runs needs one");
+    let help = "set data that has this size, say it with `set_sizes`, or declare it with a sample";
+    Error::new(ErrorKind::Range, message).with_help(help)
 }

@@ -1,13 +1,17 @@
 //! Making routines ready to run, and leaves ready to be read.
 
+use std::rc::Rc;
+
+use broadloom_loops::native;
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Program, Storage};
 
+use super::sizes::Sizes;
 use super::store::Store;
-use super::{Prepared, Session};
+use super::{Code, Family, Prepared, Session};
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
-use crate::lower::{Layout, Node, lower};
+use crate::lower::{Inferred, Layout, Lowered, Node, lower};
 use crate::routine::Routine;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, Kind};
@@ -16,10 +20,16 @@ impl Session {
     /// Takes in changes of the graph.
     pub(super) fn refresh(&mut self) -> Result<(), Error> {
         if self.stale {
-            self.layout = Layout::new(&mut self.graph)?;
+            self.inferred = Inferred::new(&mut self.graph)?;
+            let sizes = Sizes::new(&mut self.graph, &self.inferred)?;
+            self.sizes = self.sizes.carried_to(sizes, &self.graph);
+            self.layout = Rc::new(Layout::at(&self.graph, &self.inferred, &self.sizes.now)?);
+            self.layouts = vec![(self.sizes.now.clone(), Rc::clone(&self.layout))];
             self.graph.check_names()?;
-            self.version += 1;
             self.stale = false;
+            self.prepared.clear();
+            self.families.clear();
+            self.store.forget_watched();
             self.store.move_to(&self.graph, &self.layout)?;
         }
         Ok(())
@@ -27,19 +37,16 @@ impl Session {
 
     /// The place of a routine among the prepared ones.
     pub(super) fn prepare(&mut self, routine: &Routine) -> Result<usize, Error> {
-        let known = |each: &Prepared| each.routine == *routine && each.version == self.version;
+        let known = |each: &Prepared| each.sizes == self.sizes.now && each.routine == *routine;
         if let Some(known) = self.prepared.iter().position(known) {
             return Ok(known);
         }
         for tensor in &routine.kept {
             self.graph.known(*tensor)?;
         }
-        let lowered = lower(&self.graph, &self.layout, routine, self.settings.guard)
-            .map_err(|error| error.about(&format!("routine `{}`", routine.name())))?;
+        let lowered = self.lowered(&self.layout, routine)?;
         check_memory(&lowered.program)?;
-        let options =
-            if self.settings.optimise { optimise::Options::all() } else { optimise::Options::none() };
-        let program = optimise(&lowered.program, &options);
+        let program = self.optimised(&lowered.program);
         let mut places = Vec::new();
         for (node, buffer) in lowered.nodes.iter().zip(&program.buffers) {
             if buffer.storage == Storage::Kept {
@@ -48,16 +55,56 @@ impl Session {
                 places.push(place(&mut self.store, &self.graph, &self.layout, *node)?);
             }
         }
-        let compiled = match &self.compiler {
-            Some(compiler) => {
-                Some(compiler.compile(&program).map_err(|error| Error::run(error.to_string()))?)
-            }
-            None => None,
-        };
-        self.prepared.retain(|each| each.version == self.version);
-        let routine = routine.clone();
-        self.prepared.push(Prepared { routine, version: self.version, lowered, program, places, compiled });
+        let code = self.code(routine, &program)?;
+        let (routine, sizes) = (routine.clone(), self.sizes.now.clone());
+        self.prepared.push(Prepared { routine, sizes, lowered, program, places, code });
         Ok(self.prepared.len() - 1)
+    }
+
+    pub(super) fn lowered(&self, layout: &Layout, routine: &Routine) -> Result<Lowered, Error> {
+        lower(&self.graph, layout, routine, self.settings.guard)
+            .map_err(|error| error.about(&format!("routine `{}`", routine.name())))
+    }
+
+    pub(super) fn optimised(&self, program: &Program) -> Program {
+        let all = self.settings.optimise;
+        optimise(program, &if all { optimise::Options::all() } else { optimise::Options::none() })
+    }
+
+    /// What runs a routine: code for all sizes if sizes have names and there is such code, else code for these sizes.
+    fn code(&mut self, routine: &Routine, program: &Program) -> Result<Code, Error> {
+        let Some(compiler) = &self.compiler else { return Ok(Code::Reference) };
+        if self.sizes.is_empty() || self.settings.specialise {
+            return Ok(Code::Own(compiler.compile(program).map_err(|error| Error::run(error.to_string()))?));
+        }
+        if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
+            return Ok(Code::Family(known));
+        }
+        let make = |open: &[u64]| self.program_at(routine, &self.sizes.with_open(open));
+        let compiled = match compiler.compile_family(&self.sizes.multiples(), make) {
+            Ok(compiled) => compiled,
+            Err(native::Error::Sizes { message }) => {
+                let own = compiler.compile(program).map_err(|error| Error::run(error.to_string()))?;
+                let name = routine.name();
+                let why = format!("`{name}` is compiled for each size by itself: {message}");
+                self.notice.get_or_insert(why);
+                return Ok(Code::Own(own));
+            }
+            Err(error) => return Err(Error::run(error.to_string())),
+        };
+        self.families.push(Family { routine: routine.clone(), compiled, open: Vec::new() });
+        Ok(Code::Family(self.families.len() - 1))
+    }
+
+    /// The program of a routine at any sizes, whether they are in range or not.
+    pub(super) fn program_at(&self, routine: &Routine, sizes: &[u64]) -> Result<Program, native::Error> {
+        if !self.sizes.is_possible(sizes) {
+            return Err(native::Error::Sizes { message: "it relies on relations between its sizes".into() });
+        }
+        let program = Layout::at(&self.graph, &self.inferred, sizes)
+            .and_then(|layout| self.lowered(&layout, routine))
+            .map(|lowered| self.optimised(&lowered.program));
+        program.map_err(|error| native::Error::Sizes { message: error.message().into() })
     }
 
     /// Gives a leaf its first values, if it has any and does not have values yet.

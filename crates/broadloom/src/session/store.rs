@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::lower::{Layout, Node};
+use crate::size::list;
 
 /// A block of memory for each node that was ever needed, and whether it holds anything.
 #[derive(Default)]
@@ -17,6 +18,8 @@ pub(super) struct Store {
     /// Blocks of nodes that are kept only to be looked at after a run. They are not those of routines that really
     /// keep them.
     watched: FxHashMap<Node, usize>,
+    /// The sizes that values had which went when a size changed.
+    gone: FxHashMap<Node, Vec<u64>>,
 }
 
 impl Store {
@@ -32,6 +35,11 @@ impl Store {
         self.filled.insert(node);
     }
 
+    /// The sizes that the values of a node had before a size changed.
+    pub fn gone(&self, node: Node) -> Option<&[u64]> {
+        self.gone.get(&node).filter(|_| !self.has_values(node)).map(Vec::as_slice)
+    }
+
     /// The block of a node.
     pub fn place(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
         if let Some(known) = self.places.get(&node) {
@@ -44,12 +52,10 @@ impl Store {
 
     /// The block of a node that is only looked at.
     pub fn watch(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
-        let buffer = layout.buffer(graph, node);
-        match self.watched.get(&node) {
-            Some(known) if self.blocks[*known].fits(&buffer) => return Ok(*known),
-            _ => {}
+        if let Some(known) = self.watched.get(&node) {
+            return Ok(*known);
         }
-        self.blocks.push(Block::new(&buffer)?);
+        self.blocks.push(Block::new(&layout.buffer(graph, node))?);
         self.watched.insert(node, self.blocks.len() - 1);
         Ok(self.blocks.len() - 1)
     }
@@ -98,7 +104,13 @@ impl Store {
         Ok(())
     }
 
-    /// After the graph has changed: what has the same sizes keeps its numbers, with other margins if need be.
+    /// Before the graph changes: what was only looked at may mean something else afterwards.
+    pub fn forget_watched(&mut self) {
+        self.watched.clear();
+    }
+
+    /// After the graph or a named size has changed: what has the same sizes keeps its numbers, with other margins if need
+    /// be.
     pub fn move_to(&mut self, graph: &Graph, layout: &Layout) -> Result<(), Error> {
         let there = |node: &Node| match node {
             Node::Value(tensor) | Node::Gradient(tensor) => tensor.index() < graph.len(),
@@ -116,8 +128,14 @@ impl Store {
             let old = std::mem::replace(block, Block::new(&buffer)?);
             if old.sizes() == buffer.sizes {
                 block.write(&old.read().convert(buffer.dtype))?;
-            } else {
-                self.filled.remove(node);
+            } else if self.filled.remove(node) {
+                self.gone.insert(*node, old.sizes().to_vec());
+            }
+        }
+        for (node, place) in &self.watched {
+            let buffer = layout.buffer(graph, *node);
+            if !self.blocks[*place].fits(&buffer) {
+                self.blocks[*place] = Block::new(&buffer)?;
             }
         }
         Ok(())
@@ -141,9 +159,4 @@ impl Store {
         }
         Ok(())
     }
-}
-
-fn list(sizes: &[u64]) -> String {
-    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-    format!("[{}]", sizes.join(", "))
 }

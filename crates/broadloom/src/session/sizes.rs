@@ -1,0 +1,311 @@
+//! Named sizes of a session: the numbers they have now, and how they get others.
+//!
+//! A program with [named sizes](crate::Graph::dim) is compiled once. Before each run every size has a number: its sample,
+//! what [`Session::set_sizes`] said, or what data implies that was set since. Blocks of memory follow.
+
+use std::rc::Rc;
+
+use broadloom_core::Symbol;
+
+use super::Session;
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::lower::{Inferred, Layout};
+use crate::project::MEMORY;
+use crate::size::{SymbolicSize, list};
+use crate::step::{Leaf, Tensor};
+use crate::symbols::{RuntimeCheck, contains, out_of_range};
+
+/// The named sizes of a graph, by symbol, with the numbers they have.
+#[derive(Clone)]
+pub(super) struct Sizes {
+    names: Vec<Box<str>>,
+    ranges: Vec<(u64, Option<u64>)>,
+    checks: Rc<[RuntimeCheck]>,
+    /// The symbols that sizes of tensors depend on.
+    open: Rc<[Symbol]>,
+    /// The number of each symbol.
+    pub now: Vec<u64>,
+    /// What decided it.
+    by: Vec<By>,
+}
+
+/// What decided the number of a named size.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    /// Nobody: the number only stands in for one.
+    Nobody,
+    /// The program, or its sample.
+    Program,
+    /// [`Session::set_sizes`].
+    Caller,
+    /// Data that was set.
+    Data(Tensor),
+}
+
+impl Sizes {
+    pub fn new(graph: &mut Graph, inferred: &Inferred) -> Result<Sizes, Error> {
+        let checks = graph.runtime_checks()?.into();
+        let decided = |sample: bool| if sample { By::Program } else { By::Nobody };
+        let now = graph.some_sizes();
+        let known = |at: usize| graph.symbol_number(at);
+        let by = graph.symbols.iter().enumerate();
+        let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample.is_some())).collect();
+        let ranges = (0..graph.symbols.len()).map(|at| graph.symbol_range(at)).collect();
+        let names = graph.symbols.iter().map(|data| data.name.clone()).collect();
+        Ok(Sizes { names, ranges, checks, open: inferred.shapes.symbols().into(), now, by })
+    }
+
+    /// The same for a graph that has grown: what was said stays said.
+    pub fn carried_to(&self, mut grown: Sizes, graph: &Graph) -> Sizes {
+        for at in 0..self.now.len().min(grown.now.len()) {
+            if matches!(self.by[at], By::Caller | By::Data(_)) && graph.symbol_number(at).is_none() {
+                (grown.now[at], grown.by[at]) = (self.now[at], self.by[at]);
+            }
+        }
+        grown
+    }
+
+    /// Whether nothing depends on a named size.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The numbers of the sizes that something depends on.
+    pub fn open(&self) -> Vec<u64> {
+        self.open.iter().map(|symbol| self.now[symbol.0 as usize]).collect()
+    }
+
+    /// The numbers of all sizes, if those that something depends on have these.
+    pub fn with_open(&self, open: &[u64]) -> Vec<u64> {
+        let mut sizes = self.now.clone();
+        self.open.iter().zip(open).for_each(|(symbol, size)| sizes[symbol.0 as usize] = *size);
+        sizes
+    }
+
+    /// For each of them a number whose multiples the program can have, as far as divisions tell.
+    pub fn multiples(&self) -> Vec<u64> {
+        let whole = |symbol: &Symbol| {
+            let forms = self.checks.iter().map(RuntimeCheck::form);
+            let own = forms.filter(|form| form.symbols().contains(symbol));
+            own.filter_map(|form| u64::try_from(form.denominator()).ok()).fold(1, least_common_multiple)
+        };
+        self.open.iter().map(whole).collect()
+    }
+
+    /// Whether the program has a meaning at these sizes, ranges aside.
+    pub fn is_possible(&self, sizes: &[u64]) -> bool {
+        let pairs = self.pairs(sizes);
+        self.checks.iter().all(|check| check.is_bound() || check.holds(&pairs) != Some(false))
+    }
+
+    fn pairs<'a>(&'a self, sizes: &[u64]) -> Vec<(&'a str, u64)> {
+        self.names.iter().map(|name| &**name).zip(sizes.iter().copied()).collect()
+    }
+
+    /// The names and numbers of all sizes.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.names.iter().map(|name| &**name).zip(self.now.iter().copied())
+    }
+
+    /// Refuses sizes out of their ranges, and sizes at which the program has no meaning.
+    fn check(&self, graph: &Graph) -> Result<(), Error> {
+        for symbol in self.open.iter() {
+            let at = symbol.0 as usize;
+            if !contains(self.ranges[at], self.now[at]) {
+                return Err(
+                    self.explained(out_of_range(&self.names[at], self.now[at], self.ranges[at]), graph)
+                );
+            }
+        }
+        let pairs = self.pairs(&self.now);
+        let Some(check) = self.checks.iter().find(|check| check.holds(&pairs) == Some(false)) else {
+            return Ok(());
+        };
+        let sizes: Vec<String> = check.symbols().map(|name| self.equation(name)).collect();
+        let message = format!("there is no program for {}: it relies on this: {check}", sizes.join(", "));
+        let error = Error::new(ErrorKind::Range, message).with_help("choose sizes for which this holds");
+        Err(self.explained(error, graph))
+    }
+
+    fn equation(&self, name: &str) -> String {
+        let number = self.iter().find(|(known, _)| *known == name).map_or(0, |(_, size)| size);
+        format!("`{name}` = {number}")
+    }
+
+    /// With who decided the sizes.
+    fn explained(&self, error: Error, graph: &Graph) -> Error {
+        self.open.iter().fold(error, |error, symbol| match self.by[symbol.0 as usize] {
+            By::Data(tensor) => {
+                let (name, size) = (&self.names[symbol.0 as usize], self.now[symbol.0 as usize]);
+                error.with_end(format!("`{name}` is {size} in the values for `{}`", graph.label_of(tensor)))
+            }
+            _ => error,
+        })
+    }
+
+    /// The first size that something depends on and nobody has decided.
+    pub fn undecided(&self) -> Option<&str> {
+        let nobody = |symbol: &&Symbol| self.by[symbol.0 as usize] == By::Nobody;
+        self.open.iter().find(nobody).map(|symbol| &*self.names[symbol.0 as usize])
+    }
+
+    /// The data that decided a size on which another tensor depends, with name and number of the size.
+    pub fn decided_by(&self, symbols: &[Symbol]) -> Option<(Tensor, &str, u64)> {
+        symbols.iter().rev().find_map(|symbol| {
+            let at = symbol.0 as usize;
+            match self.by[at] {
+                By::Data(tensor) => Some((tensor, &*self.names[at], self.now[at])),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// How many sizes a session remembers the layout of.
+const REMEMBERED: usize = 8;
+
+impl Session {
+    /// Gives named sizes numbers, from now on. Sizes out of range, and sizes at which the program has no meaning, are
+    /// refused, and nothing changes. Data whose shape changes has to be set again.
+    ///
+    /// Nothing is compiled again for other sizes. Data that is [set](Session::set) decides sizes too: values of 16 rows for
+    /// `x : batch | 784` make `batch` 16.
+    ///
+    /// ```
+    /// use broadloom::{Array, Graph, Routine, Session};
+    /// let mut g = Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let x = g.data("x", "batch | 2")?;
+    /// let sum = g.einsum("b | i => i", &[x])?;
+    /// let mut routine = Routine::new("sum");
+    /// routine.forward(sum);
+    ///
+    /// let mut session = Session::new(g)?;
+    /// for batch in [3, 64] {
+    ///     session.set(x, &Array::full(broadloom::Dtype::F32, &[batch, 2], 1.0)?)?;
+    ///     session.run(&routine)?;
+    ///     assert_eq!(session.get(sum)?.to_f64s(), [batch as f64; 2]);
+    /// }
+    /// let error = session.set_sizes(&[("batch", 65)]).unwrap_err();
+    /// assert_eq!(error.message(), "`batch` cannot be 65: its range is 1..64");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn set_sizes(&mut self, sizes: &[(&str, u64)]) -> Result<(), Error> {
+        self.refresh()?;
+        let mut wanted = self.sizes.clone();
+        for (name, size) in sizes {
+            let own = self.graph.symbol_at(name).ok_or_else(|| self.graph.no_such_size(name))?;
+            if let Some(number) = self.graph.symbol_number(own).filter(|number| number != size) {
+                let message = format!("`{name}` cannot be {size}: it is {number} in this program");
+                let help = "it is a number because it meets one; give that tensor the named size as well";
+                return Err(Error::new(ErrorKind::Range, message).with_help(help));
+            }
+            for at in [own, self.graph.symbol_stands_for(own)] {
+                (wanted.now[at], wanted.by[at]) = (*size, By::Caller);
+            }
+        }
+        self.resize(wanted)
+    }
+
+    /// The named sizes and the numbers they have now.
+    pub fn sizes(&mut self) -> Result<impl Iterator<Item = (&str, u64)>, Error> {
+        self.refresh()?;
+        Ok(self.sizes.iter())
+    }
+
+    /// The sizes of a tensor in memory order: batch, output, input axes; at the present numbers of named sizes.
+    pub fn sizes_of(&mut self, tensor: Tensor) -> Result<Vec<u64>, Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        Ok(self.layout.sizes_of(tensor))
+    }
+
+    /// Lets named sizes be what values for data imply.
+    pub(super) fn follow(&mut self, tensor: Tensor, given: &[u64]) -> Result<(), Error> {
+        let axes: Vec<Option<SymbolicSize>> = MEMORY
+            .into_iter()
+            .flat_map(|kind| self.inferred.shapes.expressions(tensor, kind))
+            .map(|size| size.cloned())
+            .collect();
+        if axes.len() != given.len() || self.graph.leaf(tensor) != Some(Leaf::Data) {
+            return Ok(());
+        }
+        let mut wanted = self.sizes.clone();
+        for (axis, size) in axes.iter().zip(given) {
+            if let Some((symbol, number)) = axis.as_ref().and_then(|axis| axis.solved(*size)) {
+                let at = symbol.0 as usize;
+                (wanted.now[at], wanted.by[at]) = (number, By::Data(tensor));
+            }
+        }
+        let symbolic = axes.iter().any(Option::is_some);
+        if symbolic && self.shape_at(tensor, &wanted.now).as_deref() != Some(given) {
+            return Err(self.misfit(tensor, given));
+        }
+        self.resize(wanted)
+    }
+
+    /// The sizes of a tensor in memory order, if named sizes were these.
+    fn shape_at(&self, tensor: Tensor, sizes: &[u64]) -> Option<Vec<u64>> {
+        let shapes = self.inferred.shapes.at(sizes)?;
+        Some(MEMORY.into_iter().flat_map(|kind| shapes.sizes(tensor, kind).collect::<Vec<_>>()).collect())
+    }
+
+    fn misfit(&self, tensor: Tensor, given: &[u64]) -> Error {
+        let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
+        let message = format!(
+            "the values for `{name}` have sizes {}, which do not fit its shape `{shape}`",
+            list(given)
+        );
+        Error::new(ErrorKind::Value, message).with_help(
+            "sizes are in memory order: batch axes, output axes, input axes; a name is one size everywhere",
+        )
+    }
+
+    fn resize(&mut self, wanted: Sizes) -> Result<(), Error> {
+        if wanted.now != self.sizes.now {
+            wanted.check(&self.graph)?;
+            let layout = self.layout_at(&wanted.now)?;
+            self.refuse_to_forget(&layout)?;
+            self.store.move_to(&self.graph, &layout)?;
+            self.layout = layout;
+        }
+        self.sizes = wanted;
+        Ok(())
+    }
+
+    /// The layout at some sizes; the last few are remembered.
+    fn layout_at(&mut self, sizes: &[u64]) -> Result<Rc<Layout>, Error> {
+        if let Some((_, known)) = self.layouts.iter().find(|(known, _)| known == sizes) {
+            return Ok(Rc::clone(known));
+        }
+        let layout = Rc::new(Layout::at(&self.graph, &self.inferred, sizes)?);
+        if self.layouts.len() == REMEMBERED {
+            let (forgotten, _) = self.layouts.remove(0);
+            self.prepared.retain(|each| each.sizes != forgotten);
+        }
+        self.layouts.push((sizes.to_vec(), Rc::clone(&layout)));
+        Ok(layout)
+    }
+
+    /// What was learned is not thrown away because of a size.
+    fn refuse_to_forget(&self, layout: &Layout) -> Result<(), Error> {
+        let changes = |tensor: &Tensor| {
+            let node = crate::lower::Node::Value(*tensor);
+            self.store.has_values(node) && layout.sizes_of(*tensor) != self.layout.sizes_of(*tensor)
+        };
+        let Some(tensor) = self.graph.lasting().into_iter().find(changes) else { return Ok(()) };
+        let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
+        let message = format!("`{name}` has values and cannot change its size: its shape is `{shape}`");
+        let help = "make a session for each size, or give what lasts a shape without named sizes";
+        Err(Error::new(ErrorKind::Range, message).with_help(help))
+    }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).saturating_mul(b)
+}

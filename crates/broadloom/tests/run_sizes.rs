@@ -1,0 +1,200 @@
+//! Programs with named sizes: compiled once, they run for every size in range, with the numbers of the same program
+//! written for that size; and they refuse what does not fit.
+
+use broadloom::blocks::{Mode, TransformerConfig, decoder_only, softmax};
+use broadloom::{Array, Backend, Builder, Dtype, Graph, Routine, Session, Settings, Sgd, Tensor};
+
+/// A network over `batch` and perhaps `seq`: its data, and its loss.
+type Network = fn(&Builder) -> (Vec<Tensor>, Tensor);
+
+fn perceptron(b: &Builder) -> (Vec<Tensor>, Tensor) {
+    let (x, target) = (b.data("x", "batch | 20"), b.data("target", "batch | 5"));
+    let hidden = (b.param("w1").compose(x) + b.param_shaped("b1", "16")).relu();
+    let y = b.param("w2").compose(hidden) + b.param_shaped("b2", "5");
+    let error = (softmax(y, "... | v") - target).square();
+    (vec![x.tensor(), target.tensor()], error.mean("..b.. | o => 0", &["b", "o"]).tensor())
+}
+
+fn transformer(b: &Builder) -> (Vec<Tensor>, Tensor) {
+    let words = b.data("words", "batch, seq |");
+    let model = decoder_only(b, "model", 11, 8, &TransformerConfig::new(1, 2, 12));
+    let loss = model.apply(words, Mode::Training).square().mean("..b.. | v => 0", &["b", "v"]);
+    (vec![words.tensor()], loss.tensor())
+}
+
+/// A convolution over images whose height has a name, with a stride.
+fn convolution(b: &Builder) -> (Vec<Tensor>, Tensor) {
+    let image = b.data("image", "batch | seq, 9, 3");
+    let kernel = b.param_shaped("kernel", "3, 3, 3 -> 4");
+    let y = b.einsum("... | 2*oh=+kh, ow=+kw, ic; kh, kw, ic -> oc => ... | oh, ow, oc", &[image, kernel]);
+    (vec![image.tensor()], y.relu().square().sum("... | ... => |").tensor())
+}
+
+/// A session, its training step, its data and its loss.
+struct Training {
+    session: Session,
+    step: Routine,
+    data: Vec<Tensor>,
+    loss: Tensor,
+    params: Vec<Tensor>,
+}
+
+impl Training {
+    fn new(network: Network, fixed: Option<[u64; 2]>, settings: Settings) -> Training {
+        let b = Builder::new();
+        b.dim("batch", 1..=64, 32);
+        b.dim("seq", 1..=64, 8);
+        let (data, loss) = network(&b);
+        let mut graph: Graph = b.finish().expect("it is in order");
+        if let Some([batch, seq]) = fixed {
+            graph.set_sizes(&[("batch", batch), ("seq", seq)]).expect("in range");
+        }
+        let mut step = Routine::new("step");
+        step.backward(&mut graph, loss).expect("a loss");
+        step.keep(loss);
+        let (rate, params) = (graph.number(0.01), graph.params());
+        Sgd::default().update(&mut graph, &mut step, &params, rate).expect("parameters");
+        let session = Session::with(graph, settings).expect("a session");
+        Training { session, step, data, loss, params }
+    }
+
+    /// Sets data of the present sizes and runs; the loss and all parameters afterwards.
+    fn run(&mut self) -> Vec<f64> {
+        for (number, data) in self.data.clone().into_iter().enumerate() {
+            let sizes = self.session.sizes_of(data).expect("known sizes");
+            self.set(number, data, &sizes);
+        }
+        self.session.run(&self.step).expect("it runs");
+        let all: Vec<Tensor> = std::iter::once(self.loss).chain(self.params.iter().copied()).collect();
+        all.into_iter().flat_map(|tensor| self.session.get(tensor).expect("kept").to_f64s()).collect()
+    }
+
+    fn set(&mut self, number: usize, data: Tensor, sizes: &[u64]) {
+        let count: u64 = sizes.iter().product();
+        let dtype = self.session.dtype(data).expect("it has one");
+        let value = |at: u64| match dtype.is_float() {
+            true => ((at * 7 + number as u64 * 13) % 17) as f64 * 0.1,
+            false => (at % 11) as f64,
+        };
+        let values: Vec<f64> = (0..count).map(value).collect();
+        let values = Array::from_slice(sizes, &values).expect("so many").convert(dtype);
+        self.session.set(data, &values).expect("it fits");
+    }
+}
+
+fn close(a: &[f64], b: &[f64], what: &str) {
+    assert_eq!(a.len(), b.len(), "{what}");
+    for (a, b) in a.iter().zip(b) {
+        assert!((a - b).abs() <= 2e-5 * (1.0 + b.abs()), "{a} and {b}: {what}");
+    }
+}
+
+/// One session that goes through all sizes, against a session for each that begins with the same parameters.
+fn agrees(network: Network, all: &[[u64; 2]]) {
+    for backend in [Backend::Auto, Backend::Reference] {
+        let settings = Settings { backend, ..Settings::default() };
+        let mut one = Training::new(network, None, settings.clone());
+        for [batch, seq] in all {
+            let mut own = Training::new(network, Some([*batch, *seq]), settings.clone());
+            for (from, to) in one.params.clone().into_iter().zip(own.params.clone()) {
+                let values = one.session.get(from).expect("it has values");
+                own.session.set(to, &values).expect("the same parameter");
+            }
+            one.session.set_sizes(&[("batch", *batch), ("seq", *seq)]).expect("in range");
+            close(&one.run(), &own.run(), &format!("{batch}, {seq} with {backend:?}"));
+        }
+        assert_eq!(one.session.notice(), None, "compiled once");
+    }
+}
+
+#[test]
+fn a_perceptron_for_every_batch() {
+    agrees(perceptron, &[[16, 1], [1, 1], [3, 1], [64, 1], [2, 1]]);
+}
+
+#[test]
+fn a_transformer_for_every_batch_and_length() {
+    agrees(transformer, &[[2, 5], [1, 1], [7, 3], [4, 8], [2, 5]]);
+}
+
+#[test]
+fn a_convolution_for_every_height() {
+    agrees(convolution, &[[2, 8], [1, 4], [5, 20], [3, 64]]);
+}
+
+/// Values decide sizes; what does not fit any more has to be set again, and messages say why.
+#[test]
+fn sizes_follow_data() {
+    let settings = Settings { backend: Backend::Reference, ..Settings::default() };
+    let mut it = Training::new(perceptron, None, settings);
+    let [x, target] = it.data[..] else { panic!("two") };
+    it.set(0, x, &[16, 20]);
+    it.set(1, target, &[16, 5]);
+    it.session.run(&it.step).expect("both have 16 rows");
+    assert_eq!(it.session.sizes().expect("sizes").collect::<Vec<_>>(), [("batch", 16), ("seq", 8)]);
+
+    let values = |sizes: &[u64]| Array::full(Dtype::F32, sizes, 1.0).expect("small");
+    let mut refused = |tensor, sizes: &[u64]| it.session.set(tensor, &values(sizes)).unwrap_err().to_string();
+    let range = refused(x, &[65, 20]);
+    assert!(range.starts_with("`batch` cannot be 65: its range is 1..64"), "{range}");
+    assert!(range.contains("`batch` is 65 in the values for `x`"), "{range}");
+    let columns = refused(x, &[16, 21]);
+    assert!(columns.contains("have sizes [16, 21], which do not fit its shape `batch | 20`"), "{columns}");
+    // Nothing has changed: it still runs.
+    it.session.run(&it.step).expect("both have 16 rows");
+
+    it.set(1, target, &[17, 5]);
+    let error = it.session.run(&it.step).unwrap_err().to_string();
+    assert!(
+        error.contains("reads `x`, whose values have sizes [16, 20]: its shape is `batch | 20`"),
+        "{error}"
+    );
+    assert!(error.contains("`batch` is 17 since `target` was set"), "{error}");
+    assert!(error.contains("set `x` again, with sizes [17, 20]"), "{error}");
+}
+
+/// Sizes at which a program has no meaning are refused, by what it relies on.
+#[test]
+fn what_a_program_relies_on_is_checked() {
+    let mut g = Graph::new();
+    g.dim("seq", 1..=64, None).expect("a name");
+    let x = g.data("x", "seq").expect("a shape");
+    let even = g.einsum("2*i => i", &[x]).expect("a spec");
+    let mut every_other = Routine::new("every other");
+    every_other.forward(even);
+    let mut session = Session::new(g).expect("a session");
+    let error = session.run(&every_other).unwrap_err().to_string();
+    assert!(error.starts_with("`seq` has no number, and what runs needs one"), "{error}");
+    for size in [6, 2, 64] {
+        let values: Vec<f32> = (0..size).map(|at| at as f32).collect();
+        session.set(x, &Array::from_slice(&[size], &values).expect("so many")).expect("an even number");
+        session.run(&every_other).expect("it runs");
+        let expected: Vec<f64> = (0..size).step_by(2).map(|at| at as f64).collect();
+        assert_eq!(session.get(even).expect("computed").to_f64s(), expected);
+    }
+    let error = session.set_sizes(&[("seq", 7)]).unwrap_err().to_string();
+    assert!(
+        error.contains("no program for `seq` = 7: it relies on this: `seq` is a multiple of 2"),
+        "{error}"
+    );
+    let error = session.set_sizes(&[("sequence", 7)]).unwrap_err().to_string();
+    assert!(error.starts_with("there is no size called `sequence`"), "{error}");
+}
+
+/// What was learned is not lost to a size.
+#[test]
+fn parameters_keep_their_sizes() {
+    let mut g = Graph::new();
+    g.dim("seq", 1..=64, 8).expect("a name");
+    let (x, w) = (g.data("x", "seq").expect("a shape"), g.param_shaped("w", "seq").expect("a shape"));
+    let sum = g.add(x, w).expect("one shape");
+    let mut add = Routine::new("add");
+    add.forward(sum);
+    let mut session = Session::new(g).expect("a session");
+    session.set_sizes(&[("seq", 4)]).expect("it has no values yet");
+    session.set(x, &Array::full(Dtype::F32, &[4], 1.0).expect("small")).expect("it fits");
+    session.run(&add).expect("it runs");
+    let error = session.set_sizes(&[("seq", 5)]).unwrap_err().to_string();
+    assert!(error.starts_with("`w` has values and cannot change its size: its shape is `seq`"), "{error}");
+    session.run(&add).expect("nothing has changed");
+}
