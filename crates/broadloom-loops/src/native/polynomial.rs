@@ -44,8 +44,10 @@ impl Polynomial {
         };
         match self.terms.as_slice() {
             [] => "0".into(),
-            [(1, powers)] if powers.iter().map(|power| usize::from(*power)).sum::<usize>() == 1 => {
-                term(&self.terms[0])
+            [only @ (factor, powers)] if *factor >= 0 => {
+                let sizes: usize = powers.iter().map(|power| usize::from(*power)).sum();
+                let is_atom = sizes == 0 || (sizes == 1 && *factor == 1);
+                if is_atom { term(only) } else { format!("({})", term(only)) }
             }
             terms => format!("({})", terms.iter().map(term).collect::<Vec<_>>().join(" + ")),
         }
