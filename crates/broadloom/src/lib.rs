@@ -82,7 +82,9 @@ pub use node::{LeafKind, Node};
 pub use operation::Operation;
 pub use project::{Fill, Margins, Projected};
 pub use routine::Routine;
-pub use session::{Allocated, Backend, Memory, MemoryRole, Session, Settings, Stored, Temporaries};
+pub use session::{
+    Allocated, Backend, Memory, MemoryRange, MemoryRole, Session, Settings, Stored, Temporaries,
+};
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
 pub use size::{Extent, SymbolicSize};
 pub use step::Tensor;

@@ -2,6 +2,7 @@
 
 mod memory;
 mod prepare;
+mod ranges;
 mod sizes;
 mod store;
 
@@ -22,6 +23,7 @@ use crate::size::list;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
+pub use ranges::MemoryRange;
 use sizes::Sizes;
 use store::Store;
 

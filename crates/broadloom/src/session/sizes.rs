@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use broadloom_core::Symbol;
+use broadloom_loops::native::LARGE;
 
 use super::Session;
 use crate::Graph;
@@ -93,6 +94,41 @@ impl Sizes {
         self.open.iter().map(whole).collect()
     }
 
+    /// Whether something depends on a size.
+    pub fn is_open(&self, at: usize) -> bool {
+        self.open.iter().any(|symbol| symbol.0 as usize == at)
+    }
+
+    /// The numbers that a size can have, ranges and divisions considered: the first, the last and the distance.
+    pub fn choices(&self, at: usize) -> (u64, Option<u64>, u64) {
+        let step = self.open.iter().zip(self.multiples()).find(|(symbol, _)| symbol.0 as usize == at);
+        let step = step.map_or(1, |(_, step)| step);
+        let (lo, hi) = self.ranges[at];
+        let first = lo.checked_next_multiple_of(step).unwrap_or(lo);
+        (first, hi.map(|hi| (hi - hi % step).max(first)), step)
+    }
+
+    /// The least sizes, and the greatest if there are any.
+    pub fn ends(&self) -> (Vec<u64>, Option<Vec<u64>>) {
+        let (mut least, mut most) = (self.now.clone(), Some(self.now.clone()));
+        for symbol in self.open.iter() {
+            let at = symbol.0 as usize;
+            let (first, last, _) = self.choices(at);
+            least[at] = first;
+            most = most.zip(last).map(|(mut most, last)| {
+                most[at] = last;
+                most
+            });
+        }
+        (least, most)
+    }
+
+    /// Large numbers that they can have: what is decided there holds for all sizes.
+    pub fn large(&self) -> Vec<u64> {
+        let numbers = (LARGE..).step_by(2);
+        numbers.zip(self.multiples()).map(|(number, of)| number.saturating_mul(of)).collect()
+    }
+
     /// Whether the program has a meaning at these sizes, ranges aside.
     pub fn is_possible(&self, sizes: &[u64]) -> bool {
         let pairs = self.pairs(sizes);
@@ -109,7 +145,7 @@ impl Sizes {
     }
 
     /// Refuses sizes out of their ranges, and sizes at which the program has no meaning.
-    fn check(&self, graph: &Graph) -> Result<(), Error> {
+    pub fn check(&self, graph: &Graph) -> Result<(), Error> {
         for symbol in self.open.iter() {
             let at = symbol.0 as usize;
             if !contains(self.ranges[at], self.now[at]) {
@@ -193,6 +229,12 @@ impl Session {
     /// ```
     pub fn set_sizes(&mut self, sizes: &[(&str, u64)]) -> Result<(), Error> {
         self.refresh()?;
+        let wanted = self.wanted(sizes)?;
+        self.resize(wanted)
+    }
+
+    /// The present sizes, but for some that are given.
+    pub(super) fn wanted(&self, sizes: &[(&str, u64)]) -> Result<Sizes, Error> {
         let mut wanted = self.sizes.clone();
         for (name, size) in sizes {
             let own = self.graph.symbol_at(name).ok_or_else(|| self.graph.no_such_size(name))?;
@@ -205,7 +247,7 @@ impl Session {
                 (wanted.now[at], wanted.by[at]) = (*size, By::Caller);
             }
         }
-        self.resize(wanted)
+        Ok(wanted)
     }
 
     /// The named sizes and the numbers they have now.
