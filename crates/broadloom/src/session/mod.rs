@@ -23,7 +23,7 @@ use crate::size::list;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
-pub use ranges::MemoryRange;
+pub use ranges::{MemoryRange, OpenSize};
 use sizes::Sizes;
 use store::Store;
 

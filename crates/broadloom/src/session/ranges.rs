@@ -24,7 +24,37 @@ impl MemoryRange {
     }
 }
 
+/// A named size that tensors depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenSize {
+    /// Its name.
+    pub name: String,
+    /// The number it has now.
+    pub now: u64,
+    /// The least and the greatest number it can have.
+    pub range: (u64, Option<u64>),
+}
+
 impl Session {
+    /// The named sizes that tensors depend on, in the order of their declaration.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// g.data("x", "batch | 784")?;
+    /// let [batch] = &broadloom::Session::new(g)?.open_sizes()?[..] else { panic!("one size") };
+    /// assert_eq!((batch.name.as_str(), batch.now, batch.range), ("batch", 32, (1, Some(64))));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn open_sizes(&mut self) -> Result<Vec<OpenSize>, Error> {
+        self.refresh()?;
+        Ok(self
+            .sizes
+            .each_open()
+            .map(|(name, now, range)| OpenSize { name: name.into(), now, range })
+            .collect())
+    }
+
     /// How much memory routines need over all sizes. Nothing is allocated, nor compiled.
     ///
     /// ```

@@ -94,6 +94,14 @@ impl Sizes {
         self.open.iter().map(whole).collect()
     }
 
+    /// Name, number and range of the sizes that something depends on.
+    pub fn each_open(&self) -> impl Iterator<Item = (&str, u64, (u64, Option<u64>))> {
+        self.open.iter().map(|symbol| {
+            let at = symbol.0 as usize;
+            (&*self.names[at], self.now[at], self.ranges[at])
+        })
+    }
+
     /// Whether something depends on a size.
     pub fn is_open(&self, at: usize) -> bool {
         self.open.iter().any(|symbol| symbol.0 as usize == at)
