@@ -269,7 +269,7 @@ impl Graph {
         SymbolicSize::new(form, &self.symbols, |symbol| self.solver.symbol_bounds(symbol))
     }
 
-    fn no_such_size(&self, name: &str) -> Error {
+    pub(crate) fn no_such_size(&self, name: &str) -> Error {
         let error = Error::new(ErrorKind::Use, format!("there is no size called `{name}`"));
         let names: Vec<String> = self.dims().map(|name| format!("`{name}`")).collect();
         if names.is_empty() {
