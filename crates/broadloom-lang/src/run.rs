@@ -43,8 +43,35 @@ impl Observer for Vec<String> {
 }
 
 impl Program {
+    /// Gives named sizes the numbers that the program runs at: those that were set, and those of data from outside. The others
+    /// have their samples.
+    fn size_for(&mut self, options: &RunOptions) -> Result<(), Box<Diagnostic>> {
+        for (name, values) in &options.inputs {
+            let Some(made) = self.made.iter().rev().find(|made| made.name == *name) else { continue };
+            let Ok(shape) = self.graph.final_shape(made.tensor) else { continue };
+            let axes: Vec<_> = [shape.batch(), shape.output(), shape.input()].concat();
+            // What does not fit is reported when the values are set.
+            for (axis, size) in axes.iter().zip(values.sizes()).filter(|_| axes.len() == values.sizes().len())
+            {
+                let name = axis.to_string();
+                let is_set = self.sizes.iter().any(|(known, _)| *known == name);
+                if !is_set && self.dims.iter().any(|dim| dim.symbolic && dim.name == name) {
+                    self.sizes.push((name, *size));
+                }
+            }
+        }
+        let before = self.diagnostics.len();
+        self.settle();
+        self.diagnostics.drain(before..).next().map_or(Ok(()), |wrong| Err(Box::new(wrong)))
+    }
+
     /// Runs the program, and gives back the session with all its numbers.
-    pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<Session, Box<Diagnostic>> {
+    pub fn run(
+        mut self,
+        options: &RunOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Session, Box<Diagnostic>> {
+        self.size_for(options)?;
         let main = Span::empty(self.main, 0);
         let origins = self.origins;
         let told = |error: Error, span: Span| Box::new(diagnosed(&error, span, &origins));
@@ -55,15 +82,11 @@ impl Program {
         }
         for drawn in &self.plan.drawn {
             let set = || -> Result<(), Error> {
-                let shape = session.graph_mut().final_shape(drawn.tensor)?;
-                let sizes: Vec<u64> = [shape.batch(), shape.output(), shape.input()]
-                    .into_iter()
-                    .flatten()
-                    .map(|axis| axis.size())
-                    .collect();
+                let [batch, output, input] = sizes_of(&mut session, drawn.tensor)?;
                 let dtype = session.dtype(drawn.tensor)?;
                 let seed = options.settings.seed;
-                let (fan_in, fan_out) = (product(shape.input()), product(shape.output()));
+                let (fan_in, fan_out) = (input.iter().product(), output.iter().product());
+                let sizes = [batch, output, input].concat();
                 let values = drawn.initial.values(&drawn.name, seed, &sizes, fan_in, fan_out, dtype)?;
                 session.set(drawn.tensor, &values)
             };
@@ -95,8 +118,11 @@ impl Program {
     }
 }
 
-fn product(axes: &[broadloom::Axis]) -> u64 {
-    axes.iter().map(broadloom::Axis::size).product()
+/// The sizes of a tensor as the program runs, in memory order: batch, output, input.
+fn sizes_of(session: &mut Session, tensor: Tensor) -> Result<[Vec<u64>; 3], Error> {
+    let shape = session.graph_mut().final_shape(tensor)?;
+    let sizes = |axes: &[broadloom::Axis]| axes.iter().map(broadloom::Axis::size).collect();
+    Ok([shape.batch(), shape.output(), shape.input()].map(sizes))
 }
 
 struct Running<'p> {

@@ -168,7 +168,11 @@ impl Parser<'_> {
             Some(_) => {
                 let low = self.operators(0)?;
                 self.need(TokenKind::DotDot, "between the least and the greatest size")?;
-                Some((low, self.operators(0)?))
+                let ends = matches!(
+                    self.kind(),
+                    TokenKind::Equals | TokenKind::Assign | TokenKind::Newline | TokenKind::End
+                );
+                Some((low, if ends { None } else { Some(self.operators(0)?) }))
             }
             None => None,
         };
