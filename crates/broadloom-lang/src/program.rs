@@ -155,13 +155,21 @@ impl Program {
     /// Gives the sizes that were set from outside their numbers, in the graph: for those who want to see them in shapes. One
     /// that does not fit is reported.
     pub fn settle(&mut self) {
-        for (name, size) in self.sizes.clone() {
+        // A program with mistakes has said what is wrong with it.
+        for (name, size) in if self.is_ok() { self.sizes.clone() } else { Vec::new() } {
+            let known = self.graph.captured_dim(&name).ok().and_then(|named| self.graph.size(named));
             let made = self.graph.set_sizes(&[(&name, size)]);
             let declared = self.dims.iter().rev().find(|dim| dim.name == name).map(|dim| dim.span);
             let span = declared.unwrap_or(Span::empty(self.main, 0));
             self.origins.resize(self.graph.steps(), Origin { span, inner: span, application: None });
             if let Err(error) = made {
-                self.diagnostics.push(diagnosed(&error, span, &self.origins));
+                let mut wrong = diagnosed(&error, span, &self.origins);
+                if let Some(known) = known {
+                    wrong.message = format!("`{name}` is set to {size}, but this program makes it {known}");
+                    wrong.notes.clear();
+                    wrong = wrong.with_help(format!("leave it open, or set it to {known}"));
+                }
+                self.diagnostics.push(wrong);
             }
         }
         self.look_at_dims();

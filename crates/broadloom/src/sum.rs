@@ -155,9 +155,13 @@ impl Graph {
             }
         }
         self.say_equal(left, right);
-        let (name, text) = (self.captured_name(captured), self.sum_text(size));
+        let mut text = self.sum_text(size);
+        // The label of a declaration is only a name for what stands there.
+        if captured.tensor.is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
+            text = format!("{} = {text}", self.captured_name(captured));
+        }
         let step = self.steps.len() as u32;
-        self.facts.texts.insert(step, format!("{name} = {text}").into());
+        self.facts.texts.insert(step, text.into());
         let made = self.finish(before, Step::Sum(captured));
         if made.is_err() {
             self.facts.texts.remove(&step);
