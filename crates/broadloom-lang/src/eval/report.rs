@@ -138,6 +138,9 @@ fn claim(end: &Part) -> String {
     };
     // The declaration is what the label points to.
     let why = why.split(", declared `").next().unwrap_or(why);
+    if why.contains("` is declared `") {
+        return format!("{short}: {why}");
+    }
     format!("{short} because of {why}")
 }
 
