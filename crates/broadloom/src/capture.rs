@@ -237,7 +237,7 @@ impl Graph {
                 Extent::Literal(each) => size = size.saturating_mul(each),
                 Extent::Symbolic(each) => symbolic = Some(each),
             });
-            symbolic.map_or(Ok(size), Err)
+            symbolic.map_or(Ok(size), |symbolic| Err(symbolic.to_string()))
         };
         let size = match captured.tensor {
             Some(tensor) => self.close_for(tensor, read)?,
