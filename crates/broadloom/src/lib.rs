@@ -61,6 +61,7 @@ mod session;
 mod shape;
 mod size;
 mod step;
+mod sum;
 mod symbols;
 pub mod typed;
 mod update;
@@ -88,6 +89,7 @@ pub use session::{
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
 pub use size::{Extent, SymbolicSize};
 pub use step::Tensor;
+pub use sum::SizeSum;
 pub use symbols::RuntimeCheck;
 pub use update::{Adam, Sgd};
 

@@ -97,7 +97,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
+    let mut program = args.program.compile_open(&text, None);
+    let wrong = program.check_sizes();
+    program.diagnostics.extend(wrong);
     let mut output = Output::new(status(&program.diagnostics));
     let measured = match program.is_ok() {
         true => match Measured::new(&mut program, args) {

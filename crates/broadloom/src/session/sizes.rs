@@ -271,6 +271,13 @@ impl Session {
         Ok(self.layout.sizes_of(tensor))
     }
 
+    /// The same, row by row.
+    pub fn rows_of(&mut self, tensor: Tensor) -> Result<[Vec<u64>; 3], Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        Ok(MEMORY.map(|kind| self.layout.shapes.sizes(tensor, kind).collect()))
+    }
+
     /// Lets named sizes be what values for data imply.
     pub(super) fn follow(&mut self, tensor: Tensor, given: &[u64]) -> Result<(), Error> {
         let axes: Vec<Option<SymbolicSize>> = MEMORY
