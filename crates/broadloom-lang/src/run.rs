@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use broadloom::files::{write_csv, write_npy};
-use broadloom::{Array, Error, ErrorKind, Session, Settings, Tensor};
+use broadloom::{Array, Error, Session, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
+use crate::codes;
 use crate::eval::diagnosed;
 use crate::plan::{Action, Drawn, Piece, Plan, Repeat};
-use crate::program::{Origin, Program};
+use crate::program::{Made, Origin, Program};
 use crate::show;
 
 /// How a program runs.
@@ -68,7 +69,9 @@ impl Program {
             let found = self.made.iter().rev().find(|made| made.name == *name);
             let Some(made) = found else { continue };
             session.set(made.tensor, values).map_err(|error| told(error, made.span))?;
-            stay(&mut session, &sizes, name).map_err(|error| told(error, made.span))?;
+            if let Some(wrong) = changed(&mut session, &sizes, made) {
+                return Err(Box::new(wrong));
+            }
             given.push(made.tensor);
         }
         for drawn in self.plan.drawn.iter().filter(|drawn| !given.contains(&drawn.tensor)) {
@@ -94,15 +97,16 @@ impl Program {
     }
 }
 
-/// Sizes that were set are not changed by data.
-fn stay(session: &mut Session, set: &[(&str, u64)], input: &str) -> Result<(), Error> {
-    for (name, size) in session.sizes()? {
-        if let Some((_, wanted)) = set.iter().find(|(known, wanted)| *known == name && *wanted != size) {
-            let message = format!("`{name}` is set to {wanted}, but the values for `{input}` make it {size}");
-            return Err(Error::new(ErrorKind::Value, message).with_help("leave it open: it follows the data"));
-        }
-    }
-    Ok(())
+/// A size that was set, and data that would change it.
+fn changed(session: &mut Session, set: &[(&str, u64)], made: &Made) -> Option<Diagnostic> {
+    let now: Vec<(&str, u64)> = session.sizes().ok()?.collect();
+    let other =
+        |(name, wanted): &&(&str, u64)| now.iter().any(|(known, size)| known == name && size != wanted);
+    let (name, wanted) = set.iter().find(other)?;
+    let size = now.iter().find(|(known, _)| known == name).map_or(0, |(_, size)| *size);
+    let message = format!("`{name}` is set to {wanted}, but the values for `{}` make it {size}", made.name);
+    let wrong = Diagnostic::error(codes::VALUE, message, made.span, "");
+    Some(wrong.with_help(format!("leave `{name}` open: it follows the data")))
 }
 
 /// Gives data its numbers, at the sizes it has now.
