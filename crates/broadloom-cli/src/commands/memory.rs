@@ -183,17 +183,14 @@ impl Measured {
         let set: Vec<(&str, u64)> = program.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
         session.set_sizes(&set)?;
         let range = session.memory_range(routines)?;
-        let sizes = sizes(&mut session, routines, limit)?;
-        let mut measured = Measured { range, allocated: None, not_asked: None, sizes };
-        if planned || routines.is_empty() {
-            return Ok(measured);
-        }
+        let mut measured = Measured { range, allocated: None, not_asked: None, sizes: Vec::new() };
         if measured.range.now.peak() > MOST {
             measured.not_asked = Some(format!("more than {} are planned", people_size(MOST)));
-        } else {
+        } else if !planned && !routines.is_empty() {
             measured.allocated = session.allocated(routines)?;
             measured.not_asked = session.notice().map(str::to_string);
         }
+        measured.sizes = sizes(&mut session, routines, limit.map(|limit| measured.beside_work(limit)))?;
         Ok(measured)
     }
 
@@ -203,9 +200,15 @@ impl Measured {
         self.allocated.as_ref().map_or(planned, |allocated| allocated.total().max(planned))
     }
 
+    /// What is left of so many bytes beside the work space of threads, which does not depend on sizes.
+    fn beside_work(&self, limit: u64) -> u64 {
+        limit.saturating_sub(self.allocated.as_ref().map_or(0, |allocated| allocated.scratch))
+    }
+
     /// Whether it fits, whatever the sizes are.
     fn fits(&self, limit: u64) -> bool {
-        self.needed() <= limit && (self.sizes.is_empty() || self.range.always_fits(limit))
+        let always = self.sizes.is_empty() || self.range.always_fits(self.beside_work(limit));
+        always && self.needed() <= limit
     }
 
     fn answer(&self, limit: u64) -> String {

@@ -146,10 +146,9 @@ impl Session {
     /// program.
     pub(super) fn plans(&self, routines: &[Routine]) -> Result<Vec<Plan>, Error> {
         let plan = |routine: &Routine| {
-            let large = self.sizes.with_open(&self.sizes.large());
             let general = match self.sizes.is_empty() || self.settings.specialise {
                 true => None,
-                false => self.program_at(routine, &large).ok(),
+                false => self.program_at(routine, &self.sizes.large()).ok(),
             };
             let for_all_sizes = general.is_some();
             let program = match general {

@@ -24,7 +24,7 @@ use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
 pub use ranges::{MemoryRange, OpenSize};
-use sizes::Sizes;
+pub(crate) use sizes::Sizes;
 use store::Store;
 
 /// What runs programs.

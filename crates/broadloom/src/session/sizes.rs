@@ -19,11 +19,11 @@ use crate::symbols::{RuntimeCheck, contains, out_of_range};
 
 /// The named sizes of a graph, by symbol, with the numbers they have.
 #[derive(Clone)]
-pub(super) struct Sizes {
+pub(crate) struct Sizes {
     names: Vec<Box<str>>,
     ranges: Vec<(u64, Option<u64>)>,
     checks: Rc<[RuntimeCheck]>,
-    /// The symbols that sizes of tensors depend on.
+    /// The symbols that sizes of tensors, or numbers, depend on.
     open: Rc<[Symbol]>,
     /// The number of each symbol.
     pub now: Vec<u64>,
@@ -54,7 +54,7 @@ impl Sizes {
         let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample.is_some())).collect();
         let ranges = (0..graph.symbols.len()).map(|at| graph.symbol_range(at)).collect();
         let names = graph.symbols.iter().map(|data| data.name.clone()).collect();
-        Ok(Sizes { names, ranges, checks, open: inferred.shapes.symbols().into(), now, by })
+        Ok(Sizes { names, ranges, checks, open: inferred.symbols().into(), now, by })
     }
 
     /// The same for a graph that has grown: what was said stays said.
@@ -131,10 +131,12 @@ impl Sizes {
         (least, most)
     }
 
-    /// Large numbers that they can have: what is decided there holds for all sizes.
+    /// Large numbers for them, all different: what is decided there holds for all sizes.
     pub fn large(&self) -> Vec<u64> {
         let numbers = (LARGE..).step_by(2);
-        numbers.zip(self.multiples()).map(|(number, of)| number.saturating_mul(of)).collect()
+        let open: Vec<u64> =
+            numbers.zip(self.multiples()).map(|(number, of)| number.saturating_mul(of)).collect();
+        self.with_open(&open)
     }
 
     /// Whether the program has a meaning at these sizes, ranges aside.
