@@ -10,7 +10,7 @@ use crate::console::{Look, Paint};
 /// Cells up to this width align; a wider one pushes the rest of its line to the right.
 const WIDEST: usize = 60;
 /// Cells are not cut below this width.
-const NARROWEST: usize = 10;
+const NARROWEST: usize = 8;
 /// Blanks between columns.
 const GAP: usize = 2;
 

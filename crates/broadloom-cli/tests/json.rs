@@ -94,7 +94,7 @@ fn what_cannot_be_done() {
 #[test]
 fn the_schema_is_strict() {
     let schema = schema();
-    let good = json!({ "broadloom": 1, "command": "shapes", "diagnostics": [], "file": "a", "at": 3, "tensors": [{
+    let good = json!({ "broadloom": 1, "command": "shapes", "diagnostics": [], "file": "a", "at": 3, "dims": [], "tensors": [{
         "name": "x", "shape": "3", "rows": { "batch": [], "input": [], "output": [3, "_"] }, "complete": true,
         "file": "a", "line": 1
     }] });
