@@ -182,20 +182,24 @@ fn inverted(points: &[Vec<u64>], products: &[Vec<u8>]) -> Option<Vec<Vec<u64>>> 
 }
 
 fn is_prime(number: u64) -> bool {
-    number > 1 && (2..).take_while(|divisor| divisor * divisor <= number).all(|divisor| number % divisor != 0)
+    let divides = |divisor: u64| number.is_multiple_of(divisor);
+    number > 1 && !(2..).take_while(|divisor| divisor * divisor <= number).any(divides)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A number for each two sizes.
+    type Number = &'static dyn Fn(i64, i64) -> i64;
+
     #[test]
     fn polynomials_are_found_again() {
         let interpolation = Interpolation::new(2).expect("points are generic");
-        let values = |of: &dyn Fn(i64, i64) -> i64| -> Vec<i64> {
+        let values = |of: Number| -> Vec<i64> {
             interpolation.points().iter().map(|point| of(point[0] as i64, point[1] as i64)).collect()
         };
-        let cases: [(&dyn Fn(i64, i64) -> i64, &str); 5] = [
+        let cases: [(Number, &str); 5] = [
             (&|_, _| 64, "64"),
             (&|n, _| n, "size_0"),
             (&|n, m| 784 * n * m + 3 * m - 5, "(-5 + 3 * size_1 + 784 * size_0 * size_1)"),
