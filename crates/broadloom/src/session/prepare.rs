@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom_loops::native;
+use broadloom_loops::native::{self, Compiler};
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Program, Storage};
 
@@ -75,7 +75,7 @@ impl Session {
     fn code(&mut self, routine: &Routine, program: &Program) -> Result<Code, Error> {
         let Some(compiler) = &self.compiler else { return Ok(Code::Reference) };
         if self.sizes.is_empty() || self.settings.specialise {
-            return Ok(Code::Own(compiler.compile(program).map_err(|error| Error::run(error.to_string()))?));
+            return own_code(compiler, program);
         }
         if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
             return Ok(Code::Family(known));
@@ -84,11 +84,10 @@ impl Session {
         let compiled = match compiler.compile_family(&self.sizes.multiples(), make) {
             Ok(compiled) => compiled,
             Err(native::Error::Sizes { message }) => {
-                let own = compiler.compile(program).map_err(|error| Error::run(error.to_string()))?;
                 let name = routine.name();
                 let why = format!("`{name}` is compiled for each size by itself: {message}");
                 self.notice.get_or_insert(why);
-                return Ok(Code::Own(own));
+                return own_code(compiler, program);
             }
             Err(error) => return Err(Error::run(error.to_string())),
         };
@@ -137,6 +136,12 @@ impl Session {
         let name = self.graph.short_name(param);
         initial.values(&name, self.settings.seed, &sizes, fan(Kind::Input), fan(Kind::Output), dtype)
     }
+}
+
+/// Code for these sizes.
+fn own_code(compiler: &Compiler, program: &Program) -> Result<Code, Error> {
+    let compiled = compiler.compile(program).map_err(|error| Error::run(error.to_string()))?;
+    Ok(Code::Own(Box::new(compiled)))
 }
 
 /// What no machine has, in bytes.
