@@ -182,7 +182,10 @@ fn inverted(points: &[Vec<u64>], products: &[Vec<u8>]) -> Option<Vec<Vec<u64>>> 
 }
 
 fn is_prime(number: u64) -> bool {
-    number > 1 && (2..).take_while(|divisor| divisor * divisor <= number).all(|divisor| number % divisor != 0)
+    number > 1
+        && (2..)
+            .take_while(|divisor| divisor * divisor <= number)
+            .all(|divisor| !number.is_multiple_of(divisor))
 }
 
 #[cfg(test)]
