@@ -16,6 +16,7 @@
 pub mod commands;
 mod console;
 mod data;
+mod dims;
 mod drawing;
 mod excerpt;
 mod json;

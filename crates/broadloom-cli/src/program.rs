@@ -95,8 +95,15 @@ impl ProgramArgs {
         read(&self.file, console).map_err(|message| unusable(command, &message, self.json))
     }
 
-    /// Reads the program, as a whole or up to a line.
+    /// Reads the program, as a whole or up to a line, to look at it: sizes that are set are numbers.
     pub(crate) fn compile(&self, text: &Text, until: Option<u32>) -> Program {
+        let mut program = self.compile_open(text, until);
+        program.settle();
+        program
+    }
+
+    /// Reads the program, and leaves sizes open that are decided when it runs.
+    pub(crate) fn compile_open(&self, text: &Text, until: Option<u32>) -> Program {
         let options = Options { folder: text.folder.clone(), sizes: self.set.clone(), until };
         compile(&text.name, &text.text, &options)
     }

@@ -460,6 +460,7 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [shape] = eval.exactly(call, "range(\"8 |\")")?;
     let text = eval.words(&shape.value, shape.span)?;
     let text = eval.filled(&text, shape.span)?;
+    let text = eval.own_labels(&text);
     let name = eval.fresh_name("range");
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.range(&name, &text))?))
 }

@@ -41,6 +41,7 @@ codes! {
     NOTATION = "E0304", "a spec that is not well written";
     USE = "E0305", "an operation that is not used as it should be";
     GAVE_UP = "E0306", "a limit of the solver";
+    NAMED = "E0307", "a named size outside of its range";
 
     // What happens when a program runs.
     VALUE = "E0401", "numbers that do not fit";

@@ -19,6 +19,7 @@ mod position;
 mod program;
 mod run;
 pub mod show;
+mod size;
 mod suggest;
 pub mod syntax;
 mod value;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use broadloom::{Graph, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
-use crate::eval::{Applied, Eval};
+use crate::eval::{Applied, Eval, diagnosed};
 use crate::plan::Plan;
 use crate::syntax::ast::Names;
 
@@ -36,6 +36,8 @@ pub struct Program {
     pub made: Vec<Made>,
     /// The sizes that have names, in order.
     pub dims: Vec<Dim>,
+    /// Sizes with a range that were set from outside: the program runs at these.
+    pub sizes: Vec<(String, u64)>,
     /// Where each step of the graph comes from.
     pub origins: Vec<Origin>,
     /// The functions that were applied, in the order in which they began.
@@ -59,15 +61,20 @@ pub struct Made {
     pub level: usize,
 }
 
-/// A size with a name.
+/// A size with a name. With a range it is decided when the program runs, as long as nothing in the program depends on its
+/// number; without, it is a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dim {
     /// The name.
     pub name: String,
-    /// The size.
+    /// The size that it has, or that it has if nothing else is said when the program runs.
     pub size: u64,
-    /// The least and the greatest size it may have.
-    pub range: Option<(u64, u64)>,
+    /// The least and, if there is one, the greatest size it may have.
+    pub range: Option<(u64, Option<u64>)>,
+    /// Whether it stands by its name in shapes.
+    pub symbolic: bool,
+    /// Where its number was needed to build the program, which is made for this number then.
+    pub needed: Option<Span>,
     /// Where it is declared.
     pub span: Span,
 }
@@ -127,6 +134,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         plan,
         made: eval.made,
         dims: eval.dims,
+        sizes: eval.asked,
         origins: eval.origins,
         applications,
         names: eval.names,
@@ -135,6 +143,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     if options.until.is_none() {
         program.close();
     }
+    program.look_at_dims();
     // In the order of the text, whoever found them.
     program
         .diagnostics
@@ -143,6 +152,50 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
 }
 
 impl Program {
+    /// Gives the sizes that were set from outside their numbers, in the graph: for those who want to see them in shapes. One
+    /// that does not fit is reported.
+    pub fn settle(&mut self) {
+        // A program with mistakes has said what is wrong with it.
+        for (name, size) in if self.is_ok() { self.sizes.clone() } else { Vec::new() } {
+            let known = self.graph.captured_dim(&name).ok().and_then(|named| self.graph.size(named));
+            let made = self.graph.set_sizes(&[(&name, size)]);
+            let declared = self.dims.iter().rev().find(|dim| dim.name == name).map(|dim| dim.span);
+            let span = declared.unwrap_or(Span::empty(self.main, 0));
+            self.origins.resize(self.graph.steps(), Origin { span, inner: span, application: None });
+            if let Err(error) = made {
+                let mut wrong = diagnosed(&error, span, &self.origins);
+                if let Some(known) = known {
+                    wrong.message = format!("`{name}` is set to {size}, but this program makes it {known}");
+                    wrong.notes.clear();
+                    wrong = wrong.with_help(format!("leave it open, or set it to {known}"));
+                }
+                self.diagnostics.push(wrong);
+            }
+        }
+        self.look_at_dims();
+    }
+
+    /// What is wrong with the sizes that were set from outside, if anything is; the graph stays open, so that it can be
+    /// compiled for all sizes.
+    pub fn check_sizes(&mut self) -> Option<Diagnostic> {
+        if self.sizes.is_empty() {
+            return None;
+        }
+        let (open, dims, before) = (self.graph.clone(), self.dims.clone(), self.diagnostics.len());
+        self.settle();
+        (self.graph, self.dims) = (open, dims);
+        self.diagnostics.drain(before..).next()
+    }
+
+    /// Reads what has become of sizes with a range: a name, or the number that it has met.
+    fn look_at_dims(&mut self) {
+        for dim in self.dims.iter_mut().filter(|dim| dim.range.is_some()) {
+            let size = self.graph.captured_dim(&dim.name).ok().and_then(|named| self.graph.size(named));
+            dim.symbolic = size.is_none();
+            dim.size = size.unwrap_or(dim.size);
+        }
+    }
+
     /// Whether nothing is wrong.
     pub fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)

@@ -6,9 +6,10 @@ use broadloom::files::{write_csv, write_npy};
 use broadloom::{Array, Error, Session, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
+use crate::codes;
 use crate::eval::diagnosed;
-use crate::plan::{Action, Piece, Plan, Repeat};
-use crate::program::{Origin, Program};
+use crate::plan::{Action, Drawn, Piece, Plan, Repeat};
+use crate::program::{Made, Origin, Program};
 use crate::show;
 
 /// How a program runs.
@@ -43,8 +44,16 @@ impl Observer for Vec<String> {
 }
 
 impl Program {
-    /// Runs the program, and gives back the session with all its numbers.
-    pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<Session, Box<Diagnostic>> {
+    /// Runs the program, and gives back the session with all its numbers. It is compiled for all sizes at once; named sizes are
+    /// those that were set, or follow from data given from outside, or are as declared.
+    pub fn run(
+        mut self,
+        options: &RunOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Session, Box<Diagnostic>> {
+        if let Some(wrong) = self.check_sizes() {
+            return Err(Box::new(wrong));
+        }
         let main = Span::empty(self.main, 0);
         let origins = self.origins;
         let told = |error: Error, span: Span| Box::new(diagnosed(&error, span, &origins));
@@ -53,30 +62,23 @@ impl Program {
         if let Some(notice) = session.notice() {
             observer.notice(notice);
         }
-        for drawn in &self.plan.drawn {
-            let set = || -> Result<(), Error> {
-                let shape = session.graph_mut().final_shape(drawn.tensor)?;
-                let sizes: Vec<u64> = [shape.batch(), shape.output(), shape.input()]
-                    .into_iter()
-                    .flatten()
-                    .map(|axis| axis.size())
-                    .collect();
-                let dtype = session.dtype(drawn.tensor)?;
-                let seed = options.settings.seed;
-                let (fan_in, fan_out) = (product(shape.input()), product(shape.output()));
-                let values = drawn.initial.values(&drawn.name, seed, &sizes, fan_in, fan_out, dtype)?;
-                session.set(drawn.tensor, &values)
-            };
-            let mut set = set;
-            set().map_err(|error| told(error, drawn.span))?;
-        }
-        if let Some(file) = &options.load {
-            session.load(file).map_err(|error| told(error, main))?;
-        }
+        let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
+        session.set_sizes(&sizes).map_err(|error| told(error, main))?;
+        let mut given = Vec::new();
         for (name, values) in &options.inputs {
             let found = self.made.iter().rev().find(|made| made.name == *name);
             let Some(made) = found else { continue };
             session.set(made.tensor, values).map_err(|error| told(error, made.span))?;
+            if let Some(wrong) = changed(&mut session, &sizes, made) {
+                return Err(Box::new(wrong));
+            }
+            given.push(made.tensor);
+        }
+        for drawn in self.plan.drawn.iter().filter(|drawn| !given.contains(&drawn.tensor)) {
+            draw(&mut session, drawn, options.settings.seed).map_err(|error| told(error, drawn.span))?;
+        }
+        if let Some(file) = &options.load {
+            session.load(file).map_err(|error| told(error, main))?;
         }
         let mut running = Running {
             plan: &self.plan,
@@ -95,8 +97,25 @@ impl Program {
     }
 }
 
-fn product(axes: &[broadloom::Axis]) -> u64 {
-    axes.iter().map(broadloom::Axis::size).product()
+/// A size that was set, and data that would change it.
+fn changed(session: &mut Session, set: &[(&str, u64)], made: &Made) -> Option<Diagnostic> {
+    let now: Vec<(&str, u64)> = session.sizes().ok()?.collect();
+    let other =
+        |(name, wanted): &&(&str, u64)| now.iter().any(|(known, size)| known == name && size != wanted);
+    let (name, wanted) = set.iter().find(other)?;
+    let size = now.iter().find(|(known, _)| known == name).map_or(0, |(_, size)| *size);
+    let message = format!("`{name}` is set to {wanted}, but the values for `{}` make it {size}", made.name);
+    let wrong = Diagnostic::error(codes::VALUE, message, made.span, "");
+    Some(wrong.with_help(format!("leave `{name}` open: it follows the data")))
+}
+
+/// Gives data its numbers, at the sizes it has now.
+fn draw(session: &mut Session, drawn: &Drawn, seed: u64) -> Result<(), Error> {
+    let [batch, output, input] = session.rows_of(drawn.tensor)?;
+    let (fan_in, fan_out) = (input.iter().product(), output.iter().product());
+    let (sizes, dtype) = ([batch, output, input].concat(), session.dtype(drawn.tensor)?);
+    let values = drawn.initial.values(&drawn.name, seed, &sizes, fan_in, fan_out, dtype)?;
+    session.set(drawn.tensor, &values)
 }
 
 struct Running<'p> {

@@ -3,11 +3,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use broadloom::{Array, Captured, Initial, Operation, Tensor};
+use broadloom::{Array, Initial, Operation, Tensor};
 use rustc_hash::FxHashMap;
 
 use crate::builtin::Builtin;
 use crate::position::Position;
+use crate::size::Size;
 use crate::syntax::ast::{Def, ExprId, File, Name};
 
 /// A value of the language. All but tensors exist only while the program is built.
@@ -16,8 +17,8 @@ pub(crate) enum Value {
     Number(f64),
     Text(Rc<str>),
     Tensor(Tensor),
-    /// A captured size, perhaps several times.
-    Size(u64, Captured),
+    /// A captured or a named size, or arithmetic on such.
+    Size(Rc<Size>),
     List(Rc<[Value]>),
     /// From a number up to, not including, another one.
     Range(i64, i64),
@@ -80,7 +81,7 @@ impl Value {
             }
             (Value::Range(a, b), Value::Range(c, d)) => (a, b) != (c, d),
             (Value::Position(a), Value::Position(b)) => a != b,
-            (Value::Size(a, size), Value::Size(b, other)) => a != b || size != other,
+            (Value::Size(a), Value::Size(b)) => a != b,
             (Value::Inference(a), Value::Inference(b)) => a.differs(b),
             _ => std::mem::discriminant(self) != std::mem::discriminant(other),
         }

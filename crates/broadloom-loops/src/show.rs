@@ -14,7 +14,7 @@ impl fmt::Display for Program {
         }
         for nest in &self.nests {
             writeln!(f, "\n# {}", nest.comment)?;
-            f.write_str(&self.block_text(&nest.body))?;
+            f.write_str(&self.block_text(&nest.body, &|_| None))?;
         }
         Ok(())
     }
@@ -23,11 +23,16 @@ impl fmt::Display for Program {
 impl Program {
     /// One of its nests as text, without its comment.
     pub fn nest_text(&self, nest: usize) -> String {
-        self.nests.get(nest).map_or_else(String::new, |nest| self.block_text(&nest.body))
+        self.nest_text_with(nest, &|_| None)
     }
 
-    fn block_text(&self, body: &[Statement]) -> String {
-        let mut names = Names { program: self, taken: Vec::new() };
+    /// One of its nests as text, with words for some extents of loops.
+    pub fn nest_text_with(&self, nest: usize, extent: &dyn Fn(u64) -> Option<String>) -> String {
+        self.nests.get(nest).map_or_else(String::new, |nest| self.block_text(&nest.body, extent))
+    }
+
+    fn block_text(&self, body: &[Statement], extent: &dyn Fn(u64) -> Option<String>) -> String {
+        let mut names = Names { program: self, taken: Vec::new(), extent };
         let mut text = String::new();
         names.block(body, 0, &mut text);
         text
@@ -66,6 +71,8 @@ fn describe(buffer: &Buffer) -> String {
 struct Names<'a> {
     program: &'a Program,
     taken: Vec<(u32, String)>,
+    /// Words for extents of loops.
+    extent: &'a dyn Fn(u64) -> Option<String>,
 }
 
 impl Names<'_> {
@@ -103,7 +110,8 @@ impl Names<'_> {
     fn looped(&mut self, each: &Loop, depth: usize, text: &mut String) {
         let name = self.fresh(each.var);
         let parallel = if each.parallel { "parallel " } else { "" };
-        let _ = writeln!(text, "{}{parallel}for {name} in 0..{}", "  ".repeat(depth), each.extent);
+        let extent = (self.extent)(each.extent).unwrap_or_else(|| each.extent.to_string());
+        let _ = writeln!(text, "{}{parallel}for {name} in 0..{extent}", "  ".repeat(depth));
         self.taken.push((each.var, name));
         self.block(&each.body, depth + 1, text);
         self.taken.pop();

@@ -1,28 +1,31 @@
 //! Captured dimensions and rows: sizes of one spec or one declaration, set, compared and read.
 
-use broadloom_core::{Affine, Constraint, DimTerm, Numerator, Piece};
+use broadloom_core::{Affine, Closed, Constraint, DimTerm, Form, Numerator, Piece, Symbol};
 use broadloom_spec::Names;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
-use crate::graph::KnownSpec;
+use crate::graph::{Before, KnownSpec, View};
 use crate::leaves::{Declaration, Named};
-use crate::size::Extent;
+use crate::shape::{Axis, PartialAxis};
+use crate::size::{Extent, SymbolicSize};
 use crate::step::{Op, Part, RowRef, Step, Tensor, place};
 
-/// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`]: a size to be set,
-/// compared or read. The size of a row is the product of its axes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`], or a named size,
+/// captured by [`Graph::captured_dim`]: a size to be set, compared or read. The size of a row is the product of its
+/// axes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Captured {
-    /// A tensor made with the spec, or declared with the shape.
-    pub(crate) tensor: Tensor,
-    /// The place of the label among the labels of its spec or shape, or of the row among its rows.
+    /// A tensor made with the spec, or declared with the shape; a named size belongs to none.
+    pub(crate) tensor: Option<Tensor>,
+    /// The place of the label among the labels of its spec or shape, of the row among its rows, or of the named size
+    /// among the graph's.
     pub(crate) index: u32,
     pub(crate) is_row: bool,
 }
 
 /// What was captured, resolved.
-enum Size {
+pub(crate) enum Size {
     Dim(DimTerm),
     Row(RowRef),
 }
@@ -63,7 +66,7 @@ impl Graph {
             return Err(Error::new(ErrorKind::Use, message).with_help("sizes are captured from an einsum"));
         };
         let Source { names, .. } = source;
-        let captured = |index: u32, is_row| Captured { tensor, index, is_row };
+        let captured = |index: u32, is_row| Captured { tensor: Some(tensor), index, is_row };
         let kinds = ["batch", "input", "output"];
         if let Some(axis) = names.axes.find(name) {
             return Ok(captured(axis.0, false));
@@ -87,9 +90,26 @@ impl Graph {
         Err(if list.is_empty() { error } else { error.with_help(format!("it has {}", list.join(", "))) })
     }
 
+    /// Captures a named size itself, to be compared with others or used as a number.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let (x, batch) = (g.data("x", "batch | 10")?, g.captured_dim("batch")?);
+    /// let total = g.einsum("b | i => i", &[x])?;
+    /// let count = g.size_number(batch)?;
+    /// let mean = g.div(total, count)?; // whatever the size of the batch
+    /// assert!(g.is_symbolic() && g.size(batch).is_none());
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn captured_dim(&self, name: &str) -> Result<Captured, Error> {
+        let index = self.symbol_at(name).ok_or_else(|| self.no_such_size(name))? as u32;
+        Ok(Captured { tensor: None, index, is_row: false })
+    }
+
     /// Says how large a captured dimension is, or how many elements a captured row has.
     pub fn set(&mut self, captured: Captured, size: u64) -> Result<(), Error> {
-        let before = self.begin(&[captured.tensor])?;
+        let before = self.begin(captured.tensor.as_slice())?;
         if size == 0 && !self.may_be_empty(captured) {
             let name = self.captured_text(captured);
             return Err(self
@@ -108,7 +128,7 @@ impl Graph {
 
     /// Says that two captured sizes are the same; two rows are then the same axes.
     pub fn equal(&mut self, a: Captured, b: Captured) -> Result<(), Error> {
-        let before = self.begin(&[a.tensor, b.tensor])?;
+        let before = self.begin_of([a, b])?;
         match (self.resolve(a)?, self.resolve(b)?) {
             (Size::Dim(a), Size::Dim(b)) => self.say(Constraint::DimEq(a, b), 0, Part::Whole),
             (Size::Row(a), Size::Row(b)) => self.equate_rows(a, b, 0, Part::Whole),
@@ -127,7 +147,7 @@ impl Graph {
         if factor == 1 {
             return self.equal(large, small);
         }
-        let before = self.begin(&[large.tensor, small.tensor])?;
+        let before = self.begin_of([large, small])?;
         match (self.resolve(large)?, self.resolve(small)?) {
             (Size::Dim(axis), Size::Dim(over)) => {
                 let form = Affine::strided(factor);
@@ -154,6 +174,43 @@ impl Graph {
             Size::Dim(dim) => self.term_size(dim),
             Size::Row(row) => self.partial_row(row).elements(),
         }
+    }
+
+    /// The size of what was captured as an expression over named sizes that have no number yet, if the program so far
+    /// says it as one.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// g.dim("seq", 1..=512, None)?;
+    /// let x = g.data("x", "seq")?;
+    /// let halves = g.einsum("2*i => i", &[x])?;
+    /// let i = g.captured(halves, "i")?;
+    /// assert_eq!(g.size_expression(i).map(|size| size.to_string()).as_deref(), Some("seq/2"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn size_expression(&self, captured: Captured) -> Option<SymbolicSize> {
+        let form = match self.resolve(captured).ok()? {
+            Size::Dim(dim) => self.solver.observe_form(dim)?,
+            Size::Row(row) => self.row_form(row)?,
+        };
+        let open = |symbol: Symbol| {
+            self.symbol_data(symbol).is_some_and(|data| self.solver.observe_dim(data.var).is_none())
+        };
+        form.symbols().into_iter().any(open).then(|| self.expression_of(&form))
+    }
+
+    /// The number of elements of a row as an expression, if all its axes are known.
+    fn row_form(&self, row: RowRef) -> Option<Form> {
+        let row = self.partial_row(row);
+        let mut axes = row.lead.iter().chain(&row.trail);
+        let one = Form::constant(1);
+        let product = axes.try_fold(one, |product, axis| match axis {
+            PartialAxis::Known(Axis::Symbolic(size, _)) => product.times(size.form()),
+            PartialAxis::Known(axis) => product.scaled(axis.size().into(), 1),
+            PartialAxis::Sized(size) => product.scaled((*size).into(), 1),
+            PartialAxis::Unknown => None,
+        });
+        product.filter(|form| !row.open && form.as_constant().is_none())
     }
 
     /// The size of a dimension, if the program so far decides it.
@@ -187,7 +244,7 @@ impl Graph {
     /// The sizes of the axes that were captured, once the program is closed.
     pub(crate) fn final_extents(&mut self, captured: Captured) -> Result<Vec<Extent>, Error> {
         let what = self.resolve(captured)?;
-        self.close_for(captured.tensor, |closed, view| {
+        let read = |closed: &Closed<'_>, view: &View<'_>| {
             let row = match &what {
                 Size::Dim(dim) => broadloom_core::RowTerm::closed(std::slice::from_ref(dim)),
                 Size::Row(row) => row.term(view.axes),
@@ -195,10 +252,20 @@ impl Graph {
             let mut extents = Vec::new();
             closed.each_axis(row, |dim| extents.push(view.axis(closed, dim).extent()));
             extents
-        })
+        };
+        match captured.tensor {
+            Some(tensor) => self.close_for(tensor, read),
+            None => Ok(self.closed(read)?.0),
+        }
     }
 
-    fn say_count(&mut self, row: RowRef, numerator: Numerator) {
+    /// Begins a step about captured sizes.
+    pub(crate) fn begin_of(&mut self, sizes: impl IntoIterator<Item = Captured>) -> Result<Before, Error> {
+        let tensors: Vec<Tensor> = sizes.into_iter().filter_map(|size| size.tensor).collect();
+        self.begin(&tensors)
+    }
+
+    pub(crate) fn say_count(&mut self, row: RowRef, numerator: Numerator) {
         let (lead, trail) = row.flanks(&self.axes);
         let dims = |axes: &[DimTerm]| axes.iter().map(|axis| Piece::Dim(*axis)).collect::<Vec<_>>();
         let pieces: Vec<Piece> =
@@ -207,10 +274,14 @@ impl Graph {
         self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Part::Whole);
     }
 
-    fn resolve(&self, captured: Captured) -> Result<Size, Error> {
+    pub(crate) fn resolve(&self, captured: Captured) -> Result<Size, Error> {
         let other = || Error::new(ErrorKind::Use, "a size captured in another graph is used here");
-        let Source { names, labels, rows, .. } = self.source(captured.tensor).ok_or_else(other)?;
         let index = captured.index as usize;
+        let Some(tensor) = captured.tensor else {
+            let named = self.symbols.get(index).ok_or_else(other)?;
+            return Ok(Size::Dim(named.var.into()));
+        };
+        let Source { names, labels, rows, .. } = self.source(tensor).ok_or_else(other)?;
         let (known, start) =
             if captured.is_row { (3 + names.rows.len(), rows) } else { (names.axes.len(), labels) };
         if index >= known {
@@ -221,7 +292,8 @@ impl Graph {
     }
 
     fn may_be_empty(&self, captured: Captured) -> bool {
-        let spec = self.einsum_of(captured.tensor).map(|(spec, ..)| self.spec(spec));
+        let spec =
+            captured.tensor.and_then(|tensor| self.einsum_of(tensor)).map(|(spec, ..)| self.spec(spec));
         !captured.is_row
             && spec.is_some_and(|spec| spec.discardable.get(captured.index as usize) == Some(&true))
     }
@@ -256,8 +328,11 @@ impl Graph {
 
     /// How a captured size is written: `h` of `scores`.
     pub(crate) fn captured_name(&self, captured: Captured) -> String {
-        let Some(Source { names, .. }) = self.source(captured.tensor) else { return "?".into() };
         let index = captured.index as usize;
+        let Some(tensor) = captured.tensor else {
+            return self.symbols.get(index).map_or("?".into(), |data| data.name.to_string());
+        };
+        let Some(Source { names, .. }) = self.source(tensor) else { return "?".into() };
         match (captured.is_row, index) {
             (false, _) => names.axes.iter().nth(index).map_or("?".into(), |(_, name)| name.text.to_string()),
             (true, 0..3) => format!(

@@ -1,7 +1,7 @@
 //! How the shape of each tensor is known: declared, entailed, or completed by closing.
 
 use broadloom_core::order::Dim;
-use broadloom_core::{Closed, DimShape, Policy};
+use broadloom_core::{Closed, DimShape, DimTerm, Policy};
 use broadloom_spec::Kind;
 
 use crate::Graph;
@@ -104,9 +104,12 @@ impl Graph {
         let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
         let declared = self.declarations.get(&tensor.0);
         let listed = declared.is_some_and(|declared| matches!(declared.given, Given::Axes(_)));
+        // The name of a size says as much as a number.
+        let named = |axis: DimTerm| self.symbols.iter().any(|data| axis == data.var.into());
+        let written = |axis: &DimTerm| self.solver.ground(*axis).is_some() || named(*axis);
         let ground = rows.iter().all(|row| {
             let (lead, trail) = row.flanks(&self.axes);
-            row.hole.is_none() && lead.iter().chain(trail).all(|axis| self.solver.ground(*axis).is_some())
+            row.hole.is_none() && lead.iter().chain(trail).all(written)
         });
         if is_number || (ground && declared.is_some()) {
             return Ok(How::Declared);

@@ -104,7 +104,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn size_number(&mut self, captured: Captured) -> Result<Tensor, Error> {
-        self.known(captured.tensor)?;
+        self.resolve(captured)?;
         self.facts.sizes.push(captured);
         let place = self.facts.sizes.len() as u32 - 1;
         Ok(self.undeclared(None, Leaf::Size(place), [None; 3]))
@@ -201,6 +201,14 @@ impl Graph {
     /// ```
     pub fn state(&mut self, name: &str) -> Tensor {
         self.undeclared(Some(name), Leaf::State, [Some(Role::Interior); 3])
+    }
+
+    /// Says how the shape of a leaf was written by whoever declared it, where that is more than its text has here:
+    /// messages show it.
+    pub fn written_as(&mut self, leaf: Tensor, shape: &str) {
+        if let Some(declaration) = self.declarations.get_mut(&leaf.0) {
+            declaration.shape = shape.into();
+        }
     }
 
     /// Says how the numbers of a leaf are stored. What is computed from it follows.

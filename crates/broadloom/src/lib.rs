@@ -62,6 +62,7 @@ mod session;
 mod shape;
 mod size;
 mod step;
+mod sum;
 mod symbols;
 pub mod typed;
 mod update;
@@ -84,10 +85,13 @@ pub use node::{LeafKind, Node};
 pub use operation::Operation;
 pub use project::{Fill, Margins, Projected};
 pub use routine::Routine;
-pub use session::{Allocated, Backend, Memory, MemoryRole, Session, Settings, Stored, Temporaries};
+pub use session::{
+    Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Session, Settings, Stored, Temporaries,
+};
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
 pub use size::{Extent, SymbolicSize};
 pub use step::Tensor;
+pub use sum::SizeSum;
 pub use symbols::RuntimeCheck;
 pub use update::{Adam, Sgd};
 

@@ -157,6 +157,7 @@ impl Graph {
             Some(Step::Scale(large, factor, small)) => {
                 self.two_captured(*large, &format!("= {factor} ·"), *small)
             }
+            Some(Step::Sum(captured)) => self.captured_text(*captured),
             Some(Step::Square(tensor)) => format!("input = output of `{}`", self.label_of(*tensor)),
             Some(Step::Dim(at, range)) => match self.symbols.get(*at as usize) {
                 Some(data) if *range != (1, None) => format!("`dim {} in {}`", data.name, range_text(*range)),
@@ -193,7 +194,11 @@ impl Graph {
 
     /// A captured size with its tensor.
     pub(crate) fn captured_text(&self, captured: Captured) -> String {
-        format!("`{}` of `{}`", self.captured_name(captured), self.label_of(captured.tensor))
+        let name = self.captured_name(captured);
+        match captured.tensor {
+            Some(tensor) => format!("`{name}` of `{}`", self.label_of(tensor)),
+            None => format!("`{name}`"),
+        }
     }
 
     /// A relation of captured sizes; a tensor they share is named once.

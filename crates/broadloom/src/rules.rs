@@ -248,7 +248,7 @@ impl Graph {
         let (known, labels) = self.spec_of_step(step)?;
         let set = self.steps.iter().rev().find_map(|said| match said {
             Step::Set(captured, size) => {
-                let made = self.tensors.get(captured.tensor.index())?.step == step;
+                let made = self.tensors.get(captured.tensor?.index())?.step == step;
                 (made && !captured.is_row && captured.index == label.0).then_some(*size)
             }
             _ => None,

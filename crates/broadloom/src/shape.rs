@@ -10,7 +10,7 @@ use std::rc::Rc;
 use broadloom_core::order::{Basis, Dim, FormId, Symbolic};
 use broadloom_core::{Closed, DimShape, DimTerm, Middle, RowTerm, Symbol, Unfilled};
 use broadloom_spec::Kind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Graph;
 use crate::error::Error;
@@ -239,11 +239,19 @@ impl Shapes {
 
     /// The symbols that some size depends on, in their order.
     pub(crate) fn symbols(&self) -> Vec<Symbol> {
-        let mut symbols: Vec<Symbol> =
-            self.symbolic.values().flat_map(|size| size.form().symbols()).collect();
+        let used: FxHashSet<u32> = self.axes.iter().chain(&self.labels).copied().collect();
+        let sizes = used.iter().filter_map(|place| self.symbolic.get(place));
+        let mut symbols: Vec<Symbol> = sizes.flat_map(|size| size.form().symbols()).collect();
         symbols.sort_unstable();
         symbols.dedup();
         symbols
+    }
+
+    /// The expressions for sizes, by the numbers they are at some sizes of the symbols.
+    pub(crate) fn named_at(&self, sizes: &[u64]) -> FxHashMap<u64, String> {
+        let of = |symbol: Symbol| sizes.get(symbol.0 as usize).copied();
+        let named = |size: &SymbolicSize| Some((size.form().size(of)?, size.to_string()));
+        self.symbolic.values().filter_map(named).collect()
     }
 
     /// The expression for the size of each axis of a tensor, of one kind, where it is symbolic.

@@ -134,6 +134,8 @@ pub(crate) enum Step {
     Set(crate::Captured, u64),
     Equal(crate::Captured, crate::Captured),
     Scale(crate::Captured, u64, crate::Captured),
+    /// A captured size as an expression over others; how it is written is among the texts of the graph's steps.
+    Sum(crate::Captured),
     Square(Tensor),
     /// A named size and the range it was declared with, by its place among the graph's.
     Dim(u32, (u64, Option<u64>)),

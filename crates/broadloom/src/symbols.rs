@@ -65,6 +65,12 @@ pub struct RuntimeCheck {
 }
 
 impl RuntimeCheck {
+    /// The named sizes that it is about.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let name = |symbol: Symbol| self.names.get(symbol.0 as usize).map(|name| &**name);
+        self.form.symbols().into_iter().filter_map(name)
+    }
+
     /// Whether it holds at given sizes; nothing if one is missing.
     pub fn holds(&self, sizes: &[(&str, u64)]) -> Option<bool> {
         let of = |symbol: Symbol| {

@@ -1,7 +1,9 @@
 //! Named sizes in programs (*Tensor Dimension Inference*): random programs agree with the same programs at given
 //! sizes, memory is a range, and what runs, runs at the samples.
 
-use broadloom::{Array, Backend, ErrorKind, Extent, Graph, Routine, Session, Settings, Tensor};
+use broadloom::{
+    Array, Backend, Error, ErrorKind, Extent, Graph, Routine, Session, Settings, SizeSum, Tensor,
+};
 
 struct Rng(u64);
 
@@ -226,4 +228,53 @@ fn looking_at_a_symbolic_program_changes_nothing() {
     assert_eq!((g.shape(twice).to_string(), g.stats().constraints), before);
     g.set_sizes(&[("batch", 4)]).expect("in range");
     assert_eq!(g.shape(twice).to_string(), "8 | 3");
+}
+
+/// Sizes that are said to be expressions: their shapes, what is checked, and their numbers.
+#[test]
+fn sizes_that_are_expressions() -> Result<(), Error> {
+    type Make = fn(SizeSum, SizeSum) -> Option<SizeSum>;
+    let cases: [(Make, &str, &[&str], u64); 9] = [
+        (|batch, _| batch.times(&SizeSum::number(2)), "2*batch", &[], 24),
+        (|batch, _| batch.plus(&SizeSum::number(1)), "batch + 1", &[], 13),
+        (|batch, _| batch.minus(&SizeSum::number(3)), "batch - 3", &[], 9),
+        (|_, seq| seq.divided_by(8), "seq/8", &["`seq` is a multiple of 8"], 5),
+        (|batch, seq| batch.plus(&seq), "batch + seq", &[], 52),
+        (
+            |batch, seq| batch.plus(&seq)?.divided_by(4),
+            "(batch + seq)/4",
+            &["`batch + seq` is at least 4", "`batch + seq` is a multiple of 4"],
+            13,
+        ),
+        (|batch, seq| batch.times(&seq), "batch*seq", &[], 480),
+        (
+            |batch, seq| batch.times(&seq)?.plus(&batch)?.minus(&SizeSum::number(1)),
+            "batch*seq + batch - 1",
+            &[],
+            491,
+        ),
+        (
+            |batch, seq| seq.times(&SizeSum::number(3))?.minus(&batch),
+            "-batch + 3*seq",
+            &["`-batch + 3*seq` is at least 1"],
+            108,
+        ),
+    ];
+    for (make, shape, checks, size) in cases {
+        let mut g = Graph::new();
+        g.dim("batch", 1..=64, 12)?;
+        g.dim("seq", 1..=512, 40)?;
+        let [batch, seq] = [g.captured_dim("batch")?, g.captured_dim("seq")?].map(SizeSum::from);
+        let Some(sum) = make(batch, seq) else { panic!("{shape} is an expression") };
+        let x = g.data("x", "n | 3")?;
+        let n = g.captured(x, "n")?;
+        g.set_to(n, &sum)?;
+        let y = g.relu(x)?;
+        assert_eq!(g.final_shape(y)?.to_string(), format!("{shape} | 3"));
+        let found: Vec<String> = g.runtime_checks()?.iter().map(ToString::to_string).collect();
+        assert_eq!(found, checks, "{shape}");
+        let settled = g.with_sizes(&[("batch", 12), ("seq", 40)])?.final_shape(y)?;
+        assert_eq!(settled.to_string(), format!("{size} | 3"), "{shape}");
+    }
+    Ok(())
 }

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use broadloom::{Graph, How, LeafKind, Node, Shapes, Tensor};
-use broadloom_lang::{Dim, Made, Program};
+use broadloom_lang::{Made, Program};
 use serde::Serialize;
 
 use crate::console::{Console, Look};
+use crate::dims::{DimData, table};
 use crate::json::{self, JsonRows};
 use crate::output::{Output, Status};
 use crate::program::{Line, ProgramArgs, listed, status, total};
@@ -83,6 +84,8 @@ struct Checked {
     rows: Vec<Row>,
     params: u64,
     param_elements: Option<u64>,
+    /// What holds for some sizes only.
+    relies_on: Vec<String>,
 }
 
 /// A tensor: which of [`Program::made`], and its shape if all shapes are known.
@@ -105,11 +108,14 @@ impl Checked {
         };
         let rows = listed(program, &params, all).map(row).collect();
         let param_elements = known.as_ref().map(|shapes| elements(shapes, &params));
-        Checked { rows, params: params.len() as u64, param_elements }
+        let checks =
+            if known.is_some() { program.graph.runtime_checks().unwrap_or_default() } else { Vec::new() };
+        let relies_on = checks.iter().map(ToString::to_string).collect();
+        Checked { rows, params: params.len() as u64, param_elements, relies_on }
     }
 
     fn people(&self, program: &Program, look: Look) -> String {
-        let mut out = dims(&program.dims, look);
+        let mut out = table(program, look);
         let mut table = Table::new([
             Column::name("tensor"),
             Column::new("shape"),
@@ -133,14 +139,18 @@ impl Checked {
                 counted(elements, "element")
             ));
         }
+        if !self.relies_on.is_empty() {
+            out.push('\n');
+            self.relies_on.iter().for_each(|check| out.push_str(&format!("relies on: {check}\n")));
+        }
         out
     }
 
     fn data<'a>(&'a self, program: &'a Program, file: &'a str, seconds: Option<f64>) -> impl Serialize {
         let tensors = self.rows.iter().map(|row| TensorData::new(program, row)).collect();
-        let dims = program.dims.iter().map(|dim| DimData::new(program, dim)).collect();
+        let dims = DimData::all(program);
         let parameters = Parameters { tensors: self.params, elements: self.param_elements };
-        Data { file, dims, tensors, parameters, seconds }
+        Data { file, dims, tensors, parameters, relies_on: &self.relies_on, seconds }
     }
 }
 
@@ -158,46 +168,15 @@ fn how_words(how: &How) -> &str {
     }
 }
 
-/// A table of the sizes that have names, and an empty line; nothing if there are none.
-fn dims(dims: &[Dim], look: Look) -> String {
-    if dims.is_empty() {
-        return String::new();
-    }
-    let mut table = Table::new([Column::name("dim"), Column::number("size"), Column::faint("range")]);
-    if dims.iter().all(|dim| dim.range.is_none()) {
-        table = Table::new([Column::name("dim"), Column::number("size"), Column::faint("")]);
-    }
-    for dim in dims {
-        let range = dim.range.map_or(String::new(), |(low, high)| format!("{low}..{high}"));
-        table.row([dim.name.clone(), dim.size.to_string(), range]);
-    }
-    table.show(look) + "\n"
-}
-
 #[derive(Serialize)]
 struct Data<'a> {
     file: &'a str,
     dims: Vec<DimData<'a>>,
     tensors: Vec<TensorData<'a>>,
     parameters: Parameters,
+    relies_on: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct DimData<'a> {
-    name: &'a str,
-    size: u64,
-    range: Option<(u64, u64)>,
-    #[serde(flatten)]
-    place: Line<'a>,
-}
-
-impl<'a> DimData<'a> {
-    fn new(program: &'a Program, dim: &'a Dim) -> DimData<'a> {
-        let place = Line::new(&program.sources, dim.span);
-        DimData { name: &dim.name, size: dim.size, range: dim.range, place }
-    }
 }
 
 #[derive(Serialize)]

@@ -1,6 +1,9 @@
 //! `broadloom memory`: how much memory a program needs, by group and by tensor, and what the backend really allocates.
 
-use broadloom::{Allocated, Memory, MemoryRole, Session, Settings, Stored};
+use broadloom::{
+    Adam, Allocated, Backend, Error, Memory, MemoryRange, MemoryRole, OpenSize, Routine, Session, Settings,
+    Sgd, Stored,
+};
 use broadloom_lang::Program;
 use serde::Serialize;
 
@@ -15,9 +18,15 @@ use crate::table::{Column, Table, counted, grouped};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Say whether it fits into so much memory: `8GiB`, `500MB`
+    /// Say whether it fits into so much memory (`8GiB`, `500MB`), and with named sizes, how large they can be
     #[arg(long, value_name = "SIZE", value_parser = size)]
     fits: Option<u64>,
+    /// What it would take to train: minimise this tensor, a single number
+    #[arg(long, value_name = "LOSS")]
+    train: Option<String>,
+    /// With `--train`: the optimiser, which has a state for each parameter (momentum), two (adam) or none (sgd)
+    #[arg(long, value_name = "NAME", requires = "train", default_value = "adam")]
+    optimiser: Optimiser,
     /// List all tensors, not only the largest
     #[arg(long)]
     all: bool,
@@ -27,17 +36,30 @@ pub struct Args {
 }
 
 pub(crate) const HELP: &str = "\
-Parameters, states, data and results that are shown last from run to run. Gradients and activations are there only while
+Parameters, states (of optimisers, or the program's own), data and results that are shown last from run to run. Gradients and activations are there only while
 a routine runs: optimisation does away with some of them, and the rest share memory. `each by itself` is what they would take
 without sharing, `at the same time` what they take with it. The peak is what lasts and what is needed at the same time, for all
 routines; beside it stands what the backend has allocated, and the space in which threads rearrange what they multiply.
+
+If the program has sizes with a range (`dim batch in 1..64 = 32`), there are three columns: at the least sizes, at the declared
+ones (or those set with `--set`), and at the greatest. `--fits` then asks whether it always fits, and looks for the largest size
+with which it does.
 
 The backend is not asked if more than 4 GiB are planned.
 
 Exit status: 0 fine, 1 the program has errors or does not fit, 2 it cannot be read.
 
 Example:
-  $ broadloom memory mlp.loom --fits 8GiB";
+  $ broadloom memory mlp.loom --fits 8GiB
+  $ broadloom memory mlp.loom --train loss --optimiser adam";
+
+/// What updates parameters.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Optimiser {
+    Sgd,
+    Momentum,
+    Adam,
+}
 
 /// How many tensors are listed.
 const LISTED: usize = 20;
@@ -75,16 +97,18 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
+    let mut program = args.program.compile_open(&text, None);
+    let wrong = program.check_sizes();
+    program.diagnostics.extend(wrong);
     let mut output = Output::new(status(&program.diagnostics));
     let measured = match program.is_ok() {
-        true => match Measured::new(&mut program, args.planned) {
+        true => match Measured::new(&mut program, args) {
             Ok(measured) => Some(measured),
             Err(message) => return unusable("memory", &message, args.program.json),
         },
         false => None,
     };
-    let fits = args.fits.zip(measured.as_ref()).map(|(limit, measured)| measured.needed() <= limit);
+    let fits = args.fits.zip(measured.as_ref()).map(|(limit, measured)| measured.fits(limit));
     if fits == Some(false) {
         output.status = Status::Wrong;
     }
@@ -97,10 +121,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
     if let Some(measured) = measured {
         output.stdout = measured.people(args.all, console.stdout());
-        if let (Some(limit), Some(fits)) = (args.fits, fits) {
-            let (needed, limit) = (people_size(measured.needed()), people_size(limit));
-            let answer = if fits { "fits into" } else { "does not fit into" };
-            output.stdout.push_str(&format!("\n{needed} {answer} {limit}\n"));
+        if let Some(limit) = args.fits {
+            output.stdout.push_str(&format!("\n{}", measured.answer(limit)));
         }
     }
     output
@@ -108,10 +130,23 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 
 /// What is planned, and what is allocated.
 struct Measured {
-    memory: Memory,
+    range: MemoryRange,
     allocated: Option<Allocated>,
     /// Why the backend was not asked.
     not_asked: Option<String>,
+    /// The sizes that are open: what they are called, their range, what they are here, and with a limit the largest that fits.
+    sizes: Vec<SizeData>,
+}
+
+/// A size that has a range.
+#[derive(Serialize, Clone)]
+struct SizeData {
+    name: String,
+    least: u64,
+    here: u64,
+    most: Option<u64>,
+    /// With `--fits`: the largest that does, the others being what they are.
+    largest: Option<u64>,
 }
 
 const ROLES: [(MemoryRole, &str); 5] = [
@@ -127,36 +162,80 @@ fn word(role: MemoryRole) -> &'static str {
 }
 
 impl Measured {
-    fn new(program: &mut Program, planned: bool) -> Result<Measured, String> {
-        let routines = program.routines();
-        let graph = std::mem::take(&mut program.graph);
-        let backend = if planned { broadloom::Backend::Reference } else { broadloom::Backend::Auto };
+    fn new(program: &mut Program, args: &Args) -> Result<Measured, String> {
+        let routines = match &args.train {
+            Some(loss) => vec![training(program, loss, args.optimiser)?],
+            None => program.routines(),
+        };
+        let backend = if args.planned { Backend::Reference } else { Backend::Auto };
         let settings = Settings { backend, ..Settings::default() };
-        let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
-        let memory = session.memory(&routines).map_err(|error| error.to_string())?;
-        let mut measured = Measured { memory, allocated: None, not_asked: None };
-        if planned || routines.is_empty() {
-            return Ok(measured);
-        }
-        if measured.memory.peak() > MOST {
+        Measured::of(program, &routines, settings, args.fits).map_err(|error| error.to_string())
+    }
+
+    fn of(
+        program: &mut Program,
+        routines: &[Routine],
+        settings: Settings,
+        limit: Option<u64>,
+    ) -> Result<Measured, Error> {
+        let planned = settings.backend == Backend::Reference;
+        let mut session = Session::with(std::mem::take(&mut program.graph), settings)?;
+        let set: Vec<(&str, u64)> = program.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
+        session.set_sizes(&set)?;
+        let range = session.memory_range(routines)?;
+        let mut measured = Measured { range, allocated: None, not_asked: None, sizes: Vec::new() };
+        if measured.range.now.peak() > MOST {
             measured.not_asked = Some(format!("more than {} are planned", people_size(MOST)));
-        } else {
-            measured.allocated = session.allocated(&routines).map_err(|error| error.to_string())?;
+        } else if !planned && !routines.is_empty() {
+            measured.allocated = session.allocated(routines)?;
             measured.not_asked = session.notice().map(str::to_string);
         }
+        measured.sizes = sizes(&mut session, routines, limit.map(|limit| measured.beside_work(limit)))?;
         Ok(measured)
     }
 
-    /// What has to fit.
+    /// What has to fit at the present sizes.
     fn needed(&self) -> u64 {
-        self.allocated
-            .as_ref()
-            .map_or(self.memory.peak(), |allocated| allocated.total().max(self.memory.peak()))
+        let planned = self.range.now.peak();
+        self.allocated.as_ref().map_or(planned, |allocated| allocated.total().max(planned))
+    }
+
+    /// What is left of so many bytes beside the work space of threads, which does not depend on sizes.
+    fn beside_work(&self, limit: u64) -> u64 {
+        limit.saturating_sub(self.allocated.as_ref().map_or(0, |allocated| allocated.scratch))
+    }
+
+    /// Whether it fits, whatever the sizes are.
+    fn fits(&self, limit: u64) -> bool {
+        let always = self.sizes.is_empty() || self.range.always_fits(self.beside_work(limit));
+        always && self.needed() <= limit
+    }
+
+    fn answer(&self, limit: u64) -> String {
+        let answer = |bytes: u64| if bytes <= limit { "fits into" } else { "does not fit into" };
+        let (needed, size) = (self.needed(), people_size(limit));
+        if self.sizes.is_empty() {
+            return format!("{} {} {size}\n", people_size(needed), answer(needed));
+        }
+        let here: Vec<String> =
+            self.sizes.iter().map(|size| format!("{} = {}", size.name, size.here)).collect();
+        let mut out = format!("at {}: {} {} {size}\n", here.join(", "), people_size(needed), answer(needed));
+        if self.fits(limit) {
+            return out + "so it does at every size in range\n";
+        }
+        for SizeData { name, largest, .. } in &self.sizes {
+            let others = if self.sizes.len() > 1 { ", the others being as they are" } else { "" };
+            out += &match largest {
+                Some(largest) => format!("the largest {name} that fits is {largest}{others}\n"),
+                None => format!("no {name} fits{others}\n"),
+            };
+        }
+        out
     }
 
     fn people(&self, all: bool, look: Look) -> String {
-        let mut out = self.groups().show(look);
-        let mut listed: Vec<&Stored> = self.memory.stored.iter().collect();
+        let mut out = if self.sizes.is_empty() { self.groups().show(look) } else { self.ranges(look) };
+        let mut listed: Vec<&Stored> = self.range.now.stored.iter().collect();
         listed.sort_by_key(|stored| std::cmp::Reverse(stored.bytes));
         let count = if all { listed.len() } else { listed.len().min(LISTED) };
         let mut table = Table::new([
@@ -166,7 +245,7 @@ impl Measured {
             Column::faint("how long"),
         ]);
         for stored in &listed[..count] {
-            let routine = stored.routine.and_then(|at| self.memory.temporaries.get(at));
+            let routine = stored.routine.and_then(|at| self.range.now.temporaries.get(at));
             let long = routine.map_or("lasts".to_string(), |each| format!("within {}", each.routine));
             table.row([stored.name.clone(), grouped(stored.bytes), word(stored.role).into(), long]);
         }
@@ -191,11 +270,12 @@ impl Measured {
             Column::number(""),
             Column::faint("of which last"),
         ]);
+        let memory = &self.range.now;
         for (role, word) in ROLES {
-            let all = self.memory.stored.iter().filter(|stored| stored.role == role);
+            let all = memory.stored.iter().filter(|stored| stored.role == role);
             let lasting: u64 =
                 all.clone().filter(|stored| stored.routine.is_none()).map(|stored| stored.bytes).sum();
-            let bytes = self.memory.of(role);
+            let bytes = memory.of(role);
             if all.count() > 0 {
                 let last = if lasting == bytes {
                     "all"
@@ -207,37 +287,77 @@ impl Measured {
                 table.row([word.into(), grouped(bytes), people_size(bytes), last.into()]);
             }
         }
-        let mut line = |name: String, bytes: u64| {
+        for (name, bytes) in totals(memory).into_iter().chain(self.really()) {
             table.row([name, grouped(bytes), people_size(bytes), String::new()]);
-        };
-        for each in &self.memory.temporaries {
-            line(format!("temporaries of {}, before optimisation", each.routine), each.unoptimised);
-            line(format!("temporaries of {}, each by itself", each.routine), each.separate);
-            line(format!("temporaries of {}, at the same time", each.routine), each.shared);
-        }
-        line("peak, planned".into(), self.memory.peak());
-        if let Some(allocated) = &self.allocated {
-            line("allocated by the backend".into(), allocated.blocks + allocated.arenas);
-            line(format!("work space of {}", counted(allocated.threads as u64, "thread")), allocated.scratch);
         }
         table
     }
 
+    /// The same at the least sizes, here, and at the greatest.
+    fn ranges(&self, look: Look) -> String {
+        let mut out = String::new();
+        for SizeData { name, least, here, most, .. } in &self.sizes {
+            let most = most.map_or(String::new(), |most| most.to_string());
+            out.push_str(&format!("{name} {least}..{most}, here {here}\n"));
+        }
+        let mut table = Table::new([
+            Column::name("memory"),
+            Column::number("least"),
+            Column::number("here"),
+            Column::number("most"),
+            Column::number(""),
+        ]);
+        let rows = |memory: &Memory| -> Vec<(String, u64)> {
+            let there = ROLES.iter().filter(|(role, _)| memory.stored.iter().any(|each| each.role == *role));
+            there.map(|(role, word)| (word.to_string(), memory.of(*role))).chain(totals(memory)).collect()
+        };
+        let (least, most) = (rows(&self.range.least), self.range.most.as_ref().map(rows));
+        for (at, (name, here)) in rows(&self.range.now).into_iter().enumerate() {
+            let of = |rows: &Vec<(String, u64)>| rows.get(at).map_or(0, |(_, bytes)| *bytes);
+            let most = most.as_ref().map(of);
+            table.row([
+                name,
+                grouped(of(&least)),
+                grouped(here),
+                most.map_or("no limit".into(), grouped),
+                most.map_or(String::new(), people_size),
+            ]);
+        }
+        for (name, here) in self.really() {
+            table.row([name, String::new(), grouped(here), String::new(), String::new()]);
+        }
+        out.push('\n');
+        out + &table.show(look)
+    }
+
+    /// What the backend has allocated.
+    fn really(&self) -> Vec<(String, u64)> {
+        let Some(allocated) = &self.allocated else { return Vec::new() };
+        let work = format!("work space of {}", counted(allocated.threads as u64, "thread"));
+        vec![
+            ("allocated by the backend".into(), allocated.blocks + allocated.arenas),
+            (work, allocated.scratch),
+        ]
+    }
+
     fn data(&self, limit: Option<u64>, fits: Option<bool>) -> MemoryData<'_> {
+        let MemoryRange { least, now: memory, most } = &self.range;
         let group = |(role, name): (MemoryRole, &'static str)| GroupData {
             name,
-            bytes: self.memory.of(role),
-            tensors: self.memory.stored.iter().filter(|stored| stored.role == role).count(),
+            bytes: memory.of(role),
+            least: least.of(role),
+            most: most.as_ref().map(|most| most.of(role)),
+            tensors: memory.stored.iter().filter(|stored| stored.role == role).count(),
         };
-        let routine = |at: usize| self.memory.temporaries.get(at).map(|each| each.routine.as_str());
+        let routine = |at: usize| memory.temporaries.get(at).map(|each| each.routine.as_str());
         let tensor = |stored: &'_ Stored| (stored.routine.and_then(routine), word(stored.role));
         let mut tensors: Vec<TensorData<'_>> = Vec::new();
-        for stored in &self.memory.stored {
+        for stored in &memory.stored {
             let (routine, group) = tensor(stored);
             tensors.push(TensorData { name: &stored.name, bytes: stored.bytes, group, routine });
         }
         tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.bytes));
-        let routines = self.memory.temporaries.iter().map(|each| RoutineData {
+        let routines = memory.temporaries.iter().map(|each| RoutineData {
             name: &each.routine,
             unoptimised: each.unoptimised,
             separate: each.separate,
@@ -253,14 +373,64 @@ impl Measured {
         MemoryData {
             groups: ROLES.into_iter().map(group).collect(),
             routines: routines.collect(),
-            lasting: self.memory.lasting(),
-            peak: self.memory.peak(),
+            sizes: self.sizes.clone(),
+            lasting: memory.lasting(),
+            peak: memory.peak(),
+            least: least.peak(),
+            most: most.as_ref().map(Memory::peak),
             allocated,
             limit,
             fits,
             tensors,
         }
     }
+}
+
+/// The temporaries of all routines, and the peak.
+fn totals(memory: &Memory) -> Vec<(String, u64)> {
+    let mut rows = Vec::new();
+    for each in &memory.temporaries {
+        let line = |what: &str, bytes: u64| (format!("temporaries of {}, {what}", each.routine), bytes);
+        rows.push(line("before optimisation", each.unoptimised));
+        rows.push(line("each by itself", each.separate));
+        rows.push(line("at the same time", each.shared));
+    }
+    rows.push(("peak, planned".into(), memory.peak()));
+    rows
+}
+
+/// The sizes that are open, with the largest of each that fits.
+fn sizes(session: &mut Session, routines: &[Routine], limit: Option<u64>) -> Result<Vec<SizeData>, Error> {
+    let mut sizes = Vec::new();
+    for OpenSize { name, now: here, range: (least, most) } in session.open_sizes()? {
+        let largest = match limit {
+            Some(limit) => session.largest_that_fits(&name, routines, limit)?,
+            None => None,
+        };
+        sizes.push(SizeData { name, least, here, most, largest });
+    }
+    Ok(sizes)
+}
+
+/// A routine that trains a program: the gradients of a loss, and what an optimiser makes of them.
+fn training(program: &mut Program, loss: &str, optimiser: Optimiser) -> Result<Routine, String> {
+    let found = program.made.iter().rev().find(|made| made.name == loss);
+    let Some(made) = found else { return Err(format!("the program has no tensor called `{loss}`")) };
+    let graph = &mut program.graph;
+    let (mut train, params) = (Routine::new("train"), graph.params());
+    let mut make = || {
+        train.backward(graph, made.tensor)?;
+        let rate = graph.number(0.001);
+        match optimiser {
+            Optimiser::Adam => Adam::default().update(graph, &mut train, &params, rate),
+            Optimiser::Momentum => {
+                Sgd { momentum: 0.9, ..Sgd::default() }.update(graph, &mut train, &params, rate)
+            }
+            Optimiser::Sgd => Sgd::default().update(graph, &mut train, &params, rate),
+        }
+    };
+    make().map_err(|error| error.to_string())?;
+    Ok(train)
 }
 
 /// `1.5 MiB`
@@ -289,8 +459,11 @@ struct Data<'a> {
 struct MemoryData<'a> {
     groups: Vec<GroupData>,
     routines: Vec<RoutineData<'a>>,
+    sizes: Vec<SizeData>,
     lasting: u64,
     peak: u64,
+    least: u64,
+    most: Option<u64>,
     allocated: Option<AllocatedData>,
     limit: Option<u64>,
     fits: Option<bool>,
@@ -301,6 +474,8 @@ struct MemoryData<'a> {
 struct GroupData {
     name: &'static str,
     bytes: u64,
+    least: u64,
+    most: Option<u64>,
     tensors: usize,
 }
 

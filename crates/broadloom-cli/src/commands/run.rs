@@ -85,7 +85,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         return unusable("run", &message, args.program.json);
     }
     let start = Instant::now();
-    let program = args.program.compile(&text, None);
+    let program = args.program.compile_open(&text, None);
     let look = console.stderr();
     let mut output = Output::new(status(&program.diagnostics));
     let options = match args.options(&program) {

@@ -6,6 +6,7 @@ use broadloom_lang::{Made, Program};
 use serde::Serialize;
 
 use crate::console::{Console, Look};
+use crate::dims::{self, DimData};
 use crate::json::{self, JsonRows};
 use crate::output::{Output, Status};
 use crate::program::{Line, ProgramArgs, listed, status};
@@ -52,7 +53,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let mut output = Output::new(status(&diagnostics));
     if args.program.json {
         let tensors = rows.iter().map(|row| TensorData::new(&program, row)).collect();
-        let data = Data { file: &text.name, at: args.at, tensors };
+        let data = Data { file: &text.name, at: args.at, dims: DimData::all(&program), tensors };
         output.stdout = json::object("shapes", &program.sources, &diagnostics, data);
         return output;
     }
@@ -89,13 +90,14 @@ fn people(program: &Program, rows: &[Row<'_>], look: Look) -> String {
         };
         table.row([made.name.clone(), shape.to_string(), line]);
     }
-    if table.is_empty() { String::new() } else { table.show(look) }
+    if table.is_empty() { String::new() } else { dims::table(program, look) + &table.show(look) }
 }
 
 #[derive(Serialize)]
 struct Data<'a> {
     file: &'a str,
     at: Option<u32>,
+    dims: Vec<DimData<'a>>,
     tensors: Vec<TensorData<'a>>,
 }
 

@@ -6,6 +6,7 @@ use broadloom_diagnostics::Span;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::position::Position;
+use crate::size::Size;
 use crate::syntax::ast::Binary;
 use crate::value::Value;
 
@@ -15,14 +16,7 @@ impl Eval<'_> {
         match value {
             Value::Tensor(tensor) => Ok(*tensor),
             Value::Number(number) => self.ask(span, |graph| Ok(graph.number(*number))),
-            Value::Size(factor, captured) => self.ask(span, |graph| {
-                let size = graph.size_number(*captured)?;
-                if *factor == 1 {
-                    return Ok(size);
-                }
-                let factor = graph.number(*factor as f64);
-                graph.mul(factor, size)
-            }),
+            Value::Size(size) => self.sized(size, span),
             Value::Position(position) => self.counted(position, span),
             Value::List(_) => {
                 let array = self.literal(value, span)?;
@@ -62,11 +56,24 @@ impl Eval<'_> {
         }
     }
 
+    /// A size as a tensor: a number that is filled in when all sizes are known.
+    fn sized(&mut self, size: &Size, span: Span) -> Evaluated<Tensor> {
+        match size {
+            Size::Captured(captured) => self.ask(span, |graph| graph.size_number(*captured)),
+            Size::Number(number) => self.ask(span, |graph| Ok(graph.number(*number))),
+            Size::Binary(sign, a, b) => {
+                let (a, b) = (self.sized(a, span)?, self.sized(b, span)?);
+                let name = if *sign == Binary::Mod { "mod" } else { sign.sign() };
+                self.ask(span, |graph| graph.pointwise(name, &[a, b]))
+            }
+        }
+    }
+
     /// The number that a value is, if it is known now.
     pub(crate) fn known(&self, value: &Value) -> Option<f64> {
         match value {
             Value::Number(number) => Some(*number),
-            Value::Size(factor, captured) => Some((self.graph.size(*captured)?.checked_mul(*factor)?) as f64),
+            Value::Size(size) => size.at(&|captured| self.graph.size(captured)),
             _ => None,
         }
     }
@@ -75,13 +82,7 @@ impl Eval<'_> {
     pub(crate) fn number(&mut self, value: &Value, span: Span) -> Evaluated<f64> {
         match value {
             Value::Number(number) => Ok(*number),
-            Value::Size(factor, captured) => match self.graph.size(*captured) {
-                Some(size) => Ok((size * factor) as f64),
-                None => {
-                    let message = "this size is not known at this point of the program";
-                    self.wrong(codes::KIND, message, span, "`set` it, or use it after what decides it")
-                }
-            },
+            Value::Size(size) => self.number_of(size, span),
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a number is needed here, not {}", other.kind());

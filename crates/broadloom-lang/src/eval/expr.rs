@@ -9,6 +9,7 @@ use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin;
 use crate::codes;
 use crate::position::{Position, whole};
+use crate::size::Size;
 use crate::suggest;
 use crate::syntax::ast::{Binary, ExprId, ExprKind, Ident, Name, Unary};
 use crate::value::{Scope, Value};
@@ -155,6 +156,12 @@ impl Eval<'_> {
             (Unary::Minus, _) => "neg",
             (Unary::Not, _) => "not",
         };
+        let negative = || arithmetic(Binary::Sub, &Value::Number(0.0), value);
+        if sign == Unary::Minus
+            && let Some(size) = negative().filter(|size| self.is_decided(size))
+        {
+            return Ok(Value::Size(Rc::new(size)));
+        }
         let tensor = self.tensor(value, span)?;
         Ok(Value::Tensor(self.ask(span, |graph| graph.pointwise(name, &[tensor]))?))
     }
@@ -180,6 +187,12 @@ impl Eval<'_> {
         if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
             return Ok(Value::Number(builtin::fold(sign, a, b)));
         }
+        if let Some(size) = arithmetic(sign, a, b).filter(|size| self.is_decided(size)) {
+            return Ok(Value::Size(Rc::new(size)));
+        }
+        if let Some(value) = self.compared_sizes(sign, a, b, spans)? {
+            return Ok(value);
+        }
         let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
         let made = match sign {
             Binary::Compose => self.ask(span, |graph| graph.compose(a, b))?,
@@ -187,6 +200,27 @@ impl Eval<'_> {
             _ => self.ask(span, |graph| graph.pointwise(sign.sign(), &[a, b]))?,
         };
         Ok(Value::Tensor(made))
+    }
+
+    /// A comparison of sizes is decided now, as far as named sizes are all that is missing.
+    fn compared_sizes(
+        &mut self,
+        sign: Binary,
+        a: &Value,
+        b: &Value,
+        spans: (Span, Span),
+    ) -> Evaluated<Option<Value>> {
+        let compares = Size::of(sign, Size::Number(0.0).into(), Size::Number(0.0).into()).is_none();
+        let is_size = |value: &Value| match value {
+            Value::Number(_) => true,
+            Value::Size(size) => self.is_decided(size),
+            _ => false,
+        };
+        if !compares || !is_size(a) || !is_size(b) {
+            return Ok(None);
+        }
+        let (a, b) = (self.number(a, spans.0)?, self.number(b, spans.1)?);
+        Ok(Some(Value::Number(builtin::fold(sign, a, b))))
     }
 
     fn pipe(&mut self, value: Value, to: &Value, spans: (Span, Span), span: Span) -> Evaluated<Value> {
@@ -223,8 +257,12 @@ impl Eval<'_> {
                 "grad" => Ok(Value::Tensor(self.ask(span, |graph| graph.gradient(*tensor))?)),
                 "T" => Ok(Value::Tensor(self.ask(span, |graph| graph.transpose(*tensor))?)),
                 _ => {
-                    let captured = self.ask(span, |graph| graph.captured(*tensor, &text))?;
-                    Ok(Value::Size(1, captured))
+                    let label = self.free_label(field.name);
+                    let captured = self.ask(span, |graph| {
+                        let captured = graph.captured(*tensor, &text);
+                        captured.or_else(|error| graph.captured(*tensor, &label).map_err(|_| error))
+                    })?;
+                    Ok(Value::Size(Rc::new(Size::Captured(captured))))
                 }
             },
             Value::Mistake => Err(Reported),
@@ -292,15 +330,25 @@ impl Eval<'_> {
 
 /// A whole number times a captured size stays a size.
 fn scaled(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
-    let (Value::Number(number), Value::Size(factor, size)) = (match (a, b) {
-        (Value::Number(_), Value::Size(..)) => (a, b),
-        (Value::Size(..), Value::Number(_)) => (b, a),
+    let (Value::Number(number), Value::Size(_)) = (match (a, b) {
+        (Value::Number(_), Value::Size(_)) => (a, b),
+        (Value::Size(_), Value::Number(_)) => (b, a),
         _ => return None,
     }) else {
         return None;
     };
-    let times = u64::try_from(whole(*number)?).ok().filter(|times| *times > 0)?;
-    (sign == Binary::Mul).then_some(Value::Size(factor.checked_mul(times)?, *size))
+    let is_multiple = sign == Binary::Mul && whole(*number).is_some_and(|times| times > 0);
+    arithmetic(sign, a, b).filter(|_| is_multiple).map(|size| Value::Size(Rc::new(size)))
+}
+
+/// Arithmetic on sizes and numbers.
+fn arithmetic(sign: Binary, a: &Value, b: &Value) -> Option<Size> {
+    let size = |value: &Value| match value {
+        Value::Size(size) => Some(size.clone()),
+        Value::Number(number) => Some(Rc::new(Size::Number(*number))),
+        _ => None,
+    };
+    Size::of(sign, size(a)?, size(b)?)
 }
 
 /// Whether two settings are the same: `padding == "same"`, `size == inferred`.

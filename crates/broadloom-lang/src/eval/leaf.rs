@@ -1,8 +1,6 @@
 //! Leaves: data, states, parameters, and their declared shapes.
 
-use std::fmt::Write;
-
-use broadloom::{Array, Dtype, Initial, Tensor};
+use broadloom::{Array, Dtype, Initial, SizeSum, Tensor};
 use broadloom_diagnostics::Span;
 
 use super::{Eval, Evaluated, Reported};
@@ -11,11 +9,21 @@ use crate::plan::Drawn;
 use crate::syntax::ast::{Axis, AxisKind, ExprId, Ident, LeafKind, Param, Shape};
 use crate::value::Value;
 
-/// A declared shape as a text, and captured sizes that some of its names stand for.
+/// A declared shape as a text, and sizes that some of its names stand for.
+#[derive(Default)]
 struct Declared {
     text: String,
+    /// The same as it is written, for messages: with expressions in place of names that stand for them.
+    written: String,
     /// Names in the text, and the sizes they are equal to.
-    sizes: Vec<(String, u64, broadloom::Captured)>,
+    sizes: Vec<(String, SizeSum)>,
+}
+
+impl Declared {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.written.push_str(text);
+    }
 }
 
 impl Eval<'_> {
@@ -158,82 +166,129 @@ impl Eval<'_> {
         Ok(Value::Tensor(tensor))
     }
 
-    /// Says that names of a declared shape are captured sizes.
+    /// Says which sizes names of a declared shape stand for.
     fn relate(&mut self, tensor: Tensor, declared: Option<&Declared>, span: Span) -> Evaluated<()> {
         let Some(declared) = declared else { return Ok(()) };
-        for (label, factor, size) in &declared.sizes {
+        if declared.written != declared.text {
+            self.graph.written_as(tensor, &declared.written);
+        }
+        for (label, size) in &declared.sizes {
             self.ask(span, |graph| {
                 let own = graph.captured(tensor, label)?;
-                graph.scale(own, *factor, *size)
+                graph.set_to(own, size)
             })?;
         }
         Ok(())
     }
 
-    /// A declared shape as a text in which every number that has a name is written out.
+    /// A declared shape as a text in which every number that has a name is written out. Named sizes stay names.
     fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
-        let mut declared = Declared { text: String::new(), sizes: Vec::new() };
+        let mut declared = Declared::default();
         if let Some(batch) = &shape.batch {
             self.row(batch, &mut declared)?;
-            declared.text.push_str(" | ");
+            declared.push(" | ");
         }
         if let Some(input) = &shape.input {
             self.row(input, &mut declared)?;
-            declared.text.push_str(" -> ");
+            declared.push(" -> ");
         }
         self.row(&shape.output, &mut declared)?;
         declared.text = declared.text.trim().to_string();
+        declared.written = declared.written.trim().to_string();
         Ok(declared)
     }
 
     fn row(&mut self, row: &[Axis], declared: &mut Declared) -> Evaluated<()> {
         for (at, axis) in row.iter().enumerate() {
             if at > 0 {
-                declared.text.push_str(", ");
+                declared.push(", ");
             }
-            let text = self.axis(axis, declared)?;
-            declared.text.push_str(&text);
+            self.axis(axis, declared)?;
             if let Some(basis) = axis.basis {
-                let _ = write!(declared.text, ":{}", self.text(basis.name));
+                let basis = format!(":{}", self.text(basis.name));
+                declared.push(&basis);
             }
         }
         Ok(())
     }
 
-    fn axis(&mut self, axis: &Axis, declared: &mut Declared) -> Evaluated<String> {
+    fn axis(&mut self, axis: &Axis, declared: &mut Declared) -> Evaluated<()> {
         let value = match &axis.kind {
-            AxisKind::Size(size) => return Ok(size.to_string()),
-            AxisKind::Any => return Ok("_".into()),
-            AxisKind::Rest => return Ok("...".into()),
+            AxisKind::Size(size) => {
+                declared.push(&size.to_string());
+                return Ok(());
+            }
+            AxisKind::Any => {
+                declared.push("_");
+                return Ok(());
+            }
+            AxisKind::Rest => {
+                declared.push("...");
+                return Ok(());
+            }
             AxisKind::Row(name) => match self.frame.scope.find(*name) {
-                Some(value @ (Value::Number(_) | Value::Mistake)) => value,
-                Some(Value::List(sizes)) => {
-                    let sizes = sizes.iter().map(|size| self.size_of(size, axis.span));
-                    let sizes: Vec<String> =
-                        sizes.map(|size| Ok(size?.to_string())).collect::<Result<_, _>>()?;
-                    return Ok(sizes.join(", "));
-                }
+                Some(value @ (Value::Number(_) | Value::Size(_) | Value::List(_) | Value::Mistake)) => value,
                 // Any other name is axes to be inferred.
-                _ => return Ok(format!("..{}..", self.text(*name))),
+                _ => {
+                    let row = format!("..{}..", self.text(*name));
+                    declared.push(&row);
+                    return Ok(());
+                }
             },
             AxisKind::Name(name) => match self.frame.scope.find(*name) {
-                Some(value @ (Value::Number(_) | Value::Size(..) | Value::Mistake)) => value,
+                Some(value @ (Value::Number(_) | Value::Size(_) | Value::Mistake)) => value,
                 // Any other name is a size to be inferred.
-                _ => return Ok(self.text(*name).to_string()),
+                _ => {
+                    let label = self.free_label(*name);
+                    declared.push(&label);
+                    return Ok(());
+                }
             },
             AxisKind::Expr(size) => self.expr(*size)?,
         };
-        if let Value::Size(factor, captured) = value {
-            let label = match &axis.kind {
-                AxisKind::Name(name) => self.text(*name).to_string(),
-                _ => format!("size{}", declared.sizes.len() + 1),
-            };
-            if !declared.sizes.iter().any(|(known, ..)| *known == label) {
-                declared.sizes.push((label.clone(), factor, captured));
+        let Value::List(sizes) = value else { return self.sized_axis(axis, &value, declared) };
+        for (at, size) in sizes.iter().enumerate() {
+            if at > 0 {
+                declared.push(", ");
             }
-            return Ok(label);
+            self.sized_axis(axis, size, declared)?;
         }
-        Ok(self.size_of(&value, axis.span)?.to_string())
+        Ok(())
+    }
+
+    /// An axis with a size: a number, a named size, or a label that is said to be an expression.
+    fn sized_axis(&mut self, axis: &Axis, value: &Value, declared: &mut Declared) -> Evaluated<()> {
+        let Value::Size(size) = value else {
+            let size = self.size_of(value, axis.span)?;
+            declared.push(&size.to_string());
+            return Ok(());
+        };
+        if let Some(name) = self.dim_name(size) {
+            declared.push(&name);
+            return Ok(());
+        }
+        let Some(sum) = size.sum() else {
+            // The graph has no words for it.
+            let size = self.size_of(value, axis.span)?;
+            declared.push(&size.to_string());
+            return Ok(());
+        };
+        let label = match &axis.kind {
+            AxisKind::Name(name) => self.free_label(*name),
+            _ => format!("size{}", declared.sizes.len() + 1),
+        };
+        declared.text.push_str(&label);
+        match &axis.kind {
+            AxisKind::Expr(_) => {
+                let written = self.sources.slice(axis.span).split(':').next().unwrap_or_default();
+                declared.written.push_str(written.trim());
+            }
+            _ => declared.written.push_str(&label),
+        }
+        if !declared.sizes.iter().any(|(known, _)| *known == label) {
+            declared.sizes.push((label, sum));
+        }
+        Ok(())
     }
 
     /// A number type.

@@ -8,6 +8,7 @@
 //! | file | evaluates |
 //! |---|---|
 //! | `statement` | statements that bind names |
+//! | `dim` | sizes that have names |
 //! | `leaf` | data, states, parameters and their declared shapes |
 //! | `expr` | expressions |
 //! | `apply` | functions: configuration, layers, application |
@@ -18,6 +19,7 @@
 mod action;
 mod apply;
 mod convert;
+mod dim;
 mod expr;
 mod leaf;
 mod report;
@@ -73,6 +75,8 @@ pub(crate) struct Eval<'o> {
     /// The tensors that have a name, in order.
     pub made: Vec<Made>,
     pub dims: Vec<Dim>,
+    /// Sizes with a range that are set from outside.
+    pub asked: Vec<(String, u64)>,
     /// The sizes of `options` that no `dim` has taken yet.
     pub unused_sizes: Vec<String>,
     /// What is available everywhere.
@@ -142,6 +146,7 @@ impl<'o> Eval<'o> {
             application: None,
             made: Vec::new(),
             dims: Vec::new(),
+            asked: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
             prelude,
             defining: Defining::default(),

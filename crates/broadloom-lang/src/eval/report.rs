@@ -5,7 +5,7 @@ use broadloom_diagnostics::{Diagnostic, Link, Span};
 
 use super::{Eval, Evaluated};
 use crate::codes;
-use crate::program::{Origin, Program};
+use crate::program::{Dim, Origin, Program};
 
 impl Eval<'_> {
     /// Reports what the graph has refused.
@@ -30,7 +30,7 @@ impl Program {
             return;
         }
         let errors = match self.graph.final_shapes() {
-            Ok(_) => return,
+            Ok(_) => return self.close_checks(),
             Err(error) => match self.graph.undetermined() {
                 errors if errors.is_empty() => vec![error],
                 errors => errors,
@@ -40,6 +40,31 @@ impl Program {
             let span = error.step().and_then(|step| self.origins.get(step)).map(|origin| origin.span);
             let span = span.unwrap_or(Span::empty(self.main, 0));
             self.diagnostics.push(diagnosed(&error, span, &self.origins));
+        }
+    }
+}
+
+impl Program {
+    /// What the program relies on must hold at the sizes that it runs at.
+    fn close_checks(&mut self) {
+        if !self.graph.is_symbolic() {
+            return;
+        }
+        let checks = self.graph.runtime_checks().unwrap_or_default();
+        let ranged = self.dims.iter().filter(|dim| dim.range.is_some());
+        let sizes: Vec<(&str, u64)> = ranged.clone().map(|dim| (&*dim.name, dim.size)).collect();
+        for check in checks.iter().filter(|check| check.holds(&sizes) == Some(false)) {
+            let about = ranged.clone().filter(|dim| check.names().any(|name| name == dim.name));
+            let mut about: Vec<&Dim> = about.collect();
+            let Some(last) = about.pop() else { continue };
+            let size = |dim: &Dim| format!("{} here", dim.size);
+            let message = format!("the program relies on this: {check}");
+            let mut diagnostic = Diagnostic::error(codes::ARITHMETIC, message, last.span, size(last));
+            for dim in about {
+                diagnostic = diagnostic.with_label(dim.span, size(dim));
+            }
+            let help = "declare or set another size, one for which it holds";
+            self.diagnostics.push(diagnostic.with_help(help));
         }
     }
 }
@@ -113,6 +138,9 @@ fn claim(end: &Part) -> String {
     };
     // The declaration is what the label points to.
     let why = why.split(", declared `").next().unwrap_or(why);
+    if why.contains("` is declared `") {
+        return format!("{short}: {why}");
+    }
     format!("{short} because of {why}")
 }
 
@@ -127,6 +155,7 @@ fn code(kind: ErrorKind) -> &'static str {
         ErrorKind::GaveUp => codes::GAVE_UP,
         ErrorKind::Value => codes::VALUE,
         ErrorKind::File => codes::FILE,
+        ErrorKind::Range => codes::NAMED,
         _ => codes::RUN,
     }
 }

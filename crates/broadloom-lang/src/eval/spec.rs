@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Captured, Combine, Operation, Options, Padding, Tensor};
+use broadloom::{Accumulate, Combine, Operation, Options, Padding, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::parse_spec;
 
@@ -168,26 +168,23 @@ impl Eval<'_> {
     /// `set y.h = 4 * y.i`
     pub(super) fn set(&mut self, target: ExprId, value: ExprId, span: Span) -> Evaluated<()> {
         let (left, right) = (self.expr(target)?, self.expr(value)?);
-        let captured = match left {
-            Value::Size(1, captured) => captured,
+        let captured = match &left {
+            Value::Size(size) => size.as_captured(),
             Value::Mistake => return Err(Reported),
-            other => {
-                let message = format!("only captured sizes can be set, not {}", other.kind());
-                let help = "write `set y.h = …`, where `y` is made by a spec with an axis `h`";
-                return self.wrong(codes::KIND, message, self.span_of(target), help);
-            }
+            _ => None,
         };
-        match right {
-            Value::Size(factor, other) => self.set_scaled(captured, factor, other, span),
-            other => {
-                let size = self.size_of(&other, self.span_of(value))?;
-                self.ask(span, |graph| graph.set(captured, size))
-            }
+        let Some(captured) = captured else {
+            let message = format!("only captured sizes can be set, not {}", left.kind());
+            let help = "write `set y.h = …`, where `y` is made by a spec with an axis `h`";
+            return self.wrong(codes::KIND, message, self.span_of(target), help);
+        };
+        if let Value::Size(size) = &right
+            && let Some(sum) = size.sum()
+        {
+            return self.ask(span, |graph| graph.set_to(captured, &sum));
         }
-    }
-
-    fn set_scaled(&mut self, large: Captured, factor: u64, small: Captured, span: Span) -> Evaluated<()> {
-        self.ask(span, |graph| graph.scale(large, factor, small))
+        let size = self.size_of(&right, self.span_of(value))?;
+        self.ask(span, |graph| graph.set(captured, size))
     }
 
     /// `op`: an operation by its assignments, in which its operands and their gradients have their own names.

@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use broadloom_diagnostics::{Diagnostic, Severity, Span};
+use broadloom_diagnostics::{Diagnostic, Severity};
 
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::codes;
-use crate::position::whole;
-use crate::program::Dim;
 use crate::syntax::ast::{Binary, Body, Def, ExprId, ExprKind, Ident, Quoted, Statement, StatementKind};
 use crate::value::{Function, Layer, Scope, Value};
 
@@ -133,74 +131,6 @@ impl Eval<'_> {
         self.within(frame, Eval::file);
         self.modules.insert(file.to_path_buf(), Some(scope.clone()));
         Ok(scope)
-    }
-
-    fn dim(
-        &mut self,
-        name: Ident,
-        range: Option<(ExprId, ExprId)>,
-        value: Option<ExprId>,
-        span: Span,
-    ) -> Evaluated<()> {
-        let range = match range {
-            Some((low, high)) => Some((self.size(low)?, self.size(high)?)),
-            None => None,
-        };
-        if let Some((low, high)) = range
-            && low > high
-        {
-            let message = format!("from {low} to {high} there is no size");
-            return self.wrong(codes::RANGE, message, span, "the least size comes first");
-        }
-        let text = self.text(name.name).to_string();
-        let asked = self.options.sizes.iter().rev().find(|(known, _)| *known == text).map(|(_, size)| *size);
-        self.unused_sizes.retain(|known| *known != text);
-        let declared = match value {
-            Some(value) => Some(self.size(value)?),
-            None => None,
-        };
-        // Of a range, something typical: not the least, where mistakes do not show.
-        let size = asked.or(declared).unwrap_or_else(|| range.map_or(1, |(low, high)| low.max(high.min(32))));
-        if let Some((low, high)) = range
-            && !(low..=high).contains(&size)
-        {
-            let message = format!("`{text}` is {size}, which is not in its range {low}..{high}");
-            let help = format!("choose a size from {low} to {high}");
-            return self.wrong(codes::RANGE, message, span, help);
-        }
-        self.dims.push(Dim { name: text, size, range, span });
-        self.frame.scope.bind(name.name, Value::Number(size as f64));
-        Ok(())
-    }
-
-    /// A number that is the size of an axis.
-    pub(super) fn size(&mut self, expr: ExprId) -> Evaluated<u64> {
-        let (value, span) = (self.expr(expr)?, self.span_of(expr));
-        self.size_of(&value, span)
-    }
-
-    pub(super) fn size_of(&mut self, value: &Value, span: Span) -> Evaluated<u64> {
-        match value {
-            Value::Number(number) => match whole(*number) {
-                Some(size) if size > 0 => Ok(size as u64),
-                _ => {
-                    let message = format!("a size is a whole number from 1 upwards, not {number}");
-                    self.wrong(codes::RANGE, message, span, "")
-                }
-            },
-            Value::Size(factor, captured) => match self.graph.size(*captured) {
-                Some(size) => Ok(size * factor),
-                None => {
-                    let message = "this size is not known at this point of the program";
-                    self.wrong(codes::KIND, message, span, "`set` it, or use it after what decides it")
-                }
-            },
-            Value::Mistake => Err(Reported),
-            other => {
-                let message = format!("a size is needed here, not {}", other.kind());
-                self.wrong(codes::KIND, message, span, "")
-            }
-        }
     }
 
     fn bind(&mut self, names: &[Ident], value: ExprId) -> Evaluated<()> {

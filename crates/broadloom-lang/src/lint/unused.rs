@@ -133,7 +133,7 @@ impl Reader<'_> {
                 }
             }
             StatementKind::Dim { name, range, value } => {
-                self.exprs(range.iter().flat_map(|(low, high)| [*low, *high]).chain(*value));
+                self.exprs(range.iter().flat_map(|(low, high)| [Some(*low), *high]).flatten().chain(*value));
                 self.bind(*name, What::Size);
             }
             StatementKind::Leaf { kind, name, shape, value, .. } => {

@@ -106,12 +106,12 @@ pub enum StatementKind {
         /// What it is called here; the name of the file if nothing is said.
         alias: Option<Ident>,
     },
-    /// `dim hidden = 64`, `dim batch in 1..64 = 32`
+    /// `dim hidden = 64`, `dim batch in 1..64 = 32`, `dim seq in 1..`
     Dim {
         /// Its name.
         name: Ident,
-        /// Its least and its greatest value.
-        range: Option<(ExprId, ExprId)>,
+        /// Its least and its greatest value, if there is a greatest.
+        range: Option<(ExprId, Option<ExprId>)>,
         /// Its value; with a range, the one that is used if nothing else is asked for.
         value: Option<ExprId>,
     },

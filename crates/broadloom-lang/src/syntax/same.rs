@@ -58,8 +58,8 @@ impl Pair<'_> {
         match (a, b) {
             (Import { path: p, alias: a }, Import { path: q, alias: b }) => p.text == q.text && ident(*a, *b),
             (Dim { name: n, range: r, value: a }, Dim { name: m, range: s, value: b }) => {
-                let [low, high] = [r.map(|range| range.0), r.map(|range| range.1)];
-                let [other_low, other_high] = [s.map(|range| range.0), s.map(|range| range.1)];
+                let [low, high] = [r.map(|range| range.0), r.and_then(|range| range.1)];
+                let [other_low, other_high] = [s.map(|range| range.0), s.and_then(|range| range.1)];
                 n.name == m.name
                     && self.maybe(low, other_low)
                     && self.maybe(high, other_high)

@@ -109,7 +109,7 @@ impl Reader<'_> {
             }
             StatementKind::Dim { name, range, value } => {
                 self.define(self.names.text(name.name));
-                for expr in range.iter().flat_map(|(low, high)| [*low, *high]).chain(*value) {
+                for expr in range.iter().flat_map(|(low, high)| [Some(*low), *high]).flatten().chain(*value) {
                     self.expr(expr);
                 }
             }

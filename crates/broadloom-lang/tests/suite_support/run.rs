@@ -84,6 +84,8 @@ pub struct Answer {
 /// Reads a program, and runs it if nothing is wrong and there is something to run.
 pub fn answer(text: &str, options: &Options, runner: Runner) -> Answer {
     let mut program = compiled(text, options);
+    // What is set is seen in the shapes.
+    program.settle();
     let sources = program.sources.clone();
     let mut diagnostics = program.diagnostics.clone();
     let mut shapes = BTreeMap::new();

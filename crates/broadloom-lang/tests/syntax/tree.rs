@@ -51,7 +51,8 @@ impl Tree<'_> {
                 format!("import {:?}{}", path.text, self.maybe(" as ", *alias))
             }
             StatementKind::Dim { name, range, value } => {
-                let range = range.map(|(low, high)| format!(" in {} {}", self.expr(low), self.expr(high)));
+                let high = |high: Option<ExprId>| high.map_or("..".into(), |high| self.expr(high));
+                let range = range.map(|(low, most)| format!(" in {} {}", self.expr(low), high(most)));
                 format!("dim {}{}{}", self.name(*name), range.unwrap_or_default(), self.value(*value))
             }
             StatementKind::Leaf { kind, name, shape, precision, value } => {

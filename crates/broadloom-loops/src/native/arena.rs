@@ -5,7 +5,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::native::Error;
+use crate::native::file::{File, Sizing, file};
 use crate::native::flat::{Flat, Step};
+use crate::native::polynomial::LARGE;
+use crate::native::runtime::Kernels;
 use crate::{Buffer, BufferId, Program, Storage};
 
 /// Where local buffers lie.
@@ -34,9 +38,43 @@ impl Need {
     }
 }
 
-/// How many bytes a buffer takes in an arena.
-pub(crate) fn bytes_of(buffer: &Buffer) -> u64 {
-    (buffer.cells() * buffer.dtype.bytes() as u64).max(1).next_multiple_of(64)
+/// How many bytes a buffer takes in an arena, and in a block of its own.
+pub fn bytes_of(buffer: &Buffer) -> u64 {
+    let bytes = buffer.padded().fold(buffer.dtype.bytes() as u64, u64::saturating_mul).max(1);
+    bytes.checked_next_multiple_of(64).unwrap_or(u64::MAX)
+}
+
+/// What a program needs within a run: which buffers, and for how long. Nothing is compiled to know it.
+///
+/// ```
+/// use broadloom_loops::{Program, native::ArenaPlan};
+/// let nothing = Program::default();
+/// assert_eq!(ArenaPlan::new(&nothing, false)?.bytes(&nothing), 0);
+/// # Ok::<(), broadloom_loops::native::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ArenaPlan {
+    needs: Vec<Need>,
+    /// The buffers, those included that the backend adds.
+    buffers: Vec<Buffer>,
+}
+
+impl ArenaPlan {
+    /// The plan of a program. If it stands for [all sizes](crate::native::Compiler::compile_family), its own are large.
+    pub fn new(program: &Program, for_all_sizes: bool) -> Result<ArenaPlan, Error> {
+        let sizing = match for_all_sizes {
+            true => Sizing::Arguments { count: 0, least: LARGE },
+            false => Sizing::Numbers,
+        };
+        let File { needs, buffers, .. } = file(program, "planned", None, Kernels::Outside, sizing)?;
+        Ok(ArenaPlan { needs, buffers })
+    }
+
+    /// The bytes of the arena for the same program at the sizes of another.
+    pub fn bytes(&self, at: &Program) -> u64 {
+        let buffer = |id: BufferId| at.buffers.get(id.index()).unwrap_or(&self.buffers[id.index()]);
+        pack(&self.needs, |id| bytes_of(buffer(id))).bytes
+    }
 }
 
 /// Which nests need the local buffers of a program, except some.
@@ -79,14 +117,14 @@ pub(crate) fn pack(needs: &[Need], bytes: impl Fn(BufferId) -> u64) -> Arena {
     for (bytes, need) in needs {
         let meets = |(.., other): &&(u64, u64, &Need)| need.first <= other.last && other.first <= need.last;
         // In order of place: the lowest gap that is large enough.
-        let mut offset = 0;
+        let mut offset = 0u64;
         for (place, other, _) in placed.iter().filter(meets) {
-            if offset + bytes <= *place {
+            if offset.saturating_add(bytes) <= *place {
                 break;
             }
-            offset = offset.max(place + other);
+            offset = offset.max(place.saturating_add(*other));
         }
-        arena.bytes = arena.bytes.max(offset + bytes);
+        arena.bytes = arena.bytes.max(offset.saturating_add(bytes));
         arena.offsets.insert(need.buffer, offset);
         let at = placed.partition_point(|(place, ..)| *place <= offset);
         placed.insert(at, (offset, bytes, need));

@@ -19,7 +19,7 @@
 use crate::native::Error;
 use crate::native::arena::{self, Need};
 use crate::native::file::{File, Sizing, file};
-use crate::native::polynomial::{Interpolation, LEAST, Polynomial};
+use crate::native::polynomial::{Interpolation, LARGE, Polynomial};
 use crate::native::runtime::Kernels;
 use crate::native::types::Real;
 use crate::{Buffer, BufferId, Program};
@@ -58,7 +58,7 @@ impl Family {
         let none = |why: &str| Error::Sizes { message: why.into() };
         let interpolation =
             Interpolation::new(multiples.len()).ok_or_else(|| none("there are too many sizes"))?;
-        let sizing = Sizing::Arguments { count: multiples.len(), least: LEAST };
+        let sizing = Sizing::Arguments { count: multiples.len(), least: LARGE };
         let mut written: Vec<(Program, File)> = Vec::new();
         for point in interpolation.points() {
             let sizes = point.iter().zip(multiples);

@@ -27,9 +27,11 @@ mod types;
 
 use std::path::Path;
 
+pub use arena::{ArenaPlan, bytes_of};
 pub use compiled::Compiled;
 pub use compiler::Compiler;
 pub use error::Error;
+pub use polynomial::LARGE;
 
 use crate::Program;
 use crate::native::file::Sizing;

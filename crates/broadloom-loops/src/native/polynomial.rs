@@ -77,7 +77,7 @@ impl Interpolation {
     pub fn new(count: usize) -> Option<Interpolation> {
         let mut products = vec![Vec::new()];
         products_of(count, DEGREE, &mut Vec::new(), &mut products);
-        let mut primes = (LEAST..).step_by(2).filter(|number| is_prime(*number));
+        let mut primes = (LARGE..).step_by(2).filter(|number| is_prime(*number));
         let mut points = Vec::new();
         while points.len() < products.len() + CHECKS {
             points.push(primes.by_ref().take(count).collect());
@@ -113,7 +113,7 @@ impl Interpolation {
 }
 
 /// The least size that is tried. Code for it has no special cases for small sizes.
-pub(crate) const LEAST: u64 = 10_007;
+pub const LARGE: u64 = 10_007;
 
 /// All products with at most so many more factors, beside the empty one.
 fn products_of(sizes: usize, degree: u8, powers: &mut Vec<u8>, found: &mut Vec<Vec<u8>>) {

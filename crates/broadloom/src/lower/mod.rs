@@ -11,7 +11,7 @@ mod shown;
 
 use std::rc::Rc;
 
-use broadloom_core::projection::Component;
+use broadloom_core::{self as core, projection::Component};
 use broadloom_loops::{Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -79,6 +79,19 @@ impl Inferred {
         let captured = graph.facts.sizes.clone();
         let captured = captured.into_iter().map(|size| graph.final_extents(size));
         Ok(Inferred { shapes, captured: captured.collect::<Result<_, _>>()? })
+    }
+
+    /// The symbols that some size depends on, or some number, in their order.
+    pub fn symbols(&self) -> Vec<core::Symbol> {
+        let mut symbols = self.shapes.symbols();
+        for extent in self.captured.iter().flatten() {
+            if let Extent::Symbolic(size) = extent {
+                symbols.extend(size.form().symbols());
+            }
+        }
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols
     }
 }
 

@@ -10,12 +10,13 @@
 //!       w.grad[i, k] += h.grad[b, i] * x[b, k]
 //! ```
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Inferred, Layout, Lowering, Node};
 use crate::Graph;
 use crate::error::Error;
 use crate::routine::Routine;
+use crate::session::Sizes;
 use crate::step::{Step, Tensor};
 
 impl Graph {
@@ -43,10 +44,16 @@ impl Graph {
             self.known(*tensor)?;
         }
         let inferred = Inferred::new(self)?;
-        let layout = Layout::at(self, &inferred, &self.some_sizes())?;
+        let sizes = Sizes::new(self, &inferred)?;
+        // At sizes that are all different, a number tells which size it is.
+        let large = sizes.large();
+        let (layout, names) = match sizes.is_possible(&large) {
+            true => (Layout::at(self, &inferred, &large)?, inferred.shapes.named_at(&large)),
+            false => (Layout::at(self, &inferred, &sizes.now)?, FxHashMap::default()),
+        };
         let steps: Vec<u32> = (0..self.steps.len() as u32).filter(|step| self.is_made_by(*step)).collect();
         let wanted = self.wants_gradient(&steps);
-        tensors.iter().map(|tensor| self.backward_texts(&layout, &wanted, *tensor)).collect()
+        tensors.iter().map(|tensor| self.backward_texts(&layout, &wanted, &names, *tensor)).collect()
     }
 
     /// Whether a step makes its results, rather than assign to what is there.
@@ -55,7 +62,13 @@ impl Graph {
         matches!(self.steps[step as usize], Step::Op { .. }) && self.step_results(step).all(made)
     }
 
-    fn backward_texts(&self, layout: &Layout, wanted: &[bool], tensor: Tensor) -> Result<Vec<String>, Error> {
+    fn backward_texts(
+        &self,
+        layout: &Layout,
+        wanted: &[bool],
+        names: &FxHashMap<u64, String>,
+        tensor: Tensor,
+    ) -> Result<Vec<String>, Error> {
         let step = self.tensors[tensor.index()].step;
         if self.is_leaf(tensor) || !wanted[tensor.index()] || !self.is_made_by(step) {
             return Ok(Vec::new());
@@ -72,7 +85,9 @@ impl Graph {
                 buffer.name = name;
             }
         }
-        Ok((0..program.nests.len()).map(|at| program.nest_text(at)).collect())
+        Ok((0..program.nests.len())
+            .map(|at| program.nest_text_with(at, &|extent| names.get(&extent).cloned()))
+            .collect())
     }
 
     /// A value or a gradient in a formula.

@@ -54,9 +54,10 @@ impl Graph {
 
     /// Where a captured size comes from, if a declared operand of the spec has it.
     fn captured_end(&self, captured: Captured) -> Option<error::Part> {
-        let step = self.tensors.get(captured.tensor.index())?.step;
-        if self.declarations.contains_key(&captured.tensor.0) {
-            return Some(self.declared_end(captured.tensor));
+        let tensor = captured.tensor?;
+        let step = self.tensors.get(tensor.index())?.step;
+        if self.declarations.contains_key(&tensor.0) {
+            return Some(self.declared_end(tensor));
         }
         let (known, _) = self.spec_of_step(step)?;
         let declared = |slot: usize| {

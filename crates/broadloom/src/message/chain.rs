@@ -206,7 +206,9 @@ impl Graph {
                 let rows = tensors.iter().flat_map(|tensor| self.rows(*tensor));
                 rows.for_each(|row| self.row_joints(row, &mut found));
             }
-            (Some(Step::Set(captured, _)), _) => self.captured_joints(*captured, &mut found),
+            (Some(Step::Set(captured, _) | Step::Sum(captured)), _) => {
+                self.captured_joints(*captured, &mut found)
+            }
             (Some(Step::Equal(a, b) | Step::Scale(a, _, b)), _) => {
                 [a, b].into_iter().for_each(|captured| self.captured_joints(*captured, &mut found));
             }

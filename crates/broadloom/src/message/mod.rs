@@ -55,7 +55,9 @@ impl Graph {
     }
 
     fn explain_case(&self, case: Case<'_>) -> Error {
-        if let Some(error) = self.explain_buffer(case) {
+        // A name that an array gives no size of its range is the news, not that the array does not fit.
+        let named = matches!(case.core.clash, Clash::Range { .. });
+        if let Some(error) = self.explain_buffer(case).filter(|_| !named) {
             return error;
         }
         match &case.core.clash {

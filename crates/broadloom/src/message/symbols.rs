@@ -5,7 +5,7 @@ use broadloom_core::{ConstraintId, Form, Symbol};
 
 use super::Case;
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind};
 use crate::size::range_text;
 use crate::step::{Leaf, Step, Tensor};
 
@@ -61,7 +61,7 @@ impl Graph {
         let mut error = Error::new(ErrorKind::Range, message);
         for step in self.steps_of(case) {
             if let Some(Step::Dim(..)) = self.steps.get(step as usize) {
-                error = error.with_end(format!("declared {}", self.subject(step)));
+                error = error.with_end(error::Part::at(step, format!("declared {}", self.subject(step))));
             }
         }
         if let Some(text) = self.declared_with(case, &name) {
@@ -101,7 +101,7 @@ impl Graph {
     }
 
     /// A leaf of the case whose declaration has a word in it.
-    fn declared_with(&self, case: Case<'_>, word: &str) -> Option<String> {
+    fn declared_with(&self, case: Case<'_>, word: &str) -> Option<error::Part> {
         let leaves = self.steps_of(case).into_iter().flat_map(|step| self.tensors_of(step));
         let leaves = leaves.filter(|tensor| {
             matches!(self.leaf(*tensor), Some(Leaf::Data | Leaf::Param | Leaf::State | Leaf::Range))
@@ -111,7 +111,7 @@ impl Graph {
             let is_word = |each: &str| each.split(':').next() == Some(word);
             declared.is_some_and(|declared| declared.shape.split(|c: char| " ,|->=".contains(c)).any(is_word))
         };
-        leaves.into_iter().find(has).map(|tensor| self.declared_text(tensor))
+        leaves.into_iter().find(has).map(|tensor| self.declared_end(tensor))
     }
 
     /// The steps of a case, in order.

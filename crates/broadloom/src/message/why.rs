@@ -167,7 +167,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn why_size(&mut self, captured: Captured) -> Result<Why, Error> {
-        self.known(captured.tensor)?;
+        self.resolve(captured)?;
         let Some(Ok(term)) = self.captured_place(captured) else {
             let message = format!("`{}` is a row, not an axis", self.captured_name(captured));
             return Err(Error::new(ErrorKind::Use, message).with_help("ask for an axis of it"));
@@ -182,7 +182,8 @@ impl Graph {
         if forced {
             chain.retain(|link| !matches!(link.cause, Cause::Policy(..)));
         }
-        let mut parts = self.told(&chain, (captured.tensor, Kind::Output));
+        let mut parts =
+            captured.tensor.map_or_else(Vec::new, |tensor| self.told(&chain, (tensor, Kind::Output)));
         if let Some(what) = what.filter(|_| parts.is_empty() && !forced) {
             parts.push(self.nothing_said(what));
         }
@@ -348,9 +349,11 @@ impl Graph {
             (Some(Step::Op { .. } | Step::Leaf { .. }), _) => {
                 rows.extend(self.step_results(step).flat_map(all))
             }
-            (Some(Step::Set(captured, _)), _) => rows.extend(all(captured.tensor)),
+            (Some(Step::Set(captured, _) | Step::Sum(captured)), _) => {
+                rows.extend(captured.tensor.into_iter().flat_map(all))
+            }
             (Some(Step::Equal(a, b) | Step::Scale(a, _, b)), _) => {
-                rows.extend([a, b].into_iter().flat_map(|captured| all(captured.tensor)));
+                rows.extend([a, b].into_iter().filter_map(|captured| captured.tensor).flat_map(all));
             }
             _ => {}
         }

@@ -72,6 +72,8 @@ impl Graph {
             for tensor in self.tensors() {
                 let own = known.entry(tensor).or_insert_with(|| vec![None; axes_of(&shapes, tensor)]);
                 name_expressions(&symbolic, tensor, own);
+                // What was made since, and is symbolic still.
+                name_expressions(&shapes, tensor, own);
             }
         }
         if !known.is_empty() {

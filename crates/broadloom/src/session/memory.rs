@@ -4,12 +4,13 @@
 //! within a run is temporary: optimisation does away with much of it, and the rest shares one arena per routine, in which
 //! two tensors may lie at the same place if they are not needed at the same time.
 
+use broadloom_loops::native::{ArenaPlan, bytes_of};
 use broadloom_loops::{Buffer, Program, Storage};
 use rustc_hash::FxHashSet;
 
 use super::{Code, Session};
 use crate::error::Error;
-use crate::lower::Node;
+use crate::lower::{Layout, Lowered, Node};
 use crate::routine::Routine;
 use crate::step::{Leaf, Tensor};
 
@@ -34,6 +35,8 @@ pub struct Stored {
     pub role: MemoryRole,
     /// How many bytes it has, margins included.
     pub bytes: u64,
+    /// How many are allocated for it, if it lasts.
+    pub allocated: u64,
     /// The routine within whose runs it is needed, by its place; none if it lasts.
     pub routine: Option<usize>,
 }
@@ -62,8 +65,16 @@ pub struct Temporaries {
     pub unoptimised: u64,
     /// The bytes of those that are stored, each by itself.
     pub separate: u64,
-    /// The most bytes that are needed at the same time: what they take if they share memory.
+    /// What they take if they share memory: two may lie at the same place if they are not needed at the same time.
     pub shared: u64,
+}
+
+/// How long the temporaries of a routine are needed, whatever their sizes are.
+pub(super) struct Plan {
+    /// For each buffer the first and the last nest that mention it.
+    used: Vec<Option<(usize, usize)>>,
+    /// How the backend lays them out; nothing if it cannot compile the routine.
+    arena: Option<ArenaPlan>,
 }
 
 /// What the backend has allocated for some routines.
@@ -90,9 +101,10 @@ impl Memory {
         self.stored.iter().filter(|each| each.role == role).map(|each| each.bytes).sum()
     }
 
-    /// The bytes that are needed when all routines have run: what lasts, and an arena for each routine.
+    /// The bytes that are allocated when all routines have run: for what lasts, and an arena for each routine.
     pub fn peak(&self) -> u64 {
-        self.lasting() + self.temporaries.iter().map(|each| each.shared).sum::<u64>()
+        let lasting = self.stored.iter().filter(|each| each.routine.is_none()).map(|each| each.allocated);
+        lasting.chain(self.temporaries.iter().map(|each| each.shared)).fold(0, u64::saturating_add)
     }
 }
 
@@ -126,14 +138,41 @@ impl Session {
     /// ```
     pub fn memory(&mut self, routines: &[Routine]) -> Result<Memory, Error> {
         self.refresh()?;
+        let plans = self.plans(routines)?;
+        self.planned_at(&self.layout, routines, &plans)
+    }
+
+    /// What runs for routines, at whatever sizes: the program for all sizes, if sizes have names and there is such a
+    /// program.
+    pub(super) fn plans(&self, routines: &[Routine]) -> Result<Vec<Plan>, Error> {
+        let plan = |routine: &Routine| {
+            let general = match self.sizes.is_empty() || self.settings.specialise {
+                true => None,
+                false => self.program_at(routine, &self.sizes.large()).ok(),
+            };
+            let for_all_sizes = general.is_some();
+            let program = match general {
+                Some(program) => program,
+                None => self.optimised(&self.lowered(&self.layout, routine)?.program),
+            };
+            Ok(Plan { used: needed(&program), arena: ArenaPlan::new(&program, for_all_sizes).ok() })
+        };
+        routines.iter().map(plan).collect()
+    }
+
+    /// The memory of planned routines at some sizes.
+    pub(super) fn planned_at(
+        &self,
+        layout: &Layout,
+        routines: &[Routine],
+        plans: &[Plan],
+    ) -> Result<Memory, Error> {
         let mut memory = Memory::default();
         let mut seen = FxHashSet::default();
         let mut within = Vec::new();
-        for (number, routine) in routines.iter().enumerate() {
-            let lowered = self.lowered(&self.layout, routine)?;
-            let program = self.optimised(&lowered.program);
-            let used = needed(&program);
-            for ((node, buffer), used) in lowered.nodes.iter().zip(&program.buffers).zip(&used) {
+        for (number, (routine, Plan { used, arena })) in routines.iter().zip(plans).enumerate() {
+            let Lowered { program, nodes, .. } = self.lowered(layout, routine)?;
+            for ((node, buffer), used) in nodes.iter().zip(&program.buffers).zip(used) {
                 let lasts = buffer.storage == Storage::Kept;
                 if (lasts && seen.insert(*node)) || (!lasts && used.is_some()) {
                     let routine = (!lasts).then_some(number);
@@ -144,15 +183,16 @@ impl Session {
                         tensor,
                         role,
                         bytes: bytes(buffer),
+                        allocated: bytes_of(buffer),
                         routine,
                     });
                 }
             }
             memory.temporaries.push(Temporaries {
                 routine: routine.name().to_string(),
-                unoptimised: separate(&lowered.program, &needed(&lowered.program)),
-                separate: separate(&program, &used),
-                shared: at_once(&program, &used),
+                unoptimised: separate(&program, &needed(&program)),
+                separate: separate(&program, used),
+                shared: arena.as_ref().map_or(separate(&program, used), |arena| arena.bytes(&program)),
             });
         }
         memory.stored.append(&mut within);
@@ -238,20 +278,4 @@ fn local<'p>(
 
 fn separate(program: &Program, needed: &[Option<(usize, usize)>]) -> u64 {
     local(program, needed).fold(0, |sum, (bytes, _)| sum.saturating_add(bytes))
-}
-
-/// The most bytes of temporaries that some nest needs, those included that only lie there for later ones.
-fn at_once(program: &Program, needed: &[Option<(usize, usize)>]) -> u64 {
-    let (mut begins, mut ends) = (vec![0u64; program.nests.len()], vec![0u64; program.nests.len()]);
-    for (bytes, (first, last)) in local(program, needed) {
-        begins[first] = begins[first].saturating_add(bytes);
-        ends[last] = ends[last].saturating_add(bytes);
-    }
-    let (mut now, mut most) = (0u64, 0u64);
-    for (begin, end) in begins.into_iter().zip(ends) {
-        now = now.saturating_add(begin);
-        most = most.max(now);
-        now = now.saturating_sub(end);
-    }
-    most
 }

@@ -2,6 +2,7 @@
 
 mod memory;
 mod prepare;
+mod ranges;
 mod sizes;
 mod store;
 
@@ -22,7 +23,8 @@ use crate::size::list;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
-use sizes::Sizes;
+pub use ranges::{MemoryRange, OpenSize};
+pub(crate) use sizes::Sizes;
 use store::Store;
 
 /// What runs programs.

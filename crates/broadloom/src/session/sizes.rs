@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use broadloom_core::Symbol;
+use broadloom_loops::native::LARGE;
 
 use super::Session;
 use crate::Graph;
@@ -18,11 +19,11 @@ use crate::symbols::{RuntimeCheck, contains, out_of_range};
 
 /// The named sizes of a graph, by symbol, with the numbers they have.
 #[derive(Clone)]
-pub(super) struct Sizes {
+pub(crate) struct Sizes {
     names: Vec<Box<str>>,
     ranges: Vec<(u64, Option<u64>)>,
     checks: Rc<[RuntimeCheck]>,
-    /// The symbols that sizes of tensors depend on.
+    /// The symbols that sizes of tensors, or numbers, depend on.
     open: Rc<[Symbol]>,
     /// The number of each symbol.
     pub now: Vec<u64>,
@@ -53,7 +54,7 @@ impl Sizes {
         let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample.is_some())).collect();
         let ranges = (0..graph.symbols.len()).map(|at| graph.symbol_range(at)).collect();
         let names = graph.symbols.iter().map(|data| data.name.clone()).collect();
-        Ok(Sizes { names, ranges, checks, open: inferred.shapes.symbols().into(), now, by })
+        Ok(Sizes { names, ranges, checks, open: inferred.symbols().into(), now, by })
     }
 
     /// The same for a graph that has grown: what was said stays said.
@@ -93,6 +94,51 @@ impl Sizes {
         self.open.iter().map(whole).collect()
     }
 
+    /// Name, number and range of the sizes that something depends on.
+    pub fn each_open(&self) -> impl Iterator<Item = (&str, u64, (u64, Option<u64>))> {
+        self.open.iter().map(|symbol| {
+            let at = symbol.0 as usize;
+            (&*self.names[at], self.now[at], self.ranges[at])
+        })
+    }
+
+    /// Whether something depends on a size.
+    pub fn is_open(&self, at: usize) -> bool {
+        self.open.iter().any(|symbol| symbol.0 as usize == at)
+    }
+
+    /// The numbers that a size can have, ranges and divisions considered: the first, the last and the distance.
+    pub fn choices(&self, at: usize) -> (u64, Option<u64>, u64) {
+        let step = self.open.iter().zip(self.multiples()).find(|(symbol, _)| symbol.0 as usize == at);
+        let step = step.map_or(1, |(_, step)| step);
+        let (lo, hi) = self.ranges[at];
+        let first = lo.checked_next_multiple_of(step).unwrap_or(lo);
+        (first, hi.map(|hi| (hi - hi % step).max(first)), step)
+    }
+
+    /// The least sizes, and the greatest if there are any.
+    pub fn ends(&self) -> (Vec<u64>, Option<Vec<u64>>) {
+        let (mut least, mut most) = (self.now.clone(), Some(self.now.clone()));
+        for symbol in self.open.iter() {
+            let at = symbol.0 as usize;
+            let (first, last, _) = self.choices(at);
+            least[at] = first;
+            most = most.zip(last).map(|(mut most, last)| {
+                most[at] = last;
+                most
+            });
+        }
+        (least, most)
+    }
+
+    /// Large numbers for them, all different: what is decided there holds for all sizes.
+    pub fn large(&self) -> Vec<u64> {
+        let numbers = (LARGE..).step_by(2);
+        let open: Vec<u64> =
+            numbers.zip(self.multiples()).map(|(number, of)| number.saturating_mul(of)).collect();
+        self.with_open(&open)
+    }
+
     /// Whether the program has a meaning at these sizes, ranges aside.
     pub fn is_possible(&self, sizes: &[u64]) -> bool {
         let pairs = self.pairs(sizes);
@@ -109,7 +155,7 @@ impl Sizes {
     }
 
     /// Refuses sizes out of their ranges, and sizes at which the program has no meaning.
-    fn check(&self, graph: &Graph) -> Result<(), Error> {
+    pub fn check(&self, graph: &Graph) -> Result<(), Error> {
         for symbol in self.open.iter() {
             let at = symbol.0 as usize;
             if !contains(self.ranges[at], self.now[at]) {
@@ -193,6 +239,12 @@ impl Session {
     /// ```
     pub fn set_sizes(&mut self, sizes: &[(&str, u64)]) -> Result<(), Error> {
         self.refresh()?;
+        let wanted = self.wanted(sizes)?;
+        self.resize(wanted)
+    }
+
+    /// The present sizes, but for some that are given.
+    pub(super) fn wanted(&self, sizes: &[(&str, u64)]) -> Result<Sizes, Error> {
         let mut wanted = self.sizes.clone();
         for (name, size) in sizes {
             let own = self.graph.symbol_at(name).ok_or_else(|| self.graph.no_such_size(name))?;
@@ -205,7 +257,7 @@ impl Session {
                 (wanted.now[at], wanted.by[at]) = (*size, By::Caller);
             }
         }
-        self.resize(wanted)
+        Ok(wanted)
     }
 
     /// The named sizes and the numbers they have now.
@@ -219,6 +271,13 @@ impl Session {
         self.refresh()?;
         self.graph.known(tensor)?;
         Ok(self.layout.sizes_of(tensor))
+    }
+
+    /// The same, row by row.
+    pub fn rows_of(&mut self, tensor: Tensor) -> Result<[Vec<u64>; 3], Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        Ok(MEMORY.map(|kind| self.layout.shapes.sizes(tensor, kind).collect()))
     }
 
     /// Lets named sizes be what values for data imply.

@@ -124,13 +124,20 @@ impl<'a> Formatter<'a> {
         self.value(value);
     }
 
-    fn dim(&mut self, name: Ident, range: Option<(ExprId, ExprId)>, value: Option<ExprId>) {
+    fn dim(&mut self, name: Ident, range: Option<(ExprId, Option<ExprId>)>, value: Option<ExprId>) {
         self.line.word("dim");
         self.line.spaced(self.names.text(name.name));
         if let Some((low, high)) = range {
             self.line.spaced("in");
             self.line.push([Item::Space]);
-            self.range(low, high);
+            match high {
+                Some(high) => self.range(low, high),
+                None => {
+                    self.expr(low, OPERATORS);
+                    self.line.push(self.has_operator(low).then_some(Item::Space));
+                    self.line.word("..");
+                }
+            }
         }
         self.value(value);
     }

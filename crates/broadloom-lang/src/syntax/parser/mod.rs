@@ -8,7 +8,7 @@
 //! statement  := line NEWLINE | head ":" block
 //! block      := NEWLINE INDENT { statement } DEDENT
 //! line       := "import" TEXT [ "as" NAME ]
-//!             | "dim" NAME [ "in" sum ".." sum ] [ "=" expr ]
+//!             | "dim" NAME [ "in" sum ".." [ sum ] ] [ "=" expr ]
 //!             | ( "data" | "state" ) NAME [ ":" shape ] [ "as" NAME ] [ "=" expr ]
 //!             | "let" NAME { "," NAME } "=" expr
 //!             | "def" NAME [ arguments ] arguments "=" ( expr | block )

@@ -165,11 +165,7 @@ impl Parser<'_> {
         self.next();
         let name = self.ident("after `dim`")?;
         let range = match self.take_word(Keyword::In) {
-            Some(_) => {
-                let low = self.operators(0)?;
-                self.need(TokenKind::DotDot, "between the least and the greatest size")?;
-                Some((low, self.operators(0)?))
-            }
+            Some(_) => Some(self.sizes()?),
             None => None,
         };
         let value = self.value()?;
@@ -178,6 +174,24 @@ impl Parser<'_> {
             return None;
         }
         Some(StatementKind::Dim { name, range, value })
+    }
+
+    /// The range of a size: `1..64`, `1..`.
+    fn sizes(&mut self) -> Option<(ExprId, Option<ExprId>)> {
+        let low = self.operators(0)?;
+        let dots = self.need(TokenKind::DotDot, "between the least and the greatest size")?;
+        let next = self.token();
+        if next.kind == TokenKind::Equals && next.span.start == dots.span.end {
+            let message = "a range of sizes has both its ends, and is written with two dots";
+            let help = "write `1..64` for the sizes from 1 to 64, `1.. = 64` for any size, usually 64";
+            self.report(
+                Diagnostic::error(codes::EXPECTED, message, dots.span.to(next.span), "").with_help(help),
+            );
+            return None;
+        }
+        let ends = [TokenKind::Equals, TokenKind::Assign, TokenKind::Newline, TokenKind::End];
+        let high = if ends.contains(&next.kind) { None } else { Some(self.operators(0)?) };
+        Some((low, high))
     }
 
     /// `= expr`, if it is there.

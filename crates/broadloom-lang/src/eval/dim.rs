@@ -1,0 +1,189 @@
+//! Sizes that have names, and numbers for them.
+//!
+//! A `dim` with a range is a named size of the graph. It stays a name as long as nothing needs its number: in shapes, and in
+//! arithmetic on tensors. Where the program cannot be built without the number (a range, a condition), the size is
+//! given one, and the program is made for it from there on.
+
+use std::rc::Rc;
+
+use broadloom_diagnostics::Span;
+
+use super::{Eval, Evaluated, Reported};
+use crate::codes;
+use crate::position::whole;
+use crate::program::Dim;
+use crate::size::Size;
+use crate::syntax::ast::{ExprId, Ident, Name};
+use crate::value::Value;
+
+/// The least and, if there is one, the greatest size.
+type Range = (u64, Option<u64>);
+
+impl Eval<'_> {
+    pub(super) fn dim(
+        &mut self,
+        name: Ident,
+        range: Option<(ExprId, Option<ExprId>)>,
+        value: Option<ExprId>,
+        span: Span,
+    ) -> Evaluated<()> {
+        let range = match range {
+            Some((low, high)) => Some((self.size(low)?, high.map(|high| self.size(high)).transpose()?)),
+            None => None,
+        };
+        let text = self.text(name.name).to_string();
+        let asked = self.options.sizes.iter().rev().find(|(known, _)| *known == text).map(|(_, size)| *size);
+        self.unused_sizes.retain(|known| *known != text);
+        let declared = match value {
+            Some(value) => Some(self.size(value)?),
+            None => None,
+        };
+        let Some(range) = range else {
+            let size = asked.or(declared).unwrap_or(1);
+            self.dims.push(Dim { name: text, size, range, symbolic: false, needed: None, span });
+            self.frame.scope.bind(name.name, Value::Number(size as f64));
+            return Ok(());
+        };
+        let sample = self.sample(&text, range, declared, span)?;
+        if let Some(asked) = asked {
+            self.within_range(&text, asked, range, span)?;
+            self.asked.push((text.clone(), asked));
+        }
+        let named = self.ask(span, |graph| {
+            match range {
+                (low, Some(high)) => graph.dim(&text, low..=high, sample)?,
+                (low, None) => graph.dim(&text, low.., sample)?,
+            }
+            graph.captured_dim(&text)
+        })?;
+        let (size, range) = (asked.unwrap_or(sample), Some(range));
+        self.dims.push(Dim { name: text, size, range, symbolic: true, needed: None, span });
+        self.frame.scope.bind(name.name, Value::Size(Rc::new(Size::Captured(named))));
+        Ok(())
+    }
+
+    /// The size that a program runs at if nothing else is said.
+    fn sample(&mut self, name: &str, range: Range, declared: Option<u64>, span: Span) -> Evaluated<u64> {
+        if let (low, Some(high)) = range
+            && low > high
+        {
+            let message = format!("from {low} to {high} there is no size");
+            return self.wrong(codes::RANGE, message, span, "the least size comes first");
+        }
+        let Some(declared) = declared else {
+            // Something typical: not the least, where mistakes do not show.
+            return Ok(range.0.max(range.1.map_or(32, |high| high.min(32))));
+        };
+        self.within_range(name, declared, range, span)?;
+        Ok(declared)
+    }
+
+    fn within_range(&mut self, name: &str, size: u64, (low, high): Range, span: Span) -> Evaluated<()> {
+        if low <= size && high.is_none_or(|high| size <= high) {
+            return Ok(());
+        }
+        let (range, help) = match high {
+            Some(high) => (format!("{low}..{high}"), format!("choose a size from {low} to {high}")),
+            None => (format!("{low}.."), format!("choose a size from {low} upwards")),
+        };
+        let message = format!("`{name}` is {size}, which is not in its range {range}");
+        self.wrong(codes::RANGE, message, span, help)
+    }
+
+    /// A number that is the size of an axis.
+    pub(super) fn size(&mut self, expr: ExprId) -> Evaluated<u64> {
+        let (value, span) = (self.expr(expr)?, self.span_of(expr));
+        self.size_of(&value, span)
+    }
+
+    pub(super) fn size_of(&mut self, value: &Value, span: Span) -> Evaluated<u64> {
+        match value {
+            Value::Number(_) | Value::Size(_) => {
+                let number = self.number(value, span)?;
+                match whole(number) {
+                    Some(size) if size > 0 => Ok(size as u64),
+                    _ => {
+                        let message = format!("a size is a whole number from 1 upwards, not {number}");
+                        self.wrong(codes::RANGE, message, span, "")
+                    }
+                }
+            }
+            Value::Mistake => Err(Reported),
+            other => {
+                let message = format!("a size is needed here, not {}", other.kind());
+                self.wrong(codes::KIND, message, span, "")
+            }
+        }
+    }
+
+    /// The name by which the graph knows a size.
+    pub(super) fn dim_name(&self, size: &Size) -> Option<String> {
+        let captured = size.as_captured()?;
+        self.graph
+            .dims()
+            .find(|name| self.graph.captured_dim(name).ok() == Some(captured))
+            .map(str::to_string)
+    }
+
+    /// A name for a size to be inferred: its own, unless the graph knows another size by it, from another place.
+    pub(super) fn free_label(&self, name: Name) -> String {
+        let mut label = self.text(name).to_string();
+        while self.graph.dims().any(|dim| *dim == label) {
+            label.push('_');
+        }
+        label
+    }
+
+    /// A shape in a text, with other labels where the graph would know them as sizes that are not meant here.
+    pub(crate) fn own_labels(&mut self, text: &str) -> String {
+        let mut own = String::new();
+        for word in text.split_inclusive(|letter: char| !(letter.is_alphanumeric() || letter == '_')) {
+            let name = word.trim_end_matches(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+            let interned = self.names.intern(name);
+            let meant = match self.frame.scope.find(interned) {
+                Some(Value::Size(size)) => self.dim_name(&size).is_some_and(|known| known == name),
+                _ => false,
+            };
+            own.push_str(&if meant { name.to_string() } else { self.free_label(interned) });
+            own.push_str(&word[name.len()..]);
+        }
+        own
+    }
+
+    /// Whether a size has a number, or will have one as soon as named sizes have theirs.
+    pub(super) fn is_decided(&self, size: &Size) -> bool {
+        let decided =
+            |captured| self.graph.size(captured).is_some() || self.graph.size_expression(captured).is_some();
+        size.captured().into_iter().all(decided)
+    }
+
+    /// The number of a size. Named sizes that it depends on are given theirs: the program is made for them from here on.
+    pub(super) fn number_of(&mut self, size: &Size, span: Span) -> Evaluated<f64> {
+        for captured in size.captured() {
+            if self.graph.size(captured).is_none()
+                && let Some(open) = self.graph.size_expression(captured)
+            {
+                let names: Vec<String> = open.names().map(str::to_string).collect();
+                names.iter().try_for_each(|name| self.fix(name, span))?;
+            }
+        }
+        match size.at(&|captured| self.graph.size(captured)) {
+            Some(number) => Ok(number),
+            None => {
+                let message = "this size is not known at this point of the program";
+                self.wrong(codes::KIND, message, span, "`set` it, or use it after what decides it")
+            }
+        }
+    }
+
+    /// Gives a named size its number, because the program cannot be built without.
+    fn fix(&mut self, name: &str, span: Span) -> Evaluated<()> {
+        let Some(at) = self.dims.iter().rposition(|dim| dim.name == name && dim.range.is_some()) else {
+            return Ok(());
+        };
+        let size = self.dims[at].size;
+        let place = self.place(span);
+        self.dims[at].needed.get_or_insert(place);
+        self.ask(span, |graph| graph.set_sizes(&[(name, size)]))
+    }
+}
