@@ -127,7 +127,7 @@ enum Code {
     /// The reference evaluator.
     Reference,
     /// Machine code for these sizes.
-    Own(Compiled),
+    Own(Box<Compiled>),
     /// Machine code for all sizes, by its place among the families.
     Family(usize),
 }

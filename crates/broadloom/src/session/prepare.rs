@@ -75,7 +75,8 @@ impl Session {
     fn code(&mut self, routine: &Routine, program: &Program) -> Result<Code, Error> {
         let Some(compiler) = &self.compiler else { return Ok(Code::Reference) };
         if self.sizes.is_empty() || self.settings.specialise {
-            return Ok(Code::Own(compiler.compile(program).map_err(|error| Error::run(error.to_string()))?));
+            let own = compiler.compile(program).map_err(|error| Error::run(error.to_string()))?;
+            return Ok(Code::Own(Box::new(own)));
         }
         if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
             return Ok(Code::Family(known));
@@ -88,7 +89,7 @@ impl Session {
                 let name = routine.name();
                 let why = format!("`{name}` is compiled for each size by itself: {message}");
                 self.notice.get_or_insert(why);
-                return Ok(Code::Own(own));
+                return Ok(Code::Own(Box::new(own)));
             }
             Err(error) => return Err(Error::run(error.to_string())),
         };

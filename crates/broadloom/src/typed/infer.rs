@@ -462,6 +462,6 @@ fn expression(size: &SymbolicSize, symbols: &[SymbolData]) -> Dim {
         Some(data) if data.dynamic => Dim::Dynamic,
         Some(data) => Dim::Named(data.name.to_string(), None),
         None if size.names().any(|name| name == "*") => Dim::Dynamic,
-        None => Dim::Expression(size.clone()),
+        None => Dim::Expression(Box::new(size.clone())),
     }
 }

@@ -91,7 +91,7 @@ pub enum Dim {
     /// One, or whatever it meets.
     Broadcast,
     /// An expression over names, which a rule derived: `6*batch`.
-    Expression(crate::SymbolicSize),
+    Expression(Box<crate::SymbolicSize>),
 }
 
 /// "Conversion to Dim". A range without a name leaves no trace in the type: it is dynamic, and the
