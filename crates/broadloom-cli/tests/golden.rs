@@ -115,6 +115,7 @@ const CASES: &[(&str, &str)] = &[
     ("verify_named_sizes", "verify named_sizes.loom --inputs arrays/good.npz"),
     ("verify_named_sizes_disagree", "verify named_sizes.loom --inputs arrays/disagree.npz"),
     ("verify_named_sizes_range", "verify named_sizes.loom --inputs arrays/large.npz"),
+    ("verify_named_sizes_set", "verify named_sizes.loom --inputs arrays/good.npz --set batch=16"),
     ("verify_mismatch", "verify mismatch.loom --inputs arrays/good.npz"),
     ("verify_missing", "verify arrays.loom --inputs nowhere.npz"),
     ("verify_no_such_array", "verify arrays.loom --inputs x=arrays/rest.npz"),

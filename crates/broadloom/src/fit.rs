@@ -38,7 +38,7 @@ pub use misfit::{Misfit, Said};
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
-use crate::lower::precisions;
+use crate::lower::{Inferred, precisions};
 use crate::project::MEMORY;
 use crate::shape::{Axis, Shapes};
 use crate::size::SymbolicSize;
@@ -90,7 +90,7 @@ pub struct FoundSize {
     pub range: (u64, Option<u64>),
     /// The first data whose array says the number; nothing if no array does.
     pub by: Option<Tensor>,
-    /// Whether the shape of some tensor depends on it.
+    /// Whether the size of some tensor, or some number, depends on it.
     pub used: bool,
 }
 
@@ -101,7 +101,8 @@ impl Graph {
     /// A tensor of another graph, or one that is computed, is an error, and so are shapes that cannot be inferred.
     pub fn fit(&mut self, inputs: &[Input<'_>]) -> Result<Fit, Error> {
         inputs.iter().try_for_each(|input| self.settable(input.tensor))?;
-        let shapes = self.final_shapes()?;
+        let inferred = Inferred::new(self)?;
+        let (shapes, used) = (Rc::clone(&inferred.shapes), inferred.symbols());
         let checks = self.runtime_checks()?;
         let (misfits, said) = (Vec::new(), Vec::new());
         let known = (0..self.symbols.len()).map(|at| self.symbol_number(at)).collect();
@@ -110,7 +111,7 @@ impl Graph {
         fitting.decide(inputs);
         fitting.compare();
         fitting.check(checks);
-        let sizes = fitting.sizes();
+        let sizes = fitting.sizes(&used);
         Ok(Fit { sizes, misfits: fitting.misfits })
     }
 
@@ -305,8 +306,7 @@ impl Fitting<'_> {
         self.misfits.append(&mut failed);
     }
 
-    fn sizes(&self) -> Vec<FoundSize> {
-        let used = self.shapes.symbols();
+    fn sizes(&self, used: &[Symbol]) -> Vec<FoundSize> {
         let size = |at: usize| {
             let own = Symbol(self.graph.symbol_stands_for(at) as u32);
             let by = self.said.iter().find(|(symbol, _)| *symbol == own).map(|(_, said)| said.tensor);

@@ -122,7 +122,7 @@ impl<'a> Verified<'a> {
             .filter(|row| row.array.is_none() && !row.own)
             .map(|row| self.missing(row))
             .collect();
-        let misfits = self.fit.misfits.iter().map(|misfit| self.misfit(misfit));
+        let misfits = self.fit.misfits.iter().map(|misfit| self.misfit(misfit, program));
         // What an array would say that is missing or does not fit is not missed as well.
         let excused = !missing.is_empty() || !self.fit.is_ok();
         let open = self.fit.sizes.iter().filter(|size| size.used && size.number.is_none() && !excused);
@@ -147,7 +147,7 @@ impl<'a> Verified<'a> {
     }
 
     /// What does not fit, at the lines of the data it is about.
-    fn misfit(&self, misfit: &Misfit) -> Diagnostic {
+    fn misfit(&self, misfit: &Misfit, program: &Program) -> Diagnostic {
         let code = if matches!(misfit, Misfit::Range { .. }) { codes::RANGE } else { codes::VALUE };
         let mut diagnostic = Diagnostic::new(Severity::Error, code, misfit.to_string());
         let mut tensors = misfit.tensors();
@@ -162,6 +162,12 @@ impl<'a> Verified<'a> {
                 0 => diagnostic.with_primary(row.made.span, array),
                 _ => diagnostic.with_label(row.made.span, array),
             };
+        }
+        if matches!(misfit, Misfit::Sizes { .. }) {
+            for (name, size) in &program.sizes {
+                diagnostic = diagnostic
+                    .with_note(format!("`{name}` is set to {size}; left open, it follows the arrays"));
+            }
         }
         diagnostic.with_help(misfit.help())
     }
@@ -237,7 +243,11 @@ impl<'a> Verified<'a> {
         for size in &self.fit.sizes {
             let number = size.number.map_or(String::new(), |number| number.to_string());
             let most = size.range.1.map_or(String::new(), |most| most.to_string());
-            let from = size.by.map_or("the program".into(), |by| program.graph.label_of(by));
+            let from = match size.by {
+                Some(by) => program.graph.label_of(by),
+                None if program.sizes.iter().any(|(name, _)| *name == size.name) => "--set".into(),
+                None => "the program".into(),
+            };
             table.row([size.name.clone(), number, format!("{}..{most}", size.range.0), from]);
         }
         table
