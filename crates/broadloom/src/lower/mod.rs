@@ -101,8 +101,8 @@ pub(crate) struct Layout {
     nests: Vec<Option<Result<Rc<Projected>, Error>>>,
     pub margins: Vec<Margins>,
     pub dtypes: Vec<Dtype>,
-    /// The values of captured sizes that are used as numbers, and whether they depend on named sizes.
-    sizes: Vec<(f64, bool)>,
+    /// The values of captured sizes that are used as numbers, with the expressions of those that depend on named sizes.
+    sizes: Vec<(f64, Option<String>)>,
 }
 
 impl Layout {
@@ -118,7 +118,9 @@ impl Layout {
                 Extent::Symbolic(size) => size.form().size(|symbol| sizes.get(symbol.0 as usize).copied()),
             };
             let product = extents.iter().filter_map(size).map(|size| size as f64).product();
-            (product, extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_))))
+            let symbolic = extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_)));
+            let text = || extents.iter().map(Extent::to_string).collect::<Vec<_>>().join("*");
+            (product, symbolic.then(text))
         };
         let sizes = inferred.captured.iter().map(captured).collect();
         let nest = |step: u32| match graph.steps[step as usize] {
@@ -152,12 +154,10 @@ impl Layout {
         self.sizes.get(at as usize).map_or(f64::NAN, |(size, _)| *size)
     }
 
-    /// The captured size that a tensor stands for, if it depends on named sizes.
-    fn symbolic_size(&self, graph: &Graph, tensor: Tensor) -> Option<u32> {
+    /// The captured size that a tensor stands for, and its expression, if it depends on named sizes.
+    fn symbolic_size(&self, graph: &Graph, tensor: Tensor) -> Option<(u32, &str)> {
         match graph.leaf(tensor)? {
-            Leaf::Size(at) => {
-                self.sizes.get(at as usize).is_some_and(|(_, symbolic)| *symbolic).then_some(at)
-            }
+            Leaf::Size(at) => Some((at, self.sizes.get(at as usize)?.1.as_deref()?)),
             _ => None,
         }
     }
@@ -342,7 +342,7 @@ impl Lowering<'_> {
     fn number(&mut self, tensor: Tensor) -> Option<Scalar> {
         let number = self.layout.number(self.graph, tensor)?;
         Some(match self.layout.symbolic_size(self.graph, tensor) {
-            Some(at) => Scalar::Symbol(self.symbol(Symbol::Size(at), &self.graph.label_of(tensor))),
+            Some((at, text)) => Scalar::Symbol(self.symbol(Symbol::Size(at), text)),
             None => Scalar::Number(number),
         })
     }
