@@ -1,4 +1,4 @@
-//! Values of data from files, given with `--data NAME=FILE`.
+//! Values of data from files, given with `--data NAME=FILE` or `--inputs FILE`.
 
 use std::path::{Path, PathBuf};
 
@@ -22,4 +22,56 @@ pub(crate) fn read(name: &str, file: &Path) -> Result<Array, String> {
     found
         .map(|(_, array)| array)
         .ok_or_else(|| format!("{} has no array `{name}`, only {}", file.display(), names.join(", ")))
+}
+
+/// Where arrays come from: a file, or one array of a file under a name.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    name: Option<String>,
+    file: PathBuf,
+}
+
+/// `arrays.npz`, `x=inputs.npy`; what is before `=` is a name only if it could not be a part of a path.
+pub(crate) fn source(text: &str) -> Result<Source, String> {
+    let named = text.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '\\']));
+    if named {
+        return parse(text).map(|(name, file)| Source { name: Some(name), file });
+    }
+    if text.trim().is_empty() {
+        return Err("write a file, such as `arrays.npz`, or `x=inputs.npy`".into());
+    }
+    Ok(Source { name: None, file: text.into() })
+}
+
+/// An array that was given.
+pub(crate) struct Given {
+    pub name: String,
+    pub array: Array,
+    /// The file, as it was written.
+    pub file: String,
+    /// Whether it is one way among several to read a table.
+    pub offered: bool,
+    /// Whether it is a column of a table.
+    pub column: bool,
+}
+
+/// All arrays of all sources, in order. What has no name in a file has that of the file.
+pub(crate) fn read_all(sources: &[Source]) -> Result<Vec<Given>, String> {
+    let mut all = Vec::new();
+    for Source { name, file } in sources {
+        let shown = file.display().to_string();
+        if let Some(name) = name {
+            let array = read(name, file)?;
+            all.push(Given { name: name.clone(), array, file: shown, offered: false, column: false });
+            continue;
+        }
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let offered = file.extension().is_some_and(|ending| ending == "csv");
+        for (name, array) in read_arrays(file).map_err(|error| error.to_string())? {
+            let column = offered && !name.is_empty();
+            let name = if name.is_empty() { stem.clone() } else { name };
+            all.push(Given { name, array, file: shown.clone(), offered, column });
+        }
+    }
+    Ok(all)
 }

@@ -97,7 +97,7 @@ fn lean_is_a_project() {
     let shown = broadloom(&["emit", &file, "--lean"], &World::default());
     let written = broadloom(&["emit", &file, "--lean", "-o", &path(out.clone())], &World::default());
     assert_eq!((shown.status, written.status), (0, 0), "{}{}", shown.stderr, written.stderr);
-    assert_eq!(written.stdout.lines().count(), 6);
+    assert_eq!(written.stdout.lines().count(), 7);
     let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("a file of the project");
     assert_eq!(read("Dense.lean"), shown.stdout);
     let theory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../verification/lean");
@@ -105,6 +105,18 @@ fn lean_is_a_project() {
         assert_eq!(read(name), std::fs::read_to_string(theory.join(name)).expect("the theory"));
     }
     assert!(read("lakefile.toml").contains("\"Dense\"]"));
+    assert!(
+        read("README.md").contains("#print axioms Dense.certificate") && !read("README.md").contains("NAME")
+    );
+    // Nothing is imported that is not there.
+    for name in ["GroundAlgebra", "Certificate", "TensorDimensions", "Dense"] {
+        let text = read(&format!("{name}.lean"));
+        let imports = text.lines().filter_map(|line| line.split_once("import "));
+        let there = |module: &str| out.join(format!("{module}.lean")).is_file();
+        assert!(
+            imports.filter(|(before, _)| ["", "public "].contains(before)).all(|(_, module)| there(module))
+        );
+    }
     // Every file that it names is there.
     assert!(written.stdout.lines().all(|line| PathBuf::from(line).is_file()), "{}", written.stdout);
 }

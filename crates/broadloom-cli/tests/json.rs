@@ -60,6 +60,19 @@ fn runs_and_systems() {
         valid(&schema, &["run", &program("line.loom"), "--json", "--backend", "reference", "--verbose"]);
     assert_eq!(run["printed"].as_array().map(Vec::len), Some(6));
     assert_eq!(run["losses"][0]["repetitions"], 200);
+    for (name, arrays) in [
+        ("arrays.loom", "good.npz"),
+        ("arrays.loom", "wrong.npz"),
+        ("named_sizes.loom", "good.npz"),
+        ("named_sizes.loom", "disagree.npz"),
+        ("named_sizes.loom", "large.npz"),
+        ("columns.loom", "points.csv"),
+        ("mismatch.loom", "good.npz"),
+        ("arrays.loom", "nothing.npz"),
+    ] {
+        let arrays = program(&format!("arrays/{arrays}"));
+        valid(&schema, &["verify", &program(name), "--json", "--inputs", &arrays]);
+    }
     for name in ["diverges.loom", "no_values.loom", "mismatch.loom", "syntax.loom", "empty.loom"] {
         valid(&schema, &["run", &program(name), "--json", "--backend", "reference"]);
     }

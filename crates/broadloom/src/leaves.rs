@@ -128,6 +128,16 @@ impl Graph {
         Ok(tensor)
     }
 
+    /// Whether data has [values of its own](Graph::array).
+    pub fn has_values(&self, tensor: Tensor) -> bool {
+        self.facts.arrays.contains_key(&tensor)
+    }
+
+    /// How the numbers of each tensor are stored: what is [said](Graph::set_precision) of leaves, inferred for the rest.
+    pub fn dtypes(&self) -> Vec<Dtype> {
+        crate::lower::precisions(self)
+    }
+
     /// Positions 0, 1, 2, … in memory order, in a declared shape, such as `"seq"` or `"128 |"`.
     pub fn range(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
         self.declared(name, shape, Leaf::Range, Given::Nothing)

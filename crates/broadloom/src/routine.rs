@@ -78,6 +78,15 @@ impl Routine {
         Ok(self)
     }
 
+    /// Whether it assigns to a tensor: to a state, a parameter, or data that then needs no values from outside.
+    pub fn assigns(&self, graph: &Graph, tensor: Tensor) -> bool {
+        let to = |action: &Action| match action {
+            Action::Assign(step) => graph.step_results(*step).into_iter().any(|result| result == tensor),
+            Action::Forward(_) | Action::Backward(_) => false,
+        };
+        self.actions.iter().any(to)
+    }
+
     /// An assignment in the producer regime, pointwise: see [`assign_by`](Routine::assign_by).
     pub fn assign(
         &mut self,

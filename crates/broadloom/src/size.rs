@@ -106,15 +106,19 @@ impl SymbolicSize {
         self.form.symbols().into_iter().filter_map(name)
     }
 
-    /// The named size that it depends on and the number that makes it this size, if it is a straight function of one.
-    pub(crate) fn solved(&self, size: u64) -> Option<(Symbol, u64)> {
-        let [symbol] = self.form.symbols()[..] else { return None };
-        let at = |number: u64| self.form.value(|_| Some(number));
+    /// The named size whose number is not known, and the number that makes it this size; if there is one such name and it is
+    /// a straight function of it.
+    pub(crate) fn solved(&self, size: u64, known: impl Fn(Symbol) -> Option<u64>) -> Option<(Symbol, u64)> {
+        let mut open = self.form.symbols();
+        open.retain(|symbol| known(*symbol).is_none());
+        let [symbol] = open[..] else { return None };
+        let at = |number: u64| self.form.value(|own| if own == symbol { Some(number) } else { known(own) });
         let ((one, below), (two, _)) = (at(1)?, at(2)?);
-        let slope = two - one;
-        let rise = i128::from(size) * below - one;
-        let number = u64::try_from(rise.checked_div(slope)? + 1).ok()?;
-        (self.form.size(|_| Some(number)) == Some(size)).then_some((symbol, number))
+        let slope = two.checked_sub(one)?;
+        let rise = i128::from(size).checked_mul(below)?.checked_sub(one)?;
+        let number = u64::try_from(rise.checked_div(slope)?.checked_add(1)?).ok()?;
+        let right = self.form.size(|own| if own == symbol { Some(number) } else { known(own) }) == Some(size);
+        right.then_some((symbol, number))
     }
 
     /// The expression.

@@ -11,6 +11,7 @@
 //! | `loops` | [`loops`] | how is it computed? |
 //! | `graph` | [`graph`] | what does it look like? |
 //! | `memory` | [`memory`] | how much memory does it need? |
+//! | `verify` | [`verify`] | do these arrays fit it? |
 //! | `lint` | [`lint`] | what is worth a look? |
 //! | `emit` | [`emit`] | how do other programs read it? |
 //! | `tour` | [`tour`] | what is all this? |
@@ -33,6 +34,7 @@ pub mod run;
 pub mod shapes;
 pub mod solve;
 pub mod tour;
+pub mod verify;
 
 use clap::Subcommand;
 
@@ -69,6 +71,9 @@ pub enum Command {
     /// Say how much memory a program needs
     #[command(after_help = memory::HELP)]
     Memory(memory::Args),
+    /// Check arrays against a program, before it runs
+    #[command(after_help = verify::HELP)]
+    Verify(verify::Args),
     /// Say what is worth a look
     #[command(after_help = lint::HELP)]
     Lint(lint::Args),
@@ -96,6 +101,7 @@ impl Command {
             Command::Loops(args) => loops::run(&args, console),
             Command::Graph(args) => graph::run(&args, console),
             Command::Memory(args) => memory::run(&args, console),
+            Command::Verify(args) => verify::run(&args, console),
             Command::Lint(args) => lint::run(&args, console),
             Command::Emit(args) => emit::run(&args, console),
             Command::Solve(args) => solve::run(&args, console),

@@ -218,12 +218,7 @@ impl Session {
     /// memory order: batch, output, input. [Named sizes](Graph::dim) of data become what the values imply.
     pub fn set(&mut self, tensor: Tensor, values: &Array) -> Result<(), Error> {
         self.refresh()?;
-        self.graph.known(tensor)?;
-        if !matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State)) {
-            let message =
-                format!("`{}` is computed, so its values cannot be set", self.graph.label_of(tensor));
-            return Err(Error::new(ErrorKind::Value, message));
-        }
+        self.graph.settable(tensor)?;
         self.follow(tensor, values.sizes())?;
         self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)
     }

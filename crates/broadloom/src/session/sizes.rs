@@ -292,7 +292,7 @@ impl Session {
         }
         let mut wanted = self.sizes.clone();
         for (axis, size) in axes.iter().zip(given) {
-            if let Some((symbol, number)) = axis.as_ref().and_then(|axis| axis.solved(*size)) {
+            if let Some((symbol, number)) = axis.as_ref().and_then(|axis| axis.solved(*size, |_| None)) {
                 let at = symbol.0 as usize;
                 (wanted.now[at], wanted.by[at]) = (number, By::Data(tensor));
             }

@@ -15,6 +15,9 @@ const THEORY: [(&str, &str); 4] = [
     ("TensorDimensions.lean", include_str!("../../../../../verification/lean/TensorDimensions.lean")),
 ];
 
+/// How the project is checked; `NAME` stands for the certificate.
+const README: &str = include_str!("project.md");
+
 /// The certificate of a program; or, if there is a folder, the files that were written there.
 pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) -> Result<String, String> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -23,8 +26,9 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
     let Some(folder) = folder else { return Ok(certificate) };
     let cannot = |error: std::io::Error| format!("cannot write to {}: {}", folder.display(), reason(&error));
     std::fs::create_dir_all(folder).map_err(cannot)?;
-    let (lakefile, last) = (lakefile(&name), format!("{name}.lean"));
-    let files = [("lakefile.toml", lakefile.as_str())].into_iter().chain(THEORY);
+    let (readme, lakefile, last) = (README.replace("NAME", &name), lakefile(&name), format!("{name}.lean"));
+    let files = [("README.md", readme.as_str()), ("lakefile.toml", lakefile.as_str())];
+    let files = files.into_iter().chain(THEORY);
     let mut out = String::new();
     for (file, text) in files.chain([(last.as_str(), certificate.as_str())]) {
         let file = folder.join(file);
