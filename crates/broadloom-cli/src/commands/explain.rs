@@ -216,17 +216,6 @@ struct Answer {
 }
 
 impl Answer {
-    /// The named sizes that a size is an expression of, in words, and where they are declared.
-    fn named(&self, program: &Program) -> Vec<(String, Span)> {
-        let is_word = |name: &str| {
-            let mut words = self.why.size.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
-            words.any(|word| word == name)
-        };
-        let dims = program.dims.iter().filter(|dim| self.axis && dim.symbolic && is_word(&dim.name));
-        dims.map(|dim| (format!("`{}` is a size that is decided when the program runs", dim.name), dim.span))
-            .collect()
-    }
-
     fn people(&self, program: &Program, look: Look) -> String {
         let Answer { what, axis, why, of, shape } = self;
         let size = match (axis, why.size.parse()) {
@@ -237,14 +226,12 @@ impl Answer {
         let how = if why.forced { "forced" } else { "chosen" };
         let mut out = format!("{} {size}, {how}\n", look.paint(Paint::Strong, what));
         let end = format!("so `{}` is `{shape}`", of.name);
-        let named = self.named(program);
-        let dims = named.iter().map(|(text, span)| Said { text, span: Some(*span), answer: false });
         let parts = why.parts.iter().map(|part| Said {
             text: &part.text,
             span: place(program, part.step),
             answer: false,
         });
-        let mut story: Vec<Said<'_>> = dims.chain(parts).collect();
+        let mut story: Vec<Said<'_>> = parts.collect();
         story.push(Said { text: &end, span: Some(of.span), answer: true });
         out.push_str(&tell(&program.sources, program.main, &story, look));
         out

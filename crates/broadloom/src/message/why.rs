@@ -22,6 +22,7 @@ use crate::capture::Captured;
 use crate::error::{Error, ErrorKind, Part};
 use crate::rules::Spot;
 use crate::shape::{PartialAxis, PartialRow};
+use crate::size::range_text;
 use crate::step::{Leaf, Op, Origin, Part as About, RowRef, Step, Tensor, place};
 
 /// Why an axis of a closed program has its size, or a row its number of axes.
@@ -88,6 +89,11 @@ impl Graph {
         let forced = is_known(&partial, axis, asked.rank);
         let size = self.shown_axis(asked.dim);
         let goal = (tensor, kind);
+        if matches!(asked.dim, Dim::Symbolic(_))
+            && let Some(parts) = self.why_named(goal, axis, &asked)
+        {
+            return Ok(Why { size, forced, parts });
+        }
         let Some(what) = asked.what else {
             return Ok(Why { size, forced: true, parts: self.own_size(goal, axis, &asked) });
         };
@@ -118,6 +124,35 @@ impl Graph {
             parts.push(self.about_tensor(tensor, text).with_short(rule));
         }
         Ok(Why { size, forced, parts })
+    }
+
+    /// Why an axis has a size that depends on named ones: as if they had numbers, beginning where they are declared.
+    fn why_named(&self, goal: TensorRow, axis: usize, asked: &Asked) -> Option<Vec<Part>> {
+        let sizes = self.some_sizes();
+        let sizes: Vec<(&str, u64)> = self.dims().zip(sizes).collect();
+        let mut numbered = self.with_sizes(&sizes).ok()?;
+        let told = numbered.why(goal.0, goal.1, axis).ok()?;
+        let declared = |part: Part| match part.step.map(|step| &numbered.steps[step]) {
+            Some(Step::Size(at, _)) => self.declared_size(*at),
+            _ => part,
+        };
+        let mut parts: Vec<Part> = told.parts.into_iter().map(declared).collect();
+        if parts.len() == 1 {
+            // The row of a declaration has the name in it.
+            parts.append(&mut self.own_size(goal, axis, asked));
+        }
+        Some(parts)
+    }
+
+    /// The declaration of a named size.
+    fn declared_size(&self, at: u32) -> Part {
+        let step = self.steps.iter().position(|step| matches!(step, Step::Dim(known, _) if *known == at));
+        let data = &self.symbols[at as usize];
+        let text = match data.dynamic {
+            true => format!("`{}`, a size that is known when the program runs", data.name),
+            false => format!("`{}`, a named size in {}", data.name, range_text(data.range)),
+        };
+        Part { text, step, short: Some(data.name.to_string()) }
     }
 
     /// Why a row of the closed program has so many axes, told in the same way.
