@@ -1,0 +1,122 @@
+//! Random programs over named sizes, judged by the same programs with numbers written in place of the names.
+
+#[path = "symbolic/draw.rs"]
+mod draw;
+#[path = "symbolic/judge.rs"]
+mod judge;
+mod numbers;
+#[path = "symbolic/program.rs"]
+mod program;
+
+use draw::{Drawn, Purpose, draw};
+use judge::{Counts, Named, bounds, judge};
+use numbers::Random;
+use program::Program;
+
+/// What was found wrong, with programs that are made smaller; all of it is told at once.
+#[derive(Default)]
+struct Complaints(Vec<String>);
+
+impl Complaints {
+    fn add(
+        &mut self,
+        seed: u64,
+        program: &Program,
+        numbers: &[u64],
+        what: &str,
+        wrong: impl Fn(&Program) -> Option<String>,
+    ) {
+        let least = program.smaller(|program| wrong(program).is_some());
+        let now = wrong(&least).unwrap_or_default();
+        self.0.push(format!("program {seed} at {numbers:?}: {what}\nmade smaller:\n{least}\n{now}"));
+    }
+
+    fn tell(self) {
+        let count = self.0.len();
+        assert!(count == 0, "{count} complaints\n\n{}", self.0.join("\n\n"));
+    }
+}
+
+/// Numbers for the names of a program, in their ranges: as it was drawn, primes, ones, and others.
+fn choices(random: &mut Random, drawn: &Drawn) -> Vec<Vec<u64>> {
+    let names = &drawn.program.names;
+    let within = |at: usize, number: u64| {
+        let (least, most) = names[at].range;
+        number.clamp(least, most.unwrap_or(u64::MAX))
+    };
+    let all = |of: &mut dyn FnMut(usize) -> u64| -> Vec<u64> {
+        (0..names.len()).map(|at| within(at, of(at))).collect()
+    };
+    let mut choices = vec![
+        drawn.guide.clone(),
+        all(&mut |at| [101, 131, 173][at]),
+        all(&mut |at| [11, 7, 13][at]),
+        all(&mut |at| drawn.guide[at] * 3),
+        all(&mut |at| drawn.guide[at] / 2),
+        all(&mut |_| 1),
+        all(&mut |_| 6),
+    ];
+    for _ in 0..3 {
+        choices.push(all(&mut |_| 1 + random.below(30) as u64));
+        choices.push(all(&mut |_| 12 * (1 + random.below(30) as u64)));
+    }
+    choices
+}
+
+fn wrong_at(program: &Program, numbers: &[u64]) -> Option<String> {
+    let mut named = Named::new(program).ok()?;
+    judge(program, &mut named, numbers, &mut Counts::default()).err()
+}
+
+fn seeds(usual: u64) -> Box<dyn Iterator<Item = u64>> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match number("BROADLOOM_PROGRAM") {
+        Some(one) => Box::new(std::iter::once(one)),
+        None => Box::new(0..number("BROADLOOM_PROGRAMS").unwrap_or(usual)),
+    }
+}
+
+#[test]
+fn shapes_are_those_of_the_program_with_numbers() {
+    let (mut counts, mut complaints) = (Counts::default(), Complaints::default());
+    for seed in seeds(300) {
+        let drawn = match draw(seed, Purpose::Shapes, &mut counts) {
+            Ok(drawn) => drawn,
+            Err(what) => {
+                complaints.0.push(format!("program {seed}: {what}"));
+                continue;
+            }
+        };
+        let mut named = Named::new(&drawn.program).expect("it was built before");
+        counts.programs += 1;
+        for numbers in choices(&mut Random::new(seed), &drawn) {
+            if let Err(what) = judge(&drawn.program, &mut named, &numbers, &mut counts) {
+                complaints.add(seed, &drawn.program, &numbers, &what, |program| wrong_at(program, &numbers));
+                break;
+            }
+        }
+    }
+    println!("{counts:?}");
+    complaints.tell();
+}
+
+#[test]
+fn bounds_hold_for_all_sizes() {
+    let (mut counts, mut complaints) = (Counts::default(), Complaints::default());
+    for seed in seeds(150) {
+        let drawn = match draw(seed, Purpose::Enumeration, &mut counts) {
+            Ok(drawn) => drawn,
+            Err(what) => {
+                complaints.0.push(format!("program {seed}: {what}"));
+                continue;
+            }
+        };
+        let mut named = Named::new(&drawn.program).expect("it was built before");
+        let wrong = |program: &Program| bounds(program, &mut Named::new(program).ok()?, 13).err();
+        if let Err(what) = bounds(&drawn.program, &mut named, 13) {
+            complaints.add(seed, &drawn.program, &[], &what, wrong);
+        }
+    }
+    println!("{counts:?}");
+    complaints.tell();
+}
