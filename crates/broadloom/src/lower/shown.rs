@@ -43,7 +43,8 @@ impl Graph {
             self.known(*tensor)?;
         }
         let inferred = Inferred::new(self)?;
-        let layout = Layout::at(self, &inferred, &self.some_sizes())?;
+        let sizes = self.some_sizes()?;
+        let layout = Layout::at(self, &inferred, &sizes)?;
         let steps: Vec<u32> = (0..self.steps.len() as u32).filter(|step| self.is_made_by(*step)).collect();
         let wanted = self.wants_gradient(&steps);
         tensors.iter().map(|tensor| self.backward_texts(&layout, &wanted, *tensor)).collect()
