@@ -7,11 +7,17 @@ mod judge;
 mod numbers;
 #[path = "symbolic/program.rs"]
 mod program;
+#[path = "symbolic/run.rs"]
+mod run;
+#[path = "symbolic/sessions.rs"]
+mod sessions;
 
+use broadloom::Backend;
 use draw::{Drawn, Purpose, draw};
 use judge::{Counts, Named, bounds, judge};
 use numbers::Random;
 use program::Program;
+use sessions::{Way, tour};
 
 /// What was found wrong, with programs that are made smaller; all of it is told at once.
 #[derive(Default)]
@@ -119,4 +125,69 @@ fn bounds_hold_for_all_sizes() {
     }
     println!("{counts:?}");
     complaints.tell();
+}
+
+/// Numbers at which the program has a meaning, and is the same as with names.
+fn stops(drawn: &Drawn, random: &mut Random) -> Vec<Vec<u64>> {
+    let Drawn { program, guide } = drawn;
+    let Ok(mut named) = Named::new(program) else { return Vec::new() };
+    let mut good = |numbers: &[u64]| {
+        let mut counts = Counts::default();
+        judge(program, &mut named, numbers, &mut counts).is_ok() && counts.same == 1
+    };
+    let ranges: Vec<(u64, Option<u64>)> = program.names.iter().map(|name| name.range).collect();
+    let mut all = judge::all(&ranges, 13);
+    random.shuffle(&mut all);
+    let mut stops: Vec<Vec<u64>> = vec![guide.clone()];
+    stops.extend(ranges.iter().all(|(least, _)| *least == 1).then(|| vec![1; ranges.len()]));
+    stops.extend(all.into_iter().take(40));
+    stops.retain(|numbers| good(numbers));
+    stops.truncate(5);
+    stops
+}
+
+fn sessions(seeds: impl Iterator<Item = u64>, way: &Way, seed_of: u64) -> sessions::Counts {
+    let (mut counts, mut complaints) = (sessions::Counts::default(), Complaints::default());
+    for seed in seeds {
+        let Ok(drawn) = draw(seed + seed_of, Purpose::Running, &mut Counts::default()) else { continue };
+        let stops = stops(&drawn, &mut Random::new(seed));
+        let wrong = |program: &Program, counts: &mut sessions::Counts| {
+            tour(program, way, &stops, &mut Random::new(seed), counts)
+        };
+        counts.programs += 1;
+        match wrong(&drawn.program, &mut counts) {
+            Ok(notice) => {
+                if let Some(notice) = notice {
+                    counts.by_themselves += 1;
+                    let alone = |program: &Program| {
+                        matches!(wrong(program, &mut sessions::Counts::default()), Ok(Some(_)))
+                    };
+                    let least = if std::env::var("SHOW").is_ok() {
+                        drawn.program.smaller(alone)
+                    } else {
+                        drawn.program
+                    };
+                    println!("{notice}\n{least}");
+                }
+            }
+            Err(what) => {
+                let fails = |program: &Program| wrong(program, &mut sessions::Counts::default()).err();
+                complaints.add(seed, &drawn.program, &drawn.guide, &what, fails);
+            }
+        }
+    }
+    println!("{counts:?}");
+    complaints.tell();
+    counts
+}
+
+#[test]
+fn one_session_runs_for_every_size() {
+    sessions(seeds(100), &Way::new(Backend::Reference, 1e-9), 0);
+}
+
+/// Compiled once, for all sizes.
+#[test]
+fn machine_code_runs_for_every_size() {
+    sessions(seeds(30), &Way::new(Backend::Native, 1e-9), 10_000);
 }

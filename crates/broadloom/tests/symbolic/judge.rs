@@ -7,6 +7,10 @@
 //! One thing is left to chance there: a leaf that is used at two sizes becomes a unit. If two names, or a name and a number, happen
 //! to be equal, the program with numbers knows nothing of two sizes. At such numbers, and only there, a unit may stand
 //! where the program with numbers has a size.
+//!
+//! Closing also chooses how many axes there are, once for all sizes: where that choice does not fit, the program with names
+//! is refused by a check, while the program with numbers may have been closed with another number of axes. So
+//! where it has other axes, checks may fail; where they hold, it must have the same.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -33,6 +37,8 @@ pub struct Counts {
     pub neither: usize,
     /// Pairs that differ by units, where numbers happen to be equal.
     pub by_chance: usize,
+    /// Numbers at which the program with numbers has other axes, and the one with names none by its checks.
+    pub other_ranks: usize,
 }
 
 /// The program with names, and what is known of it.
@@ -93,7 +99,15 @@ pub fn judge(
     let allowed = allowed(program, &mut named.made.graph, &pairs)?;
     let set = named.made.graph.with_sizes(&pairs).and_then(|mut graph| graph.final_shapes());
     let (made, plain) = match (plain, allowed) {
-        (Ok(_), false) => return Err(refusal(named, &pairs)),
+        (Ok((made, plain)), false) => {
+            let plain: Vec<Shape> = made.results.iter().flatten().map(|own| plain.get(*own)).collect();
+            if named.tensors().zip(&plain).any(|(tensor, own)| ranks(&named.shapes.get(tensor)) != ranks(own))
+            {
+                counts.other_ranks += 1;
+                return Ok(());
+            }
+            return Err(refusal(named, &pairs));
+        }
         (Err(error), _) if error.kind() == ErrorKind::GaveUp => return Ok(()),
         (Err(error), true) => return Err(format!("with numbers it is refused: {error}")),
         (Err(error), false) => {
@@ -152,6 +166,10 @@ pub fn axes(shape: &Shape) -> impl Iterator<Item = &Axis> {
     [shape.batch(), shape.input(), shape.output()].into_iter().flatten()
 }
 
+fn ranks(shape: &Shape) -> [usize; 3] {
+    [shape.batch().len(), shape.input().len(), shape.output().len()]
+}
+
 /// Whether two sizes that are written differently happen to be equal.
 fn by_chance(shapes: &[Shape], pairs: &[(&str, u64)]) -> bool {
     let mut written: BTreeMap<u64, String> = BTreeMap::new();
@@ -167,7 +185,6 @@ fn by_chance(shapes: &[Shape], pairs: &[(&str, u64)]) -> bool {
 
 /// Whether the first is the second with some sizes replaced by units.
 fn has_units_for_sizes(found: &Shape, plain: &Shape) -> bool {
-    let ranks = |shape: &Shape| [shape.batch().len(), shape.input().len(), shape.output().len()];
     ranks(found) == ranks(plain)
         && axes(found).zip(axes(plain)).all(|(found, plain)| found == plain || *found == Axis::Unit)
 }

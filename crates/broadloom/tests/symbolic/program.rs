@@ -288,7 +288,9 @@ impl Made {
             }
         };
         let graph = &mut self.graph;
-        let (mut loss, small) = (graph.number(0.0), graph.number(0.01));
+        // Every program has a parameter, so that there is something to train.
+        let (scale, one, small) = (graph.param_shaped("scale", "|")?, graph.number(1.0), graph.number(0.01));
+        let (mut loss, scale) = (graph.number(0.0), graph.add(scale, one)?);
         for (line, made) in self.results.iter().enumerate() {
             for (_, tensor) in made.iter().enumerate().filter(|(part, _)| !left_out((line, *part))) {
                 let square = graph.square(*tensor)?;
@@ -297,7 +299,7 @@ impl Made {
                 loss = graph.add(loss, part)?;
             }
         }
-        Ok(loss)
+        graph.mul(loss, scale)
     }
 
     /// A step of descent.
@@ -308,7 +310,7 @@ impl Made {
         step.backward(graph, loss)?;
         step.keep(loss);
         let rate = graph.number(0.05);
-        Sgd { momentum: 0.5, ..Sgd::default() }.update(graph, &mut step, &params, rate)?;
+        Sgd::default().update(graph, &mut step, &params, rate)?;
         Ok(step)
     }
 }
@@ -325,18 +327,19 @@ fn say(graph: &mut Graph, result: Tensor, said: &[Said]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Numbers for a leaf, which depend on its line and on their places only.
+/// Numbers for data, which depend on its line and on their places only.
 pub fn values(program: &Program, line: usize, sizes: &[u64], dtype: Dtype) -> Array {
+    let Op::Ids(_, below) = program.lines[line].op else { return waves(line + 100, sizes, dtype) };
     let count: u64 = sizes.iter().product();
-    let number = |at: u64| match &program.lines[line].op {
-        Op::Ids(_, below) => ((at * 7 + line as u64) % below) as f64,
-        // No two are equal, so that there is no doubt which one is the greatest.
-        _ => {
-            let wave = (at as f64 * 0.754_877_666 + line as f64 * 0.569_840_29).fract();
-            1.6 * wave - 0.8
-        }
-    };
-    let numbers: Vec<f64> = (0..count).map(number).collect();
+    let numbers: Vec<f64> = (0..count).map(|at| ((at * 7 + line as u64) % below) as f64).collect();
+    Array::from_slice(sizes, &numbers).expect("so many numbers").convert(dtype)
+}
+
+/// Numbers from -0.8 to 0.8. No two are equal, so that there is no doubt which one is the greatest.
+pub fn waves(number: usize, sizes: &[u64], dtype: Dtype) -> Array {
+    let count: u64 = sizes.iter().product();
+    let wave = |at: u64| 1.6 * (at as f64 * 0.754_877_666 + number as f64 * 0.569_840_29).fract() - 0.8;
+    let numbers: Vec<f64> = (0..count).map(wave).collect();
     Array::from_slice(sizes, &numbers).expect("so many numbers").convert(dtype)
 }
 
