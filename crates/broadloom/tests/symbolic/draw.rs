@@ -105,9 +105,6 @@ impl Draft {
             (Ok(_), Ok(_)) => self.is_suitable(),
             (Err(named), Ok(_)) if named.kind() == ErrorKind::GaveUp => {
                 counts.gave_up += 1;
-                if std::env::var("SHOW").is_ok() {
-                    eprintln!("GAVE UP {}", complaint(&named.to_string()));
-                }
                 false
             }
             (Err(named), Ok(_)) => {

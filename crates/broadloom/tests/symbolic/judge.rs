@@ -4,13 +4,16 @@
 //! if and only if the ranges that the program with names has narrowed contain them and its checks hold; then its shapes
 //! are those of the program with names at these numbers. Setting the names to the numbers gives the same.
 //!
-//! One thing is left to chance there: a leaf that is used at two sizes becomes a unit. If two names, or a name and a number, happen
-//! to be equal, the program with numbers knows nothing of two sizes. At such numbers, and only there, a unit may stand
-//! where the program with numbers has a size.
+//! Closing makes its choices once for all sizes; the program with numbers makes them for its own. They may differ, and only
+//! then:
 //!
-//! Closing also chooses how many axes there are, once for all sizes: where that choice does not fit, the program with names
-//! is refused by a check, while the program with numbers may have been closed with another number of axes. So
-//! where it has other axes, checks may fail; where they hold, it must have the same.
+//! - where two names, or a name and a number, happen to be equal. A leaf that is used at two sizes becomes a unit, but
+//!   the program with numbers knows nothing of two sizes;
+//! - in an axis of one element, which is a guess (a unit) for all sizes, and follows (`1`) from the number at hand;
+//! - where the program with numbers has other axes, or a unit for an expression: then checks may fail. Where they hold, it
+//!   must be the same.
+//!
+//! Setting the names to numbers has no such excuse: it gives the program with numbers.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -35,10 +38,12 @@ pub struct Counts {
     pub symbolic_axes: usize,
     /// Numbers at which neither has a meaning.
     pub neither: usize,
-    /// Pairs that differ by units, where numbers happen to be equal.
+    /// Pairs that differ where numbers happen to be equal.
     pub by_chance: usize,
-    /// Numbers at which the program with numbers has other axes, and the one with names none by its checks.
-    pub other_ranks: usize,
+    /// Pairs that differ by a unit for a size of one.
+    pub units_for_ones: usize,
+    /// Numbers at which the program with numbers is closed in another way, and the one with names refused by a check.
+    pub other_choices: usize,
 }
 
 /// The program with names, and what is known of it.
@@ -101,9 +106,12 @@ pub fn judge(
     let (made, plain) = match (plain, allowed) {
         (Ok((made, plain)), false) => {
             let plain: Vec<Shape> = made.results.iter().flatten().map(|own| plain.get(*own)).collect();
-            if named.tensors().zip(&plain).any(|(tensor, own)| ranks(&named.shapes.get(tensor)) != ranks(own))
+            if named
+                .tensors()
+                .zip(&plain)
+                .any(|(tensor, own)| chose_otherwise(&named.shapes.get(tensor), own))
             {
-                counts.other_ranks += 1;
+                counts.other_choices += 1;
                 return Ok(());
             }
             return Err(refusal(named, &pairs));
@@ -138,19 +146,22 @@ pub fn compare(
     counts: &mut Counts,
 ) -> Result<(), String> {
     let chance = by_chance(named, pairs);
-    let mut units = false;
+    let mut count = &mut counts.same;
     for (at, (named, plain)) in named.iter().zip(plain).enumerate() {
         let found = named.at(pairs).ok_or_else(|| format!("result {at}, `{named}`, has no value"))?;
         counts.symbolic_axes += axes(named).filter(|axis| matches!(axis, Axis::Symbolic(..))).count();
         if found == *plain {
             continue;
         }
-        if !(chance && has_units_for_sizes(&found, plain)) {
+        if chance {
+            count = &mut counts.by_chance;
+        } else if has_units_for_ones(&found, plain) {
+            count = &mut counts.units_for_ones;
+        } else {
             return Err(format!("result {at}, `{named}`, is `{found}`; with numbers it is `{plain}`"));
         }
-        units = true;
     }
-    *(if units { &mut counts.by_chance } else { &mut counts.same }) += 1;
+    *count += 1;
     Ok(())
 }
 
@@ -183,10 +194,16 @@ fn by_chance(shapes: &[Shape], pairs: &[(&str, u64)]) -> bool {
     })
 }
 
-/// Whether the first is the second with some sizes replaced by units.
-fn has_units_for_sizes(found: &Shape, plain: &Shape) -> bool {
-    ranks(found) == ranks(plain)
-        && axes(found).zip(axes(plain)).all(|(found, plain)| found == plain || *found == Axis::Unit)
+/// Whether shapes differ in axes of one element only.
+fn has_units_for_ones(found: &Shape, plain: &Shape) -> bool {
+    let same = |(found, plain): (&Axis, &Axis)| found == plain || (found.size(), plain.size()) == (1, 1);
+    ranks(found) == ranks(plain) && axes(found).zip(axes(plain)).all(same)
+}
+
+/// Whether the program with numbers was closed with other axes, or with a unit for an expression.
+fn chose_otherwise(named: &Shape, plain: &Shape) -> bool {
+    let unit = |(named, plain): (&Axis, &Axis)| matches!(named, Axis::Symbolic(..)) && *plain == Axis::Unit;
+    ranks(named) != ranks(plain) || axes(named).zip(axes(plain)).any(unit)
 }
 
 /// What is wrong with the bounds of axes and of numbers of elements, by looking at all sizes up to a bound.
