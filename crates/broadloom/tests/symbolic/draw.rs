@@ -94,8 +94,10 @@ impl Draft {
 
     /// Takes a line if the program has a meaning with it; the two have to agree on that.
     fn offer(&mut self, line: Line, counts: &mut Counts) -> Result<bool, String> {
+        let says = Says(&self.program, &line);
         let named = self.named.add(&line).and_then(|()| self.named.graph.final_shapes());
         let plain = self.plain.add(&line).and_then(|()| self.plain.graph.final_shapes());
+        drop(says);
         let complaint = |what: &str| {
             let mut program = self.program.clone();
             program.lines.push(line.clone());
@@ -148,6 +150,19 @@ impl Draft {
 
     fn shape(&mut self, (line, part): Place) -> Option<Shape> {
         self.plain.graph.final_shape(self.plain.results[line][part]).ok()
+    }
+}
+
+/// Prints a program if adding a line to it panics.
+struct Says<'a>(&'a Program, &'a Line);
+
+impl Drop for Says<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let mut program = self.0.clone();
+            program.lines.push(self.1.clone());
+            eprintln!("the last line of this program makes a graph panic:\n{program}");
+        }
     }
 }
 
