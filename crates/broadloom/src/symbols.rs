@@ -91,12 +91,6 @@ impl RuntimeCheck {
     pub(crate) fn is_bound(&self) -> bool {
         matches!(self.need, Need::AtLeast(_) | Need::AtMost(_))
     }
-
-    /// The named sizes it is about.
-    pub(crate) fn symbols(&self) -> impl Iterator<Item = &str> {
-        let symbols = self.form.symbols().into_iter();
-        symbols.filter_map(|symbol| self.names.get(symbol.0 as usize).map(|name| &**name))
-    }
 }
 
 impl std::fmt::Display for RuntimeCheck {
@@ -292,15 +286,64 @@ impl Graph {
         self.solver.symbol_of(self.symbols[at].var).map_or(at, |symbol| symbol.0 as usize)
     }
 
-    /// A number for each named size: its own, its sample, or one in its range.
-    pub(crate) fn some_sizes(&self) -> Vec<u64> {
+    /// A number for each named size: its own, its sample, or one in its range; so that the program has a meaning, if
+    /// such numbers are near. Samples give way last.
+    pub(crate) fn some_sizes(&mut self) -> Result<Vec<u64>, Error> {
+        let checks = self.runtime_checks()?;
         let size = |at: usize| {
             let (lo, hi) = self.symbol_range(at);
             let sample = self.symbols[at].sample.filter(|sample| contains((lo, hi), *sample));
             // Two rather than one: a size of one looks like less than it is.
             self.symbol_number(at).or(sample).unwrap_or(lo.max(2).min(hi.unwrap_or(u64::MAX)))
         };
-        (0..self.symbols.len()).map(size).collect()
+        let usual: Vec<u64> = (0..self.symbols.len()).map(size).collect();
+        let fits = |sizes: &[u64]| {
+            let names = self.symbols.iter().map(|data| &*data.name);
+            let pairs: Vec<(&str, u64)> = names.zip(sizes.iter().copied()).collect();
+            checks.iter().all(|check| check.holds(&pairs) != Some(false))
+        };
+        if fits(&usual) {
+            return Ok(usual);
+        }
+        let mentioned = |at: &usize| {
+            checks.iter().flat_map(RuntimeCheck::names).any(|name| *name == *self.symbols[*at].name)
+        };
+        let open: Vec<usize> =
+            (0..usual.len()).filter(mentioned).filter(|at| self.symbol_number(*at).is_none()).collect();
+        let without_sample: Vec<usize> =
+            open.iter().copied().filter(|at| self.symbols[*at].sample.is_none()).collect();
+        let found = [without_sample, open].iter().find_map(|changed| self.sizes_near(&usual, changed, fits));
+        Ok(found.unwrap_or(usual))
+    }
+
+    /// Sizes that fit, some of them changed to numbers from the least of their ranges on.
+    fn sizes_near(
+        &self,
+        usual: &[u64],
+        changed: &[usize],
+        fits: impl Fn(&[u64]) -> bool,
+    ) -> Option<Vec<u64>> {
+        /// How many sizes are tried, all in all.
+        const TRIED: f64 = 16_384.0;
+        let each = TRIED.powf(1.0 / changed.len().max(1) as f64) as u64;
+        let ranges: Vec<(u64, u64)> = changed
+            .iter()
+            .map(|at| {
+                let (lo, hi) = self.symbol_range(*at);
+                (lo, lo.saturating_add(each).min(hi.unwrap_or(u64::MAX)))
+            })
+            .collect();
+        let mut sizes = usual.to_vec();
+        changed.iter().zip(&ranges).for_each(|(at, (lo, _))| sizes[*at] = *lo);
+        while !fits(&sizes) {
+            let next = changed.iter().zip(&ranges).find(|(at, (lo, hi))| {
+                let size = &mut sizes[**at];
+                *size = if *size < *hi { *size + 1 } else { *lo };
+                *size != *lo
+            });
+            next?;
+        }
+        Some(sizes)
     }
 
     pub(crate) fn symbol_at(&self, name: &str) -> Option<usize> {

@@ -186,6 +186,22 @@ fn the_range_narrows_as_the_program_grows() {
     assert_eq!(g.with_sizes(&[("sequence", 11)]).map(|_| ()).unwrap_err().kind(), ErrorKind::Use);
 }
 
+/// How many axes there are is decided for all sizes alike; what that needs is checked, even if a range seems to hold it.
+#[test]
+fn a_slice_of_something_computed_is_checked() {
+    let mut g = Graph::new();
+    g.dim("batch", 2.., None).expect("a new name");
+    let x = g.data("x", "batch |").expect("a shape");
+    let y = g.relu(x).expect("any shape");
+    let third = g.slice(y, broadloom::Index::At(2)).expect("some sizes do");
+    assert_eq!(g.final_shape(y).expect("closes").to_string(), "batch |");
+    assert_eq!(g.final_shape(third).expect("closes").to_string(), "()");
+    let checks: Vec<String> =
+        g.runtime_checks().expect("closes").iter().map(|check| check.to_string()).collect();
+    assert_eq!(checks, ["`batch` is at least 3"]);
+    assert_eq!(g.dim_range("batch"), Some((2, None)), "looking narrows nothing");
+}
+
 #[test]
 fn what_runs_runs_at_given_sizes_or_at_those_of_its_data() {
     let mut g = Graph::new();

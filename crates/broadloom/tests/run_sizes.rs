@@ -181,6 +181,38 @@ fn what_a_program_relies_on_is_checked() {
     assert!(error.starts_with("there is no size called `sequence`"), "{error}");
 }
 
+/// A session begins at sizes at which its program has a meaning, whatever those are; samples that are none decide nothing.
+#[test]
+fn a_session_needs_no_sizes_to_begin() {
+    let settings = || Settings { backend: Backend::Reference, ..Settings::default() };
+    for (sample, spec, good, bad) in [
+        (None, "3*i => i", 6, 7),
+        (Some(7), "3*i => i", 6, 7),
+        (None, "7*i<+k => i, k", 9, 8),
+        (None, "5^a => a", 6, 5),
+    ] {
+        let mut g = Graph::new();
+        g.dim("seq", 1.., sample).expect("a name");
+        let x = g.data("x", "seq").expect("a shape");
+        let y = g.einsum(spec, &[x]).expect("a spec");
+        if let Ok(k) = g.captured(y, "k") {
+            g.set(k, 2).expect("a size");
+        }
+        let mut part = Routine::new("part");
+        part.forward(y);
+        let mut session = Session::with(g, settings()).expect("it begins");
+        let error = session.run(&part).unwrap_err().to_string();
+        assert!(error.starts_with("`seq` has no number, and what runs needs one"), "{error}");
+        if sample.is_some() {
+            let why = "its sample is 7, but the program relies on this: `seq` is a multiple of 3";
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(session.set_sizes(&[("seq", bad)]).is_err(), "{spec}");
+        session.set(x, &Array::full(Dtype::F32, &[good], 1.0).expect("small")).expect("it fits");
+        session.run(&part).expect("it runs");
+    }
+}
+
 /// What was learned is not lost to a size.
 #[test]
 fn parameters_keep_their_sizes() {

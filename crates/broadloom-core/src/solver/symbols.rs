@@ -88,6 +88,8 @@ pub(crate) struct Symbols {
     atoms: FxHashMap<(u32, Basis), DimTerm>,
     /// What closing relies on so far.
     pub checks: Vec<Check>,
+    /// The range of each symbol when closing began: what narrows it further is a choice, and has to be checked.
+    ranges: Vec<(u64, Option<u64>)>,
     /// Whether sizes are being chosen: a choice must not ask for anything to be checked.
     pub guessing: bool,
     /// Whether a choice was given up for that.
@@ -270,6 +272,13 @@ impl Solver {
         (lo, (hi != ANY).then_some(hi))
     }
 
+    /// The range of a symbol when closing began: closing may put it into one class with others, whose bounds are then
+    /// its own.
+    pub(crate) fn range_before_closing(&self, symbol: Symbol) -> (u64, Option<u64>) {
+        let known = self.symbols.ranges.get(symbol.0 as usize);
+        known.copied().unwrap_or_else(|| self.symbol_bounds(symbol))
+    }
+
     /// What is wrong with a class whose bounds exclude each other, or its value, if it is a symbol.
     pub(crate) fn range_clash(&self, node: u32) -> Option<Clash> {
         let root = self.dims.find(node);
@@ -292,6 +301,8 @@ impl Solver {
         if self.symbols.is_empty() {
             return Ok(());
         }
+        let symbols = (0..self.symbols.nodes.len() as u32).map(Symbol);
+        self.symbols.ranges = symbols.map(|symbol| self.symbol_bounds(symbol)).collect();
         self.check_identities()?;
         self.solve_jointly()?;
         for dynamic in [false, true] {
@@ -370,7 +381,7 @@ impl Solver {
             .collect();
         for check in all.iter().filter(|check| check.need != Need::Zero) {
             let form = self.shown_form(&check.form, &zeros);
-            let (least, most) = form.bounds(|symbol| self.symbol_bounds(symbol));
+            let (least, most) = form.bounds(|symbol| self.range_before_closing(symbol));
             let holds = match check.need {
                 Need::Whole => !form.is_fraction() || form.is_whole_modulo(&zeros),
                 Need::AtLeast(limit) => least.is_some_and(|least| least >= i128::from(limit)),

@@ -127,8 +127,8 @@ impl Graph {
     }
 
     /// Why an axis has a size that depends on named ones: as if they had numbers, beginning where they are declared.
-    fn why_named(&self, goal: TensorRow, axis: usize, asked: &Asked) -> Option<Vec<Part>> {
-        let sizes = self.some_sizes();
+    fn why_named(&mut self, goal: TensorRow, axis: usize, asked: &Asked) -> Option<Vec<Part>> {
+        let sizes = self.some_sizes().ok()?;
         let sizes: Vec<(&str, u64)> = self.dims().zip(sizes).collect();
         let mut numbered = self.with_sizes(&sizes).ok()?;
         let told = numbered.why(goal.0, goal.1, axis).ok()?;

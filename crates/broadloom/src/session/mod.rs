@@ -291,7 +291,7 @@ impl Session {
     pub fn run(&mut self, routine: &Routine) -> Result<(), Error> {
         self.refresh()?;
         if let Some(name) = self.sizes.undecided() {
-            return Err(no_number(name));
+            return Err(self.no_number(name));
         }
         let at = self.prepare(routine)?;
         for node in self.prepared[at].lowered.needs.clone() {
@@ -313,6 +313,21 @@ impl Session {
         gives.into_iter().for_each(|node| self.store.has_now(node));
         self.runs += 1;
         if self.settings.guard { self.guard(at) } else { Ok(()) }
+    }
+
+    fn no_number(&self, name: &str) -> Error {
+        let message = format!("`{name}` has no number, and what runs needs one");
+        let help = "set data that has this size, say it with `set_sizes`, or declare it with a sample";
+        let error = Error::new(ErrorKind::Range, message).with_help(help);
+        let sample = |data: &crate::symbols::SymbolData| data.sample.filter(|_| *data.name == *name);
+        let samples = self.graph.symbols.iter().zip(&self.sizes.now);
+        let samples: Vec<u64> = samples.map(|(data, now)| data.sample.unwrap_or(*now)).collect();
+        match (self.graph.symbols.iter().find_map(sample), self.sizes.broken_at(&samples)) {
+            (Some(sample), Some(check)) => {
+                error.with_end(format!("its sample is {sample}, but the program relies on this: {check}"))
+            }
+            _ => error,
+        }
     }
 
     /// Tells code for all sizes the sizes of this run.
@@ -523,10 +538,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-fn no_number(name: &str) -> Error {
-    let message = format!("`{name}` has no number, and what runs needs one");
-    let help = "set data that has this size, say it with `set_sizes`, or declare it with a sample";
-    Error::new(ErrorKind::Range, message).with_help(help)
 }

@@ -48,10 +48,11 @@ impl Sizes {
     pub fn new(graph: &mut Graph, inferred: &Inferred) -> Result<Sizes, Error> {
         let checks = graph.runtime_checks()?.into();
         let decided = |sample: bool| if sample { By::Program } else { By::Nobody };
-        let now = graph.some_sizes();
+        let now = graph.some_sizes()?;
         let known = |at: usize| graph.symbol_number(at);
         let by = graph.symbols.iter().enumerate();
-        let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample.is_some())).collect();
+        // A sample at which the program has no meaning decides nothing.
+        let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample == Some(now[at]))).collect();
         let ranges = (0..graph.symbols.len()).map(|at| graph.symbol_range(at)).collect();
         let names = graph.symbols.iter().map(|data| data.name.clone()).collect();
         Ok(Sizes { names, ranges, checks, open: inferred.symbols().into(), now, by })
@@ -164,11 +165,8 @@ impl Sizes {
                 );
             }
         }
-        let pairs = self.pairs(&self.now);
-        let Some(check) = self.checks.iter().find(|check| check.holds(&pairs) == Some(false)) else {
-            return Ok(());
-        };
-        let sizes: Vec<String> = check.symbols().map(|name| self.equation(name)).collect();
+        let Some(check) = self.broken_at(&self.now) else { return Ok(()) };
+        let sizes: Vec<String> = check.names().map(|name| self.equation(name)).collect();
         let message = format!("there is no program for {}: it relies on this: {check}", sizes.join(", "));
         let error = Error::new(ErrorKind::Range, message).with_help("choose sizes for which this holds");
         Err(self.explained(error, graph))
@@ -194,6 +192,12 @@ impl Sizes {
     pub fn undecided(&self) -> Option<&str> {
         let nobody = |symbol: &&Symbol| self.by[symbol.0 as usize] == By::Nobody;
         self.open.iter().find(nobody).map(|symbol| &*self.names[symbol.0 as usize])
+    }
+
+    /// What the program relies on that does not hold at some sizes.
+    pub fn broken_at(&self, sizes: &[u64]) -> Option<&RuntimeCheck> {
+        let pairs = self.pairs(sizes);
+        self.checks.iter().find(|check| check.holds(&pairs) == Some(false))
     }
 
     /// The data that decided a size on which another tensor depends, with name and number of the size.

@@ -241,7 +241,7 @@ impl Solver {
     /// leave.
     pub(super) fn symbol_within(&mut self, root: u32, value: DimTerm, (lo, hi): (u64, u64)) -> Step {
         let Some(form) = self.symbols.form_of(value).cloned() else { return Ok(()) };
-        let (least, most) = form.bounds(|symbol| self.symbol_bounds(symbol));
+        let (least, most) = form.bounds(|symbol| self.range_before_closing(symbol));
         let short = least.is_none_or(|least| least < i128::from(lo));
         let long = hi != ANY && most.is_none_or(|most| most > i128::from(hi));
         let constraint =

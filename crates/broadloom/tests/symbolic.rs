@@ -1,0 +1,277 @@
+//! Random programs over named sizes, judged by the same programs with numbers written in place of the names.
+
+#[path = "symbolic/draw.rs"]
+mod draw;
+#[path = "symbolic/judge.rs"]
+mod judge;
+mod numbers;
+#[path = "symbolic/program.rs"]
+mod program;
+#[path = "symbolic/run.rs"]
+mod run;
+#[path = "symbolic/sessions.rs"]
+mod sessions;
+
+use broadloom::Backend;
+use draw::{Drawn, Purpose, draw};
+use judge::{Counts, Named, bounds, judge};
+use numbers::Random;
+use program::Program;
+use run::Running;
+use sessions::{Way, tour};
+
+/// What was found wrong, with programs that are made smaller; all of it is told at once.
+#[derive(Default)]
+struct Complaints(Vec<String>);
+
+impl Complaints {
+    fn add(
+        &mut self,
+        seed: u64,
+        program: &Program,
+        numbers: &[u64],
+        what: &str,
+        wrong: impl Fn(&Program) -> Option<String>,
+    ) {
+        let least = program.smaller(|program| wrong(program).is_some());
+        let now = wrong(&least).unwrap_or_default();
+        self.0.push(format!("program {seed} at {numbers:?}: {what}\nmade smaller:\n{least}\n{now}"));
+    }
+
+    /// The program of a seed, unless drawing it was a mistake already.
+    fn drawn(&mut self, seed: u64, purpose: Purpose, counts: &mut Counts) -> Option<Drawn> {
+        let drawn = draw(seed, purpose, counts).map_err(|what| format!("program {seed}: {what}"));
+        drawn.map_err(|what| self.0.push(what)).ok()
+    }
+
+    fn tell(self) {
+        let count = self.0.len();
+        assert!(count == 0, "{count} complaints\n\n{}", self.0.join("\n\n"));
+    }
+}
+
+/// Numbers for the names of a program, in their ranges: as it was drawn, primes, ones, and others.
+fn choices(random: &mut Random, drawn: &Drawn) -> Vec<Vec<u64>> {
+    let names = &drawn.program.names;
+    let within = |at: usize, number: u64| {
+        let (least, most) = names[at].range;
+        number.clamp(least, most.unwrap_or(u64::MAX))
+    };
+    let all = |of: &mut dyn FnMut(usize) -> u64| -> Vec<u64> {
+        (0..names.len()).map(|at| within(at, of(at))).collect()
+    };
+    let mut choices = vec![
+        drawn.guide.clone(),
+        all(&mut |at| [101, 131, 173][at]),
+        all(&mut |at| [11, 7, 13][at]),
+        all(&mut |at| drawn.guide[at] * 3),
+        all(&mut |at| drawn.guide[at] / 2),
+        all(&mut |_| 1),
+        all(&mut |_| 6),
+    ];
+    for _ in 0..3 {
+        choices.push(all(&mut |_| 1 + random.below(30) as u64));
+        choices.push(all(&mut |_| 12 * (1 + random.below(30) as u64)));
+    }
+    choices
+}
+
+fn wrong_at(program: &Program, numbers: &[u64]) -> Option<String> {
+    let mut named = Named::new(program).ok()?;
+    judge(program, &mut named, numbers, &mut Counts::default()).err()
+}
+
+fn seeds(usual: u64) -> Box<dyn Iterator<Item = u64>> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match number("BROADLOOM_PROGRAM") {
+        Some(one) => Box::new(std::iter::once(one)),
+        None => Box::new(0..number("BROADLOOM_PROGRAMS").unwrap_or(usual)),
+    }
+}
+
+#[test]
+fn shapes_are_those_of_the_program_with_numbers() {
+    let (mut counts, mut complaints) = (Counts::default(), Complaints::default());
+    for seed in seeds(300) {
+        let Some(drawn) = complaints.drawn(seed, Purpose::Shapes, &mut counts) else { continue };
+        let mut named = Named::new(&drawn.program).expect("it was built before");
+        counts.programs += 1;
+        for numbers in choices(&mut Random::new(seed), &drawn) {
+            if let Err(what) = judge(&drawn.program, &mut named, &numbers, &mut counts) {
+                complaints.add(seed, &drawn.program, &numbers, &what, |program| wrong_at(program, &numbers));
+                break;
+            }
+        }
+    }
+    println!("{counts:?}");
+    complaints.tell();
+}
+
+#[test]
+fn bounds_hold_for_all_sizes() {
+    let (mut counts, mut complaints) = (Counts::default(), Complaints::default());
+    for seed in seeds(150) {
+        let Some(drawn) = complaints.drawn(seed, Purpose::Enumeration, &mut counts) else { continue };
+        let mut named = Named::new(&drawn.program).expect("it was built before");
+        let wrong = |program: &Program| bounds(program, &mut Named::new(program).ok()?, 13).err();
+        if let Err(what) = bounds(&drawn.program, &mut named, 13) {
+            complaints.add(seed, &drawn.program, &[], &what, wrong);
+        }
+    }
+    println!("{counts:?}");
+    complaints.tell();
+}
+
+/// Numbers at which the program has a meaning, and is the same as with names.
+fn stops(drawn: &Drawn, random: &mut Random) -> Vec<Vec<u64>> {
+    let Drawn { program, guide } = drawn;
+    let Ok(mut named) = Named::new(program) else { return Vec::new() };
+    let mut good = |numbers: &[u64]| {
+        let mut counts = Counts::default();
+        judge(program, &mut named, numbers, &mut counts).is_ok() && counts.same == 1
+    };
+    let ranges: Vec<(u64, Option<u64>)> = program.names.iter().map(|name| name.range).collect();
+    let mut all = judge::all(&ranges, 13);
+    random.shuffle(&mut all);
+    let mut stops: Vec<Vec<u64>> = vec![guide.clone()];
+    stops.extend(ranges.iter().all(|(least, _)| *least == 1).then(|| vec![1; ranges.len()]));
+    stops.extend(all.into_iter().take(40));
+    stops.retain(|numbers| good(numbers));
+    stops.truncate(5);
+    stops
+}
+
+fn sessions(seeds: impl Iterator<Item = u64>, way: &Way, seed_of: u64) -> sessions::Counts {
+    let (mut counts, mut complaints) = (sessions::Counts::default(), Complaints::default());
+    for seed in seeds {
+        let Some(drawn) = complaints.drawn(seed + seed_of, Purpose::Running, &mut Counts::default()) else {
+            continue;
+        };
+        let stops = stops(&drawn, &mut Random::new(seed));
+        let wrong = |program: &Program, counts: &mut sessions::Counts| {
+            tour(program, way, &stops, &mut Random::new(seed), counts)
+        };
+        if stops.len() < 2 {
+            continue;
+        }
+        counts.programs += 1;
+        match wrong(&drawn.program, &mut counts) {
+            Ok(notice) => {
+                if let Some(notice) = notice {
+                    counts.by_themselves += 1;
+                    let alone = |program: &Program| {
+                        matches!(wrong(program, &mut sessions::Counts::default()), Ok(Some(_)))
+                    };
+                    let least = if std::env::var("SHOW").is_ok() {
+                        drawn.program.smaller(alone)
+                    } else {
+                        drawn.program
+                    };
+                    println!("{notice}\n{least}");
+                }
+            }
+            Err(what) => {
+                let fails = |program: &Program| wrong(program, &mut sessions::Counts::default()).err();
+                complaints.add(seed, &drawn.program, &drawn.guide, &what, fails);
+            }
+        }
+    }
+    println!("{counts:?}");
+    complaints.tell();
+    counts
+}
+
+#[test]
+fn one_session_runs_for_every_size() {
+    sessions(seeds(100), &Way::new(Backend::Reference, 1e-9), 0);
+}
+
+/// Compiled once, for all sizes.
+#[test]
+fn machine_code_runs_for_every_size() {
+    sessions(seeds(30), &Way::new(Backend::Native, 1e-9), 10_000);
+}
+
+/// The judges notice mistakes: programs whose shapes, bounds or values are a little off.
+#[test]
+fn judges_notice_mistakes() {
+    let [mut shapes, mut noticed] = [0, 0];
+    for seed in 0..60 {
+        let Ok(Drawn { program, guide }) = draw(seed, Purpose::Shapes, &mut Counts::default()) else {
+            continue;
+        };
+        let named = Named::new(&program).expect("it was built before");
+        let of_named: Vec<_> = named.tensors().map(|tensor| named.shapes.get(tensor)).collect();
+        let Ok((made, plain)) = judge::plain(&program, &guide) else { continue };
+        let of_plain: Vec<_> = made.results.iter().flatten().map(|own| plain.get(*own)).collect();
+        let says = |guide: &[u64]| {
+            judge::compare(&of_named, &of_plain, &program.pairs(guide), &mut Counts::default())
+        };
+        says(&guide).unwrap_or_else(|what| panic!("program {seed}: {what}\n{program}"));
+        // One name has another number, at which no two sizes are equal.
+        let off: Vec<u64> = guide.iter().map(|number| number + 132).collect();
+        if of_named.iter().any(broadloom::Shape::is_symbolic) {
+            shapes += 1;
+            noticed += usize::from(says(&off).is_err());
+        }
+    }
+    assert!(shapes > 40 && noticed == shapes, "{noticed} of {shapes}");
+
+    // Data of a session that is a little off changes the loss; so do sizes.
+    let way = Way::new(Backend::Reference, 1e-9);
+    let [mut runs, mut by_values, mut by_sizes] = [0, 0, 0];
+    for seed in 0..40 {
+        let Ok(drawn) = draw(seed, Purpose::Running, &mut Counts::default()) else { continue };
+        let Drawn { program, .. } = &drawn;
+        let stops = stops(&drawn, &mut Random::new(seed));
+        let [first, second, ..] = &stops[..] else { continue };
+        let outcome = |numbers: &[u64], nudge: bool| {
+            let mut it = Running::new(program, Some(numbers), way.settings.clone()).ok()?;
+            it.set_all(program).ok()?;
+            it.set_params().ok()?;
+            if nudge {
+                it.nudge().ok()?;
+            }
+            it.run().ok()
+        };
+        let (Some(right), Some(nudged), Some(other)) =
+            (outcome(first, false), outcome(first, true), outcome(second, false))
+        else {
+            continue;
+        };
+        runs += 1;
+        by_values += usize::from(run::difference(&nudged, &right, way.tolerance).is_err());
+        by_sizes += usize::from(run::difference(&other, &right, way.tolerance).is_err());
+    }
+    assert!(
+        runs > 25 && by_values * 10 > runs * 9 && by_sizes * 10 > runs * 8,
+        "{by_values}, {by_sizes} of {runs}"
+    );
+}
+
+/// A size that a conversion leaves is lost if it is found after a search: `c` has to be `4, batch`.
+#[test]
+#[ignore = "the search for ranks loses the size of an axis that a count leaves, if there are named sizes"]
+fn a_conversion_has_all_its_elements() {
+    let mut g = broadloom::Graph::new();
+    g.dim("batch", 3..=1000, None).expect("a name");
+    let x = g.data("x", "batch").expect("a shape");
+    let c = g.convert(x, 4, 1).expect("four times as many");
+    g.add(c, x).expect("it broadcasts");
+    assert_eq!(g.final_shape(c).expect("closes").to_string(), "4, batch");
+}
+
+/// With numbers, the 24 elements are `24, _`, `24` or `2, 12`, by the size: no choice fits all, so it has to give up.
+#[test]
+#[ignore = "how many axes a counted row has is chosen by a check on a named size"]
+fn a_choice_asks_for_no_check() {
+    let mut g = broadloom::Graph::new();
+    g.dim("batch", 1.., None).expect("a name");
+    let x = g.data("x", "batch").expect("a shape");
+    let c = g.data_with_count("c", "...", 24).expect("a shape");
+    g.add(c, x).expect("it broadcasts");
+    match g.runtime_checks() {
+        Ok(checks) => assert!(checks.is_empty(), "{}", checks[0]),
+        Err(error) => assert_eq!(error.kind(), broadloom::ErrorKind::GaveUp),
+    }
+}

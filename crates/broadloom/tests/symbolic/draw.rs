@@ -1,0 +1,565 @@
+//! Drawing random programs: lines are proposed by the shapes that the program has with numbers in place of its names, and
+//! said to both, the program with names and the one with numbers. That they agree on each line is the first judgement.
+
+use broadloom::{Accumulate, Combine, ErrorKind, Node, Shape};
+
+use crate::judge::{Counts, allowed};
+use crate::numbers::Random;
+use crate::program::{Declared, Line, Made, Name, Op, Place, Program, Said, Size};
+
+/// What a program is drawn for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Purpose {
+    /// Large ranges: numbers that have nothing in common.
+    Shapes,
+    /// Small ranges, so that all sizes can be looked at.
+    Enumeration,
+    /// Small ranges, and everything can be run.
+    Running,
+}
+
+/// No tensor has more axes, if it is to be run.
+const AXES: usize = 5;
+
+/// Labels for the axes of an operand, and of another one.
+const MINE: &str = "abcdefgh";
+const OTHER: &str = "qrstuvwx";
+
+/// A program, and numbers for its names at which it has a meaning.
+pub struct Drawn {
+    pub program: Program,
+    pub guide: Vec<u64>,
+}
+
+/// The program of a seed; or what the two disagree about.
+pub fn draw(seed: u64, purpose: Purpose, counts: &mut Counts) -> Result<Drawn, String> {
+    let mut random = Random::new(seed + 77_000);
+    let (names, guide) = names(&mut random, purpose);
+    let mut it = Draft::new(Program { names, lines: Vec::new() }, guide, purpose);
+    let leaves = 2 + random.below(3);
+    for _ in 0..leaves {
+        let line = leaf(&mut random, &it.program.names);
+        it.offer(line, counts)?;
+    }
+    let wanted = it.program.lines.len() + 3 + random.below(9);
+    let mut tries = 0;
+    while it.program.lines.len() < wanted && tries < 60 {
+        tries += 1;
+        for line in propose(&mut random, &mut it) {
+            if !it.offer(line, counts)? {
+                break;
+            }
+        }
+    }
+    Ok(Drawn { program: it.program, guide: it.guide })
+}
+
+fn names(random: &mut Random, purpose: Purpose) -> (Vec<Name>, Vec<u64>) {
+    let all = ["batch", "seq", "width"];
+    let count = 1 + random.below(3);
+    // Divisible by what strides divide by, and otherwise different.
+    let guides = match purpose {
+        Purpose::Shapes => [132, 156, 204],
+        _ => random.pick(&[[12, 8, 10], [6, 12, 8], [8, 6, 12], [4, 6, 8]]),
+    };
+    let name = |at: usize| {
+        let range = match purpose {
+            Purpose::Shapes => {
+                random.pick(&[(1, None), (2, None), (1, Some(512)), (7, Some(1000)), (1, None)])
+            }
+            _ => random.pick(&[(1, Some(12)), (2, Some(12)), (1, Some(12)), (3, Some(13)), (1, None)]),
+        };
+        let sample = if random.below(3) == 0 { None } else { Some(guides[at]) };
+        let dynamic = at > 0 && random.below(10) == 0;
+        let range = if dynamic { (1, None) } else { range };
+        Name { name: all[at], range, sample, dynamic }
+    };
+    ((0..count).map(name).collect(), guides[..count].to_vec())
+}
+
+/// A program that grows, said with names and with numbers.
+pub struct Draft {
+    program: Program,
+    guide: Vec<u64>,
+    purpose: Purpose,
+    named: Made,
+    plain: Made,
+}
+
+impl Draft {
+    fn new(program: Program, guide: Vec<u64>, purpose: Purpose) -> Draft {
+        let (named, plain) = (program.begin(None), program.begin(Some(&guide)));
+        Draft { program, guide, purpose, named, plain }
+    }
+
+    /// Takes a line if the program has a meaning with it; the two have to agree on that.
+    fn offer(&mut self, line: Line, counts: &mut Counts) -> Result<bool, String> {
+        let says = Says(&self.program, &line);
+        let named = self.named.add(&line).and_then(|()| self.named.graph.final_shapes());
+        let plain = self.plain.add(&line).and_then(|()| self.plain.graph.final_shapes());
+        drop(says);
+        let complaint = |what: &str| {
+            let mut program = self.program.clone();
+            program.lines.push(line.clone());
+            format!("at its last line, and numbers {:?}, {what}\n{program}", self.guide)
+        };
+        let kept = match (named, plain) {
+            (Ok(_), Ok(_)) => self.is_suitable(),
+            (Err(named), Ok(_)) if named.kind() == ErrorKind::GaveUp => {
+                counts.gave_up += 1;
+                false
+            }
+            (Err(named), Ok(_)) => {
+                return Err(complaint(&format!("names are refused and numbers are not: {named}")));
+            }
+            (Ok(_), Err(plain)) => {
+                let pairs = self.program.pairs(&self.guide);
+                if allowed(&self.program, &mut self.named.graph, &pairs) != Ok(false) {
+                    return Err(complaint(&format!("numbers are refused and names are not: {plain}")));
+                }
+                counts.left_to_checks += 1;
+                false
+            }
+            (Err(_), Err(_)) => {
+                counts.refused += 1;
+                false
+            }
+        };
+        if kept {
+            self.program.lines.push(line);
+        } else {
+            self.named = self.program.build(None).expect("it was built before");
+            self.plain = self.program.build(Some(&self.guide)).expect("it was built before");
+        }
+        Ok(kept)
+    }
+
+    /// Whether what was added can be run, if it has to.
+    fn is_suitable(&mut self) -> bool {
+        let results = self.plain.results.last().cloned().unwrap_or_default();
+        self.purpose != Purpose::Running
+            || results.into_iter().all(|result| {
+                let small = self.plain.graph.final_shape(result).is_ok_and(|shape| {
+                    let axes = shape.batch().len() + shape.input().len() + shape.output().len();
+                    shape.elements() <= 2000 && axes <= AXES
+                });
+                let is_leaf = matches!(self.plain.graph.node(result), Some(Node::Leaf { .. }));
+                small && (is_leaf || self.plain.graph.projection(result).is_ok())
+            })
+    }
+
+    fn shape(&mut self, (line, part): Place) -> Option<Shape> {
+        self.plain.graph.final_shape(self.plain.results[line][part]).ok()
+    }
+}
+
+/// Prints a program if adding a line to it panics.
+struct Says<'a>(&'a Program, &'a Line);
+
+impl Drop for Says<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let mut program = self.0.clone();
+            program.lines.push(self.1.clone());
+            eprintln!("the last line of this program makes a graph panic:\n{program}");
+        }
+    }
+}
+
+fn size(random: &mut Random, names: &[Name]) -> Size {
+    match random.below(6) {
+        0..4 => Size::Named(random.below(names.len())),
+        4 => Size::Number(random.pick(&[2, 3, 4, 5])),
+        _ => Size::Number(random.pick(&[1, 2, 6])),
+    }
+}
+
+fn leaf(random: &mut Random, names: &[Name]) -> Line {
+    let mut row = |least: usize, most: usize| -> Vec<Size> {
+        let count = least + random.below(most - least + 1);
+        (0..count).map(|_| size(random, names)).collect()
+    };
+    let (batch, input, output) = (row(0, 2), row(0, 1), row(0, 2));
+    let shape = Declared([batch, input, output]);
+    let op = match random.below(12) {
+        0 => Op::Range(Declared([Vec::new(), Vec::new(), vec![size(random, names)]])),
+        1 => Op::Constant(random.pick(&[0.5, 1.5])),
+        2 => Op::ParamShaped(Declared([Vec::new(), vec![size(random, names)], vec![size(random, names)]])),
+        _ => Op::Data(shape),
+    };
+    Line { op, operands: Vec::new() }
+}
+
+/// The three rows of a shape, each axis with a label.
+struct Labelled {
+    /// Batch, input, output.
+    rows: [Vec<(String, u64)>; 3],
+}
+
+impl Labelled {
+    fn new(shape: &Shape, letters: &str) -> Labelled {
+        let mut letters = letters.chars();
+        let rows = [shape.batch(), shape.input(), shape.output()].map(|row| {
+            row.iter()
+                .map(|axis| (letters.next().map_or_else(String::new, String::from), axis.size()))
+                .collect()
+        });
+        Labelled { rows }
+    }
+
+    fn axes(&self) -> Vec<(String, u64)> {
+        self.rows.iter().flatten().cloned().collect()
+    }
+
+    fn text(&self) -> String {
+        text(&self.rows.clone().map(|row| row.into_iter().map(|(label, _)| label).collect()))
+    }
+
+    /// With one axis written in another way.
+    fn with(&self, label: &str, written: &str) -> String {
+        let axis = |(own, _): (String, u64)| if own == label { written.to_string() } else { own };
+        text(&self.rows.clone().map(|row| row.into_iter().map(axis).collect()))
+    }
+}
+
+/// Rows in the notation of specs; the comma makes labels words.
+fn text(rows: &[Vec<String>; 3]) -> String {
+    let [batch, input, output] = rows.each_ref().map(|row| row.join(", "));
+    format!("{batch} | {input} -> {output}")
+}
+
+/// Labels in random rows.
+fn scattered(random: &mut Random, labels: &[String]) -> String {
+    let mut rows: [Vec<String>; 3] = Default::default();
+    labels.iter().for_each(|label| rows[random.pick(&[0, 1, 2, 2])].push(label.clone()));
+    text(&rows)
+}
+
+fn einsum(random: &mut Random, spec: String, operands: Vec<Place>, said: Vec<Said>) -> Vec<Line> {
+    use Accumulate::{Max, Min, Sum};
+    let accumulate = random.pick(&[Sum, Sum, Sum, Sum, Max, Min]);
+    vec![Line { op: Op::Einsum { spec, accumulate, combine: Combine::Product, said }, operands }]
+}
+
+fn sum(spec: impl Into<String>, operands: Vec<Place>) -> Vec<Line> {
+    let op = Op::Einsum {
+        spec: spec.into(),
+        accumulate: Accumulate::Sum,
+        combine: Combine::Product,
+        said: Vec::new(),
+    };
+    vec![Line { op, operands }]
+}
+
+/// Specs for whatever comes: of one operand, and of two.
+const WILD: [&str; 16] = [
+    "... | ..., i => ... | ..., 0",
+    "... | 2*i => ... | i",
+    "... | ..., a => ... | ..., 2^a^1",
+    "b | i => i | b",
+    "... | 1^a => ... | a",
+    "... | ..., i => ... | ..., 3*i",
+    "... | ..., 2*i+1 => ... | ..., i",
+    "... | ..., a^b => ... | ..., a",
+    "..b.. | i => i -> ..b..",
+    "... | ..., o<+2*k => ... | ..., o, k",
+    "... | ..., o=+k => ... | ..., o",
+    "... | 2 => ... | 0",
+    "i, ... => i, ..., i",
+    "... | a^b => ... | b^a",
+    "... | ..., 2*o<+k => ... | ..., k, o",
+    "i, i => i",
+];
+const WILD_PAIRS: [&str; 7] = [
+    "... | ..., a; ... | ..., b => ... | ..., a^b",
+    "... | o<+k; k => ... | o",
+    "... | ..., 2*o=+k; k => ... | ..., o",
+    "... | ..., i; ... | ..., i => ... |",
+    "... | a^b; ... | b => ... | a",
+    "... | a; ... | b => ... | a^b^c",
+    "... | i; ... | j => ... | i -> j",
+];
+
+/// Lines that might do; a later one may read an earlier one.
+fn propose(random: &mut Random, it: &mut Draft) -> Vec<Line> {
+    let places: Vec<Place> = it
+        .plain
+        .results
+        .iter()
+        .enumerate()
+        .flat_map(|(line, results)| (0..results.len()).map(move |part| (line, part)))
+        .collect();
+    if places.is_empty() {
+        return vec![leaf(random, &it.program.names)];
+    }
+    // What was made last is taken more often, so that programs are deep.
+    let mut place = || {
+        let back = (0..2).map(|_| random.below(places.len())).min().unwrap_or(0);
+        places[places.len() - 1 - back]
+    };
+    let (a, b, c) = (place(), place(), place());
+    let (Some(first), Some(second)) = (it.shape(a), it.shape(b)) else { return Vec::new() };
+    let labelled = Labelled::new(&first, MINE);
+    let next = it.program.lines.len();
+    let wild = it.purpose != Purpose::Running;
+    let names = it.program.names.clone();
+    let one = |op| vec![Line { op, operands: vec![a] }];
+    let two = |op| vec![Line { op, operands: vec![a, b] }];
+    match random.below(if wild { 33 } else { 27 }) {
+        0 => one(Op::Pointwise(random.pick(&["tanh", "sin", "sigmoid", "relu", "abs", "neg", "square"]))),
+        1 => one(Op::Number(random.pick(&["+", "*", "-", "/", "max"]), random.pick(&[0.5, -0.7, 1.3]))),
+        2..=4 => two(Op::Pointwise(random.pick(&["+", "-", "*", "*", "max", "min", "<"]))),
+        5 => vec![Line { op: Op::Pointwise("where"), operands: vec![a, b, c] }],
+        6 => two(Op::Compose),
+        7 => vec![Line { op: Op::ComposeAccumulate, operands: vec![a, b, c] }],
+        8 => one(Op::Transpose),
+        9 => leaf_for(random, &names, a, next),
+        10 | 11 => layer(random, &names, a, next),
+        12 => reduced(random, &labelled, a),
+        13 | 14 => product(random, &labelled, &second, vec![a, b]),
+        15..=17 => window(random, &labelled, a, next),
+        18 | 19 => joined(random, &labelled, &second, a, b),
+        20 => parted(random, &labelled, a),
+        21 => sliced(random, &first, a),
+        22 => embedded(random, &names, &first, a, next),
+        23 | 24 => mean(random, &labelled, a),
+        25 => softmax(&labelled, a),
+        26 => vec![leaf(random, &names)],
+        27 | 28 => sum(random.pick(&WILD), vec![a]),
+        29 => sum(random.pick(&WILD_PAIRS), vec![a, b]),
+        30 => counted(random, &names, a, next),
+        31 => captured(random, &labelled, a, next),
+        _ => one(random.pick(&[Op::Convert(2, 1), Op::Convert(1, 2), Op::Convert(4, 1), Op::Square])),
+    }
+}
+
+/// A leaf of which little is stated, used at a tensor.
+fn leaf_for(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line> {
+    let op = match random.below(6) {
+        0 => Op::Param,
+        1 => Op::Constant(0.5),
+        2 => Op::ParamShaped(Declared([Vec::new(), Vec::new(), vec![Size::Open("c")]])),
+        3 => Op::Data(Declared([vec![Size::Open("...")], Vec::new(), vec![size(random, names)]])),
+        4 => Op::Data(Declared([vec![Size::Open("_")], Vec::new(), vec![Size::Open("n"), Size::Open("_")]])),
+        _ => Op::Data(Declared([Vec::new(), Vec::new(), vec![size(random, names)]])),
+    };
+    let leaf = Line { op, operands: Vec::new() };
+    let used = Op::Pointwise(random.pick(&["+", "*", "-"]));
+    vec![leaf, Line { op: used, operands: vec![a, (next, 0)] }]
+}
+
+/// A parameter composed with a tensor.
+fn layer(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line> {
+    let open = || vec![Size::Open("...")];
+    let output = match random.below(5) {
+        0 => size(random, names),
+        _ => Size::Number(random.pick(&[2, 3, 5])),
+    };
+    let op = match random.below(6) {
+        0 => Op::Param,
+        1 => Op::ParamShaped(Declared([Vec::new(), vec![Size::Open("n")], vec![Size::Open("n")]])),
+        _ => Op::ParamShaped(Declared([Vec::new(), open(), vec![output]])),
+    };
+    vec![
+        Line { op, operands: Vec::new() },
+        Line { op: Op::Compose, operands: vec![(next, 0), a] },
+        Line { op: Op::Pointwise(random.pick(&["relu", "tanh", "sigmoid"])), operands: vec![(next + 1, 0)] },
+    ]
+}
+
+/// One operand: axes in other rows, some of them accumulated, perhaps a diagonal.
+fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
+    let mut axes = labelled.axes();
+    let mut written = labelled.text();
+    if axes.len() > 1 && axes[0].1 == axes[1].1 && random.below(3) == 0 {
+        written = labelled.with(&axes[1].0, &axes[0].0);
+        axes.remove(1);
+    }
+    random.shuffle(&mut axes);
+    let labels: Vec<String> =
+        axes.iter().filter(|_| random.below(3) > 0).map(|(label, _)| label.clone()).collect();
+    let result = scattered(random, &labels);
+    einsum(random, format!("{written} => {result}"), vec![a], Vec::new())
+}
+
+/// Two operands: axes of one size may be one axis.
+fn product(random: &mut Random, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Vec<Line> {
+    let mut other = Labelled::new(second, OTHER);
+    let mine = first.axes();
+    let mut used: Vec<String> = Vec::new();
+    for (label, size) in other.rows.iter_mut().flatten() {
+        let same = mine.iter().find(|(mine, at)| at == size && !used.contains(mine));
+        if let Some((same, _)) = same
+            && random.below(4) > 0
+        {
+            used.push(same.clone());
+            *label = same.clone();
+        }
+    }
+    let mut all: Vec<String> = Vec::new();
+    for (label, _) in mine.into_iter().chain(other.axes()) {
+        if !all.contains(&label) {
+            all.push(label);
+        }
+    }
+    random.shuffle(&mut all);
+    let labels: Vec<String> = all.into_iter().filter(|_| random.below(2) > 0).collect();
+    let spec = format!("{}; {} => {}", first.text(), other.text(), scattered(random, &labels));
+    einsum(random, spec, operands, Vec::new())
+}
+
+/// A window, a stride or an offset along one axis, with or without a kernel.
+fn window(random: &mut Random, labelled: &Labelled, a: Place, next: usize) -> Vec<Line> {
+    let axes = labelled.axes();
+    if axes.is_empty() {
+        return Vec::new();
+    }
+    let (label, _) = random.pick(&axes);
+    let result = labelled.with(&label, "o");
+    let plain = random.pick(&["2*o", "2*o", "2*o+1", "3*o+2", "o+1", "o+2"]);
+    let backwards = random.pick(&["2*o", "2*o+1", "3*o+1", "o+2", "2*o+3"]);
+    let window = random.pick(&["o<+k", "o=+k", "o=+k", "2*o<+k", "2*o=+k", "o<+2*k", "o=+2*k", "3*o=+k"]);
+    let taps = 1 + random.below(3) as u64;
+    match random.below(6) {
+        0 => einsum(random, format!("{} => {result}", labelled.with(&label, plain)), vec![a], Vec::new()),
+        1 => sum(format!("{} => {}", labelled.with(&label, "o"), labelled.with(&label, backwards)), vec![a]),
+        2 | 3 => {
+            let kernel = Op::ParamShaped(Declared([Vec::new(), Vec::new(), vec![Size::Number(taps)]]));
+            let spec = format!("{}; k => {result}", labelled.with(&label, window));
+            let mut lines = vec![Line { op: kernel, operands: Vec::new() }];
+            lines.extend(sum(spec, vec![a, (next, 0)]));
+            lines
+        }
+        _ => {
+            let spec = format!("{} => {result}", labelled.with(&label, window));
+            einsum(random, spec, vec![a], vec![Said::Set("k".into(), taps)])
+        }
+    }
+}
+
+/// Two tensors one after another along an axis, or one with gaps.
+fn joined(random: &mut Random, mine: &Labelled, second: &Shape, a: Place, b: Place) -> Vec<Line> {
+    let other = Labelled::new(second, MINE);
+    let axes = mine.axes();
+    if axes.is_empty() {
+        return Vec::new();
+    }
+    let (label, _) = random.pick(&axes);
+    if random.below(3) == 0 {
+        let written = random.pick(&["1^o", "o^2", "2^o^1"]);
+        return sum(format!("{} => {}", mine.with(&label, "o"), mine.with(&label, written)), vec![a]);
+    }
+    let ranks = |each: &Labelled| each.rows.each_ref().map(Vec::len);
+    let (other, b) = if ranks(mine) == ranks(&other) { (&other, b) } else { (mine, a) };
+    let spec =
+        format!("{}; {} => {}", mine.with(&label, "o"), other.with(&label, "p"), mine.with(&label, "o^p"));
+    sum(spec, vec![a, b])
+}
+
+/// An axis taken apart, or a part of it.
+fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
+    let axes = labelled.axes();
+    if axes.is_empty() {
+        return Vec::new();
+    }
+    let (label, _) = random.pick(&axes);
+    let spec = |parts: &str| labelled.with(&label, parts);
+    if random.below(3) == 0 {
+        let spec = format!("{} => {}", spec(random.pick(&["1^o", "o^2"])), spec("o"));
+        return einsum(random, spec, vec![a], Vec::new());
+    }
+    let said = match random.below(4) {
+        0 => Vec::new(),
+        1 => vec![Said::Equal("o".into(), "p".into())],
+        _ => vec![Said::Set("o".into(), 1 + random.below(3) as u64)],
+    };
+    let spec = format!("{} => {}; {}", spec("o^p"), spec("o"), spec("p"));
+    vec![Line { op: Op::Split { spec, said }, operands: vec![a] }]
+}
+
+/// A slice of the batch.
+fn sliced(random: &mut Random, shape: &Shape, a: Place) -> Vec<Line> {
+    if shape.batch().is_empty() {
+        return Vec::new();
+    }
+    let at = random.pick(&[0, 0, 1, 2]);
+    let op = if random.below(2) == 0 { Op::Slice(at) } else { Op::SliceRun(0) };
+    vec![Line { op, operands: vec![a] }]
+}
+
+/// Rows of a table: of a parameter, or of a tensor that is one.
+fn embedded(random: &mut Random, names: &[Name], shape: &Shape, a: Place, next: usize) -> Vec<Line> {
+    let ids = Declared([vec![size(random, names); 1 + random.below(2)], Vec::new(), Vec::new()]);
+    if shape.batch().is_empty() && shape.input().len() == 1 {
+        // As far as the table goes at every size: only its first row.
+        return vec![
+            Line { op: Op::Ids(ids, 1), operands: Vec::new() },
+            Line { op: Op::Gather, operands: vec![a, (next, 0)] },
+        ];
+    }
+    let below = random.pick(&[3, 5]);
+    let table = Declared([Vec::new(), vec![Size::Number(below)], vec![Size::Number(random.pick(&[2, 3]))]]);
+    vec![
+        Line { op: Op::Ids(ids, below), operands: Vec::new() },
+        Line { op: Op::ParamShaped(table), operands: Vec::new() },
+        Line { op: Op::Gather, operands: vec![(next + 1, 0), (next, 0)] },
+    ]
+}
+
+/// The mean over some axes, by their sizes.
+fn mean(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
+    let axes = labelled.axes();
+    let (over, kept): (Vec<_>, Vec<_>) =
+        axes.into_iter().map(|(label, _)| label).partition(|_| random.below(2) == 0);
+    if over.is_empty() {
+        return Vec::new();
+    }
+    let result = if random.below(2) == 0 {
+        scattered(random, &kept)
+    } else {
+        let axis = |(own, _): (String, u64)| if over.contains(&own) { "0".to_string() } else { own };
+        text(&labelled.rows.clone().map(|row| row.into_iter().map(axis).collect()))
+    };
+    vec![Line { op: Op::Mean { spec: format!("{} => {result}", labelled.text()), over }, operands: vec![a] }]
+}
+
+/// Along the last output axis.
+fn softmax(labelled: &Labelled, a: Place) -> Vec<Line> {
+    let Some((label, _)) = labelled.rows[2].last() else { return Vec::new() };
+    let spec = format!("{} => {}", labelled.text(), labelled.with(label, "0"));
+    vec![Line { op: Op::Softmax(spec), operands: vec![a] }]
+}
+
+/// Data that is known by its number of elements.
+fn counted(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line> {
+    let rows = random.pick(&[
+        [vec![], vec![], vec![Size::Open("...")]],
+        [vec![Size::Open("...")], vec![], vec![Size::Open("_")]],
+        [vec![Size::Open("_")], vec![], vec![Size::Number(2)]],
+    ]);
+    let mut shape = Declared(rows);
+    if random.below(2) == 0 {
+        shape.0[0] = vec![Size::Named(random.below(names.len()))];
+    }
+    let leaf = Line { op: Op::Counted(shape, random.pick(&[12, 24, 132])), operands: Vec::new() };
+    let used = Line { op: Op::Pointwise("+"), operands: vec![a, (next, 0)] };
+    if random.below(2) == 0 { vec![leaf] } else { vec![leaf, used] }
+}
+
+/// A parameter along a new label, whose size is said by another label.
+fn captured(random: &mut Random, labelled: &Labelled, a: Place, next: usize) -> Vec<Line> {
+    let axes = labelled.axes();
+    if axes.is_empty() {
+        return Vec::new();
+    }
+    let (label, _) = random.pick(&axes);
+    let spec = format!("{}; {label}, h -> => {}", labelled.text(), labelled.with(&label, "h"));
+    let spec = spec.replace(&format!("; {label}, h -> =>"), &format!("; | {label} -> h =>"));
+    let said = match random.below(3) {
+        0 => Said::Scale("h".into(), 2, label),
+        1 => Said::Scale(label, 2, "h".into()),
+        _ => Said::Equal("h".into(), label),
+    };
+    let op = Op::Einsum { spec, accumulate: Accumulate::Sum, combine: Combine::Product, said: vec![said] };
+    vec![Line { op: Op::Param, operands: Vec::new() }, Line { op, operands: vec![a, (next, 0)] }]
+}

@@ -1,0 +1,195 @@
+//! One session for many sizes: it is taken through numbers for its names, told them or given data that implies them, and
+//! offered what it has to refuse. After each step it gives what a session of the program with numbers gives.
+
+use broadloom::{Array, Backend, Dtype, Settings};
+
+use crate::judge::Named;
+use crate::numbers::Random;
+use crate::program::{Program, Size, values};
+use crate::run::{Running, difference, has_meaning, lasting_changes, names_of, sizes_at};
+
+/// How often what happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub programs: usize,
+    /// Runs with the same numbers.
+    pub runs: usize,
+    /// Changes of sizes by data alone.
+    pub by_data: usize,
+    /// Sizes out of range, at which the program has no meaning, or at which parameters would change; all refused.
+    pub refused: usize,
+    /// Programs that are compiled for each size by itself.
+    pub by_themselves: usize,
+}
+
+/// How programs are run, and how exact they have to be.
+pub struct Way {
+    pub settings: Settings,
+    pub tolerance: f64,
+}
+
+impl Way {
+    pub fn new(backend: Backend, tolerance: f64) -> Way {
+        Way { settings: Settings { backend, threads: Some(1), ..Settings::default() }, tolerance }
+    }
+}
+
+/// A session, and the numbers that its names have.
+struct Tour<'a> {
+    program: &'a Program,
+    way: &'a Way,
+    one: Running,
+    now: Vec<u64>,
+}
+
+/// What is wrong with a session that goes through some numbers, if anything is; and what it notes.
+pub fn tour(
+    program: &Program,
+    way: &Way,
+    stops: &[Vec<u64>],
+    random: &mut Random,
+    counts: &mut Counts,
+) -> Result<Option<String>, String> {
+    let Some(first) = stops.first() else { return Ok(None) };
+    let mut it = Tour::begin(program, way, first)?;
+    for to in stops {
+        if *to != it.now && lasting_changes(program, &it.now, to) {
+            // What was learned is not lost to a size.
+            it.must_refuse(to, counts)?;
+            it = Tour::begin(program, way, to)?;
+        } else if random.below(2) == 0 || !it.follows(to, random, counts)? {
+            it.told(to)?;
+        }
+        it.now = to.clone();
+        let mut own = it.own()?;
+        it.compare(&mut own, counts)?;
+        it.offered_mistakes(random, counts)?;
+        it.compare(&mut own, counts).map_err(|what| format!("after refusals, {what}"))?;
+    }
+    Ok(it.one.session.notice().map(str::to_string))
+}
+
+impl<'a> Tour<'a> {
+    fn begin(program: &'a Program, way: &'a Way, first: &[u64]) -> Result<Tour<'a>, String> {
+        let one = Running::new(program, None, way.settings.clone())
+            .map_err(|error| format!("there is no session: {error}"))?;
+        let mut it = Tour { program, way, one, now: first.to_vec() };
+        it.told(first)?;
+        it.one.set_params().map_err(|error| format!("parameters are refused: {error}"))?;
+        Ok(it)
+    }
+
+    /// A session of the program with numbers, with the same parameters.
+    fn own(&mut self) -> Result<Running, String> {
+        let told = |error: broadloom::Error| format!("with numbers there is no session: {error}");
+        let mut own = Running::new(self.program, Some(&self.now), self.way.settings.clone()).map_err(told)?;
+        own.take_from(&mut self.one).map_err(|error| format!("parameters differ: {error}"))?;
+        own.set_all(self.program).map_err(told)?;
+        Ok(own)
+    }
+
+    fn told(&mut self, to: &[u64]) -> Result<(), String> {
+        let pairs = self.program.pairs(to);
+        self.one.session.set_sizes(&pairs).map_err(|error| format!("{to:?} are refused: {error}"))?;
+        self.one.set_all(self.program).map_err(|error| format!("data for {to:?} is refused: {error}"))
+    }
+
+    /// Goes to other numbers by data; the numbers between have to be possible too.
+    fn follows(&mut self, to: &[u64], random: &mut Random, counts: &mut Counts) -> Result<bool, String> {
+        let mut data = self.one.data.clone();
+        random.shuffle(&mut data);
+        let mut between = self.now.clone();
+        for (line, tensor) in data.clone() {
+            let Some((declared, names)) = names_of(self.program, line) else { return Ok(false) };
+            let mut next = between.clone();
+            names.iter().for_each(|at| next[*at] = to[*at]);
+            let dtype = self.one.session.dtype(tensor).map_err(|error| error.to_string())?;
+            let array = values(self.program, line, &sizes_at(declared, &next), dtype);
+            let set = self.one.session.set(tensor, &array);
+            let possible =
+                has_meaning(self.program, &next) && !lasting_changes(self.program, &between, &next);
+            match (set, possible) {
+                (Ok(()), true) => between = next,
+                (Err(_), false) => return Ok(false),
+                (Ok(()), false) => return Err(format!("data for {next:?} is accepted")),
+                (Err(error), true) => return Err(format!("data for {next:?} is refused: {error}")),
+            }
+        }
+        if between != to {
+            return Ok(false);
+        }
+        // What was set first may not fit any more, if something derived from a name came later.
+        self.one.set_all(self.program).map_err(|error| format!("data for {to:?} is refused: {error}"))?;
+        counts.by_data += 1;
+        Ok(true)
+    }
+
+    fn compare(&mut self, own: &mut Running, counts: &mut Counts) -> Result<(), String> {
+        let found = self.one.run().map_err(|error| format!("at {:?} it does not run: {error}", self.now))?;
+        let wanted = own.run().map_err(|error| format!("with numbers it does not run: {error}"))?;
+        difference(&found, &wanted, self.way.tolerance)
+            .map_err(|what| format!("at {:?}: {what}", self.now))?;
+        counts.runs += 1;
+        Ok(())
+    }
+
+    fn must_refuse(&mut self, to: &[u64], counts: &mut Counts) -> Result<(), String> {
+        let pairs = self.program.pairs(to);
+        if self.one.session.set_sizes(&pairs).is_ok() {
+            return Err(format!("at {:?}, the numbers {to:?} are accepted", self.now));
+        }
+        counts.refused += 1;
+        Ok(())
+    }
+
+    /// Numbers out of range or without a meaning, told and implied; data that contradicts itself.
+    fn offered_mistakes(&mut self, random: &mut Random, counts: &mut Counts) -> Result<(), String> {
+        let program = self.program;
+        let used = used_names(program);
+        for at in 0..program.names.len() {
+            for number in [random.below(14) as u64, random.below(40) as u64, 1] {
+                let mut to = self.now.clone();
+                to[at] = number;
+                if used[at] && number > 0 && !has_meaning(program, &to) {
+                    self.must_refuse(&to, counts)?;
+                }
+            }
+        }
+        for (line, tensor) in self.one.data.clone() {
+            let Some((declared, names)) = names_of(program, line) else { continue };
+            let mut sizes = sizes_at(declared, &self.now);
+            if sizes.is_empty() {
+                continue;
+            }
+            let at = random.below(sizes.len());
+            sizes[at] += 1 + random.below(3) as u64;
+            // The axis in memory order: batch, output, input.
+            let [batch, input, output] = &declared.0;
+            let axis = [batch, output, input].into_iter().flatten().nth(at);
+            let fits = match axis {
+                Some(Size::Named(name)) => {
+                    let mut to = self.now.clone();
+                    to[*name] = sizes[at];
+                    let once = names.iter().filter(|own| *own == name).count() == 1;
+                    once && has_meaning(program, &to) && !lasting_changes(program, &self.now, &to)
+                }
+                _ => false,
+            };
+            if !fits {
+                let array = Array::full(Dtype::F64, &sizes, 1.0).map_err(|error| error.to_string())?;
+                if self.one.session.set(tensor, &array).is_ok() {
+                    return Err(format!("t{line} accepts values of sizes {sizes:?} at {:?}", self.now));
+                }
+                counts.refused += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which names some shape depends on: a session does not look at the others.
+fn used_names(program: &Program) -> Vec<bool> {
+    let Ok(named) = Named::new(program) else { return vec![false; program.names.len()] };
+    let texts: Vec<String> = named.tensors().map(|tensor| named.shapes.get(tensor).to_string()).collect();
+    program.names.iter().map(|name| texts.iter().any(|text| text.contains(name.name))).collect()
+}
