@@ -292,11 +292,11 @@ impl Fitting<'_> {
         let mut failed = Vec::new();
         for check in checks.into_iter().filter(|check| check.holds(&known) == Some(false)) {
             // A size out of its range breaks bounds that follow from the range: it has been told.
-            if check.is_bound() && check.symbols().any(told) {
+            if check.is_bound() && check.names().any(told) {
                 continue;
             }
             let numbers: Vec<(String, u64)> = (known.iter())
-                .filter(|(name, _)| check.symbols().any(|own| own == *name))
+                .filter(|(name, _)| check.names().any(|own| own == *name))
                 .map(|(name, number)| (name.to_string(), *number))
                 .collect();
             let by = |name: &String| self.said.iter().find(|(symbol, _)| self.name(*symbol) == *name);
