@@ -51,10 +51,19 @@ pub(crate) enum Unit {
 /// Below this many products for each index of the batch, loops are as good.
 const LEAST_PRODUCTS: f64 = 1024.0;
 /// The most entries of the tables of one group of loops.
-const MOST_ENTRIES: u64 = 1 << 24;
+pub(crate) const MOST_ENTRIES: u64 = 1 << 24;
 
 /// A step as a contraction with what is before and after it, if it is one and worth it.
-pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
+pub(crate) fn contraction(program: &Program, step: &Step, most_entries: u64) -> Option<Vec<Unit>> {
+    let worth = |unit: &Unit| match unit {
+        Unit::Contraction(found) => found.is_worth_it(most_entries),
+        Unit::Loops(_) => true,
+    };
+    contracted(program, step).filter(|units| units.iter().all(worth))
+}
+
+/// A step as a contraction with what is before and after it, if it is one.
+fn contracted(program: &Program, step: &Step) -> Option<Vec<Unit>> {
     let Step::Loop(each) = step else { return None };
     let (outer, leaf) = chain(each.clone());
     match leaf.as_slice() {
@@ -235,7 +244,7 @@ fn classify(
     }
     found.cut();
     found.sort();
-    found.is_worth_it().then_some(found)
+    Some(found)
 }
 
 fn entries(loops: &[Bare]) -> u64 {
@@ -281,14 +290,15 @@ impl Contraction {
         self.steps.sort_by_key(|each| far(a, each).min(far(b, each)));
     }
 
-    fn is_worth_it(&self) -> bool {
+    /// Whether the kernel is faster than loops would be, and its tables have at most so many entries.
+    fn is_worth_it(&self, most_entries: u64) -> bool {
         let groups = [&self.batch, &self.rows, &self.columns, &self.steps];
         let products = self.work() / entries(&self.batch) as f64;
         // Along a batch whose cells are neighbours, loops make better use of vectors.
         let neighbours = self.batch.iter().any(|(var, ..)| self.c.stride(*var).abs() == 1);
         products >= LEAST_PRODUCTS
             && entries(&self.steps) >= 4
-            && groups.iter().all(|group| entries(group) <= MOST_ENTRIES)
+            && groups.iter().all(|group| entries(group) <= most_entries)
             && !(neighbours && (self.rows.is_empty() || self.columns.is_empty()))
     }
 }

@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::arena::{self, Arena, Need};
 use crate::native::compiler::advice;
-use crate::native::contract::{Contraction, Unit, contraction};
+use crate::native::contract::{Contraction, MOST_ENTRIES, Unit, contraction};
 use crate::native::flat::{Access, Flat, FlatProgram, Step, Value, flatten};
 use crate::native::names::{Names, comment, inline_comment};
 use crate::native::order::{Fresh, Split, arrange, has_blocks, split};
@@ -164,15 +164,17 @@ fn plan(
     nest: &Flat,
     sizing: Sizing,
 ) -> Vec<Planned> {
-    // What lies on the stack has a size that is known.
-    let most_cells = match sizing {
-        Sizing::Numbers => u64::MAX,
-        Sizing::Arguments { least, .. } => least - 1,
+    // What lies on the stack has a size that is known; tables are as large as sizes turn out.
+    let (most_cells, most_entries) = match sizing {
+        Sizing::Numbers => (u64::MAX, MOST_ENTRIES),
+        Sizing::Arguments { least, .. } => (least - 1, u64::MAX),
     };
     let mut planned = Vec::new();
     for steps in units(nest.body.clone()) {
         let contracted = match steps.as_slice() {
-            [step] if !has_blocks(step) => contraction(program, step).or_else(|| spread(program, step)),
+            [step] if !has_blocks(step) => {
+                contraction(program, step, most_entries).or_else(|| spread(program, step))
+            }
             _ => None,
         };
         let whole = contracted.is_none();
