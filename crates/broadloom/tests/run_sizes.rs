@@ -213,6 +213,28 @@ fn a_session_needs_no_sizes_to_begin() {
     }
 }
 
+/// At the sizes that code for all sizes is found from, four named axes are more than there is memory: there is none, but
+/// there is code for each size.
+#[test]
+fn many_named_axes_run() {
+    let mut g = Graph::new();
+    g.dim("batch", 1..=64, None).expect("a name");
+    g.dim("seq", 1..=64, None).expect("a name");
+    let x = g.data("x", "batch | seq -> seq, seq").expect("a shape");
+    let sum = g.einsum("b | i -> j, k => b |", &[x]).expect("a spec");
+    let mut add = Routine::new("add");
+    add.forward(sum);
+    let mut session = Session::new(g).expect("a session");
+    for (batch, seq) in [(2, 3), (5, 1), (1, 4)] {
+        session
+            .set(x, &Array::full(Dtype::F32, &[batch, seq, seq, seq], 1.0).expect("small"))
+            .expect("it fits");
+        session.run(&add).expect("it runs");
+        let expected = vec![(seq * seq * seq) as f64; batch as usize];
+        assert_eq!(session.get(sum).expect("computed").to_f64s(), expected);
+    }
+}
+
 /// What was learned is not lost to a size.
 #[test]
 fn parameters_keep_their_sizes() {

@@ -1,4 +1,8 @@
-//! Random programs over named sizes, judged by the same programs with numbers written in place of the names.
+//! Random programs over named sizes, judged by the same programs with numbers written in place of the names: their shapes,
+//! what they refuse, the bounds of their sizes, and what they compute.
+//!
+//! A program that fails is made smaller and printed. `BROADLOOM_PROGRAMS=3000` draws more of them, `BROADLOOM_PROGRAM=17`
+//! draws one.
 
 #[path = "symbolic/draw.rs"]
 mod draw;
@@ -103,14 +107,21 @@ fn shapes_are_those_of_the_program_with_numbers() {
             }
         }
     }
-    println!("{counts:?}");
     complaints.tell();
+    let Counts { programs, same, symbolic_axes, neither, by_chance, gave_up, for_some_sizes, .. } = counts;
+    if programs >= 300 {
+        assert!(same > 3000 && symbolic_axes > 30_000 && neither > 200, "{counts:?}");
+        assert!(
+            by_chance * 100 < same && gave_up < programs / 5 && for_some_sizes < programs / 50,
+            "{counts:?}"
+        );
+    }
 }
 
 #[test]
 fn bounds_hold_for_all_sizes() {
     let (mut counts, mut complaints) = (Counts::default(), Complaints::default());
-    for seed in seeds(150) {
+    for seed in seeds(120) {
         let Some(drawn) = complaints.drawn(seed, Purpose::Enumeration, &mut counts) else { continue };
         let mut named = Named::new(&drawn.program).expect("it was built before");
         let wrong = |program: &Program| bounds(program, &mut Named::new(program).ok()?, 13).err();
@@ -118,7 +129,6 @@ fn bounds_hold_for_all_sizes() {
             complaints.add(seed, &drawn.program, &[], &what, wrong);
         }
     }
-    println!("{counts:?}");
     complaints.tell();
 }
 
@@ -159,15 +169,7 @@ fn sessions(seeds: impl Iterator<Item = u64>, way: &Way, seed_of: u64) -> sessio
             Ok(notice) => {
                 if let Some(notice) = notice {
                     counts.by_themselves += 1;
-                    let alone = |program: &Program| {
-                        matches!(wrong(program, &mut sessions::Counts::default()), Ok(Some(_)))
-                    };
-                    let least = if std::env::var("SHOW").is_ok() {
-                        drawn.program.smaller(alone)
-                    } else {
-                        drawn.program
-                    };
-                    println!("{notice}\n{least}");
+                    println!("program {}: {notice}\n{}", seed + seed_of, drawn.program);
                 }
             }
             Err(what) => {
@@ -183,13 +185,15 @@ fn sessions(seeds: impl Iterator<Item = u64>, way: &Way, seed_of: u64) -> sessio
 
 #[test]
 fn one_session_runs_for_every_size() {
-    sessions(seeds(100), &Way::new(Backend::Reference, 1e-9), 0);
+    let counts = sessions(seeds(200), &Way::new(Backend::Reference, 1e-9), 0);
+    assert!(counts.programs < 100 || counts.by_data > 100 && counts.refused > 1000, "{counts:?}");
 }
 
 /// Compiled once, for all sizes.
 #[test]
 fn machine_code_runs_for_every_size() {
-    sessions(seeds(30), &Way::new(Backend::Native, 1e-9), 10_000);
+    let counts = sessions(seeds(36), &Way::new(Backend::Native, 1e-9), 10_000);
+    assert!(counts.by_themselves * 5 <= counts.programs, "most are compiled once: {counts:?}");
 }
 
 /// The judges notice mistakes: programs whose shapes, bounds or values are a little off.
@@ -249,9 +253,8 @@ fn judges_notice_mistakes() {
     );
 }
 
-/// A size that a conversion leaves is lost if it is found after a search: `c` has to be `4, batch`.
+/// A size that a count leaves is given a basis, and is not lost.
 #[test]
-#[ignore = "the search for ranks loses the size of an axis that a count leaves, if there are named sizes"]
 fn a_conversion_has_all_its_elements() {
     let mut g = broadloom::Graph::new();
     g.dim("batch", 3..=1000, None).expect("a name");
@@ -259,6 +262,39 @@ fn a_conversion_has_all_its_elements() {
     let c = g.convert(x, 4, 1).expect("four times as many");
     g.add(c, x).expect("it broadcasts");
     assert_eq!(g.final_shape(c).expect("closes").to_string(), "4, batch");
+}
+
+/// A search that finds ranks on a copy of the system may still leave a choice to the sizes of names.
+#[test]
+fn what_a_search_found_may_depend_on_sizes() {
+    let mut g = broadloom::Graph::new();
+    g.dim("batch", 2..=12, None).expect("a name");
+    let pairs = g.data("pairs", "batch, batch | 1").expect("a shape");
+    let map = g.data("map", "2 -> batch").expect("a shape");
+    let half = g.constant(0.5);
+    g.sub(pairs, half).expect("it broadcasts");
+    let counted = g.data_with_count("counted", "... | _", 24).expect("a shape");
+    g.add(half, counted).expect("it broadcasts");
+    let made = g.compose_accumulate(map, counted, half).expect("some shapes do");
+    assert_eq!(g.final_shape(made).unwrap_err().kind(), broadloom::ErrorKind::GaveUp);
+}
+
+/// `batch - 3` is `seq` for some sizes. (At a `batch` of 4 it is one element, which might also be a unit.)
+#[test]
+#[ignore = "an expression that may be one is refused where it meets a name in a sum; a spec leaves a check"]
+fn what_holds_for_some_sizes_is_accepted() {
+    let mut g = broadloom::Graph::new();
+    g.dim("batch", 4..=12, None).expect("a name");
+    g.dim("seq", 1..=12, None).expect("a name");
+    let (x, y) = (g.data("x", "batch").expect("a shape"), g.data("y", "seq").expect("a shape"));
+    let rest = g.einsum("3^a => a", &[x]).expect("a spec");
+    let sum = g.add(rest, y).expect("some sizes do");
+    match g.final_shape(sum) {
+        Ok(shape) => {
+            assert_eq!(shape.at(&[("batch", 10), ("seq", 7)]).map(|shape| shape.elements()), Some(7))
+        }
+        Err(error) => assert_eq!(error.kind(), broadloom::ErrorKind::GaveUp, "{error}"),
+    }
 }
 
 /// With numbers, the 24 elements are `24, _`, `24` or `2, 12`, by the size: no choice fits all, so it has to give up.

@@ -308,6 +308,11 @@ impl Solver {
                 closing.searched = true;
                 let outcome = self.take_over(&copy, &mut closing.markers);
                 let outcome = outcome.and_then(|()| self.close_sizes());
+                // In another order, an equation may ask for a check that a choice must not ask for.
+                if let Err(Conflict::TooMuch(limit)) = outcome {
+                    self.abandon(mark);
+                    return Answer::GaveUp(limit);
+                }
                 debug_assert!(outcome.is_ok(), "the decisions solved the same constraints");
                 self.finish_closing(mark, closing)
             }

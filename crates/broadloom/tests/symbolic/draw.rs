@@ -109,6 +109,10 @@ impl Draft {
                 counts.gave_up += 1;
                 false
             }
+            (Err(_), Ok(_)) if self.is_refused_at_large(&line) => {
+                counts.for_some_sizes += 1;
+                false
+            }
             (Err(named), Ok(_)) => {
                 return Err(complaint(&format!("names are refused and numbers are not: {named}")));
             }
@@ -132,6 +136,13 @@ impl Draft {
             self.plain = self.program.build(Some(&self.guide)).expect("it was built before");
         }
         Ok(kept)
+    }
+
+    /// Whether a line is refused at numbers that are large and have little in common: then its meaning depends on them.
+    fn is_refused_at_large(&self, line: &Line) -> bool {
+        let large = &[12 * 101, 12 * 109, 12 * 113][..self.guide.len()];
+        let built = self.program.build(Some(large));
+        built.and_then(|mut made| made.add(line).and_then(|()| made.graph.final_shapes())).is_err()
     }
 
     /// Whether what was added can be run, if it has to.

@@ -30,6 +30,8 @@ pub struct Counts {
     pub refused: usize,
     /// Lines that names give up on, and numbers do not.
     pub gave_up: usize,
+    /// Lines that names refuse, and numbers do at large: only some numbers would do.
+    pub for_some_sizes: usize,
     /// Lines whose meaning depends on numbers, and that have none at those at hand.
     pub left_to_checks: usize,
     /// Pairs of programs with the same shapes.

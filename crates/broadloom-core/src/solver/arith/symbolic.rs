@@ -158,6 +158,8 @@ impl Solver {
         if !mentioned().any(|dim| self.symbols.form_of(self.dims.resolve(*dim)).is_some()) {
             return Ok(false);
         }
+        // A size without a basis is not settled: it still has to be given one.
+        let settled = mentioned().all(|dim| self.dims.resolve(*dim).is_ground());
         let mut sides = [Some(Form::constant(denom.into())), Some(Form::constant(coeff.into()))];
         let mut open = Open::new();
         let factors =
@@ -172,7 +174,9 @@ impl Solver {
         let [Some(left), Some(right)] = sides else { return Err(Conflict::Arith { con }) };
         match open.as_slice() {
             [] => {
-                self.ariths.finish(&mut self.trail, con);
+                if settled {
+                    self.ariths.finish(&mut self.trail, con);
+                }
                 let Some(difference) = left.minus(&right) else { return Err(Conflict::Arith { con }) };
                 self.demand_zero(con, difference)?;
             }
