@@ -59,22 +59,25 @@ impl Program {
         let told = |error: Error, span: Span| Box::new(diagnosed(&error, span, &origins));
         let mut session =
             Session::with(self.graph, options.settings.clone()).map_err(|error| told(error, main))?;
-        if let Some(notice) = session.notice() {
+        for notice in session.notices() {
             observer.notice(notice);
         }
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
         session.set_sizes(&sizes).map_err(|error| told(error, main))?;
-        let mut given = Vec::new();
-        for (name, values) in &options.inputs {
-            let found = self.made.iter().rev().find(|made| made.name == *name);
-            let Some(made) = found else { continue };
-            session.set(made.tensor, values).map_err(|error| told(error, made.span))?;
-            if let Some(wrong) = changed(&mut session, &sizes, made) {
-                return Err(Box::new(wrong));
-            }
-            given.push(made.tensor);
+        let found = |name: &str| self.made.iter().rev().find(|made| made.name == *name);
+        let inputs = options.inputs.iter().filter_map(|(name, values)| Some((found(name)?, values)));
+        let inputs: Vec<(&Made, &Array)> = inputs.collect();
+        let given: Vec<(Tensor, &Array)> =
+            inputs.iter().map(|(made, values)| (made.tensor, *values)).collect();
+        let at = inputs.first().map_or(main, |(made, _)| made.span);
+        session.set_all(&given).map_err(|error| told(error, at))?;
+        let wrong = inputs.iter().find_map(|(made, _)| changed(&mut session, &sizes, made));
+        if let Some(wrong) = wrong {
+            return Err(Box::new(wrong));
         }
-        for drawn in self.plan.drawn.iter().filter(|drawn| !given.contains(&drawn.tensor)) {
+        for drawn in
+            self.plan.drawn.iter().filter(|drawn| given.iter().all(|(tensor, _)| *tensor != drawn.tensor))
+        {
             draw(&mut session, drawn, options.settings.seed).map_err(|error| told(error, drawn.span))?;
         }
         if let Some(file) = &options.load {

@@ -96,17 +96,22 @@ pub struct FoundSize {
 
 impl Graph {
     /// Whether arrays fit the tensors whose values they would be, and which numbers they give to named sizes. Changes
-    /// nothing; [`Session::set`](crate::Session::set) accepts what fits.
+    /// nothing; [`Session::set_all`](crate::Session::set_all) accepts what fits.
     ///
     /// A tensor of another graph, or one that is computed, is an error, and so are shapes that cannot be inferred.
     pub fn fit(&mut self, inputs: &[Input<'_>]) -> Result<Fit, Error> {
+        self.fit_at(&[], inputs)
+    }
+
+    /// The same, with numbers for some named sizes in place of their samples.
+    pub fn fit_at(&mut self, sizes: &[(&str, u64)], inputs: &[Input<'_>]) -> Result<Fit, Error> {
         inputs.iter().try_for_each(|input| self.settable(input.tensor))?;
         let inferred = Inferred::new(self)?;
         let (shapes, used) = (Rc::clone(&inferred.shapes), inferred.symbols());
         let checks = self.runtime_checks()?;
         let (misfits, said) = (Vec::new(), Vec::new());
         let known = (0..self.symbols.len()).map(|at| self.symbol_number(at)).collect();
-        let mut fitting = Fitting { graph: self, shapes, misfits, said, known };
+        let mut fitting = Fitting { graph: self, assumed: sizes, shapes, misfits, said, known };
         fitting.alone(inputs);
         fitting.decide(inputs);
         fitting.compare();
@@ -129,6 +134,8 @@ impl Graph {
 /// What is known while arrays are compared.
 struct Fitting<'g> {
     graph: &'g Graph,
+    /// Numbers of named sizes that come before samples.
+    assumed: &'g [(&'g str, u64)],
     shapes: Rc<Shapes>,
     misfits: Vec<Misfit>,
     /// What axes say about named sizes, in the order of the arrays.
@@ -250,8 +257,10 @@ impl Fitting<'_> {
     fn assume_samples(&mut self) {
         for at in 0..self.known.len() {
             let range = self.graph.symbol_range(at);
-            let sample = self.graph.symbols[at].sample.filter(|sample| contains(range, *sample));
-            self.known[at] = self.known[at].or(sample);
+            let data = &self.graph.symbols[at];
+            let assumed = self.assumed.iter().find(|(name, _)| **name == *data.name).map(|(_, size)| *size);
+            let sample = data.sample.filter(|sample| contains(range, *sample));
+            self.known[at] = self.known[at].or(assumed).or(sample);
         }
     }
 

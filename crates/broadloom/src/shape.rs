@@ -237,6 +237,12 @@ impl Shapes {
         sizes.flat_map(|size| size.form().symbols()).collect()
     }
 
+    /// Whether no size is less for a larger number of some symbol.
+    pub(crate) fn grow(&self) -> bool {
+        let grows = |size: &SymbolicSize| size.form().sides().1.as_constant().is_some();
+        self.axes.iter().filter_map(|place| self.symbolic.get(place)).all(grows)
+    }
+
     /// The symbols that some size depends on, in their order.
     pub(crate) fn symbols(&self) -> Vec<Symbol> {
         let used: FxHashSet<u32> = self.axes.iter().chain(&self.labels).copied().collect();

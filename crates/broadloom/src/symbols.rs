@@ -22,6 +22,7 @@
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use broadloom_core::order::Dim;
 use broadloom_core::{Check, Constraint, DimTerm, DimVar, Form, Need, Symbol};
 
 use crate::Graph;
@@ -284,6 +285,20 @@ impl Graph {
     /// The symbol that a named size is known by; another one if it has met another.
     pub(crate) fn symbol_stands_for(&self, at: usize) -> usize {
         self.solver.symbol_of(self.symbols[at].var).map_or(at, |symbol| symbol.0 as usize)
+    }
+
+    /// For each named size the one that it is known by, once the program is closed: dynamic ones take other names.
+    pub(crate) fn same_sizes(&mut self) -> Result<Vec<usize>, Error> {
+        let vars: Vec<DimVar> = self.symbols.iter().map(|data| data.var).collect();
+        let (symbols, _) = self.closed(|closed, _| {
+            let symbol = |var: &DimVar| match closed.dim(*var) {
+                Dim::Symbolic(symbolic) => closed.form(symbolic.form).as_symbol(),
+                _ => None,
+            };
+            vars.iter().map(symbol).collect::<Vec<_>>()
+        })?;
+        let own = symbols.into_iter().enumerate();
+        Ok(own.map(|(at, symbol)| symbol.map_or(at, |symbol| symbol.0 as usize)).collect())
     }
 
     /// A number for each named size: its own, its sample, or one in its range; so that the program has a meaning, if

@@ -188,7 +188,7 @@ impl Measured {
             measured.not_asked = Some(format!("more than {} are planned", people_size(MOST)));
         } else if !planned && !routines.is_empty() {
             measured.allocated = session.allocated(routines)?;
-            measured.not_asked = session.notice().map(str::to_string);
+            measured.not_asked = session.notices().first().cloned();
         }
         measured.sizes = sizes(&mut session, routines, limit.map(|limit| measured.beside_work(limit)))?;
         Ok(measured)
@@ -311,13 +311,13 @@ impl Measured {
             let there = ROLES.iter().filter(|(role, _)| memory.stored.iter().any(|each| each.role == *role));
             there.map(|(role, word)| (word.to_string(), memory.of(*role))).chain(totals(memory)).collect()
         };
-        let (least, most) = (rows(&self.range.least), self.range.most.as_ref().map(rows));
+        let [least, most] = [&self.range.least, &self.range.most].map(|memory| memory.as_ref().map(rows));
         for (at, (name, here)) in rows(&self.range.now).into_iter().enumerate() {
             let of = |rows: &Vec<(String, u64)>| rows.get(at).map_or(0, |(_, bytes)| *bytes);
-            let most = most.as_ref().map(of);
+            let (least, most) = (least.as_ref().map(of), most.as_ref().map(of));
             table.row([
                 name,
-                grouped(of(&least)),
+                least.map_or("not known".into(), grouped),
                 grouped(here),
                 most.map_or("no limit".into(), grouped),
                 most.map_or(String::new(), people_size),
@@ -345,7 +345,7 @@ impl Measured {
         let group = |(role, name): (MemoryRole, &'static str)| GroupData {
             name,
             bytes: memory.of(role),
-            least: least.of(role),
+            least: least.as_ref().map(|least| least.of(role)),
             most: most.as_ref().map(|most| most.of(role)),
             tensors: memory.stored.iter().filter(|stored| stored.role == role).count(),
         };
@@ -376,7 +376,7 @@ impl Measured {
             sizes: self.sizes.clone(),
             lasting: memory.lasting(),
             peak: memory.peak(),
-            least: least.peak(),
+            least: least.as_ref().map(Memory::peak),
             most: most.as_ref().map(Memory::peak),
             allocated,
             limit,
@@ -462,7 +462,7 @@ struct MemoryData<'a> {
     sizes: Vec<SizeData>,
     lasting: u64,
     peak: u64,
-    least: u64,
+    least: Option<u64>,
     most: Option<u64>,
     allocated: Option<AllocatedData>,
     limit: Option<u64>,
@@ -474,7 +474,7 @@ struct MemoryData<'a> {
 struct GroupData {
     name: &'static str,
     bytes: u64,
-    least: u64,
+    least: Option<u64>,
     most: Option<u64>,
     tensors: usize,
 }

@@ -6,9 +6,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::Error;
+use crate::native::family::Family;
 use crate::native::file::{File, Sizing, file};
 use crate::native::flat::{Flat, Step};
-use crate::native::polynomial::LARGE;
 use crate::native::runtime::Kernels;
 use crate::{Buffer, BufferId, Program, Storage};
 
@@ -49,7 +49,7 @@ pub fn bytes_of(buffer: &Buffer) -> u64 {
 /// ```
 /// use broadloom_loops::{Program, native::ArenaPlan};
 /// let nothing = Program::default();
-/// assert_eq!(ArenaPlan::new(&nothing, false)?.bytes(&nothing), 0);
+/// assert_eq!(ArenaPlan::new(&nothing)?.bytes(&nothing), 0);
 /// # Ok::<(), broadloom_loops::native::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -60,20 +60,24 @@ pub struct ArenaPlan {
 }
 
 impl ArenaPlan {
-    /// The plan of a program. If it stands for [all sizes](crate::native::Compiler::compile_family), its own are large.
-    pub fn new(program: &Program, for_all_sizes: bool) -> Result<ArenaPlan, Error> {
-        let sizing = match for_all_sizes {
-            true => Sizing::Arguments { count: 0, least: LARGE },
-            false => Sizing::Numbers,
-        };
-        let File { needs, buffers, .. } = file(program, "planned", None, Kernels::Outside, sizing)?;
+    /// The plan of a program.
+    pub fn new(program: &Program) -> Result<ArenaPlan, Error> {
+        let File { needs, buffers, .. } = file(program, "planned", None, Kernels::Outside, Sizing::Numbers)?;
         Ok(ArenaPlan { needs, buffers })
+    }
+
+    /// The plan of code [for all sizes](crate::native::Compiler::compile_family), if there is such code.
+    pub fn for_all_sizes(
+        multiples: &[u64],
+        make: impl FnMut(&[u64]) -> Result<Program, Error>,
+    ) -> Result<ArenaPlan, Error> {
+        Ok(ArenaPlan { needs: Family::new(multiples, make)?.needs, buffers: Vec::new() })
     }
 
     /// The bytes of the arena for the same program at the sizes of another.
     pub fn bytes(&self, at: &Program) -> u64 {
-        let buffer = |id: BufferId| at.buffers.get(id.index()).unwrap_or(&self.buffers[id.index()]);
-        pack(&self.needs, |id| bytes_of(buffer(id))).bytes
+        let buffer = |id: BufferId| at.buffers.get(id.index()).or_else(|| self.buffers.get(id.index()));
+        pack(&self.needs, |id| buffer(id).map_or(0, bytes_of)).bytes
     }
 }
 

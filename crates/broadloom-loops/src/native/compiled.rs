@@ -81,6 +81,8 @@ impl Compiled {
         let member = family.member(&arguments)?;
         let numbers: Vec<i64> = arguments.iter().map(|size| *size as i64).collect();
         let failed = || Error::Load { message: "there is not enough memory for these sizes".into() };
+        // Until everything is as large as the sizes say, it does not run.
+        *sized = false;
         if !self.code.resize(&numbers, &member.offsets) {
             return Err(failed());
         }

@@ -11,6 +11,7 @@
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hasher};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -192,10 +193,10 @@ impl Compiler {
 
     /// Loads a copy of a library: code that knows its sizes is not shared by those who have different ones.
     fn own_copy<T>(&self, path: &Path, load: impl FnOnce(&Path) -> Result<T, Error>) -> Result<T, Error> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let copy = self.cache.join(format!("copy.{}-{number}.so", std::process::id()));
-        std::fs::copy(path, &copy).map_err(|error| Error::file(&copy, &error))?;
+        let code = std::fs::read(path).map_err(|error| Error::file(path, &error))?;
+        // A cache that can only be read is a good cache.
+        let written = write_new(&self.cache, &code).or_else(|_| write_new(&std::env::temp_dir(), &code));
+        let copy = written.map_err(|error| Error::file(&self.cache, &error))?;
         let loaded = load(&copy);
         // What is loaded stays, whatever becomes of the file.
         let _ = std::fs::remove_file(&copy);
@@ -268,6 +269,17 @@ impl Compiler {
         let output = folder.join(output);
         std::fs::read(&output).map_err(|error| Error::file(&output, &error))
     }
+}
+
+/// Writes a library to a file that nobody else has.
+fn write_new(folder: &Path, code: &[u8]) -> std::io::Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let time = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
+    let path = folder.join(format!("broadloom-{}-{number}-{time:x}.so", std::process::id()));
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+    file.write_all(code)?;
+    Ok(path)
 }
 
 /// What is made of a file.

@@ -37,7 +37,7 @@ pub(crate) struct Family {
     buffers: Vec<Buffer>,
     /// The sizes of each buffer.
     sizes: Vec<Vec<Polynomial>>,
-    needs: Vec<Need>,
+    pub needs: Vec<Need>,
     checks: Vec<(BufferId, Polynomial, BufferId)>,
 }
 
@@ -55,37 +55,37 @@ impl Family {
         multiples: &[u64],
         mut make: impl FnMut(&[u64]) -> Result<Program, Error>,
     ) -> Result<Family, Error> {
-        let none = |why: &str| Error::Sizes { message: why.into() };
-        let interpolation =
-            Interpolation::new(multiples.len()).ok_or_else(|| none("there are too many sizes"))?;
-        let sizing = Sizing::Arguments { count: multiples.len(), least: LARGE };
-        let mut written: Vec<(Program, File)> = Vec::new();
-        for point in interpolation.points() {
-            let sizes = point.iter().zip(multiples);
-            let sizes: Option<Vec<u64>> =
-                sizes.map(|(argument, of)| argument.checked_mul(*of).filter(|size| *size > 0)).collect();
-            let program = make(&sizes.ok_or_else(|| none("its sizes would be too large"))?)?;
-            // These sizes are larger than any that is asked for: what does not fit them may still be compiled.
-            let file = file(&program, "broadloom", None, Kernels::Outside, sizing)
-                .map_err(|error| none(&format!("at large sizes, {error}")))?;
-            written.push((program, file));
+        let mut written = Vec::new();
+        let mut refused = none("there are too many named sizes");
+        // Most programs have products of few sizes, and fewer points are enough for them.
+        for degree in [2, 3, 4] {
+            let Some(interpolation) = Interpolation::new(multiples.len(), degree) else { break };
+            for point in &interpolation.points()[written.len()..] {
+                written.push(write(point, multiples, &mut make)?);
+            }
+            match Family::laid(multiples, &interpolation, &written) {
+                Ok(family) => return Ok(family),
+                Err(error) => refused = error,
+            }
         }
+        Err(refused)
+    }
+
+    /// The family of programs that were written at some points.
+    fn laid(
+        multiples: &[u64],
+        interpolation: &Interpolation,
+        written: &[(Program, File)],
+    ) -> Result<Family, Error> {
         let find = |values: Vec<i64>| {
-            interpolation.find(&values).ok_or_else(|| none("a number in it is no polynomial in the sizes"))
+            let refused =
+                "a number in it is no polynomial in its sizes, or one with products of too many of them";
+            interpolation.find(&values).ok_or_else(|| none(refused))
         };
         let texts: Vec<&str> = written.iter().map(|(_, file)| file.source.as_str()).collect();
         let source = laid_together(&texts, find)?;
         let (_, first) = &written[0];
-        let alike = |(_, file): &(Program, File)| {
-            file.needs.len() == first.needs.len()
-                && file.checks.len() == first.checks.len()
-                && file.buffers.len() == first.buffers.len()
-                && file.needs.iter().zip(&first.needs).all(|(a, b)| a.same_time(b))
-                && file.buffers.iter().zip(&first.buffers).all(|(a, b)| {
-                    a.margins == b.margins && a.sizes.len() == b.sizes.len() && a.storage == b.storage
-                })
-        };
-        if !written.iter().all(alike) {
+        if !written.iter().all(|(_, file)| alike(file, first)) {
             return Err(none("it needs other memory at other sizes"));
         }
         let axis = |buffer: usize, axis: usize| {
@@ -148,6 +148,40 @@ impl Family {
             .collect::<Result<_, Error>>()?;
         Ok(Member { buffers, offsets, checks })
     }
+}
+
+fn none(why: &str) -> Error {
+    Error::Sizes { message: why.into() }
+}
+
+/// Writes the program at a point.
+fn write(
+    point: &[u64],
+    multiples: &[u64],
+    make: &mut impl FnMut(&[u64]) -> Result<Program, Error>,
+) -> Result<(Program, File), Error> {
+    let sizes = point.iter().zip(multiples);
+    let sizes: Option<Vec<u64>> =
+        sizes.map(|(argument, of)| argument.checked_mul(*of).filter(|size| *size > 0)).collect();
+    let program = make(&sizes.ok_or_else(|| none("its sizes would be too large"))?)?;
+    let sizing = Sizing::Arguments { count: multiples.len(), least: LARGE };
+    // These sizes are larger than any that is asked for: what does not fit them may still be compiled.
+    let file = file(&program, "broadloom", None, Kernels::Outside, sizing)
+        .map_err(|error| none(&format!("at large sizes, {error}")))?;
+    Ok((program, file))
+}
+
+/// Whether two files need the same memory, sizes aside. What lies on the stack has one size.
+fn alike(one: &File, other: &File) -> bool {
+    let buffers = |(a, b): (&Buffer, &Buffer)| {
+        a.margins == b.margins && a.sizes.len() == b.sizes.len() && a.storage == b.storage
+    };
+    one.needs.len() == other.needs.len()
+        && one.checks.len() == other.checks.len()
+        && one.buffers.len() == other.buffers.len()
+        && one.rows == other.rows
+        && one.needs.iter().zip(&other.needs).all(|(a, b)| a.same_time(b))
+        && one.buffers.iter().zip(&other.buffers).all(buffers)
 }
 
 /// A piece of a text: a run of digits with what belongs to it, or anything between.

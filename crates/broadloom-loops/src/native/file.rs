@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::native::arena::{self, Arena, Need};
 use crate::native::compiler::advice;
 use crate::native::contract::{Contraction, MOST_ENTRIES, Unit, contraction};
-use crate::native::flat::{Access, Flat, FlatProgram, Step, Value, flatten};
+use crate::native::flat::{Access, Flat, FlatProgram, MOST_CELLS, Step, Value, flatten};
 use crate::native::names::{Names, comment, inline_comment};
 use crate::native::order::{Fresh, Split, arrange, has_blocks, split};
 use crate::native::parts::{self, units};
@@ -50,6 +50,8 @@ pub(crate) struct File {
     pub buffers: Vec<Buffer>,
     /// Which nests need which local buffers.
     pub needs: Vec<Need>,
+    /// The rows that lie on the stack, with the numbers of their cells.
+    pub rows: Vec<Row>,
 }
 
 /// How sizes stand in the text.
@@ -70,7 +72,12 @@ pub(crate) fn file(
     kernels: Kernels,
     sizing: Sizing,
 ) -> Result<File, Error> {
-    let mut flat = flatten(program)?;
+    let most_cells = match sizing {
+        Sizing::Numbers => MOST_CELLS,
+        // No program has these sizes; addresses are those of smaller ones.
+        Sizing::Arguments { .. } => 1 << 61,
+    };
+    let mut flat = flatten(program, most_cells)?;
     let mut program = program.clone();
     if sizing == Sizing::Numbers {
         // How many parts there are depends on sizes.
@@ -87,7 +94,8 @@ pub(crate) fn file(
         Planned::Loops { rows, .. } => rows.as_slice(),
         Planned::Contraction(_) => &[],
     });
-    let rows: FxHashSet<BufferId> = rows.map(|(buffer, _)| *buffer).collect();
+    let stacked: Vec<Row> = rows.copied().collect();
+    let rows: FxHashSet<BufferId> = stacked.iter().map(|(buffer, _)| *buffer).collect();
     let needs = arena::needs(program, &flat.nests, &rows);
     let arena = arena::pack(&needs, |buffer| arena::bytes_of(program.buffer(buffer)));
     let mut writer = Writer {
@@ -145,7 +153,7 @@ pub(crate) fn file(
     };
     let checks = writer.checks;
     let header = guarded(prefix, &declarations);
-    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs })
+    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs, rows: stacked })
 }
 
 /// A part of a nest as it will be written.

@@ -100,12 +100,14 @@ pub(crate) struct FlatProgram {
     pub bounds: Vec<(u32, i64, i64, BufferId)>,
 }
 
-/// The flat form of a program, if its addresses are in order.
-pub(crate) fn flatten(program: &Program) -> Result<FlatProgram, Error> {
+/// The most cells of a buffer. Addresses are computed in 64 bits; a bound far below leaves room for sums on the way.
+pub(crate) const MOST_CELLS: u128 = 1 << 48;
+
+/// The flat form of a program, if its addresses are in order and no buffer has more cells than that.
+pub(crate) fn flatten(program: &Program, most_cells: u128) -> Result<FlatProgram, Error> {
     for buffer in &program.buffers {
         let cells = buffer.padded().map(u128::from).try_fold(1u128, u128::checked_mul);
-        // Addresses are computed in 64 bits; a bound far below leaves room for sums on the way.
-        if cells.is_none_or(|cells| cells > 1 << 48) {
+        if cells.is_none_or(|cells| cells > most_cells) {
             return Err(Error::program(format!("`{}` is too large", buffer.name)));
         }
     }

@@ -69,14 +69,18 @@ const PRIME: u64 = (1 << 61) - 1;
 /// Points beyond those that are needed, to hold what was found against.
 const CHECKS: usize = 2;
 
-/// No product has more sizes than this.
-const DEGREE: u8 = 3;
+/// More products are not considered: each is a point at which a program has to be written.
+const MOST_PRODUCTS: usize = 70;
 
 impl Interpolation {
-    /// Points for so many sizes: large and different, so that nothing is equal, or divides anything, by chance.
-    pub fn new(count: usize) -> Option<Interpolation> {
+    /// Points for so many sizes, and products of so many of them: large and different, so that nothing is equal, or divides
+    /// anything, by chance. Points for a lower degree are the first of those for a higher one.
+    pub fn new(count: usize, degree: u8) -> Option<Interpolation> {
         let mut products = vec![Vec::new()];
-        products_of(count, DEGREE, &mut Vec::new(), &mut products);
+        products_of(count, degree, &mut Vec::new(), &mut products);
+        if products.len() > MOST_PRODUCTS {
+            return None;
+        }
         let mut primes = (LARGE..).step_by(2).filter(|number| is_prime(*number));
         let mut points = Vec::new();
         while points.len() < products.len() + CHECKS {
@@ -195,7 +199,7 @@ mod tests {
 
     #[test]
     fn polynomials_are_found_again() {
-        let interpolation = Interpolation::new(2).expect("points are generic");
+        let interpolation = Interpolation::new(2, 3).expect("points are generic");
         let values = |of: Number| -> Vec<i64> {
             interpolation.points().iter().map(|point| of(point[0] as i64, point[1] as i64)).collect()
         };

@@ -108,21 +108,19 @@ pub(crate) struct Layout {
 impl Layout {
     /// The layout at some sizes of the symbols, by their numbers.
     pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
-        let shapes = match inferred.shapes.at(sizes) {
-            Some(shapes) => Rc::new(shapes),
-            None => return Err(Error::new(ErrorKind::Range, "a size is no whole number")),
-        };
+        let shapes = Rc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?);
         let captured = |extents: &Vec<Extent>| {
             let size = |extent: &Extent| match extent {
                 Extent::Literal(size) => Some(*size),
                 Extent::Symbolic(size) => size.form().size(|symbol| sizes.get(symbol.0 as usize).copied()),
             };
-            let product = extents.iter().filter_map(size).map(|size| size as f64).product();
+            let mut sizes = extents.iter().map(|extent| size(extent).map(|size| size as f64));
+            let product = sizes.try_fold(1.0, |product, size| Some(product * size?)).ok_or_else(no_size)?;
             let symbolic = extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_)));
             let text = || extents.iter().map(Extent::to_string).collect::<Vec<_>>().join("*");
-            (product, symbolic.then(text))
+            Ok((product, symbolic.then(text)))
         };
-        let sizes = inferred.captured.iter().map(captured).collect();
+        let sizes = inferred.captured.iter().map(captured).collect::<Result<_, Error>>()?;
         let nest = |step: u32| match graph.steps[step as usize] {
             Step::Op { .. } => Some(graph.projection_at(&shapes, step).map(Rc::new)),
             _ => None,
@@ -212,6 +210,10 @@ impl Layout {
         }
         if margins.iter().all(|margin| *margin == (0, 0)) { Vec::new() } else { margins }
     }
+}
+
+fn no_size() -> Error {
+    Error::new(ErrorKind::Range, "at these numbers of named sizes, some size is no whole number")
 }
 
 /// Lowers a routine. With `keep_all` every tensor on the way is kept, for guards that look at each.

@@ -146,16 +146,18 @@ impl Session {
     /// program.
     pub(super) fn plans(&self, routines: &[Routine]) -> Result<Vec<Plan>, Error> {
         let plan = |routine: &Routine| {
-            let general = match self.sizes.is_empty() || self.settings.specialise {
-                true => None,
-                false => self.program_at(routine, &self.sizes.large()).ok(),
-            };
-            let for_all_sizes = general.is_some();
-            let program = match general {
-                Some(program) => program,
-                None => self.optimised(&self.lowered(&self.layout, routine)?.program),
-            };
-            Ok(Plan { used: needed(&program), arena: ArenaPlan::new(&program, for_all_sizes).ok() })
+            let lowered = self.lowered(&self.layout, routine)?;
+            let symbols = self.symbols_in(&lowered);
+            if !symbols.is_empty() && !self.settings.specialise {
+                let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
+                let arena = ArenaPlan::for_all_sizes(&multiples, self.members(routine, &symbols));
+                let large = self.program_at(routine, &self.sizes.large());
+                if let (Ok(arena), Ok(large)) = (arena, large) {
+                    return Ok(Plan { used: needed(&large), arena: Some(arena) });
+                }
+            }
+            let program = self.optimised(&lowered.program);
+            Ok(Plan { used: needed(&program), arena: ArenaPlan::new(&program).ok() })
         };
         routines.iter().map(plan).collect()
     }
@@ -226,7 +228,7 @@ impl Session {
     }
 
     /// The tensor of a node, and what it is for.
-    fn role(&self, node: Node) -> (Tensor, MemoryRole) {
+    pub(super) fn role(&self, node: Node) -> (Tensor, MemoryRole) {
         let tensor = match node {
             Node::Value(tensor) | Node::Gradient(tensor) | Node::Before(tensor, _) | Node::Wide(tensor) => {
                 tensor

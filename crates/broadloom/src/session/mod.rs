@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use broadloom_core as core;
 use broadloom_loops::native::{self, Compiled, Compiler};
 use broadloom_loops::reference::Stop;
 use broadloom_loops::{Array, Dtype, Program};
@@ -30,7 +31,7 @@ use store::Store;
 /// What runs programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Backend {
-    /// Machine code if there is a C compiler, the reference evaluator otherwise; [`Session::notice`] says so.
+    /// Machine code if there is a C compiler, the reference evaluator otherwise; [`Session::notices`] says so.
     #[default]
     Auto,
     /// Machine code, or an error.
@@ -104,7 +105,7 @@ pub struct Session {
     prepared: Vec<Prepared>,
     families: Vec<Family>,
     compiler: Option<Compiler>,
-    notice: Option<String>,
+    notices: Vec<String>,
     positions: FxHashMap<Tensor, u64>,
     runs: u64,
 }
@@ -136,8 +137,10 @@ enum Code {
 struct Family {
     routine: Routine,
     compiled: Compiled,
-    /// The sizes it was told last.
-    open: Vec<u64>,
+    /// The named sizes that are its arguments.
+    symbols: Vec<core::Symbol>,
+    /// The numbers it was told last.
+    told: Vec<u64>,
 }
 
 impl std::fmt::Debug for Session {
@@ -160,13 +163,15 @@ impl Session {
         let inferred = Inferred::new(&mut graph)?;
         let sizes = Sizes::new(&mut graph, &inferred)?;
         let layout = Rc::new(Layout::at(&graph, &inferred, &sizes.now)?);
-        let (compiler, notice) = match settings.backend {
-            Backend::Reference => (None, None),
+        let mut notices = Vec::new();
+        let compiler = match settings.backend {
+            Backend::Reference => None,
             backend => match Compiler::find() {
-                Ok(compiler) => (Some(compiler), None),
+                Ok(compiler) => Some(compiler),
                 Err(error) if backend == Backend::Native => return Err(Error::run(error.to_string())),
                 Err(error) => {
-                    (None, Some(format!("{error}; programs run slowly, by the reference evaluator")))
+                    notices.push(format!("{error}; programs run slowly, by the reference evaluator"));
+                    None
                 }
             },
         };
@@ -187,15 +192,16 @@ impl Session {
             prepared: Vec::new(),
             families: Vec::new(),
             compiler,
-            notice,
+            notices,
             positions: FxHashMap::default(),
             runs: 0,
         })
     }
 
-    /// What the user should know about how programs run, if there is anything.
-    pub fn notice(&self) -> Option<&str> {
-        self.notice.as_deref()
+    /// What the user should know about how programs run, as far as it is known by now: that there is no compiler, that a routine
+    /// is compiled for each size by itself.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The graph.
@@ -217,10 +223,40 @@ impl Session {
     /// Sets the values of data, of a parameter or of a state. The sizes of the array are those of the tensor in
     /// memory order: batch, output, input. [Named sizes](Graph::dim) of data become what the values imply.
     pub fn set(&mut self, tensor: Tensor, values: &Array) -> Result<(), Error> {
+        self.set_all(&[(tensor, values)])
+    }
+
+    /// Sets the values of several tensors. Named sizes become what all of them imply together; if anything does not fit,
+    /// nothing is changed.
+    ///
+    /// ```
+    /// use broadloom::{Array, Dtype, Graph, Session};
+    /// let mut g = Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let (x, target) = (g.data("x", "batch | 4")?, g.data("target", "batch | 1")?);
+    /// let ones = |sizes: &[u64]| Array::full(Dtype::F32, sizes, 1.0);
+    /// let mut session = Session::new(g)?;
+    /// session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[16, 1])?)])?;
+    /// let error = session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[17, 1])?)]).unwrap_err();
+    /// assert!(error.message().contains("`target` have sizes [17, 1], which do not fit its shape `batch | 1`"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn set_all(&mut self, inputs: &[(Tensor, &Array)]) -> Result<(), Error> {
         self.refresh()?;
-        self.graph.settable(tensor)?;
-        self.follow(tensor, values.sizes())?;
-        self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)
+        for (tensor, values) in inputs {
+            self.graph.settable(*tensor)?;
+            self.store.suits(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+        }
+        let sizes: Vec<(Tensor, &[u64])> =
+            inputs.iter().map(|(tensor, values)| (*tensor, values.sizes())).collect();
+        self.follow(&sizes)?;
+        for (tensor, values) in inputs {
+            self.store.fits(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+        }
+        for (tensor, values) in inputs {
+            self.store.write(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+        }
+        Ok(())
     }
 
     /// How the numbers of a tensor are stored.
@@ -333,11 +369,12 @@ impl Session {
     /// Tells code for all sizes the sizes of this run.
     fn tell_sizes(&mut self, at: usize) -> Result<(), Error> {
         let Code::Family(family) = self.prepared[at].code else { return Ok(()) };
-        let (family, open) = (&mut self.families[family], self.sizes.open());
-        if family.open != open {
-            family.open.clear();
-            family.compiled.resize(&open).map_err(|error| Error::run(error.to_string()))?;
-            family.open = open;
+        let family = &mut self.families[family];
+        let numbers = self.sizes.of(&family.symbols);
+        if family.told != numbers {
+            family.told.clear();
+            family.compiled.resize(&numbers).map_err(|error| Error::run(error.to_string()))?;
+            family.told = numbers;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use broadloom_core::Symbol;
 use broadloom_loops::native::{self, Compiler};
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Program, Storage};
@@ -20,17 +21,18 @@ impl Session {
     /// Takes in changes of the graph.
     pub(super) fn refresh(&mut self) -> Result<(), Error> {
         if self.stale {
-            self.inferred = Inferred::new(&mut self.graph)?;
-            let sizes = Sizes::new(&mut self.graph, &self.inferred)?;
-            self.sizes = self.sizes.carried_to(sizes, &self.graph);
-            self.layout = Rc::new(Layout::at(&self.graph, &self.inferred, &self.sizes.now)?);
-            self.layouts = vec![(self.sizes.now.clone(), Rc::clone(&self.layout))];
+            let inferred = Inferred::new(&mut self.graph)?;
+            let sizes = Sizes::new(&mut self.graph, &inferred)?;
+            let sizes = self.sizes.carried_to(sizes, &self.graph);
+            let layout = Rc::new(Layout::at(&self.graph, &inferred, &sizes.now)?);
             self.graph.check_names()?;
-            self.stale = false;
+            self.store.forget_watched();
+            self.store.move_to(&self.graph, &layout)?;
             self.prepared.clear();
             self.families.clear();
-            self.store.forget_watched();
-            self.store.move_to(&self.graph, &self.layout)?;
+            self.layouts = vec![(sizes.now.clone(), Rc::clone(&layout))];
+            (self.inferred, self.sizes, self.layout) = (inferred, sizes, layout);
+            self.stale = false;
         }
         Ok(())
     }
@@ -55,7 +57,7 @@ impl Session {
                 places.push(place(&mut self.store, &self.graph, &self.layout, *node)?);
             }
         }
-        let code = self.code(routine, &program)?;
+        let code = self.code(routine, &lowered, &program)?;
         let (routine, sizes) = (routine.clone(), self.sizes.now.clone());
         self.prepared.push(Prepared { routine, sizes, lowered, program, places, code });
         Ok(self.prepared.len() - 1)
@@ -72,27 +74,55 @@ impl Session {
     }
 
     /// What runs a routine: code for all sizes if sizes have names and there is such code, else code for these sizes.
-    fn code(&mut self, routine: &Routine, program: &Program) -> Result<Code, Error> {
+    fn code(&mut self, routine: &Routine, lowered: &Lowered, program: &Program) -> Result<Code, Error> {
         let Some(compiler) = &self.compiler else { return Ok(Code::Reference) };
-        if self.sizes.is_empty() || self.settings.specialise {
+        let symbols = self.symbols_in(lowered);
+        if symbols.is_empty() || self.settings.specialise || !self.sizes.are_usual(&symbols) {
             return own_code(compiler, program);
         }
         if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
             return Ok(Code::Family(known));
         }
-        let make = |open: &[u64]| self.program_at(routine, &self.sizes.with_open(open));
-        let compiled = match compiler.compile_family(&self.sizes.multiples(), make) {
+        let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
+        let compiled = match compiler.compile_family(&multiples, self.members(routine, &symbols)) {
             Ok(compiled) => compiled,
             Err(native::Error::Sizes { message }) => {
                 let name = routine.name();
-                let why = format!("`{name}` is compiled for each size by itself: {message}");
-                self.notice.get_or_insert(why);
-                return own_code(compiler, program);
+                let notice = format!("`{name}` is compiled for each size by itself: {message}");
+                let own = own_code(compiler, program);
+                if !self.notices.contains(&notice) {
+                    self.notices.push(notice);
+                }
+                return own;
             }
             Err(error) => return Err(Error::run(error.to_string())),
         };
-        self.families.push(Family { routine: routine.clone(), compiled, open: Vec::new() });
+        self.families.push(Family { routine: routine.clone(), compiled, symbols, told: Vec::new() });
         Ok(Code::Family(self.families.len() - 1))
+    }
+
+    /// The named sizes that tensors of a program depend on.
+    pub(super) fn symbols_in(&self, lowered: &Lowered) -> Vec<Symbol> {
+        let tensors = lowered.nodes.iter().map(|node| self.role(*node).0);
+        let mut symbols: Vec<Symbol> =
+            tensors.flat_map(|tensor| self.inferred.shapes.symbols_of(tensor)).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols
+    }
+
+    /// Programs of a routine for all numbers of some named sizes. The others are large, and others each time: if something
+    /// depends on them after all, the programs do not go together.
+    pub(super) fn members<'s>(
+        &'s self,
+        routine: &'s Routine,
+        symbols: &'s [Symbol],
+    ) -> impl FnMut(&[u64]) -> Result<Program, native::Error> {
+        let mut time = 0;
+        move |numbers| {
+            time += 1;
+            self.program_at(routine, &self.sizes.general(symbols, numbers, time))
+        }
     }
 
     /// The program of a routine at any sizes, whether they are in range or not.

@@ -9,11 +9,12 @@ use crate::routine::Routine;
 /// The memory that routines need, over the ranges of named sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryRange {
-    /// At the least sizes.
-    pub least: Memory,
+    /// At the least sizes; nothing if the program has no meaning there, or if less of one size is more of another.
+    pub least: Option<Memory>,
     /// At the present sizes, which are the samples if nothing else was said.
     pub now: Memory,
-    /// At the greatest sizes; nothing if a size that matters has no greatest.
+    /// At the greatest sizes; nothing if a size that matters has no greatest, if the program has no meaning there, or if
+    /// more of one size is less of another (`seq - k`): then nothing is promised.
     pub most: Option<Memory>,
 }
 
@@ -69,8 +70,8 @@ impl Session {
     /// let mut session = Session::new(g)?;
     /// let range = session.memory_range(&[forward.clone()])?;
     /// let bytes = |batch: u64| 4 * (784 * 10 + batch * 784 + batch * 10);
-    /// let most = range.most.map(|most| most.lasting());
-    /// assert_eq!((range.least.lasting(), range.now.lasting(), most), (bytes(1), bytes(32), Some(bytes(64))));
+    /// let [least, most] = [range.least, range.most].map(|memory| memory.map(|memory| memory.lasting()));
+    /// assert_eq!((least, range.now.lasting(), most), (Some(bytes(1)), bytes(32), Some(bytes(64))));
     /// // What fits into 100 kB:
     /// assert_eq!(session.largest_that_fits("batch", &[forward], 100_000)?, Some(21));
     /// # Ok::<(), broadloom::Error>(())
@@ -80,16 +81,13 @@ impl Session {
         let plans = self.plans(routines)?;
         let now = self.planned_at(&self.layout, routines, &plans)?;
         let (least, most) = self.sizes.ends();
-        let at = |sizes: &[u64]| match self.sizes.is_possible(sizes) {
-            true => self.planned_for(sizes, routines, &plans).map(Some),
+        let grows = self.inferred.shapes.grow();
+        let at = |sizes: Vec<u64>| match grows && self.sizes.broken_at(&sizes).is_none() {
+            true => self.planned_for(&sizes, routines, &plans).map(Some),
             false => Ok(None),
         };
-        let least = at(&least)?.unwrap_or_else(|| now.clone());
-        let most = match most {
-            Some(most) => at(&most)?,
-            None => None,
-        };
-        Ok(MemoryRange { least, now, most })
+        let most = most.map_or(Ok(None), at)?;
+        Ok(MemoryRange { least: at(least)?, now, most })
     }
 
     /// How much memory routines need at other sizes than the present ones. Nothing is allocated, nor compiled.
@@ -111,33 +109,35 @@ impl Session {
     ) -> Result<Option<u64>, Error> {
         self.refresh()?;
         let own = self.graph.symbol_at(name).ok_or_else(|| self.graph.no_such_size(name))?;
-        let at = self.graph.symbol_stands_for(own);
+        let at = self.sizes.known_as(own);
         if !self.sizes.is_open(at) {
-            let message = format!("no tensor depends on `{name}`, so that memory does not either");
+            let message = format!("nothing depends on `{name}`, so that memory does not either");
             return Err(Error::new(ErrorKind::Range, message));
         }
-        let (first, last, step) = self.sizes.choices(at);
         let plans = self.plans(routines)?;
-        let mut sizes = self.sizes.now.clone();
-        let mut fits = |choice: u64| {
-            sizes[at] = first.saturating_add(choice.saturating_mul(step));
-            Ok::<bool, Error>(self.planned_for(&sizes, routines, &plans)?.peak() <= bytes)
-        };
-        if !fits(0)? {
-            return Ok(None);
-        }
-        // More of anything takes no less memory: the answer is between one that fits and one that does not.
+        let (first, last, step) = self.sizes.choices(at);
         let end = last.map_or(BEYOND, |last| (last - first) / step);
-        let (mut good, mut bad) = (0, 1);
-        while bad <= end && fits(bad)? {
-            (good, bad) = (bad, bad * 2);
+        let mut sizes = self.sizes.now.clone();
+        // Whether a choice fits, or the next lower one at which the program has a meaning.
+        let mut fits = |choice: u64| {
+            for near in (choice.saturating_sub(NEAR)..=choice).rev() {
+                sizes[at] = first.saturating_add(near.saturating_mul(step));
+                if self.sizes.broken_at(&sizes).is_none() {
+                    let memory = self.planned_for(&sizes, routines, &plans)?;
+                    return Ok::<_, Error>((memory.peak() <= bytes).then_some(sizes[at]));
+                }
+            }
+            Ok(None)
+        };
+        if self.inferred.shapes.grow() {
+            return last_that_fits(end, fits);
         }
-        bad = bad.min(end + 1);
-        while bad - good > 1 {
-            let middle = good + (bad - good) / 2;
-            if fits(middle)? { good = middle } else { bad = middle }
+        if end > SCANNED {
+            let message =
+                format!("less memory may be needed for a larger `{name}`, and there are too many to try");
+            return Err(Error::new(ErrorKind::Range, message).with_help("declare a smaller range"));
         }
-        Ok(Some(first + good * step))
+        (0..=end).rev().find_map(|choice| fits(choice).transpose()).transpose()
     }
 
     fn planned_for(&self, sizes: &[u64], routines: &[Routine], plans: &[Plan]) -> Result<Memory, Error> {
@@ -147,3 +147,34 @@ impl Session {
 
 /// No size is larger than this, whatever its range.
 const BEYOND: u64 = 1 << 40;
+/// How far away the next size may be at which a program has a meaning.
+const NEAR: u64 = 16;
+/// How many sizes are tried one by one.
+const SCANNED: u64 = 4096;
+
+/// What the last choice is that fits, if choices fit up to some and not beyond. More of anything takes no less memory: it is
+/// between one that fits and one that does not.
+fn last_that_fits(
+    end: u64,
+    mut fits: impl FnMut(u64) -> Result<Option<u64>, Error>,
+) -> Result<Option<u64>, Error> {
+    let first = (0..=NEAR.min(end)).find_map(|choice| fits(choice).transpose().map(|size| (choice, size)));
+    let Some((mut good, size)) = first else { return Ok(None) };
+    let mut found = size?;
+    let mut bad = good + 1;
+    while bad <= end
+        && let Some(size) = fits(bad)?
+    {
+        found = size;
+        (good, bad) = (bad, bad * 2);
+    }
+    bad = bad.min(end + 1);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        match fits(middle)? {
+            Some(size) => (good, found) = (middle, size),
+            None => bad = middle,
+        }
+    }
+    Ok(Some(found))
+}

@@ -22,6 +22,8 @@ use crate::symbols::{RuntimeCheck, contains, out_of_range};
 pub(crate) struct Sizes {
     names: Vec<Box<str>>,
     ranges: Vec<(u64, Option<u64>)>,
+    /// The symbol that each is known by: another one if they are the same size.
+    same: Rc<[usize]>,
     checks: Rc<[RuntimeCheck]>,
     /// The symbols that sizes of tensors, or numbers, depend on.
     open: Rc<[Symbol]>,
@@ -53,46 +55,72 @@ impl Sizes {
         let by = graph.symbols.iter().enumerate();
         // A sample at which the program has no meaning decides nothing.
         let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample == Some(now[at]))).collect();
-        let ranges = (0..graph.symbols.len()).map(|at| graph.symbol_range(at)).collect();
         let names = graph.symbols.iter().map(|data| data.name.clone()).collect();
-        Ok(Sizes { names, ranges, checks, open: inferred.symbols().into(), now, by })
+        let same = graph.same_sizes()?;
+        let ranges = same.iter().map(|at| graph.symbol_range(*at)).collect();
+        let open = inferred.symbols().into();
+        Ok(Sizes { names, ranges, same: same.into(), checks, open, now, by })
     }
 
-    /// The same for a graph that has grown: what was said stays said.
-    pub fn carried_to(&self, mut grown: Sizes, graph: &Graph) -> Sizes {
-        for at in 0..self.now.len().min(grown.now.len()) {
-            if matches!(self.by[at], By::Caller | By::Data(_)) && graph.symbol_number(at).is_none() {
-                (grown.now[at], grown.by[at]) = (self.now[at], self.by[at]);
+    /// The same for a graph that has changed: what was said stays said, as far as it still can be.
+    pub fn carried_to(&self, changed: Sizes, graph: &Graph) -> Sizes {
+        let mut carried = changed.clone();
+        for (at, name) in self.names.iter().enumerate() {
+            let kept = match self.by[at] {
+                By::Caller => true,
+                By::Data(tensor) => graph.known(tensor).is_ok(),
+                By::Nobody | By::Program => false,
+            };
+            if let Some(to) = changed.names.iter().position(|known| known == name)
+                && kept
+                && graph.symbol_number(to).is_none()
+            {
+                carried.give(to, self.now[at], self.by[at]);
             }
         }
-        grown
+        if carried.check(graph).is_ok() { carried } else { changed }
     }
 
-    /// Whether nothing depends on a named size.
-    pub fn is_empty(&self) -> bool {
-        self.open.is_empty()
+    /// Gives a size a number, under all its names.
+    fn give(&mut self, at: usize, number: u64, by: By) {
+        for other in (0..self.same.len()).filter(|other| self.same[*other] == self.same[at]) {
+            (self.now[other], self.by[other]) = (number, by);
+        }
     }
 
-    /// The numbers of the sizes that something depends on.
-    pub fn open(&self) -> Vec<u64> {
-        self.open.iter().map(|symbol| self.now[symbol.0 as usize]).collect()
+    /// The symbol that a size is known by.
+    pub fn known_as(&self, at: usize) -> usize {
+        self.same[at]
     }
 
-    /// The numbers of all sizes, if those that something depends on have these.
-    pub fn with_open(&self, open: &[u64]) -> Vec<u64> {
+    /// The numbers of some sizes.
+    pub fn of(&self, symbols: &[Symbol]) -> Vec<u64> {
+        symbols.iter().map(|symbol| self.now[symbol.0 as usize]).collect()
+    }
+
+    /// Numbers for all sizes: these for some, and for the others large ones, another time others.
+    pub fn general(&self, symbols: &[Symbol], numbers: &[u64], time: u64) -> Vec<u64> {
         let mut sizes = self.now.clone();
-        self.open.iter().zip(open).for_each(|(symbol, size)| sizes[symbol.0 as usize] = *size);
+        for (place, symbol) in self.open.iter().enumerate() {
+            let given = symbols.iter().position(|known| known == symbol).and_then(|at| numbers.get(at));
+            let large = LARGE + 2 * (time + 1) * (place as u64 + 1);
+            sizes[symbol.0 as usize] =
+                given.copied().unwrap_or_else(|| large.saturating_mul(self.multiple(*symbol)));
+        }
         sizes
     }
 
-    /// For each of them a number whose multiples the program can have, as far as divisions tell.
-    pub fn multiples(&self) -> Vec<u64> {
-        let whole = |symbol: &Symbol| {
-            let forms = self.checks.iter().map(RuntimeCheck::form);
-            let own = forms.filter(|form| form.symbols().contains(symbol));
-            own.filter_map(|form| u64::try_from(form.denominator()).ok()).fold(1, least_common_multiple)
-        };
-        self.open.iter().map(whole).collect()
+    /// A number whose multiples a size can be, as far as divisions of it alone tell.
+    pub fn multiple(&self, symbol: Symbol) -> u64 {
+        let forms = self.checks.iter().map(RuntimeCheck::form);
+        let alone = forms.filter(|form| form.symbols() == [symbol]);
+        let whole = alone.filter(|form| form.value(|_| Some(0)).is_some_and(|(value, _)| value == 0));
+        whole.filter_map(|form| u64::try_from(form.denominator()).ok()).fold(1, least_common_multiple)
+    }
+
+    /// Whether some sizes are multiples of what they usually are.
+    pub fn are_usual(&self, symbols: &[Symbol]) -> bool {
+        symbols.iter().zip(self.of(symbols)).all(|(symbol, size)| size.is_multiple_of(self.multiple(*symbol)))
     }
 
     /// Name, number and range of the sizes that something depends on.
@@ -110,8 +138,7 @@ impl Sizes {
 
     /// The numbers that a size can have, ranges and divisions considered: the first, the last and the distance.
     pub fn choices(&self, at: usize) -> (u64, Option<u64>, u64) {
-        let step = self.open.iter().zip(self.multiples()).find(|(symbol, _)| symbol.0 as usize == at);
-        let step = step.map_or(1, |(_, step)| step);
+        let step = self.multiple(Symbol(at as u32));
         let (lo, hi) = self.ranges[at];
         let first = lo.checked_next_multiple_of(step).unwrap_or(lo);
         (first, hi.map(|hi| (hi - hi % step).max(first)), step)
@@ -134,10 +161,7 @@ impl Sizes {
 
     /// Large numbers for them, all different: what is decided there holds for all sizes.
     pub fn large(&self) -> Vec<u64> {
-        let numbers = (LARGE..).step_by(2);
-        let open: Vec<u64> =
-            numbers.zip(self.multiples()).map(|(number, of)| number.saturating_mul(of)).collect();
-        self.with_open(&open)
+        self.general(&[], &[], 0)
     }
 
     /// Whether the program has a meaning at these sizes, ranges aside.
@@ -257,9 +281,16 @@ impl Session {
                 let help = "it is a number because it meets one; give that tensor the named size as well";
                 return Err(Error::new(ErrorKind::Range, message).with_help(help));
             }
-            for at in [own, self.graph.symbol_stands_for(own)] {
-                (wanted.now[at], wanted.by[at]) = (*size, By::Caller);
+            let same = |(other, number): &&(&str, u64)| {
+                let other = self.graph.symbol_at(other).map(|other| self.sizes.same[other]);
+                other == Some(self.sizes.same[own]) && number != size
+            };
+            if let Some((other, number)) = sizes.iter().find(same) {
+                let message =
+                    format!("`{name}` and `{other}` are one size here, and cannot be {size} and {number}");
+                return Err(Error::new(ErrorKind::Range, message));
             }
+            wanted.give(own, *size, By::Caller);
         }
         Ok(wanted)
     }
@@ -284,26 +315,46 @@ impl Session {
         Ok(MEMORY.map(|kind| self.layout.shapes.sizes(tensor, kind).collect()))
     }
 
-    /// Lets named sizes be what values for data imply.
-    pub(super) fn follow(&mut self, tensor: Tensor, given: &[u64]) -> Result<(), Error> {
-        let axes: Vec<Option<SymbolicSize>> = MEMORY
-            .into_iter()
-            .flat_map(|kind| self.inferred.shapes.expressions(tensor, kind))
-            .map(|size| size.cloned())
-            .collect();
-        if axes.len() != given.len() || self.graph.leaf(tensor) != Some(Leaf::Data) {
-            return Ok(());
+    /// Lets named sizes be what values for data imply, all of them together.
+    pub(super) fn follow(&mut self, inputs: &[(Tensor, &[u64])]) -> Result<(), Error> {
+        let mut waiting = Vec::new();
+        for (tensor, given) in inputs {
+            let axes: Vec<Option<SymbolicSize>> = MEMORY
+                .into_iter()
+                .flat_map(|kind| self.inferred.shapes.expressions(*tensor, kind))
+                .map(|size| size.cloned())
+                .collect();
+            let follows = axes.len() == given.len() && self.graph.leaf(*tensor) == Some(Leaf::Data);
+            let axes = axes.into_iter().zip(*given).filter(|_| follows);
+            waiting.extend(axes.filter_map(|(axis, size)| Some((*tensor, axis?, *size))));
         }
         let mut wanted = self.sizes.clone();
-        for (axis, size) in axes.iter().zip(given) {
-            if let Some((symbol, number)) = axis.as_ref().and_then(|axis| axis.solved(*size, |_| None)) {
-                let at = symbol.0 as usize;
-                (wanted.now[at], wanted.by[at]) = (number, By::Data(tensor));
+        let mut decided: Vec<Symbol> = Vec::new();
+        // First what arrays say by themselves, then what follows from it and from what was said before: samples give way.
+        for with_said in [false, true] {
+            while let Some(at) = waiting.iter().position(|(tensor, axis, size)| {
+                let known = |symbol: Symbol| {
+                    let said = matches!(wanted.by[symbol.0 as usize], By::Caller | By::Data(_));
+                    let known = decided.contains(&symbol) || (with_said && said);
+                    known.then(|| wanted.now[symbol.0 as usize])
+                };
+                let solved = axis.solved(*size, known).filter(|(symbol, _)| !decided.contains(symbol));
+                if let Some((symbol, number)) = solved {
+                    wanted.give(symbol.0 as usize, number, By::Data(*tensor));
+                    decided.push(symbol);
+                }
+                solved.is_some()
+            }) {
+                waiting.remove(at);
             }
         }
-        let symbolic = axes.iter().any(Option::is_some);
-        if symbolic && self.shape_at(tensor, &wanted.now).as_deref() != Some(given) {
-            return Err(self.misfit(tensor, given));
+        for (tensor, given) in inputs {
+            let has_names = !self.inferred.shapes.symbols_of(*tensor).is_empty();
+            if has_names && self.shape_at(*tensor, &wanted.now).as_deref() != Some(*given) {
+                // A size at which the program has no meaning says more than an array that does not fit.
+                wanted.check(&self.graph)?;
+                return Err(self.misfit(*tensor, given));
+            }
         }
         self.resize(wanted)
     }

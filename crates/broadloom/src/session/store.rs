@@ -70,6 +70,19 @@ impl Store {
         Some(self.blocks[*place].read())
     }
 
+    /// Whether values are numbers of a kind that a node has.
+    pub fn suits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+        let buffer = layout.buffer(graph, node);
+        let name = &buffer.name;
+        if !buffer.dtype.is_float() && values.dtype().is_float() {
+            let message =
+                format!("`{name}` holds integers ({}), the values are {}", buffer.dtype, values.dtype());
+            return Err(Error::new(ErrorKind::Value, message)
+                .with_help("convert them first: `values.convert(Dtype::I64)`"));
+        }
+        Ok(())
+    }
+
     /// Whether values could be those of a node.
     pub fn fits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
         let buffer = layout.buffer(graph, node);
@@ -87,13 +100,7 @@ impl Store {
             return Err(Error::new(ErrorKind::Value, message)
                 .with_help("sizes are in memory order: batch axes, output axes, input axes"));
         }
-        if !buffer.dtype.is_float() && values.dtype().is_float() {
-            let message =
-                format!("`{name}` holds integers ({}), the values are {}", buffer.dtype, values.dtype());
-            return Err(Error::new(ErrorKind::Value, message)
-                .with_help("convert them first: `values.convert(Dtype::I64)`"));
-        }
-        Ok(())
+        self.suits(graph, layout, node, values)
     }
 
     pub fn write(&mut self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
@@ -120,22 +127,23 @@ impl Store {
             // Another graph: nothing is known about it.
             *self = Store::default();
         }
-        for (node, place) in &self.places {
-            let (buffer, block) = (layout.buffer(graph, *node), &mut self.blocks[*place]);
-            if block.fits(&buffer) {
-                continue;
-            }
-            let old = std::mem::replace(block, Block::new(&buffer)?);
-            if old.sizes() == buffer.sizes {
-                block.write(&old.read().convert(buffer.dtype))?;
-            } else if self.filled.remove(node) {
-                self.gone.insert(*node, old.sizes().to_vec());
+        // Everything new is there before anything old goes: there may not be room for it.
+        let mut moved = Vec::new();
+        for (node, place) in self.places.iter().chain(&self.watched) {
+            let (buffer, old) = (layout.buffer(graph, *node), &self.blocks[*place]);
+            if !old.fits(&buffer) {
+                let mut block = Block::new(&buffer)?;
+                let stays = old.sizes() == buffer.sizes;
+                if stays {
+                    block.write(&old.read().convert(buffer.dtype))?;
+                }
+                moved.push((*node, *place, block, stays));
             }
         }
-        for (node, place) in &self.watched {
-            let buffer = layout.buffer(graph, *node);
-            if !self.blocks[*place].fits(&buffer) {
-                self.blocks[*place] = Block::new(&buffer)?;
+        for (node, place, block, stays) in moved {
+            let old = std::mem::replace(&mut self.blocks[place], block);
+            if !stays && self.places.get(&node) == Some(&place) && self.filled.remove(&node) {
+                self.gone.insert(node, old.sizes().to_vec());
             }
         }
         Ok(())

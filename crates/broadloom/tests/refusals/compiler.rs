@@ -47,7 +47,7 @@ fn without() -> Result<(), Error> {
     };
     let (g, y) = graph()?;
     let mut session = Session::new(g)?;
-    println!("said: {}", session.notice().unwrap_or("nothing"));
+    println!("said: {}", session.notices().first().map_or("nothing", String::as_str));
     let mut routine = Routine::new("run");
     routine.forward(y);
     session.run(&routine)?;
@@ -58,6 +58,6 @@ fn without() -> Result<(), Error> {
         refused.err().map_or("nothing".into(), |error| error.to_string()).replace('\n', " / ")
     );
     let session = Session::with(graph()?.0, Settings { backend: Backend::Reference, ..Settings::default() })?;
-    println!("said: {}", session.notice().unwrap_or("nothing"));
+    println!("said: {}", session.notices().first().map_or("nothing", String::as_str));
     Ok(())
 }

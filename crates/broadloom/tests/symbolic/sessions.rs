@@ -66,7 +66,7 @@ pub fn tour(
         it.offered_mistakes(random, counts)?;
         it.compare(&mut own, counts).map_err(|what| format!("after refusals, {what}"))?;
     }
-    Ok(it.one.session.notice().map(str::to_string))
+    Ok(it.one.session.notices().first().cloned())
 }
 
 impl<'a> Tour<'a> {
