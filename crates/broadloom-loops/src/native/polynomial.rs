@@ -182,7 +182,10 @@ fn inverted(points: &[Vec<u64>], products: &[Vec<u8>]) -> Option<Vec<Vec<u64>>> 
 }
 
 fn is_prime(number: u64) -> bool {
-    number > 1 && (2..).take_while(|divisor| divisor * divisor <= number).all(|divisor| number % divisor != 0)
+    number > 1
+        && (2..)
+            .take_while(|divisor| divisor * divisor <= number)
+            .all(|divisor| !number.is_multiple_of(divisor))
 }
 
 #[cfg(test)]
@@ -195,7 +198,8 @@ mod tests {
         let values = |of: &dyn Fn(i64, i64) -> i64| -> Vec<i64> {
             interpolation.points().iter().map(|point| of(point[0] as i64, point[1] as i64)).collect()
         };
-        let cases: [(&dyn Fn(i64, i64) -> i64, &str); 5] = [
+        type Case<'a> = (&'a dyn Fn(i64, i64) -> i64, &'a str);
+        let cases: [Case<'_>; 5] = [
             (&|_, _| 64, "64"),
             (&|n, _| n, "size_0"),
             (&|n, m| 784 * n * m + 3 * m - 5, "(-5 + 3 * size_1 + 784 * size_0 * size_1)"),
