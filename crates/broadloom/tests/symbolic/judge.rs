@@ -216,15 +216,8 @@ pub fn bounds(program: &Program, named: &mut Named, most: u64) -> Result<(), Str
         .iter()
         .map(|name| named.made.graph.dim_range(name.name).expect("it is declared"))
         .collect();
-    let mut seen: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for numbers in all(&ranges, most) {
         let pairs = program.pairs(&numbers);
-        for axis in shapes.iter().flat_map(axes) {
-            let Axis::Symbolic(size, _) = axis else { continue };
-            let Some(value) = size.at(&pairs) else { continue };
-            let between = seen.entry(axis.to_string()).or_insert((value, value));
-            *between = (between.0.min(value), between.1.max(value));
-        }
         if !allowed(program, &mut named.made.graph, &pairs)? {
             continue;
         }
@@ -237,20 +230,24 @@ pub fn bounds(program: &Program, named: &mut Named, most: u64) -> Result<(), Str
             contains(shape.elements_range(), elements, &format!("elements of `{shape}` at {numbers:?}"))?;
         }
     }
-    // A straight function of one name is known exactly, from one end of its range to the other.
+    // A straight function of one name is known at both ends of its range, where it has a value there. (Checks may
+    // narrow it further.)
     for axis in shapes.iter().flat_map(axes) {
         let Axis::Symbolic(size, _) = axis else { continue };
-        let text = axis.to_string();
         let names: Vec<&str> = size.names().collect();
         let range = program.names.iter().zip(&ranges).find(|(name, _)| [name.name] == names[..]);
-        let Some((_, (_, Some(end)))) = range else { continue };
-        if text.contains('^') || text.matches(names[0]).count() > 1 || *end > most {
+        let Some((name, (least, greatest))) = range else { continue };
+        if axis.to_string().matches(name.name).count() > 1 {
             continue;
         }
-        let Some((least, greatest)) = seen.get(&text) else { continue };
-        if axis.range() != (*least, Some(*greatest)) {
-            let range = axis.range();
-            return Err(format!("`{text}` lies in {least}..{greatest}, and is said to lie in {range:?}"));
+        let at = |number: u64| size.at(&[(name.name, number)]);
+        let (low, high) = axis.range();
+        // It may fall as the name rises.
+        let Some((one, other)) = at(*least).zip(greatest.and_then(at)) else { continue };
+        let short = low < one.min(other);
+        let long = high.is_none_or(|high| high > one.max(other));
+        if short || long {
+            return Err(format!("`{axis}` is said to lie in {low}..{high:?}, for {least}..{greatest:?}"));
         }
     }
     Ok(())
