@@ -252,3 +252,136 @@ fn parameters_keep_their_sizes() {
     assert!(error.starts_with("`w` has values and cannot change its size: its shape is `seq`"), "{error}");
     session.run(&add).expect("nothing has changed");
 }
+
+/// A session on a graph, and a routine that computes a tensor.
+fn session(graph: Graph, result: Tensor) -> (Session, Routine) {
+    let mut routine = Routine::new("it");
+    routine.forward(result);
+    (Session::new(graph).expect("a session"), routine)
+}
+
+fn counted(sizes: &[u64]) -> Array {
+    let values: Vec<f32> = (0..sizes.iter().product()).map(|at: u64| at as f32).collect();
+    Array::from_slice(sizes, &values).expect("so many")
+}
+
+/// Images and scores of attention have products of four sizes.
+#[test]
+fn four_names_on_one_tensor() {
+    let mut g = Graph::new();
+    for name in ["b", "h", "i", "j"] {
+        g.dim(name, 1..=64, 2).expect("a name");
+    }
+    let x = g.data("x", "b, h, i, j | 512").expect("a shape");
+    let sum = g.einsum("b, h, i, j | c => b, h | i", &[x]).expect("a sum");
+    let (mut session, routine) = session(g, sum);
+    for [b, h, i, j] in [[1, 2, 3, 1], [2, 1, 1, 3]] {
+        let sizes = [b, h, i, j, 512];
+        session.set(x, &Array::full(Dtype::F32, &sizes, 1.0).expect("small")).expect("it fits");
+        session.run(&routine).expect("it runs");
+        assert_eq!(
+            session.get(sum).expect("computed").to_f64s(),
+            vec![(j * 512) as f64; (b * h * i) as usize]
+        );
+    }
+    assert!(session.notices().is_empty(), "{:?}", session.notices());
+}
+
+/// What has to be whole may depend on two sizes together: then neither alone has to be even.
+#[test]
+fn halves_of_a_sum() {
+    let mut g = Graph::new();
+    g.dim("a", 1..=64, 2).expect("a name");
+    g.dim("b", 1..=64, 4).expect("a name");
+    let (x, y) = (g.data("x", "a").expect("a shape"), g.data("y", "b").expect("a shape"));
+    let both = g.einsum("i; j => i^j", &[x, y]).expect("a concatenation");
+    let even = g.einsum("2*i => i", &[both]).expect("a stride");
+    let (mut session, routine) = session(g, even);
+    session.set_all(&[(x, &counted(&[3])), (y, &counted(&[5]))]).expect("8 is even");
+    session.run(&routine).expect("it runs");
+    assert_eq!(session.get(even).expect("computed").to_f64s(), [0.0, 2.0, 1.0, 3.0]);
+    let error = session.set_all(&[(x, &counted(&[3])), (y, &counted(&[6]))]).unwrap_err().to_string();
+    assert!(error.contains("`a + b` is a multiple of 2"), "{error}");
+    session.run(&routine).expect("nothing has changed");
+}
+
+/// Refused is refused: too large for memory, or numbers of the wrong kind.
+#[test]
+fn a_refusal_changes_nothing() {
+    let mut g = Graph::new();
+    g.dim("n", 1.., 4).expect("a name");
+    let (x, ids) = (g.data("x", "n").expect("a shape"), g.data("ids", "n |").expect("a shape"));
+    let table = g.data("table", "3 -> 2").expect("a shape");
+    let rows = g.gather(table, ids).expect("a lookup");
+    let sum = g.einsum("n | i; n => n | i", &[rows, x]).expect("a product");
+    let (mut session, routine) = session(g, sum);
+    session.set(table, &counted(&[2, 3])).expect("it fits");
+    let whole = Array::from_slice(&[4], &[0i64, 1, 2, 0]).expect("four");
+    session.set_all(&[(x, &counted(&[4])), (ids, &whole)]).expect("they fit");
+    session.run(&routine).expect("it runs");
+    let before = session.get(sum).expect("computed").to_f64s();
+    assert!(session.set_sizes(&[("n", 1 << 50)]).is_err(), "no memory is so large");
+    assert!(session.set(ids, &counted(&[5])).is_err(), "indices are whole numbers");
+    session.run(&routine).expect("everything is still there");
+    assert_eq!(session.get(sum).expect("computed").to_f64s(), before);
+}
+
+/// A graph that grows may forbid the size that a session has: then it goes on at another one.
+#[test]
+fn a_graph_that_grows() {
+    let mut g = Graph::new();
+    g.dim("n", 1..=64, 6).expect("a name");
+    let x = g.data("x", "n").expect("a shape");
+    let twice = g.add(x, x).expect("a sum");
+    let (mut session, routine) = session(g, twice);
+    session.set(x, &counted(&[7])).expect("it fits");
+    session.run(&routine).expect("it runs");
+    let even = session.graph_mut().einsum("2*i => i", &[x]).expect("a stride");
+    let mut halved = Routine::new("halved");
+    halved.forward(even);
+    assert!(session.run(&halved).is_err(), "7 is odd, and 6 has no values");
+    session.set(x, &counted(&[8])).expect("an even number");
+    session.run(&halved).expect("it runs");
+    assert_eq!(session.get(even).expect("computed").to_f64s(), [0.0, 2.0, 4.0, 6.0]);
+}
+
+/// A dynamic size that has met a name is that size.
+#[test]
+fn a_dynamic_size_is_the_name_it_meets() {
+    let mut g = Graph::new();
+    g.dim("n", 1..=64, 4).expect("a name");
+    g.dynamic("d", None).expect("a name");
+    let (x, z) = (g.data("x", "n").expect("a shape"), g.data("z", "d").expect("a shape"));
+    let sum = g.add(x, z).expect("a sum");
+    let (mut session, routine) = session(g, sum);
+    let error = session.set_sizes(&[("d", 65)]).unwrap_err().to_string();
+    assert!(error.contains("cannot be 65: its range is 1..64"), "{error}");
+    assert!(session.set_sizes(&[("d", 5), ("n", 6)]).is_err(), "they are one");
+    session.set_sizes(&[("d", 5)]).expect("in range");
+    assert_eq!(session.sizes().expect("sizes").collect::<Vec<_>>(), [("n", 5), ("d", 5)]);
+    session.set_all(&[(x, &counted(&[3])), (z, &counted(&[3]))]).expect("they fit");
+    session.run(&routine).expect("it runs");
+    assert_eq!(session.get(sum).expect("computed").to_f64s(), [0.0, 2.0, 4.0]);
+}
+
+/// Where more of one size is less of another, nothing is promised for all sizes.
+#[test]
+fn memory_that_falls() {
+    let mut g = Graph::new();
+    g.dim("n", 8..=64, 64).expect("a name");
+    g.dim("k", 1..=8, 4).expect("a name");
+    let (x, kernel) = (g.data("x", "n | 100").expect("a shape"), g.data("kernel", "k").expect("a shape"));
+    let y = g.einsum("o<+k | c; k => o | c", &[x, kernel]).expect("a window");
+    let (mut session, routine) = session(g, y);
+    let routines = [routine];
+    let range = session.memory_range(&routines).expect("it is in order");
+    assert!(range.least.is_none() && range.most.is_none());
+    let peak =
+        |session: &mut Session, k: u64| session.memory_at(&[("k", k)], &routines).expect("in range").peak();
+    let peaks: Vec<u64> = (1..=8).map(|k| peak(&mut session, k)).collect();
+    assert!(peaks[0] > peaks[7], "a longer window has fewer places");
+    for bytes in [peaks[7] - 1, peaks[7], peaks[3], peaks[0]] {
+        let expected = (1..=8).rev().find(|k| peaks[*k as usize - 1] <= bytes);
+        assert_eq!(session.largest_that_fits("k", &routines, bytes).expect("in order"), expected);
+    }
+}

@@ -19,7 +19,7 @@
 use crate::native::Error;
 use crate::native::arena::{self, Need};
 use crate::native::file::{File, Sizing, file};
-use crate::native::polynomial::{Interpolation, LARGE, Polynomial};
+use crate::native::polynomial::{Interpolation, Polynomial, large};
 use crate::native::runtime::Kernels;
 use crate::native::types::Real;
 use crate::{Buffer, BufferId, Program};
@@ -164,7 +164,7 @@ fn write(
     let sizes: Option<Vec<u64>> =
         sizes.map(|(argument, of)| argument.checked_mul(*of).filter(|size| *size > 0)).collect();
     let program = make(&sizes.ok_or_else(|| none("its sizes would be too large"))?)?;
-    let sizing = Sizing::Arguments { count: multiples.len(), least: LARGE };
+    let sizing = Sizing::Arguments { count: multiples.len(), least: large(multiples.len()) };
     // These sizes are larger than any that is asked for: what does not fit them may still be compiled.
     let file = file(&program, "broadloom", None, Kernels::Outside, sizing)
         .map_err(|error| none(&format!("at large sizes, {error}")))?;

@@ -31,7 +31,7 @@ pub use arena::{ArenaPlan, bytes_of};
 pub use compiled::Compiled;
 pub use compiler::Compiler;
 pub use error::Error;
-pub use polynomial::LARGE;
+pub use polynomial::large;
 
 use crate::Program;
 use crate::native::file::Sizing;

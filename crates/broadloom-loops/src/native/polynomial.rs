@@ -81,7 +81,7 @@ impl Interpolation {
         if products.len() > MOST_PRODUCTS {
             return None;
         }
-        let mut primes = (LARGE..).step_by(2).filter(|number| is_prime(*number));
+        let mut primes = (large(count)..).step_by(2).filter(|number| is_prime(*number));
         let mut points = Vec::new();
         while points.len() < products.len() + CHECKS {
             points.push(primes.by_ref().take(count).collect());
@@ -116,8 +116,15 @@ impl Interpolation {
     }
 }
 
-/// The least size that is tried. Code for it has no special cases for small sizes.
-pub const LARGE: u64 = 10_007;
+/// The least size that is tried if there are so many: products of all of them have to be numbers of 64 bits. Code for it has
+/// no special cases for small sizes.
+pub fn large(count: usize) -> u64 {
+    match count {
+        0..=3 => 10_007,
+        4..=5 => 1_009,
+        _ => 101,
+    }
+}
 
 /// All products with at most so many more factors, beside the empty one.
 fn products_of(sizes: usize, degree: u8, powers: &mut Vec<u8>, found: &mut Vec<Vec<u8>>) {

@@ -4,6 +4,8 @@
 //! within a run is temporary: optimisation does away with much of it, and the rest shares one arena per routine, in which
 //! two tensors may lie at the same place if they are not needed at the same time.
 
+use std::rc::Rc;
+
 use broadloom_loops::native::{ArenaPlan, bytes_of};
 use broadloom_loops::{Buffer, Program, Storage};
 use rustc_hash::FxHashSet;
@@ -144,22 +146,30 @@ impl Session {
 
     /// What runs for routines, at whatever sizes: the program for all sizes, if sizes have names and there is such a
     /// program.
-    pub(super) fn plans(&self, routines: &[Routine]) -> Result<Vec<Plan>, Error> {
-        let plan = |routine: &Routine| {
-            let lowered = self.lowered(&self.layout, routine)?;
-            let symbols = self.symbols_in(&lowered);
-            if !symbols.is_empty() && !self.settings.specialise {
-                let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
-                let arena = ArenaPlan::for_all_sizes(&multiples, self.members(routine, &symbols));
-                let large = self.program_at(routine, &self.sizes.large());
-                if let (Ok(arena), Ok(large)) = (arena, large) {
-                    return Ok(Plan { used: needed(&large), arena: Some(arena) });
-                }
+    pub(super) fn plans(&mut self, routines: &[Routine]) -> Result<Vec<Rc<Plan>>, Error> {
+        for routine in routines {
+            if self.plans.iter().all(|(known, _)| known != routine) {
+                let plan = Rc::new(self.plan(routine)?);
+                self.plans.push((routine.clone(), plan));
             }
-            let program = self.optimised(&lowered.program);
-            Ok(Plan { used: needed(&program), arena: ArenaPlan::new(&program).ok() })
-        };
-        routines.iter().map(plan).collect()
+        }
+        let known = |routine: &Routine| self.plans.iter().find(|(known, _)| known == routine);
+        Ok(routines.iter().filter_map(|routine| Some(Rc::clone(&known(routine)?.1))).collect())
+    }
+
+    fn plan(&self, routine: &Routine) -> Result<Plan, Error> {
+        let lowered = self.lowered(&self.layout, routine)?;
+        let symbols = self.symbols_in(&lowered);
+        if !symbols.is_empty() && !self.settings.specialise {
+            let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
+            let arena = ArenaPlan::for_all_sizes(&multiples, self.members(routine, &symbols));
+            let large = self.program_at(routine, &self.sizes.large());
+            if let (Ok(arena), Ok(large)) = (arena, large) {
+                return Ok(Plan { used: needed(&large), arena: Some(arena) });
+            }
+        }
+        let program = self.optimised(&lowered.program);
+        Ok(Plan { used: needed(&program), arena: ArenaPlan::new(&program).ok() })
     }
 
     /// The memory of planned routines at some sizes.
@@ -167,12 +177,13 @@ impl Session {
         &self,
         layout: &Layout,
         routines: &[Routine],
-        plans: &[Plan],
+        plans: &[Rc<Plan>],
     ) -> Result<Memory, Error> {
         let mut memory = Memory::default();
         let mut seen = FxHashSet::default();
         let mut within = Vec::new();
-        for (number, (routine, Plan { used, arena })) in routines.iter().zip(plans).enumerate() {
+        for (number, (routine, plan)) in routines.iter().zip(plans).enumerate() {
+            let Plan { used, arena } = &**plan;
             let Lowered { program, nodes, .. } = self.lowered(layout, routine)?;
             for ((node, buffer), used) in nodes.iter().zip(&program.buffers).zip(used) {
                 let lasts = buffer.storage == Storage::Kept;

@@ -104,6 +104,8 @@ pub struct Session {
     store: Store,
     prepared: Vec<Prepared>,
     families: Vec<Family>,
+    /// How long temporaries are needed, by routine.
+    plans: Vec<(Routine, Rc<memory::Plan>)>,
     compiler: Option<Compiler>,
     notices: Vec<String>,
     positions: FxHashMap<Tensor, u64>,
@@ -191,6 +193,7 @@ impl Session {
             store: Store::default(),
             prepared: Vec::new(),
             families: Vec::new(),
+            plans: Vec::new(),
             compiler,
             notices,
             positions: FxHashMap::default(),

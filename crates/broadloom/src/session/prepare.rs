@@ -30,6 +30,7 @@ impl Session {
             self.store.move_to(&self.graph, &layout)?;
             self.prepared.clear();
             self.families.clear();
+            self.plans.clear();
             self.layouts = vec![(sizes.now.clone(), Rc::clone(&layout))];
             (self.inferred, self.sizes, self.layout) = (inferred, sizes, layout);
             self.stale = false;

@@ -1,5 +1,7 @@
 //! Memory over all sizes that named sizes can have, and the largest size that fits.
 
+use std::rc::Rc;
+
 use super::memory::Plan;
 use super::{Memory, Session};
 use crate::error::{Error, ErrorKind};
@@ -140,7 +142,7 @@ impl Session {
         (0..=end).rev().find_map(|choice| fits(choice).transpose()).transpose()
     }
 
-    fn planned_for(&self, sizes: &[u64], routines: &[Routine], plans: &[Plan]) -> Result<Memory, Error> {
+    fn planned_for(&self, sizes: &[u64], routines: &[Routine], plans: &[Rc<Plan>]) -> Result<Memory, Error> {
         self.planned_at(&Layout::at(&self.graph, &self.inferred, sizes)?, routines, plans)
     }
 }

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use broadloom_core::Symbol;
-use broadloom_loops::native::LARGE;
+use broadloom_loops::native::large;
 
 use super::Session;
 use crate::Graph;
@@ -103,7 +103,7 @@ impl Sizes {
         let mut sizes = self.now.clone();
         for (place, symbol) in self.open.iter().enumerate() {
             let given = symbols.iter().position(|known| known == symbol).and_then(|at| numbers.get(at));
-            let large = LARGE + 2 * (time + 1) * (place as u64 + 1);
+            let large = large(self.open.len()) + 2 * (time + 1) * (place as u64 + 1);
             sizes[symbol.0 as usize] =
                 given.copied().unwrap_or_else(|| large.saturating_mul(self.multiple(*symbol)));
         }
