@@ -181,9 +181,11 @@ impl Program {
         if self.sizes.is_empty() {
             return None;
         }
-        let (open, dims, before) = (self.graph.clone(), self.dims.clone(), self.diagnostics.len());
+        let (open, dims) = (self.graph.clone(), self.dims.clone());
+        let (steps, before) = (self.origins.len(), self.diagnostics.len());
         self.settle();
         (self.graph, self.dims) = (open, dims);
+        self.origins.truncate(steps);
         self.diagnostics.drain(before..).next()
     }
 

@@ -59,9 +59,8 @@ impl Program {
         let told = |error: Error, span: Span| Box::new(diagnosed(&error, span, &origins));
         let mut session =
             Session::with(self.graph, options.settings.clone()).map_err(|error| told(error, main))?;
-        if let Some(notice) = session.notice() {
-            observer.notice(notice);
-        }
+        let mut noticed = Vec::new();
+        notices(&mut session, &mut noticed).iter().for_each(|notice| observer.notice(notice));
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
         session.set_sizes(&sizes).map_err(|error| told(error, main))?;
         let mut given = Vec::new();
@@ -87,6 +86,7 @@ impl Program {
             observer,
             values: vec![0; self.plan.counters as usize],
             depth: 0,
+            noticed,
         };
         running.actions(&self.plan.actions, 0)?;
         let mut session = running.session;
@@ -95,6 +95,14 @@ impl Program {
         }
         Ok(session)
     }
+}
+
+/// What a session has to say that was not told before.
+fn notices(session: &mut Session, told: &mut Vec<String>) -> Vec<String> {
+    let new = session.notice().filter(|notice| told.iter().all(|known| known != notice));
+    let new: Vec<String> = new.map(str::to_string).into_iter().collect();
+    told.extend_from_slice(&new);
+    new
 }
 
 /// A size that was set, and data that would change it.
@@ -127,6 +135,8 @@ struct Running<'p> {
     values: Vec<i64>,
     /// Inside of how many loops it is.
     depth: usize,
+    /// What was told about how it runs.
+    noticed: Vec<String>,
 }
 
 impl Running<'_> {
@@ -159,6 +169,10 @@ impl Running<'_> {
             }
         }
         let ran = self.session.run(&self.plan.routines[routine]);
+        // How a routine is compiled is decided when it runs.
+        for notice in notices(&mut self.session, &mut self.noticed) {
+            self.observer.notice(&notice);
+        }
         self.told(ran, span)
     }
 

@@ -216,6 +216,16 @@ impl<'c> Watcher<'c> {
         }
     }
 
+    /// Prints something above the line below.
+    fn above(&mut self, print: impl FnOnce(&mut dyn Live)) {
+        let below = self.below.clone();
+        self.clear();
+        print(self.live);
+        if !below.is_empty() {
+            self.show(below);
+        }
+    }
+
     fn show(&mut self, line: String) {
         self.live.stderr(&format!("\r{line}\u{1b}[K"));
         self.below = line;
@@ -228,14 +238,7 @@ impl Observer for Watcher<'_> {
             self.printed.push(line.to_string());
             return;
         }
-        let below = std::mem::take(&mut self.below);
-        if !below.is_empty() {
-            self.live.stderr("\r\u{1b}[K");
-        }
-        self.live.stdout(&format!("{line}\n"));
-        if !below.is_empty() {
-            self.show(below);
-        }
+        self.above(|live| live.stdout(&format!("{line}\n")));
     }
 
     fn repeated(&mut self, done: u64, of: u64, losses: &[(String, f64)]) {
@@ -260,7 +263,7 @@ impl Observer for Watcher<'_> {
 
     fn notice(&mut self, text: &str) {
         match self.prints {
-            true => self.live.stderr(&format!("note: {text}\n")),
+            true => self.above(|live| live.stderr(&format!("note: {text}\n"))),
             false => self.notices.push(text.to_string()),
         }
     }
