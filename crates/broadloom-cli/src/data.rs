@@ -1,12 +1,16 @@
-//! Values of data from files, given with `--data NAME=FILE` or `--inputs FILE`.
+//! Values of data from files, given with `run --data` or `verify --inputs`: `FILE` for all arrays in it, or `NAME=FILE` for one.
 
 use std::path::{Path, PathBuf};
 
 use broadloom::Array;
 use broadloom::files::read_arrays;
+use broadloom_diagnostics::{Diagnostic, Severity};
+use broadloom_lang::{Made, Program, nearest};
+
+use crate::commands::check::kind;
 
 /// `x=inputs.npy`
-pub(crate) fn parse(text: &str) -> Result<(String, PathBuf), String> {
+fn parse(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=').map(|(name, file)| (name.trim(), file.trim())) {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.into(), file.into())),
         _ => Err("write a name, `=`, and a file, such as `x=inputs.npy`".into()),
@@ -14,7 +18,7 @@ pub(crate) fn parse(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 /// The array for a name: all of a `.npy` or `.csv` file; of a file with several arrays the one of that name, or the only one.
-pub(crate) fn read(name: &str, file: &Path) -> Result<Array, String> {
+fn read(name: &str, file: &Path) -> Result<Array, String> {
     let arrays = read_arrays(file).map_err(|error| error.to_string())?;
     let names: Vec<String> = arrays.iter().map(|(name, _)| name.clone()).collect();
     let only = arrays.len() == 1;
@@ -27,7 +31,7 @@ pub(crate) fn read(name: &str, file: &Path) -> Result<Array, String> {
 /// Where arrays come from: a file, or one array of a file under a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    name: Option<String>,
+    pub name: Option<String>,
     file: PathBuf,
 }
 
@@ -74,4 +78,58 @@ pub(crate) fn read_all(sources: &[Source]) -> Result<Vec<Given>, String> {
         }
     }
     Ok(all)
+}
+
+/// The data of a program.
+pub(crate) fn declared(program: &Program) -> impl Iterator<Item = &Made> {
+    program.made.iter().filter(|made| kind(&program.graph, made.tensor) == "data")
+}
+
+/// The array for data of this name: of several, the last.
+pub(crate) fn of<'g>(given: &'g [Given], name: &str) -> Option<&'g Given> {
+    given.iter().rev().find(|given| given.name == name)
+}
+
+/// Arrays that are the values of some data, in order.
+pub(crate) fn used<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
+    given.iter().filter(|array| is_used(program, given, array))
+}
+
+/// Arrays that are nobody's values, in order.
+pub(crate) fn unused<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
+    given.iter().filter(|array| !is_used(program, given, array))
+}
+
+fn is_used(program: &Program, given: &[Given], array: &Given) -> bool {
+    let is_last = of(given, &array.name).is_some_and(|last| std::ptr::eq(last, array));
+    is_last && declared(program).any(|made| made.name == array.name)
+}
+
+/// What is to be said about arrays that the program does not ask for.
+pub(crate) fn strangers(program: &Program, given: &[Given]) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
+    for Given { name, file, offered, column, .. } in unused(program, given) {
+        // The columns of a table are offered, not given: enough if something of it is used.
+        let is_offer = *offered && used(program, given).any(|used| used.file == *file);
+        if is_offer || (*offered && *column) {
+            continue;
+        }
+        if declared(program).any(|made| made.name == *name) {
+            let message = format!("the array `{name}` of {file} is not used: another one comes later");
+            notes.push(Diagnostic::new(Severity::Note, "", message));
+            continue;
+        }
+        let message = format!("{file} has an array `{name}`, and the program has no `data {name}`");
+        let note = Diagnostic::new(Severity::Note, "", message);
+        let near = nearest(name, declared(program).map(|made| made.name.as_str()));
+        notes.push(match (program.find(name).map(|tensor| kind(&program.graph, tensor)), near) {
+            (Some(kind @ ("parameter" | "state")), _) => {
+                note.with_help(format!("`{name}` is a {kind}: `run --load` begins with saved ones"))
+            }
+            (Some(_), _) => note.with_help(format!("`{name}` is computed")),
+            (None, Some(near)) => note.with_help(format!("is `{near}` meant?")),
+            (None, None) => note,
+        });
+    }
+    notes
 }

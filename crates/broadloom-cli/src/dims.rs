@@ -7,6 +7,20 @@ use crate::console::Look;
 use crate::program::Line;
 use crate::table::{Column, Table};
 
+/// The least and, if there is one, the greatest size.
+pub(crate) type Range = (u64, Option<u64>);
+
+/// `1..64`, `8..`
+pub(crate) fn range_text((low, high): Range) -> String {
+    format!("{low}..{}", high.map_or(String::new(), |high| high.to_string()))
+}
+
+/// What the program leaves of the range of a dim, where that is less than declared.
+pub(crate) fn left(program: &Program, dim: &Dim) -> Option<Range> {
+    let left = program.graph.dim_range(&dim.name).filter(|_| dim.symbolic);
+    left.filter(|left| dim.range.is_some_and(|range| range != *left))
+}
+
 /// A table of the sizes that have names, and an empty line; nothing if there are none.
 pub(crate) fn table(program: &Program, look: Look) -> String {
     let dims = &program.dims;
@@ -22,9 +36,12 @@ pub(crate) fn table(program: &Program, look: Look) -> String {
         Column::faint(head("decided")),
     ]);
     for dim in dims {
-        let range = dim.range.map_or(String::new(), |(low, high)| {
-            format!("{low}..{}", high.map_or(String::new(), |high| high.to_string()))
-        });
+        let range = match (dim.range, left(program, dim)) {
+            (Some(range), Some(left)) => {
+                format!("{}, of which the program leaves {}", range_text(range), range_text(left))
+            }
+            (range, _) => range.map_or(String::new(), range_text),
+        };
         table.row([dim.name.clone(), dim.size.to_string(), range, decided(program, dim)]);
     }
     table.show(look) + "\n"
@@ -51,7 +68,9 @@ pub(crate) struct DimData<'a> {
     name: &'a str,
     size: u64,
     /// The least and the greatest size, or nothing in place of the latter.
-    range: Option<(u64, Option<u64>)>,
+    range: Option<Range>,
+    /// What the program leaves of it, where that is less.
+    left: Option<Range>,
     symbolic: bool,
     /// The line that needs the number.
     needed: Option<u32>,
@@ -65,6 +84,7 @@ impl<'a> DimData<'a> {
             name: &dim.name,
             size: dim.size,
             range: dim.range,
+            left: left(program, dim),
             symbolic: dim.symbolic,
             needed: dim.needed.map(|span| Line::new(&program.sources, span).line),
             place: Line::new(&program.sources, dim.span),

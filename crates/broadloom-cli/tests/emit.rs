@@ -42,6 +42,31 @@ fn c_compiles() {
     }
 }
 
+/// What is for one size only says for which.
+#[test]
+fn sizes_are_said() {
+    let out = folder("emit-sizes");
+    let file = path(programs().join("named.loom"));
+    let line = ["emit", &file, "--set", "batch=3", "-o", &path(out.clone())];
+    for format in ["--c", "--lean"] {
+        let said = broadloom(&[&line[..], &[format]].concat(), &World::default());
+        assert_eq!(said.status, 0, "{}", said.stderr);
+    }
+    let first = |name: &str| {
+        let text = std::fs::read_to_string(out.join(name)).expect("a file");
+        text.lines().next().map(str::to_string)
+    };
+    let said = |sizes: &str, sign: &str| Some(format!("{sign} The program at {sizes}, and no other size."));
+    assert_eq!(first("print1.h"), said("batch = 3, seq = 16, layers = 2", "//"));
+    assert_eq!(first("Named.lean"), said("`batch` = 3, `seq` = 16, `layers` = 2", "--"));
+    // A name that certificates must not have is changed there as everywhere.
+    let program = out.join("names.loom");
+    std::fs::write(&program, "dim prefix in 1..9 = 4\ndata x : prefix = ones\nprint sum(x)\n")
+        .expect("a file");
+    let said = broadloom(&["emit", &path(program), "--lean"], &World::default());
+    assert_eq!(said.stdout.lines().next(), Some("-- The program at `prefix_` = 4, and no other size."));
+}
+
 #[test]
 fn mlir_has_a_generic_for_each_operation() {
     for file in loom_files(&examples()).into_iter().chain(loom_files(&programs())).map(path) {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use broadloom::{Graph, Node, Routine, Tensor};
+use broadloom::{ErrorKind, Graph, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
-use crate::eval::{Applied, Eval, diagnosed};
+use crate::eval::{Applied, Eval, diagnosed, left_out};
 use crate::plan::Plan;
 use crate::syntax::ast::Names;
 
@@ -158,6 +158,7 @@ impl Program {
         // A program with mistakes has said what is wrong with it.
         for (name, size) in if self.is_ok() { self.sizes.clone() } else { Vec::new() } {
             let known = self.graph.captured_dim(&name).ok().and_then(|named| self.graph.size(named));
+            let left = self.graph.dim_range(&name);
             let made = self.graph.set_sizes(&[(&name, size)]);
             let declared = self.dims.iter().rev().find(|dim| dim.name == name).map(|dim| dim.span);
             let span = declared.unwrap_or(Span::empty(self.main, 0));
@@ -168,6 +169,8 @@ impl Program {
                     wrong.message = format!("`{name}` is set to {size}, but this program makes it {known}");
                     wrong.notes.clear();
                     wrong = wrong.with_help(format!("leave it open, or set it to {known}"));
+                } else if let Some(left) = left.filter(|_| error.kind() == ErrorKind::Range) {
+                    wrong = left_out(wrong, &name, size, left);
                 }
                 self.diagnostics.push(wrong);
             }
@@ -181,9 +184,11 @@ impl Program {
         if self.sizes.is_empty() {
             return None;
         }
-        let (open, dims, before) = (self.graph.clone(), self.dims.clone(), self.diagnostics.len());
+        let (open, dims) = (self.graph.clone(), self.dims.clone());
+        let (steps, before) = (self.origins.len(), self.diagnostics.len());
         self.settle();
         (self.graph, self.dims) = (open, dims);
+        self.origins.truncate(steps);
         self.diagnostics.drain(before..).next()
     }
 

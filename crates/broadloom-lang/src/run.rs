@@ -59,9 +59,8 @@ impl Program {
         let told = |error: Error, span: Span| Box::new(diagnosed(&error, span, &origins));
         let mut session =
             Session::with(self.graph, options.settings.clone()).map_err(|error| told(error, main))?;
-        for notice in session.notices() {
-            observer.notice(notice);
-        }
+        let mut noticed = 0;
+        notice(&session, &mut noticed, observer);
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
         session.set_sizes(&sizes).map_err(|error| told(error, main))?;
         let found = |name: &str| self.made.iter().rev().find(|made| made.name == *name);
@@ -90,6 +89,7 @@ impl Program {
             observer,
             values: vec![0; self.plan.counters as usize],
             depth: 0,
+            noticed,
         };
         running.actions(&self.plan.actions, 0)?;
         let mut session = running.session;
@@ -98,6 +98,12 @@ impl Program {
         }
         Ok(session)
     }
+}
+
+/// Tells what a session has to say that was not told before.
+fn notice(session: &Session, told: &mut usize, observer: &mut dyn Observer) {
+    session.notices().iter().skip(*told).for_each(|notice| observer.notice(notice));
+    *told = session.notices().len();
 }
 
 /// A size that was set, and data that would change it.
@@ -130,6 +136,8 @@ struct Running<'p> {
     values: Vec<i64>,
     /// Inside of how many loops it is.
     depth: usize,
+    /// How much was told about how it runs.
+    noticed: usize,
 }
 
 impl Running<'_> {
@@ -162,6 +170,8 @@ impl Running<'_> {
             }
         }
         let ran = self.session.run(&self.plan.routines[routine]);
+        // How a routine is compiled is decided when it runs.
+        notice(&self.session, &mut self.noticed, self.observer);
         self.told(ran, span)
     }
 

@@ -5,7 +5,7 @@ mod lean;
 use std::path::{Path, PathBuf};
 
 use broadloom::{How, Node, Session, Settings};
-use broadloom_lang::Program;
+use broadloom_lang::{Dim, Program};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -43,6 +43,9 @@ What is emitted:
   --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other;
             `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
   --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
+
+C and Lean are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
+declared ones, or those set with `--set`; the headers of C and the first line of Lean say which.
 
 Exit status: 0 fine, 1 the program has errors, 2 something cannot be read or written.
 
@@ -122,15 +125,27 @@ fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
     let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
     let graph = std::mem::take(&mut program.graph);
     let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
+    let sizes: Vec<String> = ranged(program).map(|dim| format!("{} = {}", dim.name, dim.size)).collect();
     let mut out = String::new();
     for routine in &routines {
         let name = routine.name();
         session.write_c(routine, folder, name).map_err(|error| error.to_string())?;
+        if !sizes.is_empty() {
+            let header = folder.join(format!("{name}.h"));
+            let text = std::fs::read_to_string(&header).map_err(|error| cannot(&error))?;
+            let text = format!("// The program at {}, and no other size.\n{text}", sizes.join(", "));
+            std::fs::write(&header, text).map_err(|error| cannot(&error))?;
+        }
         for ending in ["c", "h"] {
             out.push_str(&format!("{}\n", folder.join(format!("{name}.{ending}")).display()));
         }
     }
     Ok(out)
+}
+
+/// The sizes with a range, one of which is meant.
+fn ranged(program: &Program) -> impl Iterator<Item = &Dim> {
+    program.dims.iter().filter(|dim| dim.range.is_some())
 }
 
 /// The whole program as JSON.

@@ -1,8 +1,10 @@
 //! `broadloom explain`: why an axis has its size, from the line that says it to the tensor that was asked for.
 
+mod dim;
+
 use broadloom::{Captured, Kind, Shape, Why};
 use broadloom_diagnostics::{Place, Span};
-use broadloom_lang::{Made, Program, nearest};
+use broadloom_lang::{Dim, Made, Program, nearest};
 use serde::Serialize;
 
 use crate::console::{Console, Look, Paint};
@@ -16,7 +18,7 @@ use crate::program::{ProgramArgs, status, unusable};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// A tensor, one of its rows, or one of its axes: `w`, `w.input`, `w.input.0`, `w.n`
+    /// A tensor, one of its rows, or one of its axes: `w`, `w.input`, `w.input.0`, `w.n`; or a `dim`
     name: String,
 }
 
@@ -24,6 +26,7 @@ pub(crate) const HELP: &str = "\
 An axis is written as its row and its place in it, counted from 0: `w.input.0`, `y.output.1`; or as
 its place among all axes of the shape: `x.0`; or by its name in the spec or the shape that made the
 tensor: `scores.h`. A row alone asks how many axes it has, too; a tensor alone asks for all its axes.
+The name of a `dim` asks which sizes it can have, and what relies on it.
 
 What is underlined with `-` leads to what is underlined with `^`. A size is forced if the program
 leaves no other; if not, it was chosen when the program was closed, by the rule that is shown.
@@ -46,9 +49,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Err(output) => return output,
     };
     let mut program = args.program.compile(&text, None);
-    let asked = Asked::find(&mut program, &args.name);
-    let answers = match asked {
-        Ok(asked) => asked.answers(&mut program),
+    let answers = match Asked::find(&mut program, &args.name) {
+        Ok(Asked::Dim(dim)) => Ok(vec![dim::explain(&mut program, &dim)]),
+        Ok(Asked::Part(asked)) => asked.answers(&mut program),
         // Without its mistaken parts the program may lack what is asked for.
         Err(_) if !program.is_ok() => Ok(Vec::new()),
         Err(message) => Err(message),
@@ -72,7 +75,13 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 }
 
 /// What was asked for.
-struct Asked {
+enum Asked {
+    Part(PartOf),
+    Dim(Dim),
+}
+
+/// A tensor, or a part of it.
+struct PartOf {
     made: Made,
     shape: Shape,
     part: Part,
@@ -96,6 +105,9 @@ impl Asked {
             if let Some(made) = program.made.iter().rev().find(|made| made.name == name) {
                 break made.clone();
             }
+            if let Some(dim) = program.dims.iter().rev().find(|dim| dim.name == wanted) {
+                return Ok(Asked::Dim(dim.clone()));
+            }
             name = match name.rfind('.') {
                 Some(dot) => &name[..dot],
                 None => return Err(unknown(program, wanted)),
@@ -110,9 +122,11 @@ impl Asked {
                 None => message,
             })
         })?;
-        Ok(Asked { made, shape, part, rest: rest.to_string() })
+        Ok(Asked::Part(PartOf { made, shape, part, rest: rest.to_string() }))
     }
+}
 
+impl PartOf {
     fn answers(&self, program: &mut Program) -> Result<Vec<Answer>, String> {
         let mut answers = Vec::new();
         let name = &self.made.name;
@@ -123,16 +137,16 @@ impl Asked {
             Part::Axis(kind, at) => vec![(kind, at)],
             Part::Label(captured) => {
                 let why = program.graph.why_size(captured).map_err(|error| error.to_string())?;
-                return Ok(vec![self.answer(format!("{name}.{}", self.rest), true, why)]);
+                return Ok(vec![self.answer(program, format!("{name}.{}", self.rest), true, why)]);
             }
         };
         if let Part::Row(kind) = self.part {
             let why = program.graph.why_axes(self.made.tensor, kind).map_err(|error| error.to_string())?;
-            answers.push(self.answer(format!("{name}.{}", kind.name()), false, why));
+            answers.push(self.answer(program, format!("{name}.{}", kind.name()), false, why));
         }
         for (kind, at) in axes {
             let why = program.graph.why(self.made.tensor, kind, at).map_err(|error| error.to_string())?;
-            answers.push(self.answer(format!("{name}.{}.{at}", kind.name()), true, why));
+            answers.push(self.answer(program, format!("{name}.{}.{at}", kind.name()), true, why));
         }
         if answers.is_empty() {
             return Err(format!("`{name}` is a number: it has no axes"));
@@ -140,8 +154,25 @@ impl Asked {
         Ok(answers)
     }
 
-    fn answer(&self, what: String, axis: bool, why: Why) -> Answer {
-        Answer { what, axis, why, of: self.made.clone(), shape: self.shape.to_string() }
+    fn answer(&self, program: &Program, what: String, axis: bool, why: Why) -> Answer {
+        let (name, shape) = (self.made.name.clone(), self.shape.to_string());
+        let size = match (axis, why.size.parse()) {
+            (false, Ok(count)) => format!("has {}", axes(count)),
+            (true, _) if why.size == "_" => "is `_`, one element that broadcasts".into(),
+            _ => format!("is {}", why.size),
+        };
+        let how = if why.forced { "forced" } else { "chosen" };
+        Answer {
+            what,
+            kind: if axis { "axis" } else { "row" },
+            is: format!("{size}, {how}"),
+            size: why.size,
+            forced: why.forced,
+            steps: why.parts.into_iter().map(|part| (part.text, place(program, part.step))).collect(),
+            end: format!("so `{name}` is `{shape}`"),
+            span: self.made.span,
+            tensor: Some((name, shape)),
+        }
     }
 }
 
@@ -157,13 +188,14 @@ fn unknown(program: &Program, wanted: &str) -> String {
 }
 
 trait Nearest {
-    /// The name of a tensor that is near to another name.
+    /// The name of a tensor or a dim that is near to another name.
     fn find_like(&self, wanted: &str) -> Option<String>;
 }
 
 impl Nearest for Program {
     fn find_like(&self, wanted: &str) -> Option<String> {
-        nearest(wanted, self.made.iter().map(|made| made.name.as_str()))
+        let dims = self.dims.iter().map(|dim| dim.name.as_str());
+        nearest(wanted, self.made.iter().map(|made| made.name.as_str()).chain(dims))
     }
 }
 
@@ -206,33 +238,29 @@ fn axes(count: usize) -> String {
 
 /// Why something is as it is.
 struct Answer {
-    /// The axis, or the row.
+    /// The axis, the row, or the dim.
     what: String,
-    /// Whether it is an axis.
-    axis: bool,
-    why: Why,
-    of: Made,
-    shape: String,
+    /// Which of these it is.
+    kind: &'static str,
+    /// What it is, in words.
+    is: String,
+    size: String,
+    forced: bool,
+    /// What leads to it, and where that is written.
+    steps: Vec<(String, Option<Span>)>,
+    /// What it leads to, and where that is written.
+    end: String,
+    span: Span,
+    /// The tensor it is a part of, and its shape.
+    tensor: Option<(String, String)>,
 }
 
 impl Answer {
     fn people(&self, program: &Program, look: Look) -> String {
-        let Answer { what, axis, why, of, shape } = self;
-        let size = match (axis, why.size.parse()) {
-            (false, Ok(count)) => format!("has {}", axes(count)),
-            (true, _) if why.size == "_" => "is `_`, one element that broadcasts".into(),
-            _ => format!("is {}", why.size),
-        };
-        let how = if why.forced { "forced" } else { "chosen" };
-        let mut out = format!("{} {size}, {how}\n", look.paint(Paint::Strong, what));
-        let end = format!("so `{}` is `{shape}`", of.name);
-        let parts = why.parts.iter().map(|part| Said {
-            text: &part.text,
-            span: place(program, part.step),
-            answer: false,
-        });
-        let mut story: Vec<Said<'_>> = parts.collect();
-        story.push(Said { text: &end, span: Some(of.span), answer: true });
+        let mut out = format!("{} {}\n", look.paint(Paint::Strong, &self.what), self.is);
+        let steps = self.steps.iter().map(|(text, span)| Said { text, span: *span, answer: false });
+        let mut story: Vec<Said<'_>> = steps.collect();
+        story.push(Said { text: &self.end, span: Some(self.span), answer: true });
         out.push_str(&tell(&program.sources, program.main, &story, look));
         out
     }
@@ -252,16 +280,18 @@ struct Data<'a> {
 
 #[derive(Serialize)]
 struct Explanation<'a> {
-    /// The axis, or the row.
+    /// The axis, the row, or the dim.
     of: &'a str,
-    /// What it is: `axis` or `row`.
+    /// What it is: `axis`, `row` or `dim`.
     kind: &'static str,
     /// The size of an axis as shapes are written, or the number of axes of a row.
     size: &'a str,
     forced: bool,
     steps: Vec<Step<'a>>,
-    tensor: &'a str,
-    shape: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<&'a str>,
     #[serde(flatten)]
     place: Place<'a>,
 }
@@ -275,19 +305,19 @@ struct Step<'a> {
 
 impl<'a> Explanation<'a> {
     fn new(program: &'a Program, answer: &'a Answer) -> Explanation<'a> {
-        let step = |part: &'a broadloom::Part| Step {
-            text: &part.text,
-            place: place(program, part.step).map(|span| Place::new(&program.sources, span)),
+        let step = |(text, span): &'a (String, Option<Span>)| Step {
+            text,
+            place: span.map(|span| Place::new(&program.sources, span)),
         };
         Explanation {
             of: &answer.what,
-            kind: if answer.axis { "axis" } else { "row" },
-            size: &answer.why.size,
-            forced: answer.why.forced,
-            steps: answer.why.parts.iter().map(step).collect(),
-            tensor: &answer.of.name,
-            shape: &answer.shape,
-            place: Place::new(&program.sources, answer.of.span),
+            kind: answer.kind,
+            size: &answer.size,
+            forced: answer.forced,
+            steps: answer.steps.iter().map(step).collect(),
+            tensor: answer.tensor.as_ref().map(|(name, _)| name.as_str()),
+            shape: answer.tensor.as_ref().map(|(_, shape)| shape.as_str()),
+            place: Place::new(&program.sources, answer.span),
         }
     }
 }

@@ -65,6 +65,10 @@ enum Optimiser {
 const LISTED: usize = 20;
 /// More than this is not allocated only to be counted.
 const MOST: u64 = 4 << 30;
+/// A size that is so large was not stopped by memory.
+const WITHOUT_END: u64 = 1 << 40;
+/// How many sizes are tried for the next that the program has a meaning for.
+const MULTIPLES: usize = 1024;
 
 /// `8GiB`, `500MB`, `64k`, a number of bytes.
 fn size(text: &str) -> Result<u64, String> {
@@ -134,6 +138,8 @@ struct Measured {
     allocated: Option<Allocated>,
     /// Why the backend was not asked.
     not_asked: Option<String>,
+    /// What the backend has to say.
+    notices: Vec<String>,
     /// The sizes that are open: what they are called, their range, what they are here, and with a limit the largest that fits.
     sizes: Vec<SizeData>,
 }
@@ -145,8 +151,10 @@ struct SizeData {
     least: u64,
     here: u64,
     most: Option<u64>,
-    /// With `--fits`: the largest that does, the others being what they are.
+    /// With `--fits`: the largest that does, the others being what they are. Nothing if none does, or all do without end.
     largest: Option<u64>,
+    /// With `--fits`: whether all sizes in range do, the others being what they are.
+    every: Option<bool>,
 }
 
 const ROLES: [(MemoryRole, &str); 5] = [
@@ -183,12 +191,13 @@ impl Measured {
         let set: Vec<(&str, u64)> = program.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
         session.set_sizes(&set)?;
         let range = session.memory_range(routines)?;
-        let mut measured = Measured { range, allocated: None, not_asked: None, sizes: Vec::new() };
+        let mut measured =
+            Measured { range, allocated: None, not_asked: None, notices: Vec::new(), sizes: Vec::new() };
         if measured.range.now.peak() > MOST {
             measured.not_asked = Some(format!("more than {} are planned", people_size(MOST)));
         } else if !planned && !routines.is_empty() {
             measured.allocated = session.allocated(routines)?;
-            measured.not_asked = session.notices().first().cloned();
+            measured.notices = session.notices().to_vec();
         }
         measured.sizes = sizes(&mut session, routines, limit.map(|limit| measured.beside_work(limit)))?;
         Ok(measured)
@@ -207,7 +216,12 @@ impl Measured {
 
     /// Whether it fits, whatever the sizes are.
     fn fits(&self, limit: u64) -> bool {
-        let always = self.sizes.is_empty() || self.range.always_fits(self.beside_work(limit));
+        let always = match &self.sizes[..] {
+            [] => true,
+            // Memory need not depend on a size that has no greatest.
+            [size] if size.every == Some(true) => true,
+            _ => self.range.always_fits(self.beside_work(limit)),
+        };
         always && self.needed() <= limit
     }
 
@@ -223,12 +237,15 @@ impl Measured {
         if self.fits(limit) {
             return out + "so it does at every size in range\n";
         }
-        for SizeData { name, largest, .. } in &self.sizes {
+        for SizeData { name, most, largest, every, .. } in &self.sizes {
             let others = if self.sizes.len() > 1 { ", the others being as they are" } else { "" };
-            out += &match largest {
-                Some(largest) => format!("the largest {name} that fits is {largest}{others}\n"),
-                None => format!("no {name} fits{others}\n"),
+            let answer = match (every, most, largest) {
+                (Some(true), None, _) => format!("any {name} fits"),
+                (Some(true), Some(_), _) => format!("every {name} in range fits"),
+                (_, _, Some(largest)) => format!("the largest {name} that fits is {largest}"),
+                (_, _, None) => format!("no {name} fits"),
             };
+            out += &format!("{answer}{others}\n");
         }
         out
     }
@@ -260,6 +277,9 @@ impl Measured {
         if let Some(reason) = &self.not_asked {
             out.push_str(&format!("\nthe backend was not asked: {reason}\n"));
         }
+        let between = if self.notices.is_empty() { "" } else { "\n" };
+        out.push_str(between);
+        self.notices.iter().for_each(|notice| out.push_str(&format!("note: {notice}\n")));
         out
     }
 
@@ -403,11 +423,22 @@ fn totals(memory: &Memory) -> Vec<(String, u64)> {
 fn sizes(session: &mut Session, routines: &[Routine], limit: Option<u64>) -> Result<Vec<SizeData>, Error> {
     let mut sizes = Vec::new();
     for OpenSize { name, now: here, range: (least, most) } in session.open_sizes()? {
-        let largest = match limit {
-            Some(limit) => session.largest_that_fits(&name, routines, limit)?,
-            None => None,
-        };
-        sizes.push(SizeData { name, least, here, most, largest });
+        let (mut largest, mut every) = (None, None);
+        if let Some(limit) = limit {
+            largest = session.largest_that_fits(&name, routines, limit)?;
+            let all = match (largest, most) {
+                // The search ends somewhere, whether the range does or not.
+                (Some(largest), None) => largest >= WITHOUT_END,
+                // The others may be in range, and have no meaning for the program: it may rely on a multiple of 8.
+                (Some(largest), Some(most)) => (largest + 1..=most)
+                    .take(MULTIPLES)
+                    .all(|size| session.memory_at(&[(name.as_str(), size)], routines).is_err()),
+                (None, _) => false,
+            };
+            every = Some(all);
+            largest = largest.filter(|_| !all || most.is_some());
+        }
+        sizes.push(SizeData { name, least, here, most, largest, every });
     }
     Ok(sizes)
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use broadloom::{Backend, Settings};
+use broadloom_diagnostics::Diagnostic;
 use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::commands::check::kind;
 use crate::console::{Console, Live, Look};
-use crate::data;
+use crate::data::{self, Source};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
@@ -32,9 +32,9 @@ pub struct Args {
     /// How many threads; as many as there are processors if nothing is said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
-    /// Values of a `data` from a `.npy`, `.npz`, `.csv` or `.safetensors` file; may be repeated
-    #[arg(long, value_name = "NAME=FILE", value_parser = data::parse)]
-    data: Vec<(String, PathBuf)>,
+    /// Values of `data`: a `.npz`, `.safetensors`, `.npy` or `.csv` file with arrays, or one array as `NAME=FILE`; may be repeated
+    #[arg(long, value_name = "FILE", value_parser = data::source)]
+    data: Vec<Source>,
     /// Begin with the parameters and states of a `.safetensors` file
     #[arg(long, value_name = "FILE")]
     load: Option<PathBuf>,
@@ -64,6 +64,9 @@ pub(crate) const HELP: &str = "\
 Lines that the program prints go to standard output, progress and the plot of the losses to standard
 error. Equal seeds give equal numbers, however many threads there are.
 
+`--data` takes what `verify --inputs` takes: every array of a file is the values of the `data` of its name. The array of a `.npy`
+file and the table of a `.csv` file have the name of the file. Of several for one name, the last counts.
+
 Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written.
 
 Example:
@@ -88,12 +91,15 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let program = args.program.compile_open(&text, None);
     let look = console.stderr();
     let mut output = Output::new(status(&program.diagnostics));
-    let options = match args.options(&program) {
+    let (options, strangers) = match args.options(&program) {
         Ok(options) => options,
-        Err(_) if output.status != Status::Fine => RunOptions::default(),
+        Err(_) if output.status != Status::Fine => (RunOptions::default(), Vec::new()),
         Err(message) => return unusable("run", &message, args.program.json),
     };
     let mut diagnostics = program.diagnostics.clone();
+    if output.status == Status::Fine {
+        diagnostics.extend(strangers);
+    }
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
     if output.status == Status::Fine {
@@ -138,7 +144,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 }
 
 impl Args {
-    fn options(&self, program: &Program) -> Result<RunOptions, String> {
+    /// How to run, and what is to be said about arrays that the program does not ask for.
+    fn options(&self, program: &Program) -> Result<(RunOptions, Vec<Diagnostic>), String> {
         let backend = match self.backend {
             WantedBackend::Auto => Backend::Auto,
             WantedBackend::Native => Backend::Native,
@@ -146,15 +153,17 @@ impl Args {
         };
         let threads = self.threads.map(|threads| threads as usize);
         let settings = Settings { backend, seed: self.seed, threads, ..Settings::default() };
-        let mut inputs = Vec::new();
-        for (name, file) in &self.data {
-            let is_data = program.find(name).is_some_and(|tensor| kind(&program.graph, tensor) == "data");
-            if !is_data {
+        for name in self.data.iter().filter_map(|source| source.name.as_ref()) {
+            if data::declared(program).all(|made| made.name != *name) {
                 return Err(format!("the program has no `data {name}` that could be given"));
             }
-            inputs.push((name.clone(), data::read(name, file)?));
         }
-        Ok(RunOptions { settings, load: self.load.clone(), save: self.save.clone(), inputs })
+        let given = data::read_all(&self.data)?;
+        let strangers = data::strangers(program, &given);
+        let inputs =
+            data::used(program, &given).map(|used| (used.name.clone(), used.array.clone())).collect();
+        let options = RunOptions { settings, load: self.load.clone(), save: self.save.clone(), inputs };
+        Ok((options, strangers))
     }
 
     /// Why files that are asked for cannot be used: better known before a long run than after it.
@@ -216,6 +225,16 @@ impl<'c> Watcher<'c> {
         }
     }
 
+    /// Prints something above the line below.
+    fn above(&mut self, print: impl FnOnce(&mut dyn Live)) {
+        let below = self.below.clone();
+        self.clear();
+        print(self.live);
+        if !below.is_empty() {
+            self.show(below);
+        }
+    }
+
     fn show(&mut self, line: String) {
         self.live.stderr(&format!("\r{line}\u{1b}[K"));
         self.below = line;
@@ -228,14 +247,7 @@ impl Observer for Watcher<'_> {
             self.printed.push(line.to_string());
             return;
         }
-        let below = std::mem::take(&mut self.below);
-        if !below.is_empty() {
-            self.live.stderr("\r\u{1b}[K");
-        }
-        self.live.stdout(&format!("{line}\n"));
-        if !below.is_empty() {
-            self.show(below);
-        }
+        self.above(|live| live.stdout(&format!("{line}\n")));
     }
 
     fn repeated(&mut self, done: u64, of: u64, losses: &[(String, f64)]) {
@@ -260,7 +272,7 @@ impl Observer for Watcher<'_> {
 
     fn notice(&mut self, text: &str) {
         match self.prints {
-            true => self.live.stderr(&format!("note: {text}\n")),
+            true => self.above(|live| live.stderr(&format!("note: {text}\n"))),
             false => self.notices.push(text.to_string()),
         }
     }

@@ -5,7 +5,6 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use broadloom_lang::{Made, Program, codes, nearest};
 use serde::Serialize;
 
-use super::check::kind;
 use crate::console::{Console, Look};
 use crate::data::{self, Given, Source};
 use crate::json;
@@ -78,8 +77,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 struct Verified<'a> {
     rows: Vec<Row<'a>>,
     fit: Fit,
-    /// Arrays that are nobody's values.
-    unused: Vec<&'a Given>,
+    given: &'a [Given],
 }
 
 /// A `data` of the program.
@@ -96,13 +94,12 @@ impl<'a> Verified<'a> {
     fn new(program: &mut Program, given: &'a [Given]) -> Result<Verified<'a>, String> {
         let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
         let dtypes = program.graph.dtypes();
-        let data = program.made.iter().filter(|made| kind(&program.graph, made.tensor) == "data");
+        let data = data::declared(program);
         let rows: Vec<Row<'a>> = data
             .map(|made| Row {
                 shape: shapes.get(made.tensor),
                 dtype: dtypes[made.tensor.index()],
-                // As with `run --data`, the last one counts.
-                array: given.iter().rev().find(|given| given.name == made.name),
+                array: data::of(given, &made.name),
                 own: has_values(program, made.tensor),
                 made: made.clone(),
             })
@@ -110,34 +107,31 @@ impl<'a> Verified<'a> {
         let inputs: Vec<Input<'_>> =
             (rows.iter()).filter_map(|row| Some(Input::new(row.made.tensor, &row.array?.array))).collect();
         let fit = program.graph.fit(&inputs).map_err(|error| error.to_string())?;
-        let used =
-            |given: &Given| rows.iter().any(|row| row.array.is_some_and(|own| std::ptr::eq(own, given)));
-        let unused = given.iter().filter(|given| !used(given)).collect();
-        Ok(Verified { rows, fit, unused })
+        Ok(Verified { rows, fit, given })
     }
 
     /// Everything there is to say.
     fn told(&self, program: &Program) -> Vec<Diagnostic> {
         let missing: Vec<Diagnostic> = (self.rows.iter())
             .filter(|row| row.array.is_none() && !row.own)
-            .map(|row| self.missing(row))
+            .map(|row| self.missing(row, program))
             .collect();
         let misfits = self.fit.misfits.iter().map(|misfit| self.misfit(misfit, program));
         // What an array would say that is missing or does not fit is not missed as well.
         let excused = !missing.is_empty() || !self.fit.is_ok();
         let open = self.fit.sizes.iter().filter(|size| size.used && size.number.is_none() && !excused);
         let open: Vec<Diagnostic> = open.map(|size| undecided(program, size)).collect();
-        missing.into_iter().chain(misfits).chain(open).chain(self.strangers(program)).collect()
+        missing.into_iter().chain(misfits).chain(open).chain(data::strangers(program, self.given)).collect()
     }
 
     /// Data that nobody gives values.
-    fn missing(&self, row: &Row<'_>) -> Diagnostic {
+    fn missing(&self, row: &Row<'_>, program: &Program) -> Diagnostic {
         let name = &row.made.name;
         let axes = [row.shape.batch(), row.shape.output(), row.shape.input()].concat();
         let axes: Vec<String> = axes.iter().map(|axis| axis.extent().to_string()).collect();
         let message = format!("there is no array for `{name}`, and the program gives it no values");
         let label = format!("its shape is `{}`", row.shape);
-        let help = match nearest(name, self.unused.iter().map(|given| given.name.as_str())) {
+        let help = match nearest(name, data::unused(program, self.given).map(|given| given.name.as_str())) {
             Some(near) => format!("there is an array `{near}`: call it `{name}`, if it is meant"),
             None => {
                 format!("give an array `{name}` with sizes [{}]: `--inputs {name}=FILE`", axes.join(", "))
@@ -170,38 +164,6 @@ impl<'a> Verified<'a> {
             }
         }
         diagnostic.with_help(misfit.help())
-    }
-
-    /// Arrays that the program does not ask for.
-    fn strangers(&self, program: &Program) -> Vec<Diagnostic> {
-        let mut notes = Vec::new();
-        for given in &self.unused {
-            let (file, name) = (&given.file, &given.name);
-            // The columns of a table are offered, not given: enough if something of it is used.
-            let is_offer = given.offered && self.rows.iter().any(|row| row.takes_from(file));
-            if is_offer || (given.offered && given.column) {
-                continue;
-            }
-            if self.rows.iter().any(|row| row.made.name == *name) {
-                let message = format!("the array `{name}` of {file} is not used: another one comes later");
-                notes.push(Diagnostic::new(Severity::Note, "", message));
-                continue;
-            }
-            let message = format!("{file} has an array `{name}`, and the program has no `data {name}`");
-            let note = Diagnostic::new(Severity::Note, "", message);
-            let data = self.rows.iter().map(|row| row.made.name.as_str());
-            notes.push(
-                match (program.find(name).map(|tensor| kind(&program.graph, tensor)), nearest(name, data)) {
-                    (Some(kind @ ("parameter" | "state")), _) => {
-                        note.with_help(format!("`{name}` is a {kind}: `run --load` begins with saved ones"))
-                    }
-                    (Some(_), _) => note.with_help(format!("`{name}` is computed")),
-                    (None, Some(near)) => note.with_help(format!("is `{near}` meant?")),
-                    (None, None) => note,
-                },
-            );
-        }
-        notes
     }
 
     fn people(&self, program: &Program, look: Look) -> String {
@@ -261,10 +223,6 @@ impl Row<'_> {
             Some(given) => format!("{given} as {}", self.dtype),
             None => self.dtype.to_string(),
         }
-    }
-
-    fn takes_from(&self, file: &str) -> bool {
-        self.array.is_some_and(|given| given.file == file)
     }
 }
 

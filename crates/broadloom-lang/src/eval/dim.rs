@@ -45,10 +45,16 @@ impl Eval<'_> {
             return Ok(());
         };
         let sample = self.sample(&text, range, declared, span)?;
-        if let Some(asked) = asked {
-            self.within_range(&text, asked, range, span)?;
-            self.asked.push((text.clone(), asked));
+        // A name is one size: declared again, it has the sizes that all its ranges have in common.
+        let known = self.dims.iter().position(|dim| dim.name == text && dim.range.is_some());
+        let both = known.and_then(|at| self.dims[at].range).map_or(range, |known| common(known, range));
+        if let Some(asked) = asked.filter(|_| !is_empty(both)) {
+            self.within_range(&text, asked, both, span)?;
         }
+        // The last size that was declared and is in all ranges.
+        let former = known.map(|at| self.dims[at].size);
+        let mut possible = [declared, former, Some(typical(both))].into_iter().flatten();
+        let sample = possible.find(|size| contains(both, *size)).unwrap_or(sample);
         let named = self.ask(span, |graph| {
             match range {
                 (low, Some(high)) => graph.dim(&text, low..=high, sample)?,
@@ -56,8 +62,14 @@ impl Eval<'_> {
             }
             graph.captured_dim(&text)
         })?;
-        let (size, range) = (asked.unwrap_or(sample), Some(range));
-        self.dims.push(Dim { name: text, size, range, symbolic: true, needed: None, span });
+        let (size, range) = (asked.unwrap_or(sample), Some(both));
+        match known {
+            Some(at) => (self.dims[at].size, self.dims[at].range) = (size, range),
+            None => {
+                self.asked.extend(asked.map(|asked| (text.clone(), asked)));
+                self.dims.push(Dim { name: text, size, range, symbolic: true, needed: None, span });
+            }
+        }
         self.frame.scope.bind(name.name, Value::Size(Rc::new(Size::Captured(named))));
         Ok(())
     }
@@ -70,16 +82,13 @@ impl Eval<'_> {
             let message = format!("from {low} to {high} there is no size");
             return self.wrong(codes::RANGE, message, span, "the least size comes first");
         }
-        let Some(declared) = declared else {
-            // Something typical: not the least, where mistakes do not show.
-            return Ok(range.0.max(range.1.map_or(32, |high| high.min(32))));
-        };
+        let Some(declared) = declared else { return Ok(typical(range)) };
         self.within_range(name, declared, range, span)?;
         Ok(declared)
     }
 
     fn within_range(&mut self, name: &str, size: u64, (low, high): Range, span: Span) -> Evaluated<()> {
-        if low <= size && high.is_none_or(|high| size <= high) {
+        if contains((low, high), size) {
             return Ok(());
         }
         let (range, help) = match high {
@@ -186,4 +195,22 @@ impl Eval<'_> {
         self.dims[at].needed.get_or_insert(place);
         self.ask(span, |graph| graph.set_sizes(&[(name, size)]))
     }
+}
+
+/// The sizes that two ranges have in common.
+fn common(a: Range, b: Range) -> Range {
+    (a.0.max(b.0), [a.1, b.1].into_iter().flatten().min())
+}
+
+fn contains((low, high): Range, size: u64) -> bool {
+    low <= size && high.is_none_or(|high| size <= high)
+}
+
+fn is_empty((low, high): Range) -> bool {
+    high.is_some_and(|high| high < low)
+}
+
+/// Something typical: not the least, where mistakes do not show.
+fn typical((low, high): Range) -> u64 {
+    low.max(high.map_or(32, |high| high.min(32)))
 }

@@ -27,7 +27,7 @@ pub(crate) mod spec;
 mod statement;
 
 pub(crate) use apply::Applied;
-pub(crate) use report::diagnosed;
+pub(crate) use report::{diagnosed, left_out};
 
 use std::path::PathBuf;
 use std::rc::Rc;

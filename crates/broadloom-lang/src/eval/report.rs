@@ -103,7 +103,13 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
                 let between = if label.is_empty() { "" } else { "; " };
                 label.push_str(&format!("{between}{}", claim(end)));
             }
-            Some(place) => diagnostic = diagnostic.with_label(place, claim(end)),
+            Some(place) => {
+                let text = claim(end);
+                // Both ends may be the same.
+                if diagnostic.labels.iter().all(|label| label.span != place || label.text != text) {
+                    diagnostic = diagnostic.with_label(place, text);
+                }
+            }
             None => diagnostic = diagnostic.with_note(end.text.clone()),
         }
     }
@@ -114,6 +120,32 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic = diagnostic.with_help(in_this_language(help));
     }
     diagnostic
+}
+
+/// More steps than these are shown only if somebody asks for them.
+const FEW: usize = 3;
+
+/// A size that was set, and that the program leaves out of the range: the lines that do so, and what it leaves.
+pub(crate) fn left_out(mut wrong: Diagnostic, name: &str, size: u64, left: (u64, Option<u64>)) -> Diagnostic {
+    let (low, high) = left;
+    if low <= size && high.is_none_or(|high| size <= high) {
+        return wrong;
+    }
+    let (range, help) = match high {
+        Some(high) => (format!("{low}..{high}"), format!("set it to a size from {low} to {high}")),
+        None => (format!("{low}.."), format!("set it to a size from {low} upwards")),
+    };
+    wrong.message = format!("`{name}` is set to {size}, but the program leaves {range}");
+    wrong.help.clear();
+    if wrong.chain.len() <= FEW && wrong.chain.iter().all(|link| link.span.is_some()) {
+        for Link { text, span } in std::mem::take(&mut wrong.chain) {
+            let new = span.filter(|span| wrong.labels.iter().all(|label| label.span != *span));
+            if let Some(span) = new {
+                wrong = wrong.with_label(span, text);
+            }
+        }
+    }
+    wrong.with_help(help)
 }
 
 /// Advice of the Rust library, as it is followed here.

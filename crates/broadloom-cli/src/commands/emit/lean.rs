@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use broadloom::certificate::module_name;
-use broadloom_lang::Program;
+use broadloom_lang::{Dim, Program};
 
+use super::ranged;
 use crate::program::reason;
 
 /// The theory, and the version of Lean that it is for.
@@ -23,6 +24,7 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let name = module_name(&stem);
     let certificate = program.graph.certificate().map_err(|error| error.to_string())?.to_lean(&stem);
+    let certificate = at_sizes(program, &certificate) + &certificate;
     let Some(folder) = folder else { return Ok(certificate) };
     let cannot = |error: std::io::Error| format!("cannot write to {}: {}", folder.display(), reason(&error));
     std::fs::create_dir_all(folder).map_err(cannot)?;
@@ -36,6 +38,20 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
         out.push_str(&format!("{}\n", file.display()));
     }
     Ok(out)
+}
+
+/// A line that says at which sizes the program is certified; nothing if it has no sizes with a range.
+fn at_sizes(program: &Program, certificate: &str) -> String {
+    // In the words of the certificate, which avoids names that could mean something in Lean.
+    let stated = |dim: &Dim| {
+        let words = ["", "_"].map(|end| format!("`{}{end}` = {}", dim.name, dim.size));
+        words.into_iter().find(|words| certificate.contains(&format!("-- {words}\n")))
+    };
+    let stated: Vec<String> = ranged(program).filter_map(stated).collect();
+    match stated.is_empty() {
+        true => String::new(),
+        false => format!("-- The program at {}, and no other size.\n", stated.join(", ")),
+    }
 }
 
 /// The project of a certificate.

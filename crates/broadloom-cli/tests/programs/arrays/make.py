@@ -1,4 +1,4 @@
-"""Writes the arrays that `verify` is tried on, with nothing but the standard library: python3 make.py"""
+"""Writes the arrays that `verify` and `run` are tried on, with nothing but the standard library: python3 make.py"""
 
 import math
 import pathlib

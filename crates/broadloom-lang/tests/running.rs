@@ -1,0 +1,64 @@
+//! What those who run programs from Rust are told and given.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::process::Command;
+
+use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
+
+fn read(text: &str, sizes: &[(&str, u64)]) -> Program {
+    let sizes = sizes.iter().map(|(name, size)| (name.to_string(), *size)).collect();
+    compile("test.loom", text, &Options { sizes, ..Options::default() })
+}
+
+#[derive(Default)]
+struct Watcher {
+    told: Vec<String>,
+}
+
+impl Observer for Watcher {
+    fn printed(&mut self, line: &str) {
+        self.told.push(line.to_string());
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.told.push(format!("note: {text}"));
+    }
+}
+
+/// How a routine is compiled is known when it runs, and told then: once, however often it runs.
+#[test]
+fn notices_are_told_when_there_is_something_to_tell() {
+    // Without a compiler there is nothing to be seen.
+    if Command::new("cc").arg("--version").output().is_err() {
+        return;
+    }
+    let text = "
+dim s in 1..64 = 5
+data x : s = ones
+data one : 1 = ones
+let z = einsum(\"i; j => i^j\", x, one)
+let e = einsum(\"2*i => i\", z)
+repeat 3:
+  print sum(e)
+";
+    let mut watcher = Watcher::default();
+    read(text, &[]).run(&RunOptions::default(), &mut watcher).unwrap();
+    let notices = watcher.told.iter().filter(|line| line.starts_with("note: "));
+    let notices: Vec<&String> = notices.filter(|line| line.contains("for each size by itself")).collect();
+    assert_eq!(notices.len(), 1, "{:?}", watcher.told);
+}
+
+/// Sizes that are tried leave nothing behind.
+#[test]
+fn checking_sizes_changes_nothing() {
+    let text = "dim n in 1..64 = 32\ndata x : n | 3 = ones\nlet y = x[5]\n";
+    for size in [8, 3] {
+        let mut program = read(text, &[("n", size)]);
+        let before = (program.graph.steps(), program.origins.clone(), program.dims.clone());
+        assert_eq!(program.check_sizes().is_some(), size == 3);
+        assert!(program.is_ok());
+        assert_eq!((program.graph.steps(), program.origins.clone(), program.dims.clone()), before);
+        assert_eq!(program.origins.len(), program.graph.steps());
+    }
+}
