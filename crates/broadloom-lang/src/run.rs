@@ -68,8 +68,15 @@ impl Program {
         let inputs: Vec<(&Made, &Array)> = inputs.collect();
         let given: Vec<(Tensor, &Array)> =
             inputs.iter().map(|(made, values)| (made.tensor, *values)).collect();
-        let at = inputs.first().map_or(main, |(made, _)| made.span);
-        session.set_all(&given).map_err(|error| told(error, at))?;
+        let named = |error: &Error| {
+            let is_about =
+                |(made, _): &&(&Made, &Array)| error.message().contains(&format!("`{}`", made.name));
+            inputs.iter().find(is_about).map_or(main, |(made, _)| made.span)
+        };
+        session.set_all(&given).map_err(|error| {
+            let at = named(&error);
+            told(error, at)
+        })?;
         let wrong = inputs.iter().find_map(|(made, _)| changed(&mut session, &sizes, made));
         if let Some(wrong) = wrong {
             return Err(Box::new(wrong));

@@ -243,6 +243,9 @@ impl Measured {
                 (Some(true), None, _) => format!("any {name} fits"),
                 (Some(true), Some(_), _) => format!("every {name} in range fits"),
                 (_, _, Some(largest)) => format!("the largest {name} that fits is {largest}"),
+                (None, _, _) => {
+                    format!("the largest {name} that fits is not known: more of it may need less")
+                }
                 (_, _, None) => format!("no {name} fits"),
             };
             out += &format!("{answer}{others}\n");
@@ -424,8 +427,10 @@ fn sizes(session: &mut Session, routines: &[Routine], limit: Option<u64>) -> Res
     let mut sizes = Vec::new();
     for OpenSize { name, now: here, range: (least, most) } in session.open_sizes()? {
         let (mut largest, mut every) = (None, None);
-        if let Some(limit) = limit {
-            largest = session.largest_that_fits(&name, routines, limit)?;
+        // It is not known where more of one size is less of another, and there are too many sizes to try.
+        let found = limit.and_then(|limit| session.largest_that_fits(&name, routines, limit).ok());
+        if let Some(found) = found {
+            largest = found;
             let all = match (largest, most) {
                 // The search ends somewhere, whether the range does or not.
                 (Some(largest), None) => largest >= WITHOUT_END,
