@@ -7,6 +7,8 @@
 //! as there are cells. What cannot be settled within a budget is answered "no", which is the safe side for
 //! code (accumulate, initialise), and says so.
 
+use std::ops::RangeInclusive;
+
 use smallvec::SmallVec;
 
 /// A sum of loops and a constant: one component of an index map.
@@ -281,9 +283,7 @@ impl Collision<'_> {
             return Some(moved && sums.iter().all(|sum| *sum == 0));
         };
         self.left = self.left.checked_sub(1)?;
-        let reach = self.extents[index as usize] as i64 - 1;
-        // A difference and its negative are the same collision: the first to move moves up.
-        for difference in if moved { -reach } else { 0 }..=reach {
+        for difference in self.differences(depth, index, sums, moved) {
             self.shift(index, difference, sums);
             let found = if self.within_reach(depth + 1, sums) {
                 self.exists(depth + 1, sums, moved || difference != 0)
@@ -298,6 +298,31 @@ impl Collision<'_> {
         Some(false)
     }
 
+    /// The differences of a loop that leave no axis further from zero than the loops after it reach.
+    fn differences(&self, depth: usize, index: u32, sums: &[i64], moved: bool) -> RangeInclusive<i64> {
+        let most = self.extents[index as usize] as i64 - 1;
+        // A difference and its negative are the same collision: the first to move moves up.
+        let (mut low, mut high) = (if moved { -most } else { 0 }, most);
+        for (axis, sum) in self.axes.iter().zip(sums) {
+            let (factor, reach) = (self.map[*axis].coefficient(index), self.reach(*axis, depth + 1));
+            if factor != 0 {
+                // −reach ≤ sum + factor·difference ≤ reach
+                let sum = sum * factor.signum();
+                low = low.max(-(reach + sum).div_euclid(factor.abs()));
+                high = high.min((reach - sum).div_euclid(factor.abs()));
+            }
+        }
+        low..=high
+    }
+
+    /// How far the loops from some depth on move on an axis.
+    fn reach(&self, axis: usize, depth: usize) -> i64 {
+        let reach = |index: &u32| {
+            self.map[axis].coefficient(*index).abs() * (self.extents[*index as usize] as i64 - 1)
+        };
+        self.order[depth..].iter().map(reach).sum()
+    }
+
     fn shift(&self, index: u32, difference: i64, sums: &mut [i64]) {
         for (sum, axis) in sums.iter_mut().zip(self.axes) {
             *sum += self.map[*axis].coefficient(index) * difference;
@@ -306,11 +331,6 @@ impl Collision<'_> {
 
     /// Whether the loops still to choose can bring every sum back to zero.
     fn within_reach(&self, depth: usize, sums: &[i64]) -> bool {
-        self.axes.iter().zip(sums).all(|(axis, sum)| {
-            let reach = |index: &u32| {
-                self.map[*axis].coefficient(*index).abs() * (self.extents[*index as usize] as i64 - 1)
-            };
-            sum.abs() <= self.order[depth..].iter().map(reach).sum::<i64>()
-        })
+        self.axes.iter().zip(sums).all(|(axis, sum)| sum.abs() <= self.reach(*axis, depth))
     }
 }
