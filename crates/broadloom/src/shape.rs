@@ -237,6 +237,21 @@ impl Shapes {
         sizes.flat_map(|size| size.form().symbols()).collect()
     }
 
+    /// The sizes of one row of a tensor at some sizes of the symbols, where they are whole numbers.
+    pub(crate) fn sizes_at(
+        &self,
+        tensor: Tensor,
+        kind: Kind,
+        sizes: &[u64],
+    ) -> impl Iterator<Item = Option<u64>> {
+        let of = |symbol: Symbol| sizes.get(symbol.0 as usize).copied();
+        let size = move |place: u32| match self.symbolic.get(&place) {
+            Some(size) => size.form().size(of),
+            None => elements(self.dims[place as usize]),
+        };
+        self.row(tensor, kind).map(size)
+    }
+
     /// Whether no size is less for a larger number of some symbol.
     pub(crate) fn grow(&self) -> bool {
         let grows = |size: &SymbolicSize| size.form().sides().1.as_constant().is_some();
