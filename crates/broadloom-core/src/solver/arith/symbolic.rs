@@ -114,7 +114,13 @@ impl Solver {
     pub(crate) fn is_open_form(&self, dim: DimTerm) -> bool {
         let open = |symbol: Symbol| {
             let node = self.symbols.node(symbol);
-            node != NIL && self.dims.value(self.dims.find(node)).is_none()
+            if node == NIL || self.dims.value(self.dims.find(node)).is_none() {
+                return node != NIL;
+            }
+            // A value that arithmetic or bounds have left is no literal that somebody wrote.
+            let reason = self.dims.value_reason(self.dims.value_node(node));
+            reason.as_constraint().is_none()
+                && matches!(self.dims.reason_at(reason), Some(Reason::OnlyUnit { .. } | Reason::Arith { .. }))
         };
         self.observe_form(dim).is_some_and(|form| form.symbols().into_iter().any(open))
     }
