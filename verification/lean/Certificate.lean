@@ -117,6 +117,8 @@ inductive Constraint where
   | rowEq (R S : RowTerm)
   /-- The result refines the operand in the one-shot order. -/
   | rowLe (res opnd : RowTerm)
+  /-- The result has no axis and claims no size that none of the operands has. -/
+  | madeOf (res : RowTerm) (opnds : List RowTerm)
   /-- The axis is visited at every `stride`-th position from `offset` on, with a window if there is one. -/
   | affine (axis over : DimTerm) (stride offset : Nat) (window : Option (Window DimTerm))
   /-- The axis is the concatenation of the components and of `literal` further elements. -/
@@ -162,6 +164,13 @@ def pieces (a : Assignment) : List Piece → List Dim
 
 end Assignment
 
+/-- A row made of others: it is not longer than the longest of them, and each size it claims is claimed by one of
+them at the same place, once that one is stretched at its marker. -/
+def MadeOf (res : Row) (opnds : List Row) : Prop :=
+  (res.rank = 0 ∨ ∃ R ∈ opnds, res.rank ≤ R.rank) ∧
+    ∀ d ∈ res.flat.zipIdx, d.1 = .unit ∨
+      ∃ R ∈ opnds, R.rank ≤ res.rank ∧ (R.expand res.rank)[d.2]? = some d.1
+
 /-- The size of an affine axis that is iterated `over` times:
 
 * strided: `stride·over`, and as much more as an offset beyond the stride asks for;
@@ -191,6 +200,7 @@ def Constraint.Holds (a : Assignment) : Constraint → Prop
   | .dimLe res opnd => (a.dim res).Refines (a.dim opnd)
   | .rowEq R S => (a.row R).FlatEq (a.row S)
   | .rowLe res opnd => (a.row res).RefinesOnce (a.row opnd)
+  | .madeOf res opnds => MadeOf (a.row res) (opnds.map a.row)
   | .affine axis over stride offset window =>
     AffineAxis (a.dim axis) (a.dim over) stride offset
       (window.map fun w => ⟨a.dim w.kernel, w.dilation, w.padded⟩)
@@ -248,11 +258,14 @@ instance : (c d : Dim) → Decidable (SameBasis c d)
   | .unit, _ => inferInstanceAs (Decidable True)
   | .atom _ _, .unit => inferInstanceAs (Decidable True)
 
+instance (res : Row) (opnds : List Row) : Decidable (MadeOf res opnds) := inferInstanceAs (Decidable (_ ∧ _))
+
 instance (a : Assignment) : (c : Constraint) → Decidable (c.Holds a)
   | .dimEq _ _ => inferInstanceAs (Decidable (_ = _))
   | .dimLe _ _ => inferInstanceAs (Decidable (Dim.Refines _ _))
   | .rowEq _ _ => inferInstanceAs (Decidable (Row.FlatEq _ _))
   | .rowLe _ _ => inferInstanceAs (Decidable (Row.RefinesOnce _ _))
+  | .madeOf _ _ => inferInstanceAs (Decidable (MadeOf _ _))
   | .affine _ _ _ _ _ => inferInstanceAs (Decidable (AffineAxis _ _ _ _ _))
   | .concat _ _ _ => inferInstanceAs (Decidable (_ ∧ _))
   | .atLeast _ _ => inferInstanceAs (Decidable (_ ≤ _))
@@ -333,6 +346,13 @@ example : (Constraint.atMost (.var 0) 12).Holds solution ∧
 /-- The row broadcasts at its marker, between 3 and 4. -/
 example : (Constraint.rowLe ⟨[], none, [.dim (.sized 3), .var 0, .dim (.sized 4)]⟩ ⟨[], some 0, []⟩).Holds solution ∧
     ¬(Constraint.rowLe ⟨[], none, [.var 0, .dim (.sized 3), .dim (.sized 4)]⟩ ⟨[], some 0, []⟩).Holds solution := by
+  decide
+
+/-- What `[3]·◇·[4]` and `[_, 4]` broadcast to has their axes; a third one, or a 5, would come from nowhere. -/
+example : (Constraint.madeOf ⟨[], none, [.dim (.sized 3), .dim (.sized 4)]⟩
+      [⟨[], some 0, []⟩, ⟨[], none, [.dim .unit, .dim (.sized 4)]⟩]).Holds solution ∧
+    ¬(Constraint.madeOf ⟨[], none, [.dim (.sized 3), .dim .unit, .dim (.sized 4)]⟩ [⟨[], some 0, []⟩]).Holds solution ∧
+    ¬(Constraint.madeOf ⟨[], none, [.dim (.sized 3), .dim (.sized 5)]⟩ [⟨[], some 0, []⟩]).Holds solution := by
   decide
 
 end Example

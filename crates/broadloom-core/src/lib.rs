@@ -33,6 +33,6 @@ pub use affine::{Affine, Padding, Window};
 pub use form::{Form, Symbol};
 pub use solver::{
     Answer, Binding, Bound, Budget, Cause, Check, Clash, Closed, Core, Derived, DimShape, How, Limit, Link,
-    Middle, Need, Point, Policy, Report, RowShape, Solver, Stats, Unfilled, Written,
+    Middle, Need, Point, Policy, Report, RowShape, Short, Solver, Stats, Unfilled, Written,
 };
 pub use term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Numerator, Piece, Role, RowTerm, RowVar};

@@ -230,6 +230,15 @@ pub enum Constraint<'a> {
         /// The row above, which broadcasts at its own marker.
         opnd: RowTerm<'a>,
     },
+    /// The row is made of these: it has no more axes than the longest of them, and wherever it claims a
+    /// size, one of them claims it at the place that faces it. Together with a [`RowLe`](Self::RowLe) for
+    /// each, the row is exactly what they broadcast to.
+    MadeOf {
+        /// The result.
+        res: RowVar,
+        /// The operands; with none of them, the row has no axes.
+        opnds: &'a [RowTerm<'a>],
+    },
     /// The axis has the size of an affine form over `over` and `kernel`. All of them claim a size: none
     /// is the unit.
     Affine {
@@ -285,7 +294,10 @@ pub enum Role {
     /// A result: closes upward, to the unit and to no further axes.
     #[default]
     Interior,
-    /// A terminal tensor: closes downward, to the join of its caps.
+    /// A leaf without a shape of its own, such as a constant: closes after all others, and none of them
+    /// takes its shape from it.
+    Filler,
+    /// A terminal tensor: closes downward, to what its uses have in common.
     Leaf,
     /// A leaf whose sizes must be known: a hole is an error.
     Param,

@@ -136,6 +136,9 @@ pub enum Constraint {
     RowEq(RowTerm, RowTerm),
     /// The first row, the result, refines the second, the operand, in the one-shot order.
     RowLe(RowTerm, RowTerm),
+    /// The row is made of the others: it is not longer than the longest of them, and what it claims one of them
+    /// claims.
+    MadeOf(RowTerm, Vec<RowTerm>),
     /// The axis is visited at every `stride`-th position from `offset` on.
     Affine {
         /// The axis that is read or written.
@@ -386,6 +389,10 @@ impl<'a> Terms<'a> {
             core::Constraint::RowEq(a, b) => Constraint::RowEq(self.row_term(a), self.row_term(b)),
             core::Constraint::RowLe { res, opnd } => {
                 Constraint::RowLe(self.row_term(res), self.row_term(opnd))
+            }
+            core::Constraint::MadeOf { res, opnds } => {
+                let opnds = opnds.iter().map(|opnd| self.row_term(*opnd)).collect();
+                Constraint::MadeOf(self.row_term(core::RowTerm::var(res)), opnds)
             }
             core::Constraint::Affine { axis, form, over, kernel } => {
                 let (axis, over) = (self.dim_term(axis), self.dim_term(over));

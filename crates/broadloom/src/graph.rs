@@ -2,12 +2,15 @@
 
 use std::rc::Rc;
 
-use broadloom_core::{Answer, Closed, Constraint, DimTerm, Point, Role, RowVar, Solver, Unfilled};
+use broadloom_core::{
+    Answer, Closed, Constraint, Core, DimTerm, Limit, Point, Role, RowTerm, RowVar, Short, Solver, Unfilled,
+};
 use broadloom_spec::{Kind, Spec};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
 use crate::leaves::{Declaration, Facts};
+use crate::logic::Sources;
 use crate::nest::size_names::SizeNames;
 use crate::operation::Laws;
 use crate::shape::Shapes;
@@ -93,6 +96,13 @@ pub struct Stats {
     pub branches: u64,
     /// Bytes held.
     pub bytes: u64,
+}
+
+/// Why a program has no shapes.
+enum Refused {
+    Core(Core),
+    Short(Short),
+    Limit(Limit),
 }
 
 /// What can be read of a graph while its solver is closed.
@@ -329,12 +339,14 @@ impl Graph {
         let refused = match self.solver.close_values() {
             Answer::Solved(closed) => return Ok((read(&closed, &view), Vec::new())),
             Answer::Underdetermined(closed, holes) => return Ok((read(&closed, &view), holes)),
-            Answer::Unsatisfiable(core) => Ok(core),
-            Answer::GaveUp(limit) => Err(limit),
+            Answer::Unsatisfiable(core) => Refused::Core(core),
+            Answer::Unsupported(short) => Refused::Short(short),
+            Answer::GaveUp(limit) => Refused::Limit(limit),
         };
         Err(match refused {
-            Ok(core) => self.explain(&core),
-            Err(limit) => self.explain_limit(limit),
+            Refused::Core(core) => self.explain(&core),
+            Refused::Short(short) => self.explain_short(&short),
+            Refused::Limit(limit) => self.explain_limit(limit),
         })
     }
 
@@ -388,6 +400,14 @@ impl Graph {
     pub(crate) fn marker(&self, row: RowRef) -> u32 {
         let inner = row.hole.and_then(|var| self.solver.declared_marker(var)).unwrap_or(0);
         u32::from(row.lead) + inner
+    }
+
+    /// A row is made of rows of operands: nothing in it comes from nowhere.
+    pub(crate) fn made_of(&mut self, res: RowVar, kind: Kind, operands: &Sources) {
+        let opnds: smallvec::SmallVec<[RowTerm<'_>; 3]> =
+            operands.iter().map(|(_, row)| row.term(&self.axes)).collect();
+        self.solver.add(Constraint::MadeOf { res, opnds: &opnds });
+        self.origins.push(Origin { step: self.steps.len() as u32, slot: 0, part: Part::Made(kind) });
     }
 
     /// `res ⊑ opnd` for two rows.

@@ -84,7 +84,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn constant(&mut self, value: f64) -> Tensor {
-        self.undeclared(None, Leaf::Constant(value), [Some(Role::Leaf); 3])
+        self.undeclared(None, Leaf::Constant(value), [Some(Role::Filler); 3])
     }
 
     /// A number: a tensor without axes. It broadcasts everywhere and shapes nothing.
@@ -146,7 +146,7 @@ impl Graph {
     /// Random numbers, uniform in `[0, 1)`, in whatever shape the context asks for; new ones in every run.
     /// They depend on the name, on the seed and the number of the run, and on nothing else.
     pub fn uniform(&mut self, name: &str) -> Tensor {
-        self.undeclared(Some(name), Leaf::Uniform, [Some(Role::Leaf); 3])
+        self.undeclared(Some(name), Leaf::Uniform, [Some(Role::Filler); 3])
     }
 
     /// The gradient of a tensor, as a tensor: it has the same shape. Routines that go

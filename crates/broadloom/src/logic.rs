@@ -55,6 +55,9 @@ pub(crate) fn sources(op: Op, arity: usize, kind: Kind) -> impl Iterator<Item = 
     slots.chain(sum).map(move |slot| (slot, from))
 }
 
+/// Rows of operands that broadcast into one of the result, with the operands they belong to.
+pub(crate) type Sources = smallvec::SmallVec<[(usize, RowRef); 3]>;
+
 /// The rows that a composition contracts: the first refines the second.
 pub(crate) fn contraction(op: Op) -> Option<[(usize, Kind); 2]> {
     matches!(op, Op::Compose | Op::ComposeAccumulate).then_some([(0, Kind::Input), (1, Kind::Output)])
@@ -267,37 +270,54 @@ impl Graph {
         if let Some([(a, input), (b, output)]) = contraction(op) {
             self.refine(rows[a][place(input)], rows[b][place(output)], b, Part::Contract);
         }
-        // A scalar says nothing, and a tensor says nothing twice.
-        let composes = contraction(op).is_some();
-        let silent = |slot: usize| {
-            rows[slot].iter().all(|row| row.is_empty())
-                || (!composes && operands[..slot].contains(&operands[slot]))
-                || (!composes && target == Some(operands[slot]) && op != Op::Transpose)
-        };
-        let speaking: smallvec::SmallVec<[bool; 3]> = (0..operands.len()).map(|slot| !silent(slot)).collect();
         let there = target.map(|target| self.rows(target));
         let result = Kind::ALL.map(|kind| {
-            let sources = sources(op, operands.len(), kind).filter(|(slot, _)| speaking[*slot]);
-            let sources = sources.map(|(slot, from)| (slot, rows[slot][place(from)]));
-            self.broadcast(kind, sources, there.map(|rows| rows[place(kind)]))
+            let sources = sources(op, operands.len(), kind);
+            let mut distinct: Sources = smallvec::SmallVec::new();
+            for (slot, from) in sources {
+                let row = rows[slot][place(from)];
+                // A row without axes says nothing, and no row says anything twice.
+                if !row.is_empty() && distinct.iter().all(|(_, known)| *known != row) {
+                    distinct.push((slot, row));
+                }
+            }
+            match there {
+                Some(there) => self.broadcast_into(kind, there[place(kind)], &distinct),
+                None => self.broadcast(kind, &distinct),
+            }
         });
+        // A row that meets no axes, in an operand that has some, may well have none.
+        let says = |slot: usize| rows[slot].iter().any(|row| !row.is_empty());
+        for kind in Kind::ALL {
+            let mut sources = sources(op, operands.len(), kind);
+            let silent = sources.any(|(slot, from)| rows[slot][place(from)].is_empty() && says(slot));
+            if let Some(var) = result[place(kind)].hole.filter(|_| silent) {
+                self.solver.ground_row(var);
+            }
+        }
         self.finish_into(before, op, operands, result, target)
     }
 
-    /// A result row into which rows of operands broadcast: the one that is there, or a new one whose marker
-    /// is at the longest leading flank among theirs.
-    fn broadcast(
-        &mut self,
-        kind: Kind,
-        operands: impl Iterator<Item = (usize, RowRef)> + Clone,
-        there: Option<RowRef>,
-    ) -> RowRef {
-        let result = there.unwrap_or_else(|| {
-            let marker = operands.clone().map(|(_, row)| self.marker(row)).max().unwrap_or(0);
-            RowRef::var(self.fresh_row(Role::Interior, marker))
-        });
-        for (slot, row) in operands {
-            self.refine(result, row, slot, Part::Row(kind));
+    /// The row of a result that is made of rows of operands. One row alone is the result's own; several are
+    /// broadcast to a new one, whose marker is at the longest leading flank among theirs.
+    fn broadcast(&mut self, kind: Kind, operands: &Sources) -> RowRef {
+        match operands[..] {
+            [] => RowRef::EMPTY,
+            [(_, row)] => row,
+            _ => {
+                let marker = operands.iter().map(|(_, row)| self.marker(*row)).max().unwrap_or(0);
+                let var = self.fresh_row(Role::Interior, marker);
+                let result = self.broadcast_into(kind, RowRef::var(var), operands);
+                self.made_of(var, kind, operands);
+                result
+            }
+        }
+    }
+
+    /// Rows of operands broadcast into a row that is there.
+    fn broadcast_into(&mut self, kind: Kind, result: RowRef, operands: &Sources) -> RowRef {
+        for (slot, row) in operands.iter().filter(|(_, row)| *row != result) {
+            self.refine(result, *row, *slot, Part::Row(kind));
         }
         result
     }

@@ -15,7 +15,7 @@ impl Tensor {
 }
 
 /// A row of a tensor: axes in the graph's arena around a hole.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowRef {
     pub start: u32,
     pub lead: u16,
@@ -148,6 +148,8 @@ pub(crate) enum Step {
 pub(crate) enum Part {
     /// The rows of one kind of an operand and of the result (or of the spec).
     Row(Kind),
+    /// What the rows of one kind of the result are made of.
+    Made(Kind),
     /// The rows that a composition contracts.
     Contract,
     /// An axis of the spec, by its place among all axes of all shapes.

@@ -153,6 +153,10 @@ fn literals(constraint: &mut Constraint) -> Vec<&mut u64> {
             let flanks = [&mut a.lead, &mut a.trail, &mut b.lead, &mut b.trail];
             flanks.into_iter().flatten().filter_map(of).collect()
         }
+        Constraint::MadeOf(res, opnds) => {
+            let rows = opnds.iter_mut().chain([res]);
+            rows.flat_map(|row| row.lead.iter_mut().chain(&mut row.trail)).filter_map(of).collect()
+        }
         Constraint::Affine { axis, over, stride, offset, window } => {
             let window =
                 window.iter_mut().flat_map(|window| [Some(&mut window.dilation), of(&mut window.kernel)]);

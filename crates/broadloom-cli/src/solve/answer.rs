@@ -69,6 +69,8 @@ impl Answered {
                     diagnostic.notes.push(note.into());
                 }
             }
+            // The text has no way to say what a row is made of.
+            Answer::Unsupported(_) => {}
             Answer::GaveUp(limit) => answered.gave_up(problem, limit, options),
         }
         answered.branches = solver.stats().branches;

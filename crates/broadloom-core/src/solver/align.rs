@@ -239,7 +239,7 @@ impl Solver {
     }
 
     /// The term at a spot, minted if nothing was said there.
-    fn term_at(&mut self, spot: Spot) -> DimTerm {
+    pub(crate) fn term_at(&mut self, spot: Spot) -> DimTerm {
         match spot {
             Spot::Known(term) => term,
             Spot::Empty(slot) => self.mint(slot),

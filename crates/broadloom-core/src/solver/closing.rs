@@ -27,7 +27,6 @@
 
 use super::cores::{Core, Subsystem, Verdict};
 use super::explain::{self, Link};
-use super::extents::ready_leaves;
 use super::ranks::{Cause, Pred};
 use super::reason::{Conflict, Limit, NIL, Policy, Reason, Step};
 use super::search::{Choice, Search};
@@ -35,7 +34,7 @@ use super::symbols::Check;
 use super::{Mark, Solver};
 use crate::form::{Form, Symbol};
 use crate::order::{Dim, FormId, Row};
-use crate::term::{DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
+use crate::term::{ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
 
 /// What closing found.
 ///
@@ -48,6 +47,7 @@ use crate::term::{DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
 /// match solver.close() {
 ///     Answer::Solved(closed) => println!("a = {}", closed.dim(a)),
 ///     Answer::Underdetermined(_, holes) => println!("{} positions have no size", holes.len()),
+///     Answer::Unsupported(short) => println!("an operand of {:?} is too short", short.row),
 ///     Answer::GaveUp(limit) => println!("ran out of {limit:?}"),
 ///     Answer::Unsatisfiable(core) => {
 ///         assert_eq!(core.constraints.len(), 2);
@@ -61,6 +61,9 @@ pub enum Answer<'a> {
     Solved(Closed<'a>),
     /// There are solutions, but a parameter has a hole.
     Underdetermined(Closed<'a>, Vec<Unfilled>),
+    /// There are solutions, but a result claims what closing gives to none of its operands, and several of them
+    /// could have it.
+    Unsupported(Short),
     /// There is no solution.
     Unsatisfiable(Core),
     /// A limit was reached before an answer was found.
@@ -76,6 +79,19 @@ pub enum Unfilled {
     Axis(RowVar, u32),
     /// A row variable that has no axes, with nothing to say that it should have none.
     Row(RowVar),
+}
+
+/// A result that claims more than closing gives to its operands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Short {
+    /// The row of the result.
+    pub row: RowVar,
+    /// The axis that no operand has the size of, counted from the front; none if the row is longer than all of them.
+    pub at: Option<u32>,
+    /// The constraint that says what the row is made of.
+    pub made_of: ConstraintId,
+    /// The constraints behind its length, or behind the size of the axis.
+    pub because: Vec<ConstraintId>,
 }
 
 /// How a variable came by its value.
@@ -293,6 +309,11 @@ impl Solver {
                 self.abandon(mark);
                 return Answer::GaveUp(limit);
             }
+            Err(Conflict::Short { support }) => {
+                let short = self.short_row(support);
+                self.abandon(mark);
+                return Answer::Unsupported(short);
+            }
             Err(_) => self.abandon(mark),
         }
         // Which choices are tried, and how many, must not depend on the order of the constraints: the
@@ -397,6 +418,10 @@ impl Solver {
 
     fn finish_closing(&mut self, mark: Mark, mut closing: Closing) -> Answer<'_> {
         self.close_dims(&mut closing);
+        if let Some(short) = self.short_axis() {
+            self.abandon(mark);
+            return Answer::Unsupported(short);
+        }
         let unfilled = std::mem::take(&mut closing.unfilled);
         let closed = Closed { solver: self, mark, closing };
         if unfilled.is_empty() { Answer::Solved(closed) } else { Answer::Underdetermined(closed, unfilled) }
@@ -433,9 +458,7 @@ impl Solver {
         if self.rows.all_declared() {
             return self.close_ranks_in_place();
         }
-        *markers = self.preferred_markers(self.rows.declared_markers());
-        self.close_leaf_ranks(markers)?;
-        self.close_counted_ranks()?;
+        self.close_leaf_ranks()?;
         let step = self.choose(Policy::LeastRank, NIL);
         for row in 0..self.rows.len() as u32 {
             if !self.rows.is_fixed(row) {
@@ -444,7 +467,7 @@ impl Solver {
             }
         }
         self.propagate()?;
-        *markers = self.preferred_markers(std::mem::take(markers));
+        *markers = self.final_markers(&self.rows.declared_markers());
         self.close_markers(markers)
     }
 
@@ -454,55 +477,32 @@ impl Solver {
         self.policies.len() as u32 - 1
     }
 
-    /// Step 1. Each leaf commits once; the extents are computed anew only if a commitment moved the
-    /// rank of another row.
-    fn close_leaf_ranks(&mut self, markers: &mut [u32]) -> Step {
-        let mut leaves: Vec<u32> = self.rows.leaves().to_vec();
-        leaves.retain(|row| !self.rows.is_fixed(*row));
-        if leaves.is_empty() {
-            return Ok(());
+    /// Steps 1 and 2. Leaves take what their uses have; then counted rows divide up their elements, and
+    /// leaves look again; then fillers take what there is.
+    pub(crate) fn close_leaf_ranks(&mut self) -> Step {
+        let leaf = |role: Role| matches!(role, Role::Leaf | Role::Param);
+        self.raise_leaf_ranks(leaf)?;
+        if self.close_counted_ranks()? {
+            self.raise_leaf_ranks(leaf)?;
         }
-        let mut rounds = 0;
-        let mut extents = self.extents(markers);
-        loop {
-            leaves.retain(|row| !self.rows.is_fixed(*row));
-            let ready = ready_leaves(&leaves, &extents);
-            if ready.is_empty() {
-                return Ok(());
-            }
-            let logged = self.trail.entries.len();
-            for (row, extent) in ready {
-                if self.rows.is_fixed(row) {
-                    continue;
-                }
-                let rank = (extent.lead + extent.trail).clamp(self.ranks.lo(row), self.ranks.hi(row));
-                if self.rows.declared(row).is_none() {
-                    markers[row as usize] = markers[row as usize].max(extent.lead);
-                }
-                let step = self.choose(Policy::LeafRank, row);
-                self.ranks.at_least(&mut self.trail, row, rank, Pred::policy(step))?;
-                self.ranks.at_most(&mut self.trail, row, i64::from(rank), Pred::policy(step))?;
-                self.propagate()?;
-            }
-            // Chains of leaves that enable each other are cut off, to stay near linear.
-            rounds += 1;
-            if rounds < 32 && self.others_moved(logged) {
-                extents = self.extents(markers);
-            }
-        }
+        self.raise_leaf_ranks(|role| role == Role::Filler)?;
+        self.all_long_enough()
     }
 
     /// Step 2. Rows whose elements are counted, or whose axes are listed: all but the one that takes the
     /// rest get no further axes, then that one gets what is missing.
-    pub(crate) fn close_counted_ranks(&mut self) -> Step {
+    /// Returns whether there were any.
+    fn close_counted_ranks(&mut self) -> Step<bool> {
         let mut rows: Vec<(bool, u32)> = Vec::new();
         for con in self.ariths.pending() {
             let arith = self.ariths.get(con);
             rows.extend(arith.rows().map(|row| (arith.rest() == Some(RowVar(row)), row)));
         }
         rows.sort_unstable();
+        let mut decided = false;
         for (_, row) in rows {
             if !self.rows.is_fixed(row) {
+                decided = true;
                 let rank = self.counted_rank(row).unwrap_or_else(|| self.ranks.lo(row));
                 let step = self.choose(Policy::CountedRank, row);
                 self.ranks.at_least(&mut self.trail, row, rank, Pred::policy(step))?;
@@ -510,16 +510,6 @@ impl Solver {
                 self.propagate()?;
             }
         }
-        Ok(())
-    }
-
-    /// Whether the least rank of an open row, or of an interior one, rose since a point of the trail.
-    fn others_moved(&self, logged: usize) -> bool {
-        use super::trail::Cell;
-        let moved =
-            self.trail.entries[logged..].iter().filter(|entry| matches!(entry.cell, Cell::Lo | Cell::Axes));
-        moved
-            .into_iter()
-            .any(|entry| self.rows.role(entry.at) == Role::Interior || !self.rows.is_fixed(entry.at))
+        Ok(decided)
     }
 }

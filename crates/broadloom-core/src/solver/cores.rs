@@ -225,7 +225,7 @@ impl Subsystem {
                 let constraint = self.original_constraint(ConstraintId(solver.ariths.id(con)));
                 return Clash::Arithmetic { constraint, sizes: solver.known_sizes(con) };
             }
-            Conflict::TooMuch(_) => return Clash::Exhausted,
+            Conflict::Short { .. } | Conflict::TooMuch(_) => return Clash::Exhausted,
         };
         let what = if node == NIL { solver.aligned_axis(conflict) } else { solver.name_of(node) };
         let what = what.and_then(|shape| self.original_shape(shape));
@@ -294,20 +294,29 @@ impl Solver {
     ) {
         let axes =
             |term: Term| -> Vec<DimTerm> { self.rows.literals(term).iter().map(|axis| dim(*axis)).collect() };
+        fn split<'a>(term: Term, axes: &'a [DimTerm], row: &impl Fn(RowVar) -> RowVar) -> RowTerm<'a> {
+            let hole = if term.hole == NIL { Hole::Marker } else { Hole::Var(row(RowVar(term.hole))) };
+            let (lead, trail) = axes.split_at(term.lead as usize);
+            RowTerm { lead, hole, trail }
+        }
         match self.constraints.get(id) {
             Stored::DimEq(a, b) => to.add(Constraint::DimEq(dim(a), dim(b))),
             Stored::DimLe(res, opnd) => to.add(Constraint::DimLe { res: dim(res), opnd: dim(opnd) }),
             Stored::AtLeast(term, least) => to.add(Constraint::AtLeast(dim(term), least)),
             Stored::AtMost(term, most) => to.add(Constraint::AtMost(dim(term), most)),
             Stored::Arith(con) => to.add_stored(renamed(self.ariths.get(con), dim, row)),
+            Stored::Support(support) => {
+                let terms = self.supports.terms(support);
+                let written: Vec<Vec<DimTerm>> = terms.iter().map(|term| axes(*term)).collect();
+                let opnds = terms.iter().zip(&written).map(|(term, axes)| split(*term, axes, row));
+                let opnds: Vec<RowTerm<'_>> = opnds.collect();
+                let res = row(RowVar(self.supports.get(support).res));
+                to.add(Constraint::MadeOf { res, opnds: &opnds })
+            }
             Stored::Row(con) => {
                 let RowCon { res, opnd, kind, .. } = self.rows.con(con);
                 let (below, above) = (axes(res), axes(opnd));
-                let hole = |hole: u32| if hole == NIL { Hole::Marker } else { Hole::Var(row(RowVar(hole))) };
-                let (at, opnd_at) = (res.lead as usize, opnd.lead as usize);
-                let res = RowTerm { lead: &below[..at], hole: hole(res.hole), trail: &below[at..] };
-                let opnd =
-                    RowTerm { lead: &above[..opnd_at], hole: hole(opnd.hole), trail: &above[opnd_at..] };
+                let (res, opnd) = (split(res, &below, row), split(opnd, &above, row));
                 to.add(match kind {
                     Kind::Eq => Constraint::RowEq(res, opnd),
                     Kind::Le => Constraint::RowLe { res, opnd },
@@ -336,6 +345,13 @@ impl Solver {
                     let arith = self.ariths.get(con);
                     dims.extend(arith.dims().iter().filter_map(|term| term.node()));
                     rows.extend(arith.rows());
+                }
+                Stored::Support(support) => {
+                    rows.push(self.supports.get(support).res);
+                    for term in self.supports.terms(support) {
+                        dims.extend(self.rows.literals(*term).iter().filter_map(|axis| axis.node()));
+                        rows.extend((term.hole != NIL).then_some(term.hole));
+                    }
                 }
             }
         }
@@ -385,6 +401,12 @@ impl Solver {
             }
             Stored::AtLeast(term, least) => (4, vec![dim(&term)], vec![[least, 0, 0]]),
             Stored::AtMost(term, most) => (8, vec![dim(&term)], vec![[most, 0, 0]]),
+            Stored::Support(support) => {
+                let mut terms: Vec<_> = self.supports.terms(support).iter().map(|term| row(*term)).collect();
+                terms.sort_unstable();
+                let res = u64::from(self.supports.get(support).res);
+                (9, vec![[res, 0, 0]], terms.concat())
+            }
             Stored::Arith(con) => {
                 let arith = self.ariths.get(con);
                 let (kind, numbers) = match arith {

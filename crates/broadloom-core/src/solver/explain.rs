@@ -16,6 +16,7 @@ use super::reason::{Conflict, NIL, Policy, Reason, ReasonId, Side};
 use super::report::DimShape;
 use super::rows::{Kind, RowCon, Slot, Term};
 use super::search::Choice;
+use super::support::Clause;
 use super::{Solver, Stored};
 use crate::form::Symbol;
 use crate::order::Dim;
@@ -65,6 +66,8 @@ enum Fact {
     Size(u32),
     /// An arithmetic constraint and all it knows of what it mentions.
     Arith(u32),
+    /// A support and the bounds of all its rows.
+    Support(u32),
 }
 
 /// What a walk found.
@@ -123,6 +126,7 @@ impl Walk<'_> {
             },
             Fact::RowCon(con) => Ended::Constraint(self.solver.rows.con(con).id),
             Fact::Arith(con) => Ended::Constraint(self.solver.ariths.id(con)),
+            Fact::Support(support) => Ended::Constraint(self.solver.supports.get(support).id),
             Fact::PolicyStep(step) => Ended::Policy(step),
             _ => return,
         };
@@ -188,6 +192,38 @@ impl Walk<'_> {
             Fact::RowCon(_) => {}
             Fact::Size(node) => self.expand_size(node, out),
             Fact::Arith(con) => self.expand_arith(con, out),
+            Fact::Support(support) => self.expand_support(support, out),
+        }
+    }
+
+    /// The bounds that a support relies on.
+    fn expand_support(&self, support: u32, out: &mut Vec<Fact>) {
+        let Solver { supports, .. } = self.solver;
+        let holes = supports.terms(support).iter().map(|term| term.hole).filter(|hole| *hole != NIL);
+        for row in holes.chain([supports.get(support).res]) {
+            out.extend([Fact::LoRank(row), Fact::HiRank(row)]);
+        }
+    }
+
+    /// What a clause relies on: its support, the axes that face each other, and what is known of them.
+    fn expand_clause(&self, clause: u32, out: &mut Vec<Fact>) {
+        let Solver { supports, ranks, .. } = self.solver;
+        let Clause { support, at, result, .. } = supports.clause(clause);
+        let res = supports.get(support).res;
+        out.push(Fact::Support(support));
+        out.push(Fact::Position { term: [0, 0, 0, res], right: false, at });
+        for term in supports.terms(support) {
+            if let Some((side, place)) = self.solver.facing_place(*term, ranks.lo(res), at) {
+                let key = [term.start, term.lead, term.trail, term.hole];
+                out.push(Fact::Position { term: key, right: side == Side::Right, at: place });
+            }
+        }
+        for dim in supports.facing(clause).iter().chain([&result]) {
+            self.expand_known(*dim, out);
+            let cap = dim.node().map(|node| self.solver.dims.cap_node(node));
+            if let (Some(node), Some(cap)) = (dim.node(), cap.filter(|cap| *cap != NIL)) {
+                out.extend([Fact::Equal(node, cap), Fact::CapAt(cap)]);
+            }
         }
     }
 
@@ -264,6 +300,19 @@ impl Walk<'_> {
                     out.extend([Fact::CapAt(at), Fact::Equal(node, at)]);
                 }
                 out.push(Fact::Size(node));
+            }
+            Some(Reason::Unsupported { clause }) => self.expand_clause(clause, out),
+            Some(Reason::Sole { clause, edge }) => {
+                self.expand_clause(clause, out);
+                if edge != NIL {
+                    let edge = dims.edge(edge);
+                    out.push(Fact::Reason(edge.reason.0));
+                    let Clause { result, .. } = solver.supports.clause(clause);
+                    out.extend(result.node().map(|node| Fact::Equal(node, edge.lo)));
+                    let above = solver.supports.facing(clause).iter().filter_map(|term| term.node());
+                    let above = above.filter(|node| dims.find(*node) == dims.find(edge.hi));
+                    out.extend(above.map(|node| Fact::Equal(node, edge.hi)));
+                }
             }
             Some(Reason::Overlap { row, at }) => {
                 let rank = self.solver.ranks.lo(row);
@@ -370,6 +419,7 @@ fn rank_root(cause: RankCause, out: &mut Vec<Fact>) {
         RankCause::Constraint(con) => out.push(Fact::RowCon(con)),
         RankCause::Policy(step) => out.push(Fact::PolicyStep(step)),
         RankCause::Arith(con) => out.push(Fact::Arith(con)),
+        RankCause::Support(support) => out.push(Fact::Support(support)),
         RankCause::Start | RankCause::Edge(_) => {}
     }
 }
@@ -437,6 +487,9 @@ impl Solver {
                 let named = |node: u32| symbol(node).map_or(node, |tag| self.symbols.node(Symbol(tag)));
                 vec![Fact::Equal(a, named(a)), Fact::Equal(b, named(b)), Fact::Reason(reason.0)]
             }
+            Conflict::Short { support } => {
+                vec![Fact::LoRank(self.supports.get(support).res), Fact::Support(support)]
+            }
             Conflict::TooMuch(_) => Vec::new(),
         })
     }
@@ -444,6 +497,11 @@ impl Solver {
     /// The constraints and policy steps behind a row's rank bounds: the domain of a choice.
     pub(crate) fn blame_rank(&self, row: u32) -> Walked {
         self.walk(vec![Fact::LoRank(row), Fact::HiRank(row)])
+    }
+
+    /// The constraints and policy steps behind a row's least rank.
+    pub(crate) fn blame_least(&self, row: u32) -> Walked {
+        self.walk(vec![Fact::LoRank(row)])
     }
 
     /// The chain of constraints that forces a dimension variable, if they do: minimal, sources first.
@@ -623,6 +681,9 @@ impl Solver {
             }
             Stored::AtLeast(..) | Stored::AtMost(..) => false,
             Stored::Arith(con) => self.ariths.get(con).dims().contains(&term),
+            Stored::Support(support) => {
+                self.supports.terms(support).iter().any(|row| self.rows.literals(*row).contains(&term))
+            }
         }
     }
 }

@@ -10,7 +10,7 @@
 
 use super::Solver;
 use super::closing::{Closing, Unfilled};
-use super::reason::NIL;
+use super::reason::{NIL, Policy};
 use super::rows::RowCon;
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
@@ -55,16 +55,15 @@ impl Solver {
     pub(crate) fn find_unfilled(&self, closing: &mut Closing) {
         let mut unfilled = Vec::new();
         for (node, role) in &self.leaf_dims {
-            if *role == Role::Param && self.is_hole(DimTerm(*node)) {
+            if self.is_hole(*role, DimTerm(*node)) {
                 unfilled.push(Unfilled::Dim(DimVar(*node)));
             }
         }
         let ungrounded = self.ungrounded_rows(&closing.silent);
         unfilled.extend(ungrounded.into_iter().map(|row| Unfilled::Row(RowVar(row))));
-        let params = self.rows.leaves().iter().copied().filter(|row| self.rows.role(*row) == Role::Param);
-        for row in params {
+        for row in self.rows.leaves().iter().copied() {
             for at in 0..self.ranks.lo(row) {
-                if self.is_hole(self.row_axis(row, at)) {
+                if self.is_hole(self.rows.role(row), self.row_axis(row, at)) {
                     unfilled.push(Unfilled::Axis(RowVar(row), at));
                 }
             }
@@ -72,7 +71,17 @@ impl Solver {
         closing.unfilled = unfilled;
     }
 
-    fn is_hole(&self, term: DimTerm) -> bool {
+    /// Whether an axis of a leaf lacks a size. A leaf that gave way to another lacks one even if it is no
+    /// parameter: it could have had one, and nothing says which of them.
+    fn is_hole(&self, role: Role, term: DimTerm) -> bool {
+        match role {
+            Role::Interior | Role::Filler => false,
+            Role::Leaf => self.value_policy(term) == Some(Policy::RelaxedLeaf),
+            Role::Param => self.lacks_size(term) || self.value_policy(term) == Some(Policy::RelaxedLeaf),
+        }
+    }
+
+    fn lacks_size(&self, term: DimTerm) -> bool {
         let Some(node) = term.node().filter(|_| !term.is_none()) else { return term.is_none() };
         let root = self.dims.find(node);
         if self.dims.value(root).is_none() {

@@ -14,8 +14,10 @@
 //! | `symbols` | named and dynamic sizes, and the expressions over them |
 //! | `sizes`, `arith`, `joint` | bounds on sizes; affine axes, concatenation, counts, listed axes |
 //! | `align` | the row rules (Def. 4.3), which turn rows into dimensions |
-//! | `closing`, `leaves`, `guess` | the closing policy (Def. 6.1): ranks and markers, leaf dimensions, sizes |
-//! | `extents`, `markers` | the join of a row's caps; markers that nobody declared |
+//! | `support` | results that are made of their operands |
+//! | `closing` | the closing policy (Def. 6.1), step by step |
+//! | `leaf_ranks`, `leaf_dims`, `guess` | how many axes leaves take, which sizes, and sizes that arithmetic leaves open |
+//! | `markers` | markers that nobody declared |
 //! | `in_place` | closing of ranks where every marker is declared |
 //! | `holes` | what parameters lack |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
@@ -32,12 +34,12 @@ mod components;
 mod cores;
 mod dims;
 mod explain;
-mod extents;
 mod guess;
 mod holes;
 mod in_place;
 mod joint;
-mod leaves;
+mod leaf_dims;
+mod leaf_ranks;
 mod markers;
 mod ranks;
 mod reason;
@@ -47,11 +49,12 @@ mod search;
 mod shortest;
 mod sizes;
 mod stated;
+mod support;
 mod symbols;
 mod trail;
 
 pub(crate) use arith::gcd;
-pub use closing::{Answer, Closed, How, Unfilled};
+pub use closing::{Answer, Closed, How, Short, Unfilled};
 pub use cores::{Clash, Core};
 pub use explain::{Cause, Link};
 pub use reason::{Limit, Policy};
@@ -66,6 +69,7 @@ use ranks::Ranks;
 use reason::{Conflict, Reason, ReasonId, Step};
 use rows::{Kind, Rows, RowsMark};
 use rustc_hash::{FxHashMap, FxHashSet};
+use support::{Supports, SupportsMark};
 use symbols::Symbols;
 use trail::{Floor, Trail};
 
@@ -110,6 +114,7 @@ enum Stored {
     AtLeast(DimTerm, u64),
     AtMost(DimTerm, u64),
     Arith(u32),
+    Support(u32),
 }
 
 /// The added constraints, in order: a word each for the many that are about rows, which are kept
@@ -174,6 +179,7 @@ pub struct Solver {
     ranks: Ranks,
     rows: Rows,
     ariths: Ariths,
+    supports: Supports,
     symbols: Symbols,
     trail: Trail,
     /// Variables that may have size zero.
@@ -192,7 +198,7 @@ pub struct Solver {
     /// Per policy step that search took, the constraints behind the failure of its last rival.
     failures: FxHashMap<u32, Vec<u32>>,
     /// Per policy step that relaxed a leaf, why it had to give way.
-    rivalries: FxHashMap<u32, leaves::Rivalry>,
+    rivalries: FxHashMap<u32, leaf_dims::Rivalry>,
     /// Dimensions of parameters that had no size when guessing began.
     undecided: Option<Vec<u32>>,
     /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
@@ -224,6 +230,7 @@ struct Mark {
     entries: usize,
     dims: DimsMark,
     rows: RowsMark,
+    supports: SupportsMark,
     policies: usize,
     axes: u64,
     moves: u64,
@@ -259,6 +266,7 @@ impl Solver {
         self.ranks.clear();
         self.rows.clear();
         self.ariths.clear();
+        self.supports.clear();
         self.symbols.clear();
         self.discardable.clear();
         self.trail = Trail::default();
@@ -477,6 +485,10 @@ impl Solver {
                 self.constraints.push(Stored::AtMost(dim, most));
                 if self.conflict.is_some() { Ok(()) } else { self.at_most(dim, most, id) }
             }
+            Constraint::MadeOf { res, opnds } => {
+                self.constraints.push(Stored::Support(self.supports.len()));
+                self.add_support(res, opnds, id)
+            }
             other => {
                 self.constraints.push(Stored::Arith(self.ariths.len()));
                 arithmetic(other).map_or(Ok(()), |what| self.add_arith(what, id))
@@ -512,7 +524,7 @@ impl Solver {
         if kind == Kind::Eq {
             self.bind_middle(con)?;
         }
-        if self.ranks.touched.is_empty() {
+        if self.ranks.touched.is_empty() && self.ranks.moved.is_empty() {
             self.align(con)?;
             if self.dims.woken.is_empty() {
                 return Ok(());
@@ -564,8 +576,11 @@ impl Solver {
             constraints: self.constraints.len() as u64,
             steps: self.steps + self.dims.steps + self.ranks.steps,
             branches: self.branches,
-            bytes: (self.dims.bytes() + self.ranks.bytes() + self.rows.bytes() + self.constraints.bytes())
-                as u64,
+            bytes: (self.dims.bytes()
+                + self.ranks.bytes()
+                + self.rows.bytes()
+                + self.supports.bytes()
+                + self.constraints.bytes()) as u64,
         }
     }
 
@@ -578,6 +593,12 @@ impl Solver {
             if let Some(con) = self.queue.pop() {
                 self.rows.set_queued(con, false);
                 self.align(con)?;
+            } else if let Some(row) = self.ranks.moved.pop() {
+                self.supports.wake(row);
+            } else if let Some(support) = self.supports.pop() {
+                self.run_support(support)?;
+            } else if let Some(clause) = self.supports.pop_clause() {
+                self.run_clause(clause)?;
             } else if self.ariths.is_empty() && self.dims.woken.is_empty() {
                 return Ok(());
             } else if let Some(class) = self.dims.woken.pop() {
@@ -617,8 +638,10 @@ impl Solver {
     /// Empties the work lists after a conflict.
     fn settle_down(&mut self) {
         self.ranks.touched.clear();
+        self.ranks.moved.clear();
         self.dims.woken.clear();
         self.ariths.settle_down();
+        self.supports.settle_down();
         for con in self.queue.drain(..) {
             self.rows.set_queued(con, false);
         }
@@ -635,6 +658,7 @@ impl Solver {
             entries: self.trail.open(),
             dims: self.dims.mark(),
             rows: self.rows.mark(),
+            supports: self.supports.mark(),
             policies: self.policies.len(),
             axes: self.axes_spent,
             moves: self.ranks.moves,
@@ -659,6 +683,7 @@ impl Solver {
             match entry.cell {
                 Lo | Hi => self.ranks.restore(entry),
                 Arith => self.ariths.restore(entry.at, entry.old, entry.more),
+                Spread => self.supports.restore(entry.at),
                 SizeLo | SizeHi | Claims | Basis | Tag | Told | WatchHead | WatchTail | WatchNext => {
                     self.dims.sizes.restore(entry)
                 }
@@ -668,6 +693,7 @@ impl Solver {
         }
         self.dims.cut(mark.dims);
         self.rows.cut(mark.rows);
+        self.supports.cut(mark.supports);
         self.policies.truncate(mark.policies);
         self.axes_spent = mark.axes;
         self.ranks.moves = mark.moves;
@@ -706,6 +732,7 @@ fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
         | Constraint::DimLe { .. }
         | Constraint::RowEq(..)
         | Constraint::RowLe { .. }
+        | Constraint::MadeOf { .. }
         | Constraint::AtLeast(..)
         | Constraint::AtMost(..) => return None,
     })

@@ -31,6 +31,8 @@ struct Node {
     into: u32,
     lo_pred: Pred,
     hi_pred: Pred,
+    /// Whether a [support](super::support) waits for its bounds.
+    supports: bool,
 }
 
 /// `rank to ≥ rank from + k`, because of row constraint `con`.
@@ -57,37 +59,46 @@ pub(crate) enum Cause {
     Policy(u32),
     /// An arithmetic constraint.
     Arith(u32),
+    /// A support, from the bounds of all rows it speaks of.
+    Support(u32),
 }
 
 impl Pred {
     const NONE: Pred = Pred(NIL);
 
     fn edge(edge: u32) -> Pred {
-        Pred(edge << 2)
+        Pred(edge << 3)
     }
 
     /// An absolute bound from a row constraint.
     pub fn constraint(con: u32) -> Pred {
-        Pred(con << 2 | 1)
+        Pred(con << 3 | 1)
     }
 
     /// A policy step.
     pub fn policy(policy: u32) -> Pred {
-        Pred(policy << 2 | 2)
+        Pred(policy << 3 | 2)
     }
 
     /// An absolute bound from an arithmetic constraint.
     pub fn arith(con: u32) -> Pred {
-        Pred(con << 2 | 3)
+        Pred(con << 3 | 3)
+    }
+
+    /// A bound from a support.
+    pub fn support(support: u32) -> Pred {
+        Pred(support << 3 | 4)
     }
 
     fn cause(self) -> Cause {
-        match self {
-            Pred::NONE => Cause::Start,
-            Pred(bits) if bits & 3 == 0 => Cause::Edge(bits >> 2),
-            Pred(bits) if bits & 3 == 1 => Cause::Constraint(bits >> 2),
-            Pred(bits) if bits & 3 == 2 => Cause::Policy(bits >> 2),
-            Pred(bits) => Cause::Arith(bits >> 2),
+        let Pred(bits) = self;
+        match bits & 7 {
+            _ if self == Pred::NONE => Cause::Start,
+            0 => Cause::Edge(bits >> 3),
+            1 => Cause::Constraint(bits >> 3),
+            2 => Cause::Policy(bits >> 3),
+            3 => Cause::Arith(bits >> 3),
+            _ => Cause::Support(bits >> 3),
         }
     }
 }
@@ -109,6 +120,8 @@ pub(crate) struct Ranks {
     heap: BinaryHeap<Move>,
     /// Row variables whose least rank rose, or whose rank became fixed, since the list was last emptied.
     pub touched: Vec<u32>,
+    /// Row variables that a support waits for and whose bounds moved.
+    pub moved: Vec<u32>,
     /// Work done: nodes settled.
     pub steps: u64,
     /// Moves that stand: those under a mark are taken off when it is undone.
@@ -121,6 +134,7 @@ impl Ranks {
         self.nodes.clear();
         self.edges.clear();
         self.touched.clear();
+        self.moved.clear();
         (self.steps, self.moves) = (0, 0);
     }
 
@@ -133,7 +147,13 @@ impl Ranks {
             into: NIL,
             lo_pred: Pred::NONE,
             hi_pred: Pred::NONE,
+            supports: false,
         });
+    }
+
+    /// Notes that a support waits for the bounds of a row.
+    pub fn watch_bounds(&mut self, row: u32) {
+        self.nodes[row as usize].supports = true;
     }
 
     /// The least rank in any solution of the rank facts.
@@ -247,6 +267,9 @@ impl Ranks {
             trail.save_pair(Cell::Lo, row, node.lo, node.lo_pred.0);
             (node.lo, node.lo_pred) = (bound, pred);
             self.touched.push(row);
+            if node.supports {
+                self.moved.push(row);
+            }
             if let Some((source, con)) = cycle
                 && row == source
             {
@@ -292,8 +315,11 @@ impl Ranks {
             let node = &mut self.nodes[row as usize];
             trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
             (node.hi, node.hi_pred) = (bound, pred);
+            if node.supports {
+                self.moved.push(row);
+            }
             if bound == node.lo {
-                // Nothing waits for an upper bound as such.
+                // No alignment waits for an upper bound as such.
                 self.touched.push(row);
             }
             if bound < node.lo {

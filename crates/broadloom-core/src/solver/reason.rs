@@ -58,6 +58,10 @@ pub(crate) enum Reason {
     Arith { con: u32 },
     /// The bounds on the size of the class of `node` leave only the unit, or only one size.
     OnlyUnit { node: u32 },
+    /// No operand can claim a size at the axis of `clause`, so it is the unit.
+    Unsupported { clause: u32 },
+    /// Only one operand can: because the axis claims a size, or lies below the operand by `edge`, they are one.
+    Sole { clause: u32, edge: u32 },
 }
 
 /// A choice among solutions (policy step, Lemma 5.1), as opposed to an entailed fact.
@@ -144,6 +148,8 @@ pub(crate) enum Conflict {
     TooLarge { size: u64, most: u64, reason: ReasonId },
     /// The classes of `a` and `b` belong to different symbols, and `reason` equates them.
     Symbols { a: u32, b: u32, reason: ReasonId },
+    /// Not a contradiction: closing gives the last axes of a supported row to none of its operands.
+    Short { support: u32 },
     /// Not a contradiction: a limit is reached.
     TooMuch(Limit),
 }

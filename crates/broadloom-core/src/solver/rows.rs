@@ -111,10 +111,8 @@ struct State {
     /// The declared place of the marker, or `NIL`.
     declared: u32,
     role: Role,
-    /// Whether somebody speaks of the row, so that no axes is an answer.
+    /// Whether the caller said that no axes is an answer.
     grounded: bool,
-    /// Whether an equality ties it to another row variable.
-    equated: bool,
 }
 
 /// An axis of a row variable that is certain to exist.
@@ -188,7 +186,6 @@ impl Rows {
             declared: NIL,
             role,
             grounded: false,
-            equated: false,
         });
         let row = self.states.len() as u32 - 1;
         self.undeclared += 1;
@@ -241,11 +238,6 @@ impl Rows {
         let declared = &mut self.states[row as usize].declared;
         self.undeclared -= u32::from(*declared == NIL);
         *declared = lead;
-    }
-
-    /// Whether an equality ties a row to another row variable.
-    pub fn is_equated(&self, row: u32) -> bool {
-        self.states[row as usize].equated
     }
 
     pub fn ground(&mut self, row: u32) {
@@ -330,11 +322,16 @@ impl Rows {
             self.literals.extend_from_slice(term.lead);
             self.literals.extend_from_slice(term.trail);
         }
-        let hole = match term.hole {
+        let hole = self.hole_of(term);
+        Term { start, lead: term.lead.len() as u32, trail: term.trail.len() as u32, hole }
+    }
+
+    /// The row variable of a term, or `NIL`.
+    pub fn hole_of(&self, term: RowTerm<'_>) -> u32 {
+        match term.hole {
             Hole::Marker => NIL,
             Hole::Var(row) => row.0,
-        };
-        Term { start, lead: term.lead.len() as u32, trail: term.trail.len() as u32, hole }
+        }
     }
 
     /// The literal axes of a stored term, lead then trail.
@@ -351,11 +348,6 @@ impl Rows {
             if hole != NIL && !(at == 1 && hole == res.hole) {
                 next[at] = std::mem::replace(&mut self.states[hole as usize].watch, con);
             }
-        }
-        self.spread_grounds(res, opnd);
-        if kind == Kind::Eq && res.hole != NIL && opnd.hole != NIL {
-            self.states[res.hole as usize].equated = true;
-            self.states[opnd.hole as usize].equated = true;
         }
         debug_assert_eq!(
             opnd.start,
@@ -375,22 +367,6 @@ impl Rows {
             queued: false,
         });
         con
-    }
-
-    /// A row related to one that somebody speaks of is spoken of. (What this misses, because the relation
-    /// was there first, is found when a parameter turns out to have a hole.)
-    fn spread_grounds(&mut self, res: Term, opnd: Term) {
-        let spoken = |term: Term| {
-            term.hole == NIL || term.flanks() > 0 || {
-                let state = &self.states[term.hole as usize];
-                state.grounded || state.axes != NIL
-            }
-        };
-        if spoken(res) || spoken(opnd) {
-            for hole in [res.hole, opnd.hole].into_iter().filter(|hole| *hole != NIL) {
-                self.states[hole as usize].grounded = true;
-            }
-        }
     }
 
     /// The constraint after `con` in the watch list of `row`.

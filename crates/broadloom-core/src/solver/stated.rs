@@ -38,6 +38,11 @@ impl Solver {
                     });
                 }
                 Stored::Arith(con) => each_arith(self.ariths.get(con), &mut each),
+                Stored::Support(support) => {
+                    let opnds = self.supports.terms(support).iter().map(|term| self.row_term(*term));
+                    let opnds: Vec<RowTerm<'_>> = opnds.collect();
+                    each(Constraint::MadeOf { res: RowVar(self.supports.get(support).res), opnds: &opnds });
+                }
             }
         }
     }

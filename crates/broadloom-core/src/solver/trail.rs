@@ -45,6 +45,8 @@ pub(crate) enum Cell {
     WatchHead,
     WatchTail,
     WatchNext,
+    /// Whether the axes of a supported row have clauses; they had none.
+    Spread,
     /// Whether an arithmetic constraint is settled and whether it watches its axes; how often it pushed.
     Arith,
 }

@@ -323,6 +323,7 @@ impl Display for Constraint {
             Constraint::DimLe(res, opnd) => write!(f, ".dimLe ({res}) ({opnd})"),
             Constraint::RowEq(a, b) => write!(f, ".rowEq {a} {b}"),
             Constraint::RowLe(res, opnd) => write!(f, ".rowLe {res} {opnd}"),
+            Constraint::MadeOf(res, opnds) => write!(f, ".madeOf {res} {}", List(opnds)),
             Constraint::Affine { axis, over, stride, offset, window } => {
                 write!(f, ".affine ({axis}) ({over}) {stride} {offset} {}", Maybe(*window))
             }

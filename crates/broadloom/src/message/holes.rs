@@ -1,12 +1,13 @@
 //! Parameters that lack a size: which, what is known of them, and where the size could be said.
 
+use broadloom_core::Short;
 use broadloom_spec::{self as spec, AxisKind, Kind, RowVariable};
 use rustc_hash::FxHashSet;
 
 use super::transposed;
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Part};
-use crate::step::{Op, Step, Tensor};
+use crate::step::{Op, Origin, Step, Tensor};
 
 /// Sizes for examples: of an axis, and of a window.
 const EXAMPLE: u64 = 64;
@@ -69,6 +70,26 @@ impl Graph {
             }
             None => error.with_help(format!("{state}, or give a size to what it is combined with")),
         }
+    }
+
+    /// A result that has an axis, or a size, that several operands could give it and none does.
+    pub(crate) fn explain_short(&self, short: &Short) -> Error {
+        let Origin { step, part, .. } = self.origin(short.made_of);
+        let kind = if let super::Part::Made(kind) = part { kind } else { Kind::Output };
+        let operands = self.step_operands(step);
+        let names: Vec<String> = operands.iter().map(|tensor| format!("`{}`", self.label_of(*tensor))).collect();
+        let (result, kind) = (self.called(step), kind.name());
+        let message = match short.at {
+            None => format!("{result} has more {kind} axes than {}, and nothing says which of them has them", names.join(" and ")),
+            Some(at) => format!("nothing says which of {} has the size of {kind} axis {} of {result}", names.join(" and "), at + 1),
+        };
+        let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
+        for id in short.because.iter().filter(|id| self.origin(**id).step != step).take(4) {
+            let step = self.origin(*id).step;
+            let said = self.said(*id);
+            error = error.with_end(Part::at(step, format!("{}: {said}", self.called(step))).with_short(said));
+        }
+        error.with_help("state the shape of the one that has it")
     }
 
     /// A shape that would state what is missing.

@@ -266,7 +266,7 @@ impl Context {
                     if open || !closed.checks().is_empty() { Proof::AtRunTime } else { Proof::Proved };
                 Some((dims.collect::<Vec<Dim>>(), proof))
             }
-            Answer::Unsatisfiable(_) => None,
+            Answer::Unsatisfiable(_) | Answer::Unsupported(_) => None,
             Answer::GaveUp(_) => Some((output.dims().to_vec(), Proof::AtRunTime)),
         };
         match closed {

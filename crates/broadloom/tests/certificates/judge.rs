@@ -142,6 +142,10 @@ impl Solution {
             (".dimLe", [res, opnd]) => self.dim(res)?.refines(self.dim(opnd)?),
             (".rowEq", [a, b]) => self.row(a)?.flat() == self.row(b)?.flat(),
             (".rowLe", [res, opnd]) => refines_once(&self.row(res)?.flat(), &self.row(opnd)?),
+            (".madeOf", [res, opnds]) => {
+                let opnds = list(opnds)?.iter().map(|opnd| self.row(opnd)).collect::<Read<Vec<_>>>()?;
+                made_of(&self.row(res)?.flat(), &opnds)
+            }
             (".affine", [axis, over, stride, offset, window]) => {
                 let (Dim::Atom(size, basis), Dim::Atom(over, own)) = (self.dim(axis)?, self.dim(over)?)
                 else {
@@ -194,6 +198,25 @@ fn refines_once(res: &[Dim], opnd: &Row) -> bool {
     lead + trail <= res.len()
         && opnd.lead.iter().zip(res).all(|(opnd, res)| res.refines(*opnd))
         && opnd.trail.iter().zip(&res[res.len() - trail..]).all(|(opnd, res)| res.refines(*opnd))
+}
+
+/// A result has no axis and no claim that none of its operands has.
+fn made_of(res: &[Dim], opnds: &[Row]) -> bool {
+    let length = |opnd: &Row| opnd.lead.len() + opnd.trail.len();
+    let claims = |opnd: &Row, at: usize| {
+        let stretched = res.len().checked_sub(length(opnd));
+        let Some(units) = stretched else { return Dim::Unit };
+        let middle = opnd.lead.len()..opnd.lead.len() + units;
+        if middle.contains(&at) {
+            Dim::Unit
+        } else {
+            opnd.flat()[if at < middle.start { at } else { at - units }]
+        }
+    };
+    opnds.iter().map(length).max().unwrap_or(0) >= res.len()
+        && (0..res.len()).all(|at| {
+            res[at] == Dim::Unit || opnds.iter().any(|opnd| claims(opnd, at) == res[at])
+        })
 }
 
 /// The size of an affine axis: a valid window ends at the last position that it visits; other axes are as long as

@@ -335,9 +335,11 @@ impl Solver {
         {
             return Err(Conflict::Size { node: root });
         }
-        let Solver { dims, ariths, .. } = self;
-        for con in dims.sizes.watchers(extra) {
-            ariths.enqueue(con);
+        let Solver { dims, ariths, supports, .. } = self;
+        for watch in dims.sizes.watchers(extra) {
+            if !supports.wake_watch(watch) {
+                ariths.enqueue(watch);
+            }
         }
         Ok(())
     }

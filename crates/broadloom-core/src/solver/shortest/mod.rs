@@ -111,7 +111,7 @@ impl Solver {
     }
 
     /// The policy step that gave a term its value.
-    fn value_policy(&self, term: DimTerm) -> Option<Policy> {
+    pub(crate) fn value_policy(&self, term: DimTerm) -> Option<Policy> {
         let node = term.node()?;
         self.dims.value(self.dims.find(node))?;
         match self.dims.reason_at(self.dims.value_reason(self.dims.value_node(node)))? {

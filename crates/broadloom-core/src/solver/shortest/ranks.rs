@@ -81,6 +81,9 @@ fn begin(solver: &Solver, search: &mut Search) {
         {
             match cause {
                 RankCause::Arith(con) => search.start(fact, Step::Constraint(solver.ariths.id(con), None)),
+                RankCause::Support(support) => {
+                    search.start(fact, Step::Constraint(solver.supports.get(support).id, None));
+                }
                 RankCause::Policy(step) => {
                     let policy = solver.policies.get(step as usize).map(|choice| choice.policy);
                     if let Some(policy) = policy.filter(|policy| *policy != Policy::LeafRank) {

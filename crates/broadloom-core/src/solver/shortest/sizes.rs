@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Derived, Fact, Search, Step, Way, Written};
 use crate::solver::arith::Arith;
-use crate::solver::reason::{NIL, Policy};
+use crate::solver::reason::{NIL, Policy, Side};
 use crate::solver::report::DimShape;
 use crate::solver::rows::{Kind, RowCon, Term};
 use crate::solver::{Solver, Stored};
@@ -146,6 +146,31 @@ impl<'a> Places<'a> {
                 }
             }
             Stored::Arith(con) => self.read_arith(con, id),
+            Stored::Support(support) => self.read_support(support, id),
+        }
+    }
+
+    /// An axis that only one operand supports is that operand's.
+    fn read_support(&mut self, support: u32, id: u32) {
+        let solver = self.solver;
+        let res = solver.supports.get(support).res;
+        let rank = solver.ranks.lo(res);
+        for at in 0..rank {
+            let own = self.rows[res as usize] + at;
+            let mut claims = Vec::new();
+            for term in solver.supports.terms(support) {
+                let length = self.rank(*term);
+                let Some((side, place)) = solver.facing_place(*term, rank, at) else { continue };
+                let place = if side == Side::Left { place } else { length - 1 - place };
+                let end = self.end(*term, place);
+                let value = if is_ground(end) { DimTerm(end) } else { self.value(end) };
+                if value != DimTerm::UNIT {
+                    claims.push((end, place, length));
+                }
+            }
+            if let [(end, place, length)] = claims[..] {
+                self.pair([own, end], [at, place], [rank, length], id, true);
+            }
         }
     }
 

@@ -98,7 +98,7 @@ fn entails(closed: &Closed<'_>, links: &[&Derived], dim: DimShape) -> bool {
 fn chains_are_proofs_and_have_nothing_to_spare() {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let (mut told, mut chosen, mut spared) = (0, 0, 0);
-    for _ in 0..4000 {
+    for _ in 0..4500 {
         let (mut solver, dims, rows) = system(&mut dice);
         let Answer::Solved(closed) = solver.close() else { continue };
         let mut places: Vec<DimShape> = dims.into_iter().map(DimShape::Var).collect();
