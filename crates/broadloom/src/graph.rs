@@ -415,7 +415,7 @@ impl Graph {
         if opnd.is_empty() {
             // Nothing to relate; but "no axes" is now something somebody said.
             if let Some(var) = res.hole {
-                self.solver.ground_row(var);
+                self.solver.meets_no_axes(var, &[]);
             }
             return;
         }

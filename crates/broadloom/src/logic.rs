@@ -30,7 +30,7 @@
 
 use std::rc::Rc;
 
-use broadloom_core::{Constraint, Numerator, Padding, Piece, Role};
+use broadloom_core::{Constraint, Numerator, Padding, Piece, Role, RowVar};
 use broadloom_spec::Kind;
 
 use crate::Graph;
@@ -286,13 +286,12 @@ impl Graph {
                 None => self.broadcast(kind, &distinct),
             }
         });
-        // A row that meets no axes, in an operand that has some, may well have none.
-        let says = |slot: usize| rows[slot].iter().any(|row| !row.is_empty());
         for kind in Kind::ALL {
-            let mut sources = sources(op, operands.len(), kind);
-            let silent = sources.any(|(slot, from)| rows[slot][place(from)].is_empty() && says(slot));
-            if let Some(var) = result[place(kind)].hole.filter(|_| silent) {
-                self.solver.ground_row(var);
+            let Some(var) = result[place(kind)].hole else { continue };
+            for (slot, from) in sources(op, operands.len(), kind) {
+                if rows[slot][place(from)].is_empty() {
+                    self.meets_no_axes(var, rows[slot]);
+                }
             }
         }
         self.finish_into(before, op, operands, result, target)
@@ -311,6 +310,15 @@ impl Graph {
                 self.made_of(var, kind, operands);
                 result
             }
+        }
+    }
+
+    /// A row meets an operand without axes there, which has these rows; a number says nothing.
+    fn meets_no_axes(&mut self, row: RowVar, operand: Rows) {
+        let certain = operand.iter().any(|row| row.lead + row.trail > 0);
+        let open: smallvec::SmallVec<[RowVar; 2]> = operand.iter().filter_map(|row| row.hole).collect();
+        if certain || !open.is_empty() {
+            self.solver.meets_no_axes(row, if certain { &[] } else { &open });
         }
     }
 

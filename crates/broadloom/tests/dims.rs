@@ -186,9 +186,9 @@ fn the_range_narrows_as_the_program_grows() {
     assert_eq!(g.with_sizes(&[("sequence", 11)]).map(|_| ()).unwrap_err().kind(), ErrorKind::Use);
 }
 
-/// How many axes there are is decided for all sizes alike; what that needs is checked, even if a range seems to hold it.
+/// A function of one tensor has the axes of that tensor, so what is read of them narrows the range of a name.
 #[test]
-fn a_slice_of_something_computed_is_checked() {
+fn a_slice_of_something_computed_narrows_a_range() {
     let mut g = Graph::new();
     g.dim("batch", 2.., None).expect("a new name");
     let x = g.data("x", "batch |").expect("a shape");
@@ -198,8 +198,8 @@ fn a_slice_of_something_computed_is_checked() {
     assert_eq!(g.final_shape(third).expect("closes").to_string(), "()");
     let checks: Vec<String> =
         g.runtime_checks().expect("closes").iter().map(|check| check.to_string()).collect();
-    assert_eq!(checks, ["`batch` is at least 3"]);
-    assert_eq!(g.dim_range("batch"), Some((2, None)), "looking narrows nothing");
+    assert!(checks.is_empty(), "{checks:?}");
+    assert_eq!(g.dim_range("batch"), Some((3, None)));
 }
 
 #[test]

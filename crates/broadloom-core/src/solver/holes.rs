@@ -24,7 +24,6 @@ impl Solver {
     fn is_silent(&self, row: u32) -> bool {
         !self.rows.is_fixed(row)
             && self.ranks.lo(row) == 0
-            && !self.rows.is_grounded(row)
             && self.ariths.of_row(row).is_empty()
     }
 
@@ -43,10 +42,11 @@ impl Solver {
             }
         }
         for row in 0..self.rows.len() as u32 {
-            if self.rows.is_grounded(row) || self.ranks.lo(row) > 0 || !self.ariths.of_row(row).is_empty() {
+            if self.ranks.lo(row) > 0 || !self.ariths.of_row(row).is_empty() {
                 groups.ground(row);
             }
         }
+        self.absences.iter().for_each(|absence| groups.ground(absence.row));
         open.retain(|row| !groups.is_grounded(*row));
         open
     }

@@ -2,17 +2,22 @@
 //! constraints, whatever their order.
 //!
 //! A leaf that leaves its rank open takes the axes of what it is used with, and never widens it. Rows that
-//! equalities tie are one row here. The *sources* of a row are its known axes, the open leaf it is (if it
-//! is one), and the sources of the operands it refines. The ranks are the greatest that satisfy two rules:
+//! equalities tie are one row here. The *sources* of a row are what is known of its axes, the open leaf it
+//! is (if it is one), and the sources of the operands it refines. A source has a *length*, all axes of the
+//! term it came with, and a *reach*: how far its axes go from the back, without those that stand before
+//! a marker. The ranks are the greatest that satisfy two rules:
 //!
-//! 1. *Nobody stands out.* Where a row has another source besides an open leaf, some other source is at
-//!    least as long as that leaf.
+//! 1. *Nobody stands out.* In every row, the length and the reach of an open leaf are not greater than those of
+//!    some other source, unless none of the others comes up to the leaf at all: those that end where
+//!    the leaf begins have nothing to say about it.
 //! 2. *Nobody floats.* Every axis of an open leaf can be traced back, from one source to another of the
 //!    same row and so on, to one that is known.
 //!
-//! Both rules survive unions, so there are greatest ranks. They are found from above: [`Peel`] lowers
-//! leaves that stand out, [`Anchor`] those that float, until nothing moves. For the first rule two
-//! different sources of each row are enough, the longest and the next.
+//! Given who has something to say, both rules survive unions, so there are greatest ranks. They are found
+//! from above: [`Rows::peel`] lowers leaves that stand out, [`Rows::anchor`] those that float, until nothing
+//! moves. At first every open leaf has something to say; leaves that then turn out too short for that
+//! are silent the next time. For the first rule two different sources of each row are enough, the longest
+//! and the next.
 //!
 //! For example `h ⊑ x`, `h ⊑ b`, `t ⊑ b`, `t ⊑ c` with `x = [784]` and leaves `b` and `c`: in `h`, `b` must not be
 //! longer than `x`; in `t`, `b` and `c` allow each other anything, but only one axis of them can be
@@ -21,11 +26,11 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::Solver;
 use super::components::components;
 use super::ranks::{Pred, UNBOUNDED};
 use super::reason::{NIL, Policy, Step};
 use super::rows::{Kind, RowCon, Term};
+use super::{Absence, Solver};
 use crate::term::Role;
 
 /// Below every rank.
@@ -34,53 +39,80 @@ const NEVER: i64 = i64::MIN / 4;
 /// More axes than flanks could sensibly add up to.
 const FAR: i64 = 4096;
 
-/// A row `below` that refines a row `above`: it has at least `more` axes more.
+/// How often leaves that turned out to be silent are taken as such.
+const MOST_STAGES: usize = 6;
+
+/// A length, or a reach.
+const LENGTH: usize = 0;
+const REACH: usize = 1;
+
+/// A row `below` that refines a row `above`, and by how much its length and its reach are greater.
 #[derive(Clone, Copy)]
 struct Edge {
     below: u32,
     above: u32,
-    more: i64,
+    more: [i64; 2],
 }
 
-/// What stands for a source: the known axes of a row, or an open leaf.
+/// What stands for a source: what is known of a row, or an open leaf by its row.
 const KNOWN: u32 = NIL - 1;
 
-/// The longest source of a row and the longest of the others; absent ones have no source.
+/// The greatest source of a row and the greatest of the others; absent ones have no source.
 #[derive(Clone, Copy, PartialEq)]
-struct Longest {
+struct Greatest {
     first: (i64, u32),
     second: (i64, u32),
 }
 
-impl Longest {
-    const NONE: Longest = Longest { first: (NEVER, NIL), second: (NEVER, NIL) };
+impl Greatest {
+    const NONE: Greatest = Greatest { first: (NEVER, NIL), second: (NEVER, NIL) };
 
-    fn add(&mut self, (length, source): (i64, u32)) {
+    fn add(&mut self, (value, source): (i64, u32)) {
         if source == NIL {
             return;
         }
         if source == self.first.1 {
-            self.first.0 = self.first.0.max(length);
-        } else if length > self.first.0 || self.first.1 == NIL {
+            self.first.0 = self.first.0.max(value);
+        } else if value > self.first.0 || self.first.1 == NIL {
             self.second = self.first;
-            self.first = (length, source);
+            self.first = (value, source);
         } else if source == self.second.1 {
-            self.second.0 = self.second.0.max(length);
-        } else if length > self.second.0 || self.second.1 == NIL {
-            self.second = (length, source);
+            self.second.0 = self.second.0.max(value);
+        } else if value > self.second.0 || self.second.1 == NIL {
+            self.second = (value, source);
         }
     }
 
-    fn add_all(&mut self, other: Longest, more: i64) {
+    fn add_all(&mut self, other: Greatest, more: i64) {
         self.add((other.first.0 + more, other.first.1));
         self.add((other.second.0 + more, other.second.1));
     }
+
+    /// The greatest source but one.
+    fn without(&self, source: u32) -> (i64, u32) {
+        if self.first.1 == source { self.second } else { self.first }
+    }
 }
 
-/// The open rows, those that are equal as one, and how they refine each other.
+/// The sources of a row, by length and by reach.
+type Sources = [Greatest; 2];
+
+const NO_SOURCES: Sources = [Greatest::NONE; 2];
+
+/// A row in terms of the one that stands for its group.
+#[derive(Clone, Copy)]
+struct Member {
+    group: u32,
+    /// How many axes more it has.
+    longer: i64,
+    /// How far from the back of the group's row its last axis stands.
+    behind: i64,
+}
+
+/// The open rows, those that are equal as one, and how they refine each other. What is kept by row is that of its
+/// group, at the row that stands for it.
 struct Rows {
-    /// The row that stands for each row, and how many axes more the row has.
-    group: Vec<(u32, i64)>,
+    members: Vec<Member>,
     edges: Vec<Edge>,
     /// Operands before their results, as far as that is possible, and the place of each row in it.
     order: Vec<u32>,
@@ -93,8 +125,8 @@ struct Rows {
     /// Bounds of each group.
     lo: Vec<i64>,
     hi: Vec<i64>,
-    /// How long each group is by what is known apart from its open operands and from itself.
-    known: Vec<i64>,
+    /// What is known of the length and the reach of each group, apart from its open operands and from itself.
+    known: Vec<[i64; 2]>,
     /// What known results offer.
     offered: Vec<i64>,
     /// Whether the group has an open leaf.
@@ -140,8 +172,8 @@ impl Solver {
         let ranks = rows.greatest();
         let mut raised = false;
         for row in leaves {
-            let (group, shift) = rows.group[row as usize];
-            let rank = (ranks[group as usize] + shift).max(0) as u32;
+            let Member { group, longer, .. } = rows.members[row as usize];
+            let rank = (ranks[group as usize] + longer).max(0) as u32;
             if rank > self.ranks.lo(row) {
                 raised = true;
                 let step = self.choose(Policy::LeafRank, row);
@@ -155,16 +187,8 @@ impl Solver {
     fn refinements(&self, leaves: &[u32]) -> Rows {
         let count = self.rows.len();
         let is_open = |row: u32| row != NIL && !self.rows.is_fixed(row);
-        let mut groups = Groups { parent: (0..count as u32).map(|row| (row, 0)).collect() };
-        for RowCon { res, opnd, .. } in self.rows.cons().filter(|con| con.kind == Kind::Eq) {
-            if is_open(res.hole) && is_open(opnd.hole) && res.hole != opnd.hole {
-                let more = i64::from(res.flanks()) - i64::from(opnd.flanks());
-                groups.join(res.hole, opnd.hole, more);
-            }
-        }
-        let group: Vec<(u32, i64)> = (0..count as u32).map(|row| groups.find(row)).collect();
         let mut rows = Rows {
-            group,
+            members: self.equal_rows(),
             edges: Vec::new(),
             order: Vec::new(),
             place: Vec::new(),
@@ -173,54 +197,101 @@ impl Solver {
             down: Lists::default(),
             lo: vec![NEVER; count],
             hi: vec![i64::MAX; count],
-            known: vec![NEVER; count],
+            known: vec![[NEVER; 2]; count],
             offered: vec![NEVER; count],
             open: vec![false; count],
         };
         for row in (0..count as u32).filter(|row| is_open(*row)) {
-            let (group, shift) = rows.group[row as usize];
+            let Member { group, longer, .. } = rows.members[row as usize];
             let at = group as usize;
-            rows.lo[at] = rows.lo[at].max(i64::from(self.ranks.lo(row)) - shift);
+            rows.lo[at] = rows.lo[at].max(i64::from(self.ranks.lo(row)) - longer);
             if self.ranks.hi(row) != UNBOUNDED {
-                rows.hi[at] = rows.hi[at].min(i64::from(self.ranks.hi(row)) - shift);
+                rows.hi[at] = rows.hi[at].min(i64::from(self.ranks.hi(row)) - longer);
             }
         }
-        leaves.iter().for_each(|row| rows.open[rows.group[*row as usize].0 as usize] = true);
-        let length = |term: Term| {
-            let inner = if term.hole == NIL { 0 } else { self.ranks.lo(term.hole) };
-            i64::from(term.flanks() + inner)
-        };
+        leaves.iter().for_each(|row| rows.open[rows.members[*row as usize].group as usize] = true);
+        // A row that is made of its operands has theirs, whoever reads it.
+        for support in 0..self.supports.len() {
+            let Member { group, .. } = rows.members[self.supports.get(support).res as usize];
+            rows.open[group as usize] = false;
+        }
+        // A filler takes no axes where a tensor has none, and others elsewhere.
+        for Absence { row, beside } in &self.absences {
+            let has_axes = beside.is_empty() || beside.iter().any(|row| self.ranks.lo(*row) > 0);
+            if self.rows.role(*row) == Role::Filler && has_axes {
+                let Member { group, longer, .. } = rows.members[*row as usize];
+                let at = group as usize;
+                rows.hi[at] = rows.hi[at].min(rows.lo[at].max(-longer));
+            }
+        }
         // How long each row is by its open operands.
         let mut derived = vec![NEVER; count];
-        for RowCon { res, opnd, .. } in self.rows.cons().filter(|con| con.kind == Kind::Le) {
-            if is_open(res.hole) {
-                let (below, own) = rows.group[res.hole as usize];
-                let list = if is_open(opnd.hole) { &mut derived } else { &mut rows.known };
-                let least = &mut list[below as usize];
-                *least = (*least).max(length(opnd) - i64::from(res.flanks()) - own);
-            }
-            if !is_open(opnd.hole) {
-                continue;
-            }
-            let (above, shift) = rows.group[opnd.hole as usize];
-            let needed = i64::from(opnd.flanks()) + shift;
-            if !is_open(res.hole) {
-                let offered = &mut rows.offered[above as usize];
-                *offered = (*offered).max(length(res) - needed);
-                continue;
-            }
-            let (below, own) = rows.group[res.hole as usize];
-            let more = needed - i64::from(res.flanks()) - own;
-            if below != above {
-                rows.edges.push(Edge { below, above, more });
-            }
+        for con in self.rows.cons().filter(|con| con.kind == Kind::Le) {
+            self.relate(&mut rows, &mut derived, con);
         }
         // What a result has beyond its operands was asked for by whoever reads it.
-        for at in (0..count).filter(|at| !rows.open[*at] && rows.lo[*at] > derived[*at]) {
-            rows.known[at] = rows.known[at].max(rows.lo[at]);
+        for row in (0..count as u32).filter(|row| is_open(*row)) {
+            let Member { group, behind, .. } = rows.members[row as usize];
+            let at = group as usize;
+            if !rows.open[at] && rows.lo[at] > derived[at] {
+                let marker = i64::from(self.rows.declared(row).unwrap_or(0));
+                let reach = i64::from(self.ranks.lo(row)) - marker + behind;
+                let [length, known] = rows.known[at];
+                rows.known[at] = [length.max(rows.lo[at]), known.max(reach)];
+            }
         }
         rows.sort();
         rows
+    }
+
+    /// What an inequality says about lengths.
+    fn relate(&self, rows: &mut Rows, derived: &mut [i64], RowCon { res, opnd, .. }: RowCon) {
+        let is_open = |row: u32| row != NIL && !self.rows.is_fixed(row);
+        let inner = |term: Term| if term.hole == NIL { 0 } else { i64::from(self.ranks.lo(term.hole)) };
+        let length = |term: Term| i64::from(term.flanks()) + inner(term);
+        let own = is_open(res.hole).then(|| rows.members[res.hole as usize]);
+        if let Some(own) = own {
+            // In terms of the result's group.
+            let (longer, behind) = (i64::from(res.flanks()) + own.longer, own.behind - i64::from(res.trail));
+            let at = own.group as usize;
+            if is_open(opnd.hole) {
+                derived[at] = derived[at].max(length(opnd) - longer);
+            } else {
+                let marker = if opnd.hole == NIL { 0 } else { self.rows.declared(opnd.hole).unwrap_or(0) };
+                let lead = i64::from(opnd.lead) + i64::from(marker).min(inner(opnd));
+                let known = [length(opnd) - longer, length(opnd) - lead + behind];
+                rows.known[at] = std::array::from_fn(|of| rows.known[at][of].max(known[of]));
+            }
+        }
+        if !is_open(opnd.hole) {
+            return;
+        }
+        let above = rows.members[opnd.hole as usize];
+        let Some(own) = own else {
+            let offered = &mut rows.offered[above.group as usize];
+            *offered = (*offered).max(length(res) - i64::from(opnd.trail) - above.longer);
+            return;
+        };
+        if own.group != above.group {
+            let longer = i64::from(opnd.flanks()) - i64::from(res.flanks()) + above.longer - own.longer;
+            let reach = above.longer + i64::from(opnd.trail) - i64::from(res.trail) + own.behind;
+            rows.edges.push(Edge { below: own.group, above: above.group, more: [longer, reach] });
+        }
+    }
+
+    /// The row that stands for each row, where equalities tie them.
+    fn equal_rows(&self) -> Vec<Member> {
+        let is_open = |row: u32| row != NIL && !self.rows.is_fixed(row);
+        let alone = |row: u32| Member { group: row, longer: 0, behind: 0 };
+        let mut groups = Groups { parent: (0..self.rows.len() as u32).map(alone).collect() };
+        for RowCon { res, opnd, .. } in self.rows.cons().filter(|con| con.kind == Kind::Eq) {
+            if is_open(res.hole) && is_open(opnd.hole) && res.hole != opnd.hole {
+                let longer = i64::from(res.flanks()) - i64::from(opnd.flanks());
+                let behind = i64::from(opnd.trail) - i64::from(res.trail);
+                groups.join(res.hole, Member { group: opnd.hole, longer, behind });
+            }
+        }
+        (0..self.rows.len() as u32).map(|row| groups.find(row)).collect()
     }
 }
 
@@ -230,7 +301,7 @@ impl Rows {
         let count = self.lo.len();
         self.up = Lists::new(count, &self.edges, |edge| edge.below);
         self.down = Lists::new(count, &self.edges, |edge| edge.above);
-        let is_open = |row: &u32| self.group[*row as usize].0 == *row && self.lo[*row as usize] > NEVER;
+        let is_open = |row: &u32| self.members[*row as usize].group == *row && self.lo[*row as usize] > NEVER;
         // Results are usually made after their operands.
         self.order = if self.edges.iter().all(|edge| edge.above < edge.below) {
             (0..count as u32).filter(is_open).collect()
@@ -251,16 +322,20 @@ impl Rows {
     /// The greatest ranks that satisfy both rules, by group.
     fn greatest(&self) -> Vec<i64> {
         let known = self.lo.iter().chain(&self.offered).copied().max().unwrap_or(0).max(0);
-        let shifts: i64 = self.edges.iter().map(|edge| edge.more.abs()).sum();
+        let shifts: i64 = self.edges.iter().map(|edge| edge.more[LENGTH].abs() + edge.more[REACH].abs()).sum();
         // No chain of sources leads to more axes than this, unless it goes round in circles.
         let bound = known + shifts.min(FAR) + 1;
         let start = |at: usize| if self.open[at] { self.hi[at].min(bound) } else { self.lo[at] };
-        let mut ranks: Vec<i64> = (0..self.lo.len()).map(start).collect();
-        loop {
-            self.peel(&mut ranks);
-            if !self.anchor(&mut ranks, bound) {
+        let start: Vec<i64> = (0..self.lo.len()).map(start).collect();
+        let mut heard = self.measured(&start);
+        let mut ranks = self.settle(start.clone(), &heard, bound);
+        for _ in 0..MOST_STAGES {
+            let next = self.measured(&ranks);
+            if !self.changes(&heard, &next, &ranks) {
                 break;
             }
+            heard = next;
+            ranks = self.settle(start.clone(), &heard, bound);
         }
         // A rank that grew by going round in circles is none.
         for at in (0..ranks.len()).filter(|at| self.open[*at]) {
@@ -271,23 +346,47 @@ impl Rows {
         ranks
     }
 
-    /// Lowers the leaves that stand out, until none does.
-    fn peel(&self, ranks: &mut [i64]) {
-        if self.circular {
-            return self.peel_circular(ranks);
+    /// The greatest ranks, if those have something to say whose sources are as long as in `heard`.
+    fn settle(&self, mut ranks: Vec<i64>, heard: &[Sources], bound: i64) -> Vec<i64> {
+        loop {
+            self.peel(&mut ranks, heard);
+            if !self.anchor(&mut ranks, bound) {
+                return ranks;
+            }
         }
-        let mut longest = vec![Longest::NONE; self.lo.len()];
+    }
+
+    /// Whether some leaf would be heard that is silent now, or the other way round.
+    fn changes(&self, heard: &[Sources], now: &[Sources], ranks: &[i64]) -> bool {
+        let differs = |row: &u32, of: usize| {
+            let (before, after) = (heard[*row as usize][of], now[*row as usize][of]);
+            [after.first, after.second].into_iter().any(|(value, leaf)| {
+                leaf != NIL && leaf != KNOWN && {
+                    let base = value - ranks[leaf as usize];
+                    (before.without(leaf).0 > base) != (after.without(leaf).0 > base)
+                }
+            })
+        };
+        self.order.iter().any(|row| differs(row, LENGTH) || differs(row, REACH))
+    }
+
+    /// Lowers the leaves that stand out, until none does.
+    fn peel(&self, ranks: &mut [i64], heard: &[Sources]) {
+        if self.circular {
+            return self.peel_circular(ranks, heard);
+        }
+        let mut sources = vec![NO_SOURCES; self.lo.len()];
         // Rows to look at, operands first.
         let mut queue: BinaryHeap<Reverse<u32>> = (0..self.order.len() as u32).map(Reverse).collect();
         while let Some(Reverse(place)) = queue.pop() {
             let row = self.order[place as usize];
-            let own = self.measured(row, ranks, &longest);
-            if own != longest[row as usize] {
-                longest[row as usize] = own;
+            let own = self.sources(row, ranks, &sources);
+            if own != sources[row as usize] {
+                sources[row as usize] = own;
                 let below = self.down.of(row).iter().map(|edge| self.edges[*edge as usize].below);
                 queue.extend(below.map(|row| Reverse(self.place[row as usize])));
             }
-            if let Some((leaf, rank)) = self.stands_out(own, ranks) {
+            if let Some((leaf, rank)) = self.stands_out(own, heard[row as usize], ranks) {
                 ranks[leaf] = rank;
                 queue.push(Reverse(self.place[leaf]));
             }
@@ -296,20 +395,12 @@ impl Rows {
 
     /// The same where rows refine each other in a circle: they would remember what a leaf was, so all are
     /// measured anew in each round.
-    fn peel_circular(&self, ranks: &mut [i64]) {
+    fn peel_circular(&self, ranks: &mut [i64], heard: &[Sources]) {
         loop {
-            let mut longest = vec![Longest::NONE; self.lo.len()];
-            let mut changed = true;
-            while std::mem::take(&mut changed) {
-                for row in &self.order {
-                    let own = self.measured(*row, ranks, &longest);
-                    changed |= own != longest[*row as usize];
-                    longest[*row as usize] = own;
-                }
-            }
-            let measured = self.order.iter().map(|row| longest[*row as usize]);
+            let sources = self.measured(ranks);
+            let rows = self.order.iter().map(|row| *row as usize);
             let lowered: Vec<(usize, i64)> =
-                measured.filter_map(|own| self.stands_out(own, ranks)).collect();
+                rows.filter_map(|row| self.stands_out(sources[row], heard[row], ranks)).collect();
             if lowered.is_empty() {
                 return;
             }
@@ -319,40 +410,61 @@ impl Rows {
         }
     }
 
-    /// The leaf that is longer than all other sources of a row, and the rank at which it is not.
-    fn stands_out(&self, own: Longest, ranks: &[i64]) -> Option<(usize, i64)> {
-        let Longest { first: (length, leaf), second: (other, source) } = own;
-        // No axes say nothing.
-        let silent = source == NIL || source == KNOWN && other <= 0;
-        if leaf == KNOWN || leaf == NIL || silent || other >= length {
-            return None;
-        }
-        let at = leaf as usize;
-        let rank = (ranks[at] - (length - other)).max(self.lo[at]);
-        (rank < ranks[at]).then_some((at, rank))
+    /// The leaf that is greater than all other sources of a row, and the rank at which it is not.
+    fn stands_out(&self, own: Sources, heard: Sources, ranks: &[i64]) -> Option<(usize, i64)> {
+        (0..2).find_map(|of| {
+            let Greatest { first: (value, leaf), second: (other, _) } = own[of];
+            if leaf == KNOWN || leaf == NIL || other >= value {
+                return None;
+            }
+            let at = leaf as usize;
+            // Those that end where the leaf begins, or before, have nothing to say about it.
+            if heard[of].without(leaf).0 <= value - ranks[at] {
+                return None;
+            }
+            let rank = (ranks[at] - (value - other)).max(self.lo[at]);
+            (rank < ranks[at]).then_some((at, rank))
+        })
     }
 
-    /// The longest sources of a row, given those of its operands.
-    fn measured(&self, row: u32, ranks: &[i64], longest: &[Longest]) -> Longest {
+    /// The sources of all rows.
+    fn measured(&self, ranks: &[i64]) -> Vec<Sources> {
+        let mut sources = vec![NO_SOURCES; self.lo.len()];
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for row in &self.order {
+                let own = self.sources(*row, ranks, &sources);
+                changed |= self.circular && own != sources[*row as usize];
+                sources[*row as usize] = own;
+            }
+        }
+        sources
+    }
+
+    /// The sources of a row, given those of its operands.
+    fn sources(&self, row: u32, ranks: &[i64], sources: &[Sources]) -> Sources {
         let at = row as usize;
-        let mut own = Longest::NONE;
-        if self.known[at] > NEVER {
-            own.add((self.known[at], KNOWN));
-        }
-        if self.open[at] {
-            own.add((ranks[at], row));
-        }
-        for edge in self.up.of(row) {
-            let Edge { above, more, .. } = self.edges[*edge as usize];
-            own.add_all(longest[above as usize], more);
+        let mut own = NO_SOURCES;
+        for of in [LENGTH, REACH] {
+            if self.known[at][of] > NEVER {
+                own[of].add((self.known[at][of], KNOWN));
+            }
+            if self.open[at] {
+                own[of].add((ranks[at], row));
+            }
+            for edge in self.up.of(row) {
+                let Edge { above, more, .. } = self.edges[*edge as usize];
+                own[of].add_all(sources[above as usize][of], more[of]);
+            }
         }
         own
     }
 
     /// Lowers the leaves that float to what can be traced to a known row. Returns whether any was.
     fn anchor(&self, ranks: &mut [i64], bound: i64) -> bool {
-        // How long each row is by what is traced so far, and what the rows that refine it offer.
-        let mut traced: Vec<i64> = self.lo.iter().map(|lo| if *lo > 0 { *lo } else { NEVER }).collect();
+        // How far each row reaches by what is traced so far, and what the rows that refine it offer.
+        let traced = |at: usize| if self.open[at] && self.lo[at] > 0 { self.lo[at] } else { self.known[at][REACH] };
+        let mut traced: Vec<i64> = (0..self.lo.len()).map(traced).collect();
         let mut offered = self.offered.clone();
         let begins = |row: &u32| traced[*row as usize] > NEVER || offered[*row as usize] > NEVER;
         let mut queue: VecDeque<u32> = self.order.iter().copied().filter(begins).collect();
@@ -363,15 +475,15 @@ impl Rows {
             }
             for edge in self.down.of(row) {
                 let Edge { below, more, .. } = self.edges[*edge as usize];
-                if traced[at] > NEVER && traced[at] + more > traced[below as usize] {
-                    traced[below as usize] = traced[at] + more;
+                if traced[at] > NEVER && traced[at] + more[REACH] > traced[below as usize] {
+                    traced[below as usize] = traced[at] + more[REACH];
                     queue.push_back(below);
                 }
             }
             let offer = traced[at].max(offered[at]);
             for edge in self.up.of(row) {
                 let Edge { above, more, .. } = self.edges[*edge as usize];
-                let offer = (offer - more).min(bound);
+                let offer = (offer - more[REACH]).min(bound);
                 if offer > offered[above as usize] {
                     offered[above as usize] = offer;
                     queue.push_back(above);
@@ -388,36 +500,39 @@ impl Rows {
     }
 }
 
-/// Rows that equalities tie, each with how many axes more than its parent it has.
+/// Rows that equalities tie, each in terms of its parent.
 struct Groups {
-    parent: Vec<(u32, i64)>,
+    parent: Vec<Member>,
 }
 
 impl Groups {
-    fn find(&mut self, row: u32) -> (u32, i64) {
-        let (mut root, mut shift) = (row, 0);
-        while self.parent[root as usize].0 != root {
-            let (parent, more) = self.parent[root as usize];
-            (root, shift) = (parent, shift + more);
+    fn find(&mut self, row: u32) -> Member {
+        let mut found = Member { group: row, longer: 0, behind: 0 };
+        while self.parent[found.group as usize].group != found.group {
+            let Member { group, longer, behind } = self.parent[found.group as usize];
+            found = Member { group, longer: found.longer + longer, behind: found.behind + behind };
         }
         // Everything on the way points to the root from now on.
-        let (mut at, mut left) = (row, shift);
-        while self.parent[at as usize].0 != root {
-            let (parent, more) = std::mem::replace(&mut self.parent[at as usize], (root, left));
-            (at, left) = (parent, left - more);
+        let (mut at, mut left) = (row, found);
+        while self.parent[at as usize].group != found.group {
+            let Member { group, longer, behind } = std::mem::replace(&mut self.parent[at as usize], left);
+            left = Member { longer: left.longer - longer, behind: left.behind - behind, ..left };
+            at = group;
         }
-        (root, shift)
+        found
     }
 
-    /// `rank b = rank a + more`. The smaller number stands for both: it was made first.
-    fn join(&mut self, a: u32, b: u32, more: i64) {
-        let ((root_a, shift_a), (root_b, shift_b)) = (self.find(a), self.find(b));
-        // rank root_b = rank root_a + between
-        let between = shift_a + more - shift_b;
-        if root_a < root_b {
-            self.parent[root_b as usize] = (root_a, between);
-        } else if root_b < root_a {
-            self.parent[root_a as usize] = (root_b, -between);
+    /// Ties two rows: `b.group` is the other row, in terms of `a`. The smaller number stands for both: it was
+    /// made first.
+    fn join(&mut self, a: u32, b: Member) {
+        let (own, other) = (self.find(a), self.find(b.group));
+        // The root of the other row in terms of the root of this one.
+        let longer = own.longer + b.longer - other.longer;
+        let behind = own.behind + b.behind - other.behind;
+        if own.group < other.group {
+            self.parent[other.group as usize] = Member { group: own.group, longer, behind };
+        } else if other.group < own.group {
+            self.parent[own.group as usize] = Member { group: other.group, longer: -longer, behind: -behind };
         }
     }
 }

@@ -69,6 +69,7 @@ use ranks::Ranks;
 use reason::{Conflict, Reason, ReasonId, Step};
 use rows::{Kind, Rows, RowsMark};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use support::{Supports, SupportsMark};
 use symbols::Symbols;
 use trail::{Floor, Trail};
@@ -201,6 +202,7 @@ pub struct Solver {
     rivalries: FxHashMap<u32, leaf_dims::Rivalry>,
     /// Dimensions of parameters that had no size when guessing began.
     undecided: Option<Vec<u32>>,
+    absences: Vec<Absence>,
     /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
     declared_markers: bool,
     budget: Budget,
@@ -216,9 +218,17 @@ impl std::fmt::Debug for Solver {
     }
 }
 
+/// A row that meets an operand without axes there: see [`Solver::meets_no_axes`].
+#[derive(Clone)]
+struct Absence {
+    row: u32,
+    beside: SmallVec<[u32; 2]>,
+}
+
 /// How much had been said to a solver at some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
+    absences: usize,
     constraints: usize,
     dims: usize,
     rows: usize,
@@ -280,6 +290,7 @@ impl Solver {
         self.policies.clear();
         self.failures.clear();
         self.rivalries.clear();
+        self.absences.clear();
         self.declared_markers = false;
         (self.axes_spent, self.steps, self.branches) = (0, 0, 0);
     }
@@ -320,10 +331,11 @@ impl Solver {
         self.rows.declared(row.0)
     }
 
-    /// Says that a row variable is spoken of even if no constraint mentions it: that it has no axes is
-    /// then an answer, and not a hole of a parameter it is connected to.
-    pub fn ground_row(&mut self, row: RowVar) {
-        self.rows.ground(row.0);
+    /// Says that a row meets an operand that has no axes there, and what other rows the operand has (none, if it
+    /// is certain to have axes elsewhere). No axes is then an answer, and not a hole of a parameter; and a filler
+    /// takes none, unless all rows of the operand turn out to be empty.
+    pub fn meets_no_axes(&mut self, row: RowVar, beside: &[RowVar]) {
+        self.absences.push(Absence { row: row.0, beside: beside.iter().map(|row| row.0).collect() });
     }
 
     /// What is known of the size of a dimension variable: the least and, if there is one, the greatest.
@@ -343,7 +355,12 @@ impl Solver {
 
     /// What has been said so far; [`retract`](Solver::retract) returns to it.
     pub fn point(&self) -> Point {
-        Point { constraints: self.constraints.len(), dims: self.dim_vars.len(), rows: self.rows.len() }
+        Point {
+            absences: self.absences.len(),
+            constraints: self.constraints.len(),
+            dims: self.dim_vars.len(),
+            rows: self.rows.len(),
+        }
     }
 
     /// Forgets every variable and constraint made after a point. Variables made before keep their
@@ -372,9 +389,6 @@ impl Solver {
             if let Some(lead) = self.rows.declared(row.0) {
                 fresh.declare_marker(copy, lead);
             }
-            if self.rows.is_grounded(row.0) {
-                fresh.ground_row(copy);
-            }
         }
         // The solver's own nodes come between the caller's; made in the same order, all are the same.
         let mut dims = self.dim_vars[..point.dims].iter().peekable();
@@ -395,6 +409,8 @@ impl Solver {
             self.add_copy(&mut fresh, id, &|dim| dim, &|row| row);
         }
         make(&mut fresh, true);
+        fresh.absences = std::mem::take(&mut self.absences);
+        fresh.absences.truncate(point.absences);
         *self = fresh;
     }
 

@@ -111,8 +111,6 @@ struct State {
     /// The declared place of the marker, or `NIL`.
     declared: u32,
     role: Role,
-    /// Whether the caller said that no axes is an answer.
-    grounded: bool,
 }
 
 /// An axis of a row variable that is certain to exist.
@@ -185,7 +183,6 @@ impl Rows {
             watch: NIL,
             declared: NIL,
             role,
-            grounded: false,
         });
         let row = self.states.len() as u32 - 1;
         self.undeclared += 1;
@@ -238,14 +235,6 @@ impl Rows {
         let declared = &mut self.states[row as usize].declared;
         self.undeclared -= u32::from(*declared == NIL);
         *declared = lead;
-    }
-
-    pub fn ground(&mut self, row: u32) {
-        self.states[row as usize].grounded = true;
-    }
-
-    pub fn is_grounded(&self, row: u32) -> bool {
-        self.states[row as usize].grounded
     }
 
     /// The declared place of the marker, not yet cut to the rank.

@@ -1,7 +1,7 @@
 //! Choice points (Formal Core, Remark 6.7(ii)): ranks and markers, tried in a fixed order.
 //!
 //! Reached only when the policy's first choices contradict a constraint. Row variables are decided
-//! one by one (leaves first, then in the order they were made): the preferred rank, then from the
+//! one by one (leaves first, then fillers, then in the order they were made): the preferred rank, then from the
 //! least upward; then markers: the preferred place, then from the left. After each decision,
 //! propagation runs. At fixed ranks and markers the dimensions need no search (Prop. 5.4), so
 //! exhausting ranks and markers decides satisfiability.
@@ -150,7 +150,7 @@ enum Half {
 
 /// Upper limits on ranks that the facts leave unbounded.
 struct Limits {
-    /// The order of decisions: rows that matter, then the rest; leaves first.
+    /// The order of decisions: rows that matter, then the rest; leaves first, then fillers.
     order: Vec<u32>,
     /// Per row variable, the greatest least rank of its component and how far beyond it to go;
     /// absent for rows whose rank no open question depends on.
@@ -470,7 +470,12 @@ impl Solver {
             limits.limit.insert(row, (least, beyond.max(more)));
         }
         limits.order = (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)).collect();
-        let key = |row: &u32| (!limits.limit.contains_key(row), self.rows.role(*row) == Role::Interior, *row);
+        let late = |row: &u32| match self.rows.role(*row) {
+            Role::Leaf | Role::Param => 0,
+            Role::Filler => 1,
+            Role::Interior => 2,
+        };
+        let key = |row: &u32| (!limits.limit.contains_key(row), late(row), *row);
         limits.order.sort_unstable_by_key(key);
         limits
     }

@@ -27,6 +27,11 @@ use crate::term::{ConstraintId, DimTerm, RowTerm, RowVar};
 /// Set in a watch of a class for the clauses of supports, which share the lists of arithmetic.
 const CLAUSE: u32 = 1 << 31;
 
+/// Whether a watch of a class is one of a clause, and not of an arithmetic constraint.
+pub(crate) fn is_clause(watch: u32) -> bool {
+    watch & CLAUSE != 0
+}
+
 /// A row, and the operands it is made of.
 #[derive(Clone, Copy)]
 pub(crate) struct Support {

@@ -193,6 +193,7 @@ impl Translated {
                 let members = core.constraints.iter().map(|id| position(*id)).collect();
                 Outcome { core: Some((members, core.minimal)), ..without(Kind::Unsatisfiable) }
             }
+            Answer::Unsupported(short) => unreachable!("nothing is made of others: {short:?}"),
             Answer::GaveUp(_) => without(Kind::GaveUp),
         }
     }

@@ -93,6 +93,7 @@ impl Translated {
                 let members = core.constraints.iter().map(|id| id.index()).collect();
                 Outcome::Unsat(Core { members, minimal: core.minimal })
             }
+            Answer::Unsupported(short) => unreachable!("nothing is made of others: {short:?}"),
             Answer::GaveUp(_) => Outcome::GaveUp,
         }
     }

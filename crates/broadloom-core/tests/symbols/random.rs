@@ -208,6 +208,7 @@ fn outcome(mut built: Built) -> Outcome {
             assert!(!core.constraints.is_empty());
             Outcome::Unsatisfiable
         }
+        Answer::Unsupported(short) => unreachable!("nothing is made of others: {short:?}"),
         Answer::GaveUp(_) => Outcome::GaveUp,
     }
 }

@@ -43,15 +43,25 @@ impl Graph {
             let is_set = matches!(self.steps.get(step as usize), Some(Step::Set(..)));
             step == case.refused || (is_set && sources.contains(&Some(*id)))
         };
-        if order.iter().all(shown) {
+        let passes = |id: &ConstraintId| self.rows_read(*id).iter().any(|row| self.passed_from(*row).is_some());
+        if order.iter().all(shown) && !order.iter().any(passes) {
             return Vec::new();
         }
         let by_step = order.chunk_by(|a, b| self.origin(*a).step == self.origin(*b).step);
         let mut lines: Vec<error::Part> = Vec::new();
+        let mut met = false;
         for links in by_step {
-            let line = self.line(case, links);
-            if lines.iter().all(|known| known.text != line.text) {
-                lines.push(line);
+            let here = links.iter().any(|id| self.origin(*id).step == case.refused);
+            let (mut before, mut after) = self.passed_on_to(links, sources[0]);
+            if met && !here {
+                // From where the ends meet it goes back to the second one.
+                after.splice(0..0, before.drain(..).rev());
+            }
+            met |= here;
+            for line in before.into_iter().chain([self.line(case, links)]).chain(after) {
+                if lines.iter().all(|known| known.text != line.text) {
+                    lines.push(line);
+                }
             }
         }
         if lines.len() > MOST_LINES {
@@ -60,6 +70,28 @@ impl Graph {
             lines.splice(gap, [more.into()]);
         }
         lines
+    }
+
+    /// The steps that pass rows on as they are to those that some links read: what comes from the first end of the
+    /// conflict, in order, and what comes from the other, back to it.
+    fn passed_on_to(
+        &self,
+        links: &[ConstraintId],
+        first: Option<ConstraintId>,
+    ) -> (Vec<error::Part>, Vec<error::Part>) {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        let at = links.iter().position(|id| Some(*id) == first).unwrap_or(0);
+        for (place, id) in links.iter().enumerate() {
+            for (row, read) in self.rows_read(*id).into_iter().enumerate() {
+                let (_, passed) = self.walk_back(read);
+                if place == at && row == 0 {
+                    before.extend(passed.into_iter().rev());
+                } else {
+                    after.extend(passed);
+                }
+            }
+        }
+        (before, after)
     }
 
     /// What one operation says, in one line.
@@ -114,6 +146,9 @@ impl Graph {
             }
             (Some(Step::Op { .. }), Part::Row(kind)) => {
                 format!("the {} of `{own}` goes into its {}", kind.name(), kind.name())
+            }
+            (Some(Step::Op { .. }), Part::Made(kind)) => {
+                format!("its {} has what its operands have, and nothing else", kind.name())
             }
             (Some(Step::Leaf { tensor, .. }), _) => self.declared_text(Tensor(*tensor)),
             _ => self.subject(step),
@@ -195,7 +230,7 @@ impl Graph {
                     self.rows(result).into_iter().for_each(|row| self.row_joints(row, &mut found));
                 }
             }
-            (Some(Step::Op { .. }), Part::Row(kind)) => {
+            (Some(Step::Op { .. }), Part::Row(kind) | Part::Made(kind)) => {
                 let results = self.step_results(step).collect::<Vec<_>>();
                 results
                     .iter()

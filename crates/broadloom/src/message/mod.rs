@@ -194,6 +194,10 @@ impl Graph {
             (Some(Step::Op { op: Op::Transpose, .. }), Part::Row(kind)) => {
                 operands.iter().map(|tensor| (*tensor, transposed(kind))).collect()
             }
+            (Some(Step::Op { op, .. }), Part::Made(kind)) => {
+                let sources = crate::logic::sources(*op, operands.len(), kind);
+                sources.filter_map(|(slot, from)| Some((*operands.get(slot)?, from))).collect()
+            }
             (_, Part::Row(kind)) => {
                 let operand = operands.get(usize::from(slot)).copied();
                 // An assignment has rows on both sides that are there already.

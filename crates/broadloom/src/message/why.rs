@@ -432,7 +432,7 @@ impl Graph {
     }
 
     /// The steps by which a tensor got its row, back to where it was made.
-    fn walk_back(&self, mut row: TensorRow) -> (TensorRow, Vec<Part>) {
+    pub(super) fn walk_back(&self, mut row: TensorRow) -> (TensorRow, Vec<Part>) {
         let mut passed = Vec::new();
         while let Some((source, part)) = self.passed_from(row) {
             passed.push(part);
@@ -442,7 +442,7 @@ impl Graph {
     }
 
     /// The row that a tensor has as its own because an operation, or a gradient, passes it on as it is.
-    fn passed_from(&self, (tensor, kind): TensorRow) -> Option<(TensorRow, Part)> {
+    pub(super) fn passed_from(&self, (tensor, kind): TensorRow) -> Option<(TensorRow, Part)> {
         let row = self.rows(tensor)[place(kind)];
         let same = |(other, kind): &TensorRow| {
             let other = self.rows(*other)[place(*kind)];

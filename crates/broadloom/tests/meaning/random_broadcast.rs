@@ -62,8 +62,9 @@ pub fn pointwise(random: &mut Random) -> Case {
     };
     let arity = 1 + random.below(3);
     let middle = random.chance(50);
-    // One operand has the whole of a row, so that the result's row is the one chosen; sometimes none has.
-    let full = [0; 3].map(|_| if random.chance(90) { random.below(arity) } else { arity });
+    // One operand has the whole of a row, so that the result's row is the one chosen. Sometimes none has; but a
+    // result has no more axes than its longest operand, so rows that broadcast at different ends need one.
+    let full = [0; 3].map(|_| if middle || random.chance(90) { random.below(arity) } else { arity });
     let mut sources: Vec<Source> = Vec::new();
     for slot in 0..arity {
         if slot > 0 && random.chance(15) {

@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 use super::super::Solver;
 use super::super::reason::{Conflict, Limit, NIL, Reason, ReasonId, Step};
 use super::super::sizes::ANY;
+use super::super::support::is_clause;
 use super::super::symbols::{Check, Need};
 use super::Arith;
 use crate::form::{Form, Symbol};
@@ -72,7 +73,8 @@ impl Solver {
         }
         let less = equations.checked_sub(1);
         let watchers = self.dims.extra_of(root).filter(|_| less.is_some());
-        let mut watchers = watchers.into_iter().flat_map(|extra| self.dims.sizes.watchers(extra));
+        let watchers = watchers.into_iter().flat_map(|extra| self.dims.sizes.watchers(extra));
+        let mut watchers = watchers.filter(|watch| !is_clause(*watch));
         let found = watchers.find_map(|con| self.form_by(con, root, less?));
         found.or_else(|| self.expressed(term).ok())
     }
