@@ -128,6 +128,22 @@ impl Form {
         symbols
     }
 
+    /// What is added, greatest product first: the symbols of a product, and what it is multiplied with before everything
+    /// is divided by the denominator.
+    pub fn terms(&self) -> impl Iterator<Item = (&[Symbol], i128)> {
+        self.terms.iter().map(|(monomial, value)| (monomial.as_slice(), *value))
+    }
+
+    /// The same over other symbols.
+    pub fn renamed(&self, to: impl Fn(Symbol) -> Symbol) -> Option<Form> {
+        let renamed = |(monomial, value): &(Monomial, i128)| {
+            let mut monomial: Monomial = monomial.iter().map(|symbol| to(*symbol)).collect();
+            monomial.sort_unstable();
+            (monomial, *value)
+        };
+        Form::normal(self.terms.iter().map(renamed).collect(), self.denominator)
+    }
+
     /// Whether some product of symbols is in both.
     pub(crate) fn shares(&self, other: &Form) -> bool {
         self.terms.iter().any(|(own, _)| other.terms.iter().any(|(monomial, _)| own == monomial))

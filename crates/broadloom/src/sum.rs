@@ -4,7 +4,7 @@
 //! a product is a count of elements, a multiple a stride, a sum a concatenation. Each in between has a
 //! variable of its own.
 
-use broadloom_core::{Affine, Constraint, DimTerm, Numerator, Piece, Role};
+use broadloom_core::{Affine, Constraint, DimTerm, Form, Numerator, Piece, Role, Symbol};
 
 use crate::Graph;
 use crate::capture::{Captured, Size};
@@ -26,93 +26,65 @@ use crate::step::{Part, Step};
 /// assert_eq!(g.runtime_checks()?[0].to_string(), "`seq` is a multiple of 8");
 /// # Ok::<(), broadloom::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct SizeSum {
-    /// A number and the sizes that it is multiplied with, sorted; each product once, and no number is 0.
-    terms: Vec<(i64, Vec<Captured>)>,
-    /// What the sum is divided by.
-    divisor: u64,
+    /// An expression over places in `sizes`.
+    form: Form,
+    sizes: Vec<Captured>,
 }
 
 impl From<Captured> for SizeSum {
     fn from(size: Captured) -> SizeSum {
-        SizeSum { terms: vec![(1, vec![size])], divisor: 1 }
+        SizeSum { form: Form::symbol(Symbol(0)), sizes: vec![size] }
     }
 }
 
 impl SizeSum {
     /// A number.
     pub fn number(number: i64) -> SizeSum {
-        let terms = if number == 0 { Vec::new() } else { vec![(number, Vec::new())] };
-        SizeSum { terms, divisor: 1 }
+        SizeSum { form: Form::constant(number.into()), sizes: Vec::new() }
     }
 
     /// The sum of two; nothing if a number becomes too large.
     pub fn plus(&self, other: &SizeSum) -> Option<SizeSum> {
-        let (own, others) = (i64::try_from(other.divisor).ok()?, i64::try_from(self.divisor).ok()?);
-        let mut sum = SizeSum { terms: Vec::new(), divisor: self.divisor.checked_mul(other.divisor)? };
-        let terms = self.terms.iter().map(|term| (term, own));
-        for ((number, sizes), factor) in terms.chain(other.terms.iter().map(|term| (term, others))) {
-            sum.add(number.checked_mul(factor)?, sizes.clone())?;
-        }
-        Some(sum.reduced())
+        self.with(other, Form::plus)
     }
 
     /// The difference of two.
     pub fn minus(&self, other: &SizeSum) -> Option<SizeSum> {
-        self.plus(&other.times(&SizeSum::number(-1))?)
+        self.with(other, Form::minus)
     }
 
     /// The product of two.
     pub fn times(&self, other: &SizeSum) -> Option<SizeSum> {
-        let mut product = SizeSum { terms: Vec::new(), divisor: self.divisor.checked_mul(other.divisor)? };
-        for (number, sizes) in &self.terms {
-            for (factor, more) in &other.terms {
-                let mut all = [&sizes[..], more].concat();
-                all.sort();
-                product.add(number.checked_mul(*factor)?, all)?;
-            }
-        }
-        Some(product.reduced())
+        self.with(other, Form::times)
     }
 
     /// The quotient by a number. As a size it has to be whole; what that asks of the sizes is checked at run time.
     pub fn divided_by(&self, number: u64) -> Option<SizeSum> {
-        let divisor = self.divisor.checked_mul(number).filter(|divisor| *divisor > 0)?;
-        Some(SizeSum { divisor, ..self.clone() }.reduced())
+        Some(SizeSum { form: self.form.scaled(1, number.into())?, sizes: self.sizes.clone() })
     }
 
-    fn add(&mut self, number: i64, sizes: Vec<Captured>) -> Option<()> {
-        match self.terms.iter_mut().find(|(_, known)| *known == sizes) {
-            Some((sum, _)) => *sum = sum.checked_add(number)?,
-            None => self.terms.push((number, sizes)),
+    /// The two forms combined, over the sizes of both.
+    fn with(&self, other: &SizeSum, combine: fn(&Form, &Form) -> Option<Form>) -> Option<SizeSum> {
+        let mut sizes = self.sizes.clone();
+        let mut places = Vec::with_capacity(other.sizes.len());
+        for size in &other.sizes {
+            let known = sizes.iter().position(|known| known == size);
+            places.push(Symbol(known.unwrap_or(sizes.len()) as u32));
+            if known.is_none() {
+                sizes.push(*size);
+            }
         }
-        Some(())
+        let other = other.form.renamed(|symbol| places[symbol.0 as usize])?;
+        Some(SizeSum { form: combine(&self.form, &other)?, sizes })
     }
 
-    /// Without zeros, and without what all numbers have in common.
-    fn reduced(mut self) -> SizeSum {
-        self.terms.retain(|(number, _)| *number != 0);
-        let common =
-            self.terms.iter().fold(self.divisor, |common, (number, _)| gcd(common, number.unsigned_abs()));
-        if common > 1 {
-            self.divisor /= common;
-            // A divisor of all of them is not larger than the least.
-            self.terms.iter_mut().for_each(|(number, _)| *number /= common as i64);
-        }
-        self
+    /// What is added: a factor, and the sizes that it is multiplied with.
+    fn terms(&self) -> impl Iterator<Item = (i128, Vec<Captured>)> {
+        let sizes = |product: &[Symbol]| product.iter().map(|symbol| self.sizes[symbol.0 as usize]).collect();
+        self.form.terms().map(move |(product, factor)| (factor, sizes(product)))
     }
-
-    fn sizes(&self) -> impl Iterator<Item = Captured> + '_ {
-        self.terms.iter().flat_map(|(_, sizes)| sizes.iter().copied())
-    }
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Sizes that are added, and a number.
@@ -125,32 +97,33 @@ struct Side {
 impl Graph {
     /// Says that a captured size is an expression over others, as [`SizeSum`] shows.
     pub fn set_to(&mut self, captured: Captured, size: &SizeSum) -> Result<(), Error> {
-        if size.terms.iter().all(|(number, _)| *number < 0) {
+        let terms: Vec<(i128, Vec<Captured>)> = size.terms().collect();
+        let too_large = terms.iter().any(|(factor, _)| u64::try_from(factor.unsigned_abs()).is_err());
+        if too_large || terms.iter().all(|(factor, _)| *factor < 0) {
             let (name, text) = (self.captured_text(captured), self.sum_text(size));
-            let message = format!("{name} cannot be `{text}`: every axis has elements");
-            return Err(self.misuse(message));
+            let why = if too_large { "that is too much" } else { "every axis has elements" };
+            return Err(self.misuse(format!("{name} cannot be `{text}`: {why}")));
         }
-        if let ([(number, sizes)], 1) = (&size.terms[..], size.divisor)
-            && let Ok(number) = u64::try_from(*number)
-        {
+        if let ([(factor, sizes)], 1) = (&terms[..], size.form.denominator()) {
             match sizes[..] {
-                [] => return self.set(captured, number),
-                [other] => return self.scale(captured, number, other),
+                [] => return self.set(captured, *factor as u64),
+                [other] => return self.scale(captured, *factor as u64, other),
                 _ => {}
             }
         }
-        let before = self.begin_of(size.sizes().chain([captured]))?;
+        let before = self.begin_of(size.sizes.iter().copied().chain([captured]))?;
         let own = self.size_term(captured)?;
         // What is subtracted is added on the other side.
         let (mut left, mut right) = (Side::default(), Side::default());
-        left.parts.push(self.multiple(size.divisor, own));
-        for (number, sizes) in &size.terms {
-            let side = if *number < 0 { &mut left } else { &mut right };
+        left.parts.push(self.multiple(size.form.denominator() as u64, own));
+        for (factor, sizes) in &terms {
+            let side = if *factor < 0 { &mut left } else { &mut right };
+            let factor = factor.unsigned_abs() as u64;
             match sizes.is_empty() {
-                true => side.literal = number.unsigned_abs(),
+                true => side.literal = factor,
                 false => {
                     let product = self.product(sizes)?;
-                    side.parts.push(self.multiple(number.unsigned_abs(), product));
+                    side.parts.push(self.multiple(factor, product));
                 }
             }
         }
@@ -218,25 +191,6 @@ impl Graph {
 
     /// An expression as it is written: `2*batch + 1`, `(seq - 1)/8`.
     pub(crate) fn sum_text(&self, sum: &SizeSum) -> String {
-        let mut text = String::new();
-        for (number, sizes) in &sum.terms {
-            let sign = match (text.is_empty(), *number < 0) {
-                (true, false) => "",
-                (true, true) => "-",
-                (false, false) => " + ",
-                (false, true) => " - ",
-            };
-            let factor = Some(number.unsigned_abs()).filter(|factor| *factor != 1 || sizes.is_empty());
-            let factor = factor.map(|factor| factor.to_string());
-            let names = sizes.iter().map(|size| self.captured_name(*size));
-            let product: Vec<String> = factor.into_iter().chain(names).collect();
-            text.push_str(sign);
-            text.push_str(&product.join("*"));
-        }
-        match (sum.divisor, sum.terms.len()) {
-            (1, _) => text,
-            (divisor, 1) => format!("{text}/{divisor}"),
-            (divisor, _) => format!("({text})/{divisor}"),
-        }
+        sum.form.show(|symbol| self.captured_name(sum.sizes[symbol.0 as usize]))
     }
 }

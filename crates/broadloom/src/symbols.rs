@@ -41,8 +41,6 @@ pub(crate) struct SymbolData {
     pub sample: Option<u64>,
     /// Whether it is unknown until run time, and gives way to any other size.
     pub dynamic: bool,
-    /// The size it was given.
-    pub given: Option<u64>,
 }
 
 /// Something a program relies on that holds only for some sizes of its symbols.
@@ -80,9 +78,7 @@ impl RuntimeCheck {
         };
         self.form.value(of).map(|value| self.need.holds(value))
     }
-}
 
-impl RuntimeCheck {
     /// What it is about.
     pub(crate) fn form(&self) -> &Form {
         &self.form
@@ -177,14 +173,7 @@ impl Graph {
             None => {
                 let var = if dynamic { self.solver.dynamic() } else { self.solver.symbol() };
                 let range = (1, None);
-                self.symbols.push(SymbolData {
-                    name: name.into(),
-                    var,
-                    range,
-                    sample: None,
-                    dynamic,
-                    given: None,
-                });
+                self.symbols.push(SymbolData { name: name.into(), var, range, sample: None, dynamic });
                 self.symbols.len() - 1
             }
         };
@@ -216,7 +205,6 @@ impl Graph {
             let term = self.solver.size(*size);
             self.say(Constraint::DimEq(var.into(), term), 0, Part::Whole);
             self.finish(before, Step::Size(at as u32, *size))?;
-            self.symbols[at].given = Some(*size);
         }
         if symbolic.is_some() {
             self.symbolic = symbolic;

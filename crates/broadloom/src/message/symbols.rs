@@ -2,6 +2,7 @@
 //! "Unification Algorithm").
 
 use broadloom_core::{ConstraintId, Form, Symbol};
+use broadloom_spec::Kind;
 
 use super::Case;
 use crate::Graph;
@@ -20,14 +21,14 @@ impl Graph {
         let subject = self.subject(case.refused);
         let message = format!("{subject}: `{a}` and `{b}` are different sizes, and this axis would be both");
         let mut error = Error::new(ErrorKind::Mismatch, message);
-        for name in [&a, &b] {
-            if let Some(text) = self.declared_with(case, name) {
+        for (name, other) in [(&a, &b), (&b, &a)] {
+            // A declaration with both names would not tell them apart.
+            let alone = self.declared_with(case, name, Some(other));
+            if let Some(text) = alone.or_else(|| self.declared_with(case, name, None)) {
                 error = error.with_end(text);
             }
         }
-        error.with_help(format!(
-            "a named size is itself or a number, never another name: use one name for both, or set `{a}` and `{b}` apart"
-        ))
+        error.with_help("a named size is itself or a number, never another name: declare both axes with one name, or keep them apart")
     }
 
     /// A name that would be a number outside its range.
@@ -64,10 +65,10 @@ impl Graph {
                 error = error.with_end(error::Part::at(step, format!("declared {}", self.subject(step))));
             }
         }
-        if let Some(text) = self.declared_with(case, &name) {
+        if let Some(text) = self.declared_with(case, &name, None) {
             error = error.with_end(text);
         }
-        if let Some(text) = size.and_then(|size| self.declared_with(case, &size.to_string())) {
+        if let Some(text) = size.and_then(|size| self.declared_with(case, &size.to_string(), None)) {
             error = error.with_end(text);
         }
         error.with_help(match size {
@@ -100,18 +101,21 @@ impl Graph {
         )
     }
 
-    /// A leaf of the case whose declaration has a word in it.
-    fn declared_with(&self, case: Case<'_>, word: &str) -> Option<error::Part> {
-        let leaves = self.steps_of(case).into_iter().flat_map(|step| self.tensors_of(step));
-        let leaves = leaves.filter(|tensor| {
+    /// A leaf of the case whose declaration has a word in it, and not another one.
+    fn declared_with(&self, case: Case<'_>, word: &str, other: Option<&String>) -> Option<error::Part> {
+        let used = self.steps_of(case).into_iter().flat_map(|step| self.tensors_of(step));
+        // The row of a result may be that of a leaf further back.
+        let rows = used.flat_map(|tensor| Kind::ALL.map(|kind| self.walk_back((tensor, kind)).0));
+        let leaves = rows.map(|(tensor, _)| tensor).filter(|tensor| {
             matches!(self.leaf(*tensor), Some(Leaf::Data | Leaf::Param | Leaf::State | Leaf::Range))
         });
-        let has = |tensor: &Tensor| {
+        let has = |tensor: &Tensor, word: &str| {
             let declared = self.declarations.get(&tensor.0);
             let is_word = |each: &str| each.split(':').next() == Some(word);
             declared.is_some_and(|declared| declared.shape.split(|c: char| " ,|->=".contains(c)).any(is_word))
         };
-        leaves.into_iter().find(has).map(|tensor| self.declared_end(tensor))
+        let suits = |tensor: &Tensor| has(tensor, word) && !other.is_some_and(|other| has(tensor, other));
+        leaves.into_iter().find(suits).map(|tensor| self.declared_end(tensor))
     }
 
     /// The steps of a case, in order.

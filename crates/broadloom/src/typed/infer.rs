@@ -372,7 +372,7 @@ impl Context {
     fn symbol(&mut self, name: &str, dynamic: bool) -> DimVar {
         let var = if dynamic { self.solver.dynamic() } else { self.solver.symbol() };
         let range = (1, None);
-        self.symbols.push(SymbolData { name: name.into(), var, range, sample: None, dynamic, given: None });
+        self.symbols.push(SymbolData { name: name.into(), var, range, sample: None, dynamic });
         var
     }
 
