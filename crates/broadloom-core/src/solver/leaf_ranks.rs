@@ -83,9 +83,10 @@ impl Greatest {
         }
     }
 
-    fn add_all(&mut self, other: Greatest, more: i64) {
-        self.add((other.first.0 + more, other.first.1));
-        self.add((other.second.0 + more, other.second.1));
+    /// Adds what is `more` than others, up to a bound: around a circle, a reach may grow without end.
+    fn add_all(&mut self, other: Greatest, more: i64, bound: i64) {
+        self.add(((other.first.0 + more).min(bound), other.first.1));
+        self.add(((other.second.0 + more).min(bound), other.second.1));
     }
 
     /// The greatest source but one.
@@ -131,6 +132,8 @@ struct Rows {
     offered: Vec<i64>,
     /// Whether the group has an open leaf.
     open: Vec<bool>,
+    /// No chain of sources leads to so many axes, unless it goes round in circles.
+    bound: i64,
 }
 
 /// Lists of edges, one for each row.
@@ -200,6 +203,7 @@ impl Solver {
             known: vec![[NEVER; 2]; count],
             offered: vec![NEVER; count],
             open: vec![false; count],
+            bound: 0,
         };
         for row in (0..count as u32).filter(|row| is_open(*row)) {
             let Member { group, longer, .. } = rows.members[row as usize];
@@ -296,7 +300,7 @@ impl Solver {
 }
 
 impl Rows {
-    /// Puts operands before results.
+    /// Puts operands before results, and finds the bound.
     fn sort(&mut self) {
         let count = self.lo.len();
         self.up = Lists::new(count, &self.edges, |edge| edge.below);
@@ -315,27 +319,28 @@ impl Rows {
         for (place, row) in (0..).zip(&self.order) {
             self.place[*row as usize] = place;
         }
+        let known = self.lo.iter().chain(&self.offered).copied().max().unwrap_or(0).max(0);
+        let shift = |edge: &Edge| edge.more[LENGTH].abs() + edge.more[REACH].abs();
+        self.bound = known + self.edges.iter().map(shift).sum::<i64>().min(FAR) + 1;
         let place = |row: u32| self.place[row as usize];
         self.circular = self.edges.iter().any(|edge| place(edge.above) > place(edge.below));
     }
 
     /// The greatest ranks that satisfy both rules, by group.
     fn greatest(&self) -> Vec<i64> {
-        let known = self.lo.iter().chain(&self.offered).copied().max().unwrap_or(0).max(0);
-        let shifts: i64 = self.edges.iter().map(|edge| edge.more[LENGTH].abs() + edge.more[REACH].abs()).sum();
-        // No chain of sources leads to more axes than this, unless it goes round in circles.
-        let bound = known + shifts.min(FAR) + 1;
+        let bound = self.bound;
         let start = |at: usize| if self.open[at] { self.hi[at].min(bound) } else { self.lo[at] };
         let start: Vec<i64> = (0..self.lo.len()).map(start).collect();
-        let mut heard = self.measured(&start);
-        let mut ranks = self.settle(start.clone(), &heard, bound);
-        for _ in 0..MOST_STAGES {
-            let next = self.measured(&ranks);
-            if !self.changes(&heard, &next, &ranks) {
-                break;
+        let mut ranks = self.settle(start.clone(), &self.measured(&start));
+        // Where nothing is shifted, only a leaf without axes can turn out to be silent.
+        let plain = self.edges.iter().all(|edge| edge.more == [0; 2]);
+        if !plain || (0..ranks.len()).any(|at| self.open[at] && ranks[at] == 0) {
+            for _ in 0..MOST_STAGES {
+                let next = self.settle(start.clone(), &self.measured(&ranks));
+                if std::mem::replace(&mut ranks, next) == ranks {
+                    break;
+                }
             }
-            heard = next;
-            ranks = self.settle(start.clone(), &heard, bound);
         }
         // A rank that grew by going round in circles is none.
         for at in (0..ranks.len()).filter(|at| self.open[*at]) {
@@ -347,27 +352,13 @@ impl Rows {
     }
 
     /// The greatest ranks, if those have something to say whose sources are as long as in `heard`.
-    fn settle(&self, mut ranks: Vec<i64>, heard: &[Sources], bound: i64) -> Vec<i64> {
+    fn settle(&self, mut ranks: Vec<i64>, heard: &[Sources]) -> Vec<i64> {
         loop {
             self.peel(&mut ranks, heard);
-            if !self.anchor(&mut ranks, bound) {
+            if !self.anchor(&mut ranks) {
                 return ranks;
             }
         }
-    }
-
-    /// Whether some leaf would be heard that is silent now, or the other way round.
-    fn changes(&self, heard: &[Sources], now: &[Sources], ranks: &[i64]) -> bool {
-        let differs = |row: &u32, of: usize| {
-            let (before, after) = (heard[*row as usize][of], now[*row as usize][of]);
-            [after.first, after.second].into_iter().any(|(value, leaf)| {
-                leaf != NIL && leaf != KNOWN && {
-                    let base = value - ranks[leaf as usize];
-                    (before.without(leaf).0 > base) != (after.without(leaf).0 > base)
-                }
-            })
-        };
-        self.order.iter().any(|row| differs(row, LENGTH) || differs(row, REACH))
     }
 
     /// Lowers the leaves that stand out, until none does.
@@ -454,14 +445,14 @@ impl Rows {
             }
             for edge in self.up.of(row) {
                 let Edge { above, more, .. } = self.edges[*edge as usize];
-                own[of].add_all(sources[above as usize][of], more[of]);
+                own[of].add_all(sources[above as usize][of], more[of], 2 * self.bound);
             }
         }
         own
     }
 
     /// Lowers the leaves that float to what can be traced to a known row. Returns whether any was.
-    fn anchor(&self, ranks: &mut [i64], bound: i64) -> bool {
+    fn anchor(&self, ranks: &mut [i64]) -> bool {
         // How far each row reaches by what is traced so far, and what the rows that refine it offer.
         let traced = |at: usize| if self.open[at] && self.lo[at] > 0 { self.lo[at] } else { self.known[at][REACH] };
         let mut traced: Vec<i64> = (0..self.lo.len()).map(traced).collect();
@@ -475,15 +466,16 @@ impl Rows {
             }
             for edge in self.down.of(row) {
                 let Edge { below, more, .. } = self.edges[*edge as usize];
-                if traced[at] > NEVER && traced[at] + more[REACH] > traced[below as usize] {
-                    traced[below as usize] = traced[at] + more[REACH];
+                let reach = (traced[at] + more[REACH]).min(self.bound);
+                if traced[at] > NEVER && reach > traced[below as usize] {
+                    traced[below as usize] = reach;
                     queue.push_back(below);
                 }
             }
             let offer = traced[at].max(offered[at]);
             for edge in self.up.of(row) {
                 let Edge { above, more, .. } = self.edges[*edge as usize];
-                let offer = (offer - more[REACH]).min(bound);
+                let offer = (offer - more[REACH]).min(self.bound);
                 if offer > offered[above as usize] {
                     offered[above as usize] = offer;
                     queue.push_back(above);

@@ -110,7 +110,10 @@ impl Graph {
         };
         let pairs = from_end(a).into_iter().zip(from_end(b)).enumerate();
         pairs.into_iter().find_map(|(at, pair)| {
-            let end = |(tensor, kind): (Tensor, Kind)| End::Written(tensor, kind, Some(Spot::Back(at)));
+            let end = |row: (Tensor, Kind)| {
+                let (tensor, kind) = self.walk_back(row).0;
+                End::Written(tensor, kind, Some(Spot::Back(at)))
+            };
             match pair {
                 (Some(x), Some(y)) if [x, y] == ends => Some([end(a), end(b)]),
                 (Some(x), Some(y)) if [y, x] == ends => Some([end(b), end(a)]),
@@ -126,7 +129,7 @@ impl Graph {
             let clashing = self.clashing_spot(what, source).filter(|spot| spots.contains(spot));
             if let Some(first) = spots.first() {
                 let only = (spots.len() == 1).then_some(*first);
-                let (tensor, kind) = self.first_with_row(tensor, kind);
+                let (tensor, kind) = self.walk_back((tensor, kind)).0;
                 return End::Written(tensor, kind, clashing.or(only));
             }
         }
@@ -143,22 +146,6 @@ impl Graph {
             _ => self.said(source),
         };
         End::Said(step, text)
-    }
-
-    /// The tensor whose row a tensor has: a spec passes the axes of `...` on as they are.
-    fn first_with_row(&self, mut tensor: Tensor, mut kind: Kind) -> (Tensor, Kind) {
-        let row = self.rows(tensor)[kind as usize];
-        let same = |other: RowRef| {
-            (other.start, other.lead, other.trail, other.hole) == (row.start, row.lead, row.trail, row.hole)
-        };
-        loop {
-            let operands = self.operands_of(tensor).iter();
-            let mut rows = operands.flat_map(|operand| Kind::ALL.map(|kind| (*operand, kind)));
-            match rows.find(|(operand, kind)| same(self.rows(*operand)[*kind as usize])) {
-                Some(found) => (tensor, kind) = found,
-                None => return (tensor, kind),
-            }
-        }
     }
 
     /// An end that no tensor writes: it comes out of a window or a concatenation, of which step.

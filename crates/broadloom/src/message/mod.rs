@@ -170,6 +170,11 @@ impl Graph {
         self.about_tensor(tensor, self.declared_text(tensor))
     }
 
+    /// The tensor that a row comes from, and how it is declared, as an end of a conflict.
+    fn row_end(&self, row: (Tensor, Kind)) -> error::Part {
+        self.declared_end(self.walk_back(row).0.0)
+    }
+
     fn origin(&self, id: ConstraintId) -> Origin {
         self.origins.get(id.index()).copied().unwrap_or(Origin { step: 0, slot: 0, part: Part::Whole })
     }

@@ -72,7 +72,7 @@ impl Graph {
         const MOST: usize = 4;
         let read = case.core.constraints.iter().flat_map(|id| {
             let made = self.step_results(self.origin(*id).step);
-            self.rows_read(*id).into_iter().map(|(tensor, _)| tensor).chain(made)
+            self.rows_read(*id).into_iter().map(|row| self.walk_back(row).0.0).chain(made)
         });
         let mut leaves: Vec<Tensor> =
             read.filter(|tensor| self.declarations.contains_key(&tensor.0)).collect();
@@ -93,7 +93,7 @@ impl Graph {
                 let has = self.written(tensor, kind);
                 let says = if has == written { available } else { written };
                 let error = self.explain_spec_rank(step, usize::from(slot), tensor, kind, says, &axes(has));
-                error.with_end(self.declared_end(tensor))
+                error.with_end(self.row_end((tensor, kind)))
             }
             (Some(Step::Op { op: Op::Slice(_), .. }), _, Some(tensor)) => {
                 self.explain_unsliceable(step, tensor)
@@ -111,7 +111,7 @@ impl Graph {
                 };
                 let numbers = [self.written(a, Kind::Input), self.written(b, Kind::Output)];
                 let error = self.explain_product_rank(step, a, b, numbers.map(axes));
-                error.with_end(self.declared_end(a)).with_end(self.declared_end(b))
+                error.with_end(self.row_end((a, Kind::Input))).with_end(self.row_end((b, Kind::Output)))
             }
             _ => {
                 let message = format!(
