@@ -337,8 +337,11 @@ impl Graph {
             symbols: &self.symbols,
         };
         let refused = match self.solver.close_values() {
-            Answer::Solved(closed) => return Ok((read(&closed, &view), Vec::new())),
-            Answer::Underdetermined(closed, holes) => return Ok((read(&closed, &view), holes)),
+            Answer::Solved(closed) => return Ok((read(&closed, &view), closed.gave_way().to_vec())),
+            Answer::Underdetermined(closed, mut holes) => {
+                holes.extend_from_slice(closed.gave_way());
+                return Ok((read(&closed, &view), holes));
+            }
             Answer::Unsatisfiable(core) => Refused::Core(core),
             Answer::Unsupported(short) => Refused::Short(short),
             Answer::GaveUp(limit) => Refused::Limit(limit),

@@ -3,8 +3,8 @@
 //! Leaves close downward, to the join of their caps; interiors close upward, to no further axes and
 //! to the unit. Every step is taken on the trail, so that asking for final shapes changes nothing.
 //!
-//! 1. *Leaf ranks.* A leaf row takes as many axes as the join of its caps has (Prop. 2.7). Leaves
-//!    whose caps can no longer grow commit first, all at once; then the others; each commits once.
+//! 1. *Leaf ranks.* A leaf row takes the axes of what it is used with ([`leaf_ranks`](super::leaf_ranks)); where
+//!    markers are not declared, as many as the join of its caps has ([`extents`](super::extents)).
 //! 2. *Counted ranks.* Rows whose elements are counted or whose axes are listed divide them up.
 //! 3. *Least ranks.* Every other row takes its least rank. The least ranks are a model of all rank
 //!    facts together, so this step cannot break one.
@@ -142,6 +142,7 @@ pub(crate) struct Closing {
     /// Open rows of parameters that nobody was seen to speak of.
     pub silent: Vec<u32>,
     pub unfilled: Vec<Unfilled>,
+    pub gave_way: Vec<Unfilled>,
     searched: bool,
 }
 
@@ -219,6 +220,12 @@ impl Closed<'_> {
     /// What holds only for some sizes of the symbols, and has to be checked when they are known.
     pub fn checks(&self) -> Vec<Check> {
         self.solver.remaining_checks()
+    }
+
+    /// Dimensions of leaves that are units because another leaf would have another size, and nothing says which of
+    /// them has it. (Those of parameters are holes.)
+    pub fn gave_way(&self) -> &[Unfilled] {
+        &self.closing.gave_way
     }
 
     /// How a dimension variable came by its value.
@@ -458,7 +465,10 @@ impl Solver {
         if self.rows.all_declared() {
             return self.close_ranks_in_place();
         }
-        self.close_leaf_ranks()?;
+        *markers = self.preferred_markers(self.rows.declared_markers());
+        self.join_leaf_ranks(markers)?;
+        self.close_counted_ranks()?;
+        self.all_long_enough()?;
         let step = self.choose(Policy::LeastRank, NIL);
         for row in 0..self.rows.len() as u32 {
             if !self.rows.is_fixed(row) {
@@ -467,7 +477,7 @@ impl Solver {
             }
         }
         self.propagate()?;
-        *markers = self.final_markers(&self.rows.declared_markers());
+        *markers = self.preferred_markers(std::mem::take(markers));
         self.close_markers(markers)
     }
 

@@ -53,31 +53,38 @@ impl Solver {
 
     /// Parameters with a hole, after all commitments.
     pub(crate) fn find_unfilled(&self, closing: &mut Closing) {
-        let mut unfilled = Vec::new();
+        let (mut unfilled, mut gave_way) = (Vec::new(), Vec::new());
         for (node, role) in &self.leaf_dims {
-            if self.is_hole(*role, DimTerm(*node)) {
-                unfilled.push(Unfilled::Dim(DimVar(*node)));
-            }
+            let at = Unfilled::Dim(DimVar(*node));
+            self.judge_leaf(*role, DimTerm(*node), at, &mut unfilled, &mut gave_way);
         }
         let ungrounded = self.ungrounded_rows(&closing.silent);
         unfilled.extend(ungrounded.into_iter().map(|row| Unfilled::Row(RowVar(row))));
         for row in self.rows.leaves().iter().copied() {
             for at in 0..self.ranks.lo(row) {
-                if self.is_hole(self.rows.role(row), self.row_axis(row, at)) {
-                    unfilled.push(Unfilled::Axis(RowVar(row), at));
-                }
+                let (role, axis) = (self.rows.role(row), self.row_axis(row, at));
+                let at = Unfilled::Axis(RowVar(row), at);
+                self.judge_leaf(role, axis, at, &mut unfilled, &mut gave_way);
             }
         }
-        closing.unfilled = unfilled;
+        (closing.unfilled, closing.gave_way) = (unfilled, gave_way);
     }
 
-    /// Whether an axis of a leaf lacks a size. A leaf that gave way to another lacks one even if it is no
-    /// parameter: it could have had one, and nothing says which of them.
-    fn is_hole(&self, role: Role, term: DimTerm) -> bool {
+    /// Notes an axis of a leaf that lacks a size, or gave way to another leaf: it could have had one, and
+    /// nothing says which of them.
+    fn judge_leaf(
+        &self,
+        role: Role,
+        term: DimTerm,
+        at: Unfilled,
+        unfilled: &mut Vec<Unfilled>,
+        gave_way: &mut Vec<Unfilled>,
+    ) {
+        let relaxed = || self.value_policy(term) == Some(Policy::RelaxedLeaf);
         match role {
-            Role::Interior | Role::Filler => false,
-            Role::Leaf => self.value_policy(term) == Some(Policy::RelaxedLeaf),
-            Role::Param => self.lacks_size(term) || self.value_policy(term) == Some(Policy::RelaxedLeaf),
+            Role::Param if self.lacks_size(term) || relaxed() => unfilled.push(at),
+            Role::Leaf if relaxed() => gave_way.push(at),
+            _ => {}
         }
     }
 

@@ -202,6 +202,7 @@ impl Solver {
                     path.push(*edge);
                     step = *before;
                 }
+                path.reverse();
                 return path;
             }
             for edge in self.dims.down(class).chain(self.dims.up(class)) {

@@ -273,12 +273,12 @@ impl Solver {
         let above = rows.members[opnd.hole as usize];
         let Some(own) = own else {
             let offered = &mut rows.offered[above.group as usize];
-            *offered = (*offered).max(length(res) - i64::from(opnd.trail) - above.longer);
+            *offered = (*offered).max(length(res) - i64::from(opnd.trail) + above.behind);
             return;
         };
         if own.group != above.group {
             let longer = i64::from(opnd.flanks()) - i64::from(res.flanks()) + above.longer - own.longer;
-            let reach = above.longer + i64::from(opnd.trail) - i64::from(res.trail) + own.behind;
+            let reach = i64::from(opnd.trail) - above.behind - i64::from(res.trail) + own.behind;
             rows.edges.push(Edge { below: own.group, above: above.group, more: [longer, reach] });
         }
     }

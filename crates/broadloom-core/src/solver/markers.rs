@@ -74,26 +74,4 @@ impl Solver {
         }
         markers
     }
-
-    /// The join of what results offer to a row at their present ranks (Prop. 2.7): how many axes before its
-    /// marker, and how many after it.
-    pub(crate) fn join_of_caps(&self, row: u32, markers: &[u32]) -> Option<(u32, u32)> {
-        let mut join: Option<(u32, u32)> = None;
-        for RowCon { res, opnd, kind, .. } in self.rows.watchers(row).map(|con| self.rows.con(con)) {
-            if kind != Kind::Le || opnd.hole != row || res.hole == row {
-                continue;
-            }
-            let inner = if res.hole == NIL { 0 } else { self.ranks.lo(res.hole) };
-            let axes = (res.flanks() + inner).saturating_sub(opnd.flanks());
-            // A row that may still grow and offers nothing is no cap.
-            if axes == 0 && res.hole != NIL && !self.rows.is_fixed(res.hole) {
-                continue;
-            }
-            let marker = if res.hole == NIL { 0 } else { markers[res.hole as usize].min(inner) };
-            let lead = (res.lead + marker).saturating_sub(opnd.lead).min(axes);
-            let cap = (lead, axes - lead);
-            join = Some(join.map_or(cap, |(lead, trail)| (lead.min(cap.0), trail.min(cap.1))));
-        }
-        join
-    }
 }

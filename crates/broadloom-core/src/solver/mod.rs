@@ -17,7 +17,7 @@
 //! | `support` | results that are made of their operands |
 //! | `closing` | the closing policy (Def. 6.1), step by step |
 //! | `leaf_ranks`, `leaf_dims`, `guess` | how many axes leaves take, which sizes, and sizes that arithmetic leaves open |
-//! | `markers` | markers that nobody declared |
+//! | `extents`, `markers` | the same where nobody declared markers; those markers |
 //! | `in_place` | closing of ranks where every marker is declared |
 //! | `holes` | what parameters lack |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
@@ -34,6 +34,7 @@ mod components;
 mod cores;
 mod dims;
 mod explain;
+mod extents;
 mod guess;
 mod holes;
 mod in_place;

@@ -401,22 +401,12 @@ impl Solver {
         for row in 0..self.rows.len() as u32 {
             if self.rows.role(row) != Role::Interior
                 && self.rows.declared(row).is_none()
-                && let Some((lead, _)) = self.join_of_caps(row, markers)
+                && let Some(lead) = self.join_lead(row, markers)
             {
                 wishes[row as usize] = wishes[row as usize].max(lead);
             }
         }
         wishes
-    }
-
-    /// The rank to try first for a row variable.
-    fn preferred_rank(&self, row: u32, markers: &[u32]) -> u32 {
-        let (lo, hi) = (self.ranks.lo(row), self.ranks.hi(row));
-        let lo = self.counted_rank(row).map_or(lo, |rank| rank.clamp(lo, hi));
-        if self.rows.role(row) == Role::Interior {
-            return lo;
-        }
-        self.join_of_caps(row, markers).map_or(lo, |(lead, trail)| (lead + trail).clamp(lo, hi))
     }
 
     fn decide_level(&mut self, level: &mut Level, value: u32) -> Step {
