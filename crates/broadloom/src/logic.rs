@@ -277,7 +277,7 @@ impl Graph {
             for (slot, from) in sources {
                 let row = rows[slot][place(from)];
                 // A row without axes says nothing, and no row says anything twice.
-                if !row.is_empty() && distinct.iter().all(|(_, known)| *known != row) {
+                if !row.is_empty() && !distinct.iter().any(|(_, known)| self.same_row(*known, row)) {
                     distinct.push((slot, row));
                 }
             }
@@ -311,6 +311,13 @@ impl Graph {
                 result
             }
         }
+    }
+
+    /// Whether two rows are written alike.
+    fn same_row(&self, a: RowRef, b: RowRef) -> bool {
+        a == b
+            || ((a.lead, a.trail, a.hole) == (b.lead, b.trail, b.hole)
+                && a.flanks(&self.axes) == b.flanks(&self.axes))
     }
 
     /// A row meets an operand without axes there, which has these rows; a number says nothing.

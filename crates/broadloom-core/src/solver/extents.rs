@@ -129,12 +129,7 @@ impl Solver {
 
     /// The join of the caps of one row, given what is known of the open rows below it. An adjacency to
     /// a row of which nothing is known is no cap (Def. 4.1).
-    fn join_extent(
-        &self,
-        row: u32,
-        markers: &[u32],
-        below: impl Fn(u32) -> Below,
-    ) -> Option<Extent> {
+    fn join_extent(&self, row: u32, markers: &[u32], below: impl Fn(u32) -> Below) -> Option<Extent> {
         let mut join: Option<Extent> = None;
         for con in self.rows.watchers(row) {
             let RowCon { res, opnd, kind, .. } = self.rows.con(con);

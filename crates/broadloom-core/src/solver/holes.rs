@@ -22,9 +22,7 @@ impl Solver {
     }
 
     fn is_silent(&self, row: u32) -> bool {
-        !self.rows.is_fixed(row)
-            && self.ranks.lo(row) == 0
-            && self.ariths.of_row(row).is_empty()
+        !self.rows.is_fixed(row) && self.ranks.lo(row) == 0 && self.ariths.of_row(row).is_empty()
     }
 
     /// Those silent rows that have no axes and to which no known row is connected.

@@ -454,7 +454,8 @@ impl Rows {
     /// Lowers the leaves that float to what can be traced to a known row. Returns whether any was.
     fn anchor(&self, ranks: &mut [i64]) -> bool {
         // How far each row reaches by what is traced so far, and what the rows that refine it offer.
-        let traced = |at: usize| if self.open[at] && self.lo[at] > 0 { self.lo[at] } else { self.known[at][REACH] };
+        let traced =
+            |at: usize| if self.open[at] && self.lo[at] > 0 { self.lo[at] } else { self.known[at][REACH] };
         let mut traced: Vec<i64> = (0..self.lo.len()).map(traced).collect();
         let mut offered = self.offered.clone();
         let begins = |row: &u32| traced[*row as usize] > NEVER || offered[*row as usize] > NEVER;

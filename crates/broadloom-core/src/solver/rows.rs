@@ -176,14 +176,7 @@ impl Rows {
     }
 
     pub fn fresh(&mut self, role: Role) -> u32 {
-        self.states.push(State {
-            axes: NIL,
-            source: NIL,
-            partial: NIL,
-            watch: NIL,
-            declared: NIL,
-            role,
-        });
+        self.states.push(State { axes: NIL, source: NIL, partial: NIL, watch: NIL, declared: NIL, role });
         let row = self.states.len() as u32 - 1;
         self.undeclared += 1;
         if role != Role::Interior {

@@ -43,7 +43,8 @@ impl Graph {
             let is_set = matches!(self.steps.get(step as usize), Some(Step::Set(..)));
             step == case.refused || (is_set && sources.contains(&Some(*id)))
         };
-        let passes = |id: &ConstraintId| self.rows_read(*id).iter().any(|row| self.passed_from(*row).is_some());
+        let passes =
+            |id: &ConstraintId| self.rows_read(*id).iter().any(|row| self.passed_from(*row).is_some());
         if order.iter().all(shown) && !order.iter().any(passes) {
             return Vec::new();
         }

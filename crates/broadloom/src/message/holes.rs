@@ -77,11 +77,19 @@ impl Graph {
         let Origin { step, part, .. } = self.origin(short.made_of);
         let kind = if let super::Part::Made(kind) = part { kind } else { Kind::Output };
         let operands = self.step_operands(step);
-        let names: Vec<String> = operands.iter().map(|tensor| format!("`{}`", self.label_of(*tensor))).collect();
+        let names: Vec<String> =
+            operands.iter().map(|tensor| format!("`{}`", self.label_of(*tensor))).collect();
         let (result, kind) = (self.called(step), kind.name());
         let message = match short.at {
-            None => format!("{result} has more {kind} axes than {}, and nothing says which of them has them", names.join(" and ")),
-            Some(at) => format!("nothing says which of {} has the size of {kind} axis {} of {result}", names.join(" and "), at + 1),
+            None => format!(
+                "{result} has more {kind} axes than {}, and nothing says which of them has them",
+                names.join(" and ")
+            ),
+            Some(at) => format!(
+                "nothing says which of {} has the size of {kind} axis {} of {result}",
+                names.join(" and "),
+                at + 1
+            ),
         };
         let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
         for id in short.because.iter().filter(|id| self.origin(**id).step != step).take(4) {

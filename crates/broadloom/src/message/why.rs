@@ -5,7 +5,7 @@
 //! ```text
 //! the output axis of `b`, declared `64`
 //! `w @ x + b`: the output of `b` goes into its output; the output of `w @ x` goes into its output
-//! `w @ x`: the output of `w` goes into its output
+//! `w @ x`: the output of `w` becomes its output
 //! closing: `w` takes the size of what it is used with
 //! ```
 
@@ -165,7 +165,8 @@ impl Graph {
     /// let why = g.why_axes(z, Kind::Output)?;
     /// assert_eq!(why.size, "2");
     /// assert_eq!(why.parts[0].text, "the output of `x` has 2 axes, declared `28, 28`");
-    /// assert_eq!(why.parts[1].text, "`y + x`: the output of `x` goes into its output");
+    /// let said = "the output of `x` goes into its output; its output has what its operands have, and nothing else";
+    /// assert_eq!(why.parts[1].text, format!("`y + x`: {said}"));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn why_axes(&mut self, tensor: Tensor, kind: Kind) -> Result<Why, Error> {
@@ -281,7 +282,14 @@ impl Graph {
         let mut told: FxHashSet<ConstraintId> = FxHashSet::default();
         for link in chain {
             let Cause::Constraint(id) = link.cause else {
+                let owner = self.chosen_for(link).into_iter();
+                let rows = owner.flat_map(|tensor| Kind::ALL.map(|kind| (tensor, kind)));
+                let rows: Vec<TensorRow> = rows.filter(|row| self.has(*row, link)).collect();
+                parts.extend(self.bridge(&reached, &rows));
                 parts.push(self.chosen(link));
+                if !rows.is_empty() {
+                    reached = rows;
+                }
                 continue;
             };
             let rows = self.rows_related(id);
@@ -297,7 +305,11 @@ impl Graph {
             reached = rows.into_iter().filter(|row| self.has(*row, link)).collect();
             before = Some(link);
         }
-        parts.extend(self.bridge(&reached, &[goal]));
+        // The way there may be the way that led to the choice.
+        let last = self.bridge(&reached, &[goal]);
+        let new = |part: &Part| parts.iter().all(|known| known.text != part.text);
+        let last: Vec<Part> = last.into_iter().filter(new).collect();
+        parts.extend(last);
         parts
     }
 
@@ -469,11 +481,8 @@ impl Graph {
 
     /// A choice in words.
     fn chosen(&self, link: &Derived) -> Part {
-        let Cause::Policy(policy, row) = link.cause else { return Part::from(String::new()) };
-        let owner = match link.what {
-            Some(what) => self.owner(what),
-            None => row.and_then(|row| self.owner(DimShape::Front(row, 0))),
-        };
+        let Cause::Policy(policy, _) = link.cause else { return Part::from(String::new()) };
+        let owner = self.chosen_for(link);
         let name = owner.map_or("it".into(), |tensor| format!("`{}`", self.label_of(tensor)));
         let (rule, text) = policy_words(policy, &name);
         let part = match owner {
@@ -481,6 +490,15 @@ impl Graph {
             None => Part::from(text),
         };
         part.with_short(rule)
+    }
+
+    /// The tensor that a choice is about.
+    fn chosen_for(&self, link: &Derived) -> Option<Tensor> {
+        let Cause::Policy(_, row) = link.cause else { return None };
+        match link.what {
+            Some(what) => self.owner(what),
+            None => row.and_then(|row| self.owner(DimShape::Front(row, 0))),
+        }
     }
 
     /// An axis that nothing gives a size.

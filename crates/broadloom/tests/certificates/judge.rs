@@ -214,9 +214,8 @@ fn made_of(res: &[Dim], opnds: &[Row]) -> bool {
         }
     };
     opnds.iter().map(length).max().unwrap_or(0) >= res.len()
-        && (0..res.len()).all(|at| {
-            res[at] == Dim::Unit || opnds.iter().any(|opnd| claims(opnd, at) == res[at])
-        })
+        && (0..res.len())
+            .all(|at| res[at] == Dim::Unit || opnds.iter().any(|opnd| claims(opnd, at) == res[at]))
 }
 
 /// The size of an affine axis: a valid window ends at the last position that it visits; other axes are as long as
