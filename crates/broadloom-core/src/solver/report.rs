@@ -103,8 +103,8 @@ pub struct Report {
     pub residual: Vec<Bound>,
     /// Whether the bindings alone describe all solutions: nothing is residual, and everything is told.
     ///
-    /// *Broadcasting is an Order* allows adjacencies here (Cor. 5.8). That cannot be: `a ⊑ b` alone binds
-    /// nothing, and not every pair satisfies it.
+    /// The Formal Core allows adjacencies here (Cor. 5.8). That cannot be: `a ⊑ b` alone binds nothing, and
+    /// not every pair satisfies it.
     pub principal: bool,
     /// Whether everything is told; false of a solver that has stopped, where arithmetic and rows made of
     /// others wait, and where ranks are too large to write out.
@@ -407,7 +407,11 @@ impl Solver {
         let decided = if opnd.hole == NIL { Some(0) } else { self.rows.marker(opnd.hole) };
         let markers = decided.map_or(0..=inside, |marker| marker.min(inside)..=marker.min(inside));
         let faces = |at: usize, marker: u32| {
-            if at < (opnd.lead + marker) as usize { result.front(at) } else { result.back(axes.len() - 1 - at) }
+            if at < (opnd.lead + marker) as usize {
+                result.front(at)
+            } else {
+                result.back(axes.len() - 1 - at)
+            }
         };
         let fits = |marker: u32| {
             let mut axes = axes.iter().enumerate();
@@ -423,7 +427,7 @@ impl Solver {
             if front + back <= self.ranks.lo(row) as usize {
                 continue;
             }
-                let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
+            let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
             let lead = (0..front).map(|at| self.end(row, Side::Left, at, names)).collect();
             let size = front as u32;
             let declared = RowShape {
