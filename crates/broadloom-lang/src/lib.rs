@@ -17,6 +17,7 @@ mod lint;
 pub mod plan;
 mod position;
 mod program;
+mod rehearse;
 mod run;
 pub mod show;
 mod size;

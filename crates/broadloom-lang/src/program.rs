@@ -142,6 +142,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     };
     if options.until.is_none() {
         program.close();
+        program.rehearse();
     }
     program.look_at_dims();
     // In the order of the text, whoever found them.

@@ -52,6 +52,16 @@ impl Routine {
         &self.name
     }
 
+    /// How many actions it has.
+    pub fn len(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Whether it does nothing.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
     /// Computes a tensor, and keeps its value for [`Session::get`](crate::Session::get). After an assignment, what
     /// depends on its target is computed again.
     pub fn forward(&mut self, tensor: Tensor) -> &mut Routine {

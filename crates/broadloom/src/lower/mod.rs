@@ -138,6 +138,15 @@ impl Layout {
         }
     }
 
+    /// The steps that have no loop nest, with the reasons.
+    pub fn refused(&self) -> impl Iterator<Item = (u32, &Error)> {
+        let refused = |(step, nest)| match nest {
+            &Some(Err(ref error)) => Some((step, error)),
+            _ => None,
+        };
+        (0..).zip(&self.nests).filter_map(refused)
+    }
+
     /// The number that a tensor stands for, if it is the same everywhere and always.
     pub fn number(&self, graph: &Graph, tensor: Tensor) -> Option<f64> {
         match graph.leaf(tensor)? {
@@ -223,13 +232,24 @@ pub(crate) fn lower(
     routine: &Routine,
     keep_all: bool,
 ) -> Result<Lowered, Error> {
+    lower_each(graph, layout, routine, keep_all).map_err(|(_, error)| error)
+}
+
+/// Lowers a routine; an error comes with the place of its action in the routine.
+pub(crate) fn lower_each(
+    graph: &Graph,
+    layout: &Layout,
+    routine: &Routine,
+    keep_all: bool,
+) -> Result<Lowered, (usize, Error)> {
     let mut lowering = Lowering::new(graph, layout, routine, keep_all);
-    for action in &routine.actions {
-        match *action {
-            Action::Forward(tensor) => lowering.value(tensor)?,
-            Action::Backward(loss) => lowering.backward(loss)?,
-            Action::Assign(step) => lowering.assign_step(step)?,
-        }
+    for (at, action) in routine.actions.iter().enumerate() {
+        let lowered = match *action {
+            Action::Forward(tensor) => lowering.value(tensor),
+            Action::Backward(loss) => lowering.backward(loss),
+            Action::Assign(step) => lowering.assign_step(step),
+        };
+        lowered.map_err(|error| (at, error))?;
     }
     Ok(lowering.finish())
 }
