@@ -4,7 +4,7 @@
 //! no loop nest, first values that do not fit, gradients of what is not one number, values that nothing computes. They are
 //! found by going through the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
 
-use broadloom::{Error, ErrorKind, Rehearsal};
+use broadloom::{Error, ErrorKind, Initial, Rehearsal};
 use broadloom_diagnostics::Span;
 
 use crate::eval::diagnosed;
@@ -33,16 +33,24 @@ impl Program {
         for drawn in &self.plan.drawn {
             let refused = rehearsal.drawn(drawn.tensor, &drawn.name, &drawn.initial).err();
             found.extend(refused.map(|error| (drawn.span, error)));
+            if let Initial::Values(values) = &drawn.initial {
+                let refused = rehearsal.lookups(drawn.tensor, values);
+                found.extend(refused.into_iter().map(|(step, error)| (origin(step).unwrap_or(main), error)));
+            }
         }
-        // What is computed from these is wrong for the same reason.
-        if found.is_empty() {
-            let mut walk = Walk { program: self, rehearsal, found };
-            walk.actions(&self.plan.actions);
-            found = walk.found;
-        }
+        let mut walk = Walk { program: self, rehearsal, found };
+        walk.actions(&self.plan.actions);
+        found = walk.found;
         for (span, error) in found {
-            let diagnostic = diagnosed(&error, span, &self.origins);
-            if !self.diagnostics.contains(&diagnostic) {
+            let mut diagnostic = diagnosed(&error, span, &self.origins);
+            // Which routine a line belongs to is not written anywhere.
+            if let Some((_, rest)) = diagnostic.message.split_once(" reads the gradient of ")
+                && let Some(tensor) = rest.strip_suffix(", which is not there")
+            {
+                diagnostic.message = format!("there is no gradient of {tensor} yet");
+            }
+            // An operation without loops is refused again wherever it is computed.
+            if !self.diagnostics.iter().any(|known| diagnostic.message.ends_with(&known.message)) {
                 self.diagnostics.push(diagnostic);
             }
         }

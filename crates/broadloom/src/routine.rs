@@ -97,6 +97,15 @@ impl Routine {
         self.actions.iter().any(to)
     }
 
+    /// The tensors that it assigns to.
+    pub fn assigned(&self, graph: &Graph) -> Vec<Tensor> {
+        let results = |action: &Action| match action {
+            Action::Assign(step) => graph.step_results(*step).into_iter().collect(),
+            Action::Forward(_) | Action::Backward(_) => Vec::new(),
+        };
+        self.actions.iter().flat_map(results).collect()
+    }
+
     /// An assignment in the producer regime, pointwise: see [`assign_by`](Routine::assign_by).
     pub fn assign(
         &mut self,

@@ -159,7 +159,15 @@ impl Eval<'_> {
         let operands = match logic.as_str() {
             "." | "T" => None,
             "@" => Some(2),
-            spec => broadloom_spec::parse_spec(spec).ok().map(|spec| spec.operands.len()),
+            spec => match broadloom_spec::parse_spec(spec) {
+                Ok(parsed) => {
+                    let operands = parsed.operands.len();
+                    let at = assign.logic.as_ref().map_or(span, |logic| logic.span);
+                    self.look_at_spec(parsed, spec, at)?;
+                    Some(operands)
+                }
+                Err(_) => None,
+            },
         };
         formula.apart = operands.is_some();
         let mut value = self.formula(assign.value, 0, &mut formula)?;

@@ -77,8 +77,7 @@ impl Inferred {
     pub fn new(graph: &mut Graph) -> Result<Inferred, Error> {
         let shapes = graph.final_shapes()?;
         let captured = graph.facts.sizes.clone();
-        let captured = captured.into_iter().map(|size| graph.final_extents(size));
-        Ok(Inferred { shapes, captured: captured.collect::<Result<_, _>>()? })
+        Ok(Inferred { shapes, captured: graph.all_final_extents(&captured)? })
     }
 
     /// The symbols that some size depends on, or some number, in their order.

@@ -5,16 +5,16 @@
 //! program in the order in which they would run, lowers each, and keeps track of which tensors would have values. Data
 //! that has none is taken to be set from outside.
 
-use broadloom_loops::Dtype;
+use broadloom_loops::{Array, Dtype};
 
 use super::prepare::check_memory;
 use super::{Backend, Session, Settings};
-use crate::Graph;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::lower::{Node, lower_each};
 use crate::routine::Routine;
 use crate::step::{Leaf, Tensor};
+use crate::{Graph, Kind};
 
 /// A run of a program without numbers.
 ///
@@ -66,6 +66,37 @@ impl Rehearsal {
         initial.check(name, &self.session.layout.sizes_of(tensor), self.dtype(tensor))
     }
 
+    /// Refuses values that look up rows outside of a table: the steps that do so, and why.
+    pub fn lookups(&self, ids: Tensor, values: &Array) -> Vec<(usize, Error)> {
+        let Session { graph, layout, .. } = &self.session;
+        let refused = |step: u32| {
+            let &[table, by] = graph.step_operands(step) else { return None };
+            if by != ids || values.sizes() != layout.sizes_of(ids) {
+                return None;
+            }
+            let rows: u64 = layout.shapes.sizes(table, Kind::Input).product();
+            let numbers = values.to_f64s();
+            let (at, value) = numbers.iter().enumerate().find(|(_, id)| !(0.0..rows as f64).contains(*id))?;
+            let mut rest = at as u64;
+            let mut place: Vec<String> = Vec::new();
+            for size in values.sizes().iter().rev() {
+                place.push((rest % size).to_string());
+                rest /= size;
+            }
+            place.reverse();
+            let (by, of) = (graph.short_name(ids), graph.short_name(table));
+            let message = format!(
+                "index {value} at [{}] of `{by}` is outside `{of}`, which has {rows} rows",
+                place.join(", ")
+            );
+            let help = format!("indices are 0 to {}", rows - 1);
+            Some((step as usize, Error::new(ErrorKind::Value, message).with_help(help)))
+        };
+        let mut steps: Vec<u32> = graph.facts.gathers.iter().copied().collect();
+        steps.sort_unstable();
+        steps.into_iter().filter_map(refused).collect()
+    }
+
     /// Goes through a routine. An error comes with the place of its action in the routine.
     pub fn run(&mut self, routine: &Routine) -> Result<(), (usize, Error)> {
         let session = &mut self.session;
@@ -73,9 +104,8 @@ impl Rehearsal {
         if session.sizes.undecided().is_some() {
             return Ok(());
         }
-        let lowered = lower_each(&session.graph, &session.layout, routine, false).map_err(|(at, error)| {
-            (at, error.about(&format!("routine `{}`", routine.name())))
-        })?;
+        let lowered = lower_each(&session.graph, &session.layout, routine, false)
+            .map_err(|(at, error)| (at, error.about(&format!("routine `{}`", routine.name()))))?;
         check_memory(&lowered.program).map_err(|error| (0, error))?;
         for node in &lowered.needs {
             if !session.store.has_values(*node) && !begins_with_values(&session.graph, *node) {
