@@ -114,6 +114,10 @@ fn tidy(program: &Program, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     };
     found.sort_by_key(place);
     found.dedup();
+    // Targets of another kind broadcast for that reason.
+    let at = |each: &Diagnostic| each.primary().map(|label| label.span);
+    let targets: Vec<_> = found.iter().filter(|each| each.code == codes::TARGETS).map(at).collect();
+    found.retain(|each| each.code != codes::BROADCASTS || !targets.contains(&at(each)));
     found.retain(|diagnostic| !allow::allowed(&program.sources, diagnostic));
     found
 }

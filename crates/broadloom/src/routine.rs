@@ -100,7 +100,7 @@ impl Routine {
     /// The tensors that it assigns to.
     pub fn assigned(&self, graph: &Graph) -> Vec<Tensor> {
         let results = |action: &Action| match action {
-            Action::Assign(step) => graph.step_results(*step).into_iter().collect(),
+            Action::Assign(step) => graph.step_results(*step).collect(),
             Action::Forward(_) | Action::Backward(_) => Vec::new(),
         };
         self.actions.iter().flat_map(results).collect()
