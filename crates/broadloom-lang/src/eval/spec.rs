@@ -55,6 +55,7 @@ impl Eval<'_> {
                 "operands are separated by `;` in a spec",
             );
         }
+        self.look_at_spec(parsed, &spec, first.span)?;
         let operands =
             rest.iter().map(|given| self.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
         Ok((spec, operands))
