@@ -1,6 +1,6 @@
 //! Routines: what is to be computed, in order.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::formula::{self, Assignment};
 use crate::graph::Graph;
 use crate::logic::Accumulate;
@@ -216,7 +216,7 @@ impl Graph {
         {
             let message = format!("`{target_name}` is a number, which cannot be assigned to");
             let help = format!("make it a state: `graph.state_shaped(\"{target_name}\", \"\")`");
-            return Err(Error::new(ErrorKind::Use, message).with_help(help));
+            return Err(Error::new(ErrorKind::Use, message).with_remedy(Remedy::State, help));
         }
         if target.is_none() && !assignment.fresh {
             return Err(unknown(target_name).with_help(format!("write `{{{target_name}}}` for a new tensor")));

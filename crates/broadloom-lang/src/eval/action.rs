@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use broadloom::{LeafKind, Node, Routine, Tensor};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Diagnostic, Label, Span};
 use rustc_hash::FxHashSet;
 
 use super::{Eval, Evaluated, Frame, Reported};
@@ -73,7 +73,15 @@ impl Eval<'_> {
     pub(super) fn backward(&mut self, loss: ExprId, span: Span) -> Evaluated<Tensor> {
         let (value, at) = (self.expr(loss)?, self.span_of(loss));
         let tensor = self.tensor(&value, at)?;
-        self.with_routine(span, |routine, graph| routine.backward(graph, tensor).map(|_| ()))?;
+        let before = self.diagnostics.len();
+        let made = self.with_routine(span, |routine, graph| routine.backward(graph, tensor).map(|_| ()));
+        if let (Err(_), Some(made)) = (&made, self.where_made(&value).filter(|made| *made != at)) {
+            let shape = self.graph.shape(tensor);
+            if let Some(told) = self.diagnostics.get_mut(before) {
+                told.labels.push(Label { span: made, text: format!("`{shape}`"), primary: false });
+            }
+        }
+        made?;
         let name = self.graph.label_of(tensor);
         let planned = self.planned();
         planned.backward = true;
@@ -92,7 +100,13 @@ impl Eval<'_> {
         if params.is_empty() {
             let message =
                 format!("`{}` depends on no parameter, so nothing can be learned", self.graph.label_of(loss));
-            return self.wrong(codes::USE, message, span, "a parameter is written in braces: `{w}`");
+            let place = self.place(span);
+            let mut diagnostic = Diagnostic::error(codes::USE, message, place, "");
+            if let Some(made) = self.where_made(&Value::Tensor(loss)).filter(|_| place == span) {
+                diagnostic = diagnostic.with_label(made, "computed from data alone");
+            }
+            let help = "a parameter is written in braces, `{w}`, or made by a layer, `linear(10)`";
+            return self.fail(diagnostic.with_help(help));
         }
         for param in params {
             let given = vec![Given { name: None, value: Value::Tensor(param), span: at }];
@@ -125,6 +139,13 @@ impl Eval<'_> {
         let mut formula = Formula::default();
         let target = match &assign.target {
             Target::New(name) => format!("{{{}}}", self.text(name.name)),
+            Target::Expr(target)
+                if let ExprKind::Name(name) = self.frame.file.expr(*target).kind
+                    && self.frame.scope.find(name).is_none() =>
+            {
+                let spans = (self.span_of(*target), self.span_of(assign.value));
+                return self.unknown_target(name, spans.0, &assign.sign.text, spans.1);
+            }
             Target::Expr(target) => self.operand(*target, &mut formula)?,
         };
         if let (Target::Expr(target), Some((_, tensor))) = (&assign.target, formula.names.first())
@@ -132,8 +153,18 @@ impl Eval<'_> {
             && !self.assigned.contains(tensor)
         {
             let message = "only states, parameters and data can be assigned to, not what is computed";
-            let help = "declare a `state`, or write `{name} = …` for a new tensor";
-            return self.wrong(codes::KIND, message, self.span_of(*target), help);
+            let at = self.span_of(*target);
+            let (place, made) = (self.place(at), self.where_made(&Value::Tensor(*tensor)));
+            let name = self.quote(at);
+            let help = match self.graph.name_of(*tensor) == Some(name.as_str()) {
+                true => format!("write `state {name} : …` in place of its `let`, or `let` and another name here"),
+                false => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
+            };
+            let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
+            if let Some(made) = made.filter(|made| place == at && *made != at) {
+                diagnostic = diagnostic.with_label(made, "computed here");
+            }
+            return self.fail(diagnostic);
         }
         if let Target::New(name) = &assign.target
             && matches!(self.frame.scope.own(name.name), Some(Value::Tensor(_)))
@@ -265,6 +296,11 @@ impl Eval<'_> {
         Ok(formula.operand(wanted, tensor))
     }
 
+    /// Whether what is evaluated is inside of a `repeat`.
+    pub(super) fn in_repeat(&self) -> bool {
+        self.bodies.len() > 1
+    }
+
     /// `repeat step in 0..500:`
     pub(super) fn repeat(
         &mut self,
@@ -347,7 +383,14 @@ impl Eval<'_> {
             });
         }
         let every = match every {
-            Some(every) => Some(self.size(every)?),
+            Some(every) => {
+                let (count, at) = (self.whole(every)?, self.span_of(every));
+                if count < 1 {
+                    let message = format!("`every` counts repetitions, from 1 upwards, not {count}");
+                    return self.wrong(codes::RANGE, message, at, "leave `every` out to print in each of them");
+                }
+                Some(count as u64)
+            }
             None => None,
         };
         let tensors: Vec<Tensor> = pieces

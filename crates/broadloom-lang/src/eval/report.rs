@@ -1,6 +1,6 @@
 //! Errors of the graph, as diagnostics: every end of a conflict is a label at the line that said it.
 
-use broadloom::{Error, ErrorKind, Part};
+use broadloom::{Error, ErrorKind, Part, Remedy};
 use broadloom_diagnostics::{Diagnostic, Link, Span};
 
 use super::{Eval, Evaluated};
@@ -17,6 +17,9 @@ impl Eval<'_> {
             let file = self.sources.get(span.source).name().to_string();
             let text: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
             diagnostic = diagnostic.with_note(format!("in the library, {file} line {line}: `{text}`"));
+            if let Some(about) = self.about_library(span) {
+                diagnostic = diagnostic.with_note(about);
+            }
         }
         self.fail(diagnostic)
     }
@@ -116,10 +119,10 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     for link in error.chain() {
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
-    for help in error.help() {
-        diagnostic = diagnostic.with_help(in_this_language(help));
+    match error.remedy() {
+        Some(remedy) => diagnostic.with_help(in_this_language(remedy)),
+        None => error.help().iter().fold(diagnostic, Diagnostic::with_help),
     }
-    diagnostic
 }
 
 /// More steps than these are shown only if somebody asks for them.
@@ -148,15 +151,23 @@ pub(crate) fn left_out(mut wrong: Diagnostic, name: &str, size: u64, left: (u64,
     wrong.with_help(help)
 }
 
-/// Advice of the Rust library, as it is followed here.
-fn in_this_language(help: &str) -> String {
-    if help.contains("`Session::set`") {
-        return "write `data x : … = load(\"x.npy\")`, or give the values when the program is run".into();
+/// What mends a mistake, as it is written here.
+fn in_this_language(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Values => {
+            "write `data x : … = load(\"x.npy\")`, or give the values when the program is run: `--data x=x.npy`"
+        }
+        Remedy::Backward => "write `backward`, and of what, before this line",
+        Remedy::Integers => {
+            "numbers of rows are whole: write whole numbers, or `as i64` behind the shape to leave out fractions"
+        }
+        Remedy::Reduce => "write `mean(…)` or `sum(…)` around it, for one number",
+        Remedy::Parameter => "a parameter is written in braces: `{w}`",
+        Remedy::State => "declare a `state`, or write `{name} = …` for a new tensor",
+        Remedy::Size => "declare it with a size to run at, `dim n in 1..64 = 32`, or set it: `--set n=32`",
+        Remedy::Reshape => "`reshape(x)` keeps the number of elements",
+        _ => "sizes are captured from what a spec makes: `let y = einsum(\"... | h => ... | h\", x)`, then `y.h`",
     }
-    if help.contains("`keep`") && help.contains("`backward`") {
-        return "write `backward`, and of what, before this line".into();
-    }
-    help.to_string()
 }
 
 /// What an end of a conflict says, for a label at the line that says it: `64 because of the output axis of x`.

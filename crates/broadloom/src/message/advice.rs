@@ -121,6 +121,15 @@ impl Graph {
         if let Some(declared) = self.leading_batch(a, b) {
             return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
         }
+        let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| self.only_output(tensor));
+        if let (Some(m), Some(n)) = (matrix(a), matrix(b))
+            && let ([rows, inner], [first, _]) = (&m[..], &n[..])
+            && inner == first
+        {
+            return Some(format!(
+                "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
+            ));
+        }
         let vectors = |tensor: Tensor| {
             self.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
         };

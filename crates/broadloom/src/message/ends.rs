@@ -134,6 +134,16 @@ impl Graph {
             }
         }
         let Origin { step, part, .. } = self.origin(source);
+        // Operands that a spec gives the same row, such as the parts of a concatenation: another one may have said it.
+        let same = |id: &&ConstraintId| self.origin(**id).step == step && self.origin(**id).part == part;
+        for (tensor, kind) in case.core.constraints.iter().filter(same).flat_map(|id| self.rows_read(*id)) {
+            let spots = self.written_spots(tensor, kind, end);
+            if let (Part::Row(_), Some(first)) = (part, spots.first()) {
+                let only = (spots.len() == 1).then_some(*first);
+                let (tensor, kind) = self.walk_back((tensor, kind)).0;
+                return End::Written(tensor, kind, only);
+            }
+        }
         let text = match (self.steps.get(step as usize), part) {
             (Some(Step::Op { op: Op::Slice(Index::Run { range: Some(_) }), .. }), Part::Whole) => {
                 "the range of the index".into()

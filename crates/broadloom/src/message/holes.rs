@@ -68,8 +68,22 @@ impl Graph {
                     .with_end(Part::at(step, format!("what is missing is `{written}` of {made}")))
                     .with_help(format!("set `{name}` of {made}, or {state}"))
             }
-            None => error.with_help(format!("{state}, or give a size to what it is combined with")),
+            None => error.with_help(match self.contracted_with(*tensor, kind) {
+                // Whatever is said about the parameter would be a guess: it reads what something else makes.
+                Some(other) => format!("it is as wide as the output of `{other}`: state that, and it follows"),
+                None => format!("{state}, or give a size to what it is combined with"),
+            }),
         }
+    }
+
+    /// What the input of a parameter is contracted with, if that is what leaves it open.
+    fn contracted_with(&self, tensor: Tensor, kind: Kind) -> Option<String> {
+        let steps = (0..self.steps.len() as u32).filter(|step| kind == Kind::Input && self.op(*step).is_some());
+        let mut others = steps.filter_map(|step| match (self.op(step), self.step_operands(step)) {
+            (Some(Op::Compose | Op::ComposeAccumulate), [first, other, ..]) if *first == tensor => Some(*other),
+            _ => None,
+        });
+        others.find(|other| self.leaf(*other).is_none()).map(|other| self.label_of(other))
     }
 
     /// A result that has an axis, or a size, that several operands could give it and none does.

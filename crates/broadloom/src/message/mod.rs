@@ -166,7 +166,7 @@ impl Graph {
     }
 
     /// A leaf and how it is declared, as an end of a conflict.
-    fn declared_end(&self, tensor: Tensor) -> error::Part {
+    pub(crate) fn declared_end(&self, tensor: Tensor) -> error::Part {
         self.about_tensor(tensor, self.declared_text(tensor))
     }
 

@@ -11,6 +11,11 @@ impl Parser<'_> {
     /// `batch | input -> output`, up to what cannot be part of a shape.
     pub(super) fn shape(&mut self) -> Option<Shape> {
         let start = self.token().span;
+        if self.kind() == TokenKind::OpenList {
+            let open = self.next();
+            self.bracketed(open);
+            return None;
+        }
         let mut shape = Shape::default();
         let mut row = self.row()?;
         if self.take(TokenKind::Bar).is_some() {
@@ -56,8 +61,24 @@ impl Parser<'_> {
             }
             row.push(axis);
             self.take(TokenKind::Comma);
+            self.crossed(&row)?;
         }
         Some(row)
+    }
+
+    /// `32 x 784`: an `x` between two numbers, without commas, is meant as a sign.
+    fn crossed(&mut self, row: &[Axis]) -> Option<()> {
+        let [.., first, cross, last] = row else { return Some(()) };
+        let sized = |axis: &Axis| matches!(axis.kind, AxisKind::Size(_));
+        let (whole, between) = (first.span.to(last.span), cross.span);
+        let is_cross = matches!(cross.kind, AxisKind::Name(_)) && self.slice(between) == "x";
+        if !(is_cross && sized(first) && sized(last)) || self.slice(whole).contains(',') {
+            return Some(());
+        }
+        let help = format!("write `{}, {}`", self.slice(first.span), self.slice(last.span));
+        let message = "the axes of a shape are separated by commas";
+        self.report(Diagnostic::error(codes::SHAPE, message, between, "").with_help(help));
+        None
     }
 
     /// An axis, or nothing if the row ends here.
@@ -79,6 +100,10 @@ impl Parser<'_> {
             TokenKind::Open => {
                 let open = self.next();
                 let size = self.expr()?;
+                if self.kind() == TokenKind::Comma {
+                    self.bracketed(open);
+                    return None;
+                }
                 self.close(TokenKind::Close, open.span)?;
                 AxisKind::Expr(size)
             }

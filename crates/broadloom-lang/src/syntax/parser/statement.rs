@@ -48,6 +48,9 @@ impl Parser<'_> {
             }
             self.skip_line();
         }
+        if kind.is_none() {
+            self.forget(before);
+        }
         kind.map(|kind| Statement { kind, span })
     }
 
@@ -57,7 +60,8 @@ impl Parser<'_> {
         match self.kind() {
             TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
                 let message = format!("{found} closes nothing");
-                self.report(Diagnostic::error(codes::BRACKET, message, span, "no bracket is open here"));
+                let diagnostic = Diagnostic::error(codes::BRACKET, message, span, "no bracket is open here");
+                self.report(diagnostic.with_help("leave it out, or open a bracket before it"));
             }
             TokenKind::Semicolon if read => {
                 let message = "statements are separated by line ends";
@@ -65,6 +69,8 @@ impl Parser<'_> {
                     Diagnostic::error(codes::STATEMENT, message, span, "").with_help("begin a new line"),
                 );
             }
+            // The rest of an `if` that is no expression.
+            TokenKind::Keyword(Keyword::Else) if std::mem::take(&mut self.chose) => self.reported = true,
             _ => self.expected("the end of the line"),
         }
     }
@@ -98,13 +104,21 @@ impl Parser<'_> {
         }
         // Its lines are read for their own mistakes; what they define is not kept.
         self.deeper_block(|parser| {
-            parser.statements(false);
+            let statements = parser.statements(false);
+            parser.forget_all(&statements);
             Some(())
         });
     }
 
     fn statement(&mut self) -> Option<StatementKind> {
-        let TokenKind::Keyword(keyword) = self.kind() else { return self.assignment_or_expr() };
+        let TokenKind::Keyword(keyword) = self.kind() else {
+            if self.kind() == TokenKind::Name
+                && let Some(foreign) = self.foreign_statement()
+            {
+                return foreign;
+            }
+            return self.assignment_or_expr();
+        };
         match keyword {
             Keyword::Import => self.import(),
             Keyword::Dim => self.dim(),
@@ -120,12 +134,7 @@ impl Parser<'_> {
                 self.next();
                 Some(StatementKind::Backward(self.expr()?))
             }
-            Keyword::Minimise => {
-                self.next();
-                let loss = self.expr()?;
-                self.need(TokenKind::Keyword(Keyword::By), "and a rule, such as `by sgd(0.1)`")?;
-                Some(StatementKind::Minimise { loss, rule: self.expr()? })
-            }
+            Keyword::Minimise => self.minimise(),
             Keyword::Print => self.print(),
             Keyword::Save => {
                 self.next();
@@ -151,8 +160,26 @@ impl Parser<'_> {
         }
     }
 
+    pub(super) fn minimise(&mut self) -> Option<StatementKind> {
+        self.next();
+        let loss = self.expr()?;
+        if !self.is_word(Keyword::By) {
+            let (found, span) = (self.found(), self.token().span);
+            let message = format!("expected `by` and a rule, found {found}");
+            let help = format!("write `minimise {} by sgd(0.1)`", self.quote(self.file.expr(loss).span));
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+            return None;
+        }
+        self.next();
+        Some(StatementKind::Minimise { loss, rule: self.expr()? })
+    }
+
     fn import(&mut self) -> Option<StatementKind> {
         self.next();
+        if self.kind() == TokenKind::Name {
+            self.no_import(self.token().span);
+            return None;
+        }
         let path = self.quoted("with the path of a file after `import`")?;
         let alias = match self.take_word(Keyword::As) {
             Some(_) => Some(self.ident("after `as`")?),
@@ -267,6 +294,19 @@ impl Parser<'_> {
             self.report(Diagnostic::error(codes::EXPECTED, message, span, "not expected").with_help(help));
             return None;
         }
+        if let Some((span, sign)) = self.compound() {
+            let message = format!("`{sign}=` would assign to a tensor that is there; here a name is bound");
+            let help = format!("write `=` here; in a line of its own, `w ={sign} x` assigns to `w`");
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+            return None;
+        }
+        if self.kind() == TokenKind::EqualEqual {
+            let span = self.token().span;
+            let help = format!("write `let {} = {}`", self.names.text(names[0].name), self.rest_of_line(span.end));
+            let message = "`==` compares; a name is bound by `=`";
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+            return None;
+        }
         if self.take_equals().is_none() {
             self.expected("`=` and a value");
             return None;
@@ -307,9 +347,8 @@ impl Parser<'_> {
                 Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "")
                     .with_help("write `=` here"),
             );
-            return None;
-        }
-        if self.take_equals().is_none() {
+            self.next();
+        } else if self.take_equals().is_none() {
             self.expected("`=` and the body of the function");
             return None;
         }
@@ -440,6 +479,15 @@ impl Parser<'_> {
 
     /// `:` and a block, or one statement on the same line.
     fn headed<T: OneLine>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.kind() == TokenKind::Newline {
+            let span = self.token().span;
+            let message = "expected `:` and a block, found the end of the line";
+            self.report(
+                Diagnostic::error(codes::EXPECTED, message, span, "")
+                    .with_help("write `:` at the end of this line"),
+            );
+            return None;
+        }
         self.need(TokenKind::Colon, "and a block")?;
         if self.kind() != TokenKind::Newline {
             return T::one_line(self);
@@ -474,10 +522,14 @@ impl Parser<'_> {
     }
 
     fn print(&mut self) -> Option<StatementKind> {
-        self.next();
+        let word = self.next().span;
+        let like_a_call = self.printed_like_a_call(word);
         let mut parts = vec![self.expr()?];
-        while self.take(TokenKind::Comma).is_some() {
+        while self.take(TokenKind::Comma).is_some() || self.printed_without_comma(word) {
             parts.push(self.expr()?);
+        }
+        if like_a_call {
+            self.take(TokenKind::Close)?;
         }
         let every = match self.take_word(Keyword::Every) {
             Some(_) => Some(self.expr()?),
@@ -489,11 +541,15 @@ impl Parser<'_> {
     fn assignment_or_expr(&mut self) -> Option<StatementKind> {
         let left = self.expr()?;
         let token = self.token();
-        if !matches!(token.kind, TokenKind::Equals | TokenKind::Assign) {
+        let sign = if self.compound().is_some() {
+            self.compound_sign(left)?
+        } else if matches!(token.kind, TokenKind::Equals | TokenKind::Assign) {
+            self.next();
+            self.slice(token.span).into()
+        } else {
             return Some(StatementKind::Expr(left));
-        }
-        self.next();
-        let sign = Quoted { text: self.slice(token.span).into(), span: token.span };
+        };
+        let sign = Quoted { text: sign, span: token.span };
         let target = match &self.file.expr(left).kind {
             ExprKind::Param(param) => {
                 if param.shape.is_some() || param.initial.is_some() || param.precision.is_some() {
@@ -528,9 +584,13 @@ impl Parser<'_> {
         let found = self.found();
         let message = format!("expected `,` or `{}`, found {found}", kind.text());
         let span = self.token().span;
-        self.report(
-            Diagnostic::error(codes::BRACKET, message, span, "").with_label(open, "the bracket that is open"),
-        );
+        let diagnostic =
+            Diagnostic::error(codes::BRACKET, message, span, "").with_label(open, "the bracket that is open");
+        let ends = matches!(self.kind(), TokenKind::Newline | TokenKind::End);
+        self.report(match ends {
+            true => diagnostic.with_help(format!("close it with `{}`", kind.text())),
+            false => diagnostic,
+        });
         None
     }
 }
