@@ -553,7 +553,7 @@ fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     };
     let arrays = match read_arrays(eval.folder().join(&text)) {
         Ok(arrays) => arrays,
-        Err(error) if !eval.folder().join(&text).exists() && error.kind() == FileErrorKind::Access => {
+        Err(error) if error.kind() == FileErrorKind::Missing => {
             let message = format!("there is no file `{text}`");
             return eval.wrong(codes::FILE, message, path.span, "paths are relative to the folder of this file");
         }

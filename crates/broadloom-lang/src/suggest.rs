@@ -211,6 +211,9 @@ const METHODS: &[(&str, Way)] = &[
     ("requires_grad_", Say("a parameter stands in braces: `{w : 784 -> 10}`")),
     ("zero_grad", Say("leave it out: gradients begin afresh with every `backward`")),
     ("step", Say("write `minimise loss by sgd(0.1)`")),
+    ("append", Say("a list stays as it is: write all of its items, or `[f(x) for x in list]`")),
+    ("extend", Say("a list stays as it is: write all of its items, or `[f(x) for x in list]`")),
+    ("format", Say("a text is filled in by `\"{name}\"`")),
     ("mH", Write("$1.T")),
     ("mT", Write("$1.T")),
 ];

@@ -50,6 +50,8 @@ pub enum Remedy {
     Capture,
     /// Keep the number of elements.
     Reshape,
+    /// Mend something else: this follows from it.
+    Follows,
 }
 
 /// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are

@@ -281,7 +281,7 @@ fn assignment_law(assignment: &Assignment, order: &[u32]) -> Operation {
     slots.push(Slot::Value(0));
     assignment.target = slots.len() as u32 - 1;
     let forward = Law { slots, assignments: vec![assignment] };
-    Operation { name: "assignment", arity: order.len(), forward, gradient: Law::default() }
+    Operation { forward, ..Operation::new("assignment", order.len()) }
 }
 
 fn unknown(name: &str) -> Error {

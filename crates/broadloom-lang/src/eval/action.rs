@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use broadloom::{LeafKind, Node, Routine, Tensor};
-use broadloom_diagnostics::{Diagnostic, Label, Span};
+use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::{Eval, Evaluated, Frame, Reported};
@@ -73,15 +73,7 @@ impl Eval<'_> {
     pub(super) fn backward(&mut self, loss: ExprId, span: Span) -> Evaluated<Tensor> {
         let (value, at) = (self.expr(loss)?, self.span_of(loss));
         let tensor = self.tensor(&value, at)?;
-        let before = self.diagnostics.len();
-        let made = self.with_routine(span, |routine, graph| routine.backward(graph, tensor).map(|_| ()));
-        if let (Err(_), Some(made)) = (&made, self.where_made(&value).filter(|made| *made != at)) {
-            let shape = self.graph.shape(tensor);
-            if let Some(told) = self.diagnostics.get_mut(before) {
-                told.labels.push(Label { span: made, text: format!("`{shape}`"), primary: false });
-            }
-        }
-        made?;
+        self.with_routine(span, |routine, graph| routine.backward(graph, tensor).map(|_| ()))?;
         let name = self.graph.label_of(tensor);
         let planned = self.planned();
         planned.backward = true;
@@ -145,6 +137,13 @@ impl Eval<'_> {
             {
                 let spans = (self.span_of(*target), self.span_of(assign.value));
                 return self.unknown_target(name, spans.0, &assign.sign.text, spans.1);
+            }
+            Target::Expr(target)
+                if let ExprKind::Name(name) = self.frame.file.expr(*target).kind
+                    && let Some(made) = self.frame.scope.find(name)
+                    && !matches!(made, Value::Tensor(_) | Value::Mistake) =>
+            {
+                return self.constant_target(*target, &made, assign.value);
             }
             Target::Expr(target) => self.operand(*target, &mut formula)?,
         };
@@ -319,7 +318,7 @@ impl Eval<'_> {
                         codes::RANGE,
                         "a number of repetitions is whole and not negative",
                         at,
-                        "",
+                        "write a whole number, as in `repeat 10:`",
                     );
                 }
             },
@@ -464,6 +463,14 @@ impl Eval<'_> {
     /// `save y to "y.npy"`
     pub(super) fn save(&mut self, value: ExprId, path: &Quoted, span: Span) -> Evaluated<()> {
         let (value, at) = (self.expr(value)?, self.span_of(value));
+        if let Value::Layer(_) | Value::Function(_) = value {
+            let name = self.quote(at);
+            let message = format!("`{name}` is {}: a tensor is saved", value.kind());
+            let help = format!(
+                "save one of its parameters, such as `{name}.weight`, or run the program with `--save file.safetensors` for all of them"
+            );
+            return self.wrong(codes::KIND, message, at, help);
+        }
         let tensor = self.tensor(&value, at)?;
         let file = self.filled(&path.text, path.span)?;
         let known = [".npy", ".csv"];

@@ -27,6 +27,7 @@ pub(crate) struct Applied {
     span: Span,
     outer: Option<u32>,
     library: bool,
+    open: Option<(String, bool)>,
 }
 
 impl Applied {
@@ -46,8 +47,9 @@ impl Applied {
             Some(path) => path.to_string(),
             None => format!("{}{}", self.layer.outer, self.layer.name.borrow()),
         };
-        let Applied { name, span, outer, library, .. } = self;
-        Application { function: name.to_string(), path, span: *span, outer: *outer, library: *library }
+        let Applied { name, span, outer, library, open, .. } = self;
+        let (function, open) = (name.to_string(), open.clone());
+        Application { function, path, span: *span, outer: *outer, library: *library, open }
     }
 }
 
@@ -121,6 +123,7 @@ impl Eval<'_> {
                 let message = format!("`{}` is {}, and cannot be applied", self.quote(at), other.kind());
                 let help = match other {
                     Value::Tensor(_) | Value::Number(_) => "write `*` for a product, `@` to compose",
+                    Value::Initial(_) => super::foreign::FIRST_VALUES,
                     Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`",
                     _ => "only functions, layers, and lists of them are applied",
                 };
@@ -205,7 +208,10 @@ impl Eval<'_> {
         let library = self.library.contains(&function.def.name.span.source);
         let name = self.text(function.def.name.name).into();
         let outer = self.application.replace(self.applied.len() as u32);
-        self.applied.push(Applied { layer: layer.clone(), name, span, outer, library });
+        let config = function.def.config.iter().flatten().zip(&layer.config).enumerate();
+        let mut open = config.filter(|(_, (_, value))| matches!(value, Value::Nothing));
+        let open = open.next().map(|(at, (argument, _))| (self.text(argument.name.name).to_string(), at == 0));
+        self.applied.push(Applied { layer: layer.clone(), name, span, outer, library, open });
         self.calls.push(span);
         let made = self.within(frame, |eval| eval.deeper(span, |eval| eval.body(&function.def.body)));
         self.calls.pop();
@@ -364,7 +370,7 @@ impl Eval<'_> {
             return Ok(());
         };
         let named = |at: usize| arguments.get(at).map(|each| self.text(each.name.name)).unwrap_or_default();
-        if first.name.is_some() || !SIZES.contains(&named(0)) {
+        if first.name.is_some() || !SIZES.iter().any(|size| named(0).ends_with(size)) {
             return Ok(());
         }
         let (name, x) = (self.text(function.def.name.name).to_string(), self.quote(first.span));

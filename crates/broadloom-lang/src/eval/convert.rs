@@ -39,7 +39,9 @@ impl Eval<'_> {
                     Value::Nothing => {
                         "the last line of the function is no expression, so calling it gives nothing".into()
                     }
-                    Value::Text(_) => "a text is a spec or a shape: it comes first, `sum(\"i j => j\", x)`".into(),
+                    Value::Text(_) => {
+                        "a text is a spec, a shape or a path; texts are put together by braces: `\"{a}{b}\"`".into()
+                    }
                     Value::Range(..) => format!("in a list of numbers it is one: `[i for i in {written}]`"),
                     Value::Initial(_) => {
                         "first values stand in a declaration: `state s : 3 = zeros`, `{w : 3 = ones}`".into()

@@ -126,7 +126,12 @@ impl Eval<'_> {
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a size is needed here, not {}", other.kind());
-                self.wrong(codes::KIND, message, span, "")
+                let help = match other {
+                    Value::Text(_) => "write the number without quotes",
+                    Value::Tensor(_) => "sizes are known before the program runs: write a number, or a `dim`",
+                    _ => "",
+                };
+                self.wrong(codes::KIND, message, span, help)
             }
         }
     }

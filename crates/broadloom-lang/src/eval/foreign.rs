@@ -7,11 +7,15 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::suggest::{self, Way};
-use crate::syntax::ast::{Arg, Body, ExprId, ExprKind, Ident, Name, Statement, StatementKind, Target};
+use crate::syntax::ast::{Arg, AxisKind, Body, ExprId, ExprKind, Ident, Name, Statement, StatementKind, Target};
 use crate::value::Value;
 
 /// What is quoted of the program in a message is at most so long.
 const LONGEST_QUOTE: usize = 48;
+
+/// About `zeros` and `ones`.
+pub(super) const FIRST_VALUES: &str =
+    "`zeros` and `ones` are first values, of the shape that is declared: `state s : 3 = zeros`; a number broadcasts by itself";
 
 /// Functions that reduce axes.
 const REDUCTIONS: [&str; 5] = ["sum", "mean", "max", "min", "product"];
@@ -34,7 +38,18 @@ struct Container {
 /// A name that is defined somewhere.
 struct Definition {
     span: Span,
-    is_param: bool,
+    kind: Defined,
+}
+
+/// What a name is defined as.
+#[derive(Clone, Copy, PartialEq)]
+enum Defined {
+    Name,
+    Param,
+    /// A size to be inferred, in a declared shape.
+    Label,
+    /// The number of a repetition, or an item of a list.
+    Turn,
 }
 
 impl Eval<'_> {
@@ -48,8 +63,14 @@ impl Eval<'_> {
                 Some(self.unknown_function(*name, &arguments, span))
             }
             ExprKind::Field(..) => {
-                let arguments: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
-                self.prefixed(callee, Some(&arguments))
+                let arguments: Vec<String> = args
+                    .iter()
+                    .map(|arg| {
+                        let value = self.quote(self.span_of(arg.value));
+                        arg.name.map_or(value.clone(), |name| format!("{} = {value}", self.text(name.name)))
+                    })
+                    .collect();
+                self.prefixed(callee, Some(&arguments)).or_else(|| self.method_of_nothing(callee))
             }
             _ => None,
         }
@@ -73,17 +94,39 @@ impl Eval<'_> {
             None => name.to_string(),
         };
         let known = self.frame.scope.all();
-        let here = self.frame.scope.find(field.name).is_some();
+        let here = self.frame.scope.find(field.name).map(|_| text.clone());
         let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
-        let help = match (here, suggest::foreign(&text), near) {
-            (true, ..) => format!("write `{}`: functions stand by themselves", call(&text)),
-            (_, Some(way), _) => said(way, arguments.unwrap_or(&[])),
-            (_, _, Some(near)) => format!("write `{}`: functions stand by themselves", call(&near)),
-            _ => "functions stand by themselves; docs/language.md lists them".to_string(),
+        let foreign = suggest::foreign(&text).filter(|_| here.is_none());
+        let help = match (foreign, here.or(near)) {
+            (Some(way), _) => said(way, arguments.unwrap_or(&[])),
+            (None, Some(name)) => match self.names.find(&name).and_then(|name| self.frame.scope.find(name)) {
+                Some(Value::Function(function)) => {
+                    let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
+                    format!("write `{name}({list})(x)`: functions stand by themselves")
+                }
+                Some(Value::Initial(_)) => FIRST_VALUES.to_string(),
+                _ => format!("write `{}`: functions stand by themselves", call(&name)),
+            },
+            (None, None) => "functions stand by themselves; docs/language.md lists them".to_string(),
         };
         let message = format!("there is no library `{library}`");
         let place = self.place(file.expr(of).span);
         Some(self.told(Diagnostic::error(codes::UNKNOWN, message, place, "").with_help(help)))
+    }
+
+    /// `optimizer.step()`: a method of something that is not there.
+    fn method_of_nothing(&mut self, callee: ExprId) -> Option<Reported> {
+        let file = self.frame.file.clone();
+        let ExprKind::Field(of, field) = &file.expr(callee).kind else { return None };
+        let ExprKind::Name(name) = &file.expr(*of).kind else { return None };
+        let span = file.expr(*of).span;
+        if self.frame.scope.find(*name).is_some() || self.is_defined_elsewhere(*name, span) {
+            return None;
+        }
+        let Way::Say(help) = suggest::method(self.text(field.name))? else { return None };
+        let message = format!("there is nothing called `{}`", self.text(*name));
+        let place = self.place(span);
+        Some(self.told(Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help)))
     }
 
     fn unknown_function(&mut self, name: Name, arguments: &[String], span: Span) -> Reported {
@@ -148,12 +191,12 @@ impl Eval<'_> {
         for expr in &file.exprs {
             match &expr.kind {
                 ExprKind::Param(param) if param.name.name == name => {
-                    found.push(Definition { span: param.name.span, is_param: true });
+                    found.push(Definition { span: param.name.span, kind: Defined::Param });
                 }
                 ExprKind::Each { name: each, .. } => {
                     containers.push(Container { span: expr.span, inside: Inside::List });
                     if each.name == name {
-                        found.push(Definition { span: each.span, is_param: false });
+                        found.push(Definition { span: each.span, kind: Defined::Turn });
                     }
                 }
                 _ => {}
@@ -163,14 +206,22 @@ impl Eval<'_> {
         let text = self.text(name);
         // The last one before the use is what was meant, if there is one.
         found.sort_by_key(|each| (each.span.start > used.start, u32::MAX - each.span.start));
-        let Definition { span, is_param } = found.into_iter().find(|each| each.span.source == used.source)?;
+        let Definition { span, kind } = found.into_iter().find(|each| each.span.source == used.source)?;
         let apart = containers.iter().filter(|each| holds(each.span, span) && !holds(each.span, used));
         let outermost = apart.max_by_key(|each| each.span.end - each.span.start);
         let Some(Container { inside, .. }) = outermost else {
+            if kind == Defined::Label {
+                let help = format!("declare it, to use the size in a program: `dim {text} = 32`");
+                return Some(("a size to be inferred, which only shapes know".to_string(), span, help));
+            }
             let help = "names are known after the line that defines them: move this line below it".to_string();
             return (span.start > used.start).then(|| ("defined here, further down".to_string(), span, help));
         };
         let (label, help) = match inside {
+            Inside::Repeat | Inside::For if kind == Defined::Turn => (
+                "known only inside of the loop that counts it".to_string(),
+                format!("use `{text}` inside; what should be known afterwards is assigned to a `state`"),
+            ),
             Inside::Repeat => (
                 "known only inside of this `repeat`".to_string(),
                 format!("use `{text}` inside, or move its line before the `repeat`: it is computed again whenever it is needed"),
@@ -184,7 +235,7 @@ impl Eval<'_> {
             }
             Inside::Function(function) => {
                 let function = self.text(*function);
-                let help = match is_param {
+                let help = match kind == Defined::Param {
                     true => format!("after `{function}` has been applied, it is `{function}.{text}`"),
                     false => format!("let `{function}` give it back: the last line of a function is its value"),
                 };
@@ -202,10 +253,14 @@ impl Eval<'_> {
         field: Ident,
         args: Option<&[Arg]>,
     ) -> Option<Reported> {
+        let text = self.text(field.name).to_string();
+        if let (Value::Layer(layer), Some(args)) = (value, args) {
+            let known = layer.scope.own(field.name).is_some();
+            return self.method_of_layer(of, field, &text, args).filter(|_| !known);
+        }
         if !matches!(value, Value::Tensor(_) | Value::Number(_) | Value::List(_) | Value::Size(_)) {
             return None;
         }
-        let text = self.text(field.name).to_string();
         if let Value::Tensor(tensor) = value {
             let label = self.free_label(field.name);
             let captured = self.graph.captured(*tensor, &text).or(self.graph.captured(*tensor, &label));
@@ -250,6 +305,24 @@ impl Eval<'_> {
             None => format!("{} has no `{text}`", value.kind()),
         };
         Some(self.wrong_field(message, field.span, help))
+    }
+
+    /// What a layer of another library can do.
+    fn method_of_layer(&mut self, of: ExprId, field: Ident, text: &str, args: &[Arg]) -> Option<Reported> {
+        let owner = self.quote(self.span_of(of));
+        let arguments: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
+        let help = match text {
+            "forward" | "apply" | "predict" | "call" => format!("apply it: `{owner}({})`", arguments.join(", ")),
+            "parameters" | "named_parameters" | "state_dict" => {
+                "`params(loss)` is the list of the parameters that `loss` depends on".to_string()
+            }
+            "eval" => format!("write `inference({owner})(x)` where it is applied"),
+            "train" => "leave it out: what is not under `inference(…)` is trained".to_string(),
+            "fit" | "compile" => "write `minimise loss by sgd(0.1)` inside of a `repeat`".to_string(),
+            "to" | "cuda" | "cpu" | "zero_grad" => "leave it out".to_string(),
+            _ => return None,
+        };
+        Some(self.wrong_field(format!("a function has no methods, such as `{text}`"), field.span, help))
     }
 
     fn wrong_field(&mut self, message: String, span: Span, help: String) -> Reported {
@@ -316,6 +389,36 @@ impl Eval<'_> {
         if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') { "…".into() } else { text }
     }
 
+    /// An assignment to what is known when the program is built, and stays as it is.
+    pub(super) fn constant_target<T>(&mut self, target: ExprId, value: &Value, assigned: ExprId) -> Evaluated<T> {
+        let (span, text) = (self.span_of(target), self.quote(self.span_of(target)));
+        let message = format!("`{text}` is {}, and stays as it is", value.kind());
+        let first = match value {
+            Value::Number(number) => format!(" = {}", crate::show::number(*number)),
+            _ => String::new(),
+        };
+        let help = match value {
+            Value::Number(_) => format!("write `state {text} : |{first}` in place of its `let`: a state can be assigned to"),
+            _ => format!("write `let {text} = {}`, or choose another name", self.quote(self.span_of(assigned))),
+        };
+        let place = self.place(span);
+        let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
+        if let ExprKind::Name(name) = self.frame.file.clone().expr(target).kind
+            && let Some(bound) = self.bound_before(name, span).filter(|_| place == span)
+        {
+            diagnostic = diagnostic.with_label(bound, "bound here");
+        }
+        self.fail(diagnostic)
+    }
+
+    /// Where a name was last bound in this file, before a place.
+    fn bound_before(&self, name: Name, used: Span) -> Option<Span> {
+        let (mut containers, mut found) = (Vec::new(), Vec::new());
+        collect(&self.frame.file.statements, name, &mut containers, &mut found);
+        let before = found.into_iter().map(|each| each.span).filter(|span| span.start < used.start);
+        before.max_by_key(|span| span.start)
+    }
+
     /// An assignment to a name that nothing has.
     pub(super) fn unknown_target<T>(&mut self, name: Name, span: Span, sign: &str, value: Span) -> Evaluated<T> {
         if self.frame.file.mistaken.contains(&name) || !self.misassigned.insert(name) {
@@ -356,18 +459,23 @@ fn said(way: Way, arguments: &[String]) -> String {
 
 /// The places with names of their own, and where a name is defined.
 fn collect(statements: &[Statement], name: Name, containers: &mut Vec<Container>, found: &mut Vec<Definition>) {
-    let define = |ident: &Ident, found: &mut Vec<Definition>| {
+    let define_as = |ident: &Ident, kind: Defined, found: &mut Vec<Definition>| {
         if ident.name == name {
-            found.push(Definition { span: ident.span, is_param: false });
+            found.push(Definition { span: ident.span, kind });
         }
     };
+    let define = |ident: &Ident, found: &mut Vec<Definition>| define_as(ident, Defined::Name, found);
     for statement in statements {
         let span = statement.span;
         match &statement.kind {
             StatementKind::Let { names, .. } => names.iter().for_each(|ident| define(ident, found)),
-            StatementKind::Dim { name: ident, .. }
-            | StatementKind::Leaf { name: ident, .. }
-            | StatementKind::Op { name: ident, .. } => define(ident, found),
+            StatementKind::Dim { name: ident, .. } | StatementKind::Op { name: ident, .. } => define(ident, found),
+            StatementKind::Leaf { name: ident, shape, .. } => {
+                define(ident, found);
+                let rows = shape.iter().flat_map(|shape| shape.batch.iter().chain(&shape.input).chain([&shape.output]));
+                let labels = rows.flatten().filter(|axis| matches!(axis.kind, AxisKind::Name(known) if known == name));
+                found.extend(labels.map(|axis| Definition { span: axis.span, kind: Defined::Label }));
+            }
             StatementKind::Assign(assign) => {
                 if let Target::New(ident) = &assign.target {
                     define(ident, found);
@@ -375,12 +483,12 @@ fn collect(statements: &[Statement], name: Name, containers: &mut Vec<Container>
             }
             StatementKind::For { name: ident, body, .. } => {
                 containers.push(Container { span, inside: Inside::For });
-                define(ident, found);
+                define_as(ident, Defined::Turn, found);
                 collect(body, name, containers, found);
             }
             StatementKind::Repeat { name: ident, body, .. } => {
                 containers.push(Container { span, inside: Inside::Repeat });
-                ident.iter().for_each(|ident| define(ident, found));
+                ident.iter().for_each(|ident| define_as(ident, Defined::Turn, found));
                 collect(body, name, containers, found);
             }
             StatementKind::Def(def) => {

@@ -250,7 +250,13 @@ impl Eval<'_> {
                 return Ok(());
             }
             AxisKind::Row(name) => match self.frame.scope.find(*name) {
-                Some(value @ (Value::Number(_) | Value::Size(_) | Value::List(_) | Value::Mistake)) => value,
+                Some(
+                    value @ (Value::Number(_)
+                    | Value::Size(_)
+                    | Value::List(_)
+                    | Value::Text(_)
+                    | Value::Mistake),
+                ) => value,
                 // Any other name is axes to be inferred.
                 _ => {
                     let row = format!("..{}..", self.text(*name));
@@ -377,7 +383,7 @@ impl Eval<'_> {
         if !gather(value, 0, &mut sizes, &mut numbers) {
             let message = match uneven(value) {
                 Some((first, other, at)) => {
-                    format!("the parts of this list are not equally long: part 0 has {first}, part {at} has {other}")
+                    format!("the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}")
                 }
                 None => "the parts of this list are not all numbers, or not of one shape".to_string(),
             };

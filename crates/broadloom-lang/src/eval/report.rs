@@ -39,11 +39,35 @@ impl Program {
                 errors => errors,
             },
         };
-        for error in errors {
-            let span = error.step().and_then(|step| self.origins.get(step)).map(|origin| origin.span);
-            let span = span.unwrap_or(Span::empty(self.main, 0));
-            self.diagnostics.push(diagnosed(&error, span, &self.origins));
+        // What follows from others is not said beside them.
+        let follows = |error: &Error| error.remedy() == Some(Remedy::Follows);
+        let alone = errors.iter().all(follows);
+        let mut layers = Vec::new();
+        for error in errors.iter().filter(|error| alone || !follows(error)) {
+            let origin = error.step().and_then(|step| self.origins.get(step)).copied();
+            let span = origin.map_or(Span::empty(self.main, 0), |origin| origin.span);
+            let mut diagnostic = diagnosed(error, span, &self.origins);
+            if let Some((place, function, (argument, is_first))) = origin.and_then(|origin| self.unsized_layer(origin)) {
+                // One layer may have several parameters that lack the same size.
+                if layers.contains(&place) {
+                    continue;
+                }
+                layers.push(place);
+                diagnostic.help = vec![match is_first {
+                    true => format!("`{function}` is given no `{argument}`: write `{function}(64)`, or whatever size is meant"),
+                    false => format!("`{function}` is given no `{argument}`: add `{argument} = 64`, or whatever size is meant"),
+                }];
+            }
+            self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// The layer that made something without being given its size: where it is applied, its function, and the argument.
+    fn unsized_layer(&self, origin: Origin) -> Option<(u32, &str, (&str, bool))> {
+        let at = origin.application?;
+        let application = self.applications.get(at as usize)?;
+        let (argument, is_first) = application.open.as_ref()?;
+        Some((at, &application.function, (argument, *is_first)))
     }
 }
 
@@ -99,7 +123,9 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic = diagnostic.with_note(excerpt);
     }
     for end in error.ends() {
-        match origin(end).map(|origin| origin.span) {
+        // What is refused has no step yet: it is where the message points.
+        let refused = end.step.filter(|step| error.step() == Some(*step) && *step >= origins.len());
+        match origin(end).map(|origin| origin.span).or(refused.map(|_| span)) {
             Some(place) if place == span => {
                 // One place may be both ends, by different ways.
                 let label = &mut diagnostic.labels[0].text;
@@ -119,7 +145,7 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     for link in error.chain() {
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
-    match error.remedy() {
+    match error.remedy().filter(|remedy| *remedy != Remedy::Follows) {
         Some(remedy) => diagnostic.with_help(in_this_language(remedy)),
         None => error.help().iter().fold(diagnostic, Diagnostic::with_help),
     }

@@ -161,7 +161,7 @@ impl Graph {
     }
 
     /// A line about a tensor.
-    fn about_tensor(&self, tensor: Tensor, text: String) -> error::Part {
+    pub(crate) fn about_tensor(&self, tensor: Tensor, text: String) -> error::Part {
         error::Part::at(self.tensors[tensor.index()].step, text)
     }
 

@@ -446,7 +446,8 @@ impl Session {
                     return Err(error.with_end(format!(
                         "it has {}",
                         if names.is_empty() { "no arrays".into() } else { names.join(", ") }
-                    )));
+                    ))
+                    .with_help("load a file that was saved with these parameters, or give them these names"));
                 }
                 None => {}
             }

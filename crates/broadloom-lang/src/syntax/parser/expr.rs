@@ -47,10 +47,18 @@ impl Parser<'_> {
         let mut left = self.prefix()?;
         while let Some(binary) = binary(self.kind()) {
             let strength = binary.strength();
-            if strength < least || self.compound().is_some() {
+            if strength < least || self.compound().is_some() || self.increment().is_some() {
                 break;
             }
             let sign = self.next();
+            if matches!(self.kind(), TokenKind::Newline | TokenKind::End) {
+                let message = "expected an expression, found the end of the line";
+                let help = format!("`{}` stands between two values: write the second one", self.quote(sign.span));
+                let span = self.token().span;
+                let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+                self.report(diagnostic.with_label(sign.span, "nothing follows").with_help(help));
+                return None;
+            }
             // All but powers group from the left.
             let above = if binary == Binary::Pow { strength } else { strength + 1 };
             let right = self.deeper(|parser| parser.operators(above))?;

@@ -187,6 +187,18 @@ impl Parser<'_> {
                 self.no_import(token.span);
                 Some(None)
             }
+            _ if next == TokenKind::Colon && WORDS.iter().all(|(known, ..)| *known != word) => {
+                let name = word.to_string();
+                let rest = before(rest.trim_start_matches(':'), &['=']).to_string();
+                let help = match name.as_str() {
+                    "else" | "finally" | "except" => String::from("leave it out"),
+                    _ => format!("write `data {name} : {rest}`, or `state {name} : {rest}` for what changes"),
+                };
+                report(self, "a word says what is declared", help);
+                let name = self.names.intern(&name);
+                self.file.mistaken.push(name);
+                Some(None)
+            }
             _ => {
                 let (_, message, help) = WORDS.iter().find(|(known, ..)| *known == word)?;
                 if !operand && !matches!(next, TokenKind::Colon | TokenKind::Newline | TokenKind::Open) {
@@ -352,6 +364,45 @@ impl Parser<'_> {
             };
             self.file.mistaken.extend(names.iter().map(|name| name.name));
         }
+    }
+
+    /// Something stands behind a statement that does not belong there.
+    pub(super) fn behind_statement(&mut self) {
+        let (token, found) = (self.token(), self.found());
+        let before = self.tokens[..self.at].last().copied();
+        let operand = matches!(token.kind, TokenKind::Name | TokenKind::Int | TokenKind::Float | TokenKind::Text);
+        let help = match before {
+            Some(before) if before.kind == TokenKind::Name && operand => {
+                let (function, argument) = (self.quote(before.span), self.quote(token.span));
+                format!("a function is applied by brackets: `{function}({argument})`")
+            }
+            _ if token.kind == TokenKind::Bar => "write `or`; `|` stands behind the batch of a shape".into(),
+            _ if token.kind == TokenKind::Arrow => "`->` stands in a shape or in a spec, before the output".into(),
+            _ => String::new(),
+        };
+        let message = format!("expected the end of the line, found {found}");
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
+        self.report(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) });
+    }
+
+    /// `n++` or `n--`, behind `n`: the sign, if the line ends with it.
+    pub(super) fn increment(&self) -> Option<(Span, &'static str)> {
+        let (first, second) = (self.token(), self.ahead(1));
+        let sign = if first.kind == TokenKind::Plus { "+" } else { "-" };
+        let twice = matches!(first.kind, TokenKind::Plus | TokenKind::Minus)
+            && second.kind == first.kind
+            && second.span.start == first.span.end
+            && matches!(self.ahead(2).kind, TokenKind::Newline | TokenKind::End);
+        twice.then(|| (first.span.to(second.span), sign))
+    }
+
+    /// `n++` as a line.
+    pub(super) fn incremented(&mut self, target: ExprId) -> bool {
+        let Some((span, sign)) = self.increment() else { return false };
+        let help = format!("write `{} ={sign} 1`", self.quote(self.file.expr(target).span));
+        let message = format!("there is no `{sign}{sign}`");
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        true
     }
 
     /// A piece of the program for a message.

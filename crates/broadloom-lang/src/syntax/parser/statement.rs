@@ -38,13 +38,14 @@ impl Parser<'_> {
     fn line(&mut self) -> Option<Statement> {
         let (start, before) = (self.token().span, self.at);
         self.reported = false;
-        let kind = self.statement();
+        let mut kind = self.statement();
         let span = self.since(start);
         // A block has taken its own lines.
         let closed = self.at > before && self.tokens[self.at - 1].kind == TokenKind::Dedent;
         if !closed {
             if !matches!(self.kind(), TokenKind::Newline | TokenKind::End | TokenKind::Dedent) {
-                self.left_over(kind.is_some());
+                let read = kind.is_some();
+                kind = kind.filter(|_| self.left_over(read));
             }
             self.skip_line();
         }
@@ -54,8 +55,8 @@ impl Parser<'_> {
         kind.map(|kind| Statement { kind, span })
     }
 
-    /// Something stands behind a statement.
-    fn left_over(&mut self, read: bool) {
+    /// Something stands behind a statement. Whether what stands before it is right all the same.
+    fn left_over(&mut self, read: bool) -> bool {
         let (span, found) = (self.token().span, self.found());
         match self.kind() {
             TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
@@ -71,8 +72,13 @@ impl Parser<'_> {
             }
             // The rest of an `if` that is no expression.
             TokenKind::Keyword(Keyword::Else) if std::mem::take(&mut self.chose) => self.reported = true,
-            _ => self.expected("the end of the line"),
+            TokenKind::Unknown => self.reported = true,
+            _ => {
+                self.behind_statement();
+                return false;
+            }
         }
+        true
     }
 
     /// To the beginning of the next line.
@@ -166,7 +172,12 @@ impl Parser<'_> {
         if !self.is_word(Keyword::By) {
             let (found, span) = (self.found(), self.token().span);
             let message = format!("expected `by` and a rule, found {found}");
-            let help = format!("write `minimise {} by sgd(0.1)`", self.quote(self.file.expr(loss).span));
+            let rule = match self.kind() {
+                TokenKind::Name => self.rest_of_line(span.end),
+                _ => "sgd(0.1)".to_string(),
+            };
+            let rule = if rule == "…" { "sgd(0.1)" } else { &rule };
+            let help = format!("write `minimise {} by {rule}`", self.quote(self.file.expr(loss).span));
             self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
             return None;
         }
@@ -348,6 +359,11 @@ impl Parser<'_> {
                     .with_help("write `=` here"),
             );
             self.next();
+        } else if self.kind() == TokenKind::Arrow {
+            let span = self.token().span;
+            let message = "the shape of a result is inferred, not declared";
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help("write `=` and the body"));
+            return None;
         } else if self.take_equals().is_none() {
             self.expected("`=` and the body of the function");
             return None;
@@ -373,6 +389,13 @@ impl Parser<'_> {
                 );
                 return None;
             }
+            if self.kind() == TokenKind::Colon {
+                let span = self.token().span;
+                let message = "arguments are declared by their names alone: shapes are inferred";
+                let help = format!("write `{}`", self.names.text(name.name));
+                self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+                return None;
+            }
             arguments.push(Argument { name, default: self.value()? });
             if self.take(TokenKind::Comma).is_none() {
                 break;
@@ -393,7 +416,11 @@ impl Parser<'_> {
             return None;
         }
         let operands = arguments.into_iter().map(|argument| argument.name).collect();
+        let before = self.diagnostics.len();
         let lines = self.headed(|parser| Some(parser.raw_lines()))?;
+        if self.diagnostics.len() > before {
+            return None;
+        }
         Some(StatementKind::Op { name, operands, lines })
     }
 
@@ -540,6 +567,9 @@ impl Parser<'_> {
 
     fn assignment_or_expr(&mut self) -> Option<StatementKind> {
         let left = self.expr()?;
+        if self.incremented(left) {
+            return None;
+        }
         let token = self.token();
         let sign = if self.compound().is_some() {
             self.compound_sign(left)?
