@@ -247,7 +247,9 @@ impl Eval<'_> {
             ("axis" | "dim", _) if names.contains(&"along") => {
                 Some("write `along = \"batch\"`, `along = \"output\"` or `along = \"input\"`".into())
             }
-            _ if self.is_known(ident) => Some(format!("write `{text} == {value}` to compare: `=` names an argument")),
+            _ if self.is_known(ident) => {
+                Some(format!("write `{text} == {value}` to compare: `=` names an argument"))
+            }
             _ => None,
         }
     }
@@ -353,7 +355,8 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
             given[first].value = Value::Text(full);
         }
         [first, second]
-            if let (Value::Tensor(tensor), Value::Number(axis)) = (&given[first].value, &given[second].value) =>
+            if let (Value::Tensor(tensor), Value::Number(axis)) =
+                (&given[first].value, &given[second].value) =>
         {
             let message = format!("`{}` takes a spec before the tensor, not an axis behind it", call.name);
             let owner = eval.quote(given[first].span);
@@ -493,7 +496,11 @@ fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     if call.given.len() > 1 {
         let x = eval.quote(call.given[0].span);
         let message = "`reshape` takes one argument: its shape follows from what the result is used for";
-        return eval.wrong_call(call, message, format!("write `reshape({x})`, and use it with something of that shape"));
+        return eval.wrong_call(
+            call,
+            message,
+            format!("write `reshape({x})`, and use it with something of that shape"),
+        );
     }
     let [x] = eval.exactly(call, "reshape(x)")?;
     let x = eval.tensor(&x.value, x.span)?;
@@ -556,7 +563,12 @@ fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Ok(arrays) => arrays,
         Err(error) if error.kind() == FileErrorKind::Missing => {
             let message = format!("there is no file `{text}`");
-            return eval.wrong(codes::FILE, message, path.span, "paths are relative to the folder of this file");
+            return eval.wrong(
+                codes::FILE,
+                message,
+                path.span,
+                "paths are relative to the folder of this file",
+            );
         }
         Err(error) => {
             let help = match text.rsplit('.').next() {
@@ -593,7 +605,8 @@ fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         (None, None) => {
             let message = format!("`{text}` has several arrays");
             let first = names.first().cloned().unwrap_or_default();
-            let help = format!("say which one, as in `load(\"{text}\", \"{first}\")`: it has {}", names.join(", "));
+            let help =
+                format!("say which one, as in `load(\"{text}\", \"{first}\")`: it has {}", names.join(", "));
             eval.wrong(codes::FILE, message, call.span, help)
         }
     }

@@ -53,10 +53,12 @@ pub enum Way {
 use Way::{Say, Write};
 
 /// About what changes the order or the number of axes.
-const BY_SPEC: Way = Say("a spec names the axes: `einsum(\"b | h w c => b | w h c\", x)`; axes are neither merged nor split");
+const BY_SPEC: Way =
+    Say("a spec names the axes: `einsum(\"b | h w c => b | w h c\", x)`; axes are neither merged nor split");
 /// About what makes several axes one.
-const ALL_AXES: Way =
-    Say("leave it out: `linear`, `@` and sums take all output axes; `reshape(x)` takes the shape that is asked for");
+const ALL_AXES: Way = Say(
+    "leave it out: `linear`, `@` and sums take all output axes; `reshape(x)` takes the shape that is asked for",
+);
 /// About what adds axes of size one, or takes them away.
 const UNITS: Way = Say("leave it out: axes that are missing broadcast, and a spec names the others");
 /// About where and how numbers are kept.
@@ -151,7 +153,10 @@ const FOREIGN: &[(&str, Way)] = &[
     ("Sequential", Say("a list of functions is applied one after another: `[linear(64), relu, linear(10)]`")),
     ("Dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     ("dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
-    ("conv1d", Say("write a spec: `einsum(\"... | o=+k, c; k, c -> d => ... | o, d\", x, {kernel : 3, ... -> 8})`")),
+    (
+        "conv1d",
+        Say("write a spec: `einsum(\"... | o=+k, c; k, c -> d => ... | o, d\", x, {kernel : 3, ... -> 8})`"),
+    ),
     ("MultiheadAttention", Write("attention(heads = 8)")),
     ("MSELoss", Write("mse(y, target)")),
     ("mse_loss", Write("mse($1, $2)")),
@@ -195,7 +200,10 @@ const METHODS: &[(&str, Way)] = &[
     ("t", Write("$1.T")),
     ("transpose", Write("$1.T")),
     ("size", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
-    ("shape", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
+    (
+        "shape",
+        Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`"),
+    ),
     ("ndim", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
     ("dim", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
     ("dtype", TYPES),
@@ -267,9 +275,36 @@ pub fn number_type(name: &str) -> Option<&'static str> {
 /// Whether a name is what programs of Python call a library by.
 pub fn is_library(name: &str) -> bool {
     const LIBRARIES: &[&str] = &[
-        "np", "numpy", "torch", "nn", "F", "functional", "jax", "jnp", "lax", "flax", "optax", "tf", "tensorflow",
-        "keras", "layers", "math", "einops", "optim", "scipy", "random", "os", "sys", "time", "matplotlib", "plt",
-        "pandas", "pd", "torchvision", "mx", "tinygrad",
+        "np",
+        "numpy",
+        "torch",
+        "nn",
+        "F",
+        "functional",
+        "jax",
+        "jnp",
+        "lax",
+        "flax",
+        "optax",
+        "tf",
+        "tensorflow",
+        "keras",
+        "layers",
+        "math",
+        "einops",
+        "optim",
+        "scipy",
+        "random",
+        "os",
+        "sys",
+        "time",
+        "matplotlib",
+        "plt",
+        "pandas",
+        "pd",
+        "torchvision",
+        "mx",
+        "tinygrad",
     ];
     LIBRARIES.contains(&name)
 }

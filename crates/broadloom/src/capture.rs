@@ -63,7 +63,8 @@ impl Graph {
         let Some(source) = self.source(tensor) else {
             let message =
                 format!("`{}` was not made by a spec, so it has no `{name}`", self.label_of(tensor));
-            return Err(Error::new(ErrorKind::Use, message).with_remedy(Remedy::Capture, "sizes are captured from an einsum"));
+            return Err(Error::new(ErrorKind::Use, message)
+                .with_remedy(Remedy::Capture, "sizes are captured from an einsum"));
         };
         let Source { names, .. } = source;
         let captured = |index: u32, is_row| Captured { tensor: Some(tensor), index, is_row };

@@ -173,9 +173,9 @@ impl Operation {
             && !first.clear
         {
             let name = self.shown(&Slot::Value(0), "v");
-            return Err(self
-                .wrong("the result is accumulated into before it has a value")
-                .with_help(format!("write `{name} = …`, or `{name} =:+ …` to begin with the neutral element")));
+            return Err(self.wrong("the result is accumulated into before it has a value").with_help(
+                format!("write `{name} = …`, or `{name} =:+ …` to begin with the neutral element"),
+            ));
         }
         let mut read = Vec::new();
         parsed.assignments.iter().for_each(|each| each.value.names(&mut read));

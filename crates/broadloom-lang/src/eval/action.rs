@@ -156,7 +156,9 @@ impl Eval<'_> {
             let (place, made) = (self.place(at), self.where_made(&Value::Tensor(*tensor)));
             let name = self.quote(at);
             let help = match self.graph.name_of(*tensor) == Some(name.as_str()) {
-                true => format!("write `state {name} : …` in place of its `let`, or `let` and another name here"),
+                true => {
+                    format!("write `state {name} : …` in place of its `let`, or `let` and another name here")
+                }
                 false => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
             };
             let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
@@ -386,7 +388,12 @@ impl Eval<'_> {
                 let (count, at) = (self.whole(every)?, self.span_of(every));
                 if count < 1 {
                     let message = format!("`every` counts repetitions, from 1 upwards, not {count}");
-                    return self.wrong(codes::RANGE, message, at, "leave `every` out to print in each of them");
+                    return self.wrong(
+                        codes::RANGE,
+                        message,
+                        at,
+                        "leave `every` out to print in each of them",
+                    );
                 }
                 Some(count as u64)
             }

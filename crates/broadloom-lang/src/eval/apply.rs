@@ -210,7 +210,8 @@ impl Eval<'_> {
         let outer = self.application.replace(self.applied.len() as u32);
         let config = function.def.config.iter().flatten().zip(&layer.config).enumerate();
         let mut open = config.filter(|(_, (_, value))| matches!(value, Value::Nothing));
-        let open = open.next().map(|(at, (argument, _))| (self.text(argument.name.name).to_string(), at == 0));
+        let open =
+            open.next().map(|(at, (argument, _))| (self.text(argument.name.name).to_string(), at == 0));
         self.applied.push(Applied { layer: layer.clone(), name, span, outer, library, open });
         self.calls.push(span);
         let made = self.within(frame, |eval| eval.deeper(span, |eval| eval.body(&function.def.body)));
@@ -285,14 +286,21 @@ impl Eval<'_> {
         let text = self.text(name.name).to_string();
         let known: Vec<&str> = arguments.iter().map(|known| self.names.text(known.name.name)).collect();
         let own = self.text(function.def.name.name).to_string();
-        let meant = suggest::argument(&text).iter().find(|meant| known.contains(meant)).map(|meant| meant.to_string());
+        let meant = suggest::argument(&text)
+            .iter()
+            .find(|meant| known.contains(meant))
+            .map(|meant| meant.to_string());
         let near = meant.or_else(|| suggest::nearest(&text, known.iter().copied()));
         let value = self.quote(value);
         let first = known.first().copied().unwrap_or_default();
         let help = match near {
-            _ if text == "bias" && own == "linear" => "without a bias it is `linear_without_bias(size)`".to_string(),
+            _ if text == "bias" && own == "linear" => {
+                "without a bias it is `linear_without_bias(size)`".to_string()
+            }
             Some(near) if near == "axes" => {
-                format!("write `{own}(\"... | v\")(x)`: the axes are named by a shape, and what it is applied to comes after")
+                format!(
+                    "write `{own}(\"... | v\")(x)`: the axes are named by a shape, and what it is applied to comes after"
+                )
             }
             Some(near) => format!("write `{near} = {value}`"),
             None if text.starts_with("in_") || text == "input_size" => {
@@ -356,7 +364,17 @@ impl Eval<'_> {
         span: Span,
     ) -> Evaluated<()> {
         const SIZES: [&str; 11] = [
-            "size", "axes", "channels", "vocabulary", "hidden", "heads", "height", "width", "stride", "length", "rate",
+            "size",
+            "axes",
+            "channels",
+            "vocabulary",
+            "hidden",
+            "heads",
+            "height",
+            "width",
+            "stride",
+            "length",
+            "rate",
         ];
         let config = function.def.config.as_deref();
         let is_config = config.is_some_and(|config| std::ptr::eq(config, arguments));
@@ -384,7 +402,8 @@ impl Eval<'_> {
         };
         let message = format!("`{name}` is configured first, by `{}`, and then applied", named(0));
         let (place, at) = (self.place(span), self.place(first.span));
-        let mut diagnostic = Diagnostic::error(codes::ARGUMENTS, message, at, "a tensor, to which it is applied");
+        let mut diagnostic =
+            Diagnostic::error(codes::ARGUMENTS, message, at, "a tensor, to which it is applied");
         if place == at {
             diagnostic.labels[0].text.clear();
         }

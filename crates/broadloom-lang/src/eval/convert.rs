@@ -40,7 +40,8 @@ impl Eval<'_> {
                         "the last line of the function is no expression, so calling it gives nothing".into()
                     }
                     Value::Text(_) => {
-                        "a text is a spec, a shape or a path; texts are put together by braces: `\"{a}{b}\"`".into()
+                        "a text is a spec, a shape or a path; texts are put together by braces: `\"{a}{b}\"`"
+                            .into()
                     }
                     Value::Range(..) => format!("in a list of numbers it is one: `[i for i in {written}]`"),
                     Value::Initial(_) => {
@@ -97,8 +98,12 @@ impl Eval<'_> {
             other => {
                 let message = format!("a number is needed here, not {}", other.kind());
                 let help = match other {
-                    Value::Tensor(_) => "this has to be known before the program runs: write a number, or a `dim`",
-                    Value::Position(_) => "a repetition is counted when the program runs; `for` is written out before",
+                    Value::Tensor(_) => {
+                        "this has to be known before the program runs: write a number, or a `dim`"
+                    }
+                    Value::Position(_) => {
+                        "a repetition is counted when the program runs; `for` is written out before"
+                    }
                     Value::Text(_) => "write it without quotes",
                     _ => "",
                 };

@@ -116,7 +116,9 @@ impl Eval<'_> {
                         let written = self.quote(span);
                         let inner = written.trim_start_matches('(').trim_end_matches(')');
                         let help = match number.fract() != 0.0 && written.contains('/') {
-                            true => format!("choose sizes that divide, or leave out the rest: `floor({inner})`"),
+                            true => {
+                                format!("choose sizes that divide, or leave out the rest: `floor({inner})`")
+                            }
                             false => String::new(),
                         };
                         self.wrong(codes::RANGE, message, span, help)

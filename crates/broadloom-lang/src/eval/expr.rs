@@ -290,7 +290,10 @@ impl Eval<'_> {
         let Some((low, high)) = position.bounds().filter(|(low, _)| *low >= 0) else {
             let message = "an index is a whole number from 0 upwards";
             let back = position.bounds().map(|(low, _)| low).filter(|low| *low < 0);
-            let size = self.graph.shape(tensor).rows[0].lead.first().and_then(|axis| axis.to_string().parse::<i64>().ok());
+            let size = self.graph.shape(tensor).rows[0]
+                .lead
+                .first()
+                .and_then(|axis| axis.to_string().parse::<i64>().ok());
             let help = match (back, size) {
                 (Some(back), Some(size)) if size + back >= 0 => {
                     format!("the first element is number 0, and the last of {size} is number {}", size - 1)

@@ -7,15 +7,16 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::suggest::{self, Way};
-use crate::syntax::ast::{Arg, AxisKind, Body, ExprId, ExprKind, Ident, Name, Statement, StatementKind, Target};
+use crate::syntax::ast::{
+    Arg, AxisKind, Body, ExprId, ExprKind, Ident, Name, Statement, StatementKind, Target,
+};
 use crate::value::Value;
 
 /// What is quoted of the program in a message is at most so long.
 const LONGEST_QUOTE: usize = 48;
 
 /// About `zeros` and `ones`.
-pub(super) const FIRST_VALUES: &str =
-    "`zeros` and `ones` are first values, of the shape that is declared: `state s : 3 = zeros`; a number broadcasts by itself";
+pub(super) const FIRST_VALUES: &str = "`zeros` and `ones` are first values, of the shape that is declared: `state s : 3 = zeros`; a number broadcasts by itself";
 
 /// Functions that reduce axes.
 const REDUCTIONS: [&str; 5] = ["sum", "mean", "max", "min", "product"];
@@ -59,7 +60,8 @@ impl Eval<'_> {
         match &file.expr(callee).kind {
             ExprKind::Name(name) if self.frame.scope.find(*name).is_none() => {
                 let span = file.expr(callee).span;
-                let arguments: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
+                let arguments: Vec<String> =
+                    args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
                 Some(self.unknown_function(*name, &arguments, span))
             }
             ExprKind::Field(..) => {
@@ -167,7 +169,9 @@ impl Eval<'_> {
             (None, None) if is_call => {
                 format!("write `def {text}(…) = …` before this line; docs/language.md lists what there is")
             }
-            (None, None) => format!("write `let {text} = …` before this line, or `{{{text}}}` for a parameter"),
+            (None, None) => {
+                format!("write `let {text} = …` before this line, or `{{{text}}}` for a parameter")
+            }
         };
         self.told(diagnostic.with_help(help))
     }
@@ -214,7 +218,8 @@ impl Eval<'_> {
                 let help = format!("declare it, to use the size in a program: `dim {text} = 32`");
                 return Some(("a size to be inferred, which only shapes know".to_string(), span, help));
             }
-            let help = "names are known after the line that defines them: move this line below it".to_string();
+            let help =
+                "names are known after the line that defines them: move this line below it".to_string();
             return (span.start > used.start).then(|| ("defined here, further down".to_string(), span, help));
         };
         let (label, help) = match inside {
@@ -224,7 +229,9 @@ impl Eval<'_> {
             ),
             Inside::Repeat => (
                 "known only inside of this `repeat`".to_string(),
-                format!("use `{text}` inside, or move its line before the `repeat`: it is computed again whenever it is needed"),
+                format!(
+                    "use `{text}` inside, or move its line before the `repeat`: it is computed again whenever it is needed"
+                ),
             ),
             Inside::For => (
                 "known only inside of this `for`, where each turn has its own".to_string(),
@@ -237,7 +244,9 @@ impl Eval<'_> {
                 let function = self.text(*function);
                 let help = match kind == Defined::Param {
                     true => format!("after `{function}` has been applied, it is `{function}.{text}`"),
-                    false => format!("let `{function}` give it back: the last line of a function is its value"),
+                    false => {
+                        format!("let `{function}` give it back: the last line of a function is its value")
+                    }
                 };
                 (format!("known only inside of `{function}`"), help)
             }
@@ -312,7 +321,9 @@ impl Eval<'_> {
         let owner = self.quote(self.span_of(of));
         let arguments: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
         let help = match text {
-            "forward" | "apply" | "predict" | "call" => format!("apply it: `{owner}({})`", arguments.join(", ")),
+            "forward" | "apply" | "predict" | "call" => {
+                format!("apply it: `{owner}({})`", arguments.join(", "))
+            }
             "parameters" | "named_parameters" | "state_dict" => {
                 "`params(loss)` is the list of the parameters that `loss` depends on".to_string()
             }
@@ -345,7 +356,8 @@ impl Eval<'_> {
         let [batch, output, input] =
             [batch, output, input].map(|row| letters.by_ref().take(row.lead.len()).collect::<Vec<String>>());
         let all: Vec<String> = [&batch, &output, &input].into_iter().flatten().cloned().collect();
-        let at = axis.and_then(crate::position::whole).map(|at| if at < 0 { at + all.len() as i64 } else { at });
+        let at =
+            axis.and_then(crate::position::whole).map(|at| if at < 0 { at + all.len() as i64 } else { at });
         let left = at.and_then(|at| usize::try_from(at).ok()).and_then(|at| all.get(at).cloned());
         let (Some(left), true) = (left, all.len() <= 20) else { return general };
         let shape = |without: Option<&String>| {
@@ -386,11 +398,20 @@ impl Eval<'_> {
     /// A piece of the program for a message.
     pub(crate) fn quote(&self, span: Span) -> String {
         let text = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
-        if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') { "…".into() } else { text }
+        if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
+            "…".into()
+        } else {
+            text
+        }
     }
 
     /// An assignment to what is known when the program is built, and stays as it is.
-    pub(super) fn constant_target<T>(&mut self, target: ExprId, value: &Value, assigned: ExprId) -> Evaluated<T> {
+    pub(super) fn constant_target<T>(
+        &mut self,
+        target: ExprId,
+        value: &Value,
+        assigned: ExprId,
+    ) -> Evaluated<T> {
         let (span, text) = (self.span_of(target), self.quote(self.span_of(target)));
         let message = format!("`{text}` is {}, and stays as it is", value.kind());
         let first = match value {
@@ -398,8 +419,12 @@ impl Eval<'_> {
             _ => String::new(),
         };
         let help = match value {
-            Value::Number(_) => format!("write `state {text} : |{first}` in place of its `let`: a state can be assigned to"),
-            _ => format!("write `let {text} = {}`, or choose another name", self.quote(self.span_of(assigned))),
+            Value::Number(_) => {
+                format!("write `state {text} : |{first}` in place of its `let`: a state can be assigned to")
+            }
+            _ => {
+                format!("write `let {text} = {}`, or choose another name", self.quote(self.span_of(assigned)))
+            }
         };
         let place = self.place(span);
         let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
@@ -420,7 +445,13 @@ impl Eval<'_> {
     }
 
     /// An assignment to a name that nothing has.
-    pub(super) fn unknown_target<T>(&mut self, name: Name, span: Span, sign: &str, value: Span) -> Evaluated<T> {
+    pub(super) fn unknown_target<T>(
+        &mut self,
+        name: Name,
+        span: Span,
+        sign: &str,
+        value: Span,
+    ) -> Evaluated<T> {
         if self.frame.file.mistaken.contains(&name) || !self.misassigned.insert(name) {
             return Err(Reported);
         }
@@ -428,7 +459,9 @@ impl Eval<'_> {
         let message = format!("there is nothing called `{text}` to assign to");
         let inside = if self.in_repeat() { " before the `repeat`" } else { " before this line" };
         let help = match sign {
-            "=" => format!("write `let {text} = {value}` for a name; what changes is declared: `state {text} : |`"),
+            "=" => format!(
+                "write `let {text} = {value}` for a name; what changes is declared: `state {text} : |`"
+            ),
             _ => format!("declare it{inside}: `state {text} : |`, with its shape behind `:`"),
         };
         let place = self.place(span);
@@ -458,7 +491,12 @@ fn said(way: Way, arguments: &[String]) -> String {
 }
 
 /// The places with names of their own, and where a name is defined.
-fn collect(statements: &[Statement], name: Name, containers: &mut Vec<Container>, found: &mut Vec<Definition>) {
+fn collect(
+    statements: &[Statement],
+    name: Name,
+    containers: &mut Vec<Container>,
+    found: &mut Vec<Definition>,
+) {
     let define_as = |ident: &Ident, kind: Defined, found: &mut Vec<Definition>| {
         if ident.name == name {
             found.push(Definition { span: ident.span, kind });
@@ -469,11 +507,16 @@ fn collect(statements: &[Statement], name: Name, containers: &mut Vec<Container>
         let span = statement.span;
         match &statement.kind {
             StatementKind::Let { names, .. } => names.iter().for_each(|ident| define(ident, found)),
-            StatementKind::Dim { name: ident, .. } | StatementKind::Op { name: ident, .. } => define(ident, found),
+            StatementKind::Dim { name: ident, .. } | StatementKind::Op { name: ident, .. } => {
+                define(ident, found)
+            }
             StatementKind::Leaf { name: ident, shape, .. } => {
                 define(ident, found);
-                let rows = shape.iter().flat_map(|shape| shape.batch.iter().chain(&shape.input).chain([&shape.output]));
-                let labels = rows.flatten().filter(|axis| matches!(axis.kind, AxisKind::Name(known) if known == name));
+                let rows = shape
+                    .iter()
+                    .flat_map(|shape| shape.batch.iter().chain(&shape.input).chain([&shape.output]));
+                let labels =
+                    rows.flatten().filter(|axis| matches!(axis.kind, AxisKind::Name(known) if known == name));
                 found.extend(labels.map(|axis| Definition { span: axis.span, kind: Defined::Label }));
             }
             StatementKind::Assign(assign) => {

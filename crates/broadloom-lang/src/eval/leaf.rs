@@ -383,7 +383,9 @@ impl Eval<'_> {
         if !gather(value, 0, &mut sizes, &mut numbers) {
             let message = match uneven(value) {
                 Some((first, other, at)) => {
-                    format!("the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}")
+                    format!(
+                        "the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}"
+                    )
                 }
                 None => "the parts of this list are not all numbers, or not of one shape".to_string(),
             };

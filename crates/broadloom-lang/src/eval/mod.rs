@@ -252,8 +252,7 @@ impl<'o> Eval<'o> {
         self.step(span)?;
         if self.depth >= DEEPEST {
             let message = "functions call each other too deeply";
-            let help =
-                "a function that calls itself needs an `if` that ends it: `if n > 0 then … else 1`";
+            let help = "a function that calls itself needs an `if` that ends it: `if n > 0 then … else 1`";
             return self
                 .fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
         }

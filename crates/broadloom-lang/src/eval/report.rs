@@ -47,15 +47,21 @@ impl Program {
             let origin = error.step().and_then(|step| self.origins.get(step)).copied();
             let span = origin.map_or(Span::empty(self.main, 0), |origin| origin.span);
             let mut diagnostic = diagnosed(error, span, &self.origins);
-            if let Some((place, function, (argument, is_first))) = origin.and_then(|origin| self.unsized_layer(origin)) {
+            if let Some((place, function, (argument, is_first))) =
+                origin.and_then(|origin| self.unsized_layer(origin))
+            {
                 // One layer may have several parameters that lack the same size.
                 if layers.contains(&place) {
                     continue;
                 }
                 layers.push(place);
                 diagnostic.help = vec![match is_first {
-                    true => format!("`{function}` is given no `{argument}`: write `{function}(64)`, or whatever size is meant"),
-                    false => format!("`{function}` is given no `{argument}`: add `{argument} = 64`, or whatever size is meant"),
+                    true => format!(
+                        "`{function}` is given no `{argument}`: write `{function}(64)`, or whatever size is meant"
+                    ),
+                    false => format!(
+                        "`{function}` is given no `{argument}`: add `{argument} = 64`, or whatever size is meant"
+                    ),
                 }];
             }
             self.diagnostics.push(diagnostic);
@@ -192,7 +198,9 @@ fn in_this_language(remedy: Remedy) -> &'static str {
         Remedy::State => "declare a `state`, or write `{name} = …` for a new tensor",
         Remedy::Size => "declare it with a size to run at, `dim n in 1..64 = 32`, or set it: `--set n=32`",
         Remedy::Reshape => "`reshape(x)` keeps the number of elements",
-        _ => "sizes are captured from what a spec makes: `let y = einsum(\"... | h => ... | h\", x)`, then `y.h`",
+        _ => {
+            "sizes are captured from what a spec makes: `let y = einsum(\"... | h => ... | h\", x)`, then `y.h`"
+        }
     }
 }
 

@@ -366,7 +366,9 @@ impl Lexer<'_> {
             ),
             '×' | '·' => (
                 format!("`{letter}` means nothing here"),
-                Some("write `*` for products of elements, `@` to compose; the axes of a shape are separated by `,`"),
+                Some(
+                    "write `*` for products of elements, `@` to compose; the axes of a shape are separated by `,`",
+                ),
             ),
             _ if letter.is_control() => ("there is an unprintable character".into(), None),
             _ => (format!("`{letter}` means nothing here"), None),

@@ -157,10 +157,14 @@ impl Graph {
             let origin = self.origin(*id);
             (origin.part == Part::Contract).then_some(origin.step)
         });
-        let again = contractions.any(|step| step != case.refused && self.step_operands(step).first() == Some(&map));
+        let again =
+            contractions.any(|step| step != case.refused && self.step_operands(step).first() == Some(&map));
         let is_param = matches!(self.leaf(map), Some(Leaf::Param));
         (again && is_param).then(|| {
-            format!("`{}` is one map, wherever it is applied: make a second one for the other size", self.label_of(map))
+            format!(
+                "`{}` is one map, wherever it is applied: make a second one for the other size",
+                self.label_of(map)
+            )
         })
     }
 

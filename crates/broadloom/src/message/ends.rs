@@ -175,7 +175,9 @@ impl Graph {
             let sizes: Vec<String> =
                 axis.parts.iter().filter_map(|(_, size)| Some((*size)?.to_string())).collect();
             return Some(match axis.rule {
-                Rule::Concat(0) if matches!(self.op(step), Some(Op::Einsum { name: "concat" | "stack", .. })) => {
+                Rule::Concat(0)
+                    if matches!(self.op(step), Some(Op::Einsum { name: "concat" | "stack", .. })) =>
+                {
                     format!("{made}, {}", sizes.join(" + "))
                 }
                 Rule::Concat(0) => format!("axis `{text}` of {made}, {}", sizes.join(" + ")),

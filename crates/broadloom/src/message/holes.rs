@@ -76,7 +76,8 @@ impl Graph {
             None => match self.contracted_with(*tensor, kind) {
                 // Whatever is said about the parameter would be a guess: it reads what something else makes.
                 Some(other) => {
-                    let help = format!("it is as wide as the output of `{other}`: state that, and it follows");
+                    let help =
+                        format!("it is as wide as the output of `{other}`: state that, and it follows");
                     error.with_remedy(Remedy::Follows, help)
                 }
                 None => error.with_help(format!("{state}, or give a size to what it is combined with")),
@@ -86,9 +87,12 @@ impl Graph {
 
     /// What the input of a parameter is contracted with, if that is what leaves it open.
     fn contracted_with(&self, tensor: Tensor, kind: Kind) -> Option<String> {
-        let steps = (0..self.steps.len() as u32).filter(|step| kind == Kind::Input && self.op(*step).is_some());
+        let steps =
+            (0..self.steps.len() as u32).filter(|step| kind == Kind::Input && self.op(*step).is_some());
         let mut others = steps.filter_map(|step| match (self.op(step), self.step_operands(step)) {
-            (Some(Op::Compose | Op::ComposeAccumulate), [first, other, ..]) if *first == tensor => Some(*other),
+            (Some(Op::Compose | Op::ComposeAccumulate), [first, other, ..]) if *first == tensor => {
+                Some(*other)
+            }
             _ => None,
         });
         others.find(|other| self.leaf(*other).is_none()).map(|other| self.label_of(other))

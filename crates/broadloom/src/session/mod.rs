@@ -290,11 +290,9 @@ impl Session {
         }
         let name = self.graph.label_of(tensor);
         Err(match self.graph.leaf(tensor) {
-            Some(Leaf::Data) => {
-                Error::new(ErrorKind::Value, format!("`{name}` has no values yet"))
-                    .with_end(self.graph.declared_end(tensor))
-                    .with_remedy(Remedy::Values, "set them with `Session::set`")
-            }
+            Some(Leaf::Data) => Error::new(ErrorKind::Value, format!("`{name}` has no values yet"))
+                .with_end(self.graph.declared_end(tensor))
+                .with_remedy(Remedy::Values, "set them with `Session::set`"),
             Some(Leaf::Gradient(_)) => {
                 Error::new(ErrorKind::Value, format!("the values of `{name}` are not there"))
                     .with_remedy(Remedy::Backward, "`keep` it in the routine that goes `backward`")
@@ -442,12 +440,16 @@ impl Session {
                     let message = format!("{}: there is no parameter `{name}` in it", path.display());
                     let names: Vec<&str> =
                         file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
-                    let error = Error::new(ErrorKind::File, message).with_end(self.graph.declared_end(tensor));
-                    return Err(error.with_end(format!(
-                        "it has {}",
-                        if names.is_empty() { "no arrays".into() } else { names.join(", ") }
-                    ))
-                    .with_help("load a file that was saved with these parameters, or give them these names"));
+                    let error =
+                        Error::new(ErrorKind::File, message).with_end(self.graph.declared_end(tensor));
+                    return Err(error
+                        .with_end(format!(
+                            "it has {}",
+                            if names.is_empty() { "no arrays".into() } else { names.join(", ") }
+                        ))
+                        .with_help(
+                            "load a file that was saved with these parameters, or give them these names",
+                        ));
                 }
                 None => {}
             }

@@ -113,8 +113,7 @@ impl Parser<'_> {
         let Some(closed) = open.kind.closed_by() else { return };
         let close = self.closing(open.kind, closed);
         let inner = Span { start: open.span.end, end: close.start, ..open.span };
-        let axes: Vec<String> =
-            self.slice(inner).split(',').map(|axis| axis.trim().to_string()).collect();
+        let axes: Vec<String> = self.slice(inner).split(',').map(|axis| axis.trim().to_string()).collect();
         let help = match &axes[..] {
             [] | [_] => format!("write `{}`", axes.join("")),
             [first, rest @ ..] => format!(
@@ -160,7 +159,9 @@ impl Parser<'_> {
             parser.report(Diagnostic::error(codes::STATEMENT, message, token.span, "").with_help(help));
         };
         match word {
-            "return" if operand || matches!(next, TokenKind::Open | TokenKind::OpenList | TokenKind::Minus) => {
+            "return"
+                if operand || matches!(next, TokenKind::Open | TokenKind::OpenList | TokenKind::Minus) =>
+            {
                 let message = "there is no `return`: the value of a function is its last line";
                 report(self, message, format!("write `{rest}`"));
                 self.next();
@@ -180,7 +181,11 @@ impl Parser<'_> {
                 Some(None)
             }
             "fn" | "func" | "function" if next == TokenKind::Name => {
-                report(self, "a function is defined by `def`", format!("write `def {}`", before(&rest, &['{'])));
+                report(
+                    self,
+                    "a function is defined by `def`",
+                    format!("write `def {}`", before(&rest, &['{'])),
+                );
                 Some(None)
             }
             "from" if next == TokenKind::Name => {
@@ -217,7 +222,9 @@ impl Parser<'_> {
             _ => self.slice(self.ahead(1).span),
         };
         let help = match crate::suggest::is_library(name) {
-            true => "leave out this line: `exp`, `sum`, `einsum`, `linear` and all others are there".to_string(),
+            true => {
+                "leave out this line: `exp`, `sum`, `einsum`, `linear` and all others are there".to_string()
+            }
             false => format!("write `import \"{name}.loom\"`"),
         };
         let message = "a file is imported by its path, in double quotes";
@@ -279,7 +286,9 @@ impl Parser<'_> {
     pub(super) fn choice_with_block(&mut self, word: Span, condition: ExprId) {
         let condition = self.quote(self.file.expr(condition).span);
         let message = "`if` chooses between two values, and has no block";
-        let help = format!("write `let y = if {condition} then a else b`; `where(condition, a, b)` chooses element by element");
+        let help = format!(
+            "write `let y = if {condition} then a else b`; `where(condition, a, b)` chooses element by element"
+        );
         self.report(Diagnostic::error(codes::EXPECTED, message, word, "").with_help(help));
         self.chose = true;
     }
@@ -370,14 +379,17 @@ impl Parser<'_> {
     pub(super) fn behind_statement(&mut self) {
         let (token, found) = (self.token(), self.found());
         let before = self.tokens[..self.at].last().copied();
-        let operand = matches!(token.kind, TokenKind::Name | TokenKind::Int | TokenKind::Float | TokenKind::Text);
+        let operand =
+            matches!(token.kind, TokenKind::Name | TokenKind::Int | TokenKind::Float | TokenKind::Text);
         let help = match before {
             Some(before) if before.kind == TokenKind::Name && operand => {
                 let (function, argument) = (self.quote(before.span), self.quote(token.span));
                 format!("a function is applied by brackets: `{function}({argument})`")
             }
             _ if token.kind == TokenKind::Bar => "write `or`; `|` stands behind the batch of a shape".into(),
-            _ if token.kind == TokenKind::Arrow => "`->` stands in a shape or in a spec, before the output".into(),
+            _ if token.kind == TokenKind::Arrow => {
+                "`->` stands in a shape or in a spec, before the output".into()
+            }
             _ => String::new(),
         };
         let message = format!("expected the end of the line, found {found}");
@@ -422,7 +434,11 @@ impl Parser<'_> {
 /// A text as it may be quoted: on one line, and not long.
 fn quoted(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') { "…".into() } else { text }
+    if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
+        "…".into()
+    } else {
+        text
+    }
 }
 
 /// What stands before any of some characters.

@@ -313,7 +313,8 @@ impl Parser<'_> {
         }
         if self.kind() == TokenKind::EqualEqual {
             let span = self.token().span;
-            let help = format!("write `let {} = {}`", self.names.text(names[0].name), self.rest_of_line(span.end));
+            let help =
+                format!("write `let {} = {}`", self.names.text(names[0].name), self.rest_of_line(span.end));
             let message = "`==` compares; a name is bound by `=`";
             self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
             return None;
@@ -362,7 +363,9 @@ impl Parser<'_> {
         } else if self.kind() == TokenKind::Arrow {
             let span = self.token().span;
             let message = "the shape of a result is inferred, not declared";
-            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help("write `=` and the body"));
+            self.report(
+                Diagnostic::error(codes::EXPECTED, message, span, "").with_help("write `=` and the body"),
+            );
             return None;
         } else if self.take_equals().is_none() {
             self.expected("`=` and the body of the function");
