@@ -88,6 +88,11 @@ impl Eval<'_> {
     pub(super) fn minimise(&mut self, loss: ExprId, rule: ExprId, span: Span) -> Evaluated<()> {
         let loss = self.backward(loss, span)?;
         let (rule, at) = (self.expr(rule)?, self.span_of(rule));
+        if let Value::Number(_) | Value::Tensor(_) | Value::Text(_) = rule {
+            let message = format!("a rule is needed here, not {}", rule.kind());
+            let rate = if let Value::Number(_) = rule { self.quote(at) } else { "0.1".to_string() };
+            return self.wrong(codes::KIND, message, at, format!("write `by sgd({rate})`"));
+        }
         let params = self.params_of(loss);
         if params.is_empty() {
             let message =

@@ -42,6 +42,14 @@ struct Definition {
     kind: Defined,
 }
 
+/// A place where a name is known: what is said about it, and what to do.
+struct Elsewhere {
+    label: String,
+    at: Span,
+    help: String,
+    kind: Defined,
+}
+
 /// What a name is defined as.
 #[derive(Clone, Copy, PartialEq)]
 enum Defined {
@@ -51,6 +59,8 @@ enum Defined {
     Label,
     /// The number of a repetition, or an item of a list.
     Turn,
+    /// What an assignment makes.
+    New,
 }
 
 impl Eval<'_> {
@@ -155,14 +165,19 @@ impl Eval<'_> {
         };
         let place = self.place(span);
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
+        let known = self.frame.scope.all();
+        let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
         if place == span
-            && let Some((label, at, help)) = self.elsewhere(name, span)
+            && let Some(Elsewhere { label, at, help, kind }) = self.elsewhere(name, span)
         {
+            // A label of a shape may be the same slip.
+            let help = match near.filter(|_| kind == Defined::Label) {
+                Some(near) => format!("there is `{near}`"),
+                None => help,
+            };
             diagnostic = diagnostic.with_label(at, label).with_help(help);
             return self.told(diagnostic);
         }
-        let known = self.frame.scope.all();
-        let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
         let help = match (suggest::foreign(&text), near) {
             (Some(way), _) => said(way, &[]),
             (None, Some(near)) => format!("there is `{near}`"),
@@ -188,7 +203,7 @@ impl Eval<'_> {
     }
 
     /// Where a name is known: a label for the place, and what to do.
-    fn elsewhere(&self, name: Name, used: Span) -> Option<(String, Span, String)> {
+    fn elsewhere(&self, name: Name, used: Span) -> Option<Elsewhere> {
         let file = self.frame.file.clone();
         let (mut containers, mut found) = (Vec::new(), Vec::new());
         collect(&file.statements, name, &mut containers, &mut found);
@@ -216,16 +231,24 @@ impl Eval<'_> {
         let Some(Container { inside, .. }) = outermost else {
             if kind == Defined::Label {
                 let help = format!("declare it, to use the size in a program: `dim {text} = 32`");
-                return Some(("a size to be inferred, which only shapes know".to_string(), span, help));
+                let label = "a size to be inferred, which only shapes know".to_string();
+                return Some(Elsewhere { label, at: span, help, kind });
             }
             let help =
                 "names are known after the line that defines them: move this line below it".to_string();
-            return (span.start > used.start).then(|| ("defined here, further down".to_string(), span, help));
+            let label = "defined here, further down".to_string();
+            return (span.start > used.start).then_some(Elsewhere { label, at: span, help, kind });
         };
         let (label, help) = match inside {
             Inside::Repeat | Inside::For if kind == Defined::Turn => (
                 "known only inside of the loop that counts it".to_string(),
                 format!("use `{text}` inside; what should be known afterwards is assigned to a `state`"),
+            ),
+            Inside::Repeat if kind == Defined::New => (
+                "made here, and known only inside of this `repeat`".to_string(),
+                format!(
+                    "declare it before the `repeat`, `state {text} : …`, and assign to it without braces"
+                ),
             ),
             Inside::Repeat => (
                 "known only inside of this `repeat`".to_string(),
@@ -251,7 +274,7 @@ impl Eval<'_> {
                 (format!("known only inside of `{function}`"), help)
             }
         };
-        Some((label, span, help))
+        Some(Elsewhere { label, at: span, help, kind })
     }
 
     /// `x.sum()`: a function of another library, or of this one, written behind a dot.
@@ -521,7 +544,7 @@ fn collect(
             }
             StatementKind::Assign(assign) => {
                 if let Target::New(ident) = &assign.target {
-                    define(ident, found);
+                    define_as(ident, Defined::New, found);
                 }
             }
             StatementKind::For { name: ident, body, .. } => {
