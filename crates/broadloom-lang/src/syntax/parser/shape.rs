@@ -67,24 +67,8 @@ impl Parser<'_> {
             }
             row.push(axis);
             self.take(TokenKind::Comma);
-            self.crossed(&row)?;
         }
         Some(row)
-    }
-
-    /// `32 x 784`: an `x` between two numbers, without commas, is meant as a sign.
-    fn crossed(&mut self, row: &[Axis]) -> Option<()> {
-        let [.., first, cross, last] = row else { return Some(()) };
-        let sized = |axis: &Axis| matches!(axis.kind, AxisKind::Size(_));
-        let (whole, between) = (first.span.to(last.span), cross.span);
-        let is_cross = matches!(cross.kind, AxisKind::Name(_)) && self.slice(between) == "x";
-        if !(is_cross && sized(first) && sized(last)) || self.slice(whole).contains(',') {
-            return Some(());
-        }
-        let help = format!("write `{}, {}`", self.slice(first.span), self.slice(last.span));
-        let message = "the axes of a shape are separated by commas";
-        self.report(Diagnostic::error(codes::SHAPE, message, between, "").with_help(help));
-        None
     }
 
     /// An axis, or nothing if the row ends here.
