@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::files::read_arrays;
+use broadloom::files::{FileErrorKind, read_arrays};
 use broadloom::{Accumulate, Combine, Dtype, Initial, Padding, Tensor};
 use broadloom_diagnostics::Span;
 
@@ -207,6 +207,9 @@ impl Eval<'_> {
             let text = self.names.text(ident.name).to_string();
             if !names.contains(&text.as_str()) {
                 let message = format!("`{}` has no argument called `{text}`", call.name);
+                if let Some(help) = self.meant_by_argument(call, given, ident, &text, names) {
+                    return self.wrong(codes::ARGUMENTS, message, ident.span, help);
+                }
                 let help = match names.is_empty() {
                     true => "it has none with a name".to_string(),
                     false => format!("it has `{}`", names.join("`, `")),
@@ -215,6 +218,40 @@ impl Eval<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What is meant by an argument of another library, or by `=` in place of `==`.
+    fn meant_by_argument(
+        &self,
+        call: &Call,
+        given: &Given,
+        ident: Ident,
+        text: &str,
+        names: &[&str],
+    ) -> Option<String> {
+        let value = self.quote(given.span);
+        let tensor = call.given.iter().find_map(|each| match each.value {
+            Value::Tensor(tensor) => Some((tensor, self.quote(each.span))),
+            _ => None,
+        });
+        let reduces = ["sum", "product", "mean", "max", "min"].contains(&call.name);
+        match (text, tensor) {
+            ("axis" | "dim" | "axes" | "dims", Some((tensor, owner))) if reduces => {
+                let axis = if let Value::Number(axis) = given.value { Some(axis) } else { None };
+                Some(self.axis_help(call.name, tensor, &owner, axis))
+            }
+            ("keepdims" | "keepdim", Some((_, owner))) if reduces => Some(format!(
+                "a shape in place of a spec leaves units: `{}(\"... | v\", {owner})`",
+                call.name
+            )),
+            ("axis" | "dim", _) if names.contains(&"along") => {
+                Some("write `along = \"batch\"`, `along = \"output\"` or `along = \"input\"`".into())
+            }
+            _ if self.is_known(ident) => {
+                Some(format!("write `{text} == {value}` to compare: `=` names an argument"))
+            }
+            _ => None,
+        }
     }
 
     /// So many arguments, all without a name.
@@ -317,6 +354,15 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
             let full = if text.contains("=>") { text } else { crate::eval::spec::over_names(&text).into() };
             given[first].value = Value::Text(full);
         }
+        [first, second]
+            if let (Value::Tensor(tensor), Value::Number(axis)) =
+                (&given[first].value, &given[second].value) =>
+        {
+            let message = format!("`{}` takes a spec before the tensor, not an axis behind it", call.name);
+            let owner = eval.quote(given[first].span);
+            let help = eval.axis_help(call.name, *tensor, &owner, Some(*axis));
+            return eval.wrong(codes::ARGUMENTS, message, given[second].span, help);
+        }
         [only] => {
             let everything = Value::Text("..b.. | ..i.. -> ..o.. =>".into());
             given.insert(only, Given { name: None, value: everything, span: call.span });
@@ -381,6 +427,7 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         }
         Ok(mean)
     })?;
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
 }
 
@@ -432,6 +479,7 @@ fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
         let options = broadloom::Options { name: Some(call.name), ..Default::default() };
         graph.einsum_with(&spec, &parts, &options)
     })?;
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
 }
 
@@ -445,9 +493,20 @@ fn rows_with(along: usize, axis: &str) -> String {
 
 /// `reshape(x)`: the same elements in memory order, in whatever shape the context asks for.
 fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    if call.given.len() > 1 {
+        let x = eval.quote(call.given[0].span);
+        let message = "`reshape` takes one argument: its shape follows from what the result is used for";
+        return eval.wrong_call(
+            call,
+            message,
+            format!("write `reshape({x})`, and use it with something of that shape"),
+        );
+    }
     let [x] = eval.exactly(call, "reshape(x)")?;
     let x = eval.tensor(&x.value, x.span)?;
-    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.convert(x, 1, 1))?))
+    let made = eval.ask(call.span, |graph| graph.convert(x, 1, 1))?;
+    eval.show_as_written(made, call.span, "reshape(…)");
+    Ok(Value::Tensor(made))
 }
 
 fn constant(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -458,6 +517,19 @@ fn constant(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `range("t ->")`: positions 0, 1, 2, … along the one axis of a shape.
 fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let numbers: Option<Vec<f64>> = call.given.iter().map(|given| eval.known(&given.value)).collect();
+    if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
+        let written: Vec<String> = call.given.iter().map(|given| eval.quote(given.span)).collect();
+        let (from, to) = match &written[..] {
+            [to] => ("0", to.as_str()),
+            [from, to, ..] => (from.as_str(), to.as_str()),
+            [] => ("0", "10"),
+        };
+        let message = "`range` takes a shape, as a text; whole numbers one after another are `a..b`";
+        let step = if numbers.len() > 2 { ", and multiply by the step" } else { "" };
+        let help = format!("write `{from}..{to}`{step}; numbers along an axis are `range(\"{to} |\")`");
+        return eval.wrong(codes::KIND, message, call.span, help);
+    }
     let [shape] = eval.exactly(call, "range(\"8 |\")")?;
     let text = eval.words(&shape.value, shape.span)?;
     let text = eval.filled(&text, shape.span)?;
@@ -496,7 +568,25 @@ fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     };
     let arrays = match read_arrays(eval.folder().join(&text)) {
         Ok(arrays) => arrays,
-        Err(error) => return eval.wrong(codes::FILE, error.to_string(), path.span, ""),
+        Err(error) if error.kind() == FileErrorKind::Missing => {
+            let message = format!("there is no file `{text}`");
+            return eval.wrong(
+                codes::FILE,
+                message,
+                path.span,
+                "paths are relative to the folder of this file",
+            );
+        }
+        Err(error) => {
+            let help = match text.rsplit('.').next() {
+                Some("pt" | "pth" | "bin" | "ckpt" | "h5" | "pkl" | "onnx") => {
+                    "save it as `.safetensors` or `.npz` first, and load that"
+                }
+                Some("png" | "jpg" | "jpeg" | "gif") => "save its pixels as a `.npy` first, and load that",
+                _ => "",
+            };
+            return eval.wrong(codes::FILE, error.to_string(), path.span, help);
+        }
     };
     let names: Vec<String> =
         arrays.iter().map(|(name, _)| name.clone()).filter(|name| !name.is_empty()).collect();
@@ -513,11 +603,17 @@ fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         (Some((_, array)), _) => Ok(Value::Array(Rc::new(array))),
         (None, Some(key)) => {
             let message = format!("`{text}` has nothing called `{key}`");
-            eval.wrong(codes::FILE, message, call.span, format!("it has {}", names.join(", ")))
+            let help = match names.is_empty() {
+                true => format!("it has one array, without a name: write `load(\"{text}\")`"),
+                false => format!("it has {}", names.join(", ")),
+            };
+            eval.wrong(codes::FILE, message, call.span, help)
         }
         (None, None) => {
             let message = format!("`{text}` has several arrays");
-            let help = format!("say which one: {}", names.join(", "));
+            let first = names.first().cloned().unwrap_or_default();
+            let help =
+                format!("say which one, as in `load(\"{text}\", \"{first}\")`: it has {}", names.join(", "));
             eval.wrong(codes::FILE, message, call.span, help)
         }
     }

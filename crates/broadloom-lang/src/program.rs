@@ -127,6 +127,9 @@ pub struct Application {
     pub outer: Option<u32>,
     /// Whether the function is one of the library.
     pub library: bool,
+    /// The first argument of its configuration that is `inferred`, a size that it was not given, and whether it is the first
+    /// of all.
+    pub open: Option<(String, bool)>,
 }
 
 /// Reads a program: parses it, evaluates it, and infers its shapes. It never fails; what is wrong is in

@@ -87,7 +87,7 @@ impl Program {
             draw(&mut session, drawn, options.settings.seed).map_err(|error| told(error, drawn.span))?;
         }
         if let Some(file) = &options.load {
-            session.load(file).map_err(|error| told(error, main))?;
+            session.load(file).map_err(|error| about_file(&error, main, &origins))?;
         }
         let mut running = Running {
             plan: &self.plan,
@@ -101,10 +101,21 @@ impl Program {
         running.actions(&self.plan.actions, 0)?;
         let mut session = running.session;
         if let Some(file) = &options.save {
-            session.save(file).map_err(|error| told(error, main))?;
+            session.save(file).map_err(|error| about_file(&error, main, &origins))?;
         }
         Ok(session)
     }
+}
+
+/// What is wrong with a file from outside: at the parameter that it does not fit, and at no place if there is none.
+fn about_file(error: &Error, main: Span, origins: &[Origin]) -> Box<Diagnostic> {
+    let mut steps = error.ends().iter().filter_map(|end| end.step);
+    let place = steps.find_map(|step| origins.get(step)).map(|origin| origin.span);
+    let mut wrong = diagnosed(error, place.unwrap_or(main), origins);
+    if place.is_none() {
+        wrong.labels.clear();
+    }
+    Box::new(wrong)
 }
 
 /// Tells what a session has to say that was not told before.

@@ -1,4 +1,4 @@
-//! What was meant by a name that nothing has.
+//! What was meant by a name that nothing has: a name that is near, or what another library calls something.
 
 /// The name that is nearest to another one, if any is near: one letter wrong, or two in a long name. Of very short names
 /// any is near any other, which helps nobody.
@@ -8,7 +8,11 @@ pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option
         3..=5 => 1,
         _ => 2,
     };
-    let near = known.map(|name| (distance(wanted, name), name)).filter(|(by, _)| *by <= allowed && *by > 0);
+    // The same letters, written in another way: `LayerNorm`, `layernorm`.
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    let by = |name: &str| if plain(name) == plain(wanted) { 1 } else { distance(wanted, name) };
+    let near = known.filter(|name| *name != wanted).map(|name| (by(name), name));
+    let near = near.filter(|(by, name)| *by <= allowed.max(usize::from(plain(name) == plain(wanted))));
     // Equally near ones by name, so that the answer does not depend on an order.
     near.min().map(|(_, name)| name.to_string())
 }
@@ -37,6 +41,284 @@ fn distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
+/// How something is written that other libraries have a name for: `$1`, `$2`, … are its arguments.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Way {
+    /// By this expression.
+    Write(&'static str),
+    /// In another way.
+    Say(&'static str),
+}
+
+use Way::{Say, Write};
+
+/// About what changes the order or the number of axes.
+const BY_SPEC: Way =
+    Say("a spec names the axes: `einsum(\"b | h w c => b | w h c\", x)`; axes are neither merged nor split");
+/// About what makes several axes one.
+const ALL_AXES: Way = Say(
+    "leave it out: `linear`, `@` and sums take all output axes; `reshape(x)` takes the shape that is asked for",
+);
+/// About what adds axes of size one, or takes them away.
+const UNITS: Way = Say("leave it out: axes that are missing broadcast, and a spec names the others");
+/// About where and how numbers are kept.
+const KEPT: Way = Say("leave it out: where numbers are kept is decided for the whole program");
+/// About types of numbers.
+const TYPES: Way = Say("the type stands in the declaration: `data x : 32 | as i64`");
+
+/// Names that other libraries have, or other languages.
+const FOREIGN: &[(&str, Way)] = &[
+    ("log10", Write("log($1) / log(10)")),
+    ("log2", Write("log($1) / log(2)")),
+    ("log1p", Write("log(1 + $1)")),
+    ("ln", Write("log($1)")),
+    ("expm1", Write("exp($1) - 1")),
+    ("exp2", Write("2 ** $1")),
+    ("pow", Write("$1 ** $2")),
+    ("power", Write("$1 ** $2")),
+    ("rsqrt", Write("1 / sqrt($1)")),
+    ("reciprocal", Write("recip($1)")),
+    ("tan", Write("sin($1) / cos($1)")),
+    ("sinh", Write("(exp($1) - exp(-$1)) / 2")),
+    ("cosh", Write("(exp($1) + exp(-$1)) / 2")),
+    ("mod", Write("$1 % $2")),
+    ("fmod", Write("$1 % $2")),
+    ("remainder", Write("$1 % $2")),
+    ("add", Write("$1 + $2")),
+    ("sub", Write("$1 - $2")),
+    ("subtract", Write("$1 - $2")),
+    ("mul", Write("$1 * $2")),
+    ("multiply", Write("$1 * $2")),
+    ("div", Write("$1 / $2")),
+    ("matmul", Write("$1 @ $2")),
+    ("mm", Write("$1 @ $2")),
+    ("bmm", Write("$1 @ $2")),
+    ("dot", Write("einsum(\"i; i =>\", $1, $2)")),
+    ("outer", Write("einsum(\"i; j => i j\", $1, $2)")),
+    ("tensordot", Say("a spec says what is contracted: `einsum(\"i j; j k => i k\", a, b)`")),
+    ("clip", Write("max($2, min($3, $1))")),
+    ("clamp", Write("max($2, min($3, $1))")),
+    ("maximum", Write("max($1, $2)")),
+    ("minimum", Write("min($1, $2)")),
+    ("amax", Write("max($1)")),
+    ("amin", Write("min($1)")),
+    ("prod", Write("product($1)")),
+    ("average", Write("mean($1)")),
+    ("std", Write("sqrt(mean(square($1 - mean($1))))")),
+    ("var", Write("mean(square($1 - mean($1)))")),
+    ("norm", Write("sqrt(sum(square($1)))")),
+    ("logsumexp", Write("log(sum(exp($1)))")),
+    ("argmin", Write("argmax(-$1)")),
+    ("absolute", Write("abs($1)")),
+    ("fabs", Write("abs($1)")),
+    ("negative", Write("-$1")),
+    ("logical_and", Write("$1 and $2")),
+    ("logical_or", Write("$1 or $2")),
+    ("logical_not", Write("not $1")),
+    ("greater", Write("$1 > $2")),
+    ("less", Write("$1 < $2")),
+    ("equal", Write("$1 == $2")),
+    ("swish", Write("silu($1)")),
+    ("relu6", Write("min(6, relu($1))")),
+    ("cat", Write("concat($1, $2)")),
+    ("concatenate", Write("concat($1, $2)")),
+    ("hstack", Write("concat($1, $2)")),
+    ("vstack", Write("concat($1, $2, along = \"batch\")")),
+    ("take", Write("gather($1, $2)")),
+    ("index_select", Write("gather($1, $2)")),
+    ("zeros_like", Write("0 * $1")),
+    ("ones_like", Write("0 * $1 + 1")),
+    ("full", Say("a number is as large as it has to be: write the number, or `constant(0.5)`")),
+    ("eye", Say("write `range(\"n ->\") == range(\"n\")`, the identity of the size that is asked for")),
+    ("arange", Say("numbers along an axis are `range(\"10 |\")`, a list of numbers is `0..10`")),
+    ("linspace", Say("numbers along an axis are `range(\"10 |\")`: multiply and add what is needed")),
+    ("rand", Write("noise()")),
+    ("randn", Say("draw numbers where they are declared: `data x : 100 | 2 = normal(1)`")),
+    ("flatten", ALL_AXES),
+    ("ravel", ALL_AXES),
+    ("view", ALL_AXES),
+    ("reshape", ALL_AXES),
+    ("resize", ALL_AXES),
+    ("squeeze", UNITS),
+    ("unsqueeze", UNITS),
+    ("expand_dims", UNITS),
+    ("expand", UNITS),
+    ("broadcast_to", UNITS),
+    ("tile", UNITS),
+    ("permute", BY_SPEC),
+    ("swapaxes", BY_SPEC),
+    ("moveaxis", BY_SPEC),
+    ("rearrange", BY_SPEC),
+    ("reduce", Say("a spec leaves out what is reduced: `sum(\"b | i => i\", x)`, `max(…)`, `mean(…)`")),
+    ("Sequential", Say("a list of functions is applied one after another: `[linear(64), relu, linear(10)]`")),
+    ("Dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
+    ("dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
+    (
+        "conv1d",
+        Say("write a spec: `einsum(\"... | o=+k, c; k, c -> d => ... | o, d\", x, {kernel : 3, ... -> 8})`"),
+    ),
+    ("MultiheadAttention", Write("attention(heads = 8)")),
+    ("MSELoss", Write("mse(y, target)")),
+    ("mse_loss", Write("mse($1, $2)")),
+    ("mean_squared_error", Write("mse($1, $2)")),
+    ("L1Loss", Write("mae(y, target)")),
+    ("l1_loss", Write("mae($1, $2)")),
+    ("CrossEntropyLoss", Write("mean(cross_entropy(logits, targets))")),
+    ("nll_loss", Write("mean(cross_entropy(logits, targets))")),
+    ("BCEWithLogitsLoss", Write("mean(binary_cross_entropy(logits, targets))")),
+    ("BCELoss", Write("mean(binary_cross_entropy(logits, targets))")),
+    ("Parameter", Say("a parameter stands in braces where it is used first: `{w : 784 -> 10}`")),
+    ("Variable", Say("a parameter stands in braces where it is used first: `{w : 784 -> 10}`")),
+    ("param", Say("a parameter stands in braces where it is used first: `{w : 784 -> 10}`")),
+    ("array", Say("a list of numbers is a tensor: `[[1, 2], [3, 4]]`")),
+    ("tensor", Say("a list of numbers is a tensor: `[[1, 2], [3, 4]]`")),
+    ("Tensor", Say("a list of numbers is a tensor: `[[1, 2], [3, 4]]`")),
+    ("asarray", Say("a list of numbers is a tensor: `[[1, 2], [3, 4]]`")),
+    ("grad", Say("after `backward loss`, the gradient of `w` is `w.grad`")),
+    ("detach", Write("stop_gradient($1)")),
+    ("enumerate", Say("write `for i in 0..len(list):`, and `list[i]`")),
+    ("zip", Say("write `for i in 0..len(list):`, and `list[i]` of each")),
+    ("str", Say("a text is filled in by `\"{name}\"`")),
+    ("int", TYPES),
+    ("float", TYPES),
+    ("long", TYPES),
+    ("half", TYPES),
+    ("double", TYPES),
+    ("astype", TYPES),
+    ("type", TYPES),
+    ("cumsum", Say("write a spec with a mask: `einsum(\"t -> ; s | t -> => s |\", x, causal_mask())`")),
+    ("optimizer", Say("write `minimise loss by sgd(0.1)`")),
+    ("None", Say("leave the argument out; `inferred` is a size to be inferred")),
+    ("self", Say("a function sees the names around it, and its parameters: leave `self` out")),
+];
+
+/// What is written behind a dot elsewhere, beyond the names above.
+const METHODS: &[(&str, Way)] = &[
+    ("backward", Write("backward $1")),
+    ("item", Write("$1")),
+    ("tolist", Write("$1")),
+    ("t", Write("$1.T")),
+    ("transpose", Write("$1.T")),
+    ("size", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
+    (
+        "shape",
+        Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`"),
+    ),
+    ("ndim", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
+    ("dim", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
+    ("dtype", TYPES),
+    ("device", KEPT),
+    ("data", KEPT),
+    ("cuda", KEPT),
+    ("cpu", KEPT),
+    ("to", KEPT),
+    ("numpy", KEPT),
+    ("clone", KEPT),
+    ("copy", KEPT),
+    ("contiguous", KEPT),
+    ("requires_grad_", Say("a parameter stands in braces: `{w : 784 -> 10}`")),
+    ("zero_grad", Say("leave it out: gradients begin afresh with every `backward`")),
+    ("step", Say("write `minimise loss by sgd(0.1)`")),
+    ("append", Say("a list stays as it is: write all of its items, or `[f(x) for x in list]`")),
+    ("extend", Say("a list stays as it is: write all of its items, or `[f(x) for x in list]`")),
+    ("format", Say("a text is filled in by `\"{name}\"`")),
+    ("mH", Write("$1.T")),
+    ("mT", Write("$1.T")),
+];
+
+/// How a function of another library is written.
+pub fn foreign(name: &str) -> Option<Way> {
+    FOREIGN.iter().find(|(known, _)| *known == name).map(|(_, way)| *way)
+}
+
+/// How a method of another library is written; the first argument is what it is a method of.
+pub fn method(name: &str) -> Option<Way> {
+    METHODS.iter().find(|(known, _)| *known == name).map(|(_, way)| *way).or_else(|| foreign(name))
+}
+
+/// Arguments that other libraries have, and what they are called here; the first one that a function has is meant.
+pub fn argument(name: &str) -> &'static [&'static str] {
+    match name {
+        "lr" | "learning_rate" | "p" | "step_size" => &["rate"],
+        "kernel_size" | "kernel" | "window" | "pool_size" => &["height", "size"],
+        "strides" => &["stride"],
+        "out_features" | "features" | "units" | "hidden_size" | "n_out" => &["size", "hidden", "width"],
+        "out_channels" | "filters" => &["channels"],
+        "num_heads" | "n_heads" | "n_head" | "nhead" => &["heads"],
+        "num_embeddings" | "vocab_size" | "vocab" => &["vocabulary"],
+        "embedding_dim" | "embed_dim" | "d_model" | "dim" => &["width"],
+        "weight_decay" => &["decay"],
+        "eps" => &["epsilon"],
+        "axis" | "axes" | "dims" => &["axes", "along"],
+        "betas" => &["beta1"],
+        "alpha" => &["smoothing", "slope", "rate"],
+        "negative_slope" => &["slope"],
+        "is_causal" => &["causal"],
+        "gain" | "scale" => &["deviation"],
+        _ => &[],
+    }
+}
+
+/// A type of numbers by the name that other libraries have for it.
+pub fn number_type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "int" | "long" | "int64" | "i8" | "int8" | "uint8" | "u8" | "bool" => "i64",
+        "int32" | "i16" | "int16" => "i32",
+        "float" | "float32" | "single" => "f32",
+        "float64" | "double" => "f64",
+        "float16" | "half" => "f16",
+        "bfloat16" => "bf16",
+        _ => return None,
+    })
+}
+
+/// Whether a name is what programs of Python call a library by.
+pub fn is_library(name: &str) -> bool {
+    const LIBRARIES: &[&str] = &[
+        "np",
+        "numpy",
+        "torch",
+        "nn",
+        "F",
+        "functional",
+        "jax",
+        "jnp",
+        "lax",
+        "flax",
+        "optax",
+        "tf",
+        "tensorflow",
+        "keras",
+        "layers",
+        "math",
+        "einops",
+        "optim",
+        "scipy",
+        "random",
+        "os",
+        "sys",
+        "time",
+        "matplotlib",
+        "plt",
+        "pandas",
+        "pd",
+        "torchvision",
+        "mx",
+        "tinygrad",
+    ];
+    LIBRARIES.contains(&name)
+}
+
+/// An expression with its arguments filled in: names of its own where there are none.
+pub fn filled(template: &str, arguments: &[String]) -> String {
+    let mut text = template.to_string();
+    for (at, other) in ["x", "y", "z"].iter().enumerate() {
+        let given = arguments.get(at).map_or(*other, |given| given);
+        text = text.replace(&format!("${}", at + 1), given);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +331,16 @@ mod tests {
         assert_eq!(nearest("rleu").as_deref(), Some("relu"));
         assert_eq!(nearest("z"), None);
         assert_eq!(nearest("attention"), None);
+        assert_eq!(nearest("ReLU").as_deref(), Some("relu"));
+    }
+
+    #[test]
+    fn what_others_call_it() {
+        let x = ["x".to_string()];
+        assert_eq!(foreign("log10"), Some(Write("log($1) / log(10)")));
+        assert_eq!(filled("log($1) / log(10)", &x), "log(x) / log(10)");
+        assert_eq!(filled("$1 ** $2", &x), "x ** y");
+        assert_eq!(method("item"), Some(Write("$1")));
+        assert_eq!(method("log10"), foreign("log10"));
     }
 }

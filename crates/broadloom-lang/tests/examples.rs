@@ -93,7 +93,7 @@ fn results() {
 #[test]
 fn mistakes_are_found() {
     let counts = [
-        ("forgotten_size.loom", 2),
+        ("forgotten_size.loom", 1),
         ("letters_run_together.loom", 1),
         ("mistake.loom", 5),
         ("one_is_a_size.loom", 1),

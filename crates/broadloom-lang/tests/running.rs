@@ -62,3 +62,35 @@ fn checking_sizes_changes_nothing() {
         assert_eq!(program.origins.len(), program.graph.steps());
     }
 }
+
+/// A file of parameters that does not fit is told at the parameter; one that cannot be read, at no place of the program.
+#[test]
+fn files_of_parameters_are_told_at_the_parameter() {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("parameters.safetensors");
+    let settings = broadloom::Settings { backend: broadloom::Backend::Reference, ..Default::default() };
+    let options = RunOptions { settings, ..RunOptions::default() };
+    let saved = "data x : 3 = ones\nlet y = sum({w : 3 = ones} * x)\nprint y\n";
+    let save = RunOptions { save: Some(file.clone()), ..options.clone() };
+    read(saved, &[]).run(&save, &mut Watcher::default()).unwrap();
+    let load = |text: &str, file: &std::path::Path| {
+        let program = read(text, &[]);
+        let sources = program.sources.clone();
+        let options = RunOptions { load: Some(file.to_path_buf()), ..options.clone() };
+        let wrong = program.run(&options, &mut Watcher::default()).err().unwrap();
+        broadloom_diagnostics::render(&sources, &wrong, Default::default())
+    };
+    let told = load("data x : 3 = ones\nlet y = sum({v : 3 = ones} * x)\nprint y\n", &file);
+    let wanted = [
+        "parameters.safetensors: there is no parameter `v` in it",
+        " --> test.loom:2:13",
+        "`v` is declared `3`",
+        "it has w",
+        "help: load a file that was saved with these parameters",
+    ];
+    assert!(wanted.iter().all(|piece| told.contains(piece)), "{told}");
+    let told = load("data x : 4 = ones\nlet y = sum({w : 4 = ones} * x)\nprint y\n", &file);
+    let wanted = ["the values for `w` have sizes [3]", " --> test.loom:2:13", "`w` is declared `4`"];
+    assert!(wanted.iter().all(|piece| told.contains(piece)), "{told}");
+    let told = load(saved, std::path::Path::new("nowhere.safetensors"));
+    assert!(told.contains("nowhere.safetensors") && !told.contains("test.loom"), "{told}");
+}

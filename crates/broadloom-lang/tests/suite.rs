@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `shapes` | final shapes, one `name : shape` per line; what is not listed is not compared |
 //! | `error` | messages of reading and running the program, exactly |
+//! | `says` | what the messages have to say, one piece on each line: the other end, and what to write. Never rewritten |
 //! | `messages` | those of reading the program alone, with the summary below them |
 //! | `warnings` | what `check` warns of, if nothing is wrong |
 //! | `nest NAME` | the loop nest that computes a tensor |
@@ -143,6 +144,13 @@ fn expectation(
     match block.kind.as_str() {
         "shapes" => Ok(shapes(block, found)),
         "error" => Ok(joined(&found.messages)),
+        "says" => {
+            let messages = joined(&found.messages);
+            match block.text.lines().find(|piece| !messages.contains(piece)) {
+                Some(piece) => Err(format!("nothing says `{piece}`:\n{messages}")),
+                None => Ok(block.text.clone()),
+            }
+        }
         "messages" => {
             let program = compiled(&program.text, options);
             let style = broadloom_diagnostics::Style::default();

@@ -4,7 +4,7 @@ use broadloom_core::{Affine, Closed, Constraint, DimTerm, Form, Numerator, Piece
 use broadloom_spec::Names;
 
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::graph::{Before, KnownSpec, View};
 use crate::leaves::{Declaration, Named};
 use crate::shape::{Axis, PartialAxis};
@@ -63,7 +63,8 @@ impl Graph {
         let Some(source) = self.source(tensor) else {
             let message =
                 format!("`{}` was not made by a spec, so it has no `{name}`", self.label_of(tensor));
-            return Err(Error::new(ErrorKind::Use, message).with_help("sizes are captured from an einsum"));
+            return Err(Error::new(ErrorKind::Use, message)
+                .with_remedy(Remedy::Capture, "sizes are captured from an einsum"));
         };
         let Source { names, .. } = source;
         let captured = |index: u32, is_row| Captured { tensor: Some(tensor), index, is_row };
@@ -234,7 +235,7 @@ impl Graph {
                     let name = self.captured_text(captured);
                     let message = format!("{name} is not a number: it depends on `{symbolic}`");
                     let help = "give the named sizes numbers with `set_sizes`";
-                    return Err(Error::new(ErrorKind::Range, message).with_help(help));
+                    return Err(Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help));
                 }
             }
         }

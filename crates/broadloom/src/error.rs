@@ -28,6 +28,32 @@ pub enum ErrorKind {
     Run,
 }
 
+/// What would mend a mistake, where a front end has its own way to write it; the help of the error is for Rust.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Give a tensor its values before it is read.
+    Values,
+    /// Compute gradients before they are read.
+    Backward,
+    /// Make numbers whole: they count something.
+    Integers,
+    /// Reduce a loss to one number.
+    Reduce,
+    /// Let a loss depend on a parameter.
+    Parameter,
+    /// Declare what is assigned to as a state.
+    State,
+    /// Give a named size its number.
+    Size,
+    /// Capture sizes from what a spec made.
+    Capture,
+    /// Keep the number of elements.
+    Reshape,
+    /// Mend something else: this follows from it.
+    Follows,
+}
+
 /// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are
 /// connected, and what to do.
 ///
@@ -58,6 +84,7 @@ struct Data {
     ends: Vec<Part>,
     chain: Vec<Part>,
     help: Vec<String>,
+    remedy: Option<Remedy>,
 }
 
 /// A line of an [`Error`] or of an explanation: a text, and what was said to the graph that it speaks of.
@@ -100,7 +127,7 @@ impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let message = message.into();
         let (ends, chain, help) = (Vec::new(), Vec::new(), Vec::new());
-        Error(Box::new(Data { kind, message, step: None, ends, chain, help }))
+        Error(Box::new(Data { kind, message, step: None, ends, chain, help, remedy: None }))
     }
 
     /// A program cannot be run.
@@ -155,6 +182,12 @@ impl Error {
         self
     }
 
+    /// What would mend it, and how that is said in Rust.
+    pub(crate) fn with_remedy(mut self, remedy: Remedy, help: impl Into<String>) -> Error {
+        self.0.remedy = Some(remedy);
+        self.with_help(help)
+    }
+
     /// What kind of mistake it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -180,6 +213,11 @@ impl Error {
     /// The operations that connect them, in order.
     pub fn chain(&self) -> &[Part] {
         &self.0.chain
+    }
+
+    /// What would mend it, if that is written differently elsewhere: then [`Error::help`] is for Rust.
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.0.remedy
     }
 
     /// What to do.

@@ -5,7 +5,7 @@
 
 use broadloom_loops::{Array, Dtype};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::random::{key_of, normal_f64, uniform_f64};
 
 /// What a parameter holds before it is trained.
@@ -133,7 +133,7 @@ fn given(array: &Array, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
     if array.dtype().is_float() && !dtype.is_float() {
         let found = array.dtype();
         return Err(wrong(format!("values of type {found} would lose their fractions as {dtype}"))
-            .with_help(format!("convert them: `array.convert(Dtype::{dtype:?})`")));
+            .with_remedy(Remedy::Integers, format!("convert them: `array.convert(Dtype::{dtype:?})`")));
     }
     Ok(if array.dtype() == dtype { array.clone() } else { array.convert(dtype) })
 }

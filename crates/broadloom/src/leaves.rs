@@ -216,6 +216,12 @@ impl Graph {
         }
     }
 
+    /// Says how a result without a name was written by whoever asked for it, where that is not how it is made here:
+    /// messages call it so.
+    pub fn shown_as(&mut self, tensor: Tensor, text: &str) {
+        self.facts.shown.insert(tensor, text.into());
+    }
+
     /// Says how the numbers of a leaf are stored. What is computed from it follows.
     pub fn set_precision(&mut self, tensor: Tensor, dtype: Dtype) -> Result<(), Error> {
         self.known(tensor)?;
@@ -428,6 +434,8 @@ pub(crate) struct Facts {
     pub initials: FxHashMap<Tensor, Initial>,
     /// Assignments as they were written, by step.
     pub texts: FxHashMap<u32, Box<str>>,
+    /// Tensors without a name that were written in another way than they are made: messages call them so.
+    pub shown: FxHashMap<Tensor, Box<str>>,
     /// The values of data that brings its own.
     pub arrays: FxHashMap<Tensor, Rc<Array>>,
 }

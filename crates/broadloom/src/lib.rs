@@ -73,7 +73,7 @@ pub use broadloom_loops::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_spec::Kind;
 pub use capture::Captured;
 pub use certificate::Certificate;
-pub use error::{Error, ErrorKind, Part};
+pub use error::{Error, ErrorKind, Part, Remedy};
 pub use expr::{Builder, Expr, Operand};
 pub use fit::{Fit, FoundSize, Input, Misfit, Said};
 pub use graph::{Graph, Stats};

@@ -34,7 +34,7 @@ use broadloom_core::{Constraint, Numerator, Padding, Piece, Role, RowVar};
 use broadloom_spec::Kind;
 
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::operation::Operation;
 use crate::step::{Leaf, Op, Part, RowRef, Rows, Tensor, place};
 
@@ -234,7 +234,9 @@ impl Graph {
             let message =
                 format!("`{}` holds floats, which cannot look up rows of a table", self.label_of(ids));
             let error = Error::new(ErrorKind::Value, message).about_step(self.steps.len() as u32);
-            return Err(error.with_help("convert them first: `values.convert(Dtype::I64)`"));
+            return Err(error
+                .with_end(self.declared_end(ids))
+                .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
         }
         let options = Options { name: Some("gather"), ..Options::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;

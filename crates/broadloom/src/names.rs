@@ -71,6 +71,9 @@ impl Graph {
         if let Some(name) = self.name_of(tensor) {
             return name.into();
         }
+        if let Some(text) = self.facts.shown.get(&tensor) {
+            return text.to_string();
+        }
         let Some(data) = self.tensors.get(tensor.index()) else { return "?".into() };
         match self.steps.get(data.step as usize) {
             Some(Step::Leaf { leaf: Leaf::Constant(value) | Leaf::Number(value), .. }) => format!("{value}"),

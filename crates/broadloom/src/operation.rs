@@ -39,6 +39,8 @@ pub struct Operation {
     pub(crate) arity: usize,
     pub(crate) forward: Law,
     pub(crate) gradient: Law,
+    /// What its operands are called by whoever defines it, for messages.
+    pub(crate) operands: Vec<Box<str>>,
 }
 
 /// Assignments whose names are slots.
@@ -71,14 +73,38 @@ impl Slot {
 impl Operation {
     /// An operation that computes nothing yet.
     pub fn new(name: &'static str, arity: usize) -> Operation {
-        Operation { name, arity, forward: Law::default(), gradient: Law::default() }
+        let (forward, gradient) = (Law::default(), Law::default());
+        Operation { name, arity, forward, gradient, operands: Vec::new() }
+    }
+
+    /// Says what its operands are called by whoever defines it: messages speak of `a` and `a.grad`, not of the slots
+    /// `v1` and `g1`, and of the result by the name of the operation.
+    pub fn with_operands<T: AsRef<str>>(mut self, operands: &[T]) -> Operation {
+        self.operands = operands.iter().map(|operand| operand.as_ref().into()).collect();
+        self
+    }
+
+    /// A slot as it is called by whoever defines the operation.
+    fn shown(&self, slot: &Slot, written: &str) -> String {
+        let of = |place: &u32| match place.checked_sub(1) {
+            None => Some(self.name),
+            Some(at) => self.operands.get(at as usize).map(|name| &**name),
+        };
+        match slot {
+            _ if self.operands.is_empty() => written.to_string(),
+            Slot::Value(place) => of(place).unwrap_or(written).to_string(),
+            Slot::Gradient(place) => of(place).map_or(written.to_string(), |name| format!("{name}.grad")),
+            Slot::Own(..) => written.to_string(),
+        }
     }
 
     /// Says what it computes, such as `v =:+ v1 * v2`.
     pub fn forward(mut self, text: &str) -> Result<Operation, Error> {
         self.forward = self.law(text, false)?;
         if !self.forward.assigns(&Slot::Value(0)) {
-            return Err(self.wrong("nothing is assigned to `v`, the result"));
+            let result = self.shown(&Slot::Value(0), "v");
+            let error = self.wrong(&format!("nothing is assigned to `{result}`, the result"));
+            return Err(error.with_help(format!("write a line `{result} = …`")));
         }
         Ok(self)
     }
@@ -101,7 +127,13 @@ impl Operation {
             return Ok(());
         }
         let plural = if self.arity == 1 { "" } else { "s" };
-        Err(self.wrong(&format!("it takes {} operand{plural}, {operands} given", self.arity)))
+        let message =
+            format!("the operation `{}` takes {} operand{plural}, {operands} given", self.name, self.arity);
+        let error = Error::new(ErrorKind::Use, message);
+        Err(match self.operands.is_empty() {
+            true => error,
+            false => error.with_help(format!("write `{}({})`", self.name, self.operands.join(", "))),
+        })
     }
 
     fn law(&self, text: &str, backward: bool) -> Result<Law, Error> {
@@ -118,33 +150,40 @@ impl Operation {
                 return Err(self.wrong("a slot is no new tensor").with_help("write it without braces"));
             }
             if !allowed {
-                let name = &parsed.names[assignment.target as usize];
-                let wanted = if backward { "`g1`, `g2`, …" } else { "`v`" };
+                let name = self.shown(target, &parsed.names[assignment.target as usize]);
+                let wanted = match (backward, &self.operands[..]) {
+                    (true, []) => "`g1`, `g2`, …".to_string(),
+                    (true, names) => format!("`{}.grad`", names.join(".grad`, `")),
+                    (false, _) => format!("`{}`", self.shown(&Slot::Value(0), "v")),
+                };
                 return Err(self
                     .wrong(&format!("`{name}` cannot be assigned here"))
                     .with_help(format!("assign to {wanted}, or to a name of your own, without braces")));
             }
             let adds = matches!(assignment.accumulate, Some(Binary::Add | Binary::Sub)) && !assignment.clear;
             if backward && matches!(target, Slot::Gradient(_)) && !adds {
-                return Err(self.wrong("a gradient would be overwritten").with_help(
-                    "write `g1 =+ …` or `g1 =- …`: other uses of the operand contribute as well",
-                ));
+                let name = self.shown(target, "g1");
+                return Err(self.wrong("a gradient would be overwritten").with_help(format!(
+                    "write `{name} =+ …` or `{name} =- …`: other uses of the operand contribute as well",
+                )));
             }
         }
         if let Some(first) =
             parsed.assignments.iter().find(|each| slots[each.target as usize] == Slot::Value(0))
             && !first.clear
         {
-            return Err(self
-                .wrong("the result is accumulated into before it has a value")
-                .with_help("write `v = …`, or `v =:+ …` to begin with the neutral element"));
+            let name = self.shown(&Slot::Value(0), "v");
+            return Err(self.wrong("the result is accumulated into before it has a value").with_help(
+                format!("write `{name} = …`, or `{name} =:+ …` to begin with the neutral element"),
+            ));
         }
         let mut read = Vec::new();
         parsed.assignments.iter().for_each(|each| each.value.names(&mut read));
         if read.iter().any(|name| matches!(slots[*name as usize], Slot::Gradient(place) if place > 0)) {
+            let name = self.shown(&Slot::Gradient(0), "g");
             return Err(self
                 .wrong("the gradient of an operand is read")
-                .with_help("only `g`, the gradient of the result, is known here"));
+                .with_help(format!("only `{name}`, the gradient of the result, is known here")));
         }
         let reads_gradients = slots.iter().any(|slot| matches!(slot, Slot::Gradient(_)));
         if !backward && reads_gradients {

@@ -1,6 +1,6 @@
 //! Routines: what is to be computed, in order.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::formula::{self, Assignment};
 use crate::graph::Graph;
 use crate::logic::Accumulate;
@@ -235,7 +235,7 @@ impl Graph {
         {
             let message = format!("`{target_name}` is a number, which cannot be assigned to");
             let help = format!("make it a state: `graph.state_shaped(\"{target_name}\", \"\")`");
-            return Err(Error::new(ErrorKind::Use, message).with_help(help));
+            return Err(Error::new(ErrorKind::Use, message).with_remedy(Remedy::State, help));
         }
         if target.is_none() && !assignment.fresh {
             return Err(unknown(target_name).with_help(format!("write `{{{target_name}}}` for a new tensor")));
@@ -300,7 +300,7 @@ fn assignment_law(assignment: &Assignment, order: &[u32]) -> Operation {
     slots.push(Slot::Value(0));
     assignment.target = slots.len() as u32 - 1;
     let forward = Law { slots, assignments: vec![assignment] };
-    Operation { name: "assignment", arity: order.len(), forward, gradient: Law::default() }
+    Operation { forward, ..Operation::new("assignment", order.len()) }
 }
 
 fn unknown(name: &str) -> Error {

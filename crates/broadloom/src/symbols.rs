@@ -26,7 +26,7 @@ use broadloom_core::order::Dim;
 use broadloom_core::{Check, Constraint, DimTerm, DimVar, Form, Need, Symbol};
 
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::size::{SymbolicSize, range_text};
 use crate::step::{Part, Step};
 
@@ -250,7 +250,7 @@ impl Graph {
         if let Some((name, _)) = open.iter().find(|(_, sample)| sample.is_none()) {
             let message = format!("`{name}` has no number, and what runs needs one");
             let help = format!("declare it with a sample, or say `set_sizes(&[(\"{name}\", …)])` before");
-            return Err(Error::new(ErrorKind::Range, message).with_help(help));
+            return Err(Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help));
         }
         let sizes: Vec<(&str, u64)> =
             open.iter().filter_map(|(name, sample)| Some((&**name, (*sample)?))).collect();

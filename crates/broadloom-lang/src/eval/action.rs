@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use broadloom::{LeafKind, Node, Routine, Tensor};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::{Eval, Evaluated, Frame, Reported};
@@ -94,11 +94,22 @@ impl Eval<'_> {
     pub(super) fn minimise(&mut self, loss: ExprId, rule: ExprId, span: Span) -> Evaluated<()> {
         let loss = self.backward(loss, span)?;
         let (rule, at) = (self.expr(rule)?, self.span_of(rule));
+        if let Value::Number(_) | Value::Tensor(_) | Value::Text(_) = rule {
+            let message = format!("a rule is needed here, not {}", rule.kind());
+            let rate = if let Value::Number(_) = rule { self.quote(at) } else { "0.1".to_string() };
+            return self.wrong(codes::KIND, message, at, format!("write `by sgd({rate})`"));
+        }
         let params = self.params_of(loss);
         if params.is_empty() {
             let message =
                 format!("`{}` depends on no parameter, so nothing can be learned", self.graph.label_of(loss));
-            return self.wrong(codes::USE, message, span, "a parameter is written in braces: `{w}`");
+            let place = self.place(span);
+            let mut diagnostic = Diagnostic::error(codes::USE, message, place, "");
+            if let Some(made) = self.where_made(&Value::Tensor(loss)).filter(|_| place == span) {
+                diagnostic = diagnostic.with_label(made, "computed from data alone");
+            }
+            let help = "a parameter is written in braces, `{w}`, or made by a layer, `linear(10)`";
+            return self.fail(diagnostic.with_help(help));
         }
         let place = self.place(span);
         self.plan.minimised.push((loss, place));
@@ -133,6 +144,20 @@ impl Eval<'_> {
         let mut formula = Formula::default();
         let target = match &assign.target {
             Target::New(name) => format!("{{{}}}", self.text(name.name)),
+            Target::Expr(target)
+                if let ExprKind::Name(name) = self.frame.file.expr(*target).kind
+                    && self.frame.scope.find(name).is_none() =>
+            {
+                let spans = (self.span_of(*target), self.span_of(assign.value));
+                return self.unknown_target(name, spans.0, &assign.sign.text, spans.1);
+            }
+            Target::Expr(target)
+                if let ExprKind::Name(name) = self.frame.file.expr(*target).kind
+                    && let Some(made) = self.frame.scope.find(name)
+                    && !matches!(made, Value::Tensor(_) | Value::Mistake) =>
+            {
+                return self.constant_target(*target, &made, assign.value);
+            }
             Target::Expr(target) => self.operand(*target, &mut formula)?,
         };
         if let (Target::Expr(target), Some((_, tensor))) = (&assign.target, formula.names.first())
@@ -140,8 +165,20 @@ impl Eval<'_> {
             && !self.assigned.contains(tensor)
         {
             let message = "only states, parameters and data can be assigned to, not what is computed";
-            let help = "declare a `state`, or write `{name} = …` for a new tensor";
-            return self.wrong(codes::KIND, message, self.span_of(*target), help);
+            let at = self.span_of(*target);
+            let (place, made) = (self.place(at), self.where_made(&Value::Tensor(*tensor)));
+            let name = self.quote(at);
+            let help = match self.graph.name_of(*tensor) == Some(name.as_str()) {
+                true => {
+                    format!("write `state {name} : …` in place of its `let`, or `let` and another name here")
+                }
+                false => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
+            };
+            let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
+            if let Some(made) = made.filter(|made| place == at && *made != at) {
+                diagnostic = diagnostic.with_label(made, "computed here");
+            }
+            return self.fail(diagnostic);
         }
         if let Target::New(name) = &assign.target
             && matches!(self.frame.scope.own(name.name), Some(Value::Tensor(_)))
@@ -281,6 +318,11 @@ impl Eval<'_> {
         Ok(formula.operand(wanted, tensor))
     }
 
+    /// Whether what is evaluated is inside of a `repeat`.
+    pub(super) fn in_repeat(&self) -> bool {
+        self.bodies.len() > 1
+    }
+
     /// `repeat step in 0..500:`
     pub(super) fn repeat(
         &mut self,
@@ -299,7 +341,7 @@ impl Eval<'_> {
                         codes::RANGE,
                         "a number of repetitions is whole and not negative",
                         at,
-                        "",
+                        "write a whole number, as in `repeat 10:`",
                     );
                 }
             },
@@ -363,7 +405,19 @@ impl Eval<'_> {
             });
         }
         let every = match every {
-            Some(every) => Some(self.size(every)?),
+            Some(every) => {
+                let (count, at) = (self.whole(every)?, self.span_of(every));
+                if count < 1 {
+                    let message = format!("`every` counts repetitions, from 1 upwards, not {count}");
+                    return self.wrong(
+                        codes::RANGE,
+                        message,
+                        at,
+                        "leave `every` out to print in each of them",
+                    );
+                }
+                Some(count as u64)
+            }
             None => None,
         };
         let tensors: Vec<Tensor> = pieces
@@ -439,6 +493,14 @@ impl Eval<'_> {
     /// `save y to "y.npy"`
     pub(super) fn save(&mut self, value: ExprId, path: &Quoted, span: Span) -> Evaluated<()> {
         let (value, at) = (self.expr(value)?, self.span_of(value));
+        if let Value::Layer(_) | Value::Function(_) = value {
+            let name = self.quote(at);
+            let message = format!("`{name}` is {}: a tensor is saved", value.kind());
+            let help = format!(
+                "save one of its parameters, such as `{name}.weight`, or run the program with `--save file.safetensors` for all of them"
+            );
+            return self.wrong(codes::KIND, message, at, help);
+        }
         let tensor = self.tensor(&value, at)?;
         let file = self.filled(&path.text, path.span)?;
         let known = [".npy", ".csv"];

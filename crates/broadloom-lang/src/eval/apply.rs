@@ -10,12 +10,13 @@ use std::rc::Rc;
 
 use broadloom_diagnostics::{Diagnostic, Span};
 
+use super::foreign::signature;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::Given;
 use crate::codes;
 use crate::program::Application;
 use crate::suggest;
-use crate::syntax::ast::{Arg, Argument, ExprId};
+use crate::syntax::ast::{Arg, Argument, ExprId, ExprKind, Ident};
 use crate::value::{Function, Layer, Scope, Value};
 
 /// A function that was applied.
@@ -26,17 +27,29 @@ pub(crate) struct Applied {
     span: Span,
     outer: Option<u32>,
     library: bool,
+    open: Option<(String, bool)>,
 }
 
 impl Applied {
+    /// Whether it is a function of the library that was applied at a place.
+    pub fn is_of_library_at(&self, place: Span) -> bool {
+        self.library && self.span == place
+    }
+
+    /// Where the function is defined.
+    pub fn defined(&self) -> Span {
+        self.layer.function.def.name.span
+    }
+
     /// For others, when all names are given.
     pub fn shown(&self) -> Application {
         let path = match &*self.layer.path.borrow() {
             Some(path) => path.to_string(),
             None => format!("{}{}", self.layer.outer, self.layer.name.borrow()),
         };
-        let Applied { name, span, outer, library, .. } = self;
-        Application { function: name.to_string(), path, span: *span, outer: *outer, library: *library }
+        let Applied { name, span, outer, library, open, .. } = self;
+        let (function, open) = (name.to_string(), open.clone());
+        Application { function, path, span: *span, outer: *outer, library: *library, open }
     }
 }
 
@@ -49,7 +62,20 @@ impl Eval<'_> {
         args: &[Arg],
         span: Span,
     ) -> Evaluated<Value> {
-        let function = self.expr(callee)?;
+        if let Some(reported) = self.foreign_call(callee, args) {
+            return Err(reported);
+        }
+        let file = self.frame.file.clone();
+        let function = match &file.expr(callee).kind {
+            ExprKind::Field(of, field) => {
+                let value = self.expr(*of)?;
+                if let Some(reported) = self.method(&value, *of, *field, Some(args)) {
+                    return Err(reported);
+                }
+                self.field(&value, *field, file.expr(callee).span)?
+            }
+            _ => self.expr(callee)?,
+        };
         let mut given = Vec::with_capacity(args.len());
         for arg in args {
             let value = self.expr(arg.value)?;
@@ -87,20 +113,26 @@ impl Eval<'_> {
             Value::Function(function) => {
                 let name = self.text(function.def.name.name).to_string();
                 let message = format!("`{name}` wants its configuration first");
-                let arguments = function.def.config.as_deref().unwrap_or(&[]);
-                let list: Vec<&str> = arguments.iter().map(|each| self.names.text(each.name.name)).collect();
-                let help = format!("write `{name}({})` for a layer, and apply that", list.join(", "));
+                let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
+                let help = format!("write `{name}({list})` in its place");
                 self.wrong(codes::ARGUMENTS, message, at, help)
             }
             Value::List(functions) => self.apply_all(functions, given, spans),
             Value::Mistake => Err(Reported),
             other => {
-                let message = format!("{} cannot be applied", other.kind());
+                let message = format!("`{}` is {}, and cannot be applied", self.quote(at), other.kind());
                 let help = match other {
                     Value::Tensor(_) | Value::Number(_) => "write `*` for a product, `@` to compose",
-                    _ => "",
+                    Value::Initial(_) => super::foreign::FIRST_VALUES,
+                    Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`",
+                    _ => "only functions, layers, and lists of them are applied",
                 };
-                self.wrong(codes::KIND, message, at, help)
+                let place = self.place(at);
+                let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
+                if let Some(made) = self.where_made(other).filter(|_| place == at) {
+                    diagnostic = diagnostic.with_label(made, "a tensor, made here");
+                }
+                self.fail(diagnostic)
             }
         }
     }
@@ -176,7 +208,11 @@ impl Eval<'_> {
         let library = self.library.contains(&function.def.name.span.source);
         let name = self.text(function.def.name.name).into();
         let outer = self.application.replace(self.applied.len() as u32);
-        self.applied.push(Applied { layer: layer.clone(), name, span, outer, library });
+        let config = function.def.config.iter().flatten().zip(&layer.config).enumerate();
+        let mut open = config.filter(|(_, (_, value))| matches!(value, Value::Nothing));
+        let open =
+            open.next().map(|(at, (argument, _))| (self.text(argument.name.name).to_string(), at == 0));
+        self.applied.push(Applied { layer: layer.clone(), name, span, outer, library, open });
         self.calls.push(span);
         let made = self.within(frame, |eval| eval.deeper(span, |eval| eval.body(&function.def.body)));
         self.calls.pop();
@@ -193,7 +229,9 @@ impl Eval<'_> {
         scope: &Rc<Scope>,
         (at, span): (Span, Span),
     ) -> Evaluated<Vec<Value>> {
+        self.configured_by_tensor(function, arguments, &given, span)?;
         let mut slots: Vec<Option<Value>> = arguments.iter().map(|_| None).collect();
+        let all: Vec<Given> = given.iter().filter(|each| each.name.is_none()).cloned().collect();
         let mut next = 0;
         for each in given {
             let slot = match each.name {
@@ -201,19 +239,11 @@ impl Eval<'_> {
                     next += 1;
                     next - 1
                 }
-                None => return self.too_many(function, arguments, each.span, span),
+                None => return self.too_many(function, arguments, &all, each.span),
                 Some(name) => match arguments.iter().position(|known| known.name.name == name.name) {
                     Some(slot) => slot,
                     None => {
-                        let text = self.text(name.name).to_string();
-                        let known: Vec<&str> =
-                            arguments.iter().map(|known| self.names.text(known.name.name)).collect();
-                        let help = match suggest::nearest(&text, known.iter().copied()) {
-                            Some(near) => format!("there is `{near}`"),
-                            None => format!("there are: {}", known.join(", ")),
-                        };
-                        let message = format!("there is no argument called `{text}`");
-                        return self.wrong(codes::ARGUMENTS, message, name.span, help);
+                        return self.no_such_argument(function, arguments, name, each.span);
                     }
                 },
             };
@@ -245,12 +275,56 @@ impl Eval<'_> {
         Ok(values)
     }
 
+    /// An argument by a name that a function does not have.
+    fn no_such_argument<T>(
+        &mut self,
+        function: &Rc<Function>,
+        arguments: &[Argument],
+        name: Ident,
+        value: Span,
+    ) -> Evaluated<T> {
+        let text = self.text(name.name).to_string();
+        let known: Vec<&str> = arguments.iter().map(|known| self.names.text(known.name.name)).collect();
+        let own = self.text(function.def.name.name).to_string();
+        let meant = suggest::argument(&text)
+            .iter()
+            .find(|meant| known.contains(meant))
+            .map(|meant| meant.to_string());
+        let near = meant.or_else(|| suggest::nearest(&text, known.iter().copied()));
+        let value = self.quote(value);
+        let first = known.first().copied().unwrap_or_default();
+        let help = match near {
+            _ if text == "bias" && own == "linear" => {
+                "without a bias it is `linear_without_bias(size)`".to_string()
+            }
+            Some(near) if near == "axes" => {
+                format!(
+                    "write `{own}(\"... | v\")(x)`: the axes are named by a shape, and what it is applied to comes after"
+                )
+            }
+            Some(near) => format!("write `{near} = {value}`"),
+            None if text.starts_with("in_") || text == "input_size" => {
+                format!("no layer is told how wide its input is: write `{own}({first} = …)`")
+            }
+            None if known.is_empty() => format!("`{own}` has no arguments here"),
+            None => format!("it has `{}`", known.join("`, `")),
+        };
+        let message = format!("`{own}` has no argument called `{text}`");
+        let place = self.place(name.span);
+        let mut diagnostic = Diagnostic::error(codes::ARGUMENTS, message, place, "").with_help(help);
+        let defined = function.def.name.span;
+        if place == name.span && !self.library.contains(&defined.source) {
+            diagnostic = diagnostic.with_label(defined, "defined here");
+        }
+        self.fail(diagnostic)
+    }
+
     fn too_many<T>(
         &mut self,
         function: &Rc<Function>,
         arguments: &[Argument],
+        given: &[Given],
         extra: Span,
-        span: Span,
     ) -> Evaluated<T> {
         let name = self.text(function.def.name.name).to_string();
         let count = arguments.len();
@@ -265,8 +339,75 @@ impl Eval<'_> {
         if place == extra && !self.library.contains(&defined.source) {
             diagnostic = diagnostic.with_label(defined, "defined here");
         }
-        let _ = span;
-        self.fail(diagnostic)
+        let numbers = given.iter().all(|each| matches!(each.value, Value::Number(_) | Value::Size(_)));
+        let is_config = function.def.config.as_deref().is_some_and(|config| std::ptr::eq(config, arguments));
+        let is_layer = is_config && self.library.contains(&defined.source);
+        let list: Vec<&str> = arguments.iter().map(|each| self.text(each.name.name)).collect();
+        let help = match given {
+            // In PyTorch, a layer is told how wide its input is.
+            [_, rest @ ..] if is_layer && numbers && rest.len() == count => {
+                let rest: Vec<String> = rest.iter().map(|each| self.quote(each.span)).collect();
+                format!("no layer is told how wide its input is: write `{name}({})`", rest.join(", "))
+            }
+            _ if list.is_empty() => format!("write `{name}()`"),
+            _ => format!("write `{name}({})`", list.join(", ")),
+        };
+        self.fail(diagnostic.with_help(help))
+    }
+
+    /// A layer of the library that is given what it should be applied to in place of its configuration.
+    fn configured_by_tensor(
+        &mut self,
+        function: &Rc<Function>,
+        arguments: &[Argument],
+        given: &[Given],
+        span: Span,
+    ) -> Evaluated<()> {
+        const SIZES: [&str; 11] = [
+            "size",
+            "axes",
+            "channels",
+            "vocabulary",
+            "hidden",
+            "heads",
+            "height",
+            "width",
+            "stride",
+            "length",
+            "rate",
+        ];
+        let config = function.def.config.as_deref();
+        let is_config = config.is_some_and(|config| std::ptr::eq(config, arguments));
+        let from = function.def.name.span.source;
+        // A rate may be a tensor, where a rule is configured.
+        let is_rule = self.sources.get(from).name().contains("optimisers");
+        if !is_config || is_rule || !self.library.contains(&from) {
+            return Ok(());
+        }
+        let Some(first) = given.first().filter(|first| matches!(first.value, Value::Tensor(_))) else {
+            return Ok(());
+        };
+        let named = |at: usize| arguments.get(at).map(|each| self.text(each.name.name)).unwrap_or_default();
+        if first.name.is_some() || !SIZES.iter().any(|size| named(0).ends_with(size)) {
+            return Ok(());
+        }
+        let (name, x) = (self.text(function.def.name.name).to_string(), self.quote(first.span));
+        let rest: Vec<String> = given[1..].iter().map(|each| self.quote(each.span)).collect();
+        let config = match named(0) {
+            _ if !rest.is_empty() && given[1..].iter().all(|each| each.name.is_none()) => rest.join(", "),
+            "axes" => "\"... | v\"".to_string(),
+            "rate" => "0.5".to_string(),
+            "size" => "64".to_string(),
+            _ => signature(self, arguments),
+        };
+        let message = format!("`{name}` is configured first, by `{}`, and then applied", named(0));
+        let (place, at) = (self.place(span), self.place(first.span));
+        let mut diagnostic =
+            Diagnostic::error(codes::ARGUMENTS, message, at, "a tensor, to which it is applied");
+        if place == at {
+            diagnostic.labels[0].text.clear();
+        }
+        self.fail(diagnostic.with_help(format!("write `{name}({config})({x})`")))
     }
 
     fn too_few<T>(
@@ -286,7 +427,18 @@ impl Eval<'_> {
             diagnostic = diagnostic.with_label(defined, "defined here");
         }
         let _ = at;
-        self.fail(diagnostic)
+        let config = function.def.config.as_deref().unwrap_or(&[]);
+        let of = |list: &[Argument]| list.iter().any(|each| std::ptr::eq(each, missing));
+        let list = if of(config) { config } else { &function.def.arguments };
+        let list = signature(self, list);
+        self.fail(diagnostic.with_help(format!("write `{name}({list})`")))
+    }
+
+    /// Where a tensor has its name from, outside of the library.
+    pub(super) fn where_made(&self, value: &Value) -> Option<Span> {
+        let Value::Tensor(tensor) = value else { return None };
+        let made = self.made.iter().rev().find(|made| made.tensor == *tensor)?;
+        (!self.library.contains(&made.span.source)).then_some(made.span)
     }
 
     /// What a place has made for this layer before.

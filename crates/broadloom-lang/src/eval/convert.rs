@@ -30,13 +30,24 @@ impl Eval<'_> {
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a tensor is needed here, not {}", other.kind());
+                let written = self.quote(span);
                 let help = match other {
-                    Value::Function(_) => "apply its configuration, and then the function: `f(…)(x)`",
-                    Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) => "apply it: `f(x)`",
-                    Value::Nothing => {
-                        "the last line of the function is no expression, so calling it gives nothing"
+                    Value::Function(_) => format!("configure it, and then apply it: `{written}(…)(x)`"),
+                    Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) | Value::Inference(_) => {
+                        format!("apply it: `{written}(x)`")
                     }
-                    _ => "",
+                    Value::Nothing => {
+                        "the last line of the function is no expression, so calling it gives nothing".into()
+                    }
+                    Value::Text(_) => {
+                        "a text is a spec, a shape or a path; texts are put together by braces: `\"{a}{b}\"`"
+                            .into()
+                    }
+                    Value::Range(..) => format!("in a list of numbers it is one: `[i for i in {written}]`"),
+                    Value::Initial(_) => {
+                        "first values stand in a declaration: `state s : 3 = zeros`, `{w : 3 = ones}`".into()
+                    }
+                    _ => String::new(),
                 };
                 self.wrong(codes::KIND, message, span, help)
             }
@@ -86,7 +97,17 @@ impl Eval<'_> {
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a number is needed here, not {}", other.kind());
-                self.wrong(codes::KIND, message, span, "")
+                let help = match other {
+                    Value::Tensor(_) => {
+                        "this has to be known before the program runs: write a number, or a `dim`"
+                    }
+                    Value::Position(_) => {
+                        "a repetition is counted when the program runs; `for` is written out before"
+                    }
+                    Value::Text(_) => "write it without quotes",
+                    _ => "",
+                };
+                self.wrong(codes::KIND, message, span, help)
             }
         }
     }

@@ -113,14 +113,27 @@ impl Eval<'_> {
                     Some(size) if size > 0 => Ok(size as u64),
                     _ => {
                         let message = format!("a size is a whole number from 1 upwards, not {number}");
-                        self.wrong(codes::RANGE, message, span, "")
+                        let written = self.quote(span);
+                        let inner = written.trim_start_matches('(').trim_end_matches(')');
+                        let help = match number.fract() != 0.0 && written.contains('/') {
+                            true => {
+                                format!("choose sizes that divide, or leave out the rest: `floor({inner})`")
+                            }
+                            false => String::new(),
+                        };
+                        self.wrong(codes::RANGE, message, span, help)
                     }
                 }
             }
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a size is needed here, not {}", other.kind());
-                self.wrong(codes::KIND, message, span, "")
+                let help = match other {
+                    Value::Text(_) => "write the number without quotes",
+                    Value::Tensor(_) => "sizes are known before the program runs: write a number, or a `dim`",
+                    _ => "",
+                };
+                self.wrong(codes::KIND, message, span, help)
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use broadloom::Index;
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::Span;
 
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin;
@@ -51,7 +51,13 @@ impl Eval<'_> {
             }
             ExprKind::Call { callee, args } => self.call(id, *callee, args, span),
             ExprKind::Field(of, field) => {
+                if let Some(reported) = self.prefixed(id, None) {
+                    return Err(reported);
+                }
                 let value = self.expr(*of)?;
+                if let Some(reported) = self.method(&value, *of, *field, None) {
+                    return Err(reported);
+                }
                 self.field(&value, *field, span)
             }
             ExprKind::Index(of, index) => {
@@ -105,21 +111,8 @@ impl Eval<'_> {
                 Ok(Value::Number(f64::from(!self.inference)))
             }
             Some(value) => Ok(value),
-            None => self.unknown(name, span),
+            None => Err(self.unknown_name(name, span, false)),
         }
-    }
-
-    fn unknown<T>(&mut self, name: Name, span: Span) -> Evaluated<T> {
-        let text = self.text(name).to_string();
-        let known = self.frame.scope.all();
-        let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
-        let help = match near {
-            Some(near) => format!("there is `{near}`"),
-            None => format!("write `let {text} = …` before this line, or `{{{text}}}` for a parameter"),
-        };
-        let message = format!("there is nothing called `{text}`");
-        let place = self.place(span);
-        self.fail(Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help))
     }
 
     fn each(&mut self, item: ExprId, name: Ident, list: ExprId) -> Evaluated<Value> {
@@ -227,7 +220,7 @@ impl Eval<'_> {
         self.apply(to, vec![builtin::Given { name: None, value, span: spans.0 }], (spans.1, span))
     }
 
-    fn field(&mut self, value: &Value, field: Ident, span: Span) -> Evaluated<Value> {
+    pub(super) fn field(&mut self, value: &Value, field: Ident, span: Span) -> Evaluated<Value> {
         let text = self.text(field.name).to_string();
         match value {
             Value::Module(scope) => match scope.own(field.name) {
@@ -280,7 +273,11 @@ impl Eval<'_> {
             let found = whole(at).and_then(|at| usize::try_from(at).ok()).and_then(|at| items.get(at));
             let Some(item) = found else {
                 let message = format!("there is no item {at} in a list of {}", items.len());
-                return self.wrong(codes::RANGE, message, span, "items are counted from 0");
+                let help = match items.len() {
+                    0 => "the list is empty".to_string(),
+                    length => format!("items are counted from 0: the last one is {}", length - 1),
+                };
+                return self.wrong(codes::RANGE, message, span, help);
             };
             return Ok(item.clone());
         }
@@ -292,7 +289,18 @@ impl Eval<'_> {
         };
         let Some((low, high)) = position.bounds().filter(|(low, _)| *low >= 0) else {
             let message = "an index is a whole number from 0 upwards";
-            return self.wrong(codes::RANGE, message, span, "the first element is number 0");
+            let back = position.bounds().map(|(low, _)| low).filter(|low| *low < 0);
+            let size = self.graph.shape(tensor).rows[0]
+                .lead
+                .first()
+                .and_then(|axis| axis.to_string().parse::<i64>().ok());
+            let help = match (back, size) {
+                (Some(back), Some(size)) if size + back >= 0 => {
+                    format!("the first element is number 0, and the last of {size} is number {}", size - 1)
+                }
+                _ => "the first element is number 0".to_string(),
+            };
+            return self.wrong(codes::RANGE, message, span, help);
         };
         if let Position::Number(_) = *position {
             let slice = self.ask(span, |graph| graph.slice(tensor, Index::At(low as u64)))?;
@@ -315,6 +323,7 @@ impl Eval<'_> {
         }
         let before = if from > 0 { format!("{from}^") } else { String::new() };
         let spec = format!("{before}part^rest, ..b.. | ..i.. -> ..o.. => part, ..b.. | ..i.. -> ..o..");
+        let before = self.diagnostics.len();
         let part = self.ask(span, |graph| {
             let part = graph.einsum(&spec, &[tensor]).and_then(|part| {
                 let size = graph.captured(part, "part")?;
@@ -323,7 +332,12 @@ impl Eval<'_> {
             });
             // Usually the last element is not there, which is better said without the spec.
             part.map_err(|error| graph.slice(tensor, Index::At((to - 1) as u64)).err().unwrap_or(error))
-        })?;
+        });
+        if let (Err(_), Some(told)) = (&part, self.diagnostics.get_mut(before)) {
+            told.help = vec![format!("`{from}..{to}` goes up to {}: its end is not part of it", to - 1)];
+        }
+        let part = part?;
+        self.show_as_written(part, span, "x[…]");
         Ok(Value::Tensor(part))
     }
 }

@@ -1,7 +1,7 @@
 //! Leaves: data, states, parameters, and their declared shapes.
 
 use broadloom::{Array, Dtype, Initial, SizeSum, Tensor};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Diagnostic, Label, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
@@ -107,19 +107,37 @@ impl Eval<'_> {
                 // Whole numbers that nobody says the type of are integers where they look up rows, and floats elsewhere.
                 let is_open = dtype.is_none() && values.dtype() == Dtype::F32;
                 if is_open && values.to_f64s().iter().all(|number| number.fract() == 0.0) {
-                    let tensor =
-                        self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()))?;
+                    let made = self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()));
+                    let tensor = self.at_values(made, values.sizes(), (span, at))?;
                     let initial = Initial::Values(values.convert(Dtype::I64));
                     self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial, span: at });
                     return Ok(tensor);
                 }
-                return self.ask(span, |graph| graph.array(name, &shape, values));
+                let sizes = values.sizes().to_vec();
+                let made = self.ask(span, |graph| graph.array(name, &shape, values));
+                return self.at_values(made, &sizes, (span, at));
             }
         };
         if let Some(dtype) = dtype {
             self.ask(span, |graph| graph.set_precision(tensor, dtype))?;
         }
         Ok(tensor)
+    }
+
+    /// Data that was refused: its values are the other end.
+    fn at_values<T>(&mut self, made: Evaluated<T>, sizes: &[u64], (span, at): (Span, Span)) -> Evaluated<T> {
+        let (place, at) = (self.place(span), self.place(at));
+        let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        if made.is_err()
+            && place != at
+            && let Some(last) = self.diagnostics.last_mut()
+            && last.labels.len() == 1
+            && last.primary().is_some_and(|label| label.span == place)
+        {
+            let axes = if sizes.is_empty() { "no axes".into() } else { format!("axes {}", sizes.join(", ")) };
+            last.labels.push(Label { span: at, text: format!("the values have {axes}"), primary: false });
+        }
+        made
     }
 
     /// A parameter; inside of a function it is made once, and used by every application.
@@ -134,11 +152,16 @@ impl Eval<'_> {
         let plain = self.text(param.name.name).to_string();
         let again = scope
             .own(param.name.name)
-            .is_some_and(|value| matches!(value, Value::Tensor(tensor) if self.params.contains(&tensor)));
-        if again && self.frame.turns.is_empty() {
+            .filter(|value| matches!(value, Value::Tensor(tensor) if self.params.contains(tensor)));
+        if let Some(first) = again.filter(|_| self.frame.turns.is_empty()) {
             let message = format!("there is a parameter `{plain}` already");
-            let help = format!("write `{plain}` to use it again, or choose another name for a new one");
-            return self.wrong(codes::PARAMETER, message, span, help);
+            let help = format!("write `{plain}` to use it again, or `{{{plain}2}}` for a new one");
+            let place = self.place(span);
+            let mut diagnostic = Diagnostic::error(codes::PARAMETER, message, place, "");
+            if let Some(made) = self.where_made(&first).filter(|_| place == span) {
+                diagnostic = diagnostic.with_label(made, "made here");
+            }
+            return self.fail(diagnostic.with_help(help));
         }
         let wanted = format!("{}{plain}", self.prefix());
         let name = self.free_name(&wanted);
@@ -227,7 +250,13 @@ impl Eval<'_> {
                 return Ok(());
             }
             AxisKind::Row(name) => match self.frame.scope.find(*name) {
-                Some(value @ (Value::Number(_) | Value::Size(_) | Value::List(_) | Value::Mistake)) => value,
+                Some(
+                    value @ (Value::Number(_)
+                    | Value::Size(_)
+                    | Value::List(_)
+                    | Value::Text(_)
+                    | Value::Mistake),
+                ) => value,
                 // Any other name is axes to be inferred.
                 _ => {
                     let row = format!("..{}..", self.text(*name));
@@ -300,7 +329,11 @@ impl Eval<'_> {
             Err(_) => {
                 let known = Dtype::ALL.map(|dtype| format!("`{dtype}`")).join(", ");
                 let message = format!("`{text}` is not a type of numbers");
-                self.wrong(codes::UNKNOWN, message, precision.span, format!("there are {known}"))
+                let help = match crate::suggest::number_type(&text) {
+                    Some(meant) => format!("write `as {meant}`; there are {known}"),
+                    None => format!("there are {known}"),
+                };
+                self.wrong(codes::UNKNOWN, message, precision.span, help)
             }
         }
     }
@@ -348,7 +381,14 @@ impl Eval<'_> {
     pub(super) fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
         let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
         if !gather(value, 0, &mut sizes, &mut numbers) {
-            let message = "the parts of this list are not numbers, or not equally long";
+            let message = match uneven(value) {
+                Some((first, other, at)) => {
+                    format!(
+                        "the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}"
+                    )
+                }
+                None => "the parts of this list are not all numbers, or not of one shape".to_string(),
+            };
             let help = "a list of numbers is a tensor if its parts have one shape; `concat` and `stack` join tensors";
             return self.wrong(codes::KIND, message, span, help);
         }
@@ -361,6 +401,18 @@ impl Eval<'_> {
 
 /// How many numbers a list may have that is a tensor.
 const MOST_NUMBERS: usize = 10_000_000;
+
+/// How long two parts of a list are that are not equally long: that of the first, that of another, and which it is.
+fn uneven(value: &Value) -> Option<(usize, usize, usize)> {
+    let Value::List(items) = value else { return None };
+    let length = |value: &Value| if let Value::List(items) = value { Some(items.len()) } else { None };
+    let first = length(items.first()?)?;
+    let other = items.iter().enumerate().find_map(|(at, item)| {
+        let other = length(item).filter(|other| *other != first)?;
+        Some((first, other, at))
+    });
+    other.or_else(|| items.iter().find_map(uneven))
+}
 
 /// Collects the numbers of nested lists; whether they form a box, and are not too many.
 fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f32>) -> bool {

@@ -15,6 +15,7 @@
 //! | `spec` | operations by a spec, and captured sizes |
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | what is done when the program runs |
+//! | `foreign` | what is not there, and how it is written instead |
 //! | `report` | errors of the graph, as diagnostics |
 
 mod action;
@@ -22,6 +23,7 @@ mod apply;
 mod convert;
 mod dim;
 mod expr;
+mod foreign;
 mod leaf;
 mod report;
 pub(crate) mod spec;
@@ -108,6 +110,8 @@ pub(crate) struct Eval<'o> {
     assigned: FxHashSet<Tensor>,
     /// The last routine that computes gradients.
     last_backward: Option<usize>,
+    /// Names that nothing has and that were assigned to, which has been reported.
+    misassigned: FxHashSet<Name>,
     /// How many mistakes have been reported.
     errors: usize,
 }
@@ -167,6 +171,7 @@ impl<'o> Eval<'o> {
             params: FxHashSet::default(),
             assigned: FxHashSet::default(),
             last_backward: None,
+            misassigned: FxHashSet::default(),
             errors: 0,
         };
         eval.load_prelude();
@@ -252,7 +257,7 @@ impl<'o> Eval<'o> {
         self.step(span)?;
         if self.depth >= DEEPEST {
             let message = "functions call each other too deeply";
-            let help = "a function that calls itself needs an `if` that ends it";
+            let help = "a function that calls itself needs an `if` that ends it: `if n > 0 then … else 1`";
             return self
                 .fail(Diagnostic::error(codes::DEPTH, message, self.place(span), "here").with_help(help));
         }
@@ -320,6 +325,27 @@ impl<'o> Eval<'o> {
             Ok(made) => Ok(made),
             Err(error) => self.refused(&error, span),
         }
+    }
+
+    /// Lets messages call a result as it is written here, if that is short.
+    pub fn show_as_written(&mut self, tensor: Tensor, span: Span, short: &str) {
+        let text = self.quote(span);
+        self.graph.shown_as(tensor, if text == "…" { short } else { &text });
+    }
+
+    /// What the comment above a function of the library says, for who calls it from here: what it takes and gives.
+    fn about_library(&self, span: Span) -> Option<String> {
+        let place = self.place(span);
+        let called = self.applied.iter().rev().find(|applied| applied.is_of_library_at(place))?;
+        let name = called.defined();
+        let source = self.sources.get(name.source);
+        let line = source.line_of(name.start);
+        let is_comment = |line: &u32| source.line(*line).starts_with("# ");
+        let above = (1..line).rev().take_while(is_comment).collect::<Vec<u32>>();
+        let words: Vec<&str> =
+            above.iter().rev().map(|line| source.line(*line).trim_start_matches("# ").trim()).collect();
+        let name = self.sources.slice(name);
+        (!words.is_empty()).then(|| format!("about `{name}`: {}", words.join(" ")))
     }
 
     /// The text of a name.

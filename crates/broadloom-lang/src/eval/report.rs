@@ -1,6 +1,6 @@
 //! Errors of the graph, as diagnostics: every end of a conflict is a label at the line that said it.
 
-use broadloom::{Error, ErrorKind, Part};
+use broadloom::{Error, ErrorKind, Part, Remedy};
 use broadloom_diagnostics::{Diagnostic, Link, Span};
 
 use super::{Eval, Evaluated};
@@ -17,6 +17,9 @@ impl Eval<'_> {
             let file = self.sources.get(span.source).name().to_string();
             let text: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
             diagnostic = diagnostic.with_note(format!("in the library, {file} line {line}: `{text}`"));
+            if let Some(about) = self.about_library(span) {
+                diagnostic = diagnostic.with_note(about);
+            }
         }
         self.fail(diagnostic)
     }
@@ -36,11 +39,41 @@ impl Program {
                 errors => errors,
             },
         };
-        for error in errors {
-            let span = error.step().and_then(|step| self.origins.get(step)).map(|origin| origin.span);
-            let span = span.unwrap_or(Span::empty(self.main, 0));
-            self.diagnostics.push(diagnosed(&error, span, &self.origins));
+        // What follows from others is not said beside them.
+        let follows = |error: &Error| error.remedy() == Some(Remedy::Follows);
+        let alone = errors.iter().all(follows);
+        let mut layers = Vec::new();
+        for error in errors.iter().filter(|error| alone || !follows(error)) {
+            let origin = error.step().and_then(|step| self.origins.get(step)).copied();
+            let span = origin.map_or(Span::empty(self.main, 0), |origin| origin.span);
+            let mut diagnostic = diagnosed(error, span, &self.origins);
+            if let Some((place, function, (argument, is_first))) =
+                origin.and_then(|origin| self.unsized_layer(origin))
+            {
+                // One layer may have several parameters that lack the same size.
+                if layers.contains(&place) {
+                    continue;
+                }
+                layers.push(place);
+                diagnostic.help = vec![match is_first {
+                    true => format!(
+                        "`{function}` is given no `{argument}`: write `{function}(64)`, or whatever size is meant"
+                    ),
+                    false => format!(
+                        "`{function}` is given no `{argument}`: add `{argument} = 64`, or whatever size is meant"
+                    ),
+                }];
+            }
+            self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// The layer that made something without being given its size: where it is applied, its function, and the argument.
+    fn unsized_layer(&self, origin: Origin) -> Option<(u32, &str, (&str, bool))> {
+        let at = origin.application?;
+        let application = self.applications.get(at as usize)?;
+        let (argument, is_first) = application.open.as_ref()?;
+        Some((at, &application.function, (argument, *is_first)))
     }
 }
 
@@ -96,7 +129,9 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic = diagnostic.with_note(excerpt);
     }
     for end in error.ends() {
-        match origin(end).map(|origin| origin.span) {
+        // What is refused has no step yet: it is where the message points.
+        let refused = end.step.filter(|step| error.step() == Some(*step) && *step >= origins.len());
+        match origin(end).map(|origin| origin.span).or(refused.map(|_| span)) {
             Some(place) if place == span => {
                 // One place may be both ends, by different ways.
                 let label = &mut diagnostic.labels[0].text;
@@ -116,10 +151,10 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     for link in error.chain() {
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
-    for help in error.help() {
-        diagnostic = diagnostic.with_help(in_this_language(help));
+    match error.remedy().filter(|remedy| *remedy != Remedy::Follows) {
+        Some(remedy) => diagnostic.with_help(in_this_language(remedy)),
+        None => error.help().iter().fold(diagnostic, Diagnostic::with_help),
     }
-    diagnostic
 }
 
 /// More steps than these are shown only if somebody asks for them.
@@ -148,15 +183,25 @@ pub(crate) fn left_out(mut wrong: Diagnostic, name: &str, size: u64, left: (u64,
     wrong.with_help(help)
 }
 
-/// Advice of the Rust library, as it is followed here.
-fn in_this_language(help: &str) -> String {
-    if help.contains("`Session::set`") {
-        return "write `data x : … = load(\"x.npy\")`, or give the values when the program is run".into();
+/// What mends a mistake, as it is written here.
+fn in_this_language(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Values => {
+            "write `data x : … = load(\"x.npy\")`, or give the values when the program is run: `--data x=x.npy`"
+        }
+        Remedy::Backward => "write `backward`, and of what, before this line",
+        Remedy::Integers => {
+            "numbers of rows are whole: write whole numbers, or `as i64` behind the shape to leave out fractions"
+        }
+        Remedy::Reduce => "write `mean(…)` or `sum(…)` around it, for one number",
+        Remedy::Parameter => "a parameter is written in braces: `{w}`",
+        Remedy::State => "declare a `state`, or write `{name} = …` for a new tensor",
+        Remedy::Size => "declare it with a size to run at, `dim n in 1..64 = 32`, or set it: `--set n=32`",
+        Remedy::Reshape => "`reshape(x)` keeps the number of elements",
+        _ => {
+            "sizes are captured from what a spec makes: `let y = einsum(\"... | h => ... | h\", x)`, then `y.h`"
+        }
     }
-    if help.contains("`keep`") && help.contains("`backward`") {
-        return "write `backward`, and of what, before this line".into();
-    }
-    help.to_string()
 }
 
 /// What an end of a conflict says, for a label at the line that says it: `64 because of the output axis of x`.

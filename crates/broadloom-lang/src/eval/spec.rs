@@ -38,6 +38,23 @@ impl Eval<'_> {
             let help = format!("write `{}(\"i j => j\", x)`", call.name);
             return self.wrong(codes::ARGUMENTS, message, call.span, help);
         };
+        if let (Value::Tensor(_), Some(text)) =
+            (&first.value, rest.iter().find(|each| matches!(each.value, Value::Text(_))))
+        {
+            let message = format!("the spec of `{}` comes first, and then the tensors", call.name);
+            let tensors: Vec<String> = plain
+                .iter()
+                .filter(|each| !matches!(each.value, Value::Text(_)))
+                .map(|each| self.quote(each.span))
+                .collect();
+            let help = format!("write `{}({}, {})`", call.name, self.quote(text.span), tensors.join(", "));
+            return self.wrong(codes::ARGUMENTS, message, text.span, help);
+        }
+        if let Value::Tensor(_) = &first.value {
+            let message = format!("`{}` needs a spec before its tensors", call.name);
+            let help = format!("write `{}(\"i j => j\", {})`", call.name, self.quote(first.span));
+            return self.wrong(codes::ARGUMENTS, message, first.span, help);
+        }
         let text = self.words(&first.value, first.span)?;
         let spec = self.filled(&text, first.span)?;
         let parsed = match parse_spec(&spec) {
@@ -47,13 +64,14 @@ impl Eval<'_> {
         if parsed.operands.len() != rest.len() {
             let (wanted, found) = (parsed.operands.len(), rest.len());
             let plural = if wanted == 1 { "" } else { "s" };
-            let message = format!("the spec has {wanted} operand{plural}, and {found} are given");
-            return self.wrong(
-                codes::ARGUMENTS,
-                message,
-                call.span,
-                "operands are separated by `;` in a spec",
-            );
+            let are = if found == 1 { "is" } else { "are" };
+            let message = format!("the spec has {wanted} operand{plural}, and {found} {are} given");
+            let parts = spec.split("=>").next().unwrap_or_default().trim();
+            let help = match parts.split(';').nth(found) {
+                Some(missing) => format!("give a tensor for `{}`, too", missing.trim()),
+                None => format!("operands are separated by `;` in a spec, and there is only `{parts}`"),
+            };
+            return self.wrong(codes::ARGUMENTS, message, call.span, help);
         }
         self.look_at_spec(parsed, &spec, first.span)?;
         let operands =
@@ -208,7 +226,7 @@ impl Eval<'_> {
             }
         }
         // What is kept for the gradient alone belongs to it, too.
-        let operation = Operation::new(leaked(&own), operands.len());
+        let operation = Operation::new(leaked(&own), operands.len()).with_operands(&names);
         let span = lines.first().map_or(name.span, |first| first.to(lines[lines.len() - 1]));
         let operation =
             operation.forward(&forward.join("; ")).and_then(|operation| match gradient.is_empty() {
@@ -220,7 +238,13 @@ impl Eval<'_> {
                 self.frame.scope.bind(name.name, Value::Operation(Rc::new(operation)));
                 Ok(())
             }
-            Err(error) => self.refused(&error, span),
+            Err(error) => {
+                let before = self.diagnostics.len();
+                let refused = self.refused(&error, span);
+                // An excerpt would show slots in place of the names that are written here.
+                self.diagnostics.iter_mut().skip(before).for_each(|told| told.notes.clear());
+                refused
+            }
         }
     }
 

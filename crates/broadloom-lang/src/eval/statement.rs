@@ -153,7 +153,7 @@ impl Eval<'_> {
                 codes::KIND,
                 message,
                 span,
-                "several names need a list, such as `split` gives",
+                "several names need a list: `[a, b]`, or what `split(\"a^b => a; b\", x)` gives",
             );
         };
         if items.len() != names.len() {

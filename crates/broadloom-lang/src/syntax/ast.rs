@@ -68,6 +68,8 @@ pub struct File {
     pub(crate) exprs: Vec<Expr>,
     /// What is written behind `#`, in order.
     pub comments: Vec<Span>,
+    /// Names that lines with a mistake would have defined: nothing is said about their uses.
+    pub(crate) mistaken: Vec<Name>,
 }
 
 impl File {

@@ -105,6 +105,10 @@ impl Lexer<'_> {
                 self.out.comments.push(self.span(self.at, self.at + comment.len()));
                 self.at += length;
             }
+            '/' if let Some(length) = self.foreign_comment(rest) => {
+                self.slashes("write `#` for a comment");
+                self.at += length;
+            }
             _ => self.step_token(rest, letter),
         }
         self.out.work += self.at - start;
@@ -254,6 +258,10 @@ impl Lexer<'_> {
         if let Some(length) = assignment(rest) {
             return (TokenKind::Assign, length);
         }
+        if rest.starts_with("//") {
+            self.slashes("write `floor(a / b)` for a whole quotient, `#` for a comment");
+            return (TokenKind::Unknown, 2);
+        }
         for (text, kind) in SIGNS {
             if rest.starts_with(text) {
                 return (*kind, text.len());
@@ -320,11 +328,36 @@ impl Lexer<'_> {
         (TokenKind::Text, end)
     }
 
+    /// The length of what stands behind `//` if it is a comment of another language, and no whole quotient.
+    fn foreign_comment(&self, rest: &str) -> Option<usize> {
+        let line = rest.strip_prefix("//")?;
+        let line = line[..line.find(LINE_ENDS).unwrap_or(line.len())].trim_end();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_word = |word: &&str| word.starts_with(char::is_alphanumeric);
+        // Two words without a sign between them are no expression.
+        let is_prose = words.is_empty() || words.windows(2).any(|pair| pair.iter().all(is_word));
+        (is_prose || self.fresh || line.starts_with('/')).then_some(line.len() + 2)
+    }
+
+    fn slashes(&mut self, help: &str) {
+        let span = self.span(self.at, self.at + 2);
+        let diagnostic = Diagnostic::error(codes::CHARACTER, "`//` means nothing here", span, "not expected");
+        self.out.diagnostics.push(diagnostic.with_help(help));
+    }
+
     fn unknown(&mut self, rest: &str, letter: char) -> (TokenKind, usize) {
         let length = unknown_length(rest, letter);
         let span = self.span(self.at, self.at + length);
-        let (message, help) = match letter {
-            '\'' => ("texts stand in double quotes".into(), Some("write `\"…\"`")),
+        let written;
+        let (message, help): (String, Option<&str>) = match letter {
+            '\'' => {
+                let inner = rest[..length].trim_matches('\'');
+                written = format!("write `\"{inner}\"`");
+                let short = length > 2 && length < 50 && !inner.contains('`');
+                ("texts stand in double quotes".into(), Some(if short { &*written } else { "write `\"…\"`" }))
+            }
+            '?' => ("`?` means nothing here".into(), Some("write `if condition then a else b`")),
+            '$' => ("`$` means nothing here".into(), Some("names have no sign before them")),
             '&' => ("`&` means nothing here".into(), Some("write `and`")),
             '!' => ("`!` means nothing here".into(), Some("write `not`, or `!=` for different")),
             '^' => (
@@ -333,7 +366,9 @@ impl Lexer<'_> {
             ),
             '×' | '·' => (
                 format!("`{letter}` means nothing here"),
-                Some("write `*` for products of elements, `@` to compose"),
+                Some(
+                    "write `*` for products of elements, `@` to compose; the axes of a shape are separated by `,`",
+                ),
             ),
             _ if letter.is_control() => ("there is an unprintable character".into(), None),
             _ => (format!("`{letter}` means nothing here"), None),

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::assign::Place;
 use super::{Lowering, Node};
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::operation::Slot;
 use crate::step::{Leaf, Tensor};
 
@@ -20,8 +20,10 @@ impl Lowering<'_> {
             let name = self.graph.label_of(loss);
             let shape = self.layout.shapes.get(loss);
             let message = format!("gradients are of one number, but `{name}` has shape `{shape}`");
+            let shown = self.graph.about_tensor(loss, format!("`{shape}`"));
             return Err(Error::new(ErrorKind::Use, message)
-                .with_help("sum it up first, for example by the spec `... | ... => 0`"));
+                .with_end(shown)
+                .with_remedy(Remedy::Reduce, "sum it up first, for example by the spec `... | ... => 0`"));
         }
         let steps = self.graph.steps_to(loss);
         let wanted = self.graph.wants_gradient(&steps);
@@ -29,7 +31,7 @@ impl Lowering<'_> {
             let name = self.graph.label_of(loss);
             let message = format!("`{name}` depends on no parameter, so it has no gradients");
             return Err(Error::new(ErrorKind::Use, message)
-                .with_help("ask for the gradient of other tensors with `gradient`"));
+                .with_remedy(Remedy::Parameter, "ask for the gradient of other tensors with `gradient`"));
         }
         self.fill(Node::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");
         // Gradients begin afresh in every pass.

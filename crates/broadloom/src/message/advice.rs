@@ -32,11 +32,21 @@ impl Graph {
         }
         match self.steps.get(case.refused as usize)? {
             Step::Op { op: Op::Pointwise(_), .. } => {
-                let general = "axes are matched from the last one backwards; only missing axes broadcast";
-                Some(self.batch_as_output(case.refused).unwrap_or_else(|| general.into()))
+                let [a, b] = ends.map(|end| self.shown(end));
+                let general = format!(
+                    "make both {a} or both {b}: axes are matched from the last one backwards, and only missing axes broadcast"
+                );
+                Some(self.batch_as_output(case.refused).unwrap_or(general))
             }
             Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if self.contracts(case) => {
-                Some(self.product_advice(case.refused).unwrap_or_else(|| CONTRACTS.into()))
+                let advice = self.used_twice(case).or_else(|| self.product_advice(case.refused));
+                Some(advice.unwrap_or_else(|| CONTRACTS.into()))
+            }
+            Step::Op { op: Op::Einsum { name: "concat" | "stack", .. }, .. } => {
+                let [a, b] = ends.map(|end| self.shown(end));
+                Some(format!(
+                    "parts that are put together agree in all axes but the one that they are joined along: make both {a} or both {b}, or join them along that axis"
+                ))
             }
             Step::Op { op: Op::Einsum { .. }, .. } => {
                 let mut steps = case.core.constraints.iter().map(|id| self.origin(*id).step);
@@ -121,12 +131,39 @@ impl Graph {
         if let Some(declared) = self.leading_batch(a, b) {
             return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
         }
+        let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| self.only_output(tensor));
+        if let (Some(m), Some(n)) = (matrix(a), matrix(b))
+            && let ([rows, inner], [first, _]) = (&m[..], &n[..])
+            && inner == first
+        {
+            return Some(format!(
+                "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
+            ));
+        }
         let vectors = |tensor: Tensor| {
             self.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
         };
         (vectors(a) && vectors(b)).then(|| {
             format!(
                 "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
+            )
+        })
+    }
+
+    /// A parameter that reads two sizes, because it is applied twice.
+    fn used_twice(&self, case: Case<'_>) -> Option<String> {
+        let map = *self.step_operands(case.refused).first()?;
+        let mut contractions = case.core.constraints.iter().filter_map(|id| {
+            let origin = self.origin(*id);
+            (origin.part == Part::Contract).then_some(origin.step)
+        });
+        let again =
+            contractions.any(|step| step != case.refused && self.step_operands(step).first() == Some(&map));
+        let is_param = matches!(self.leaf(map), Some(Leaf::Param));
+        (again && is_param).then(|| {
+            format!(
+                "`{}` is one map, wherever it is applied: make a second one for the other size",
+                self.label_of(map)
             )
         })
     }

@@ -93,7 +93,13 @@ impl Graph {
         let given = if parts.is_empty() { String::new() } else { format!(" with {parts}") };
         let message =
             format!("{}: {place}{size} does not fit `{}`{given}", self.subject(case.refused), axis.text);
-        let error = Error::new(ErrorKind::Arithmetic, message).with_end(axis.sized());
+        let mut error = Error::new(ErrorKind::Arithmetic, message);
+        let Place { tensor, kind, spot } = axis.place;
+        if let Some(whole) = axis.whole.filter(|_| self.declarations.contains_key(&tensor.0)) {
+            let text = format!("{whole}: {}", self.written_text(tensor, kind, Some(spot)));
+            error = error.with_end(self.about_tensor(tensor, text).with_short(whole.to_string()));
+        }
+        let error = error.with_end(axis.sized());
         let over = axis.parts.first().map_or("", |(name, _)| name);
         match axis.rule {
             Rule::Window(form) => {

@@ -2,7 +2,7 @@
 
 use broadloom_core::order::Dim;
 use broadloom_core::{ConstraintId, DimShape, DimVar, RowVar};
-use broadloom_spec::{AxisKind, Kind};
+use broadloom_spec::{AxisKind, Kind, RowVariable};
 
 use super::Case;
 use crate::Graph;
@@ -133,7 +133,19 @@ impl Graph {
                 return End::Written(tensor, kind, clashing.or(only));
             }
         }
-        let Origin { step, part, .. } = self.origin(source);
+        let Origin { step, part, slot } = self.origin(source);
+        // Operands to which a spec gives the same row, such as the parts of a concatenation: another one has said it.
+        if let (Part::Row(kind), Some(Op::Einsum { .. })) = (part, self.op(step)) {
+            let hole = |slot: usize| self.spec_hole(step, slot, kind);
+            let own = hole(usize::from(slot));
+            let others = self.step_operands(step).iter().enumerate();
+            for (_, tensor) in others.filter(|(other, _)| own.is_some() && hole(*other) == own) {
+                if let Some(first) = self.written_spots(*tensor, kind, end).first() {
+                    let (tensor, kind) = self.walk_back((*tensor, kind)).0;
+                    return End::Written(tensor, kind, Some(*first));
+                }
+            }
+        }
         let text = match (self.steps.get(step as usize), part) {
             (Some(Step::Op { op: Op::Slice(Index::Run { range: Some(_) }), .. }), Part::Whole) => {
                 "the range of the index".into()
@@ -163,6 +175,11 @@ impl Graph {
             let sizes: Vec<String> =
                 axis.parts.iter().filter_map(|(_, size)| Some((*size)?.to_string())).collect();
             return Some(match axis.rule {
+                Rule::Concat(0)
+                    if matches!(self.op(step), Some(Op::Einsum { name: "concat" | "stack", .. })) =>
+                {
+                    format!("{made}, {}", sizes.join(" + "))
+                }
                 Rule::Concat(0) => format!("axis `{text}` of {made}, {}", sizes.join(" + ")),
                 _ => format!("axis `{text}` of {made}, with {}", axis.known_parts()),
             });
@@ -187,6 +204,12 @@ impl Graph {
                 others.join(", ")
             ),
         })
+    }
+
+    /// The variable of a row that the spec of a step gives an operand.
+    fn spec_hole(&self, step: u32, slot: usize, kind: Kind) -> Option<RowVariable> {
+        let (known, _) = self.spec_of_step(step)?;
+        Some(known.spec.shapes().nth(slot)?.row(kind)?.hole()?.variable)
     }
 
     /// Where a row of a tensor writes a size.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::transposed;
 use crate::Graph;
-use crate::error::{Error, ErrorKind, Part};
+use crate::error::{Error, ErrorKind, Part, Remedy};
 use crate::step::{Op, Origin, Step, Tensor};
 
 /// Sizes for examples: of an axis, and of a window.
@@ -64,12 +64,38 @@ impl Graph {
         match label {
             Some(OpenLabel { name, written, step, .. }) => {
                 let made = self.called(step);
+                let result = self.step_results(step).next();
+                let set = match result.and_then(|result| self.name_of(result)) {
+                    Some(result) => format!("set `{result}.{name}`"),
+                    None => format!("set `{name}` of {made}"),
+                };
                 error
                     .with_end(Part::at(step, format!("what is missing is `{written}` of {made}")))
-                    .with_help(format!("set `{name}` of {made}, or {state}"))
+                    .with_help(format!("{set}, or {state}"))
             }
-            None => error.with_help(format!("{state}, or give a size to what it is combined with")),
+            None => match self.contracted_with(*tensor, kind) {
+                // Whatever is said about the parameter would be a guess: it reads what something else makes.
+                Some(other) => {
+                    let help =
+                        format!("it is as wide as the output of `{other}`: state that, and it follows");
+                    error.with_remedy(Remedy::Follows, help)
+                }
+                None => error.with_help(format!("{state}, or give a size to what it is combined with")),
+            },
         }
+    }
+
+    /// What the input of a parameter is contracted with, if that is what leaves it open.
+    fn contracted_with(&self, tensor: Tensor, kind: Kind) -> Option<String> {
+        let steps =
+            (0..self.steps.len() as u32).filter(|step| kind == Kind::Input && self.op(*step).is_some());
+        let mut others = steps.filter_map(|step| match (self.op(step), self.step_operands(step)) {
+            (Some(Op::Compose | Op::ComposeAccumulate), [first, other, ..]) if *first == tensor => {
+                Some(*other)
+            }
+            _ => None,
+        });
+        others.find(|other| self.leaf(*other).is_none()).map(|other| self.label_of(other))
     }
 
     /// A result that has an axis, or a size, that several operands could give it and none does.

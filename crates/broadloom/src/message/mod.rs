@@ -161,12 +161,12 @@ impl Graph {
     }
 
     /// A line about a tensor.
-    fn about_tensor(&self, tensor: Tensor, text: String) -> error::Part {
+    pub(crate) fn about_tensor(&self, tensor: Tensor, text: String) -> error::Part {
         error::Part::at(self.tensors[tensor.index()].step, text)
     }
 
     /// A leaf and how it is declared, as an end of a conflict.
-    fn declared_end(&self, tensor: Tensor) -> error::Part {
+    pub(crate) fn declared_end(&self, tensor: Tensor) -> error::Part {
         self.about_tensor(tensor, self.declared_text(tensor))
     }
 

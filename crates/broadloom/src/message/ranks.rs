@@ -178,10 +178,10 @@ impl Graph {
     fn explain_unsliceable(&self, step: u32, tensor: Tensor) -> Error {
         let (name, shape) = (self.label_of(tensor), self.shape(tensor));
         let message = format!(
-            "{}: `slice` takes the first batch axis, but `{name}` (`{shape}`) has none",
+            "{}: an index counts along the first batch axis, and `{name}` (`{shape}`) has no batch axes",
             self.subject(step)
         );
-        let error = Error::new(ErrorKind::Mismatch, message);
+        let error = Error::new(ErrorKind::Mismatch, message).with_end(self.row_end((tensor, Kind::Batch)));
         let output = self.known_row(tensor, Kind::Output).unwrap_or_default();
         match (&output[..], self.written(tensor, Kind::Input)) {
             ([first, rest @ ..], 0) => error.with_help(format!(

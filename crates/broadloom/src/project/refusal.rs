@@ -20,7 +20,7 @@ use broadloom_spec::{AxisKind, ComponentKind, Kind};
 
 use super::{MEMORY, Occurrence, Projected, Reading};
 use crate::Graph;
-use crate::error::{Error, ErrorKind, Part};
+use crate::error::{Error, ErrorKind, Part, Remedy};
 use crate::logic::Accumulate;
 use crate::rules::{Spot, spec_axes};
 use crate::shape::Shapes;
@@ -215,7 +215,10 @@ pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor
         .with_end(end(&quoted(&name), from))
         .with_end(end(&own, to))
         .with_help(format!("convert `{name}` before the program runs, and declare {own} as data"))
-        .with_help(format!("to change the shape only, keep the number of elements: `convert({name}, 1, 1)`"))
+        .with_remedy(
+            Remedy::Reshape,
+            format!("to change the shape only, keep the number of elements: `convert({name}, 1, 1)`"),
+        )
 }
 
 /// An axis of an entry of a nest.

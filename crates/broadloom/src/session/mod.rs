@@ -17,7 +17,7 @@ use broadloom_loops::reference::Stop;
 use broadloom_loops::{Array, Dtype, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::files::{read_safetensors, write_safetensors};
 use crate::lower::{Inferred, Layout, Lowered, Node, Symbol};
 use crate::routine::Routine;
@@ -291,18 +291,17 @@ impl Session {
             )?);
         }
         let name = self.graph.label_of(tensor);
-        let (message, help) = match self.graph.leaf(tensor) {
-            Some(Leaf::Data) => (format!("`{name}` has no values yet"), "set them with `Session::set`"),
-            Some(Leaf::Gradient(_)) => (
-                format!("the values of `{name}` are not there"),
-                "`keep` it in the routine that goes `backward`",
-            ),
-            _ => (
-                format!("the values of `{name}` are not there"),
-                "run a routine with `forward` or `keep` for it first",
-            ),
-        };
-        Err(Error::new(ErrorKind::Value, message).with_help(help))
+        Err(match self.graph.leaf(tensor) {
+            Some(Leaf::Data) => Error::new(ErrorKind::Value, format!("`{name}` has no values yet"))
+                .with_end(self.graph.declared_end(tensor))
+                .with_remedy(Remedy::Values, "set them with `Session::set`"),
+            Some(Leaf::Gradient(_)) => {
+                Error::new(ErrorKind::Value, format!("the values of `{name}` are not there"))
+                    .with_remedy(Remedy::Backward, "`keep` it in the routine that goes `backward`")
+            }
+            _ => Error::new(ErrorKind::Value, format!("the values of `{name}` are not there"))
+                .with_help("run a routine with `forward` or `keep` for it first"),
+        })
     }
 
     /// The value of a tensor of one element.
@@ -359,7 +358,7 @@ impl Session {
     fn no_number(&self, name: &str) -> Error {
         let message = format!("`{name}` has no number, and what runs needs one");
         let help = "set data that has this size, say it with `set_sizes`, or declare it with a sample";
-        let error = Error::new(ErrorKind::Range, message).with_help(help);
+        let error = Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help);
         let sample = |data: &crate::symbols::SymbolData| data.sample.filter(|_| *data.name == *name);
         let samples = self.graph.symbols.iter().zip(&self.sizes.now);
         let samples: Vec<u64> = samples.map(|(data, now)| data.sample.unwrap_or(*now)).collect();
@@ -434,17 +433,25 @@ impl Session {
             match file.get(&name) {
                 Some(values) => {
                     let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values);
-                    fits.map_err(|error| error.about(&path.display().to_string()))?;
+                    fits.map_err(|error| {
+                        error.about(&path.display().to_string()).with_end(self.graph.declared_end(tensor))
+                    })?;
                     found.push((tensor, values));
                 }
                 None if self.graph.leaf(tensor) == Some(Leaf::Param) => {
                     let message = format!("{}: there is no parameter `{name}` in it", path.display());
                     let names: Vec<&str> =
                         file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
-                    return Err(Error::new(ErrorKind::File, message).with_end(format!(
-                        "it has {}",
-                        if names.is_empty() { "no arrays".into() } else { names.join(", ") }
-                    )));
+                    let error =
+                        Error::new(ErrorKind::File, message).with_end(self.graph.declared_end(tensor));
+                    return Err(error
+                        .with_end(format!(
+                            "it has {}",
+                            if names.is_empty() { "no arrays".into() } else { names.join(", ") }
+                        ))
+                        .with_help(
+                            "load a file that was saved with these parameters, or give them these names",
+                        ));
                 }
                 None => {}
             }
@@ -491,7 +498,8 @@ impl Session {
         match node {
             Node::Gradient(_) => {
                 let message = format!("`{routine}` reads the gradient of `{name}`, which is not there");
-                Error::new(ErrorKind::Value, message).with_help(
+                Error::new(ErrorKind::Value, message).with_remedy(
+                    Remedy::Backward,
                     "call `backward` in the same routine, or `keep` the gradient in the routine that computes it",
                 )
             }
@@ -501,7 +509,8 @@ impl Session {
                     ErrorKind::Value,
                     format!("`{routine}` reads `{name}`, which has no values yet"),
                 )
-                .with_help("set them with `Session::set`"),
+                .with_end(self.graph.declared_end(tensor))
+                .with_remedy(Remedy::Values, "set them with `Session::set`"),
             },
         }
     }
@@ -544,7 +553,12 @@ impl Session {
                     table.name
                 );
                 let help = format!("indices are 0 to {}", below - 1);
-                Error::new(ErrorKind::Value, message).with_help(help)
+                let nodes = &self.prepared[at].lowered.nodes;
+                let ends = [buffer, of].into_iter().filter_map(|id| match nodes.get(id.index()) {
+                    Some(Node::Value(tensor)) => Some(self.graph.declared_end(*tensor)),
+                    _ => None,
+                });
+                ends.fold(Error::new(ErrorKind::Value, message), Error::with_end).with_help(help)
             }
             Stop::Address { buffer } => {
                 let name = &program.buffer(buffer).name;

@@ -421,7 +421,7 @@ impl Session {
         let Some(tensor) = self.graph.lasting().into_iter().find(changes) else { return Ok(()) };
         let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
         let message = format!("`{name}` has values and cannot change its size: its shape is `{shape}`");
-        let help = "make a session for each size, or give what lasts a shape without named sizes";
+        let help = "give what lasts a shape without named sizes, or run each size by itself";
         Err(Error::new(ErrorKind::Range, message).with_help(help))
     }
 }

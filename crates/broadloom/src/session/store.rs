@@ -5,7 +5,7 @@ use broadloom_loops::{Array, Block, BufferId, Program, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::lower::{Layout, Node};
 use crate::size::list;
 
@@ -78,7 +78,7 @@ impl Store {
             let message =
                 format!("`{name}` holds integers ({}), the values are {}", buffer.dtype, values.dtype());
             return Err(Error::new(ErrorKind::Value, message)
-                .with_help("convert them first: `values.convert(Dtype::I64)`"));
+                .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
         }
         Ok(())
     }

@@ -15,6 +15,9 @@ impl Parser<'_> {
                 return parser.choice();
             }
             let low = parser.operators(0)?;
+            if parser.is_word(Keyword::If) {
+                return parser.choice_behind(low);
+            }
             if parser.take(TokenKind::DotDot).is_none() {
                 return Some(low);
             }
@@ -27,6 +30,10 @@ impl Parser<'_> {
     fn choice(&mut self) -> Option<ExprId> {
         let word = self.next();
         let condition = self.expr()?;
+        if self.kind() == TokenKind::Colon {
+            self.choice_with_block(word.span, condition);
+            return None;
+        }
         self.need(TokenKind::Keyword(Keyword::Then), "after the condition")?;
         let yes = self.expr()?;
         self.need(TokenKind::Keyword(Keyword::Else), "and what it is otherwise")?;
@@ -40,10 +47,19 @@ impl Parser<'_> {
         let mut left = self.prefix()?;
         while let Some(binary) = binary(self.kind()) {
             let strength = binary.strength();
-            if strength < least {
+            if strength < least || self.compound().is_some() || self.increment().is_some() {
                 break;
             }
             let sign = self.next();
+            if matches!(self.kind(), TokenKind::Newline | TokenKind::End) {
+                let message = "expected an expression, found the end of the line";
+                let help =
+                    format!("`{}` stands between two values: write the second one", self.quote(sign.span));
+                let span = self.token().span;
+                let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+                self.report(diagnostic.with_label(sign.span, "nothing follows").with_help(help));
+                return None;
+            }
             // All but powers group from the left.
             let above = if binary == Binary::Pow { strength } else { strength + 1 };
             let right = self.deeper(|parser| parser.operators(above))?;
@@ -102,7 +118,15 @@ impl Parser<'_> {
                 }
                 TokenKind::OpenList => {
                     let open = self.next();
+                    if self.kind() == TokenKind::Colon {
+                        self.sliced(left, open.span);
+                        return None;
+                    }
                     let index = self.expr()?;
+                    if matches!(self.kind(), TokenKind::Colon | TokenKind::Comma) {
+                        self.sliced(left, open.span);
+                        return None;
+                    }
                     self.close(TokenKind::CloseList, open.span)?;
                     let span = self.since(start);
                     self.push(ExprKind::Index(left, index), span)
@@ -116,11 +140,13 @@ impl Parser<'_> {
         let open = self.next();
         let mut args = Vec::new();
         while !self.ends_list(TokenKind::Close) {
-            let named = self.kind() == TokenKind::Name
+            // A word of the language is no argument of any function, which is said where the function is known.
+            let named = matches!(self.kind(), TokenKind::Name | TokenKind::Keyword(_))
                 && matches!(self.ahead(1).kind, TokenKind::Equals | TokenKind::Assign);
             let name = match named {
                 true => {
-                    let name = self.ident("of an argument")?;
+                    let name = self.next();
+                    let name = self.named(name);
                     self.take_equals()?;
                     Some(name)
                 }
@@ -136,6 +162,10 @@ impl Parser<'_> {
     }
 
     fn primary(&mut self) -> Option<ExprId> {
+        if self.lambda() {
+            return None;
+        }
+        self.text_with_letter();
         let token = self.token();
         let kind = match token.kind {
             TokenKind::Name => {
@@ -172,6 +202,14 @@ impl Parser<'_> {
     fn parenthesised(&mut self) -> Option<ExprId> {
         let open = self.next();
         let inner = self.expr()?;
+        if self.kind() == TokenKind::Comma {
+            let message = "parentheses hold one value";
+            let help = "several values are a list: `[a, b]`";
+            let span = self.token().span;
+            let diagnostic = Diagnostic::error(codes::BRACKET, message, span, "a second one follows");
+            self.report(diagnostic.with_label(open.span, "opened here").with_help(help));
+            return None;
+        }
         self.close(TokenKind::Close, open.span)?;
         let span = self.since(open.span);
         self.file.exprs[inner.0 as usize].span = span;

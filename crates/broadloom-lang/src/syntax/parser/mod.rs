@@ -34,6 +34,7 @@
 //! ```
 
 mod expr;
+mod habits;
 mod shape;
 mod statement;
 
@@ -87,6 +88,7 @@ pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
         diagnostics: lexed.diagnostics,
         reported: false,
         depth: 0,
+        chose: false,
     };
     let statements = parser.statements(true);
     parser.file.statements = statements;
@@ -110,6 +112,8 @@ struct Parser<'a> {
     /// Whether a mistake of this statement has been reported: more would only confuse.
     reported: bool,
     depth: usize,
+    /// Whether an `if` with a block has been reported, whose `else` is still to come.
+    chose: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -170,7 +174,7 @@ impl<'a> Parser<'a> {
             let message = format!("`{}` is a word of the language and cannot be a name", keyword.text());
             self.report(
                 Diagnostic::error(codes::EXPECTED, message, span, "not a name")
-                    .with_help("choose another name"),
+                    .with_help(format!("choose another name, such as `{}_`", keyword.text())),
             );
             return None;
         }

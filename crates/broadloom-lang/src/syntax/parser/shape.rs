@@ -11,6 +11,17 @@ impl Parser<'_> {
     /// `batch | input -> output`, up to what cannot be part of a shape.
     pub(super) fn shape(&mut self) -> Option<Shape> {
         let start = self.token().span;
+        if self.kind() == TokenKind::Text {
+            let (message, help) =
+                ("a shape stands without quotes", format!("write `{}`", self.unquoted(start)));
+            self.report(Diagnostic::error(codes::SHAPE, message, start, "").with_help(help));
+            return None;
+        }
+        if self.kind() == TokenKind::OpenList {
+            let open = self.next();
+            self.bracketed(open);
+            return None;
+        }
         let mut shape = Shape::default();
         let mut row = self.row()?;
         if self.take(TokenKind::Bar).is_some() {
@@ -79,6 +90,10 @@ impl Parser<'_> {
             TokenKind::Open => {
                 let open = self.next();
                 let size = self.expr()?;
+                if self.kind() == TokenKind::Comma {
+                    self.bracketed(open);
+                    return None;
+                }
                 self.close(TokenKind::Close, open.span)?;
                 AxisKind::Expr(size)
             }

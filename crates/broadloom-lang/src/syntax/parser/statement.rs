@@ -38,26 +38,31 @@ impl Parser<'_> {
     fn line(&mut self) -> Option<Statement> {
         let (start, before) = (self.token().span, self.at);
         self.reported = false;
-        let kind = self.statement();
+        let mut kind = self.statement();
         let span = self.since(start);
         // A block has taken its own lines.
         let closed = self.at > before && self.tokens[self.at - 1].kind == TokenKind::Dedent;
         if !closed {
             if !matches!(self.kind(), TokenKind::Newline | TokenKind::End | TokenKind::Dedent) {
-                self.left_over(kind.is_some());
+                let read = kind.is_some();
+                kind = kind.filter(|_| self.left_over(read));
             }
             self.skip_line();
+        }
+        if kind.is_none() {
+            self.forget(before);
         }
         kind.map(|kind| Statement { kind, span })
     }
 
-    /// Something stands behind a statement.
-    fn left_over(&mut self, read: bool) {
+    /// Something stands behind a statement. Whether what stands before it is right all the same.
+    fn left_over(&mut self, read: bool) -> bool {
         let (span, found) = (self.token().span, self.found());
         match self.kind() {
             TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
                 let message = format!("{found} closes nothing");
-                self.report(Diagnostic::error(codes::BRACKET, message, span, "no bracket is open here"));
+                let diagnostic = Diagnostic::error(codes::BRACKET, message, span, "no bracket is open here");
+                self.report(diagnostic.with_help("leave it out, or open a bracket before it"));
             }
             TokenKind::Semicolon if read => {
                 let message = "statements are separated by line ends";
@@ -65,8 +70,15 @@ impl Parser<'_> {
                     Diagnostic::error(codes::STATEMENT, message, span, "").with_help("begin a new line"),
                 );
             }
-            _ => self.expected("the end of the line"),
+            // The rest of an `if` that is no expression.
+            TokenKind::Keyword(Keyword::Else) if std::mem::take(&mut self.chose) => self.reported = true,
+            TokenKind::Unknown => self.reported = true,
+            _ => {
+                self.behind_statement();
+                return false;
+            }
         }
+        true
     }
 
     /// To the beginning of the next line.
@@ -98,13 +110,21 @@ impl Parser<'_> {
         }
         // Its lines are read for their own mistakes; what they define is not kept.
         self.deeper_block(|parser| {
-            parser.statements(false);
+            let statements = parser.statements(false);
+            parser.forget_all(&statements);
             Some(())
         });
     }
 
     fn statement(&mut self) -> Option<StatementKind> {
-        let TokenKind::Keyword(keyword) = self.kind() else { return self.assignment_or_expr() };
+        let TokenKind::Keyword(keyword) = self.kind() else {
+            if self.kind() == TokenKind::Name
+                && let Some(foreign) = self.foreign_statement()
+            {
+                return foreign;
+            }
+            return self.assignment_or_expr();
+        };
         match keyword {
             Keyword::Import => self.import(),
             Keyword::Dim => self.dim(),
@@ -120,12 +140,7 @@ impl Parser<'_> {
                 self.next();
                 Some(StatementKind::Backward(self.expr()?))
             }
-            Keyword::Minimise => {
-                self.next();
-                let loss = self.expr()?;
-                self.need(TokenKind::Keyword(Keyword::By), "and a rule, such as `by sgd(0.1)`")?;
-                Some(StatementKind::Minimise { loss, rule: self.expr()? })
-            }
+            Keyword::Minimise => self.minimise(),
             Keyword::Print => self.print(),
             Keyword::Save => {
                 self.next();
@@ -151,8 +166,31 @@ impl Parser<'_> {
         }
     }
 
+    pub(super) fn minimise(&mut self) -> Option<StatementKind> {
+        self.next();
+        let loss = self.expr()?;
+        if !self.is_word(Keyword::By) {
+            let (found, span) = (self.found(), self.token().span);
+            let message = format!("expected `by` and a rule, found {found}");
+            let rule = match self.kind() {
+                TokenKind::Name => self.rest_of_line(span.end),
+                _ => "sgd(0.1)".to_string(),
+            };
+            let rule = if rule == "…" { "sgd(0.1)" } else { &rule };
+            let help = format!("write `minimise {} by {rule}`", self.quote(self.file.expr(loss).span));
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+            return None;
+        }
+        self.next();
+        Some(StatementKind::Minimise { loss, rule: self.expr()? })
+    }
+
     fn import(&mut self) -> Option<StatementKind> {
         self.next();
+        if self.kind() == TokenKind::Name {
+            self.no_import(self.token().span);
+            return None;
+        }
         let path = self.quoted("with the path of a file after `import`")?;
         let alias = match self.take_word(Keyword::As) {
             Some(_) => Some(self.ident("after `as`")?),
@@ -267,6 +305,20 @@ impl Parser<'_> {
             self.report(Diagnostic::error(codes::EXPECTED, message, span, "not expected").with_help(help));
             return None;
         }
+        if let Some((span, sign)) = self.compound() {
+            let message = format!("`{sign}=` would assign to a tensor that is there; here a name is bound");
+            let help = format!("write `=` here; in a line of its own, `w ={sign} x` assigns to `w`");
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+            return None;
+        }
+        if self.kind() == TokenKind::EqualEqual {
+            let span = self.token().span;
+            let help =
+                format!("write `let {} = {}`", self.names.text(names[0].name), self.rest_of_line(span.end));
+            let message = "`==` compares; a name is bound by `=`";
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+            return None;
+        }
         if self.take_equals().is_none() {
             self.expected("`=` and a value");
             return None;
@@ -307,9 +359,15 @@ impl Parser<'_> {
                 Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "")
                     .with_help("write `=` here"),
             );
+            self.next();
+        } else if self.kind() == TokenKind::Arrow {
+            let span = self.token().span;
+            let message = "the shape of a result is inferred, not declared";
+            self.report(
+                Diagnostic::error(codes::EXPECTED, message, span, "").with_help("write `=` and the body"),
+            );
             return None;
-        }
-        if self.take_equals().is_none() {
+        } else if self.take_equals().is_none() {
             self.expected("`=` and the body of the function");
             return None;
         }
@@ -334,6 +392,13 @@ impl Parser<'_> {
                 );
                 return None;
             }
+            if self.kind() == TokenKind::Colon {
+                let span = self.token().span;
+                let message = "arguments are declared by their names alone: shapes are inferred";
+                let help = format!("write `{}`", self.names.text(name.name));
+                self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+                return None;
+            }
             arguments.push(Argument { name, default: self.value()? });
             if self.take(TokenKind::Comma).is_none() {
                 break;
@@ -354,7 +419,11 @@ impl Parser<'_> {
             return None;
         }
         let operands = arguments.into_iter().map(|argument| argument.name).collect();
+        let before = self.diagnostics.len();
         let lines = self.headed(|parser| Some(parser.raw_lines()))?;
+        if self.diagnostics.len() > before {
+            return None;
+        }
         Some(StatementKind::Op { name, operands, lines })
     }
 
@@ -440,6 +509,15 @@ impl Parser<'_> {
 
     /// `:` and a block, or one statement on the same line.
     fn headed<T: OneLine>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.kind() == TokenKind::Newline {
+            let span = self.token().span;
+            let message = "expected `:` and a block, found the end of the line";
+            self.report(
+                Diagnostic::error(codes::EXPECTED, message, span, "")
+                    .with_help("write `:` at the end of this line"),
+            );
+            return None;
+        }
         self.need(TokenKind::Colon, "and a block")?;
         if self.kind() != TokenKind::Newline {
             return T::one_line(self);
@@ -474,10 +552,14 @@ impl Parser<'_> {
     }
 
     fn print(&mut self) -> Option<StatementKind> {
-        self.next();
+        let word = self.next().span;
+        let like_a_call = self.printed_like_a_call(word);
         let mut parts = vec![self.expr()?];
-        while self.take(TokenKind::Comma).is_some() {
+        while self.take(TokenKind::Comma).is_some() || self.printed_without_comma(word) {
             parts.push(self.expr()?);
+        }
+        if like_a_call {
+            self.take(TokenKind::Close)?;
         }
         let every = match self.take_word(Keyword::Every) {
             Some(_) => Some(self.expr()?),
@@ -488,12 +570,19 @@ impl Parser<'_> {
 
     fn assignment_or_expr(&mut self) -> Option<StatementKind> {
         let left = self.expr()?;
-        let token = self.token();
-        if !matches!(token.kind, TokenKind::Equals | TokenKind::Assign) {
-            return Some(StatementKind::Expr(left));
+        if self.incremented(left) {
+            return None;
         }
-        self.next();
-        let sign = Quoted { text: self.slice(token.span).into(), span: token.span };
+        let token = self.token();
+        let sign = if self.compound().is_some() {
+            self.compound_sign(left)?
+        } else if matches!(token.kind, TokenKind::Equals | TokenKind::Assign) {
+            self.next();
+            self.slice(token.span).into()
+        } else {
+            return Some(StatementKind::Expr(left));
+        };
+        let sign = Quoted { text: sign, span: token.span };
         let target = match &self.file.expr(left).kind {
             ExprKind::Param(param) => {
                 if param.shape.is_some() || param.initial.is_some() || param.precision.is_some() {
@@ -528,9 +617,13 @@ impl Parser<'_> {
         let found = self.found();
         let message = format!("expected `,` or `{}`, found {found}", kind.text());
         let span = self.token().span;
-        self.report(
-            Diagnostic::error(codes::BRACKET, message, span, "").with_label(open, "the bracket that is open"),
-        );
+        let diagnostic =
+            Diagnostic::error(codes::BRACKET, message, span, "").with_label(open, "the bracket that is open");
+        let ends = matches!(self.kind(), TokenKind::Newline | TokenKind::End);
+        self.report(match ends {
+            true => diagnostic.with_help(format!("close it with `{}`", kind.text())),
+            false => diagnostic,
+        });
         None
     }
 }

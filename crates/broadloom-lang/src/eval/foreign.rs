@@ -1,0 +1,574 @@
+//! What is not here, and how it is written instead: names of other libraries, methods, axes by number, and names that are known
+//! only in another place of the program.
+
+use broadloom::Tensor;
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::{Eval, Evaluated, Reported};
+use crate::codes;
+use crate::suggest::{self, Way};
+use crate::syntax::ast::{
+    Arg, AxisKind, Body, ExprId, ExprKind, Ident, Name, Statement, StatementKind, Target,
+};
+use crate::value::Value;
+
+/// What is quoted of the program in a message is at most so long.
+const LONGEST_QUOTE: usize = 48;
+
+/// About `zeros` and `ones`.
+pub(super) const FIRST_VALUES: &str = "`zeros` and `ones` are first values, of the shape that is declared: `state s : 3 = zeros`; a number broadcasts by itself";
+
+/// Functions that reduce axes.
+const REDUCTIONS: [&str; 5] = ["sum", "mean", "max", "min", "product"];
+
+/// Where names are known, and nowhere else.
+#[derive(Clone, Copy)]
+enum Inside {
+    Repeat,
+    For,
+    Function(Name),
+    List,
+}
+
+/// A place of a program with names of its own.
+struct Container {
+    span: Span,
+    inside: Inside,
+}
+
+/// A name that is defined somewhere.
+struct Definition {
+    span: Span,
+    kind: Defined,
+}
+
+/// A place where a name is known: what is said about it, and what to do.
+struct Elsewhere {
+    label: String,
+    at: Span,
+    help: String,
+    kind: Defined,
+}
+
+/// What a name is defined as.
+#[derive(Clone, Copy, PartialEq)]
+enum Defined {
+    Name,
+    Param,
+    /// A size to be inferred, in a declared shape.
+    Label,
+    /// The number of a repetition, or an item of a list.
+    Turn,
+    /// What an assignment makes.
+    New,
+}
+
+impl Eval<'_> {
+    /// A call of something that is not there, if it is one.
+    pub(super) fn foreign_call(&mut self, callee: ExprId, args: &[Arg]) -> Option<Reported> {
+        let file = self.frame.file.clone();
+        match &file.expr(callee).kind {
+            ExprKind::Name(name) if self.frame.scope.find(*name).is_none() => {
+                let span = file.expr(callee).span;
+                let arguments: Vec<String> =
+                    args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
+                Some(self.unknown_function(*name, &arguments, span))
+            }
+            ExprKind::Field(..) => {
+                let arguments: Vec<String> = args
+                    .iter()
+                    .map(|arg| {
+                        let value = self.quote(self.span_of(arg.value));
+                        arg.name.map_or(value.clone(), |name| format!("{} = {value}", self.text(name.name)))
+                    })
+                    .collect();
+                self.prefixed(callee, Some(&arguments)).or_else(|| self.method_of_nothing(callee))
+            }
+            _ => None,
+        }
+    }
+
+    /// `np.exp`, if a library of Python is meant.
+    pub(super) fn prefixed(&mut self, of: ExprId, arguments: Option<&[String]>) -> Option<Reported> {
+        let file = self.frame.file.clone();
+        let &ExprKind::Field(mut base, field) = &file.expr(of).kind else { return None };
+        while let ExprKind::Field(inner, _) = &file.expr(base).kind {
+            base = *inner;
+        }
+        let ExprKind::Name(name) = &file.expr(base).kind else { return None };
+        let library = self.text(*name).to_string();
+        if self.frame.scope.find(*name).is_some() || !suggest::is_library(&library) {
+            return None;
+        }
+        let text = self.text(field.name).to_string();
+        let call = |name: &str| match arguments {
+            Some(arguments) => format!("{name}({})", arguments.join(", ")),
+            None => name.to_string(),
+        };
+        let known = self.frame.scope.all();
+        let here = self.frame.scope.find(field.name).map(|_| text.clone());
+        let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
+        let foreign = suggest::foreign(&text).filter(|_| here.is_none());
+        let help = match (foreign, here.or(near)) {
+            (Some(way), _) => said(way, arguments.unwrap_or(&[])),
+            (None, Some(name)) => match self.names.find(&name).and_then(|name| self.frame.scope.find(name)) {
+                Some(Value::Function(function)) => {
+                    let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
+                    format!("write `{name}({list})(x)`: functions stand by themselves")
+                }
+                Some(Value::Initial(_)) => FIRST_VALUES.to_string(),
+                _ => format!("write `{}`: functions stand by themselves", call(&name)),
+            },
+            (None, None) => "functions stand by themselves; docs/language.md lists them".to_string(),
+        };
+        let message = format!("there is no library `{library}`");
+        let place = self.place(file.expr(of).span);
+        Some(self.told(Diagnostic::error(codes::UNKNOWN, message, place, "").with_help(help)))
+    }
+
+    /// `optimizer.step()`: a method of something that is not there.
+    fn method_of_nothing(&mut self, callee: ExprId) -> Option<Reported> {
+        let file = self.frame.file.clone();
+        let ExprKind::Field(of, field) = &file.expr(callee).kind else { return None };
+        let ExprKind::Name(name) = &file.expr(*of).kind else { return None };
+        let span = file.expr(*of).span;
+        if self.frame.scope.find(*name).is_some() || self.is_defined_elsewhere(*name, span) {
+            return None;
+        }
+        let Way::Say(help) = suggest::method(self.text(field.name))? else { return None };
+        let message = format!("there is nothing called `{}`", self.text(*name));
+        let place = self.place(span);
+        Some(self.told(Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help)))
+    }
+
+    fn unknown_function(&mut self, name: Name, arguments: &[String], span: Span) -> Reported {
+        let text = self.text(name).to_string();
+        if let Some(way) = suggest::foreign(&text).filter(|_| !self.is_defined_elsewhere(name, span)) {
+            let message = format!("there is no function `{text}`");
+            let place = self.place(span);
+            let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
+            return self.told(diagnostic.with_help(said(way, arguments)));
+        }
+        self.unknown_name(name, span, true)
+    }
+
+    /// A name that nothing has here: where it is known, or what may be meant.
+    pub(super) fn unknown_name(&mut self, name: Name, span: Span, is_call: bool) -> Reported {
+        // What it would have been has been said.
+        if self.frame.file.mistaken.contains(&name) || self.misassigned.contains(&name) {
+            return Reported;
+        }
+        let text = self.text(name).to_string();
+        let message = match is_call {
+            true => format!("there is no function `{text}`"),
+            false => format!("there is nothing called `{text}`"),
+        };
+        let place = self.place(span);
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
+        let known = self.frame.scope.all();
+        let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
+        if place == span
+            && let Some(Elsewhere { label, at, help, kind }) = self.elsewhere(name, span)
+        {
+            // A label of a shape may be the same slip.
+            let help = match near.filter(|_| kind == Defined::Label) {
+                Some(near) => format!("there is `{near}`"),
+                None => help,
+            };
+            diagnostic = diagnostic.with_label(at, label).with_help(help);
+            return self.told(diagnostic);
+        }
+        let help = match (suggest::foreign(&text), near) {
+            (Some(way), _) => said(way, &[]),
+            (None, Some(near)) => format!("there is `{near}`"),
+            (None, None) if is_call => {
+                format!("write `def {text}(…) = …` before this line; docs/language.md lists what there is")
+            }
+            (None, None) => {
+                format!("write `let {text} = …` before this line, or `{{{text}}}` for a parameter")
+            }
+        };
+        self.told(diagnostic.with_help(help))
+    }
+
+    /// Reports a mistake whose value nobody needs.
+    fn told(&mut self, diagnostic: Diagnostic) -> Reported {
+        match self.fail::<()>(diagnostic) {
+            Ok(()) | Err(Reported) => Reported,
+        }
+    }
+
+    fn is_defined_elsewhere(&self, name: Name, span: Span) -> bool {
+        self.elsewhere(name, span).is_some() || self.frame.file.mistaken.contains(&name)
+    }
+
+    /// Where a name is known: a label for the place, and what to do.
+    fn elsewhere(&self, name: Name, used: Span) -> Option<Elsewhere> {
+        let file = self.frame.file.clone();
+        let (mut containers, mut found) = (Vec::new(), Vec::new());
+        collect(&file.statements, name, &mut containers, &mut found);
+        for expr in &file.exprs {
+            match &expr.kind {
+                ExprKind::Param(param) if param.name.name == name => {
+                    found.push(Definition { span: param.name.span, kind: Defined::Param });
+                }
+                ExprKind::Each { name: each, .. } => {
+                    containers.push(Container { span: expr.span, inside: Inside::List });
+                    if each.name == name {
+                        found.push(Definition { span: each.span, kind: Defined::Turn });
+                    }
+                }
+                _ => {}
+            }
+        }
+        let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
+        let text = self.text(name);
+        // The last one before the use is what was meant, if there is one.
+        found.sort_by_key(|each| (each.span.start > used.start, u32::MAX - each.span.start));
+        let Definition { span, kind } = found.into_iter().find(|each| each.span.source == used.source)?;
+        let apart = containers.iter().filter(|each| holds(each.span, span) && !holds(each.span, used));
+        let outermost = apart.max_by_key(|each| each.span.end - each.span.start);
+        let Some(Container { inside, .. }) = outermost else {
+            if kind == Defined::Label {
+                let help = format!("declare it, to use the size in a program: `dim {text} = 32`");
+                let label = "a size to be inferred, which only shapes know".to_string();
+                return Some(Elsewhere { label, at: span, help, kind });
+            }
+            let help =
+                "names are known after the line that defines them: move this line below it".to_string();
+            let label = "defined here, further down".to_string();
+            return (span.start > used.start).then_some(Elsewhere { label, at: span, help, kind });
+        };
+        let (label, help) = match inside {
+            Inside::Repeat | Inside::For if kind == Defined::Turn => (
+                "known only inside of the loop that counts it".to_string(),
+                format!("use `{text}` inside; what should be known afterwards is assigned to a `state`"),
+            ),
+            Inside::Repeat if kind == Defined::New => (
+                "made here, and known only inside of this `repeat`".to_string(),
+                format!(
+                    "declare it before the `repeat`, `state {text} : …`, and assign to it without braces"
+                ),
+            ),
+            Inside::Repeat => (
+                "known only inside of this `repeat`".to_string(),
+                format!(
+                    "use `{text}` inside, or move its line before the `repeat`: it is computed again whenever it is needed"
+                ),
+            ),
+            Inside::For => (
+                "known only inside of this `for`, where each turn has its own".to_string(),
+                format!("use `{text}` inside, or collect what is needed in a list: `[… for i in 0..3]`"),
+            ),
+            Inside::List => {
+                ("known only inside of this list".to_string(), format!("use `{text}` inside of the brackets"))
+            }
+            Inside::Function(function) => {
+                let function = self.text(*function);
+                let help = match kind == Defined::Param {
+                    true => format!("after `{function}` has been applied, it is `{function}.{text}`"),
+                    false => {
+                        format!("let `{function}` give it back: the last line of a function is its value")
+                    }
+                };
+                (format!("known only inside of `{function}`"), help)
+            }
+        };
+        Some(Elsewhere { label, at: span, help, kind })
+    }
+
+    /// `x.sum()`: a function of another library, or of this one, written behind a dot.
+    pub(super) fn method(
+        &mut self,
+        value: &Value,
+        of: ExprId,
+        field: Ident,
+        args: Option<&[Arg]>,
+    ) -> Option<Reported> {
+        let text = self.text(field.name).to_string();
+        if let (Value::Layer(layer), Some(args)) = (value, args) {
+            let known = layer.scope.own(field.name).is_some();
+            return self.method_of_layer(of, field, &text, args).filter(|_| !known);
+        }
+        if !matches!(value, Value::Tensor(_) | Value::Number(_) | Value::List(_) | Value::Size(_)) {
+            return None;
+        }
+        if let Value::Tensor(tensor) = value {
+            let label = self.free_label(field.name);
+            let captured = self.graph.captured(*tensor, &text).or(self.graph.captured(*tensor, &label));
+            if captured.is_ok() {
+                return None;
+            }
+        }
+        let owner = self.quote(self.span_of(of));
+        if let ("grad" | "T", Value::Tensor(_)) = (&*text, value) {
+            args?;
+            let message = format!("`{owner}.{text}` is no function");
+            return Some(self.wrong_field(message, field.span, format!("write `{owner}.{text}`")));
+        }
+        let mut arguments = vec![owner.clone()];
+        arguments.extend(args.unwrap_or(&[]).iter().map(|arg| self.quote(self.span_of(arg.value))));
+        let function = self.frame.scope.find(field.name).filter(|value| {
+            matches!(value, Value::Builtin(_) | Value::Layer(_) | Value::Function(_) | Value::Operation(_))
+        });
+        let axis = args.and_then(|args| args.first()).and_then(|arg| self.literal_number(arg.value));
+        let help = match (function, suggest::method(&text), value) {
+            (_, Some(way), _) => said(way, &arguments),
+            (Some(_), _, Value::Tensor(tensor)) if arguments.len() > 1 && REDUCTIONS.contains(&&*text) => {
+                self.axis_help(&text, *tensor, &owner, axis)
+            }
+            (Some(Value::Function(function)), ..) => {
+                let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
+                format!("write `{text}({list})({owner})`")
+            }
+            (Some(_), ..) => format!("write `{text}({})`", arguments.join(", ")),
+            (None, None, _) => {
+                args?;
+                let known = self.frame.scope.all();
+                let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
+                match near {
+                    Some(near) => format!("write `{near}({})`", arguments.join(", ")),
+                    None => format!("a function is written before what it is applied to: `{text}({owner})`"),
+                }
+            }
+        };
+        let message = match args {
+            Some(_) => format!("{} has no methods, such as `{text}`", value.kind()),
+            None => format!("{} has no `{text}`", value.kind()),
+        };
+        Some(self.wrong_field(message, field.span, help))
+    }
+
+    /// What a layer of another library can do.
+    fn method_of_layer(&mut self, of: ExprId, field: Ident, text: &str, args: &[Arg]) -> Option<Reported> {
+        let owner = self.quote(self.span_of(of));
+        let arguments: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
+        let help = match text {
+            "forward" | "apply" | "predict" | "call" => {
+                format!("apply it: `{owner}({})`", arguments.join(", "))
+            }
+            "parameters" | "named_parameters" | "state_dict" => {
+                "`params(loss)` is the list of the parameters that `loss` depends on".to_string()
+            }
+            "eval" => format!("write `inference({owner})(x)` where it is applied"),
+            "train" => "leave it out: what is not under `inference(…)` is trained".to_string(),
+            "fit" | "compile" => "write `minimise loss by sgd(0.1)` inside of a `repeat`".to_string(),
+            "to" | "cuda" | "cpu" | "zero_grad" => "leave it out".to_string(),
+            _ => return None,
+        };
+        Some(self.wrong_field(format!("a function has no methods, such as `{text}`"), field.span, help))
+    }
+
+    fn wrong_field(&mut self, message: String, span: Span, help: String) -> Reported {
+        match self.wrong::<()>(codes::FIELD, message, span, help) {
+            Ok(()) | Err(Reported) => Reported,
+        }
+    }
+
+    /// How axes are reduced that are given by their number: a spec that fits the tensor, if its axes are known.
+    pub(crate) fn axis_help(&self, name: &str, tensor: Tensor, owner: &str, axis: Option<f64>) -> String {
+        let general = format!(
+            "a spec names the axes that stay: `{name}(\"... | i => ... |\", {owner})` leaves out the output axis"
+        );
+        let [batch, input, output] = self.graph.shape(tensor).rows;
+        if [&batch, &input, &output].iter().any(|row| row.open) {
+            return general;
+        }
+        let mut letters = "abcdefghijklmnopqrstuvwxyz".chars().map(String::from);
+        // As they lie in memory: batch, output, input.
+        let [batch, output, input] =
+            [batch, output, input].map(|row| letters.by_ref().take(row.lead.len()).collect::<Vec<String>>());
+        let all: Vec<String> = [&batch, &output, &input].into_iter().flatten().cloned().collect();
+        let at =
+            axis.and_then(crate::position::whole).map(|at| if at < 0 { at + all.len() as i64 } else { at });
+        let left = at.and_then(|at| usize::try_from(at).ok()).and_then(|at| all.get(at).cloned());
+        let (Some(left), true) = (left, all.len() <= 20) else { return general };
+        let shape = |without: Option<&String>| {
+            let row = |labels: &[String]| {
+                let kept = labels.iter().filter(|label| Some(*label) != without);
+                kept.map(String::as_str).collect::<Vec<_>>().join(" ")
+            };
+            let [batch, input, output] = [&batch, &input, &output].map(|labels| row(labels));
+            let batch = if batch.is_empty() { batch } else { format!("{batch} | ") };
+            let input = if input.is_empty() { input } else { format!("{input} -> ") };
+            format!("{batch}{input}{output}").trim().to_string()
+        };
+        format!(
+            "a spec names the axes, and leaves out that one: `{name}(\"{} => {}\", {owner})`",
+            shape(None),
+            shape(Some(&left))
+        )
+    }
+
+    /// Whether a name stands for something here.
+    pub(crate) fn is_known(&self, name: Ident) -> bool {
+        self.frame.scope.find(name.name).is_some()
+    }
+
+    /// A number that is written as such.
+    pub(crate) fn literal_number(&self, expr: ExprId) -> Option<f64> {
+        let file = &self.frame.file;
+        match &file.expr(expr).kind {
+            ExprKind::Number(number) => Some(*number),
+            ExprKind::Unary(crate::syntax::ast::Unary::Minus, inner) => match &file.expr(*inner).kind {
+                ExprKind::Number(number) => Some(-number),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A piece of the program for a message.
+    pub(crate) fn quote(&self, span: Span) -> String {
+        let text = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
+            "…".into()
+        } else {
+            text
+        }
+    }
+
+    /// An assignment to what is known when the program is built, and stays as it is.
+    pub(super) fn constant_target<T>(
+        &mut self,
+        target: ExprId,
+        value: &Value,
+        assigned: ExprId,
+    ) -> Evaluated<T> {
+        let (span, text) = (self.span_of(target), self.quote(self.span_of(target)));
+        let message = format!("`{text}` is {}, and stays as it is", value.kind());
+        let first = match value {
+            Value::Number(number) => format!(" = {}", crate::show::number(*number)),
+            _ => String::new(),
+        };
+        let help = match value {
+            Value::Number(_) => {
+                format!("write `state {text} : |{first}` in place of its `let`: a state can be assigned to")
+            }
+            _ => {
+                format!("write `let {text} = {}`, or choose another name", self.quote(self.span_of(assigned)))
+            }
+        };
+        let place = self.place(span);
+        let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
+        if let ExprKind::Name(name) = self.frame.file.clone().expr(target).kind
+            && let Some(bound) = self.bound_before(name, span).filter(|_| place == span)
+        {
+            diagnostic = diagnostic.with_label(bound, "bound here");
+        }
+        self.fail(diagnostic)
+    }
+
+    /// Where a name was last bound in this file, before a place.
+    fn bound_before(&self, name: Name, used: Span) -> Option<Span> {
+        let (mut containers, mut found) = (Vec::new(), Vec::new());
+        collect(&self.frame.file.statements, name, &mut containers, &mut found);
+        let before = found.into_iter().map(|each| each.span).filter(|span| span.start < used.start);
+        before.max_by_key(|span| span.start)
+    }
+
+    /// An assignment to a name that nothing has.
+    pub(super) fn unknown_target<T>(
+        &mut self,
+        name: Name,
+        span: Span,
+        sign: &str,
+        value: Span,
+    ) -> Evaluated<T> {
+        if self.frame.file.mistaken.contains(&name) || !self.misassigned.insert(name) {
+            return Err(Reported);
+        }
+        let (text, value) = (self.text(name).to_string(), self.quote(value));
+        let message = format!("there is nothing called `{text}` to assign to");
+        let inside = if self.in_repeat() { " before the `repeat`" } else { " before this line" };
+        let help = match sign {
+            "=" => format!(
+                "write `let {text} = {value}` for a name; what changes is declared: `state {text} : |`"
+            ),
+            _ => format!("declare it{inside}: `state {text} : |`, with its shape behind `:`"),
+        };
+        let place = self.place(span);
+        self.fail(Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help))
+    }
+}
+
+/// The arguments of a function that have to be given; all of them if none has to be.
+pub(super) fn signature(eval: &Eval<'_>, arguments: &[crate::syntax::ast::Argument]) -> String {
+    let needed: Vec<&str> = arguments
+        .iter()
+        .filter(|each| each.default.is_none())
+        .map(|each| eval.text(each.name.name))
+        .collect();
+    if needed.is_empty() {
+        return arguments.first().map_or(String::new(), |first| eval.text(first.name.name).to_string());
+    }
+    needed.join(", ")
+}
+
+/// What to write, in a sentence.
+fn said(way: Way, arguments: &[String]) -> String {
+    match way {
+        Way::Write(template) => format!("write `{}`", suggest::filled(template, arguments)),
+        Way::Say(text) => text.to_string(),
+    }
+}
+
+/// The places with names of their own, and where a name is defined.
+fn collect(
+    statements: &[Statement],
+    name: Name,
+    containers: &mut Vec<Container>,
+    found: &mut Vec<Definition>,
+) {
+    let define_as = |ident: &Ident, kind: Defined, found: &mut Vec<Definition>| {
+        if ident.name == name {
+            found.push(Definition { span: ident.span, kind });
+        }
+    };
+    let define = |ident: &Ident, found: &mut Vec<Definition>| define_as(ident, Defined::Name, found);
+    for statement in statements {
+        let span = statement.span;
+        match &statement.kind {
+            StatementKind::Let { names, .. } => names.iter().for_each(|ident| define(ident, found)),
+            StatementKind::Dim { name: ident, .. } | StatementKind::Op { name: ident, .. } => {
+                define(ident, found)
+            }
+            StatementKind::Leaf { name: ident, shape, .. } => {
+                define(ident, found);
+                let rows = shape
+                    .iter()
+                    .flat_map(|shape| shape.batch.iter().chain(&shape.input).chain([&shape.output]));
+                let labels =
+                    rows.flatten().filter(|axis| matches!(axis.kind, AxisKind::Name(known) if known == name));
+                found.extend(labels.map(|axis| Definition { span: axis.span, kind: Defined::Label }));
+            }
+            StatementKind::Assign(assign) => {
+                if let Target::New(ident) = &assign.target {
+                    define_as(ident, Defined::New, found);
+                }
+            }
+            StatementKind::For { name: ident, body, .. } => {
+                containers.push(Container { span, inside: Inside::For });
+                define_as(ident, Defined::Turn, found);
+                collect(body, name, containers, found);
+            }
+            StatementKind::Repeat { name: ident, body, .. } => {
+                containers.push(Container { span, inside: Inside::Repeat });
+                ident.iter().for_each(|ident| define_as(ident, Defined::Turn, found));
+                collect(body, name, containers, found);
+            }
+            StatementKind::Def(def) => {
+                define(&def.name, found);
+                let arguments = def.config.iter().flatten().chain(&def.arguments);
+                // The name of a function is known outside of it, its arguments and its body are not.
+                let span = Span { start: def.name.span.end, ..span };
+                containers.push(Container { span, inside: Inside::Function(def.name.name) });
+                arguments.for_each(|argument| define(&argument.name, found));
+                if let Body::Block(body) = &def.body {
+                    collect(body, name, containers, found);
+                }
+            }
+            _ => {}
+        }
+    }
+}

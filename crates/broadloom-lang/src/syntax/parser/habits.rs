@@ -1,0 +1,447 @@
+//! What people write who come from other languages, and how it is written here.
+//!
+//! Nothing of this is part of the grammar: each is a mistake that is better named by what was meant than by what was expected.
+//! Where it is clear what was meant, reading goes on as if that had been written, so that nothing else is said about it.
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::super::ast::{ExprId, ExprKind, Ident, Statement, StatementKind, Target};
+use super::super::lexer::LINE_ENDS;
+use super::super::token::{Keyword, Token, TokenKind};
+use super::Parser;
+use crate::codes;
+
+/// What is quoted of a line in a message is at most so long.
+const LONGEST_QUOTE: usize = 48;
+
+/// Words that begin a statement elsewhere: what they are here, and what to write.
+const WORDS: &[(&str, &str, &str)] = &[
+    (
+        "while",
+        "there is no `while`: how often a loop runs is known before",
+        "write `repeat 100:`, or `repeat step in 0..100:`",
+    ),
+    (
+        "elif",
+        "`if` chooses between two values, and has no block",
+        "write `if a then x else if b then y else z` as one value",
+    ),
+    ("class", "there are no classes", "a layer is a function: write `def layer(size)(x) = …`"),
+    ("with", "there is no `with`", "leave it out: only `backward` and `minimise` compute gradients"),
+    ("try", "there is no `try`", "leave it out: mistakes are found before a program runs"),
+    ("pass", "there is no `pass`", "leave the block out, with the line it belongs to"),
+    ("break", "there is no `break`: a loop runs to its end", "write how often it runs: `repeat 100:`"),
+    ("continue", "there is no `continue`", "`where(condition, a, b)` chooses element by element"),
+    ("assert", "there is no `assert`", "write a size into a declared shape: `data x : 32 | 784`"),
+];
+
+impl Parser<'_> {
+    /// `+=`, `-=`, …, if it is here: the two signs, and the first of them.
+    pub(super) fn compound(&self) -> Option<(Span, &'static str)> {
+        let (token, next) = (self.token(), self.ahead(1));
+        let sign = match token.kind {
+            TokenKind::Plus
+            | TokenKind::Minus
+            | TokenKind::Star
+            | TokenKind::StarStar
+            | TokenKind::Slash
+            | TokenKind::Percent
+            | TokenKind::At => token.kind.text(),
+            _ => return None,
+        };
+        let assigns = matches!(next.kind, TokenKind::Equals | TokenKind::Assign);
+        let equals = Span { end: next.span.start + 1, ..next.span };
+        (assigns && next.span.start == token.span.end).then(|| (token.span.to(equals), sign))
+    }
+
+    /// `y += x`, which is `y =+ x`: takes the signs, and gives the one that is meant.
+    pub(super) fn compound_sign(&mut self, target: ExprId) -> Option<Box<str>> {
+        let (span, sign) = self.compound()?;
+        let target = self.quote(self.file.expr(target).span);
+        let value = self.rest_of_line(span.end);
+        let known = !matches!(sign, "%" | "@");
+        let (message, help) = match known {
+            true => {
+                (format!("`{sign}=` is written `={sign}` here"), format!("write `{target} ={sign} {value}`"))
+            }
+            false => {
+                (format!("there is no `{sign}=`"), format!("write `{target} = {target} {sign} {value}`"))
+            }
+        };
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        self.next();
+        // `y +=-1`: the sign behind `=` belongs to the value.
+        let equals = self.token();
+        if self.slice(equals.span) == "=-" {
+            let minus = Span { start: equals.span.start + 1, ..equals.span };
+            self.tokens[self.at] = Token { kind: TokenKind::Minus, span: minus };
+        } else {
+            self.next();
+        }
+        known.then(|| format!("={sign}").into())
+    }
+
+    /// An index of several axes, or a slice with `:`.
+    pub(super) fn sliced(&mut self, of: ExprId, open: Span) {
+        let close = self.closing(TokenKind::OpenList, TokenKind::CloseList);
+        let inner = Span { start: open.end, end: close.start, ..open };
+        let (name, index) = (self.quote(self.file.expr(of).span), self.slice(inner).trim().to_string());
+        let parts: Vec<&str> = index.split(',').map(str::trim).collect();
+        let is_index = |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit());
+        let help = match parts[..] {
+            [":"] => format!("write `{name}`"),
+            [part] => match part.split(':').map(str::trim).collect::<Vec<_>>()[..] {
+                ["", to] => format!("write `{name}[0..{to}]`"),
+                [from, ""] => format!("write `{name}[{from}..n]`, where `n` is the size of the axis"),
+                [from, to] => format!("write `{name}[{from}..{to}]`"),
+                _ => format!("a stride is a spec: `einsum(\"2*i | ... => i | ...\", {name})`"),
+            },
+            [":", index] if is_index(index) => {
+                format!("another axis is chosen by a spec: `einsum(\"... | {index} => ... |\", {name})`")
+            }
+            [first, index] if is_index(first) && is_index(index) => {
+                format!("write `einsum(\"... | {index} => ... |\", {name}[{first}])`")
+            }
+            _ => format!("other axes are chosen by a spec, such as `einsum(\"... | 0 => ... |\", {name})`"),
+        };
+        let message = "an index is one number or one range `a..b`, along the first batch axis";
+        self.report(Diagnostic::error(codes::EXPECTED, message, open.to(close), "").with_help(help));
+    }
+
+    /// A shape in brackets.
+    pub(super) fn bracketed(&mut self, open: Token) {
+        let Some(closed) = open.kind.closed_by() else { return };
+        let close = self.closing(open.kind, closed);
+        let inner = Span { start: open.span.end, end: close.start, ..open.span };
+        let axes: Vec<String> = self.slice(inner).split(',').map(|axis| axis.trim().to_string()).collect();
+        let help = match &axes[..] {
+            [] | [_] => format!("write `{}`", axes.join("")),
+            [first, rest @ ..] => format!(
+                "write `{}`, or `{first} | {}` if the first axis counts a batch",
+                axes.join(", "),
+                rest.join(", ")
+            ),
+        };
+        let message = "the axes of a shape stand without brackets";
+        self.report(Diagnostic::error(codes::SHAPE, message, open.span.to(close), "").with_help(help));
+    }
+
+    /// Where the bracket closes that is open here; the end of the line if it does not.
+    fn closing(&self, open: TokenKind, close: TokenKind) -> Span {
+        let mut depth = 0;
+        for token in &self.tokens[self.at.min(self.tokens.len())..] {
+            match token.kind {
+                TokenKind::Newline | TokenKind::End => return token.span,
+                kind if kind == open => depth += 1,
+                kind if kind == close && depth == 0 => return token.span,
+                kind if kind == close => depth -= 1,
+                _ => {}
+            }
+        }
+        self.token().span
+    }
+
+    /// A statement of another language, if the line begins like one: what is read of it.
+    pub(super) fn foreign_statement(&mut self) -> Option<Option<StatementKind>> {
+        let (token, next) = (self.token(), self.ahead(1).kind);
+        let operand = matches!(
+            next,
+            TokenKind::Name
+                | TokenKind::Int
+                | TokenKind::Float
+                | TokenKind::Text
+                | TokenKind::OpenBrace
+                | TokenKind::Keyword(Keyword::Not | Keyword::If)
+        );
+        let word = self.slice(token.span);
+        let rest = self.rest_of_line(token.span.end);
+        let report = |parser: &mut Self, message: &str, help: String| {
+            parser.report(Diagnostic::error(codes::STATEMENT, message, token.span, "").with_help(help));
+        };
+        match word {
+            "return"
+                if operand || matches!(next, TokenKind::Open | TokenKind::OpenList | TokenKind::Minus) =>
+            {
+                let message = "there is no `return`: the value of a function is its last line";
+                report(self, message, format!("write `{rest}`"));
+                self.next();
+                Some(self.expr().map(StatementKind::Expr))
+            }
+            "minimize" if operand || next == TokenKind::Open => {
+                report(self, "the word is `minimise`", format!("write `minimise {rest}`"));
+                Some(self.minimise())
+            }
+            "param" | "parameter" if next == TokenKind::Name => {
+                let message = "a parameter is made in the expression that uses it first";
+                report(self, message, format!("leave out this line, and write `{{{rest}}}` there"));
+                Some(None)
+            }
+            "var" | "const" | "val" | "tensor" if next == TokenKind::Name => {
+                report(self, "a name is bound by `let`", format!("write `let {rest}`"));
+                Some(None)
+            }
+            "fn" | "func" | "function" if next == TokenKind::Name => {
+                report(
+                    self,
+                    "a function is defined by `def`",
+                    format!("write `def {}`", before(&rest, &['{'])),
+                );
+                Some(None)
+            }
+            "from" if next == TokenKind::Name => {
+                self.no_import(token.span);
+                Some(None)
+            }
+            _ if next == TokenKind::Colon && WORDS.iter().all(|(known, ..)| *known != word) => {
+                let name = word.to_string();
+                let rest = before(rest.trim_start_matches(':'), &['=']).to_string();
+                let help = match name.as_str() {
+                    "else" | "finally" | "except" => String::from("leave it out"),
+                    _ => format!("write `data {name} : {rest}`, or `state {name} : {rest}` for what changes"),
+                };
+                report(self, "a word says what is declared", help);
+                let name = self.names.intern(&name);
+                self.file.mistaken.push(name);
+                Some(None)
+            }
+            _ => {
+                let (_, message, help) = WORDS.iter().find(|(known, ..)| *known == word)?;
+                if !operand && !matches!(next, TokenKind::Colon | TokenKind::Newline | TokenKind::Open) {
+                    return None;
+                }
+                report(self, message, help.to_string());
+                Some(None)
+            }
+        }
+    }
+
+    /// An import that is no path.
+    pub(super) fn no_import(&mut self, span: Span) {
+        let name = match self.kind() {
+            TokenKind::Name if self.slice(self.token().span) != "from" => self.slice(self.token().span),
+            _ => self.slice(self.ahead(1).span),
+        };
+        let help = match crate::suggest::is_library(name) {
+            true => {
+                "leave out this line: `exp`, `sum`, `einsum`, `linear` and all others are there".to_string()
+            }
+            false => format!("write `import \"{name}.loom\"`"),
+        };
+        let message = "a file is imported by its path, in double quotes";
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+    }
+
+    /// `lambda x: …`
+    pub(super) fn lambda(&mut self) -> bool {
+        let token = self.token();
+        let follows = matches!(self.ahead(1).kind, TokenKind::Name | TokenKind::Colon);
+        if token.kind != TokenKind::Name || !follows || self.slice(token.span) != "lambda" {
+            return false;
+        }
+        let rest = self.rest_of_line(token.span.end);
+        let (arguments, body) = rest.split_once(':').unwrap_or((&rest, "…"));
+        let help = format!(
+            "write `def f({}) = {}` before this line, and `f` here",
+            arguments.trim(),
+            before(body, &[')', ']']).trim()
+        );
+        let message = "there is no `lambda`: a function has a name";
+        self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
+        true
+    }
+
+    /// `f"…"`: the letter is passed over.
+    pub(super) fn text_with_letter(&mut self) {
+        let (token, next) = (self.token(), self.ahead(1));
+        let adjacent = next.kind == TokenKind::Text && next.span.start == token.span.end;
+        if token.kind != TokenKind::Name || !adjacent {
+            return;
+        }
+        let help = format!("write `{}`: names in braces are filled in", self.quote(next.span));
+        let message = "a text has no letter before its quote";
+        self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
+        self.next();
+    }
+
+    /// `a if condition else b`, behind `a`.
+    pub(super) fn choice_behind(&mut self, yes: ExprId) -> Option<ExprId> {
+        let word = self.next();
+        let condition = self.operators(0)?;
+        if self.take_word(Keyword::Else).is_none() {
+            let message = "`if` comes first, and has a `then` and an `else`";
+            let help = "write `if condition then a else b`; a list has all of its items";
+            self.report(Diagnostic::error(codes::EXPECTED, message, word.span, "").with_help(help));
+            return None;
+        }
+        let no = self.expr()?;
+        let [c, a, b] = [condition, yes, no].map(|part| self.quote(self.file.expr(part).span));
+        let help = format!("write `if {c} then {a} else {b}`");
+        let message = "the condition comes first";
+        self.report(Diagnostic::error(codes::EXPECTED, message, word.span, "").with_help(help));
+        let span = self.file.expr(yes).span.to(self.file.expr(no).span);
+        Some(self.push(ExprKind::If { condition, yes, no }, span))
+    }
+
+    /// `if condition:`
+    pub(super) fn choice_with_block(&mut self, word: Span, condition: ExprId) {
+        let condition = self.quote(self.file.expr(condition).span);
+        let message = "`if` chooses between two values, and has no block";
+        let help = format!(
+            "write `let y = if {condition} then a else b`; `where(condition, a, b)` chooses element by element"
+        );
+        self.report(Diagnostic::error(codes::EXPECTED, message, word, "").with_help(help));
+        self.chose = true;
+    }
+
+    /// `print("loss", loss)`: whether what is printed stands in parentheses.
+    pub(super) fn printed_like_a_call(&mut self, word: Span) -> bool {
+        if self.kind() != TokenKind::Open {
+            return false;
+        }
+        let (mut depth, mut commas) = (0, false);
+        for token in &self.tokens[self.at..] {
+            match token.kind {
+                TokenKind::Newline | TokenKind::End => return false,
+                kind if kind.closed_by().is_some() => depth += 1,
+                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => depth -= 1,
+                TokenKind::Comma if depth == 1 => commas = true,
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        if !commas {
+            return false;
+        }
+        let open = self.next();
+        let close = self.closing(TokenKind::Open, TokenKind::Close);
+        let inner = self.quote(Span { start: open.span.end, end: close.start, ..open.span });
+        let message = "`print` is a word of the language, not a function";
+        let help = format!("write `print {inner}`");
+        self.report(Diagnostic::error(codes::EXPECTED, message, word, "").with_help(help));
+        true
+    }
+
+    /// Two things to print without a comma between them.
+    pub(super) fn printed_without_comma(&mut self, word: Span) -> bool {
+        let token = self.token();
+        if !matches!(token.kind, TokenKind::Name | TokenKind::Int | TokenKind::Float | TokenKind::Text) {
+            return false;
+        }
+        let before = self.text[word.end as usize..token.span.start as usize].trim();
+        let help = format!("write `print {before}, {}`", self.rest_of_line(token.span.start));
+        let message = "what is printed is separated by commas";
+        self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
+        true
+    }
+
+    /// What a statement would have defined that could not be read, or is not kept: nothing is said about its uses.
+    pub(super) fn forget(&mut self, start: usize) {
+        let tokens = &self.tokens[start..self.at.max(start)];
+        let (Some(first), Some(second)) = (tokens.first(), tokens.get(1)) else { return };
+        let defines = match first.kind {
+            TokenKind::Keyword(
+                Keyword::Dim | Keyword::Data | Keyword::State | Keyword::Let | Keyword::Def | Keyword::Op,
+            ) => true,
+            TokenKind::Name => matches!(
+                self.slice(first.span),
+                "param" | "parameter" | "var" | "const" | "val" | "tensor" | "fn" | "func" | "function"
+            ),
+            _ => false,
+        };
+        if defines && second.kind == TokenKind::Name {
+            let name = self.names.intern(self.slice(second.span));
+            self.file.mistaken.push(name);
+        }
+    }
+
+    /// The same for statements that were read and are not kept.
+    pub(super) fn forget_all(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            let names: &[Ident] = match &statement.kind {
+                StatementKind::Let { names, .. } => names,
+                StatementKind::Dim { name, .. }
+                | StatementKind::Leaf { name, .. }
+                | StatementKind::Op { name, .. } => std::slice::from_ref(name),
+                StatementKind::Def(def) => std::slice::from_ref(&def.name),
+                StatementKind::Assign(assign) => match &assign.target {
+                    Target::New(name) => std::slice::from_ref(name),
+                    Target::Expr(_) => &[],
+                },
+                _ => &[],
+            };
+            self.file.mistaken.extend(names.iter().map(|name| name.name));
+        }
+    }
+
+    /// Something stands behind a statement that does not belong there.
+    pub(super) fn behind_statement(&mut self) {
+        let (token, found) = (self.token(), self.found());
+        let before = self.tokens[..self.at].last().copied();
+        let operand =
+            matches!(token.kind, TokenKind::Name | TokenKind::Int | TokenKind::Float | TokenKind::Text);
+        let help = match before {
+            Some(before) if before.kind == TokenKind::Name && operand => {
+                let (function, argument) = (self.quote(before.span), self.quote(token.span));
+                format!("a function is applied by brackets: `{function}({argument})`")
+            }
+            _ if token.kind == TokenKind::Bar => "write `or`; `|` stands behind the batch of a shape".into(),
+            _ if token.kind == TokenKind::Arrow => {
+                "`->` stands in a shape or in a spec, before the output".into()
+            }
+            _ => String::new(),
+        };
+        let message = format!("expected the end of the line, found {found}");
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
+        self.report(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) });
+    }
+
+    /// `n++` or `n--`, behind `n`: the sign, if the line ends with it.
+    pub(super) fn increment(&self) -> Option<(Span, &'static str)> {
+        let (first, second) = (self.token(), self.ahead(1));
+        let sign = if first.kind == TokenKind::Plus { "+" } else { "-" };
+        let twice = matches!(first.kind, TokenKind::Plus | TokenKind::Minus)
+            && second.kind == first.kind
+            && second.span.start == first.span.end
+            && matches!(self.ahead(2).kind, TokenKind::Newline | TokenKind::End);
+        twice.then(|| (first.span.to(second.span), sign))
+    }
+
+    /// `n++` as a line.
+    pub(super) fn incremented(&mut self, target: ExprId) -> bool {
+        let Some((span, sign)) = self.increment() else { return false };
+        let help = format!("write `{} ={sign} 1`", self.quote(self.file.expr(target).span));
+        let message = format!("there is no `{sign}{sign}`");
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        true
+    }
+
+    /// A piece of the program for a message.
+    pub(super) fn quote(&self, span: Span) -> String {
+        quoted(self.slice(span))
+    }
+
+    /// What stands from a place to the end of the line, without a comment.
+    pub(super) fn rest_of_line(&self, from: u32) -> String {
+        let rest = &self.text[from as usize..];
+        let line = &rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())];
+        let line = line.split_once('#').map_or(line, |(line, _)| line).trim();
+        quoted(line)
+    }
+}
+
+/// A text as it may be quoted: on one line, and not long.
+fn quoted(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
+        "…".into()
+    } else {
+        text
+    }
+}
+
+/// What stands before any of some characters.
+fn before<'t>(text: &'t str, ends: &[char]) -> &'t str {
+    text.split(ends).next().unwrap_or(text).trim()
+}
