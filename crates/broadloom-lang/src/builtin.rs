@@ -515,7 +515,7 @@ fn constant(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     Ok(Value::Tensor(eval.ask(call.span, |graph| Ok(graph.constant(value)))?))
 }
 
-/// `range("t ->")`: positions 0, 1, 2, … in a shape.
+/// `range("t ->")`: positions 0, 1, 2, … along the one axis of a shape.
 fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let numbers: Option<Vec<f64>> = call.given.iter().map(|given| eval.known(&given.value)).collect();
     if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
@@ -533,9 +533,16 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [shape] = eval.exactly(call, "range(\"8 |\")")?;
     let text = eval.words(&shape.value, shape.span)?;
     let text = eval.filled(&text, shape.span)?;
-    let text = eval.own_labels(&text);
+    let (text, size) = eval.range_shape(&text, shape.span)?;
     let name = eval.fresh_name("range");
-    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.range(&name, &text))?))
+    Ok(Value::Tensor(eval.ask(call.span, |graph| {
+        let range = graph.range(&name, &text)?;
+        if let Some((label, size)) = size {
+            let own = graph.captured(range, &label)?;
+            graph.set_to(own, &size)?;
+        }
+        Ok(range)
+    })?))
 }
 
 fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {

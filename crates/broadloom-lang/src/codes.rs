@@ -53,4 +53,8 @@ codes! {
     USED_ONCE = "W0502", "parameters that are used once, and only together";
     CHOSEN = "W0503", "a size that was chosen, not forced";
     UNUSED = "W0504", "something that is not used";
+    ALONE = "W0505", "an axis of one operand that is summed alone";
+    UNTRAINED = "W0506", "a parameter that is not trained";
+    TARGETS = "W0507", "targets of another kind than the loss takes";
+    POSITION = "W0508", "a position where a size may be meant";
 }

@@ -17,6 +17,7 @@ mod lint;
 pub mod plan;
 mod position;
 mod program;
+mod rehearse;
 mod run;
 pub mod show;
 mod size;
@@ -24,8 +25,8 @@ mod suggest;
 pub mod syntax;
 mod value;
 
-pub use lint::lint;
+pub use lint::{lint, warnings};
 pub use position::{Counter, Position};
-pub use program::{Application, Dim, Made, Options, Origin, Program, compile};
+pub use program::{Application, Dim, Made, Options, Origin, Program, Written, compile};
 pub use run::{Observer, RunOptions};
 pub use suggest::nearest;

@@ -8,16 +8,28 @@
 //! | W0503 | warning | a size was chosen where the program says nothing, or says several things: a parameter of one element, positions that nothing counts |
 //! | W0503 | note | a parameter without axes, a shape divided up with as few axes as will do |
 //! | W0504 | warning | something is defined and not used |
+//! | W0505 | warning | a label stands in one of several operands of a spec only: `"i j; j k => i"` sums `k` alone |
+//! | W0506 | warning | a parameter is made, and nothing that is minimised depends on it |
+//! | W0507 | warning | a loss that takes class numbers is given one-hot rows, or numbers with fractions |
+//! | W0508 | warning | a number from 1 upwards in the result of a spec: a position that looks like a size |
+//!
+//! [`warnings`] are those that point to mistakes: they are shown whenever a program is checked. A comment `# allow W0505`
+//! on the line, or above it, says that it is meant.
 //!
 //! What a program takes for granted is not reported: numbers and tensors of one element broadcast, positions and random
 //! numbers are made to fit, a linear map is applied to every example, parameters take the sizes of what they are used
 //! with. Nor is what functions of the library do inside. A value that nothing computes may still say what size a
 //! parameter has that something else uses; then it is used. A name that begins with `_` may be unused.
 
+mod allow;
+mod mutual;
+mod specs;
+mod targets;
+mod untrained;
 mod unused;
 
 use broadloom::{Broadcast, How, Kind, LeafKind, Node, Shapes, Tensor};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
@@ -45,18 +57,68 @@ pub fn lint(program: &mut Program) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let Ok(shapes) = program.graph.final_shapes() else { return Vec::new() };
+    let mut found = mistakes(program, &shapes);
+    found.extend(looks(program, &shapes));
+    tidy(program, found)
+}
+
+/// The warnings that point to mistakes, in the order of the text: programs that are accepted, and compute something else
+/// than is meant. Nothing, if the program has errors.
+///
+/// ```
+/// use broadloom_lang::{Options, compile, warnings};
+/// let text = "
+/// data a : 2, 3
+/// data b : 3, 4
+/// let y = einsum(\"i j; j k => i\", a, b)
+/// ";
+/// let mut program = compile("some.loom", text, &Options::default());
+/// let found: Vec<String> = warnings(&mut program).into_iter().map(|found| found.message).collect();
+/// assert_eq!(found, ["`k` stands in the second operand only, and is summed there alone"]);
+/// ```
+pub fn warnings(program: &mut Program) -> Vec<Diagnostic> {
+    if !program.is_ok() {
+        return Vec::new();
+    }
+    let Ok(shapes) = program.graph.final_shapes() else { return Vec::new() };
+    let mut found = mistakes(program, &shapes);
+    found.extend(broadcasts(program, &shapes).into_iter().filter(|each| each.severity == Severity::Warning));
+    tidy(program, found)
+}
+
+/// What points to a mistake, apart from what broadcasts.
+fn mistakes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
+    let mut found = specs::specs(program);
+    found.extend(untrained::untrained(program));
+    found.extend(targets::targets(program, shapes));
+    found
+}
+
+/// What is worth a look.
+fn looks(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = unused::unused(program);
     // Nothing computes it, but it may say what size something else has.
     let spans = constraining(program);
     found.retain(|unused| unused.primary().is_none_or(|label| !spans.contains(&label.span)));
-    found.extend(broadcasts(program, &shapes));
+    found.extend(broadcasts(program, shapes));
     found.extend(together(program));
-    found.extend(chosen(program, &shapes));
+    found.extend(chosen(program, shapes));
+    found
+}
+
+/// What was found in the order of the text, each once, without what a comment allows.
+fn tidy(program: &Program, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let place = |diagnostic: &Diagnostic| {
         let span = diagnostic.primary().map_or(Span::empty(program.main, 0), |label| label.span);
         (span.source != program.main, span.source.0, span.start, diagnostic.code)
     };
     found.sort_by_key(place);
+    found.dedup();
+    // Targets of another kind broadcast for that reason.
+    let at = |each: &Diagnostic| each.primary().map(|label| label.span);
+    let targets: Vec<_> = found.iter().filter(|each| each.code == codes::TARGETS).map(at).collect();
+    found.retain(|each| each.code != codes::BROADCASTS || !targets.contains(&at(each)));
+    found.retain(|diagnostic| !allow::allowed(&program.sources, diagnostic));
     found
 }
 
@@ -90,6 +152,7 @@ fn constraining(program: &mut Program) -> FxHashSet<Span> {
 fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let all = program.graph.broadcasts().unwrap_or_default();
     let results = results(program);
+    let mutual = mutual::Mutual::new(program);
     let mut found: Vec<Diagnostic> = Vec::new();
     // A function that is applied again says the same again.
     let mut said: FxHashMap<(Span, String), (usize, usize)> = FxHashMap::default();
@@ -97,12 +160,9 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     while let Some(first) = rest.first() {
         let (of_step, after) = rest.split_at(rest.iter().take_while(|each| each.step == first.step).count());
         rest = after;
-        let Some(origin) = program.origins.get(first.step).filter(|origin| origin.span == origin.inner)
-        else {
-            continue;
-        };
+        let Some(origin) = program.origins.get(first.step) else { continue };
         let node = results.get(&first.step).and_then(|result| program.graph.node(*result));
-        if let Some((a, b)) = mutual(program, shapes, node.as_ref(), of_step) {
+        if let Some((a, b)) = mutual.pair(program, shapes, (node.as_ref(), origin), of_step) {
             let names = (program.graph.label_of(a.operand), program.graph.label_of(b.operand));
             let message = format!("`{}` and `{}` broadcast into each other", names.0, names.1);
             let [a, b, made] = [a.operand, b.operand, a.result].map(|tensor| shapes.get(tensor).to_string());
@@ -114,6 +174,10 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
                     Diagnostic::warning(codes::BROADCASTS, message, origin.span, label).with_help(help),
                 );
             }
+            continue;
+        }
+        // What functions of the library do inside is no news.
+        if origin.span != origin.inner {
             continue;
         }
         let composes = matches!(node, Some(Node::Operation { name, .. }) if name.starts_with('@'));
@@ -160,30 +224,6 @@ fn results(program: &Program) -> FxHashMap<usize, Tensor> {
 fn made_to_fit(program: &Program, tensor: Tensor) -> bool {
     let Some(Node::Leaf { kind }) = program.graph.node(tensor) else { return false };
     matches!(kind, LeafKind::Range | LeafKind::Uniform | LeafKind::Constant(_))
-}
-
-/// Two operands of a pointwise operation that broadcast into each other along axes of the same sizes: each lacks what only
-/// the other has. If sizes differ, nobody can have meant to pair elements up; units say where a tensor broadcasts.
-fn mutual<'f>(
-    program: &Program,
-    shapes: &Shapes,
-    node: Option<&Node<'_>>,
-    found: &'f [Broadcast],
-) -> Option<(&'f Broadcast, &'f Broadcast)> {
-    let Some(Node::Operation { name, operands: [a, b], .. }) = node else { return None };
-    let (a, b) = (*a, *b);
-    let sized = |tensor: Tensor| shapes.get(tensor).elements() > 1 && !made_to_fit(program, tensor);
-    if name.starts_with('@') || !sized(a) || !sized(b) || found.iter().any(|each| each.unit) {
-        return None;
-    }
-    let lacks = |slot: usize| {
-        let rows = found.iter().filter(move |each| each.slot == slot);
-        let mut sizes: Vec<u64> = rows.flat_map(|each| each.axes.iter().map(|(_, size)| *size)).collect();
-        sizes.sort_unstable();
-        sizes
-    };
-    let first = |slot: usize| found.iter().find(|each| each.slot == slot);
-    if lacks(0) == lacks(1) { first(0).zip(first(1)) } else { None }
 }
 
 /// The axes of a row along which something broadcasts: `the batch axis (32)`, `output axes 1 and 2 (28, 28)`.

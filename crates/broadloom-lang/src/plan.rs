@@ -10,6 +10,10 @@ use crate::position::{Counter, Position};
 pub struct Plan {
     /// What is computed at once.
     pub routines: Vec<Routine>,
+    /// Where the actions of each routine are written.
+    pub places: Vec<Vec<Span>>,
+    /// What is minimised, and where.
+    pub minimised: Vec<(Tensor, Span)>,
     /// What is done, in order.
     pub actions: Vec<Action>,
     /// Slices whose position is known when they run.

@@ -42,6 +42,8 @@ pub struct Program {
     pub origins: Vec<Origin>,
     /// The functions that were applied, in the order in which they began.
     pub applications: Vec<Application>,
+    /// The specs that it writes itself.
+    pub specs: Vec<Written>,
     /// Its names.
     pub names: Names,
     /// How many steps it took to build: a measure of the time it took.
@@ -88,6 +90,28 @@ pub struct Origin {
     pub inner: Span,
     /// The innermost function that was being applied: its place among [`Program::applications`].
     pub application: Option<u32>,
+}
+
+/// A spec as it was used, with numbers filled in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Written {
+    /// What it says.
+    pub spec: broadloom_spec::Spec,
+    /// The text in the program.
+    pub span: Span,
+    /// Whether it is written there as it is, so that places in the spec are places in the program.
+    pub literal: bool,
+}
+
+impl Written {
+    /// The place in the program of a part of the spec.
+    pub fn place(&self, part: broadloom_spec::Span) -> Span {
+        if !self.literal {
+            return self.span;
+        }
+        let start = self.span.start + 1;
+        Span { start: start + part.start, end: start + part.end, ..self.span }
+    }
 }
 
 /// A function that was applied. Everything its body made comes between what was there before and what came after.
@@ -140,11 +164,13 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         sizes: eval.asked,
         origins: eval.origins,
         applications,
+        specs: eval.specs,
         names: eval.names,
         work: eval.work,
     };
     if options.until.is_none() {
         program.close();
+        program.rehearse();
     }
     program.look_at_dims();
     // In the order of the text, whoever found them.

@@ -78,7 +78,10 @@ fn check(case: &str, text: &str, leaves: &[(&str, &str)]) {
     };
     let rows = if text.contains("# sequence") { "... | _" } else { rows };
     let weights = format!("data weights : {rows} = load(\"{case}.npz\", \"weights\")");
-    let total = format!("{weights}\nlet total = sum(y * weights)\nbackward total\nprint y");
+    // Gradients of data are computed where the program reads them.
+    let plain = leaves.iter().filter(|(name, key)| !name.contains('.') && has(case, &format!("grad_{key}")));
+    let asked: String = plain.map(|(name, _)| format!("let {name}_gradient = {name}.grad\n")).collect();
+    let total = format!("{weights}\nlet total = sum(y * weights)\n{asked}backward total\nprint y");
     let mut program = compiled(&format!("{}\n{total}", text.replace("CASE", &format!("{case}.npz"))));
     let mut gradients = Vec::new();
     for (name, key) in leaves {
@@ -263,7 +266,7 @@ fn positions() {
     let (mut session, _) = run(program, Vec::new());
     close("sinusoidal", &session.get(y).unwrap().to_f64s(), &array("sinusoidal", "y").to_f64s());
     let text = "data x : ... | _, _ = load(\"CASE\", \"x\")\nlet y = rotary()(x)\n";
-    let weights = "data weights : ... | _, _ = load(\"rotary.npz\", \"weights\")\nlet total = sum(y * weights)\nbackward total\nprint y";
+    let weights = "data weights : ... | _, _ = load(\"rotary.npz\", \"weights\")\nlet total = sum(y * weights)\nlet asked = x.grad\nbackward total\nprint y";
     let mut program = compiled(&format!("{}{weights}", text.replace("CASE", "rotary.npz")));
     let (x, y) = (found(&program, "x"), found(&program, "y"));
     let gradient = program.graph.gradient(x).unwrap();

@@ -1,7 +1,9 @@
 //! What lint says, and what it does not say.
 
-use broadloom_diagnostics::Severity;
-use broadloom_lang::{Options, compile, lint};
+use std::path::Path;
+
+use broadloom_diagnostics::{Diagnostic, Severity, Style, render_all};
+use broadloom_lang::{Options, codes, compile, lint};
 
 /// What is found: code, severity, line and message.
 #[track_caller]
@@ -146,6 +148,76 @@ fn results_and_modules() {
 fn values_that_say_a_size() {
     let text = "data x : 3\nlet map = {map : n -> n}\nlet there = map @ x\nprint sum(map)";
     assert_eq!(warnings(text), [""; 0]);
+}
+
+/// What `check` warns of is part of what lint says; `tests/suite/warnings.md` has the cases.
+#[test]
+fn lint_says_what_check_warns_of() {
+    let text = "\
+data x : 4 | 3 = normal(1)
+data y : 4 = ones
+let pairs = sum(x * {a : 3}) + mse(sum(\"b | i => b |\", x), y)
+let alone = einsum(\"i; b | j => i\", {b : 3}, x)
+minimise pairs by sgd(0.1)
+print einsum(\"i => i 1\", alone), accuracy(x, x)
+";
+    let of = |found: &[Diagnostic]| found.iter().map(|each| each.code).collect::<Vec<_>>();
+    let mut program = compile("some.loom", text, &Options::default());
+    let (warned, all) = (broadloom_lang::warnings(&mut program), lint(&mut program));
+    let expected =
+        [codes::BROADCASTS, codes::ALONE, codes::ALONE, codes::UNTRAINED, codes::POSITION, codes::TARGETS];
+    assert_eq!(of(&warned), expected, "{warned:#?}");
+    assert!(warned.iter().all(|each| all.contains(each)), "{all:#?}");
+}
+
+/// A comment on the line, or by itself above it, silences a code for that line.
+#[test]
+fn comments_that_allow() {
+    let line = "print einsum(\"i => i 1\", x)";
+    let with = |comment: &str| {
+        let text = format!("data x : 3\n{}", comment.replace("LINE", line));
+        let mut program = compile("some.loom", &text, &Options::default());
+        broadloom_lang::warnings(&mut program).len()
+    };
+    for allowed in [
+        "LINE # allow W0508",
+        "# allow W0508\nLINE",
+        "# It is meant.\n# allow W0501, W0508\n# Really.\nLINE",
+        "LINE # allow W0501 W0508: meant",
+    ] {
+        assert_eq!(with(allowed), 0, "{allowed}");
+    }
+    for not_allowed in [
+        "LINE # allow W0501",
+        "# allow W0508\n\nLINE",
+        "LINE # W0508 is not allowed",
+        "LINE\n# allow W0508",
+        "print \"# allow W0508\", einsum(\"i => i 1\", x)",
+    ] {
+        assert_eq!(with(not_allowed), 1, "{not_allowed}");
+    }
+}
+
+/// The examples are programs as they should be written.
+#[test]
+fn examples_have_no_warnings() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&folder).expect("the examples are a folder") {
+        let path = entry.expect("an example").path();
+        if path.extension().is_none_or(|extension| extension != "loom") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("an example is a text");
+        let options = Options { folder: folder.clone(), ..Options::default() };
+        let mut program = compile(&path.to_string_lossy(), &text, &options);
+        let mut found = broadloom_lang::warnings(&mut program);
+        found.splice(0..0, program.diagnostics.iter().cloned());
+        let shown = render_all(&program.sources, &found, 0, Style::default());
+        assert!(found.is_empty(), "{shown}");
+        seen += 1;
+    }
+    assert!(seen > 30, "{seen} examples");
 }
 
 #[test]

@@ -7,13 +7,15 @@
 //! | `shapes` | final shapes, one `name : shape` per line; what is not listed is not compared |
 //! | `error` | messages of reading and running the program, exactly |
 //! | `says` | what the messages have to say, one piece on each line: the other end, and what to write. Never rewritten |
-//! | `messages` | the same with the summary below them |
+//! | `messages` | those of reading the program alone, with the summary below them |
+//! | `warnings` | what `check` warns of, if nothing is wrong |
 //! | `nest NAME` | the loop nest that computes a tensor |
 //! | `output` | what the program prints, by the reference evaluator, exactly |
 //! | `format` | the program as it is laid out |
 //! | `file NAME` | what the program writes to a file |
 //!
-//! A program without `error` or `messages` must be right, and one that prints must have an `output`. Behind `loom`, `name=4` sets a
+//! A program without `error` or `messages` must be right, one that prints must have an `output`, and one without `warnings`
+//! must have none. Behind `loom`, `name=4` sets a
 //! `dim`, and `in order` says that the order of the statements matters. Each program runs under the treatments of
 //! `suite_support/treatments.rs`. With `UPDATE_EXPECT=1` in the environment, blocks are rewritten in place.
 
@@ -28,7 +30,7 @@ use broadloom_lang::codes;
 use libtest_mimic::{Arguments, Failed, Trial};
 use suite_support::markdown::{Block, Case, Example, Update, read, rewrite, suite_files};
 use suite_support::orders::orders;
-use suite_support::run::{Answer, Folder, Runner, answer, compiled, joined, options};
+use suite_support::run::{Answer, Folder, Runner, answer, compiled, joined, options, rendered};
 use suite_support::treatments::treat;
 
 type Updates = Arc<Mutex<Vec<Update>>>;
@@ -120,6 +122,10 @@ fn failures_of(case: &Case, example: &Example, updates: Option<&Updates>) -> Vec
     if !has(&["output"]) && !found.output.is_empty() {
         failures.push((program.line, format!("what it prints is expected nowhere:\n{}", found.output)));
     }
+    let warned = warned(&program.text, &options);
+    if !has(&["warnings"]) && !warned.is_empty() {
+        failures.push((program.line, format!("there should be no warnings\n{warned}")));
+    }
     if failures.is_empty()
         && let Err(message) = treat(&program.text, &options, &found, program.rest.contains("in order"))
     {
@@ -150,6 +156,7 @@ fn expectation(
             let style = broadloom_diagnostics::Style::default();
             Ok(broadloom_diagnostics::render_all(&program.sources, &program.diagnostics, 0, style))
         }
+        "warnings" => Ok(warned(&program.text, options)),
         "output" => Ok(found.output.clone()),
         "nest" => {
             let mut program = compiled(&program.text, options);
@@ -165,6 +172,14 @@ fn expectation(
         }
         other => Err(format!("blocks `{other}` cannot be compared yet")),
     }
+}
+
+/// What `check` warns of.
+fn warned(text: &str, options: &broadloom_lang::Options) -> String {
+    let mut program = compiled(text, options);
+    let found = broadloom_lang::warnings(&mut program);
+    let shown: Vec<String> = found.iter().map(|each| rendered(&program.sources, each)).collect();
+    shown.join("\n")
 }
 
 /// The lines of a block with the shapes that its names have.

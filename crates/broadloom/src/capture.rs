@@ -260,6 +260,28 @@ impl Graph {
         }
     }
 
+    /// The final sizes of the axes of each of several captured sizes, by closing once. The program [has final
+    /// shapes](Graph::final_shapes).
+    pub(crate) fn all_final_extents(&mut self, captured: &[Captured]) -> Result<Vec<Vec<Extent>>, Error> {
+        if captured.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sizes: Vec<Size> = captured.iter().map(|size| self.resolve(*size)).collect::<Result<_, _>>()?;
+        let read = |closed: &Closed<'_>, view: &View<'_>| {
+            let extents = |size: &Size| {
+                let row = match size {
+                    Size::Dim(dim) => broadloom_core::RowTerm::closed(std::slice::from_ref(dim)),
+                    Size::Row(row) => row.term(view.axes),
+                };
+                let mut extents = Vec::new();
+                closed.each_axis(row, |dim| extents.push(view.axis(closed, dim).extent()));
+                extents
+            };
+            sizes.iter().map(extents).collect()
+        };
+        Ok(self.closed(read)?.0)
+    }
+
     /// Begins a step about captured sizes.
     pub(crate) fn begin_of(&mut self, sizes: impl IntoIterator<Item = Captured>) -> Result<Before, Error> {
         let tensors: Vec<Tensor> = sizes.into_iter().filter_map(|size| size.tensor).collect();

@@ -416,10 +416,6 @@ impl Graph {
     /// `res ⊑ opnd` for two rows.
     pub(crate) fn refine(&mut self, res: RowRef, opnd: RowRef, slot: usize, part: Part) {
         if opnd.is_empty() {
-            // Nothing to relate; but "no axes" is now something somebody said.
-            if let Some(var) = res.hole {
-                self.solver.meets_no_axes(var, &[]);
-            }
             return;
         }
         let (res, opnd) = (res.term(&self.axes), opnd.term(&self.axes));

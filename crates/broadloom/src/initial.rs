@@ -82,6 +82,13 @@ impl Initial {
         result.map_err(|error| error.about(&format!("the initial values of `{name}`")))
     }
 
+    /// Refuses what [`values`](Initial::values) refuses, without making the values.
+    pub(crate) fn check(&self, name: &str, sizes: &[u64], dtype: Dtype) -> Result<(), Error> {
+        // Constants and random numbers are right or wrong whatever the sizes are.
+        let sizes = if matches!(self, Initial::Values(_)) { sizes } else { &[] };
+        self.values(name, 0, sizes, 1, 1, dtype).map(|_| ())
+    }
+
     /// The distribution, if it is one.
     fn draw(&self, fan_in: u64, fan_out: u64) -> Result<Draw, Error> {
         let (forwards, both) = (fan_in as f64, fan_in as f64 + fan_out as f64);

@@ -133,6 +133,11 @@ impl Graph {
         self.facts.arrays.contains_key(&tensor)
     }
 
+    /// The [values of its own](Graph::array) that data has.
+    pub fn values_of(&self, tensor: Tensor) -> Option<&Array> {
+        self.facts.arrays.get(&tensor).map(Rc::as_ref)
+    }
+
     /// How the numbers of each tensor are stored: what is [said](Graph::set_precision) of leaves, inferred for the rest.
     pub fn dtypes(&self) -> Vec<Dtype> {
         crate::lower::precisions(self)

@@ -86,7 +86,8 @@ pub use operation::Operation;
 pub use project::{Fill, Margins, Projected};
 pub use routine::Routine;
 pub use session::{
-    Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Session, Settings, Stored, Temporaries,
+    Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Session, Settings, Stored,
+    Temporaries,
 };
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
 pub use size::{Extent, SymbolicSize};

@@ -270,7 +270,10 @@ impl Graph {
         target.map_or(Ok(()), |target| self.known(target))?;
         let rows: smallvec::SmallVec<[Rows; 3]> = operands.iter().map(|tensor| self.rows(*tensor)).collect();
         if let Some([(a, input), (b, output)]) = contraction(op) {
-            self.refine(rows[a][place(input)], rows[b][place(output)], b, Part::Contract);
+            let (inner, outer) = (rows[a][place(input)], rows[b][place(output)]);
+            self.refine(inner, outer, b, Part::Contract);
+            self.meets(inner, rows[b], output);
+            self.meets(outer, rows[a], input);
         }
         let there = target.map(|target| self.rows(target));
         let result = Kind::ALL.map(|kind| {
@@ -289,11 +292,8 @@ impl Graph {
             }
         });
         for kind in Kind::ALL {
-            let Some(var) = result[place(kind)].hole else { continue };
             for (slot, from) in sources(op, operands.len(), kind) {
-                if rows[slot][place(from)].is_empty() {
-                    self.meets_no_axes(var, rows[slot]);
-                }
+                self.meets(result[place(kind)], rows[slot], from);
             }
         }
         self.finish_into(before, op, operands, result, target)
@@ -322,12 +322,16 @@ impl Graph {
                 && a.flanks(&self.axes) == b.flanks(&self.axes))
     }
 
-    /// A row meets an operand without axes there, which has these rows; a number says nothing.
-    fn meets_no_axes(&mut self, row: RowVar, operand: Rows) {
-        let certain = operand.iter().any(|row| row.lead + row.trail > 0);
-        let open: smallvec::SmallVec<[RowVar; 2]> = operand.iter().filter_map(|row| row.hole).collect();
+    /// A row meets an operand, by one of its rows. If that has no axes, and others have, it is said so; a number
+    /// says nothing.
+    fn meets(&mut self, row: RowRef, operand: Rows, by: Kind) {
+        let own = operand[place(by)];
+        let Some(var) = row.hole.filter(|_| own.lead + own.trail == 0 && own != row) else { return };
+        let others = || Kind::ALL.into_iter().filter(|kind| *kind != by).map(|kind| operand[place(kind)]);
+        let certain = others().any(|row| row.lead + row.trail > 0);
+        let open: smallvec::SmallVec<[RowVar; 2]> = others().filter_map(|row| row.hole).collect();
         if certain || !open.is_empty() {
-            self.solver.meets_no_axes(row, if certain { &[] } else { &open });
+            self.solver.meets_no_axes(var, own.hole, if certain { &[] } else { &open });
         }
     }
 

@@ -52,6 +52,16 @@ impl Routine {
         &self.name
     }
 
+    /// How many actions it has.
+    pub fn len(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Whether it does nothing.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
     /// Computes a tensor, and keeps its value for [`Session::get`](crate::Session::get). After an assignment, what
     /// depends on its target is computed again.
     pub fn forward(&mut self, tensor: Tensor) -> &mut Routine {
@@ -85,6 +95,15 @@ impl Routine {
             Action::Forward(_) | Action::Backward(_) => false,
         };
         self.actions.iter().any(to)
+    }
+
+    /// The tensors that it assigns to.
+    pub fn assigned(&self, graph: &Graph) -> Vec<Tensor> {
+        let results = |action: &Action| match action {
+            Action::Assign(step) => graph.step_results(*step).collect(),
+            Action::Forward(_) | Action::Backward(_) => Vec::new(),
+        };
+        self.actions.iter().flat_map(results).collect()
     }
 
     /// An assignment in the producer regime, pointwise: see [`assign_by`](Routine::assign_by).

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use broadloom::{Graph, How, LeafKind, Node, Shapes, Tensor};
-use broadloom_lang::{Made, Program};
+use broadloom_lang::{Made, Program, warnings};
 use serde::Serialize;
 
 use crate::console::{Console, Look};
@@ -35,7 +35,11 @@ How a shape is known:
   inferred       the program leaves no other
   anything else  the rule by which the rest was chosen
 
-Exit status: 0 fine, 1 the program has errors, 2 it cannot be read, 3 a limit was reached.
+Warnings are about programs that may compute something else than is meant; `broadloom lint` tells
+more, and what each of them is. A comment `# allow W0505` on the line, or above it, says that it is
+meant.
+
+Exit status: 0 fine or warnings only, 1 the program has errors, 2 it cannot be read, 3 a limit was reached.
 
 Example:
   $ cat mlp.loom
@@ -52,6 +56,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     let start = Instant::now();
     let mut program = args.program.compile(&text, None);
+    let found = warnings(&mut program);
+    program.diagnostics.extend(found);
     let checked = Checked::new(&mut program, args.all);
     let seconds = start.elapsed().as_secs_f64();
     let status = status(&program.diagnostics);

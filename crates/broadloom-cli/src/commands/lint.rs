@@ -25,10 +25,17 @@ pub struct Args {
 
 pub(crate) const HELP: &str = "\
 What is said:
-  W0501  something broadcasts; a warning if all operands of an operation do
+  W0501  something broadcasts; a warning if operands broadcast into each other
   W0502  two parameters are only used together
   W0503  a shape that nothing forces
   W0504  something is not used; a name that begins with `_` may be
+  W0505  a label stands in one of several operands only, and is summed alone
+  W0506  a parameter that nothing minimised depends on; a name that begins with `_` may be
+  W0507  targets of another kind than the loss takes
+  W0508  a number in the result of a spec, a position that looks like a size
+
+`broadloom check` shows the warnings W0501 and W0505 to W0508, too. A comment `# allow W0505` on the
+line, or above it, says that it is meant.
 
 Warnings are told in full. Notes, such as each place where a bias broadcasts, have a line each.
 

@@ -4,14 +4,15 @@
 //! least shape; for a parameter that is almost certainly a mistake (a hidden size that was never
 //! written), so it is reported.
 //!
-//! A row of a parameter that takes no axes is a hole unless it is *grounded*: some chain of row
-//! constraints leads from it to a row that is known, so "no axes" is an answer and not a silence. An axis
+//! A row of a parameter that takes no axes is a hole unless that is an answer and not a silence: it meets a
+//! row that has axes, or a tensor that has axes elsewhere and none here. (A number has none anywhere, and says
+//! nothing.) It meets what stands beside it in a result, and in the results that this one goes into. An axis
 //! is a hole if nothing gave it a size, or only a guess did.
 
-use super::Solver;
 use super::closing::{Closing, Unfilled};
 use super::reason::{NIL, Policy};
-use super::rows::RowCon;
+use super::rows::{Kind, RowCon, Term};
+use super::{Absence, Solver};
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
 impl Solver {
@@ -25,28 +26,58 @@ impl Solver {
         !self.rows.is_fixed(row) && self.ranks.lo(row) == 0 && self.ariths.of_row(row).is_empty()
     }
 
-    /// Those silent rows that have no axes and to which no known row is connected.
-    fn ungrounded_rows(&self, silent: &[u32]) -> Vec<u32> {
+    /// Those silent rows that have no axes, and that meet nothing that says so.
+    fn unanswered_rows(&self, silent: &[u32]) -> Vec<u32> {
         let mut open: Vec<u32> = silent.iter().copied().filter(|row| self.ranks.lo(*row) == 0).collect();
-        if open.is_empty() {
-            return open;
+        if !open.is_empty() {
+            let answered = self.answered_rows();
+            open.retain(|row| !answered[*row as usize]);
         }
-        let mut groups = Groups::new(self.rows.len());
-        for RowCon { res, opnd, .. } in self.rows.cons() {
-            match (res.hole, opnd.hole) {
-                (NIL, NIL) => {}
-                (row, NIL) | (NIL, row) => groups.ground(row),
-                (a, b) => groups.join(a, b),
-            }
-        }
-        for row in 0..self.rows.len() as u32 {
-            if self.ranks.lo(row) > 0 || !self.ariths.of_row(row).is_empty() {
-                groups.ground(row);
-            }
-        }
-        self.absences.iter().for_each(|absence| groups.ground(absence.row));
-        open.retain(|row| !groups.is_grounded(*row));
         open
+    }
+
+    /// The rows that have axes, or meet a row with axes or a tensor that has axes elsewhere only.
+    pub(crate) fn answered_rows(&self) -> Vec<bool> {
+        let mut answered: Vec<bool> = (0..self.rows.len() as u32)
+            .map(|row| self.ranks.lo(row) > 0 || !self.ariths.of_row(row).is_empty())
+            .collect();
+        for absence in self.absences.iter().filter(|absence| self.is_absent(absence)) {
+            answered[absence.row as usize] = true;
+        }
+        // From results to operands. A leaf passes on its axes, but not what others say about it: it might as well
+        // have been declared.
+        let passes = |answered: &[bool], row: u32| {
+            answered[row as usize] && (self.rows.role(row) == Role::Interior || self.ranks.lo(row) > 0)
+        };
+        let mut more = true;
+        while std::mem::take(&mut more) {
+            // Results are usually made after their operands.
+            for RowCon { res, opnd, kind, .. } in
+                (0..self.rows.con_count()).rev().map(|con| self.rows.con(con))
+            {
+                let mut pass = |from: Term, to: Term| {
+                    let says = from.flanks() > 0 || (from.hole != NIL && passes(&answered, from.hole));
+                    if to.hole != NIL && !answered[to.hole as usize] && says {
+                        answered[to.hole as usize] = true;
+                        more = true;
+                    }
+                };
+                pass(res, opnd);
+                if kind == Kind::Eq {
+                    pass(opnd, res);
+                } else if opnd.hole == NIL && res.hole != NIL {
+                    // Somebody wrote down that there need be no axes.
+                    more |= !std::mem::replace(&mut answered[res.hole as usize], true);
+                }
+            }
+        }
+        answered
+    }
+
+    /// Whether an operand has axes, and none in the row it was met by.
+    pub(super) fn is_absent(&self, Absence { own, beside, .. }: &Absence) -> bool {
+        (*own == NIL || self.ranks.lo(*own) == 0)
+            && (beside.is_empty() || beside.iter().any(|row| self.ranks.lo(*row) > 0))
     }
 
     /// Parameters with a hole, after all commitments.
@@ -56,8 +87,8 @@ impl Solver {
             let at = Unfilled::Dim(DimVar(*node));
             self.judge_leaf(*role, DimTerm(*node), at, &mut unfilled, &mut gave_way);
         }
-        let ungrounded = self.ungrounded_rows(&closing.silent);
-        unfilled.extend(ungrounded.into_iter().map(|row| Unfilled::Row(RowVar(row))));
+        let unanswered = self.unanswered_rows(&closing.silent);
+        unfilled.extend(unanswered.into_iter().map(|row| Unfilled::Row(RowVar(row))));
         for row in self.rows.leaves().iter().copied() {
             for at in 0..self.ranks.lo(row) {
                 let (role, axis) = (self.rows.role(row), self.row_axis(row, at));
@@ -94,44 +125,5 @@ impl Solver {
         }
         // What had no size when guessing began has one by a guess.
         self.undecided.as_ref().is_some_and(|open| open.contains(&node))
-    }
-}
-
-/// Rows joined by constraints, and whether one of them is known.
-struct Groups {
-    parent: Vec<u32>,
-    grounded: Vec<bool>,
-}
-
-impl Groups {
-    fn new(rows: usize) -> Groups {
-        Groups { parent: (0..rows as u32).collect(), grounded: vec![false; rows] }
-    }
-
-    fn find(&mut self, mut row: u32) -> u32 {
-        while self.parent[row as usize] != row {
-            let parent = self.parent[row as usize];
-            self.parent[row as usize] = self.parent[parent as usize];
-            row = parent;
-        }
-        row
-    }
-
-    fn ground(&mut self, row: u32) {
-        let root = self.find(row);
-        self.grounded[root as usize] = true;
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.find(a), self.find(b));
-        if a != b {
-            self.parent[a as usize] = b;
-            self.grounded[b as usize] |= self.grounded[a as usize];
-        }
-    }
-
-    fn is_grounded(&mut self, row: u32) -> bool {
-        let root = self.find(row);
-        self.grounded[root as usize]
     }
 }

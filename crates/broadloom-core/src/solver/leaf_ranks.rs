@@ -29,11 +29,11 @@ use std::collections::{BinaryHeap, VecDeque};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::Solver;
 use super::components::components;
 use super::ranks::{Pred, UNBOUNDED};
 use super::reason::{NIL, Policy, Step};
 use super::rows::{Kind, RowCon, Term};
-use super::{Absence, Solver};
 use crate::term::Role;
 
 /// Below every rank.
@@ -56,6 +56,8 @@ struct Edge {
     above: u32,
     /// The row of the group below that it is about.
     row: u32,
+    /// How much greater the reach is of the leaves that are the row above: all their axes behind the marker.
+    leaf: i64,
     more: [i64; 2],
 }
 
@@ -104,6 +106,29 @@ impl Greatest {
 type Sources = [Greatest; 2];
 
 const NO_SOURCES: Sources = [Greatest::NONE; 2];
+
+/// The ranks that say who is heard, and the sources there are at these ranks.
+struct Heard {
+    ranks: Vec<i64>,
+    sources: Vec<Sources>,
+}
+
+/// Sources of which none reaches further than it is long: what reaches beyond the front of a row is not in it.
+fn clipped(mut own: Sources) -> Sources {
+    let lengths = own[LENGTH];
+    // A source that is not among the longest is no longer than those.
+    let length = |source: u32| {
+        if lengths.first.1 == source { lengths.first.0 } else { lengths.second.0 }
+    };
+    let Greatest { first, second } = own[REACH];
+    own[REACH] = Greatest::NONE;
+    for (value, source) in [first, second] {
+        if source != NIL {
+            own[REACH].add((value.min(length(source)), source));
+        }
+    }
+    own
+}
 
 /// A row in terms of the one that stands for its group.
 #[derive(Clone, Copy)]
@@ -232,16 +257,8 @@ impl Solver {
             rows.results.entry(group).or_default().push(res);
         }
         rows.results.retain(|_, results| results.len() > 1);
-        // A filler takes no axes where a tensor has none, and others elsewhere.
-        for Absence { row, beside } in &self.absences {
-            let has_axes = beside.is_empty() || beside.iter().any(|row| self.ranks.lo(*row) > 0);
-            if self.rows.role(*row) == Role::Filler && has_axes {
-                let Member { group, longer, .. } = rows.members[*row as usize];
-                let at = group as usize;
-                rows.hi[at] = rows.hi[at].min(rows.lo[at].max(-longer));
-            }
-        }
-        // How long each row is by its open operands.
+        self.silence_fillers(&mut rows);
+        // How long each row is by its operands.
         let mut derived = vec![NEVER; count];
         for con in self.rows.cons().filter(|con| con.kind == Kind::Le) {
             self.relate(&mut rows, &mut derived, con);
@@ -264,6 +281,34 @@ impl Solver {
         rows
     }
 
+    /// A filler takes no axes where a tensor that it meets has none, and others elsewhere.
+    fn silence_fillers(&self, rows: &mut Rows) {
+        let mut absent: Vec<bool> = vec![false; self.rows.len()];
+        for absence in self.absences.iter().filter(|absence| self.is_absent(absence)) {
+            absent[absence.row as usize] = true;
+        }
+        let mut more = absent.contains(&true);
+        while std::mem::take(&mut more) {
+            for RowCon { res, opnd, kind, .. } in
+                (0..self.rows.con_count()).rev().map(|con| self.rows.con(con))
+            {
+                let alike = res.flanks() == 0 && opnd.flanks() == 0 && res.hole != NIL && opnd.hole != NIL;
+                let interior = alike && self.rows.role(res.hole) == Role::Interior;
+                if kind == Kind::Le && interior && absent[res.hole as usize] && !absent[opnd.hole as usize] {
+                    absent[opnd.hole as usize] = true;
+                    more = true;
+                }
+            }
+        }
+        for row in self.rows.leaves().iter().filter(|row| absent[**row as usize]) {
+            if self.rows.role(*row) == Role::Filler {
+                let Member { group, longer, .. } = rows.members[*row as usize];
+                let at = group as usize;
+                rows.hi[at] = rows.hi[at].min(rows.lo[at].max(-longer));
+            }
+        }
+    }
+
     /// What an inequality says about lengths.
     fn relate(&self, rows: &mut Rows, derived: &mut [i64], RowCon { res, opnd, .. }: RowCon) {
         let is_open = |row: u32| row != NIL && rows.taking_part[row as usize];
@@ -274,9 +319,8 @@ impl Solver {
             // In terms of the result's group.
             let (longer, behind) = (i64::from(res.flanks()) + own.longer, own.behind - i64::from(res.trail));
             let at = own.group as usize;
-            if is_open(opnd.hole) {
-                derived[at] = derived[at].max(length(opnd) - longer);
-            } else {
+            derived[at] = derived[at].max(length(opnd) - longer);
+            if !is_open(opnd.hole) {
                 let marker = if opnd.hole == NIL { 0 } else { self.rows.declared(opnd.hole).unwrap_or(0) };
                 let lead = i64::from(opnd.lead) + i64::from(marker).min(inner(opnd));
                 let known = [length(opnd) - longer, length(opnd) - lead + behind];
@@ -287,7 +331,7 @@ impl Solver {
             return;
         }
         let above = rows.members[opnd.hole as usize];
-        if res.hole == NIL || self.rows.is_fixed(res.hole) {
+        if res.hole == NIL || self.rows.is_fixed(res.hole) || res.flanks() > 0 {
             let offered = &mut rows.offered[above.group as usize];
             *offered = (*offered).max(length(res) - i64::from(opnd.trail) + above.behind);
         }
@@ -296,7 +340,9 @@ impl Solver {
             let longer = i64::from(opnd.flanks()) - i64::from(res.flanks()) + above.longer - own.longer;
             let reach = i64::from(opnd.trail) - above.behind - i64::from(res.trail) + own.behind;
             let row = res.hole;
-            rows.edges.push(Edge { below: own.group, above: above.group, row, more: [longer, reach] });
+            let marker = i64::from(self.rows.declared(opnd.hole).unwrap_or(0));
+            let leaf = reach + above.behind + (above.longer - marker).max(-above.behind);
+            rows.edges.push(Edge { below: own.group, above: above.group, row, leaf, more: [longer, reach] });
         }
     }
 
@@ -330,7 +376,26 @@ impl Solver {
                 groups.join(res.hole, Member { group: opnd.hole, longer, behind });
             }
         }
-        (0..self.rows.len() as u32).map(|row| groups.find(row)).collect()
+        let mut members: Vec<Member> = (0..self.rows.len() as u32).map(|row| groups.find(row)).collect();
+        count_in_the_shortest(&mut members);
+        members
+    }
+}
+
+/// Counts each group in the axes of its shortest row, and among those in the one furthest to the back: which row was
+/// made first does not matter.
+fn count_in_the_shortest(members: &mut [Member]) {
+    let mut least: FxHashMap<u32, (i64, i64)> = FxHashMap::default();
+    for (row, Member { group, longer, behind }) in (0..).zip(members.iter()) {
+        if *group != row {
+            let least = least.entry(*group).or_insert((0, 0));
+            *least = (*least).min((*longer, *behind));
+        }
+    }
+    for member in members.iter_mut() {
+        if let Some((longer, behind)) = least.get(&member.group) {
+            (member.longer, member.behind) = (member.longer - longer, member.behind - behind);
+        }
     }
 }
 
@@ -366,12 +431,13 @@ impl Rows {
         let bound = self.bound;
         let start = |at: usize| if self.open[at] { self.hi[at].min(bound) } else { self.lo[at] };
         let start: Vec<i64> = (0..self.lo.len()).map(start).collect();
-        let mut ranks = self.settle(start.clone(), &self.measured(&start));
+        let heard = |ranks: &[i64]| Heard { sources: self.measured(ranks), ranks: ranks.to_vec() };
+        let mut ranks = self.settle(start.clone(), &heard(&start));
         // Where nothing is shifted, only a leaf without axes can turn out to be silent.
         let plain = self.edges.iter().all(|edge| edge.more == [0; 2]);
         if !plain || (0..ranks.len()).any(|at| self.open[at] && ranks[at] == 0) {
             for _ in 0..MOST_STAGES {
-                let next = self.settle(start.clone(), &self.measured(&ranks));
+                let next = self.settle(start.clone(), &heard(&ranks));
                 if std::mem::replace(&mut ranks, next) == ranks {
                     break;
                 }
@@ -387,7 +453,7 @@ impl Rows {
     }
 
     /// The greatest ranks, if those have something to say whose sources are as long as in `heard`.
-    fn settle(&self, mut ranks: Vec<i64>, heard: &[Sources]) -> Vec<i64> {
+    fn settle(&self, mut ranks: Vec<i64>, heard: &Heard) -> Vec<i64> {
         loop {
             self.peel(&mut ranks, heard);
             if !self.anchor(&mut ranks) {
@@ -397,7 +463,7 @@ impl Rows {
     }
 
     /// Lowers the leaves that stand out, until none does.
-    fn peel(&self, ranks: &mut [i64], heard: &[Sources]) {
+    fn peel(&self, ranks: &mut [i64], heard: &Heard) {
         if self.circular {
             return self.peel_circular(ranks, heard);
         }
@@ -426,20 +492,20 @@ impl Rows {
         row: u32,
         own: Sources,
         sources: &[Sources],
-        heard: &[Sources],
+        heard: &Heard,
         ranks: &[i64],
     ) -> Option<(usize, i64)> {
         match self.results.get(&row) {
-            None => self.stands_out(own, heard[row as usize], ranks),
+            None => self.stands_out(own, heard.sources[row as usize], ranks),
             Some(results) => results.iter().find_map(|result| {
-                let [own, heard] = [sources, heard].map(|sources| self.made_of(row, *result, sources));
-                self.stands_out(own, heard, ranks)
+                let own = self.made_of(row, *result, ranks, sources);
+                self.stands_out(own, self.made_of(row, *result, &heard.ranks, &heard.sources), ranks)
             }),
         }
     }
 
     /// The sources of one result of a group: what is known of the group, and its own operands.
-    fn made_of(&self, row: u32, result: u32, sources: &[Sources]) -> Sources {
+    fn made_of(&self, row: u32, result: u32, ranks: &[i64], sources: &[Sources]) -> Sources {
         let mut own = NO_SOURCES;
         for of in [LENGTH, REACH] {
             if self.known[row as usize][of] > NEVER {
@@ -447,16 +513,16 @@ impl Rows {
             }
             for edge in self.up.of(row).iter().map(|edge| self.edges[*edge as usize]) {
                 if edge.row == result {
-                    own[of].add_all(sources[edge.above as usize][of], edge.more[of], 2 * self.bound);
+                    self.add_operand(&mut own, of, edge, ranks, sources);
                 }
             }
         }
-        own
+        clipped(own)
     }
 
     /// The same where rows refine each other in a circle: they would remember what a leaf was, so all are
     /// measured anew in each round.
-    fn peel_circular(&self, ranks: &mut [i64], heard: &[Sources]) {
+    fn peel_circular(&self, ranks: &mut [i64], heard: &Heard) {
         loop {
             let sources = self.measured(ranks);
             let lowered = self
@@ -516,18 +582,25 @@ impl Rows {
                 own[of].add((ranks[at], row));
             }
             for edge in self.up.of(row) {
-                let Edge { above, more, .. } = self.edges[*edge as usize];
-                own[of].add_all(sources[above as usize][of], more[of], 2 * self.bound);
+                self.add_operand(&mut own, of, self.edges[*edge as usize], ranks, sources);
             }
         }
-        own
+        clipped(own)
+    }
+
+    /// Adds the sources of an operand, by length or by reach.
+    fn add_operand(&self, own: &mut Sources, of: usize, edge: Edge, ranks: &[i64], sources: &[Sources]) {
+        let Edge { above, more, leaf, .. } = edge;
+        own[of].add_all(sources[above as usize][of], more[of], 2 * self.bound);
+        if of == REACH && self.open[above as usize] {
+            own[of].add(((ranks[above as usize] + leaf).min(2 * self.bound), above));
+        }
     }
 
     /// Lowers the leaves that float to what can be traced to a known row. Returns whether any was.
     fn anchor(&self, ranks: &mut [i64]) -> bool {
         // How far each row reaches by what is traced so far, and what the rows that refine it offer.
-        let traced =
-            |at: usize| if self.open[at] && self.lo[at] > 0 { self.lo[at] } else { self.known[at][REACH] };
+        let traced = |at: usize| self.known[at][REACH].max(if self.open[at] { self.lo[at] } else { NEVER });
         let mut traced: Vec<i64> = (0..self.lo.len()).map(traced).collect();
         let mut offered = self.offered.clone();
         let begins = |row: &u32| traced[*row as usize] > NEVER || offered[*row as usize] > NEVER;
@@ -557,7 +630,7 @@ impl Rows {
         }
         let mut lowered = false;
         for at in (0..ranks.len()).filter(|at| self.open[*at]) {
-            let rank = ranks[at].min(offered[at]).max(self.lo[at]);
+            let rank = ranks[at].min(offered[at].max(traced[at])).max(self.lo[at]);
             lowered |= rank < ranks[at];
             ranks[at] = rank;
         }

@@ -67,7 +67,7 @@ pub use symbols::{Check, Need};
 use arith::{Arith, Ariths, Item};
 use dims::{Dims, DimsMark};
 use ranks::Ranks;
-use reason::{Conflict, Reason, ReasonId, Step};
+use reason::{Conflict, NIL, Reason, ReasonId, Step};
 use rows::{Kind, Rows, RowsMark};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -219,10 +219,13 @@ impl std::fmt::Debug for Solver {
     }
 }
 
-/// A row that meets an operand without axes there: see [`Solver::meets_no_axes`].
+/// A row that meets an operand which may have no axes there: see [`Solver::meets_no_axes`].
 #[derive(Clone)]
 struct Absence {
     row: u32,
+    /// The operand's row, or `NIL` if it certainly has no axes.
+    own: u32,
+    /// Its other rows, or none if it certainly has axes there.
     beside: SmallVec<[u32; 2]>,
 }
 
@@ -332,11 +335,12 @@ impl Solver {
         self.rows.declared(row.0)
     }
 
-    /// Says that a row meets an operand that has no axes there, and what other rows the operand has (none, if it
-    /// is certain to have axes elsewhere). No axes is then an answer, and not a hole of a parameter; and a filler
-    /// takes none, unless all rows of the operand turn out to be empty.
-    pub fn meets_no_axes(&mut self, row: RowVar, beside: &[RowVar]) {
-        self.absences.push(Absence { row: row.0, beside: beside.iter().map(|row| row.0).collect() });
+    /// Says that a row meets an operand: by which row of it (none, if it has no axes there), and what other rows it
+    /// has (none, if it is certain to have axes elsewhere). If the operand turns out to have axes, but none here,
+    /// then no axes is an answer, and not a hole of a parameter; and a filler takes none.
+    pub fn meets_no_axes(&mut self, row: RowVar, own: Option<RowVar>, beside: &[RowVar]) {
+        let own = own.map_or(NIL, |own| own.0);
+        self.absences.push(Absence { row: row.0, own, beside: beside.iter().map(|row| row.0).collect() });
     }
 
     /// What is known of the size of a dimension variable: the least and, if there is one, the greatest.

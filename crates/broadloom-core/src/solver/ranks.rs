@@ -210,10 +210,10 @@ impl Ranks {
         Ok(())
     }
 
-    /// Whether nothing is known of a rank.
+    /// Whether nothing is known of a rank, and nobody waits for it.
     pub fn is_untouched(&self, row: u32) -> bool {
-        let Node { lo, hi, out, into, .. } = self.nodes[row as usize];
-        lo == 0 && hi == UNBOUNDED && out == NIL && into == NIL
+        let Node { lo, hi, out, into, supports, .. } = self.nodes[row as usize];
+        lo == 0 && hi == UNBOUNDED && out == NIL && into == NIL && !supports
     }
 
     /// Adds the fact `rank to ≥ rank from + k` for a row of which nothing is known: there is nobody to

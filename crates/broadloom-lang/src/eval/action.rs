@@ -23,6 +23,8 @@ pub(crate) struct Planned {
     pub actions: Vec<Action>,
     /// The routine that is being written, and where it begins.
     routine: Option<(Routine, Span)>,
+    /// Where the actions of that routine are written.
+    places: Vec<Span>,
     /// Whether that routine goes backward.
     backward: bool,
     /// What has been computed in this body and is still right: it can be shown without computing it again.
@@ -53,7 +55,9 @@ impl Eval<'_> {
         let (mut routine, begin) =
             self.planned().routine.take().unwrap_or_else(|| (Routine::new(&name), place));
         let made = self.ask(span, |graph| make(&mut routine, graph));
-        self.planned().routine = Some((routine, begin));
+        let planned = self.planned();
+        planned.places.resize(routine.len(), place);
+        planned.routine = Some((routine, begin));
         made
     }
 
@@ -62,6 +66,8 @@ impl Eval<'_> {
         if let Some((routine, span)) = self.planned().routine.take() {
             let at = self.plan.routines.len();
             self.plan.routines.push(routine);
+            let places = std::mem::take(&mut self.planned().places);
+            self.plan.places.push(places);
             if std::mem::take(&mut self.planned().backward) {
                 self.last_backward = Some(at);
             }
@@ -105,6 +111,8 @@ impl Eval<'_> {
             let help = "a parameter is written in braces, `{w}`, or made by a layer, `linear(10)`";
             return self.fail(diagnostic.with_help(help));
         }
+        let place = self.place(span);
+        self.plan.minimised.push((loss, place));
         for param in params {
             let given = vec![Given { name: None, value: Value::Tensor(param), span: at }];
             self.apply(&rule, given, (at, at))?;
@@ -188,7 +196,15 @@ impl Eval<'_> {
         let operands = match logic.as_str() {
             "." | "T" => None,
             "@" => Some(2),
-            spec => broadloom_spec::parse_spec(spec).ok().map(|spec| spec.operands.len()),
+            spec => match broadloom_spec::parse_spec(spec) {
+                Ok(parsed) => {
+                    let operands = parsed.operands.len();
+                    let at = assign.logic.as_ref().map_or(span, |logic| logic.span);
+                    self.look_at_spec(parsed, spec, at)?;
+                    Some(operands)
+                }
+                Err(_) => None,
+            },
         };
         formula.apart = operands.is_some();
         let mut value = self.formula(assign.value, 0, &mut formula)?;
@@ -411,7 +427,7 @@ impl Eval<'_> {
                 _ => None,
             })
             .collect();
-        let routine = self.shown_by(&tensors, "print");
+        let routine = self.shown_by(&tensors, "print", span);
         let span = self.place(span);
         self.planned().actions.push(Action::Print { routine, pieces, every, span });
         Ok(())
@@ -441,7 +457,7 @@ impl Eval<'_> {
     }
 
     /// A routine for what has to be computed before it can be shown.
-    fn shown_by(&mut self, tensors: &[Tensor], name: &str) -> Option<usize> {
+    fn shown_by(&mut self, tensors: &[Tensor], name: &str, span: Span) -> Option<usize> {
         self.close_routine();
         self.keep_gradients(tensors.to_vec());
         let missing: Vec<Tensor> = tensors
@@ -457,6 +473,8 @@ impl Eval<'_> {
         for tensor in missing {
             routine.forward(tensor);
         }
+        let places = vec![self.place(span); routine.len()];
+        self.plan.places.push(places);
         self.plan.routines.push(routine);
         Some(self.plan.routines.len() - 1)
     }
@@ -490,7 +508,7 @@ impl Eval<'_> {
             let message = format!("`{file}` is of no kind that can be written");
             return self.wrong(codes::FILE, message, path.span, "write to a `.npy` or a `.csv` file");
         }
-        let routine = self.shown_by(&[tensor], "save");
+        let routine = self.shown_by(&[tensor], "save", span);
         let path = self.frame.folder.join(file).to_string_lossy().into_owned();
         let span = self.place(span);
         self.planned().actions.push(Action::Save { routine, tensor, path, span });

@@ -156,22 +156,6 @@ impl Eval<'_> {
         label
     }
 
-    /// A shape in a text, with other labels where the graph would know them as sizes that are not meant here.
-    pub(crate) fn own_labels(&mut self, text: &str) -> String {
-        let mut own = String::new();
-        for word in text.split_inclusive(|letter: char| !(letter.is_alphanumeric() || letter == '_')) {
-            let name = word.trim_end_matches(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
-            let interned = self.names.intern(name);
-            let meant = match self.frame.scope.find(interned) {
-                Some(Value::Size(size)) => self.dim_name(&size).is_some_and(|known| known == name),
-                _ => false,
-            };
-            own.push_str(&if meant { name.to_string() } else { self.free_label(interned) });
-            own.push_str(&word[name.len()..]);
-        }
-        own
-    }
-
     /// Whether a size has a number, or will have one as soon as named sizes have theirs.
     pub(super) fn is_decided(&self, size: &Size) -> bool {
         let decided =

@@ -13,6 +13,7 @@
 //! | `expr` | expressions |
 //! | `apply` | functions: configuration, layers, application |
 //! | `spec` | operations by a spec, and captured sizes |
+//! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | what is done when the program runs |
 //! | `foreign` | what is not there, and how it is written instead |
 //! | `report` | errors of the graph, as diagnostics |
@@ -27,6 +28,7 @@ mod leaf;
 mod report;
 pub(crate) mod spec;
 mod statement;
+mod traps;
 
 pub(crate) use apply::Applied;
 pub(crate) use report::{diagnosed, left_out};
@@ -40,7 +42,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::plan::{Action, Plan};
-use crate::program::{Dim, Made, Options, Origin};
+use crate::program::{Dim, Made, Options, Origin, Written};
 use crate::syntax::ast::{ExprId, File, Name, Names};
 use crate::value::{Defining, Layer, Scope, Value};
 
@@ -77,6 +79,8 @@ pub(crate) struct Eval<'o> {
     /// The tensors that have a name, in order.
     pub made: Vec<Made>,
     pub dims: Vec<Dim>,
+    /// The specs that the program writes itself.
+    pub specs: Vec<Written>,
     /// Sizes with a range that are set from outside.
     pub asked: Vec<(String, u64)>,
     /// The sizes of `options` that no `dim` has taken yet.
@@ -150,6 +154,7 @@ impl<'o> Eval<'o> {
             application: None,
             made: Vec::new(),
             dims: Vec::new(),
+            specs: Vec::new(),
             asked: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
             prelude,

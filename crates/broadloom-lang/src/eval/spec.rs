@@ -73,6 +73,7 @@ impl Eval<'_> {
             };
             return self.wrong(codes::ARGUMENTS, message, call.span, help);
         }
+        self.look_at_spec(parsed, &spec, first.span)?;
         let operands =
             rest.iter().map(|given| self.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
         Ok((spec, operands))

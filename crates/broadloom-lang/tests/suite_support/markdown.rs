@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Blocks that say what is expected of a program.
 pub const EXPECTATIONS: &[&str] =
-    &["shapes", "error", "messages", "nest", "output", "format", "file", "says"];
+    &["shapes", "error", "messages", "warnings", "nest", "output", "format", "file", "says"];
 
 /// A fenced block.
 #[derive(Clone, Debug)]

@@ -77,8 +77,7 @@ impl Inferred {
     pub fn new(graph: &mut Graph) -> Result<Inferred, Error> {
         let shapes = graph.final_shapes()?;
         let captured = graph.facts.sizes.clone();
-        let captured = captured.into_iter().map(|size| graph.final_extents(size));
-        Ok(Inferred { shapes, captured: captured.collect::<Result<_, _>>()? })
+        Ok(Inferred { shapes, captured: graph.all_final_extents(&captured)? })
     }
 
     /// The symbols that some size depends on, or some number, in their order.
@@ -136,6 +135,15 @@ impl Layout {
             Some(Some(Err(error))) => Err(error.clone()),
             _ => Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")),
         }
+    }
+
+    /// The steps that have no loop nest, with the reasons.
+    pub fn refused(&self) -> impl Iterator<Item = (u32, &Error)> {
+        let refused = |(step, nest)| match nest {
+            &Some(Err(ref error)) => Some((step, error)),
+            _ => None,
+        };
+        (0..).zip(&self.nests).filter_map(refused)
     }
 
     /// The number that a tensor stands for, if it is the same everywhere and always.
@@ -223,13 +231,24 @@ pub(crate) fn lower(
     routine: &Routine,
     keep_all: bool,
 ) -> Result<Lowered, Error> {
+    lower_each(graph, layout, routine, keep_all).map_err(|(_, error)| error)
+}
+
+/// Lowers a routine; an error comes with the place of its action in the routine.
+pub(crate) fn lower_each(
+    graph: &Graph,
+    layout: &Layout,
+    routine: &Routine,
+    keep_all: bool,
+) -> Result<Lowered, (usize, Error)> {
     let mut lowering = Lowering::new(graph, layout, routine, keep_all);
-    for action in &routine.actions {
-        match *action {
-            Action::Forward(tensor) => lowering.value(tensor)?,
-            Action::Backward(loss) => lowering.backward(loss)?,
-            Action::Assign(step) => lowering.assign_step(step)?,
-        }
+    for (at, action) in routine.actions.iter().enumerate() {
+        let lowered = match *action {
+            Action::Forward(tensor) => lowering.value(tensor),
+            Action::Backward(loss) => lowering.backward(loss),
+            Action::Assign(step) => lowering.assign_step(step),
+        };
+        lowered.map_err(|error| (at, error))?;
     }
     Ok(lowering.finish())
 }

@@ -3,6 +3,7 @@
 mod memory;
 mod prepare;
 mod ranges;
+mod rehearse;
 mod sizes;
 mod store;
 
@@ -25,6 +26,7 @@ use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
 pub use ranges::{MemoryRange, OpenSize};
+pub use rehearse::Rehearsal;
 pub(crate) use sizes::Sizes;
 use store::Store;
 

@@ -179,7 +179,7 @@ fn own_code(compiler: &Compiler, program: &Program) -> Result<Code, Error> {
 const TOO_MUCH: u64 = 1 << 44;
 
 /// Refuses tensors that no memory holds, by name.
-fn check_memory(program: &Program) -> Result<(), Error> {
+pub(super) fn check_memory(program: &Program) -> Result<(), Error> {
     for buffer in &program.buffers {
         let bytes = buffer.padded().try_fold(buffer.dtype.bytes() as u64, u64::checked_mul);
         if bytes.is_none_or(|bytes| bytes > TOO_MUCH) {

@@ -386,7 +386,7 @@ fn place(spec: &Spec, usage: &Use, axis: &AxisKind, indices: &mut Indices) -> Re
                     kernel: kernel.term.label.0 as usize,
                     padded: match kernel.padding {
                         Padding::Padded => true,
-                        Padding::Valid => false,
+                        Padding::Valid | Padding::Dropped => false,
                         Padding::Unmarked => usage.padding.ok_or("nothing is said about the padding")?,
                     },
                 }),

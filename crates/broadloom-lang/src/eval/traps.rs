@@ -1,0 +1,106 @@
+//! Texts that are easily misread: numbers in specs, names in the shape of a range.
+
+use broadloom::SizeSum;
+use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_spec::{AxisKind, ComponentKind, Spec, parse_shape};
+
+use super::{Eval, Evaluated};
+use crate::codes;
+use crate::program::Written;
+use crate::value::Value;
+
+/// How many specs back the same one is looked for.
+const NEAR: usize = 64;
+
+impl Eval<'_> {
+    /// Remembers a spec that the program writes itself, unless it says something else than it seems to.
+    pub(super) fn look_at_spec(&mut self, spec: Spec, filled: &str, span: Span) -> Evaluated<()> {
+        if self.place(span) != span {
+            return Ok(());
+        }
+        let literal = self.sources.slice(span).trim_matches('"') == filled;
+        let written = Written { spec, span, literal };
+        if let Some((size, place)) = part_as_position(&written) {
+            let message =
+                format!("`{size}` is a part of size {size} before `=>`, and position {size} after it");
+            let help = format!(
+                "give the part a name, and state its size: `split(\"a^b => a; b\", x)`, then `set` `b` of a result to {size}"
+            );
+            let label = "a number by itself is a position";
+            return self.fail(Diagnostic::error(codes::NOTATION, message, place, label).with_help(help));
+        }
+        // A function that is applied again says the same again.
+        if !self.specs.iter().rev().take(NEAR).any(|known| *known == written) {
+            self.specs.push(written);
+        }
+        Ok(())
+    }
+
+    /// The shape of a range, which has one axis. As in every declared shape, a name that stands for a number or a named
+    /// size is that size; the size is given beside the text if the graph has no name for it.
+    pub(crate) fn range_shape(
+        &mut self,
+        text: &str,
+        span: Span,
+    ) -> Evaluated<(String, Option<(String, SizeSum)>)> {
+        // What is not well written is reported where the graph reads it.
+        let Ok(decl) = parse_shape(text) else { return Ok((text.to_string(), None)) };
+        let axes: Vec<_> = decl.shape.axes().copied().collect();
+        let open = decl.shape.rows().any(|(_, row)| row.hole().is_some());
+        if axes.len() > 1 || open {
+            let message = match open {
+                true => {
+                    "a range counts along one axis, and this shape may have any number of them".to_string()
+                }
+                false => format!("a range counts along one axis, and this shape has {}", axes.len()),
+            };
+            let help = "add up a range for each axis: `4 * range(\"3 |\") + range(\"4\")` counts the cells of `3 | 4`";
+            return self.wrong(codes::USE, message, span, help);
+        }
+        let Some((axis, name)) = axes.first().and_then(|axis| Some((axis, axis.name?))) else {
+            return Ok((text.to_string(), None));
+        };
+        let name = self.names.intern(decl.names.axes.text(name));
+        let with = |label: &str| {
+            let (start, end) = (axis.span.start as usize, axis.span.end as usize);
+            format!("{}{label}{}", &text[..start], &text[end..])
+        };
+        if axis.size.is_some() {
+            return Ok((text.to_string(), None));
+        }
+        match self.frame.scope.find(name) {
+            Some(value @ (Value::Number(_) | Value::Mistake)) => {
+                Ok((with(&self.size_of(&value, span)?.to_string()), None))
+            }
+            Some(Value::Size(size)) => match (self.dim_name(&size), size.sum()) {
+                (Some(dim), _) => Ok((with(&dim), None)),
+                (None, Some(sum)) => {
+                    let label = self.free_label(name);
+                    Ok((with(&label), Some((label, sum))))
+                }
+                (None, None) => Ok((with(&self.size_of(&Value::Size(size), span)?.to_string()), None)),
+            },
+            _ => Ok((with(&self.free_label(name)), None)),
+        }
+    }
+}
+
+/// A number that is the size of a part of an operand, and stands by itself in a result: `a^1 => a; 1`.
+fn part_as_position(written: &Written) -> Option<(u64, Span)> {
+    let parts =
+        written.spec.operands.iter().flat_map(|shape| shape.axes()).flat_map(|axis| match &axis.kind {
+            AxisKind::Concat(parts) => parts.as_slice(),
+            _ => &[],
+        });
+    let sizes: Vec<u64> = parts
+        .filter_map(|part| match part.kind {
+            ComponentKind::Size(size) => Some(size.get()),
+            _ => None,
+        })
+        .collect();
+    let mut results = written.spec.results.iter().flat_map(|shape| shape.axes());
+    results.find_map(|axis| match axis.kind {
+        AxisKind::Fixed(at) if sizes.contains(&at) => Some((at, written.place(axis.span))),
+        _ => None,
+    })
+}

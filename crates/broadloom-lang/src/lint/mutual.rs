@@ -1,0 +1,107 @@
+//! Tensors that broadcast into each other, so that every element meets every other.
+
+use broadloom::{Axis, Broadcast, LeafKind, Node, Shapes, Tensor};
+
+use crate::program::{Origin, Program};
+
+/// Losses of the library that pair up their arguments: there is no outer product to be meant.
+const PAIRING: &[&str] = &["mse", "mae", "huber", "binary_cross_entropy", "accuracy"];
+
+/// What a program says about tensors that broadcast.
+pub(super) struct Mutual {
+    /// For each tensor, whether it is made of positions, random numbers and constants alone.
+    generated: Vec<bool>,
+}
+
+impl Mutual {
+    pub fn new(program: &Program) -> Mutual {
+        let mut generated = vec![false; program.graph.len()];
+        for tensor in program.graph.tensors() {
+            generated[tensor.index()] = match program.graph.node(tensor) {
+                Some(Node::Leaf { kind }) => matches!(
+                    kind,
+                    LeafKind::Range
+                        | LeafKind::Uniform
+                        | LeafKind::Constant(_)
+                        | LeafKind::Number(_)
+                        | LeafKind::Size
+                ),
+                // A tensor that is assigned to may read itself, and is none of these.
+                Some(Node::Operation { operands, .. }) => {
+                    operands.iter().all(|operand| generated[operand.index()])
+                }
+                None => false,
+            };
+        }
+        Mutual { generated }
+    }
+
+    /// Two operands of a pointwise operation that broadcast into each other. Those of equal sizes may have been meant to
+    /// be paired up; if sizes differ, nobody can have meant that, except where a loss does it. `found` is where the
+    /// operands of one operation broadcast.
+    ///
+    /// What is made to broadcast is left out: positions, masks and random numbers; tensors that differ by a unit, or whose
+    /// axes were put elsewhere by a spec.
+    pub fn pair<'f>(
+        &self,
+        program: &Program,
+        shapes: &Shapes,
+        (node, origin): (Option<&Node<'_>>, &Origin),
+        found: &'f [Broadcast],
+    ) -> Option<(&'f Broadcast, &'f Broadcast)> {
+        let Some(Node::Operation { name, operands: [a, b], .. }) = node else { return None };
+        let (a, b) = (*a, *b);
+        let sized = |tensor: Tensor| shapes.get(tensor).elements() > 1 && !self.generated[tensor.index()];
+        if name.starts_with('@') || !sized(a) || !sized(b) {
+            return None;
+        }
+        let pairing = pairs_up(program, origin);
+        let written = |tensor: Tensor| arranged(program, shapes, tensor);
+        if !pairing && (written(a) || written(b)) {
+            return None;
+        }
+        let lacks = |slot: usize| {
+            let rows = found.iter().filter(move |each| each.slot == slot);
+            let axes = rows.flat_map(|each| {
+                let row = shapes.get(each.result).row(each.kind).to_vec();
+                each.axes.iter().map(move |(place, _)| row[*place].clone()).collect::<Vec<_>>()
+            });
+            let mut axes: Vec<Axis> = axes.filter(|axis| axis.size() > 1).collect();
+            axes.sort_by_key(|axis| axis.extent().to_string());
+            axes
+        };
+        let (lacks_a, lacks_b) = (lacks(0), lacks(1));
+        if lacks_a.is_empty() || lacks_b.is_empty() || !(pairing || lacks_a == lacks_b) {
+            return None;
+        }
+        let first = |slot: usize| {
+            found.iter().find(|each| each.slot == slot && each.axes.iter().any(|(_, size)| *size > 1))
+        };
+        first(0).zip(first(1))
+    }
+}
+
+/// Whether an operation is inside a loss that pairs up its arguments.
+fn pairs_up(program: &Program, origin: &Origin) -> bool {
+    let application = origin.application.and_then(|at| program.applications.get(at as usize));
+    application.is_some_and(|each| each.library && PAIRING.contains(&each.function.as_str()))
+}
+
+/// Whether the axes of a tensor were put where they are by a spec or a transpose that computes nothing; also through
+/// pointwise operations.
+fn arranged(program: &Program, shapes: &Shapes, tensor: Tensor) -> bool {
+    let elements = |tensor: Tensor| shapes.get(tensor).elements();
+    let mut waiting = vec![(tensor, 0)];
+    while let Some((tensor, depth)) = waiting.pop() {
+        let Some(Node::Operation { name, operands, .. }) = program.graph.node(tensor) else { continue };
+        match (name, operands) {
+            ("transpose", _) => return true,
+            ("einsum", [operand]) if elements(*operand) == elements(tensor) => return true,
+            ("einsum" | "sum" | "mean" | "max" | "min" | "product" | "@", _) => {}
+            // Deeper than this nobody sees it any more.
+            _ if depth < 3 => waiting.extend(operands.iter().map(|operand| (*operand, depth + 1))),
+            _ => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,100 @@
+//! Specs that may say something else than is meant: axes that are summed alone, positions that look like sizes.
+
+use broadloom_diagnostics::Diagnostic;
+use broadloom_spec::{AxisKind, RowVariable, Shape, Spec};
+
+use crate::codes;
+use crate::program::{Program, Written};
+
+/// What is found in the specs that the program writes itself.
+pub(super) fn specs(program: &Program) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for written in &program.specs {
+        found.extend(summed_alone(written));
+        found.extend(positions(written));
+    }
+    found
+}
+
+/// Labels and rows that stand in one of several operands and nowhere else: they are summed before anything is multiplied.
+/// Parts of concatenations and windows have sizes of their own and are left out; `_` says that it is meant.
+fn summed_alone(written: &Written) -> Vec<Diagnostic> {
+    let spec = &written.spec;
+    if spec.operands.len() < 2 {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (at, operand) in spec.operands.iter().enumerate() {
+        let elsewhere = || {
+            let others = spec.operands.iter().enumerate().filter(move |(other, _)| *other != at);
+            others.map(|(_, shape)| shape).chain(&spec.results)
+        };
+        let mut seen = Vec::new();
+        for axis in operand.axes() {
+            let AxisKind::Label(label) = axis.kind else { continue };
+            let in_sum = |axis: &broadloom_spec::Axis| {
+                !matches!(axis.kind, AxisKind::Label(_)) && axis.labels().any(|other| other == label)
+            };
+            let mentioned = |shape: &Shape<_>| shape.axes().any(|axis| has_label(axis, label));
+            if seen.contains(&label) || operand.axes().any(in_sum) || elsewhere().any(mentioned) {
+                continue;
+            }
+            seen.push(label);
+            found.push((at, spec.names.axes.text(label).to_string(), axis.span));
+        }
+        for hole in operand.rows().filter_map(|(_, row)| row.hole()) {
+            let RowVariable::Named(name) = hole.variable else { continue };
+            let has = |shape: &Shape<_>| {
+                let mut holes = shape.rows().filter_map(|(_, row)| row.hole());
+                holes.any(|other| other.variable == hole.variable)
+            };
+            if !elsewhere().any(has) {
+                found.push((at, format!("..{}..", spec.names.rows.text(name)), hole.span));
+            }
+        }
+    }
+    let diagnostic = |(at, name, span): (usize, String, broadloom_spec::Span)| {
+        let which = ordinal(at, spec);
+        let message = format!("`{name}` stands in the {which} operand only, and is summed there alone");
+        let label = "neither the result nor another operand has it";
+        let instead = if name.starts_with("..") { "sum it first" } else { "write `_` in its place" };
+        let help =
+            format!("if it is meant, {instead}; otherwise write it in the result, or in another operand");
+        Diagnostic::warning(codes::ALONE, message, written.place(span), label).with_help(help)
+    };
+    found.into_iter().map(diagnostic).collect()
+}
+
+fn has_label(axis: &broadloom_spec::Axis, label: broadloom_spec::AxisId) -> bool {
+    axis.labels().any(|other| other == label)
+}
+
+/// `first`, `second`, …
+fn ordinal(at: usize, spec: &Spec) -> String {
+    match at {
+        _ if at + 1 == spec.operands.len() && at > 1 => "last".into(),
+        0 => "first".into(),
+        1 => "second".into(),
+        2 => "third".into(),
+        _ => format!("{}th", at + 1),
+    }
+}
+
+/// Numbers from 1 upwards that stand by themselves in a result: positions of an axis that is longer than that.
+fn positions(written: &Written) -> Vec<Diagnostic> {
+    let axes = written.spec.results.iter().flat_map(|shape| shape.axes());
+    let diagnostic = |axis: &broadloom_spec::Axis| {
+        let AxisKind::Fixed(at) = axis.kind else { return None };
+        if at == 0 {
+            return None;
+        }
+        let message = format!("`{at}` in a result is a position, not a size");
+        let label = format!("an axis of {} elements, of which all but the last are 0", at + 1);
+        let help = match at {
+            1 => "write `0` for an axis of one element".to_string(),
+            _ => format!("write a label for an axis of size {at}, and `set` its size"),
+        };
+        Some(Diagnostic::warning(codes::POSITION, message, written.place(axis.span), label).with_help(help))
+    };
+    axes.filter_map(diagnostic).collect()
+}

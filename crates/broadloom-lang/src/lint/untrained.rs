@@ -1,0 +1,49 @@
+//! Parameters that are made and never change, in a program that trains.
+
+use broadloom::{LeafKind, Node, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span};
+use rustc_hash::FxHashSet;
+
+use crate::codes;
+use crate::program::Program;
+
+/// Parameters that nothing assigns to, if something is minimised: what is minimised depends on none of them. Those of one
+/// place, such as a layer, are reported together. A parameter whose gradient is read has another use, and a name that
+/// begins with `_` may be untrained.
+pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
+    let Some((loss, minimised)) = program.plan.minimised.first() else { return Vec::new() };
+    let graph = &program.graph;
+    let mut used: FxHashSet<Tensor> =
+        program.plan.routines.iter().flat_map(|routine| routine.assigned(graph)).collect();
+    used.extend(graph.tensors().filter_map(|tensor| match graph.node(tensor) {
+        Some(Node::Leaf { kind: LeafKind::Gradient(of) }) => Some(of),
+        _ => None,
+    }));
+    let mut places: Vec<(Span, Vec<String>)> = Vec::new();
+    for param in graph.params().into_iter().filter(|param| !used.contains(param)) {
+        let Some(made) = program.made.iter().find(|made| made.tensor == param) else { continue };
+        if super::last(&made.name).starts_with('_') {
+            continue;
+        }
+        let name = format!("`{}`", made.name);
+        match places.iter_mut().find(|(span, _)| *span == made.span) {
+            Some((_, names)) => names.push(name),
+            None => places.push((made.span, vec![name])),
+        }
+    }
+    let loss = graph.label_of(*loss);
+    let diagnostic = |(span, names): (Span, Vec<String>)| {
+        let (is, it) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
+        let message = format!("{} {is} not trained", super::list(&names));
+        let label = format!("nothing that is minimised depends on {it}");
+        let what = match program.plan.minimised.len() {
+            1 => format!("`{loss}` is minimised here"),
+            _ => "the first loss is minimised here".to_string(),
+        };
+        let help = "use it in what is minimised; numbers that stay as they are belong to `data` or a `state`";
+        Diagnostic::warning(codes::UNTRAINED, message, span, label)
+            .with_label(*minimised, what)
+            .with_help(help)
+    };
+    places.into_iter().map(diagnostic).collect()
+}

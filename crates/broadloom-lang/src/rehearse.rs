@@ -1,0 +1,109 @@
+//! What a run would refuse whatever its data is, found when a program is read.
+//!
+//! The graph refuses sizes that do not agree. What is left depends on the whole program: operations that have a shape but
+//! no loop nest, first values that do not fit, gradients of what is not one number, values that nothing computes. They are
+//! found by going through the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
+
+use broadloom::{Error, ErrorKind, Initial, Rehearsal};
+use broadloom_diagnostics::Span;
+
+use crate::eval::diagnosed;
+use crate::plan::{Action, Piece};
+use crate::program::Program;
+
+impl Program {
+    /// Reports what a run would refuse.
+    pub(crate) fn rehearse(&mut self) {
+        if !self.is_ok() {
+            return;
+        }
+        let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
+        // Sizes that do not fit are reported by `settle`.
+        let Ok(rehearsal) = Rehearsal::new(self.graph.clone(), &sizes) else { return };
+        let origin = |step: usize| self.origins.get(step).map(|origin| origin.span);
+        let main = Span::empty(self.main, 0);
+        let mut found: Vec<(Span, Error)> = Vec::new();
+        for (step, error) in rehearsal.refused_steps() {
+            found.push((origin(step).unwrap_or(main), error));
+        }
+        for (tensor, error) in rehearsal.refused_values() {
+            let step = self.graph.step_of(tensor);
+            found.push((step.and_then(origin).unwrap_or(main), error));
+        }
+        for drawn in &self.plan.drawn {
+            let refused = rehearsal.drawn(drawn.tensor, &drawn.name, &drawn.initial).err();
+            found.extend(refused.map(|error| (drawn.span, error)));
+            if let Initial::Values(values) = &drawn.initial {
+                let refused = rehearsal.lookups(drawn.tensor, values);
+                found.extend(refused.into_iter().map(|(step, error)| (origin(step).unwrap_or(main), error)));
+            }
+        }
+        let mut walk = Walk { program: self, rehearsal, found };
+        walk.actions(&self.plan.actions);
+        found = walk.found;
+        for (span, error) in found {
+            let mut diagnostic = diagnosed(&error, span, &self.origins);
+            // Which routine a line belongs to is not written anywhere.
+            if let Some((_, rest)) = diagnostic.message.split_once(" reads the gradient of ")
+                && let Some(tensor) = rest.strip_suffix(", which is not there")
+            {
+                diagnostic.message = format!("there is no gradient of {tensor} yet");
+            }
+            // An operation without loops is refused again wherever it is computed.
+            if !self.diagnostics.iter().any(|known| diagnostic.message.ends_with(&known.message)) {
+                self.diagnostics.push(diagnostic);
+            }
+        }
+    }
+}
+
+struct Walk<'p> {
+    program: &'p Program,
+    rehearsal: Rehearsal,
+    found: Vec<(Span, Error)>,
+}
+
+impl Walk<'_> {
+    /// Goes through actions in order. Blocks are nested no deeper than the parser allows.
+    fn actions(&mut self, actions: &[Action]) {
+        for action in actions {
+            match action {
+                Action::Run(routine, span) => self.routine(*routine, *span),
+                Action::Print { routine, pieces, span, .. } => {
+                    routine.iter().for_each(|routine| self.routine(*routine, *span));
+                    for piece in pieces {
+                        if let Piece::Tensor(tensor) = piece {
+                            let got = self.rehearsal.get(*tensor);
+                            self.missing(got, *span);
+                        }
+                    }
+                }
+                Action::Save { routine, tensor, span, .. } => {
+                    routine.iter().for_each(|routine| self.routine(*routine, *span));
+                    let got = self.rehearsal.get(*tensor);
+                    self.missing(got, *span);
+                }
+                Action::Repeat(repeat) => self.actions(&repeat.body),
+            }
+        }
+    }
+
+    fn routine(&mut self, routine: usize, span: Span) {
+        let plan = &self.program.plan;
+        if let Err((action, error)) = self.rehearsal.run(&plan.routines[routine]) {
+            // Values may not be there because of what was reported before.
+            if error.kind() == ErrorKind::Value && !self.found.is_empty() {
+                return;
+            }
+            let place = plan.places.get(routine).and_then(|places| places.get(action));
+            self.found.push((place.copied().unwrap_or(span), error));
+        }
+    }
+
+    /// Reports values that are not there, unless that follows from what was reported before.
+    fn missing(&mut self, got: Result<(), Error>, span: Span) {
+        if self.found.is_empty() {
+            self.found.extend(got.err().map(|error| (span, error)));
+        }
+    }
+}
