@@ -20,7 +20,7 @@ impl Lowering<'_> {
             let name = self.graph.label_of(loss);
             let shape = self.layout.shapes.get(loss);
             let message = format!("gradients are of one number, but `{name}` has shape `{shape}`");
-            let shown = self.graph.about_tensor(loss, format!("`{shape}`"));
+            let shown = self.graph.about_tensor(loss, format!("`{name}` is `{shape}`"));
             return Err(Error::new(ErrorKind::Use, message)
                 .with_end(shown)
                 .with_remedy(Remedy::Reduce, "sum it up first, for example by the spec `... | ... => 0`"));

@@ -178,7 +178,7 @@ impl Graph {
                 Rule::Concat(0)
                     if matches!(self.op(step), Some(Op::Einsum { name: "concat" | "stack", .. })) =>
                 {
-                    format!("{made}, {}", sizes.join(" + "))
+                    format!("{made}, put together from {}", sizes.join(" + "))
                 }
                 Rule::Concat(0) => format!("axis `{text}` of {made}, {}", sizes.join(" + ")),
                 _ => format!("axis `{text}` of {made}, with {}", axis.known_parts()),

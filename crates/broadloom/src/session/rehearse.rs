@@ -90,7 +90,9 @@ impl Rehearsal {
                 place.join(", ")
             );
             let help = format!("indices are 0 to {}", rows - 1);
-            Some((step as usize, Error::new(ErrorKind::Value, message).with_help(help)))
+            let ends = [ids, table].map(|tensor| graph.declared_end(tensor));
+            let error = ends.into_iter().fold(Error::new(ErrorKind::Value, message), Error::with_end);
+            Some((step as usize, error.with_help(help)))
         };
         let mut steps: Vec<u32> = graph.facts.gathers.iter().copied().collect();
         steps.sort_unstable();

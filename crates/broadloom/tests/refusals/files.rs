@@ -179,16 +179,20 @@ fn files_of_another_model() -> Result<(), Error> {
         &folder,
         &file("lacking", &[("w", w.clone()), ("b", bias.clone())]),
         &expect![[r#"
-        File: FOLDER/lacking: there is no parameter `bias` in it
-          it has b, w
-    "#]],
+            File: FOLDER/lacking: there is no parameter `bias` in it
+              `bias` is declared `2`
+              it has b, w
+            help: load a file that was saved with these parameters, or give them these names
+        "#]],
     )?;
     loaded(
         &folder,
         &file("none", &[]),
         &expect![[r#"
             File: FOLDER/none: there is no parameter `w` in it
+              `w` is declared `3 -> 2`
               it has no arrays
+            help: load a file that was saved with these parameters, or give them these names
         "#]],
     )?;
     // The first one fits, the second does not.
@@ -197,6 +201,7 @@ fn files_of_another_model() -> Result<(), Error> {
         &file("transposed", &[("bias", bias.clone()), ("w", array(&[3, 2], &[1.0; 6]))]),
         &expect![[r#"
             Value: FOLDER/transposed: the values for `w` have sizes [3, 2], but its shape is `3 -> 2`: sizes [2, 3]
+              `w` is declared `3 -> 2`
             help: sizes are in memory order: batch axes, output axes, input axes
         "#]],
     )?;
@@ -205,6 +210,7 @@ fn files_of_another_model() -> Result<(), Error> {
         &file("wider", &[("bias", array(&[4], &[1.0; 4])), ("w", w.clone())]),
         &expect![[r#"
             Value: FOLDER/wider: the values for `bias` have sizes [4], but its shape is `2`: sizes [2]
+              `bias` is declared `2`
             help: sizes are in memory order: batch axes, output axes, input axes
         "#]],
     )?;
@@ -214,6 +220,7 @@ fn files_of_another_model() -> Result<(), Error> {
         &file("state", &[("bias", bias.clone()), ("w", w.clone()), state]),
         &expect![[r#"
             Value: FOLDER/state: the values for `seen` have sizes [2], but its shape is `()`: sizes []
+              `seen` is declared `|`
             help: sizes are in memory order: batch axes, output axes, input axes
         "#]],
     )?;

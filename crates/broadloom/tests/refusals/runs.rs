@@ -42,30 +42,38 @@ fn indices_beyond_a_table() -> Result<(), Error> {
     looked_up(
         [0, 1, 2, 3, 5, 0],
         &expect![[r#"
-        Value: index 5 at [1, 1] of `tokens` is outside `embedding`, which has 5 rows
-        help: indices are 0 to 4
-    "#]],
+            Value: index 5 at [1, 1] of `tokens` is outside `embedding`, which has 5 rows
+              `tokens` is declared `2, 3 |`
+              `embedding` is declared `5 -> 2`
+            help: indices are 0 to 4
+        "#]],
     )?;
     looked_up(
         [0, 1, -1, 3, 5, 0],
         &expect![[r#"
-        Value: index -1 at [0, 2] of `tokens` is outside `embedding`, which has 5 rows
-        help: indices are 0 to 4
-    "#]],
+            Value: index -1 at [0, 2] of `tokens` is outside `embedding`, which has 5 rows
+              `tokens` is declared `2, 3 |`
+              `embedding` is declared `5 -> 2`
+            help: indices are 0 to 4
+        "#]],
     )?;
     looked_up(
         [i64::MAX, 0, 0, 0, 0, 0],
         &expect![[r#"
-        Value: index 9223372036854775807 at [0, 0] of `tokens` is outside `embedding`, which has 5 rows
-        help: indices are 0 to 4
-    "#]],
+            Value: index 9223372036854775807 at [0, 0] of `tokens` is outside `embedding`, which has 5 rows
+              `tokens` is declared `2, 3 |`
+              `embedding` is declared `5 -> 2`
+            help: indices are 0 to 4
+        "#]],
     )?;
     looked_up(
         [0, 0, 0, 0, 0, i64::MIN],
         &expect![[r#"
-        Value: index -9223372036854775808 at [1, 2] of `tokens` is outside `embedding`, which has 5 rows
-        help: indices are 0 to 4
-    "#]],
+            Value: index -9223372036854775808 at [1, 2] of `tokens` is outside `embedding`, which has 5 rows
+              `tokens` is declared `2, 3 |`
+              `embedding` is declared `5 -> 2`
+            help: indices are 0 to 4
+        "#]],
     )
 }
 
@@ -162,9 +170,10 @@ fn gradients() -> Result<(), Error> {
     refused(
         session.run(&routines[0]),
         &expect![[r#"
-        Use: routine `train`: gradients are of one number, but `product` has shape `8 | 3`
-        help: sum it up first, for example by the spec `... | ... => 0`
-    "#]],
+            Use: routine `train`: gradients are of one number, but `product` has shape `8 | 3`
+              `product` is `8 | 3`
+            help: sum it up first, for example by the spec `... | ... => 0`
+        "#]],
     );
     refused(
         session.run(&routines[1]),
@@ -230,13 +239,13 @@ fn operations_that_are_wrongly_used() -> Result<(), Error> {
     refused(
         g.apply(&double, &[x, y]),
         &expect![[r#"
-            Use: the operation `double`: it takes 1 operand, 2 given
+            Use: the operation `double` takes 1 operand, 2 given
         "#]],
     );
     refused(
         g.apply_by(&double, "i; i => i", &[x, y], &Options::default()),
         &expect![[r#"
-            Use: the operation `double`: it takes 1 operand, 2 given
+            Use: the operation `double` takes 1 operand, 2 given
         "#]],
     );
     refused(
@@ -285,8 +294,9 @@ fn operations_that_are_misdefined() {
     check(
         new().forward("w = v1"),
         expect![[r#"
-        Use: the operation `mine`: nothing is assigned to `v`, the result
-    "#]],
+            Use: the operation `mine`: nothing is assigned to `v`, the result
+            help: write a line `v = …`
+        "#]],
     );
     check(
         new().forward("v1 = v2"),

@@ -54,9 +54,10 @@ fn sizes() -> Result<(), Error> {
     refused(
         session.get(x),
         &expect![[r#"
-        Value: `x` has no values yet
-        help: set them with `Session::set`
-    "#]],
+            Value: `x` has no values yet
+              `x` is declared `2 | 3`
+            help: set them with `Session::set`
+        "#]],
     );
     assert!(session.get(bias)?.to_f64s().iter().all(|value| *value == 0.0));
     Ok(())
@@ -113,16 +114,18 @@ fn values_that_are_missing() -> Result<(), Error> {
     refused(
         session.run(&routine),
         &expect![[r#"
-        Value: `sum` reads `y`, which has no values yet
-        help: set them with `Session::set`
-    "#]],
+            Value: `sum` reads `y`, which has no values yet
+              `y` is declared `2`
+            help: set them with `Session::set`
+        "#]],
     );
     refused(
         session.get(y),
         &expect![[r#"
-        Value: `y` has no values yet
-        help: set them with `Session::set`
-    "#]],
+            Value: `y` has no values yet
+              `y` is declared `2`
+            help: set them with `Session::set`
+        "#]],
     );
     refused(
         session.get(product),
