@@ -80,7 +80,8 @@ fn windows_say_where_their_sizes_come_from() -> Result<(), Error> {
     let (x, kernel) = (g.data("x", "9")?, g.data("kernel", "3")?);
     let error = refused(&mut g, |g| g.einsum("5*o<+k; k => o", &[x, kernel]));
     assert_eq!(error.kind(), ErrorKind::Arithmetic);
-    assert_eq!(error.ends()[0].step, error.step(), "{error}");
+    assert_eq!(error.ends()[0].step, g.step_of(x), "{error}");
+    assert_eq!(error.ends()[1].step, error.step(), "{error}");
     let (short, wide) = (g.data("short", "2")?, g.data("wide", "5")?);
     let error = refused(&mut g, |g| g.einsum("o<+k; k => o", &[short, wide]));
     assert_eq!(places(error.ends()), [(g.step_of(short), Some("2"))], "{error}");

@@ -27,6 +27,7 @@
 
 use super::cores::{Core, Subsystem, Verdict};
 use super::explain::{self, Link};
+use super::holes::Silence;
 use super::ranks::{Cause, Pred};
 use super::reason::{Conflict, Limit, NIL, Policy, Reason, Step};
 use super::search::{Choice, Search};
@@ -139,8 +140,8 @@ pub(crate) struct Closing {
     forced_dims: Vec<bool>,
     /// Which rows were.
     forced_rows: Vec<bool>,
-    /// Open rows of parameters that nobody was seen to speak of.
-    pub silent: Vec<u32>,
+    /// What was open before.
+    pub silent: Silence,
     pub unfilled: Vec<Unfilled>,
     pub gave_way: Vec<Unfilled>,
     searched: bool,
@@ -307,7 +308,7 @@ impl Solver {
             return self.refuse(conflict);
         }
         let mut closing = if history { self.forced() } else { Closing::default() };
-        closing.silent = self.silent_rows();
+        closing.silent = self.silence();
         let mark = self.mark();
         self.dims.closing = true;
         match self.close_policy(&mut closing.markers) {

@@ -15,11 +15,24 @@ use super::rows::{Kind, RowCon, Term};
 use super::{Absence, Solver};
 use crate::term::{DimTerm, DimVar, Role, RowVar};
 
+/// What was open before closing.
+#[derive(Debug, Default)]
+pub(crate) struct Silence {
+    /// The rows of parameters that nobody was seen to speak of.
+    params: Vec<u32>,
+    /// Whether a row could have had axes, for all rows if there are such parameters.
+    open: Vec<bool>,
+}
+
 impl Solver {
-    /// The open rows of parameters that nobody was seen to speak of; to be asked before closing.
-    pub(crate) fn silent_rows(&self) -> Vec<u32> {
+    /// Who was silent; to be asked before closing.
+    pub(crate) fn silence(&self) -> Silence {
         let silent = |row: &u32| self.rows.role(*row) == Role::Param && self.is_silent(*row);
-        self.rows.leaves().iter().copied().filter(silent).collect()
+        let params: Vec<u32> = self.rows.leaves().iter().copied().filter(silent).collect();
+        let is_open = |row: u32| self.ranks.hi(row) > 0;
+        let open =
+            if params.is_empty() { Vec::new() } else { (0..self.rows.len() as u32).map(is_open).collect() };
+        Silence { params, open }
     }
 
     fn is_silent(&self, row: u32) -> bool {
@@ -27,40 +40,49 @@ impl Solver {
     }
 
     /// Those silent rows that have no axes, and that meet nothing that says so.
-    fn unanswered_rows(&self, silent: &[u32]) -> Vec<u32> {
-        let mut open: Vec<u32> = silent.iter().copied().filter(|row| self.ranks.lo(*row) == 0).collect();
-        if !open.is_empty() {
-            let answered = self.answered_rows();
-            open.retain(|row| !answered[*row as usize]);
+    fn unanswered_rows(&self, Silence { params, open }: &Silence) -> Vec<u32> {
+        let mut rows: Vec<u32> = params.iter().copied().filter(|row| self.ranks.lo(*row) == 0).collect();
+        if !rows.is_empty() {
+            let answered = self.answered_rows(open);
+            rows.retain(|row| !answered[*row as usize]);
         }
-        open
+        rows
     }
 
-    /// The rows that have axes, or meet a row with axes or a tensor that has axes elsewhere only.
-    pub(crate) fn answered_rows(&self) -> Vec<bool> {
-        let mut answered: Vec<bool> = (0..self.rows.len() as u32)
-            .map(|row| self.ranks.lo(row) > 0 || !self.ariths.of_row(row).is_empty())
-            .collect();
-        for absence in self.absences.iter().filter(|absence| self.is_absent(absence)) {
-            answered[absence.row as usize] = true;
+    /// The rows that have axes, or meet a row with axes or a tensor that has axes elsewhere only; `open` are those
+    /// whose rank closing chose.
+    fn answered_rows(&self, open: &[bool]) -> Vec<bool> {
+        let has_axes = |row: u32| self.ranks.lo(row) > 0 || !self.ariths.of_row(row).is_empty();
+        let mut answered: Vec<bool> = (0..self.rows.len() as u32).map(has_axes).collect();
+        loop {
+            let said = self.said_rows(open, &answered);
+            let mut more = false;
+            for absence in self.absences.iter().filter(|absence| self.is_absent(absence)) {
+                let own = absence.own == NIL || said[absence.own as usize];
+                more |= own && !std::mem::replace(&mut answered[absence.row as usize], true);
+            }
+            more |= self.pass_answers(&mut answered);
+            if !more {
+                return answered;
+            }
         }
-        // From results to operands. A leaf passes on its axes, but not what others say about it: it might as well
-        // have been declared.
+    }
+
+    /// Takes answers from results to operands. A leaf passes on its axes, but not what others say about it: it
+    /// might as well have been declared. Returns whether anything is new.
+    fn pass_answers(&self, answered: &mut [bool]) -> bool {
         let passes = |answered: &[bool], row: u32| {
             answered[row as usize] && (self.rows.role(row) == Role::Interior || self.ranks.lo(row) > 0)
         };
-        let mut more = true;
+        let (mut any, mut more) = (false, true);
         while std::mem::take(&mut more) {
             // Results are usually made after their operands.
-            for RowCon { res, opnd, kind, .. } in
-                (0..self.rows.con_count()).rev().map(|con| self.rows.con(con))
-            {
+            for con in (0..self.rows.con_count()).rev() {
+                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
                 let mut pass = |from: Term, to: Term| {
-                    let says = from.flanks() > 0 || (from.hole != NIL && passes(&answered, from.hole));
-                    if to.hole != NIL && !answered[to.hole as usize] && says {
-                        answered[to.hole as usize] = true;
-                        more = true;
-                    }
+                    let says = from.flanks() > 0 || (from.hole != NIL && passes(answered, from.hole));
+                    more |=
+                        to.hole != NIL && says && !std::mem::replace(&mut answered[to.hole as usize], true);
                 };
                 pass(res, opnd);
                 if kind == Kind::Eq {
@@ -70,8 +92,27 @@ impl Solver {
                     more |= !std::mem::replace(&mut answered[res.hole as usize], true);
                 }
             }
+            any |= more;
         }
-        answered
+        any
+    }
+
+    /// The rows of which it is known that they have no axes, and not only assumed for want of an answer: constraints
+    /// say so, or they are leaves that were answered, or made of such rows.
+    fn said_rows(&self, open: &[bool], answered: &[bool]) -> Vec<bool> {
+        let mut said: Vec<bool> = (0..self.rows.len() as u32)
+            .map(|row| {
+                let leaf = matches!(self.rows.role(row), Role::Leaf | Role::Param);
+                !open[row as usize] || (leaf && answered[row as usize])
+            })
+            .collect();
+        // Results are usually made after their operands.
+        for support in 0..self.supports.len() {
+            let mut terms = self.supports.terms(support).iter();
+            let all = terms.all(|term| term.hole == NIL || said[term.hole as usize]);
+            said[self.supports.get(support).res as usize] |= all;
+        }
+        said
     }
 
     /// Whether an operand has axes, and none in the row it was met by.

@@ -293,7 +293,8 @@ impl Solver {
                 (0..self.rows.con_count()).rev().map(|con| self.rows.con(con))
             {
                 let alike = res.flanks() == 0 && opnd.flanks() == 0 && res.hole != NIL && opnd.hole != NIL;
-                let interior = alike && self.rows.role(res.hole) == Role::Interior;
+                let interior =
+                    alike && self.rows.role(res.hole) == Role::Interior && self.ranks.lo(res.hole) == 0;
                 if kind == Kind::Le && interior && absent[res.hole as usize] && !absent[opnd.hole as usize] {
                     absent[opnd.hole as usize] = true;
                     more = true;

@@ -152,7 +152,11 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
     match error.remedy().filter(|remedy| *remedy != Remedy::Follows) {
-        Some(remedy) => diagnostic.with_help(in_this_language(remedy)),
+        // What comes before the remedy is the same everywhere.
+        Some(remedy) => {
+            let others = &error.help()[..error.help().len().saturating_sub(1)];
+            others.iter().fold(diagnostic, Diagnostic::with_help).with_help(in_this_language(remedy))
+        }
         None => error.help().iter().fold(diagnostic, Diagnostic::with_help),
     }
 }
@@ -197,6 +201,7 @@ fn in_this_language(remedy: Remedy) -> &'static str {
         Remedy::Parameter => "a parameter is written in braces: `{w}`",
         Remedy::State => "declare a `state`, or write `{name} = …` for a new tensor",
         Remedy::Size => "declare it with a size to run at, `dim n in 1..64 = 32`, or set it: `--set n=32`",
+        Remedy::Drop => "or drop what is left over: `padding = \"drop\"`",
         Remedy::Reshape => "`reshape(x)` keeps the number of elements",
         _ => {
             "sizes are captured from what a spec makes: `let y = einsum(\"... | h => ... | h\", x)`, then `y.h`"

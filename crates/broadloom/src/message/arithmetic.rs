@@ -5,7 +5,7 @@ use broadloom_spec::Kind;
 
 use super::{Case, axes};
 use crate::Graph;
-use crate::error::{self, Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind, Remedy};
 use crate::logic::Index;
 use crate::rules::{Place, Rule, SizedAxis, Spot};
 use crate::step::{Leaf, Op, Origin, Part, Step, Tensor};
@@ -121,8 +121,7 @@ impl Graph {
                     true if dropping != axis.text => error.with_help(format!(
                         "or write `{dropping}`, which drops what is left over at the end of the axis"
                     )),
-                    true => error
-                        .with_help("or choose the padding that drops what is left over: `Padding::Dropped`"),
+                    true => error.with_remedy(Remedy::Drop, "or drop what is left over: `Padding::Dropped`"),
                     false => error,
                 }
             }
