@@ -1,5 +1,7 @@
 //! Leaves: data, states, parameters, and their declared shapes.
 
+use std::collections::HashSet;
+
 use broadloom::{Array, Dtype, Initial, SizeSum, Tensor};
 use broadloom_diagnostics::{Diagnostic, Label, Span};
 
@@ -404,14 +406,22 @@ const MOST_NUMBERS: usize = 10_000_000;
 
 /// How long two parts of a list are that are not equally long: that of the first, that of another, and which it is.
 fn uneven(value: &Value) -> Option<(usize, usize, usize)> {
+    uneven_but(value, &mut HashSet::new())
+}
+
+/// The same in lists that were not seen yet: a list may be part of another many times.
+fn uneven_but(value: &Value, seen: &mut HashSet<*const Value>) -> Option<(usize, usize, usize)> {
     let Value::List(items) = value else { return None };
+    if !seen.insert(items.as_ptr()) {
+        return None;
+    }
     let length = |value: &Value| if let Value::List(items) = value { Some(items.len()) } else { None };
     let first = length(items.first()?)?;
     let other = items.iter().enumerate().find_map(|(at, item)| {
         let other = length(item).filter(|other| *other != first)?;
         Some((first, other, at))
     });
-    other.or_else(|| items.iter().find_map(uneven))
+    other.or_else(|| items.iter().find_map(|item| uneven_but(item, seen)))
 }
 
 /// Collects the numbers of nested lists; whether they form a box, and are not too many.
