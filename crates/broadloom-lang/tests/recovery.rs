@@ -198,6 +198,8 @@ for p in ps: f(p)
 let d = 3
 "#,
         expect![[r#"
+            def f(x) =
+              x
             let c = 2
             for p in ps
               f(p)
@@ -221,13 +223,13 @@ let c = x.data.in
 import "a" as save  #! E0104
 by = 3  #! E0106
 dim op = 3  #! E0104
-f(every = 3)  #! E0104
+f(every = 3)
 let d = 4
 "#,
         expect![[r#"
             let a = 1
-            let b = ?
             let c = x.data.in
+            f(every = 3)
             let d = 4
         "#]],
     );
@@ -283,10 +285,6 @@ let q = 4
             let a = b
             let d = b
             let e = ?
-            let g = ?
-            let h = ?
-            let i = ?
-            let j = ?
             let k = 1
             let q = 4
         "#]],
@@ -320,7 +318,6 @@ op p(a):
 data q : 3
 "#,
         expect![[r#"
-            op p(a) ["v = f(a", "g1 =+ g)", "h = 3)", "i = (3", "j = 4"]
             Data q : [3]
         "#]],
     );
