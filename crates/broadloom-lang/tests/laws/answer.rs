@@ -86,13 +86,16 @@ fn ends(diagnostic: &Diagnostic, sources: &Sources, program: &Program) -> BTreeS
     labels.flat_map(|label| label.text.split("; ").map(move |text| (claim(text), home(label.span)))).collect()
 }
 
-/// What an end claims, without the name of the tensor that it comes from.
+/// What an end claims, without the name of the tensor that it comes from: `48 because of the output axis of x`, `h is 4 | 3`.
 fn claim(text: &str) -> String {
+    if let Some((_, shape)) = text.split_once("` is ").filter(|_| text.starts_with('`')) {
+        return format!("is {shape}");
+    }
     text.split(" because of ").next().unwrap_or(text).to_owned()
 }
 
 /// Compares the answer of a program with that of another form of it. `merged` says which statements of the first program have
-/// become one: an end may be at any of them. `reordered` says that the statements stand in another order.
+/// become one: an end may be at any of them.
 pub fn compare(first: &Answer, second: &Answer, merged: &[(usize, usize)]) -> Option<Difference> {
     if first.errors.is_empty() != second.errors.is_empty() {
         return Some(Difference::Verdict);

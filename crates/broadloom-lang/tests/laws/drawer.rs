@@ -97,6 +97,11 @@ impl Drawer<'_> {
         self.dice.one(&self.sizes).clone()
     }
 
+    /// A size that can stand in a list of arguments.
+    fn plain_size(&mut self) -> String {
+        self.dice.one(&self.sizes).clone()
+    }
+
     fn sizes(&mut self, count: usize) -> Vec<String> {
         (0..count).map(|_| self.size()).collect()
     }
@@ -385,14 +390,14 @@ impl Drawer<'_> {
     fn library(&mut self, depth: usize) -> (Expr, Shape) {
         let (x, mut shape) = self.tensor(depth);
         if shape.batch.len() == 1 && shape.output.is_empty() && self.dice.percent(60) {
-            let width = self.size();
+            let width = self.plain_size();
             shape.output = vec![width.clone()];
             return (self.layer(format!("embedding(10, {width})"), x), shape);
         }
         if shape.output.len() == 3 && self.dice.percent(60) {
             return self.image(x, shape);
         }
-        let size = self.size();
+        let size = self.plain_size();
         let (layer, output) = match self.dice.below(10) {
             0..3 => (format!("linear({size})"), vec![size]),
             3 => ("linear()".to_owned(), vec![size]),
@@ -412,7 +417,7 @@ impl Drawer<'_> {
         let halved = |size: &String| size.parse::<u64>().map_or(size.clone(), |size| (size / 2).max(1).to_string());
         match self.dice.below(4) {
             0 => {
-                let channels = self.size();
+                let channels = self.plain_size();
                 shape.output[2] = channels.clone();
                 (self.layer(format!("conv2d({channels})"), x), shape)
             }
@@ -453,7 +458,7 @@ impl Drawer<'_> {
             if !known(self, "dense") {
                 self.define("dense", DENSE.to_owned(), &[]);
             }
-            let size = self.size();
+            let size = self.plain_size();
             let value = self.layer(format!("dense({size})"), x);
             shape.output = vec![size];
             return (value, shape);
@@ -469,7 +474,7 @@ impl Drawer<'_> {
             parts.push(y);
         }
         if name == "mapped" {
-            shape.output = self.sizes(1);
+            shape.output = vec![self.plain_size()];
         }
         (Expr::call(name, parts), shape)
     }

@@ -250,9 +250,12 @@ fn duplicate(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten
     rewritten(program)
 }
 
-/// Some shapes that were inferred are stated.
+/// Some shapes that were inferred are stated. A named size that became a number is not replaced by it: it says that the two are one.
 fn state(program: &Program, answer: &Answer, dice: &mut Dice) -> Option<Rewritten> {
-    let open = |shape: &Option<String>| shape.as_ref().is_none_or(|shape| shape.contains(['_', '.', 'c']));
+    let named = |shape: &str| shape.contains('n') && !shape.contains("unit");
+    let open = |shape: &Option<String>| {
+        shape.as_ref().is_none_or(|shape| shape.contains(['_', '.', 'c']) && !named(shape))
+    };
     stated(program, answer, dice, (&open, &declared))
 }
 
