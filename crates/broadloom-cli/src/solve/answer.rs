@@ -35,7 +35,7 @@ pub struct Answered {
 impl Answered {
     /// Closes the system.
     pub fn new(problem: &mut Problem, options: &Options) -> Answered {
-        let report = if problem.solver.is_stuck() { Report::default() } else { problem.solver.report() };
+        let report = problem.solver.report();
         let mut answered = Answered {
             status: Status::GaveUp,
             solution: Vec::new(),

@@ -327,8 +327,16 @@ impl Solver {
         // search runs on a copy in canonical order, and its decisions are taken over.
         let mut copy = self.subsystem(&self.canonical_order());
         let mut search = Search::new(self.budget.branches);
-        let verdict = copy.solver.settle_choices(&mut search, &mut Vec::new());
+        let mut verdict = copy.solver.settle_choices(&mut search, &mut Vec::new());
         self.branches = search.failed;
+        // A role chooses among solutions. If looking for the choice is too much, any solution will do.
+        if verdict == Verdict::Unknown(Limit::Branches) && !self.rows.leaves().is_empty() {
+            copy = self.subsystem(&self.canonical_order());
+            copy.solver.rows.forget_roles();
+            search = Search::new(self.budget.branches);
+            verdict = copy.solver.settle_choices(&mut search, &mut Vec::new());
+            self.branches += search.failed;
+        }
         match verdict {
             Verdict::Satisfiable => {
                 let mark = self.mark();

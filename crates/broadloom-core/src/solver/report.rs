@@ -58,6 +58,20 @@ pub struct RowShape {
     pub greatest: Option<u32>,
 }
 
+impl RowShape {
+    /// The axis at a place from the front, as far as it is known.
+    fn front(&self, at: usize) -> Option<DimShape> {
+        let rest = if self.middle == Middle::Closed { at.checked_sub(self.lead.len()) } else { None };
+        self.lead.get(at).or_else(|| self.trail.get(rest?)).copied()
+    }
+
+    /// The axis at a place from the back, as far as it is known.
+    fn back(&self, at: usize) -> Option<DimShape> {
+        let rest = if self.middle == Middle::Closed { at.checked_sub(self.trail.len()) } else { None };
+        self.trail.iter().rev().nth(at).or_else(|| self.lead.iter().rev().nth(rest?)).copied()
+    }
+}
+
 /// An entailed binding of a variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Binding {
@@ -87,10 +101,13 @@ pub struct Report {
     pub bindings: Vec<Binding>,
     /// Residual bounds.
     pub residual: Vec<Bound>,
-    /// Whether the bindings are a principal model (Cor. 5.8): no caps and no deferred equations
-    /// remain, only adjacencies.
+    /// Whether the bindings alone describe all solutions: nothing is residual, and everything is told.
+    ///
+    /// The Formal Core allows adjacencies here (Cor. 5.8). That cannot be: `a ⊑ b` alone binds nothing, and
+    /// not every pair satisfies it.
     pub principal: bool,
-    /// Whether everything is told; false where ranks are too large to write out.
+    /// Whether everything is told; false of a solver that has stopped, where arithmetic and rows made of
+    /// others wait, and where ranks are too large to write out.
     pub complete: bool,
 }
 
@@ -151,11 +168,17 @@ impl Solver {
     /// assert!(report.bindings.is_empty() && !report.principal);
     /// assert_eq!(report.residual.len(), 1);
     /// ```
+    ///
+    /// Of a solver that has stopped ([`Solver::is_stuck`]) there is nothing to tell: what is known then is
+    /// partial, and a contradiction entails everything.
     pub fn report(&self) -> Report {
+        if self.is_stuck() {
+            return Report::default();
+        }
         let names = self.names();
-        // Arithmetic that is not settled leaves more to be said than bounds can.
-        let settled = self.ariths.pending().next().is_none();
-        let mut report = Report { principal: settled, complete: settled, ..Report::default() };
+        // Arithmetic, and rows made of others, leave more to be said than bounds can.
+        let settled = self.ariths.pending().next().is_none() && self.supports_settled();
+        let mut report = Report { complete: settled, ..Report::default() };
         self.bind_dims(&names, &mut report);
         self.bind_rows(&names, &mut report);
         self.dim_bounds(&names, &mut report);
@@ -163,6 +186,7 @@ impl Solver {
             self.row_bounds(&names, &mut report);
             self.overlap_bounds(&names, &mut report);
         }
+        report.principal = report.complete && report.residual.is_empty();
         report
     }
 
@@ -217,7 +241,6 @@ impl Solver {
             let RowCon { res, opnd, kind, done, .. } = con;
             let told = told.contains(&(at as u32)) || self.face_alike(res, opnd);
             if kind == Kind::Eq && !done && !told && axes <= MOST_AXES {
-                report.principal = false;
                 report.residual.push(Bound::RowEq(self.written(res, names), self.written(opnd, names)));
             }
         }
@@ -225,7 +248,6 @@ impl Solver {
 
     /// What is known of a row's ends and its binding does not tell is a bound of its own.
     fn keep_ends(&self, row: u32, ends: &RowShape, report: &mut Report) {
-        report.principal = false;
         let (lead, trail) = (Vec::new(), Vec::new());
         let bare = RowShape { lead, middle: Middle::Var(RowVar(row)), trail, ..ends.clone() };
         report.residual.push(Bound::RowEq(bare, ends.clone()));
@@ -268,10 +290,11 @@ impl Solver {
         }
         let Some(root) = self.dims.resolve(axis).node() else { return true };
         let named = names.cycles.get(&root).copied().unwrap_or(root);
+        let open = |node: u32| self.dims.value(self.dims.find(node)).is_none();
         matches!(names.shapes.get(&named), Some(DimShape::Var(_)))
             || self.dims.cap(root).is_some()
-            || self.dims.up(root).next().is_some()
-            || self.dims.down(root).next().is_some()
+            || self.dims.up(root).any(|edge| open(self.dims.edge(edge).hi))
+            || self.dims.down(root).any(|edge| open(self.dims.edge(edge).lo))
     }
 
     /// Whether two terms face each other flank for flank, with open rows between.
@@ -343,7 +366,6 @@ impl Solver {
             }
             let here = self.dim_shape(DimTerm(root), names);
             if let Some(cap) = self.dims.cap(root).and_then(|cap| self.ground(cap)) {
-                report.principal = false;
                 if names.cycles.get(&root).is_none_or(|first| *first == root) {
                     report.residual.push(Bound::Cap(cap, here));
                 }
@@ -364,15 +386,38 @@ impl Solver {
         let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
         for con in self.rows.cons().filter(|con| !con.done && con.kind == Kind::Le) {
             let RowCon { res, opnd, .. } = con;
-            let unspoken = |term: Term| self.rows.partial(term.hole).is_none();
-            let aligned = self.face_alike(res, opnd);
-            if aligned && first(res.hole) == first(opnd.hole) {
+            let alike = self.face_alike(res, opnd) && first(res.hole) == first(opnd.hole);
+            if alike || self.implied(res, opnd, names) {
                 continue;
             }
-            report.principal &= aligned && unspoken(res) && unspoken(opnd);
             let (res, opnd) = (self.written(res, names), self.written(opnd, names));
             report.residual.push(Bound::RowLe(res, opnd));
         }
+    }
+
+    /// Whether an inequality follows from the axes that the bindings tell, wherever its operand broadcasts.
+    fn implied(&self, res: Term, opnd: Term, names: &Names) -> bool {
+        if self.open(opnd) {
+            return false;
+        }
+        let result = self.shape(res, names);
+        let operand = self.shape(opnd, names);
+        let axes: Vec<DimShape> = operand.lead.into_iter().chain(operand.trail).collect();
+        let inside = axes.len() as u32 - opnd.flanks();
+        let decided = if opnd.hole == NIL { Some(0) } else { self.rows.marker(opnd.hole) };
+        let markers = decided.map_or(0..=inside, |marker| marker.min(inside)..=marker.min(inside));
+        let faces = |at: usize, marker: u32| {
+            if at < (opnd.lead + marker) as usize {
+                result.front(at)
+            } else {
+                result.back(axes.len() - 1 - at)
+            }
+        };
+        let fits = |marker: u32| {
+            let mut axes = axes.iter().enumerate();
+            axes.all(|(at, axis)| *axis == DimShape::Ground(Dim::Unit) || faces(at, marker) == Some(*axis))
+        };
+        result.least as usize >= axes.len() && { markers }.all(fits)
     }
 
     /// Rows whose known ends overlap at the least rank: the front is a bound of its own.
@@ -382,7 +427,6 @@ impl Solver {
             if front + back <= self.ranks.lo(row) as usize {
                 continue;
             }
-            report.principal = false;
             let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
             let lead = (0..front).map(|at| self.end(row, Side::Left, at, names)).collect();
             let size = front as u32;

@@ -190,6 +190,13 @@ impl Rows {
         &self.leaves
     }
 
+    /// Makes every row an interior one.
+    pub fn forget_roles(&mut self) {
+        for row in std::mem::take(&mut self.leaves) {
+            self.states[row as usize].role = Role::Interior;
+        }
+    }
+
     /// Whether every row has a declared marker.
     pub fn all_declared(&self) -> bool {
         self.undeclared == 0

@@ -373,6 +373,13 @@ impl Solver {
         able.map_or(Verdict::Unit, Verdict::Sole)
     }
 
+    /// Whether nothing is left to be said by rows that are made of others.
+    pub(crate) fn supports_settled(&self) -> bool {
+        (0..self.supports.len()).all(|support| self.supports.get(support).spread)
+            && (0..self.supports.clauses())
+                .all(|clause| matches!(self.judge_clause(clause), Verdict::Supported))
+    }
+
     /// Takes the steps that a clause allows.
     pub(crate) fn run_clause(&mut self, clause: u32) -> Step {
         self.steps += 1;

@@ -138,10 +138,9 @@ impl Translated {
 }
 
 impl Translated {
-    /// The report as a system: the original variables first, then one for every axis and every rest
+    /// A report as a system: the original variables first, then one for every axis and every rest
     /// of a row that the report leaves unnamed. None if those are too many to enumerate.
-    pub fn told(&self, system: &System) -> Option<System> {
-        let report = self.solver.report();
+    pub fn told(&self, system: &System, report: &core::Report) -> Option<System> {
         let mut told = Told { dims: Vec::new(), rests: Vec::new(), of: self, system };
         let mut constraints = Vec::new();
         for binding in &report.bindings {
