@@ -2,15 +2,22 @@
 //!
 //! The answer of a program is its verdict and its shapes:
 //!
-//! - The *verdict* is the set of its errors. An error is its code and its *ends*. The ends of a conflict are what its labels
-//!   claim (`48`, `64`) and the statements that say so. A statement is known by its place in the first program, so that
-//!   lines may move and expressions may get names: what a tensor without a name is called in a message depends on how
-//!   the program is written, and so does the place where a conflict is found, so neither is compared. The ends of a size that nothing decides are the
-//!   parameter and the row, which its message says; its labels speak of readers, and there may be more of them.
+//! - The *verdict* is the set of its errors. An error is its code and its *ends*. The ends of a conflict are what its labels claim (`48 because
+//!   of …`, `64 because of …`) and the statements that say so. A statement is known by its place in the first program, so that lines may move
+//!   and expressions may get names. What a tensor without a name is called in a message depends on how the program is written, and so does
+//!   the place where a conflict is found: neither is compared. Where numbers of axes do not agree, the ends are in the sentence; its labels say what
+//!   is known so far of a tensor, or where one of its axes comes from. The ends of a size that nothing decides are the parameter
+//!   and the row, which its sentence says, too; its labels speak of readers, and there may be more of them.
 //! - The *shapes* are those of everything that has a name, after closing. Unnamed layers are counted in order (`linear`,
 //!   `linear2`); of what is in them the shapes are compared as a list in any order.
 //!
-//! Warnings are no part of the verdict: they say what broadcasts and what is not used, and that is meant to change.
+//! Three things are meant to change, and the comparison says so exactly ([`Allowed`]):
+//!
+//! - If two statements claim the same, either may be shown: where operands or statements change places, it may be the other one.
+//!   And if several rows of parameters wait for each other, any of them may be called open; then only the parameters are compared.
+//! - What a refused statement would have defined stands for a mistake, and nothing more is said about it. If a part of it gets a name, the
+//!   part is a statement by itself: then more may be wrong, and less where a name is inlined.
+//! - Warnings are no part of the verdict: they say what broadcasts and what is not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,26 +89,52 @@ fn ends(diagnostic: &Diagnostic, sources: &Sources, program: &Program) -> BTreeS
     if diagnostic.code == codes::UNDETERMINED {
         return [(diagnostic.message.clone(), 0)].into();
     }
-    let labels = diagnostic.labels.iter().filter(|label| !label.text.is_empty());
-    labels.flat_map(|label| label.text.split("; ").map(move |text| (claim(text), home(label.span)))).collect()
+    let claims = diagnostic.labels.iter().flat_map(|label| {
+        let parts = sentences(&label.text);
+        parts.into_iter().filter_map(move |text| Some((text.split_once(" because of ")?.0.to_owned(), label.span)))
+    });
+    let ends: BTreeSet<End> = claims.map(|(claim, span)| (claim, home(span))).collect();
+    if ends.is_empty() { [(without_names(&diagnostic.message), 0)].into() } else { ends }
 }
 
-/// What an end claims, without the name of the tensor that it comes from: `48 because of the output axis of x`, `h is 4 | 3`.
-fn claim(text: &str) -> String {
-    if let Some((_, shape)) = text.split_once("` is ").filter(|_| text.starts_with('`')) {
-        return format!("is {shape}");
+/// A label in parts: what is between semicolons that stand in no quotes.
+fn sentences(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for (at, quoted) in text.split('`').enumerate() {
+        let mut pieces = if at % 2 == 1 { vec![quoted] } else { quoted.split("; ").collect() }.into_iter();
+        if let (Some(last), Some(first)) = (parts.last_mut(), pieces.next()) {
+            last.push_str(&format!("{}{first}", if at == 0 { "" } else { "`" }));
+        }
+        parts.extend(pieces.map(str::to_owned));
     }
-    text.split(" because of ").next().unwrap_or(text).to_owned()
+    parts
 }
 
-/// Compares the answer of a program with that of another form of it. `merged` says which statements of the first program have
-/// become one: an end may be at any of them.
-pub fn compare(first: &Answer, second: &Answer, merged: &[(usize, usize)]) -> Option<Difference> {
+/// A sentence without what stands in quotes.
+fn without_names(text: &str) -> String {
+    text.split('`').step_by(2).collect::<Vec<_>>().join("`")
+}
+
+/// What may change in the verdict of a program that is refused.
+#[derive(Clone, Debug, Default)]
+pub struct Allowed {
+    /// Which statements of the first program have become one: an end may be at any of them.
+    pub merged: Vec<(usize, usize)>,
+    /// Another statement may be shown that claims the same.
+    pub places: bool,
+    /// More may be wrong.
+    pub more: bool,
+    /// Less may be wrong.
+    pub less: bool,
+}
+
+/// Compares the answer of a program with that of another form of it.
+pub fn compare(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<Difference> {
     if first.errors.is_empty() != second.errors.is_empty() {
         return Some(Difference::Verdict);
     }
     if !first.errors.is_empty() {
-        return compare_errors(first, second, merged);
+        return compare_errors(first, second, allowed);
     }
     let same = |(name, shape): (&String, &String)| second.shapes.get(name).is_none_or(|other| other == shape);
     if !first.shapes.iter().all(same) || first.counted != second.counted {
@@ -110,18 +143,29 @@ pub fn compare(first: &Answer, second: &Answer, merged: &[(usize, usize)]) -> Op
     None
 }
 
-fn compare_errors(first: &Answer, second: &Answer, merged: &[(usize, usize)]) -> Option<Difference> {
-    let codes = |answer: &Answer| answer.errors.iter().map(|(code, _)| *code).collect::<BTreeSet<_>>();
-    if codes(first) != codes(second) {
+fn compare_errors(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<Difference> {
+    fn within<T: Ord>(first: &BTreeSet<T>, second: &BTreeSet<T>, allowed: &Allowed) -> bool {
+        (allowed.less || first.is_subset(second)) && (allowed.more || second.is_subset(first))
+    }
+    let kinds = |answer: &Answer| answer.errors.iter().map(|(code, _)| *code).collect::<BTreeSet<_>>();
+    if !within(&kinds(first), &kinds(second), allowed) {
         return Some(Difference::Codes);
     }
-    let moved = |home: usize| merged.iter().fold(home, |home, (from, to)| if home == *from { *to } else { home });
-    let ends = |answer: &Answer| -> BTreeSet<(&str, BTreeSet<End>)> {
-        let all = answer.errors.iter();
-        all.map(|(code, ends)| (*code, ends.iter().map(|(claim, home)| (claim.clone(), moved(*home))).collect()))
-            .collect()
+    let place = |home: usize| {
+        let moved = allowed.merged.iter().fold(home, |home, (from, to)| if home == *from { *to } else { home });
+        if allowed.places { 0 } else { moved }
     };
-    (ends(first) != ends(second)).then_some(Difference::Ends)
+    let claim = |code: &str, claim: &str| match allowed.places && code == codes::UNDETERMINED {
+        true => claim.split(" has ").next().unwrap_or_default().to_owned(),
+        false => claim.to_owned(),
+    };
+    let ends = |answer: &Answer| -> BTreeSet<(&str, BTreeSet<End>)> {
+        let shown = |code: &str, ends: &BTreeSet<End>| {
+            ends.iter().map(|(said, home)| (claim(code, said), place(*home))).collect::<BTreeSet<End>>()
+        };
+        answer.errors.iter().map(|(code, ends)| (*code, shown(code, ends))).collect()
+    };
+    (!within(&ends(first), &ends(second), allowed)).then_some(Difference::Ends)
 }
 
 /// The answer as it is shown in a failure.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::answer::Answer;
+use super::answer::{Allowed, Answer};
 use super::dice::Dice;
 use super::drawer::strip;
 use super::program::{Expr, Form, Kind, Program, Statement};
@@ -11,8 +11,8 @@ use super::program::{Expr, Form, Kind, Program, Statement};
 pub struct Rewritten {
     /// The program.
     pub program: Program,
-    /// Which statements of the first program have become one.
-    pub merged: Vec<(usize, usize)>,
+    /// What may change if it is refused.
+    pub allowed: Allowed,
 }
 
 /// A rewriting: nothing if there is nothing in the program that it could rewrite.
@@ -31,7 +31,12 @@ pub const ALL: &[(&str, Rewriting)] = &[
 ];
 
 fn rewritten(program: Program) -> Option<Rewritten> {
-    Some(Rewritten { program, merged: Vec::new() })
+    Some(Rewritten { program, allowed: Allowed::default() })
+}
+
+/// The same if operands or statements change places.
+fn moved(program: Program) -> Option<Rewritten> {
+    Some(Rewritten { program, allowed: Allowed { places: true, ..Allowed::default() } })
 }
 
 /// Operands of operations that commute change places; those of a spec together with what it says about them.
@@ -52,7 +57,7 @@ fn swap(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
             at += 1;
         });
     }
-    if count > 0 { rewritten(program) } else { None }
+    if count > 0 { moved(program) } else { None }
 }
 
 /// Calls a function for each expression in a statement that commutes, and counts them.
@@ -90,8 +95,8 @@ fn reorder(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> 
         let at = *dice.one(&ready);
         ordered.push(waiting.remove(at));
     }
-    let moved = ordered.iter().zip(&program.statements).any(|(a, b)| a.text() != b.text());
-    if moved { rewritten(Program { statements: ordered }) } else { None }
+    let same = ordered.iter().zip(&program.statements).all(|(a, b)| a.text() == b.text());
+    if same { None } else { moved(Program { statements: ordered }) }
 }
 
 /// Where a tensor of each name is made: names that stand for tensors, and the statements that define them.
@@ -162,7 +167,7 @@ fn name(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let part = value.at_mut(place)?;
     let part = std::mem::replace(part, Expr::name(&name));
     program.statements.insert(at, Statement { home, kind: Kind::Let { name, value: part } });
-    rewritten(program)
+    Some(Rewritten { program, allowed: Allowed { more: true, ..Allowed::default() } })
 }
 
 /// Whether every evaluation of an expression has the same shape. What it makes (parameters, constants, layers) is made anew where it is
@@ -214,7 +219,7 @@ fn inline(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
             merged.push((home, statement.home));
         }
     }
-    Some(Rewritten { program, merged })
+    Some(Rewritten { program, allowed: Allowed { merged, less: true, ..Allowed::default() } })
 }
 
 /// A statement is said once more, under another name. An unnamed layer would be another layer, with parameters of its own, and so

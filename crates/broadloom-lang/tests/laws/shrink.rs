@@ -26,7 +26,7 @@ const CHOICES: u64 = 12;
 pub fn attempt(program: &Program, answered: &Answer, rewriting: Rewriting, dice: &mut Dice) -> Option<Failure> {
     let rewritten = rewriting(program, answered, dice)?;
     let other = answer(&rewritten.program);
-    let difference = compare(answered, &other, &rewritten.merged)?;
+    let difference = compare(answered, &other, &rewritten.allowed)?;
     Some(Failure { program: program.clone(), answer: answered.clone(), rewritten, other, difference })
 }
 

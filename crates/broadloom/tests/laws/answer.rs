@@ -3,6 +3,9 @@
 //! The verdict is the set of errors: their kinds and their ends. An end is what is claimed and by whom, where "by whom" is an
 //! operation of the first graph. What a tensor without a name is called, which operation is the refused one, and the operations between
 //! the ends depend on how the graph was made. A size that nothing decides is compared by its message, which names the parameter.
+//!
+//! If two operations claim the same, either may be shown, and if several rows wait for each other, any of them may be called open: where operands or
+//! operations change places, claims and parameters are compared, and not whose or which row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -103,8 +106,8 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Compares the answer of a graph with that of another form of it.
-pub fn compare(first: &Answer, second: &Answer) -> Option<Difference> {
+/// Compares the answer of a graph with that of another form of it; `moved` says that operands or operations have changed places.
+pub fn compare(first: &Answer, second: &Answer, moved: bool) -> Option<Difference> {
     if first.errors.is_empty() != second.errors.is_empty() {
         return Some(Difference::Verdict);
     }
@@ -112,7 +115,14 @@ pub fn compare(first: &Answer, second: &Answer) -> Option<Difference> {
     if kinds(first) != kinds(second) {
         return Some(Difference::Kinds);
     }
-    if first.errors != second.errors {
+    let ends = |answer: &Answer| -> BTreeSet<(String, Ends)> {
+        let shown = |(claim, home): &(String, usize)| match moved {
+            true => (claim.split(" has ").next().unwrap_or_default().to_owned(), 0),
+            false => (claim.clone(), *home),
+        };
+        answer.errors.iter().map(|(kind, ends)| (kind.clone(), ends.iter().map(shown).collect())).collect()
+    };
+    if ends(first) != ends(second) {
         return Some(Difference::Ends);
     }
     let same = |(id, shape): (&usize, &String)| second.shapes.get(id).is_none_or(|other| other == shape);
