@@ -11,10 +11,13 @@
 //! - The *shapes* are those of everything that has a name, after closing. Unnamed layers are counted in order (`linear`,
 //!   `linear2`); of what is in them the shapes are compared as a list in any order.
 //!
-//! Three things are meant to change, and the comparison says so exactly ([`Allowed`]):
+//! What is meant to change is said exactly ([`Allowed`]):
 //!
-//! - If two statements claim the same, either may be shown: where operands or statements change places, it may be the other one.
-//!   And if several rows of parameters wait for each other, any of them may be called open; then only the parameters are compared.
+//! - A conflict is reported where it is found, by the statement that is refused. Where operands or statements are evaluated in another order,
+//!   another one may be refused. Then the same sizes are claimed; but if two statements claim the same, either may be shown; numbers of axes, and
+//!   windows that do not fit, are told from the refused side, so only the kind of the conflict is compared; and a size may be in conflict with an equation
+//!   (E0302) or with what follows from it (E0301). If several rows of parameters wait for each other, any of them may be called open: the
+//!   parameters are compared.
 //! - What a refused statement would have defined stands for a mistake, and nothing more is said about it. If a part of it gets a name, the
 //!   part is a statement by itself: then more may be wrong, and less where a name is inlined.
 //! - Warnings are no part of the verdict: they say what broadcasts and what is not used.
@@ -28,6 +31,9 @@ use super::program::{Kind, Program};
 
 /// What is claimed, and by which statement of the first program.
 pub type End = (String, usize);
+
+/// The place of an end that is in the sentence.
+const UNPLACED: usize = usize::MAX;
 
 /// What a program says.
 #[derive(Clone, Debug, Default)]
@@ -86,15 +92,23 @@ fn ends(diagnostic: &Diagnostic, sources: &Sources, program: &Program) -> BTreeS
         let line = sources.position(span).0 as usize;
         program.statements.get(line.saturating_sub(1)).map_or(usize::MAX, |statement| statement.home)
     };
+    let said = match &diagnostic.message {
+        message if message.starts_with("parameter `") => message.clone(),
+        message => without_names(message),
+    };
     if diagnostic.code == codes::UNDETERMINED {
-        return [(diagnostic.message.clone(), 0)].into();
+        return [(said, 0)].into();
+    }
+    if diagnostic.code == codes::ARITHMETIC {
+        // The sentence has the sizes that are known at the time.
+        return diagnostic.labels.iter().filter(|label| !label.primary).map(|label| (label.text.clone(), home(label.span))).collect();
     }
     let claims = diagnostic.labels.iter().flat_map(|label| {
         let parts = sentences(&label.text);
         parts.into_iter().filter_map(move |text| Some((text.split_once(" because of ")?.0.to_owned(), label.span)))
     });
     let ends: BTreeSet<End> = claims.map(|(claim, span)| (claim, home(span))).collect();
-    if ends.is_empty() { [(without_names(&diagnostic.message), 0)].into() } else { ends }
+    if ends.is_empty() { [(said, UNPLACED)].into() } else { ends }
 }
 
 /// A label in parts: what is between semicolons that stand in no quotes.
@@ -120,8 +134,8 @@ fn without_names(text: &str) -> String {
 pub struct Allowed {
     /// Which statements of the first program have become one: an end may be at any of them.
     pub merged: Vec<(usize, usize)>,
-    /// Another statement may be shown that claims the same.
-    pub places: bool,
+    /// The order of evaluation is another one, so another statement may be refused.
+    pub order: bool,
     /// More may be wrong.
     pub more: bool,
     /// Less may be wrong.
@@ -147,23 +161,27 @@ fn compare_errors(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<
     fn within<T: Ord>(first: &BTreeSet<T>, second: &BTreeSet<T>, allowed: &Allowed) -> bool {
         (allowed.less || first.is_subset(second)) && (allowed.more || second.is_subset(first))
     }
-    let kinds = |answer: &Answer| answer.errors.iter().map(|(code, _)| *code).collect::<BTreeSet<_>>();
+    // Where the order is another one, a conflict with an equation may be one with what follows from it.
+    let kind = |code: &'static str| if allowed.order && code == codes::ARITHMETIC { codes::MISMATCH } else { code };
+    let kinds = |answer: &Answer| answer.errors.iter().map(|(code, _)| kind(code)).collect::<BTreeSet<_>>();
     if !within(&kinds(first), &kinds(second), allowed) {
         return Some(Difference::Codes);
     }
-    let place = |home: usize| {
-        let moved = allowed.merged.iter().fold(home, |home, (from, to)| if home == *from { *to } else { home });
-        if allowed.places { 0 } else { moved }
+    let place = |home: usize| allowed.merged.iter().fold(home, |home, (from, to)| if home == *from { *to } else { home });
+    let shown = |code: &str, (claim, home): &End| match code {
+        _ if !allowed.order => (claim.clone(), place(*home)),
+        codes::UNDETERMINED => (claim.split(" has ").next().unwrap_or_default().to_owned(), 0),
+        _ if *home == UNPLACED => (String::new(), 0),
+        _ => (claim.clone(), 0),
     };
-    let claim = |code: &str, claim: &str| match allowed.places && code == codes::UNDETERMINED {
-        true => claim.split(" has ").next().unwrap_or_default().to_owned(),
-        false => claim.to_owned(),
-    };
+    // A conflict with an equation claims nothing that could be compared with sizes.
+    let plain = |answer: &Answer| allowed.order && answer.errors.iter().any(|(code, _)| *code == codes::ARITHMETIC);
+    if plain(first) || plain(second) {
+        return None;
+    }
     let ends = |answer: &Answer| -> BTreeSet<(&str, BTreeSet<End>)> {
-        let shown = |code: &str, ends: &BTreeSet<End>| {
-            ends.iter().map(|(said, home)| (claim(code, said), place(*home))).collect::<BTreeSet<End>>()
-        };
-        answer.errors.iter().map(|(code, ends)| (*code, shown(code, ends))).collect()
+        let all = answer.errors.iter();
+        all.map(|(code, ends)| (*code, ends.iter().map(|end| shown(code, end)).collect())).collect()
     };
     (!within(&ends(first), &ends(second), allowed)).then_some(Difference::Ends)
 }

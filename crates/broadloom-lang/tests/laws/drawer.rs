@@ -70,7 +70,7 @@ impl Drawer<'_> {
             }
             self.line();
         }
-        if self.dice.percent(60) {
+        if self.dice.percent(75) {
             self.target();
         }
     }
@@ -330,9 +330,9 @@ impl Drawer<'_> {
         } else {
             let count = if self.dice.percent(85) { 1 } else { 2 * self.dice.below(2) };
             let map = Shape { input: shape.output.clone(), output: self.sizes(count), ..Shape::default() };
-            let stated = match self.dice.below(6) {
-                0 | 1 => Some(format!("... -> {}", map.output.join(", "))),
-                2 => Some(map.text()),
+            let stated = match self.dice.below(7) {
+                0..3 => Some(format!("... -> {}", map.output.join(", "))),
+                3 => Some(map.text()),
                 _ => None,
             };
             self.new_param(stated, map)

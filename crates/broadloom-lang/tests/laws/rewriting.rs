@@ -36,7 +36,7 @@ fn rewritten(program: Program) -> Option<Rewritten> {
 
 /// The same if operands or statements change places.
 fn moved(program: Program) -> Option<Rewritten> {
-    Some(Rewritten { program, allowed: Allowed { places: true, ..Allowed::default() } })
+    Some(Rewritten { program, allowed: Allowed { order: true, ..Allowed::default() } })
 }
 
 /// Operands of operations that commute change places; those of a spec together with what it says about them.
@@ -167,7 +167,7 @@ fn name(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let part = value.at_mut(place)?;
     let part = std::mem::replace(part, Expr::name(&name));
     program.statements.insert(at, Statement { home, kind: Kind::Let { name, value: part } });
-    Some(Rewritten { program, allowed: Allowed { more: true, ..Allowed::default() } })
+    Some(Rewritten { program, allowed: Allowed { order: true, more: true, ..Allowed::default() } })
 }
 
 /// Whether every evaluation of an expression has the same shape. What it makes (parameters, constants, layers) is made anew where it is
@@ -219,7 +219,7 @@ fn inline(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
             merged.push((home, statement.home));
         }
     }
-    Some(Rewritten { program, allowed: Allowed { merged, less: true, ..Allowed::default() } })
+    Some(Rewritten { program, allowed: Allowed { merged, order: true, less: true, ..Allowed::default() } })
 }
 
 /// A statement is said once more, under another name. An unnamed layer would be another layer, with parameters of its own, and so

@@ -116,8 +116,8 @@ impl Drawer<'_> {
             (0..self.said.len()).filter(|b| broadcast(shape, &self.shapes[*b]).is_some()).collect();
         let b = match self.dice.below(20) {
             0..9 => self.param(shape),
-            9..16 if !fitting.is_empty() => *self.dice.one(&fitting),
-            16 => self.push(Call::Number, &[], Shape::default()),
+            9..14 if !fitting.is_empty() => *self.dice.one(&fitting),
+            14 => self.push(Call::Number, &[], Shape::default()),
             _ => self.any(),
         };
         let both = broadcast(shape, &self.shapes[b]).unwrap_or_else(|| shape.clone());
