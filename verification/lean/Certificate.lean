@@ -66,9 +66,9 @@ The file `Layer.lean` is a certificate of `y = w @ x` with `x: 32 | 784` and `y:
   A dimension term is `.var i` or `.dim d` with a dimension `d`.
 * A row is `⟨lead, trail⟩`, lists of dimensions. A row term is `⟨lead, hole, trail⟩`, where the flanks are lists of
   dimension terms and the hole is `none` for the marker or `some r` for row variable `r`.
-* A piece is `.dim t` or `.row r`. A window is `⟨kernel, dilation, padded⟩` with `true` or `false` last.
+* A piece is `.dim t` or `.row r`. A window is `⟨kernel, dilation, ends⟩` with `.padded`, `.valid` or `.dropped` last.
 * A constraint is a constructor of `Constraint` below with its arguments in order, for example
-  `.affine (.var 0) (.var 1) 2 0 (some ⟨.var 2, 1, false⟩)` for an axis read by a window at stride 2.
+  `.affine (.var 0) (.var 1) 2 0 (some ⟨.var 2, 1, .valid⟩)` for an axis read by a window at stride 2.
 * Comments are allowed. Words that could make the text mean something else are not, not even in comments and
   names (`verification/check` has the list); a name that is such a word gets an underscore.
 -/
@@ -98,13 +98,19 @@ inductive Piece where
   | dim (t : DimTerm)
   | row (index : Nat)
 
+/-- What a window does at the ends of an axis: it may reach beyond them, the last one ends with the axis, or what
+is left at the end is too little for another one. -/
+inductive Ends where
+  | padded
+  | valid
+  | dropped
+
 /-- The window of a convolution or of pooling: the size of its kernel, the distance of neighbouring kernel
-positions, and whether it may reach beyond the ends of the axis. The kernel is a term, or a dimension once it is
-ground. -/
+positions, and what happens at the ends of the axis. The kernel is a term, or a dimension once it is ground. -/
 structure Window (κ : Type) where
   kernel : κ
   dilation : Nat
-  padded : Bool
+  ends : Ends
 
 /-- An atomic constraint: those of Def. 3.4, and the arithmetic on sizes that convolutions, concatenation,
 fixed indices and element counts need. -/
@@ -175,13 +181,17 @@ def MadeOf (res : Row) (opnds : List Row) : Prop :=
 
 * strided: `stride·over`, and as much more as an offset beyond the stride asks for;
 * padded: `stride·over`;
-* valid: `stride·(over − 1) + 1 + dilation·(kernel − 1) + offset`, written without subtraction. -/
+* valid: `stride·(over − 1) + 1 + dilation·(kernel − 1) + offset`, written without subtraction;
+* dropped: that, and less than `stride` more. -/
 def AffineSize (size over stride offset : Nat) : Option (Window Dim) → Prop
   | none => size = stride * over + (offset + 1 - stride)
   | some ⟨.unit, _, _⟩ => False
-  | some ⟨.atom _ _, _, true⟩ => size = stride * over
-  | some ⟨.atom kernel _, dilation, false⟩ =>
+  | some ⟨.atom _ _, _, .padded⟩ => size = stride * over
+  | some ⟨.atom kernel _, dilation, .valid⟩ =>
     size + stride + dilation = stride * over + dilation * kernel + 1 + offset
+  | some ⟨.atom kernel _, dilation, .dropped⟩ =>
+    stride * over + dilation * kernel + 1 + offset ≤ size + stride + dilation ∧
+      size + dilation < stride * over + dilation * kernel + 1 + offset
 
 /-- An affine axis of ground dimensions: they claim sizes, and the axis has the basis of what is iterated. -/
 def AffineAxis (axis over : Dim) (stride offset : Nat) (window : Option (Window Dim)) : Prop :=
@@ -203,7 +213,7 @@ def Constraint.Holds (a : Assignment) : Constraint → Prop
   | .madeOf res opnds => MadeOf (a.row res) (opnds.map a.row)
   | .affine axis over stride offset window =>
     AffineAxis (a.dim axis) (a.dim over) stride offset
-      (window.map fun w => ⟨a.dim w.kernel, w.dilation, w.padded⟩)
+      (window.map fun w => ⟨a.dim w.kernel, w.dilation, w.ends⟩)
   | .concat axis components literal =>
     let parts := components.map a.dim
     (a.dim axis).size = literal + (parts.map Dim.size).sum ∧
@@ -244,8 +254,9 @@ instance (size over stride offset : Nat) :
     (window : Option (Window Dim)) → Decidable (AffineSize size over stride offset window)
   | none => inferInstanceAs (Decidable (_ = _))
   | some ⟨.unit, _, _⟩ => inferInstanceAs (Decidable False)
-  | some ⟨.atom _ _, _, true⟩ => inferInstanceAs (Decidable (_ = _))
-  | some ⟨.atom _ _, _, false⟩ => inferInstanceAs (Decidable (_ = _))
+  | some ⟨.atom _ _, _, .padded⟩ => inferInstanceAs (Decidable (_ = _))
+  | some ⟨.atom _ _, _, .valid⟩ => inferInstanceAs (Decidable (_ = _))
+  | some ⟨.atom _ _, _, .dropped⟩ => inferInstanceAs (Decidable (_ ∧ _))
 
 instance : (axis over : Dim) → (stride offset : Nat) → (window : Option (Window Dim)) →
     Decidable (AffineAxis axis over stride offset window)
@@ -309,11 +320,17 @@ One for each kind of arithmetic, with a near miss. -/
 namespace Example
 
 /-- A window of 3 at stride 2 inside the axis: 4 positions need `2·3 + 3 = 9` elements. -/
-example : AffineAxis (.sized 9) (.sized 4) 2 0 (some ⟨.sized 3, 1, false⟩) ∧
-    ¬AffineAxis (.sized 8) (.sized 4) 2 0 (some ⟨.sized 3, 1, false⟩) := by decide
+example : AffineAxis (.sized 9) (.sized 4) 2 0 (some ⟨.sized 3, 1, .valid⟩) ∧
+    ¬AffineAxis (.sized 8) (.sized 4) 2 0 (some ⟨.sized 3, 1, .valid⟩) := by decide
 
 /-- The same window with padding: `2·4 = 8`. -/
-example : AffineAxis (.sized 8) (.sized 4) 2 0 (some ⟨.sized 3, 1, true⟩) := by decide
+example : AffineAxis (.sized 8) (.sized 4) 2 0 (some ⟨.sized 3, 1, .padded⟩) := by decide
+
+/-- The same window, dropping what is left: 9 and 10 elements have 4 positions, 8 have 3 and 11 have 5. -/
+example : AffineAxis (.sized 9) (.sized 4) 2 0 (some ⟨.sized 3, 1, .dropped⟩) ∧
+    AffineAxis (.sized 10) (.sized 4) 2 0 (some ⟨.sized 3, 1, .dropped⟩) ∧
+    ¬AffineAxis (.sized 8) (.sized 4) 2 0 (some ⟨.sized 3, 1, .dropped⟩) ∧
+    ¬AffineAxis (.sized 11) (.sized 4) 2 0 (some ⟨.sized 3, 1, .dropped⟩) := by decide
 
 /-- A stride alone; what is iterated claims a size, and the axis has its basis. -/
 example : AffineAxis (.atom 8 1) (.atom 4 1) 2 0 none ∧ ¬AffineAxis (.atom 8 1) (.atom 4 0) 2 0 none ∧

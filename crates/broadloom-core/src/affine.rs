@@ -41,8 +41,10 @@ pub struct Window {
 pub enum Padding {
     /// Windows may reach beyond the ends; the axis is read with margins.
     Padded,
-    /// Every window lies inside the axis.
+    /// Every window lies inside the axis, and the last one ends where the axis does.
     Valid,
+    /// Every window lies inside the axis; what is left at its end is too little for another one.
+    Dropped,
 }
 
 impl Affine {
@@ -66,19 +68,28 @@ impl Affine {
     ///
     /// - strided: `stride·over`, and as much more as an offset beyond the stride asks for;
     /// - padded: `stride·over`, whatever the kernel and the offset;
-    /// - valid: `stride·(over − 1) + 1 + dilation·(kernel − 1) + offset`.
+    /// - valid: `stride·(over − 1) + 1 + dilation·(kernel − 1) + offset`;
+    /// - dropped: the same, and up to [`Affine::slack`] more.
     pub fn equation(&self) -> (u64, i128) {
         let (stride, offset) = (i128::from(self.stride), i128::from(self.offset));
         match self.window {
             None => (0, (offset + 1 - stride).max(0)),
             Some(Window { padding: Padding::Padded, .. }) => (0, 0),
-            Some(Window { padding: Padding::Valid, dilation }) => {
+            Some(Window { padding: Padding::Valid | Padding::Dropped, dilation }) => {
                 (dilation, 1 + offset - stride - i128::from(dilation))
             }
         }
     }
 
-    /// The size of the axis; a form without a window ignores the kernel.
+    /// How many elements the axis may have beyond its equation: those that a window drops.
+    pub fn slack(&self) -> u64 {
+        match self.window {
+            Some(Window { padding: Padding::Dropped, .. }) => self.stride.saturating_sub(1),
+            _ => 0,
+        }
+    }
+
+    /// The size of the axis, of which nothing is dropped; a form without a window ignores the kernel.
     pub fn size(&self, over: u64, kernel: Option<u64>) -> u64 {
         let (coefficient, constant) = self.equation();
         let product = |a: u64, b: u64| i128::from(a).saturating_mul(i128::from(b));
@@ -119,7 +130,8 @@ mod tests {
 
     fn forms() -> impl Iterator<Item = Affine> {
         let windows = (1..4).flat_map(|dilation| {
-            [Padding::Padded, Padding::Valid].map(|padding| Some(Window { dilation, padding }))
+            [Padding::Padded, Padding::Valid, Padding::Dropped]
+                .map(|padding| Some(Window { dilation, padding }))
         });
         let windows: Vec<_> = windows.chain([None]).collect();
         (1..4).flat_map(move |stride| {
@@ -142,7 +154,7 @@ mod tests {
                 assert!(least >= -(left as i64), "{form:?} over {over}, kernel {kernel}");
                 assert!(greatest < size + right as i64, "{form:?} over {over}, kernel {kernel}");
                 // A valid window wastes nothing: its last position is the last element.
-                if let Some(Window { padding: Padding::Valid, .. }) = form.window {
+                if let Some(Window { padding: Padding::Valid | Padding::Dropped, .. }) = form.window {
                     assert_eq!(greatest, size - 1, "{form:?} over {over}, kernel {kernel}");
                 }
             }

@@ -97,6 +97,25 @@ impl Form {
         self.denominator != 1
     }
 
+    /// The form rounded down to a whole number, if that is a form: if only the number in it is a fraction.
+    ///
+    /// ```
+    /// use broadloom_core::{Form, Symbol};
+    /// let n = Form::symbol(Symbol(0));
+    /// let halves = n.plus(&Form::constant(3).scaled(1, 2).unwrap()).unwrap();
+    /// assert_eq!(halves.floor(), n.plus(&Form::constant(1)));
+    /// assert_eq!(n.scaled(1, 2).unwrap().floor(), None);
+    /// ```
+    pub fn floor(&self) -> Option<Form> {
+        let terms = self.terms.iter().map(|(monomial, value)| {
+            let whole = monomial.is_empty() || value % self.denominator == 0;
+            whole.then(|| (monomial.clone(), value.div_euclid(self.denominator)))
+        });
+        let terms: Option<SmallVec<_>> =
+            terms.filter(|term| term.as_ref().is_none_or(|(_, v)| *v != 0)).collect();
+        Some(Form { terms: terms?, denominator: 1 })
+    }
+
     /// What the coefficients are divided by.
     pub fn denominator(&self) -> i128 {
         self.denominator

@@ -343,7 +343,8 @@ fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 }
 
 fn padding(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Option<Padding>> {
-    one_of(eval, call, "padding", &[("same", Padding::Padded), ("valid", Padding::Valid)])
+    let known = [("same", Padding::Padded), ("valid", Padding::Valid), ("drop", Padding::Dropped)];
+    one_of(eval, call, "padding", &known)
 }
 
 /// An argument that is one of a few words.

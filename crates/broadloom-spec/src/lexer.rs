@@ -39,6 +39,7 @@ pub(crate) enum TokenKind {
     Caret,
     Equals,
     Less,
+    Tilde,
     Colon,
     /// Something that is never right.
     Slip(Slip),
@@ -70,6 +71,11 @@ impl TokenKind {
     /// Whether an axis starts with it.
     pub fn starts_axis(self) -> bool {
         matches!(self, TokenKind::Name | TokenKind::Number | TokenKind::Underscore)
+    }
+
+    /// Whether it says how a window meets the ends of an axis: `=`, `<` or `~`.
+    pub fn is_marker(self) -> bool {
+        matches!(self, TokenKind::Equals | TokenKind::Less | TokenKind::Tilde)
     }
 
     /// Whether a row ends before it.
@@ -138,6 +144,7 @@ impl Lexer<'_> {
             '^' => (1, TokenKind::Caret),
             '=' => (1, TokenKind::Equals),
             '<' => (1, TokenKind::Less),
+            '~' => (1, TokenKind::Tilde),
             ':' => (1, TokenKind::Colon),
             '(' => (1, TokenKind::Slip(Slip::Open)),
             ')' => (1, TokenKind::Slip(Slip::Close)),

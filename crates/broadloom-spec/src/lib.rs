@@ -40,6 +40,7 @@
 //! | `..r..` | any axes, the same wherever `..r..` is, in rows of any kind |
 //! | `2*o+1` | every second index of the axis, from 1 on |
 //! | `2*o=+3*k`, `2*o<+3*k` | windows at stride 2 with dilation 3, on a padded axis, or inside the axis |
+//! | `2*o~+3*k` | the same inside the axis, dropping what is left at its end |
 //! | `s*o+d*k` | stride and dilation given by name; whoever uses the spec also says whether to pad |
 //! | `a^b`, `3^a` | axes one after another; a number is a size here |
 //!

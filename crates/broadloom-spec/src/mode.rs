@@ -1,7 +1,7 @@
 //! Whether the axes of a spec are letters or words.
 //!
 //! The whole text decides at once. A spec is read in **multi-character mode** if it contains any of
-//! `,` `*` `+` `^` `&` `<` `:`, or an `=` that is not the start of `=>`. Then names are words (a letter,
+//! `,` `*` `+` `^` `&` `<` `~` `:`, or an `=` that is not the start of `=>`. Then names are words (a letter,
 //! then letters, digits and `_`) and axes are separated by commas. Otherwise it is read in
 //! **single-character mode**: every letter is an axis, every run of digits is one index, and blanks
 //! only separate. (`&` and `:` mean nothing in a spec; they decide the mode so that the error about them
@@ -54,7 +54,7 @@ impl Mode {
 pub(crate) fn multi_trigger(text: &str) -> Option<Span> {
     let bytes = text.as_bytes();
     let at = bytes.iter().enumerate().position(|(at, byte)| match byte {
-        b',' | b'*' | b'+' | b'^' | b'&' | b'<' | b':' => true,
+        b',' | b'*' | b'+' | b'^' | b'&' | b'<' | b'~' | b':' => true,
         b'=' => bytes.get(at + 1) != Some(&b'>'),
         _ => false,
     })?;
@@ -71,7 +71,7 @@ mod tests {
             assert_eq!(Mode::of(text), Mode::Single, "{text}");
         }
         for text in
-            ["a,b,c", "2*a+b", "a+b", "a*b", "a^b", "a&b", "o<k", "o=k", "a=", "a= >b", "3:rgb", "==>"]
+            ["a,b,c", "2*a+b", "a+b", "a*b", "a^b", "a&b", "o<k", "o~k", "o=k", "a=", "a= >b", "3:rgb", "==>"]
         {
             assert_eq!(Mode::of(text), Mode::Multi, "{text}");
         }

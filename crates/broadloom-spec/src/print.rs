@@ -217,11 +217,12 @@ impl Node for Affine {
 }
 
 impl Padding {
-    /// `=`, `<` or nothing.
+    /// `=`, `<`, `~` or nothing.
     pub fn marker(self) -> &'static str {
         match self {
             Padding::Padded => "=",
             Padding::Valid => "<",
+            Padding::Dropped => "~",
             Padding::Unmarked => "",
         }
     }

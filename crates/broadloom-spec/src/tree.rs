@@ -246,8 +246,10 @@ pub struct Kernel {
 pub enum Padding {
     /// `o=+k`: the axis is padded, so that its size is `stride*over`.
     Padded,
-    /// `o<+k`: every window lies inside the axis.
+    /// `o<+k`: every window lies inside the axis, and the last one ends where it does.
     Valid,
+    /// `o~+k`: every window lies inside the axis; what is left at its end is dropped.
+    Dropped,
     /// `o+k`: the spec does not say; whoever uses it decides.
     Unmarked,
 }

@@ -121,8 +121,8 @@ pub struct Window {
     pub kernel: DimTerm,
     /// The distance of neighbouring kernel positions.
     pub dilation: u64,
-    /// Whether it may reach beyond the ends of the axis.
-    pub padded: bool,
+    /// What it does at the ends of the axis.
+    pub ends: Padding,
 }
 
 /// A constraint.
@@ -399,7 +399,7 @@ impl<'a> Terms<'a> {
                 let window = form.window.zip(kernel).map(|(window, kernel)| Window {
                     kernel: self.dim_term(kernel),
                     dilation: window.dilation,
-                    padded: window.padding == Padding::Padded,
+                    ends: window.padding,
                 });
                 Constraint::Affine { axis, over, stride: form.stride, offset: form.offset, window }
             }

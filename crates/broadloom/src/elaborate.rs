@@ -359,6 +359,7 @@ pub(crate) fn window_form<'a>(
     let padding = match kernel.padding {
         spec::Padding::Padded => Padding::Padded,
         spec::Padding::Valid => Padding::Valid,
+        spec::Padding::Dropped => Padding::Dropped,
         spec::Padding::Unmarked => padding.ok_or(Open::Padding(kernel))?,
     };
     Ok(form.with_kernel(coefficient(kernel.term.coefficient)?, padding))
@@ -398,7 +399,7 @@ fn check_options(known: &KnownSpec, options: &Options<'_>) -> Result<(), Error> 
     if options.padding.is_some() && !known.spec.shapes().flat_map(|shape| shape.axes()).any(leaves_open) {
         let message = format!("padding is chosen, but the spec `{text}` has no window that leaves it open");
         return Err(Error::new(ErrorKind::Use, message)
-            .with_help("`o+k` leaves it open; `o=+k` is always padded, `o<+k` never: leave the choice out"));
+            .with_help("`o+k` leaves it open; `o=+k`, `o<+k` and `o~+k` say what they do at the ends: leave the choice out"));
     }
     Ok(())
 }
@@ -417,7 +418,8 @@ fn missing_padding(known: &KnownSpec, affine: &spec::Affine, kernel: spec::Kerne
     let message =
         format!("the spec `{}` does not say what the window over `{over}` does at the ends", known.text);
     let help = format!(
-        "write `{over}=+{kernel}` to pad the axis, or `{over}<+{kernel}` to keep every window inside it"
+        "write `{over}=+{kernel}` to pad the axis, `{over}<+{kernel}` to keep every window inside it, or `{over}~+{kernel}` to \
+         drop what is left over as well"
     );
     Error::new(ErrorKind::Use, message).with_help(help)
 }

@@ -227,6 +227,7 @@ fn options(choice: &Choice) -> String {
     let padding = choice.padding.map(|padding| match padding {
         Padding::Padded => ", padded".to_string(),
         Padding::Valid => ", valid".to_string(),
+        Padding::Dropped => ", dropping the rest".to_string(),
     });
     coefficients.chain(padding).collect()
 }

@@ -58,7 +58,7 @@ pub(crate) enum Rule {
 }
 
 impl SizedAxis {
-    /// The size of the axis if all parts are known.
+    /// The size of the axis if all parts are known; the least one, if a window drops what is left.
     pub fn total(&self) -> Option<u64> {
         match (self.rule, &self.parts[..]) {
             (Rule::Concat(literal), parts) => {
@@ -100,7 +100,7 @@ impl SizedAxis {
                 };
                 let rest = i128::from(whole) - i128::from(per_kernel) * i128::from(kernel) - constant;
                 let stride = i128::from(form.stride);
-                (rest >= stride && rest % stride == 0).then(|| (rest / stride) as u64)
+                (rest >= stride && rest % stride <= form.slack().into()).then(|| (rest / stride) as u64)
             }
             _ => None,
         }
@@ -122,7 +122,7 @@ impl SizedAxis {
     pub fn span(&self) -> Option<u64> {
         let Rule::Window(Affine { window: Some(window), .. }) = self.rule else { return None };
         let kernel = self.parts.get(1)?.1?;
-        (window.padding == Padding::Valid)
+        (window.padding != Padding::Padded)
             .then(|| window.dilation.saturating_mul(kernel.saturating_sub(1)).saturating_add(1))
     }
 
@@ -161,10 +161,12 @@ fn formula(form: Affine, names: &[String]) -> String {
     let times = |factor: u64, text: String| if factor == 1 { text } else { format!("{factor}·{text}") };
     let plus = |extra: i128| if extra > 0 { format!(" + {extra}") } else { String::new() };
     match (names, form.window) {
-        ([over, kernel, ..], Some(window)) if window.padding == Padding::Valid => {
+        ([over, kernel, ..], Some(window)) if window.padding != Padding::Padded => {
             let steps = times(form.stride, format!("({over} − 1)"));
             let span = times(window.dilation, format!("({kernel} − 1)"));
-            format!("{steps} + {span} + 1{}", plus(form.offset.into()))
+            let rest =
+                if form.slack() > 0 { format!(", and up to {} more", form.slack()) } else { String::new() };
+            format!("{steps} + {span} + 1{}{rest}", plus(form.offset.into()))
         }
         ([over, ..], _) => format!("{}{}", times(form.stride, over.clone()), plus(form.equation().1)),
         ([], _) => "?".into(),

@@ -416,7 +416,9 @@ impl Solver {
                             let [low, high, _] = words(item.coeff);
                             [low, high, u64::from(item.claims)]
                         });
-                        (5, coeffs.chain([words(*constant)]).collect())
+                        let [low, high, _] = words(*constant);
+                        let slack = arith.slack() as u64;
+                        (5, coeffs.chain([[low, high, slack]]).collect())
                     }
                     Arith::Count { numerator, .. } => (6, vec![[numerator.coeff, numerator.denom, 0]]),
                     Arith::Exact { .. } => (7, Vec::new()),

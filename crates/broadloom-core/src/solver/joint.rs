@@ -122,7 +122,11 @@ impl Solver {
     /// The linear equations with open classes; sizes that are fixed are constants.
     fn open_rows(&self) -> Vec<Row> {
         let row = |con: u32| {
-            let Arith::Linear { items, constant, .. } = self.ariths.get(con) else { return None };
+            let arith = self.ariths.get(con);
+            let Arith::Linear { items, constant, .. } = arith else { return None };
+            if arith.slack() > 0 {
+                return None;
+            }
             let mut row = Row { terms: SmallVec::new(), constant: *constant, con };
             for item in items {
                 let (lo, hi) = self.size_bounds(item.dim);

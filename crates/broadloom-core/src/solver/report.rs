@@ -365,10 +365,10 @@ impl Solver {
                 continue;
             }
             let here = self.dim_shape(DimTerm(root), names);
-            if let Some(cap) = self.dims.cap(root).and_then(|cap| self.ground(cap)) {
-                if names.cycles.get(&root).is_none_or(|first| *first == root) {
-                    report.residual.push(Bound::Cap(cap, here));
-                }
+            if let Some(cap) = self.dims.cap(root).and_then(|cap| self.ground(cap))
+                && names.cycles.get(&root).is_none_or(|first| *first == root)
+            {
+                report.residual.push(Bound::Cap(cap, here));
             }
             for edge in self.dims.up(root) {
                 let above = self.dims.find(self.dims.edge(edge).hi);

@@ -6,7 +6,7 @@
 //! the solution violates is thrown away. The solution is kept with the system.
 
 use super::judge::{holds, size};
-use super::{Constraint, DimVar, Form, Piece, RowVar, System, Window};
+use super::{Constraint, DimVar, Ends, Form, Piece, RowVar, System, Window};
 use crate::oracle::{self, Assignment, Atom, Dim, DimTerm, Hole, Rng, Row, RowTerm, Tag};
 
 /// A kind of random systems. Pairs of numbers are inclusive ranges.
@@ -313,7 +313,10 @@ impl Generator<'_> {
     fn affine(&mut self) -> Constraint {
         let window = match self.rng.below(10) {
             0..3 => None,
-            kind => Some(Window { dilation: self.number(&[1, 1, 1, 2, 3]).max(1), padded: kind < 5 }),
+            kind => {
+                let ends = [Ends::Padded, Ends::Valid, Ends::Dropped][(kind as usize - 3) / 2 % 3];
+                Some(Window { dilation: self.number(&[1, 1, 1, 2, 3]).max(1), ends })
+            }
         };
         let form = Form {
             stride: self.number(&[1, 1, 1, 2, 2, 3]).max(1),

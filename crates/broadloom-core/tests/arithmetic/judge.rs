@@ -4,7 +4,7 @@
 //! and an offset of 2) under `a = 7`, `b = 3` holds; under `a = 7:b`, `b = 3` it does not, because
 //! the bases differ; nor does it under `a = 3`, `b = _`, because a unit is not iterated.
 
-use super::{Constraint, Form, Piece, System, Window};
+use super::{Constraint, Ends, Form, Piece, System, Window};
 use crate::oracle::{Assignment, Atom, Dim, holds as order_holds};
 
 /// Why an assignment is not a solution.
@@ -115,14 +115,19 @@ pub fn affine(axis: Dim, form: &Form, over: Dim, kernel: Option<Dim>) -> bool {
     let (stride, offset) = (i128::from(form.stride), i128::from(form.offset));
     let (c1, c0) = match form.window {
         None => (0, (offset + 1 - stride).max(0)),
-        Some(Window { padded: true, .. }) => (0, 0),
-        Some(Window { padded: false, dilation }) => {
+        Some(Window { ends: Ends::Padded, .. }) => (0, 0),
+        Some(Window { dilation, .. }) => {
             let dilation = i128::from(dilation);
             (dilation, 1 + offset - stride - dilation)
         }
     };
     let kernel = kernel.map_or(0, size);
-    i128::from(size(axis)) == stride * i128::from(size(over)) + c1 * i128::from(kernel) + c0
+    let needed = stride * i128::from(size(over)) + c1 * i128::from(kernel) + c0;
+    let rest = i128::from(size(axis)) - needed;
+    match form.window {
+        Some(Window { ends: Ends::Dropped, .. }) => (0..stride).contains(&rest),
+        _ => rest == 0,
+    }
 }
 
 /// A concatenation of ground dimensions.

@@ -13,7 +13,8 @@
 //!   basis of what is iterated; and `axis = stride·over + c1·kernel + c0`, where
 //!   without a window `c1 = 0` and `c0 = max(0, offset + 1 - stride)`,
 //!   with a padded one `c1 = c0 = 0`, and
-//!   with a valid one `c1 = dilation` and `c0 = 1 + offset - stride - dilation`.
+//!   with a valid one `c1 = dilation` and `c0 = 1 + offset - stride - dilation`;
+//!   one that drops the rest is like a valid one, and the axis has up to `stride - 1` elements more.
 //! - *Concat*: the axis has the sum of the components and the literal, and all atoms among axis and
 //!   components that are not empty have one basis.
 //! - *AtLeast*: the size is not below the number.
@@ -66,7 +67,15 @@ pub struct Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     pub dilation: u64,
-    pub padded: bool,
+    pub ends: Ends,
+}
+
+/// What a window does at the ends of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    Padded,
+    Valid,
+    Dropped,
 }
 
 /// One axis, or all axes of a row variable.

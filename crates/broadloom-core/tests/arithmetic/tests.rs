@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use crate::model::generate::{PROFILES, generate};
 use crate::model::judge::{affine, at_least, concat, count, holds, satisfies};
 use crate::model::search::{Bounds, Found, Goal, Place, find, naive, search};
-use crate::model::{Constraint, DimVar, Form, Piece, RowVar, System, Window};
+use crate::model::{Constraint, DimVar, Ends, Form, Piece, RowVar, System, Window};
 use crate::oracle::{self, Assignment, Atom, Dim, DimTerm, Hole, Row, RowTerm, Tag};
 
 fn atom(size: u32) -> Dim {
@@ -22,8 +22,8 @@ fn form(stride: u64, offset: u64) -> Form {
     Form { stride, offset, window: None }
 }
 
-fn windowed(stride: u64, offset: u64, dilation: u64, padded: bool) -> Form {
-    Form { stride, offset, window: Some(Window { dilation, padded }) }
+fn windowed(stride: u64, offset: u64, dilation: u64, ends: Ends) -> Form {
+    Form { stride, offset, window: Some(Window { dilation, ends }) }
 }
 
 #[test]
@@ -38,19 +38,27 @@ fn strided_axes_have_room_for_the_offset() {
 #[test]
 fn windows_reach_beyond_the_ends_only_if_padded() {
     // Three taps at stride 2: the last of four windows starts at 6 and ends at 8.
-    assert!(affine(atom(9), &windowed(2, 0, 1, false), atom(4), Some(atom(3))));
+    assert!(affine(atom(9), &windowed(2, 0, 1, Ends::Valid), atom(4), Some(atom(3))));
     // Dilated by two it ends at 10, and an offset moves it.
-    assert!(affine(atom(11), &windowed(2, 0, 2, false), atom(4), Some(atom(3))));
-    assert!(affine(atom(12), &windowed(2, 1, 2, false), atom(4), Some(atom(3))));
-    assert!(affine(atom(8), &windowed(2, 3, 2, true), atom(4), Some(atom(7))));
+    assert!(affine(atom(11), &windowed(2, 0, 2, Ends::Valid), atom(4), Some(atom(3))));
+    assert!(affine(atom(12), &windowed(2, 1, 2, Ends::Valid), atom(4), Some(atom(3))));
+    assert!(affine(atom(8), &windowed(2, 3, 2, Ends::Padded), atom(4), Some(atom(7))));
+}
+
+#[test]
+fn windows_drop_less_than_a_stride() {
+    let dropping = windowed(2, 0, 1, Ends::Dropped);
+    for (axis, fits) in [(8, false), (9, true), (10, true), (11, false)] {
+        assert_eq!(affine(atom(axis), &dropping, atom(4), Some(atom(3))), fits);
+    }
 }
 
 #[test]
 fn affine_axes_share_the_basis_but_not_the_unit() {
     assert!(affine(named(4), &form(2, 0), named(2), None));
     assert!(!affine(named(4), &form(2, 0), atom(2), None));
-    assert!(affine(atom(4), &windowed(2, 0, 1, true), atom(2), Some(named(2))));
-    assert!(!affine(atom(4), &windowed(2, 0, 1, true), atom(2), Some(Dim::Unit)));
+    assert!(affine(atom(4), &windowed(2, 0, 1, Ends::Padded), atom(2), Some(named(2))));
+    assert!(!affine(atom(4), &windowed(2, 0, 1, Ends::Padded), atom(2), Some(Dim::Unit)));
     assert!(!affine(atom(2), &form(2, 0), Dim::Unit, None));
     assert!(!affine(Dim::Unit, &form(1, 0), atom(1), None));
 }

@@ -13,7 +13,7 @@
 
 use std::fmt::{Display, Formatter, Result as FmtResult};
 
-use super::{Constraint, Form, Piece, System, Window};
+use super::{Constraint, Ends, Form, Piece, System, Window};
 use crate::oracle::{DimTerm, RowTerm, Tag};
 
 impl Display for System {
@@ -79,8 +79,12 @@ impl Display for Constraint {
             Constraint::Order(constraint) => write!(f, "{constraint}"),
             Constraint::Affine { axis, form: Form { stride, offset, window }, over, kernel } => {
                 write!(f, "{axis} = {stride}·{over}")?;
-                if let (Some(Window { dilation, padded }), Some(kernel)) = (window, kernel) {
-                    let padding = if *padded { "padded" } else { "valid" };
+                if let (Some(Window { dilation, ends }), Some(kernel)) = (window, kernel) {
+                    let padding = match ends {
+                        Ends::Padded => "padded",
+                        Ends::Valid => "valid",
+                        Ends::Dropped => "dropped",
+                    };
                     write!(f, " * {padding} {dilation}·{kernel}")?;
                 }
                 write!(f, " +{offset}")

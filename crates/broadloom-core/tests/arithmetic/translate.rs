@@ -3,7 +3,7 @@
 use broadloom_core as core;
 use broadloom_core::{Answer, Role, Solver};
 
-use super::{Constraint, Form, Piece, System};
+use super::{Constraint, Ends, Form, Piece, System};
 use crate::oracle::{self, Assignment, DimTerm, Hole, Tag};
 
 pub struct Translated {
@@ -202,7 +202,11 @@ impl Translated {
 fn affine(form: &Form) -> core::Affine {
     let window = form.window.map(|window| core::Window {
         dilation: window.dilation,
-        padding: if window.padded { core::Padding::Padded } else { core::Padding::Valid },
+        padding: match window.ends {
+            Ends::Padded => core::Padding::Padded,
+            Ends::Valid => core::Padding::Valid,
+            Ends::Dropped => core::Padding::Dropped,
+        },
     });
     core::Affine { stride: form.stride, offset: form.offset, window }
 }

@@ -69,7 +69,7 @@ impl Parser<'_> {
         let span = Span { start: start.start, end: self.last_end() };
         match self.kind() {
             TokenKind::Star => Err(self.stray_star(span)),
-            TokenKind::Equals | TokenKind::Less => Err(self.stray_marker(span)),
+            kind if kind.is_marker() => Err(self.stray_marker(span)),
             _ => Ok(Axis { kind, span }),
         }
     }
@@ -91,12 +91,12 @@ impl Parser<'_> {
             _ => PartKind::Term(self.product()?),
         };
         let span = Span { start: span.start, end: self.last_end() };
-        let is_marker = matches!(self.kind(), TokenKind::Equals | TokenKind::Less);
+        let is_marker = self.kind().is_marker();
         if is_marker && !matches!(kind, PartKind::Term(_)) {
             return Err(self.stray_marker(span));
         }
         let marker = is_marker.then(|| self.bump());
-        if is_marker && matches!(self.kind(), TokenKind::Equals | TokenKind::Less) {
+        if is_marker && self.kind().is_marker() {
             return Err(self.stray_marker(span));
         }
         Ok(Part { kind, span, marker })
@@ -206,7 +206,9 @@ impl Parser<'_> {
             let message = format!("{} does not belong in a concatenation", self.quote(marker.span));
             let error =
                 self.error(ErrorKind::MisplacedMarker, marker.span, message).expected(&["`^`", "`,`"]);
-            return Err(error.help("`=` and `<` say how a window meets the ends of an axis, as in `o=+k`"));
+            return Err(
+                error.help("`=`, `<` and `~` say how a window meets the ends of an axis, as in `o=+k`")
+            );
         }
         let kind = match part.kind {
             PartKind::Wildcard => ComponentKind::Wildcard,
@@ -257,6 +259,7 @@ impl Parser<'_> {
         };
         let padding = match marker.map(|(_, marker)| marker.kind) {
             Some(TokenKind::Equals) => Padding::Padded,
+            Some(TokenKind::Tilde) => Padding::Dropped,
             Some(_) => Padding::Valid,
             None => Padding::Unmarked,
         };
@@ -358,12 +361,12 @@ impl Parser<'_> {
     fn stray_marker(&self, before: Span) -> Error {
         let (span, sign) = (self.span(), self.quote(self.span()));
         let previous = self.tokens[self.position - 1];
-        if matches!(previous.kind, TokenKind::Equals | TokenKind::Less) {
+        if previous.kind.is_marker() {
             return self.two_markers(previous.span, span);
         }
         let message = format!("{sign} cannot follow {}", self.quote(before));
         let error = self.error(ErrorKind::MisplacedMarker, span, message).expected(&["`+`", "`,`"]);
-        error.help("`=` (padded) and `<` (valid) follow the label that is stepped over, as in `2*o=+1+k`")
+        error.help("`=` (padded), `<` (valid) and `~` (the rest is dropped) follow the label that is stepped over, as in `2*o=+1+k`")
     }
 
     fn two_markers(&self, first: Span, second: Span) -> Error {
@@ -371,7 +374,7 @@ impl Parser<'_> {
             self.error(ErrorKind::TwoMarkers, second, "a sum has only one marker").label("the second one");
         error
             .related(first, "the first marker")
-            .help("mark only the label that is stepped over: `o=+k` or `o<+k`")
+            .help("mark only the label that is stepped over: `o=+k`, `o<+k` or `o~+k`")
     }
 
     fn wildcard_in_sum(&self, span: Span) -> Error {

@@ -114,7 +114,7 @@ impl Parser<'_> {
                     .expected(&["a size", "a name", "the end"])
                     .help("write one shape, as in `32 | 784 -> 10`; the axes before `->` are the input axes")
             }
-            TokenKind::Plus | TokenKind::Star | TokenKind::Caret | TokenKind::Less => {
+            TokenKind::Plus | TokenKind::Star | TokenKind::Caret | TokenKind::Less | TokenKind::Tilde => {
                 let message = format!("{found} has no meaning in a shape declaration");
                 self.error(ErrorKind::OperatorInDeclaration, span, message).expected(&["a size", "a name", "`,`"])
                     .help("declare the size of the whole axis; sums and concatenations are for the specs of operations")

@@ -413,11 +413,11 @@ impl Parser<'_> {
                     .expected(&["a label", "a number"])
                     .help("a sum is `stride*over+offset+dilation*kernel`, or less")
             }
-            TokenKind::Equals | TokenKind::Less => {
+            kind if kind.is_marker() => {
                 error(ErrorKind::MisplacedMarker, format!("{found} does not follow a label"))
                     .expected(&["an axis"])
                     .help(
-                        "`=` (padded) and `<` (valid) follow the label that is stepped over, as in `2*o=+k`",
+                        "`=` (padded), `<` (valid) and `~` (the rest is dropped) follow the label that is stepped over, as in `2*o=+k`",
                     )
             }
             _ => error(ErrorKind::Unexpected, format!("{found} cannot stand here"))

@@ -25,7 +25,7 @@ pub struct Window {
     pub stride: u64,
     /// How far its taps lie apart.
     pub dilation: u64,
-    /// Whether it reaches beyond the image.
+    /// What it does at the ends of the image.
     pub padding: Padding,
 }
 
@@ -56,6 +56,13 @@ impl Window {
     #[must_use]
     pub fn padded(self) -> Window {
         Window { padding: Padding::Padded, ..self }
+    }
+
+    /// The same, inside the image, of which what is left at the end is dropped: as many windows as there is room
+    /// for.
+    #[must_use]
+    pub fn dropping(self) -> Window {
+        Window { padding: Padding::Dropped, ..self }
     }
 
     /// An operation by a spec with `stride*…+dilation*…` in it.

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
+use broadloom_core::Padding;
+
 use super::{Certificate, Constraint, Dim, DimTerm, Piece, Row, RowTerm, Window};
 
 /// Words that could leave something unproved or make a text mean something else than it says; `verification/check`
@@ -312,7 +314,12 @@ impl Display for Piece {
 
 impl Display for Window {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "⟨{}, {}, {}⟩", self.kernel, self.dilation, self.padded)
+        let ends = match self.ends {
+            Padding::Padded => ".padded",
+            Padding::Valid => ".valid",
+            Padding::Dropped => ".dropped",
+        };
+        write!(f, "⟨{}, {}, {ends}⟩", self.kernel, self.dilation)
     }
 }
 

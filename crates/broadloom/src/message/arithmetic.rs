@@ -1,6 +1,6 @@
 //! Windows, concatenations, indices and conversions that do not come out.
 
-use broadloom_core::{ConstraintId, DimShape};
+use broadloom_core::{ConstraintId, DimShape, Padding};
 use broadloom_spec::Kind;
 
 use super::{Case, axes};
@@ -105,10 +105,20 @@ impl Graph {
                 let fixed = form.window.is_none() || axis.is_padded();
                 let what =
                     if fixed { "the axis or the stride" } else { "the axis, the window or the stride" };
-                error.with_help(format!(
+                let error = error.with_help(format!(
                     "`{over}` must come out as a whole number: change {what} ({}){sizes}",
                     form.stride
-                ))
+                ));
+                let valid = form.window.is_some_and(|window| window.padding == Padding::Valid);
+                let dropping = axis.text.replacen('<', "~", 1);
+                match valid {
+                    true if dropping != axis.text => error.with_help(format!(
+                        "or write `{dropping}`, which drops what is left over at the end of the axis"
+                    )),
+                    true => error
+                        .with_help("or choose the padding that drops what is left over: `Padding::Dropped`"),
+                    false => error,
+                }
             }
             _ => error.with_help("the parts of a concatenation add up to the whole, and have one basis"),
         }

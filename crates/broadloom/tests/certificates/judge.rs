@@ -178,17 +178,16 @@ impl Solution {
         })
     }
 
-    /// The kernel's dimension, the dilation, and whether it is padded.
-    fn window(&self, window: &Value) -> Read<Option<(Dim, u128, bool)>> {
+    /// The kernel's dimension, the dilation, and what happens at the ends.
+    fn window(&self, window: &Value) -> Read<Option<(Dim, u128, String)>> {
         let Some(window) = maybe(window)? else { return Ok(None) };
         let Value::Tuple(parts) = window else { return odd(window) };
-        let [kernel, dilation, padded] = parts.as_slice() else { return odd(window) };
-        let padded = match apply(padded)? {
-            ("true", []) => true,
-            ("false", []) => false,
-            _ => return odd(padded),
+        let [kernel, dilation, ends] = parts.as_slice() else { return odd(window) };
+        let ends = match apply(ends)? {
+            (ends @ (".padded" | ".valid" | ".dropped"), []) => ends.to_string(),
+            _ => return odd(ends),
         };
-        Ok(Some((self.dim(kernel)?, number(dilation)?, padded)))
+        Ok(Some((self.dim(kernel)?, number(dilation)?, ends)))
     }
 }
 
@@ -220,15 +219,15 @@ fn made_of(res: &[Dim], opnds: &[Row]) -> bool {
 
 /// The size of an affine axis: a valid window ends at the last position that it visits; other axes are as long as
 /// their strides, and longer where an offset goes beyond.
-fn size_is(size: u128, stride: u128, over: u128, offset: u128, window: Option<(Dim, u128, bool)>) -> bool {
+fn size_is(size: u128, stride: u128, over: u128, offset: u128, window: Option<(Dim, u128, String)>) -> bool {
     match window {
         None => size == stride * over + (offset + 1).saturating_sub(stride),
         Some((Dim::Unit, ..)) => false,
-        Some((Dim::Atom(..), _, true)) => size == stride * over,
-        Some((Dim::Atom(kernel, _), dilation, false)) => {
+        Some((Dim::Atom(..), _, ends)) if ends == ".padded" => size == stride * over,
+        Some((Dim::Atom(kernel, _), dilation, ends)) => {
             over > 0 && kernel > 0 && {
                 let last = stride * (over - 1) + dilation * (kernel - 1) + offset;
-                size == last + 1
+                size == last + 1 || ends == ".dropped" && last < size && size <= last + stride
             }
         }
     }

@@ -10,11 +10,12 @@ use crate::order::{Atom, Basis};
 use crate::term::DimTerm;
 
 impl Solver {
-    /// `0 = constant + Σ coeff·size`: bounds consistency, then bases.
+    /// `0 = constant + Σ coeff·size`, or between that and the slack: bounds consistency, then bases.
     pub(crate) fn run_linear(&mut self, con: u32) -> Step {
         if !self.symbols.is_empty() && self.run_linear_symbolic(con)? {
             return Ok(());
         }
+        let slack = self.ariths.get(con).slack();
         let Arith::Linear { items, constant, .. } = self.ariths.get(con) else { return Ok(()) };
         // Classes without a fixed size, with their coefficients added up; the rest is constant.
         let mut open: SmallVec<[(Known, i128); 4]> = SmallVec::new();
@@ -31,13 +32,13 @@ impl Solver {
             }
         }
         open.retain(|(_, coeff)| *coeff != 0);
-        if open.is_empty() && constant != 0 {
+        if open.is_empty() && !(-slack..=0).contains(&constant) {
             return Err(Conflict::Arith { con });
         }
         for at in 0..open.len() {
             let (known, coeff) = open[at];
             // coeff·x = −(constant + the others), somewhere between the two.
-            let (mut least, mut greatest) = (Some(constant), Some(constant));
+            let (mut least, mut greatest) = (Some(constant), Some(constant.saturating_add(slack)));
             for (other, factor) in
                 open.iter().enumerate().filter(|(at_other, _)| *at_other != at).map(|(_, o)| o)
             {

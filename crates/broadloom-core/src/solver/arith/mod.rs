@@ -43,7 +43,8 @@ pub(crate) struct Item {
 #[derive(Clone, Debug)]
 pub(crate) enum Arith {
     /// `0 = constant + Σ coeff·size`; the first item is the axis. An affine axis keeps its form: it is
-    /// followed by what is iterated, and perhaps by a kernel.
+    /// followed by what is iterated, and perhaps by a kernel. If its window drops a rest, the equation holds
+    /// up to the slack of the form.
     Linear { items: SmallVec<[Item; 3]>, constant: i128, form: Option<Affine> },
     /// `denom·∏ pieces·∏ divided_by = coeff·over`.
     Count { pieces: Vec<Piece>, numerator: Numerator, divided_by: Vec<DimTerm>, rest: Option<RowVar> },
@@ -52,6 +53,14 @@ pub(crate) enum Arith {
 }
 
 impl Arith {
+    /// How much the axis of a linear equation may be greater than the rest of it says.
+    pub fn slack(&self) -> i128 {
+        match self {
+            Arith::Linear { form: Some(form), .. } => form.slack().into(),
+            _ => 0,
+        }
+    }
+
     /// The rows whose axes it speaks of.
     pub fn pieces(&self) -> &[Piece] {
         match self {

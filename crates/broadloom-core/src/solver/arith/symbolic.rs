@@ -81,7 +81,8 @@ impl Solver {
 
     /// What a linear equation makes of a class, if all others in it have a name or a number, and one a name.
     fn form_by(&self, con: u32, class: u32, equations: u32) -> Option<Form> {
-        let Arith::Linear { items, constant, .. } = self.ariths.get(con) else { return None };
+        let arith = self.ariths.get(con);
+        let Arith::Linear { items, constant, .. } = arith else { return None };
         let (mut sum, mut own) = (Form::constant(*constant), 0i128);
         for item in items {
             if item.dim.node().is_some_and(|node| self.dims.find(node) == class) {
@@ -90,7 +91,13 @@ impl Solver {
                 sum = sum.plus(&self.form_within(item.dim, equations)?.scaled(item.coeff, 1)?)?;
             }
         }
-        sum.scaled(1, own.checked_neg()?).filter(|form| form.as_constant().is_none())
+        let form = sum.scaled(1, own.checked_neg()?).filter(|form| form.as_constant().is_none())?;
+        match arith.slack() {
+            0 => Some(form),
+            // What is iterated follows from the axis; not the other way round.
+            _ if own > 0 => form.floor(),
+            _ => None,
+        }
     }
 
     /// The sizes of the dimensions of an arithmetic constraint, as far as they are known: of its rows, then of
@@ -142,10 +149,24 @@ impl Solver {
         }
         open.retain(|(_, coeff)| *coeff != 0);
         let Some(sum) = sum else { return Err(Conflict::Arith { con }) };
+        let slack = self.ariths.get(con).slack();
         match open.as_slice() {
             [] => {
                 self.share_basis(con, true)?;
-                self.demand_zero(con, sum)?;
+                if slack == 0 {
+                    self.demand_zero(con, sum)?;
+                } else {
+                    self.demand_slack(con, &sum, slack)?;
+                }
+            }
+            [(class, coeff)] if slack > 0 => {
+                // `coeff·x = −sum`, rounded down; not every expression has one for what it is rounded to.
+                let class = *class;
+                let value = coeff.checked_neg().filter(|coeff| *coeff < 0);
+                let value = value.and_then(|coeff| sum.scaled(1, coeff)).and_then(|value| value.floor());
+                let Some(value) = value else { return Ok(false) };
+                self.share_basis(con, false)?;
+                self.set_expressed(con, class, value)?;
             }
             [(class, coeff)] => {
                 let value = coeff.checked_neg().and_then(|coeff| sum.scaled(1, coeff));
@@ -223,6 +244,19 @@ impl Solver {
         let value = self.symbolic_atom(value, basis);
         let reason = self.dims.reason(Reason::Arith { con });
         self.dims.commit(&mut self.trail, root, value, reason)
+    }
+
+    /// What must be between zero and minus the slack: proved or refuted. There is no check for it, because
+    /// sizes are only ever rounded where that gives an expression.
+    fn demand_slack(&mut self, con: u32, form: &Form, slack: i128) -> Step {
+        let (least, most) = form.bounds(|symbol| self.symbol_bounds(symbol));
+        let inside = least.is_some_and(|least| least >= -slack) && most.is_some_and(|most| most <= 0);
+        let outside = least.is_some_and(|least| least > 0) || most.is_some_and(|most| most < -slack);
+        match (inside, outside) {
+            (true, _) => Ok(()),
+            (_, true) => Err(Conflict::Arith { con }),
+            _ => Err(Conflict::TooMuch(Limit::Expressions)),
+        }
     }
 
     /// What must be zero: proved, refuted, or left to be checked.
