@@ -64,8 +64,13 @@ fn programs_may_be_written_in_other_ways() {
         let mut dice = Dice::new(seed);
         let program = drawer::draw(&mut dice);
         let answered = answer::answer(&program);
-        assert!(!answered.errors.iter().any(|(code, _)| code.starts_with("E01") || code.starts_with("E02")), "seed {seed}: not well written
-{}{}", program.text(), answered.shown);
+        assert!(
+            !answered.errors.iter().any(|(code, _)| code.starts_with("E01") || code.starts_with("E02")),
+            "seed {seed}: not well written
+{}{}",
+            program.text(),
+            answered.shown
+        );
         let verdict = answered.errors.iter().next().map_or("accepted", |(code, _)| *code);
         *counts.entry(verdict).or_default() += 1;
         for _ in 0..REWRITINGS.min(laws.len()) {

@@ -18,6 +18,10 @@
 //!   windows that do not fit, are told from the refused side, so only the kind of the conflict is compared; and a size may be in conflict with an equation
 //!   (E0302) or with what follows from it (E0301). If several rows of parameters wait for each other, any of them may be called open: the
 //!   parameters are compared.
+//!   A statement tells its first mistake, and which is the first depends on the order of its operands, too: so mistakes are compared
+//!   with all that are found when each operation is a statement.
+//!   Through windows and concatenations the same contradiction can be reached along several chains, with other sizes at their ends; where the
+//!   order is another one, ends are compared in programs that have none.
 //! - What a refused statement would have defined stands for a mistake, and nothing more is said about it. If a part of it gets a name, the
 //!   part is a statement by itself: then more may be wrong, and less where a name is inlined.
 //! - Warnings are no part of the verdict: they say what broadcasts and what is not used.
@@ -65,14 +69,16 @@ pub enum Difference {
 pub fn answer(program: &Program) -> Answer {
     let mut read = compile("program.loom", &program.text(), &Options::default());
     let errors = read.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
-    let errors = errors.map(|diagnostic| (diagnostic.code, ends(diagnostic, &read.sources, program))).collect();
+    let errors =
+        errors.map(|diagnostic| (diagnostic.code, ends(diagnostic, &read.sources, program))).collect();
     let shown = render_all(&read.sources, &read.diagnostics, 0, Style::default());
     let mut answer = Answer { errors, shown, ..Answer::default() };
     if !answer.errors.is_empty() {
         return answer;
     }
     let Ok(shapes) = read.graph.final_shapes() else { return answer };
-    let written: BTreeSet<String> = program.statements.iter().flat_map(|statement| statement.defines()).collect();
+    let written: BTreeSet<String> =
+        program.statements.iter().flat_map(|statement| statement.defines()).collect();
     for made in &read.made {
         let shape = shapes.get(made.tensor).to_string();
         let first = made.name.split('.').next().unwrap_or_default();
@@ -101,11 +107,18 @@ fn ends(diagnostic: &Diagnostic, sources: &Sources, program: &Program) -> BTreeS
     }
     if diagnostic.code == codes::ARITHMETIC {
         // The sentence has the sizes that are known at the time.
-        return diagnostic.labels.iter().filter(|label| !label.primary).map(|label| (label.text.clone(), home(label.span))).collect();
+        return diagnostic
+            .labels
+            .iter()
+            .filter(|label| !label.primary)
+            .map(|label| (label.text.clone(), home(label.span)))
+            .collect();
     }
     let claims = diagnostic.labels.iter().flat_map(|label| {
         let parts = sentences(&label.text);
-        parts.into_iter().filter_map(move |text| Some((text.split_once(" because of ")?.0.to_owned(), label.span)))
+        parts
+            .into_iter()
+            .filter_map(move |text| Some((text.split_once(" because of ")?.0.to_owned(), label.span)))
     });
     let ends: BTreeSet<End> = claims.map(|(claim, span)| (claim, home(span))).collect();
     if ends.is_empty() { [(said, UNPLACED)].into() } else { ends }
@@ -136,14 +149,39 @@ pub struct Allowed {
     pub merged: Vec<(usize, usize)>,
     /// The order of evaluation is another one, so another statement may be refused.
     pub order: bool,
+    /// Only the kinds of conflicts are compared.
+    pub kinds: bool,
     /// More may be wrong.
     pub more: bool,
     /// Less may be wrong.
     pub less: bool,
 }
 
+/// Compares programs by their answers.
+pub fn compare_programs(
+    (program, first): (&Program, &Answer),
+    (rewritten, second): (&Program, &Answer),
+    allowed: &Allowed,
+) -> Option<Difference> {
+    let mut allowed = allowed.clone();
+    allowed.kinds |= allowed.order && program.has_arithmetic();
+    let difference = compare(first, second, &allowed)?;
+    if !allowed.order || !matches!(difference, Difference::Codes | Difference::Ends) {
+        return Some(difference);
+    }
+    let all = |program: &Program, answer: &Answer| {
+        let mut all = answer.clone();
+        all.errors.extend(self::answer(&program.flat()).errors);
+        all
+    };
+    let less = compare(&all(program, first), second, &Allowed { less: true, more: false, ..allowed.clone() });
+    let more =
+        compare(first, &all(rewritten, second), &Allowed { less: false, more: true, ..allowed.clone() });
+    less.filter(|_| !allowed.more).or(more.filter(|_| !allowed.less))
+}
+
 /// Compares the answer of a program with that of another form of it.
-pub fn compare(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<Difference> {
+fn compare(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<Difference> {
     if first.errors.is_empty() != second.errors.is_empty() {
         return Some(Difference::Verdict);
     }
@@ -162,21 +200,22 @@ fn compare_errors(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<
         (allowed.less || first.is_subset(second)) && (allowed.more || second.is_subset(first))
     }
     // Where the order is another one, a conflict with an equation may be one with what follows from it.
-    let kind = |code: &'static str| if allowed.order && code == codes::ARITHMETIC { codes::MISMATCH } else { code };
+    let kind =
+        |code: &'static str| if allowed.order && code == codes::ARITHMETIC { codes::MISMATCH } else { code };
     let kinds = |answer: &Answer| answer.errors.iter().map(|(code, _)| kind(code)).collect::<BTreeSet<_>>();
     if !within(&kinds(first), &kinds(second), allowed) {
         return Some(Difference::Codes);
     }
-    let place = |home: usize| allowed.merged.iter().fold(home, |home, (from, to)| if home == *from { *to } else { home });
+    let place = |home: usize| {
+        allowed.merged.iter().fold(home, |home, (from, to)| if home == *from { *to } else { home })
+    };
     let shown = |code: &str, (claim, home): &End| match code {
         _ if !allowed.order => (claim.clone(), place(*home)),
         codes::UNDETERMINED => (claim.split(" has ").next().unwrap_or_default().to_owned(), 0),
         _ if *home == UNPLACED => (String::new(), 0),
         _ => (claim.clone(), 0),
     };
-    // A conflict with an equation claims nothing that could be compared with sizes.
-    let plain = |answer: &Answer| allowed.order && answer.errors.iter().any(|(code, _)| *code == codes::ARITHMETIC);
-    if plain(first) || plain(second) {
+    if allowed.kinds {
         return None;
     }
     let ends = |answer: &Answer| -> BTreeSet<(&str, BTreeSet<End>)> {
@@ -192,7 +231,8 @@ pub fn show(answer: &Answer, program: &Program) -> String {
         return answer.shown.clone();
     }
     let shapes = answer.shapes.iter().chain(answer.counted.iter().map(|(name, shape)| (name, shape)));
-    let leaves = program.statements.iter().filter(|statement| matches!(statement.kind, Kind::Leaf { .. })).count();
+    let leaves =
+        program.statements.iter().filter(|statement| matches!(statement.kind, Kind::Leaf { .. })).count();
     let lines: Vec<String> = shapes.map(|(name, shape)| format!("  {name} : {shape}\n")).collect();
     format!("accepted ({leaves} leaves)\n{}", lines.concat())
 }

@@ -178,10 +178,21 @@ impl Drawer<'_> {
     fn target(&mut self) {
         let (last, shape) = self.tensors[self.tensors.len() - 1].clone();
         let name = self.fresh("x");
-        let shape = if self.dice.percent(8) { self.data_shape() } else { shape };
-        self.push(Kind::Leaf { keyword: "data", name: name.clone(), shape: Some(shape.text()), values: None });
+        let mut shape = if self.dice.percent(8) { self.data_shape() } else { shape };
+        let classes = shape.input.is_empty() && shape.output.len() == 1 && self.dice.percent(15);
+        if classes {
+            // A class for each example.
+            shape.output.clear();
+        }
+        self.push(Kind::Leaf {
+            keyword: "data",
+            name: name.clone(),
+            shape: Some(shape.text()),
+            values: None,
+        });
         let (y, t) = (Expr::name(&last), Expr::name(&name));
         let value = match self.dice.below(5) {
+            _ if classes => Expr::call("cross_entropy", vec![y, t]),
             0 => Expr::new(Form::Infix("-"), vec![y, t]),
             1 => Expr::new(Form::Infix("*"), vec![y, t]),
             2 => Expr::call("mae", vec![y, t]),
@@ -226,7 +237,17 @@ impl Drawer<'_> {
                 let shape = Shape { batch: shape.batch, input: shape.output, output: shape.input };
                 (Expr::new(Form::Transpose, vec![x]), shape)
             }
-            64..71 => self.reduction(depth),
+            64..70 => self.reduction(depth),
+            70 => {
+                let (x, mut shape) = self.tensor(depth);
+                let index = self.dice.pick(&["0", "1", "0..2"]);
+                match shape.batch.first_mut() {
+                    Some(axis) if index == "0..2" => *axis = "2".to_owned(),
+                    Some(_) => drop(shape.batch.remove(0)),
+                    None => {}
+                }
+                (Expr::new(Form::Index(index), vec![x]), shape)
+            }
             71..83 => self.spec(depth),
             83..87 => self.joined(depth),
             87..95 => self.library(depth),
@@ -278,7 +299,10 @@ impl Drawer<'_> {
             }
             60..70 => self.named(),
             70..80 => (Expr::new(Form::Number(self.dice.pick(&["0", "2", "0.5"])), vec![]), Shape::default()),
-            80..87 => (Expr::new(Form::Filler(self.dice.pick(&["constant(0.5)", "noise()"])), vec![]), shape.clone()),
+            80..87 => (
+                Expr::new(Form::Filler(self.dice.pick(&["constant(0.5)", "noise()"])), vec![]),
+                shape.clone(),
+            ),
             _ if depth > 0 => self.tensor(depth - 1),
             _ => self.param(shape),
         }
@@ -295,7 +319,11 @@ impl Drawer<'_> {
             }
             7 if !meant.output.is_empty() => {
                 let last = meant.output[meant.output.len() - 1].clone();
-                Some(if meant.input.is_empty() { format!("..., {last}") } else { format!("... -> ..., {last}") })
+                Some(if meant.input.is_empty() {
+                    format!("..., {last}")
+                } else {
+                    format!("... -> ..., {last}")
+                })
             }
             8 => Some(meant.text()),
             9 if !meant.output.is_empty() => {
@@ -363,7 +391,8 @@ impl Drawer<'_> {
             }
             4 => {
                 let result = Shape { batch: Vec::new(), ..shape };
-                let spec = if input.is_empty() { ("... | ...", "...") } else { ("... | ... -> ...", "... -> ...") };
+                let spec =
+                    if input.is_empty() { ("... | ...", "...") } else { ("... | ... -> ...", "... -> ...") };
                 (Expr::spec(function, &[spec.0], Some(spec.1), vec![x]), result)
             }
             _ => (Expr::call("mean", vec![x]), Shape::default()),
@@ -398,14 +427,15 @@ impl Drawer<'_> {
             return self.image(x, shape);
         }
         let size = self.plain_size();
-        let (layer, output) = match self.dice.below(10) {
+        let (layer, output) = match self.dice.below(11) {
             0..3 => (format!("linear({size})"), vec![size]),
             3 => ("linear()".to_owned(), vec![size]),
             4 => (format!("linear_without_bias({size})"), vec![size]),
             5 => ("layer_norm()".to_owned(), shape.output.clone()),
             6 => ("rms_norm()".to_owned(), shape.output.clone()),
             7 => (format!("mlp([4, 3], {size})"), vec![size]),
-            8 => ("softmax(\"... | v\")".to_owned(), shape.output.clone()),
+            8 => ("batch_norm()".to_owned(), shape.output.clone()),
+            9 => ("softmax(\"... | v\")".to_owned(), shape.output.clone()),
             _ => ("dropout(0.1)".to_owned(), shape.output.clone()),
         };
         shape.output = output;
@@ -414,7 +444,8 @@ impl Drawer<'_> {
 
     /// A layer for images, whatever comes out.
     fn image(&mut self, x: Expr, mut shape: Shape) -> (Expr, Shape) {
-        let halved = |size: &String| size.parse::<u64>().map_or(size.clone(), |size| (size / 2).max(1).to_string());
+        let halved =
+            |size: &String| size.parse::<u64>().map_or(size.clone(), |size| (size / 2).max(1).to_string());
         match self.dice.below(4) {
             0 => {
                 let channels = self.plain_size();
@@ -451,7 +482,11 @@ impl Drawer<'_> {
     /// A function that the program defines.
     fn defined(&mut self, depth: usize) -> (Expr, Shape) {
         let known = |drawer: &Self, function: &str| {
-            drawer.program.statements.iter().any(|statement| statement.defines().iter().any(|name| name == function))
+            drawer
+                .program
+                .statements
+                .iter()
+                .any(|statement| statement.defines().iter().any(|name| name == function))
         };
         let (x, mut shape) = self.tensor(depth);
         if self.dice.percent(35) {

@@ -99,6 +99,8 @@ pub enum Form {
     Call(String),
     /// `a.T`
     Transpose,
+    /// `a[0]`, `a[0..2]`
+    Index(&'static str),
     /// `f("a; b => c", x, y)`
     Spec {
         /// The function.
@@ -182,6 +184,7 @@ impl Expr {
             Form::Infix(sign) => format!("({} {sign} {})", parts[0], parts[1]),
             Form::Call(function) => format!("{function}({all})"),
             Form::Transpose => format!("{all}.T"),
+            Form::Index(index) => format!("{all}[{index}]"),
             Form::Spec { function, operands, result } => {
                 let result = result.as_ref().map_or(String::new(), |result| format!(" => {result}"));
                 format!("{function}(\"{}{result}\", {all})", operands.join("; "))
@@ -213,7 +216,9 @@ impl Statement {
     pub fn defines(&self) -> Vec<String> {
         let mut names = Vec::new();
         match &self.kind {
-            Kind::Text { name, .. } | Kind::Leaf { name, .. } | Kind::Let { name, .. } => names.push(name.clone()),
+            Kind::Text { name, .. } | Kind::Leaf { name, .. } | Kind::Let { name, .. } => {
+                names.push(name.clone())
+            }
             Kind::Set { .. } | Kind::Assign { .. } => {}
         }
         self.each(&mut |expr| {
@@ -228,7 +233,8 @@ impl Statement {
     pub fn uses(&self) -> Vec<String> {
         let mut names = Vec::new();
         let shape = |shape: &Option<String>, names: &mut Vec<String>| {
-            let words = shape.iter().flat_map(|shape| shape.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+            let words =
+                shape.iter().flat_map(|shape| shape.split(|c: char| !(c.is_alphanumeric() || c == '_')));
             names.extend(words.map(str::to_owned));
         };
         match &self.kind {
@@ -242,7 +248,9 @@ impl Statement {
             Form::Name(name) => names.push(name.clone()),
             Form::Param { shape: stated, .. } => shape(stated, &mut names),
             Form::Call(function) => names.push(function.clone()),
-            Form::Layer(layer) => names.extend(layer.split(['(', ')', ',']).map(|word| word.trim().to_owned())),
+            Form::Layer(layer) => {
+                names.extend(layer.split(['(', ')', ',']).map(|word| word.trim().to_owned()))
+            }
             _ => {}
         });
         names
@@ -286,9 +294,34 @@ impl Program {
         text
     }
 
+    /// The program with a name for each operation: as many statements as there are operations.
+    pub fn flat(&self) -> Program {
+        let mut flat = Program::default();
+        let mut count = 0;
+        for statement in &self.statements {
+            let mut statement = statement.clone();
+            let home = statement.home;
+            if let Some(value) = statement.value_mut() {
+                value.parts.iter_mut().for_each(|part| flatten(part, home, &mut count, &mut flat.statements));
+            }
+            flat.statements.push(statement);
+        }
+        flat
+    }
+
+    /// Whether sizes are calculated in it, by windows and concatenations.
+    pub fn has_arithmetic(&self) -> bool {
+        let words = ["<+", "=+", "~+", "2*", "concat", "stack", "pool", "conv2d"];
+        let text = self.text();
+        words.iter().any(|word| text.contains(word))
+    }
+
     /// How often a name is used.
     pub fn uses_of(&self, name: &str) -> usize {
-        self.statements.iter().map(|statement| statement.uses().iter().filter(|used| *used == name).count()).sum()
+        self.statements
+            .iter()
+            .map(|statement| statement.uses().iter().filter(|used| *used == name).count())
+            .sum()
     }
 
     /// A name that the program does not have yet.
@@ -296,5 +329,16 @@ impl Program {
         let taken: std::collections::BTreeSet<String> =
             self.statements.iter().flat_map(Statement::defines).collect();
         (1..).map(|number| format!("{prefix}{number}")).find(|name| !taken.contains(name)).unwrap_or_default()
+    }
+}
+
+/// Puts the operations of an expression into statements of their own.
+fn flatten(expr: &mut Expr, home: usize, count: &mut usize, into: &mut Vec<Statement>) {
+    expr.parts.iter_mut().for_each(|part| flatten(part, home, count, into));
+    if !expr.parts.is_empty() {
+        *count += 1;
+        let name = format!("flat{count}");
+        let value = std::mem::replace(expr, Expr::name(&name));
+        into.push(Statement { home, kind: Kind::Let { name, value } });
     }
 }

@@ -119,7 +119,8 @@ fn reader(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
         Kind::Leaf { name, keyword, .. } => *keyword == "state" && program.uses_of(name) == 0,
         _ => false,
     };
-    let candidates: Vec<(String, usize)> = tensors(&program).into_iter().filter(|(_, at)| !bare(*at)).collect();
+    let candidates: Vec<(String, usize)> =
+        tensors(&program).into_iter().filter(|(_, at)| !bare(*at)).collect();
     if candidates.is_empty() {
         return None;
     }
@@ -178,7 +179,7 @@ fn repeatable(value: &Expr) -> bool {
         repeatable &= match &expr.form {
             Form::Param { .. } | Form::Filler(_) | Form::Layer(_) => false,
             Form::Spec { operands, result, .. } => {
-                let arithmetic = |text: &String| text.contains(['<', '*', '^', '+']);
+                let arithmetic = |text: &String| text.contains(['<', '*', '^', '+', '~']);
                 !operands.iter().any(arithmetic) && !result.as_ref().is_none_or(|text| text.contains('0'))
             }
             _ => true,
@@ -192,9 +193,8 @@ fn inline(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut program = program.clone();
     let fits = |statement: &&Statement| {
         let Kind::Let { name, value } = &statement.kind else { return false };
-        let named = |statement: &Statement| {
-            matches!(&statement.kind, Kind::Set { tensor, .. } if tensor == name)
-        };
+        let named =
+            |statement: &Statement| matches!(&statement.kind, Kind::Set { tensor, .. } if tensor == name);
         let params: Vec<String> = statement.defines().into_iter().filter(|made| made != name).collect();
         let uses = program.uses_of(name);
         let once = uses == 1 || (uses > 1 && repeatable(value));
@@ -289,11 +289,15 @@ fn stated(
     let mut program = program.clone();
     let mut places: BTreeSet<String> = BTreeSet::new();
     for statement in &program.statements {
-        if let Kind::Leaf { name, shape, .. } = &statement.kind && open(shape) {
+        if let Kind::Leaf { name, shape, .. } = &statement.kind
+            && open(shape)
+        {
             places.insert(name.clone());
         }
         statement.each(&mut |expr| {
-            if let Form::Param { name, shape } = &expr.form && open(shape) {
+            if let Form::Param { name, shape } = &expr.form
+                && open(shape)
+            {
                 places.insert(name.clone());
             }
         });

@@ -1,6 +1,6 @@
 //! Smaller programs that fail in the same way.
 
-use super::answer::{Answer, Difference, answer, compare};
+use super::answer::{Answer, Difference, answer, compare_programs};
 use super::dice::Dice;
 use super::program::{Kind, Program, Statement};
 use super::rewriting::{Rewriting, Rewritten};
@@ -23,10 +23,15 @@ pub struct Failure {
 const CHOICES: u64 = 12;
 
 /// Rewrites a program, and compares; nothing if the answers agree or there is nothing to rewrite.
-pub fn attempt(program: &Program, answered: &Answer, rewriting: Rewriting, dice: &mut Dice) -> Option<Failure> {
+pub fn attempt(
+    program: &Program,
+    answered: &Answer,
+    rewriting: Rewriting,
+    dice: &mut Dice,
+) -> Option<Failure> {
     let rewritten = rewriting(program, answered, dice)?;
     let other = answer(&rewritten.program);
-    let difference = compare(answered, &other, &rewritten.allowed)?;
+    let difference = compare_programs((program, answered), (&rewritten.program, &other), &rewritten.allowed)?;
     Some(Failure { program: program.clone(), answer: answered.clone(), rewritten, other, difference })
 }
 
@@ -56,7 +61,9 @@ fn smaller(program: &Program) -> Vec<Program> {
             let mut count = 0;
             loop {
                 let mut copy = program.clone();
-                let Some(expr) = copy.statements[at].value_mut().and_then(|value| value.at_mut(place)) else { break };
+                let Some(expr) = copy.statements[at].value_mut().and_then(|value| value.at_mut(place)) else {
+                    break;
+                };
                 let Some(part) = expr.parts.get(count).cloned() else { break };
                 *expr = part;
                 count += 1;
@@ -83,11 +90,14 @@ fn without(program: &Program, at: usize) -> Program {
 fn closed(mut program: Program) -> Program {
     let prefixed = |name: &str| {
         let digits = name.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
-        name.len() == digits.len() + 1 && !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
+        name.len() == digits.len() + 1
+            && !digits.is_empty()
+            && digits.chars().all(|digit| digit.is_ascii_digit())
     };
     loop {
         let defined: Vec<String> = program.statements.iter().flat_map(Statement::defines).collect();
-        let known = |name: &String| defined.contains(name) || !(prefixed(name) || OWN.contains(&name.as_str()));
+        let known =
+            |name: &String| defined.contains(name) || !(prefixed(name) || OWN.contains(&name.as_str()));
         let before = program.statements.len();
         program.statements.retain(|statement| statement.uses().iter().all(known));
         if program.statements.len() == before {

@@ -75,13 +75,17 @@ impl Drawer<'_> {
 
     /// What a spec says about a row: labels, with `...` in place of some neighbours.
     fn row(&mut self, sizes: &[String], kind: usize) -> Row {
-        let mut axes: Vec<(String, Vec<String>)> =
-            sizes.iter().zip(LABELS[kind]).map(|(size, label)| (label.to_owned(), vec![size.clone()])).collect();
+        let mut axes: Vec<(String, Vec<String>)> = sizes
+            .iter()
+            .zip(LABELS[kind])
+            .map(|(size, label)| (label.to_owned(), vec![size.clone()]))
+            .collect();
         let chance = if kind == 0 || !sizes.is_empty() { 65 } else { 25 };
         if self.dice().percent(chance) {
             let start = self.dice().below(sizes.len() + 1);
             let end = start + self.dice().below(sizes.len() - start + 1);
-            let (start, end) = if kind == 0 && self.dice().percent(60) { (0, sizes.len()) } else { (start, end) };
+            let (start, end) =
+                if kind == 0 && self.dice().percent(60) { (0, sizes.len()) } else { (start, end) };
             axes.splice(start..end, [("...".to_owned(), sizes[start..end].to_vec())]);
         }
         Row { axes }
@@ -141,11 +145,12 @@ impl Drawer<'_> {
             return;
         };
         let kernel = 1 + self.dice().below(3) as u64;
-        let (axis, left) = match self.dice().below(5) {
+        let (axis, left) = match self.dice().below(6) {
             0 => ("o<+k", (size + 1).saturating_sub(kernel)),
             1 => ("o=+k", size),
             2 => ("2*o<+k", (size.saturating_sub(kernel)) / 2 + 1),
             3 => ("2*o=+k", size / 2),
+            4 => ("2*o~+k", (size.saturating_sub(kernel)) / 2 + 1),
             _ => ("o<+2*k", size.saturating_sub(2 * (kernel - 1))),
         };
         let mut meant = shape.clone();

@@ -68,7 +68,9 @@ impl Said {
             Call::Binary(_) => graph.sub(operands[0], operands[1]),
             Call::Compose => graph.compose(operands[0], operands[1]),
             Call::Transpose => graph.transpose(operands[0]),
-            Call::Einsum(specs, result) => graph.einsum(&format!("{} => {result}", specs.join("; ")), &operands),
+            Call::Einsum(specs, result) => {
+                graph.einsum(&format!("{} => {result}", specs.join("; ")), &operands)
+            }
         })
     }
 
