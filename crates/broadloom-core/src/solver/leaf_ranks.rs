@@ -26,6 +26,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
 use super::components::components;
 use super::ranks::{Pred, UNBOUNDED};
 use super::reason::{NIL, Policy, Step};
@@ -51,6 +54,8 @@ const REACH: usize = 1;
 struct Edge {
     below: u32,
     above: u32,
+    /// The row of the group below that it is about.
+    row: u32,
     more: [i64; 2],
 }
 
@@ -110,9 +115,11 @@ struct Member {
     behind: i64,
 }
 
-/// The open rows, those that are equal as one, and how they refine each other. What is kept by row is that of its
+/// The open rows and what is made of them, those that are equal as one, and how they refine each other. What is kept by row is that of its
 /// group, at the row that stands for it.
 struct Rows {
+    /// The rows that are here.
+    taking_part: Vec<bool>,
     members: Vec<Member>,
     edges: Vec<Edge>,
     /// Operands before their results, as far as that is possible, and the place of each row in it.
@@ -132,6 +139,8 @@ struct Rows {
     offered: Vec<i64>,
     /// Whether the group has an open leaf.
     open: Vec<bool>,
+    /// The results in each group that has several.
+    results: FxHashMap<u32, SmallVec<[u32; 2]>>,
     /// No chain of sources leads to so many axes, unless it goes round in circles.
     bound: i64,
 }
@@ -189,8 +198,8 @@ impl Solver {
 
     fn refinements(&self, leaves: &[u32]) -> Rows {
         let count = self.rows.len();
-        let is_open = |row: u32| row != NIL && !self.rows.is_fixed(row);
         let mut rows = Rows {
+            taking_part: self.taking_part(),
             members: self.equal_rows(),
             edges: Vec::new(),
             order: Vec::new(),
@@ -203,9 +212,10 @@ impl Solver {
             known: vec![[NEVER; 2]; count],
             offered: vec![NEVER; count],
             open: vec![false; count],
+            results: FxHashMap::default(),
             bound: 0,
         };
-        for row in (0..count as u32).filter(|row| is_open(*row)) {
+        for row in (0..count as u32).filter(|row| rows.taking_part[*row as usize]) {
             let Member { group, longer, .. } = rows.members[row as usize];
             let at = group as usize;
             rows.lo[at] = rows.lo[at].max(i64::from(self.ranks.lo(row)) - longer);
@@ -216,9 +226,12 @@ impl Solver {
         leaves.iter().for_each(|row| rows.open[rows.members[*row as usize].group as usize] = true);
         // A row that is made of its operands has theirs, whoever reads it.
         for support in 0..self.supports.len() {
-            let Member { group, .. } = rows.members[self.supports.get(support).res as usize];
+            let res = self.supports.get(support).res;
+            let Member { group, .. } = rows.members[res as usize];
             rows.open[group as usize] = false;
+            rows.results.entry(group).or_default().push(res);
         }
+        rows.results.retain(|_, results| results.len() > 1);
         // A filler takes no axes where a tensor has none, and others elsewhere.
         for Absence { row, beside } in &self.absences {
             let has_axes = beside.is_empty() || beside.iter().any(|row| self.ranks.lo(*row) > 0);
@@ -234,7 +247,10 @@ impl Solver {
             self.relate(&mut rows, &mut derived, con);
         }
         // What a result has beyond its operands was asked for by whoever reads it.
-        for row in (0..count as u32).filter(|row| is_open(*row)) {
+        for row in 0..count as u32 {
+            if !rows.taking_part[row as usize] {
+                continue;
+            }
             let Member { group, behind, .. } = rows.members[row as usize];
             let at = group as usize;
             if !rows.open[at] && rows.lo[at] > derived[at] {
@@ -250,7 +266,7 @@ impl Solver {
 
     /// What an inequality says about lengths.
     fn relate(&self, rows: &mut Rows, derived: &mut [i64], RowCon { res, opnd, .. }: RowCon) {
-        let is_open = |row: u32| row != NIL && !self.rows.is_fixed(row);
+        let is_open = |row: u32| row != NIL && rows.taking_part[row as usize];
         let inner = |term: Term| if term.hole == NIL { 0 } else { i64::from(self.ranks.lo(term.hole)) };
         let length = |term: Term| i64::from(term.flanks()) + inner(term);
         let own = is_open(res.hole).then(|| rows.members[res.hole as usize]);
@@ -271,16 +287,35 @@ impl Solver {
             return;
         }
         let above = rows.members[opnd.hole as usize];
-        let Some(own) = own else {
+        if res.hole == NIL || self.rows.is_fixed(res.hole) {
             let offered = &mut rows.offered[above.group as usize];
             *offered = (*offered).max(length(res) - i64::from(opnd.trail) + above.behind);
-            return;
-        };
+        }
+        let Some(own) = own else { return };
         if own.group != above.group {
             let longer = i64::from(opnd.flanks()) - i64::from(res.flanks()) + above.longer - own.longer;
             let reach = i64::from(opnd.trail) - above.behind - i64::from(res.trail) + own.behind;
-            rows.edges.push(Edge { below: own.group, above: above.group, more: [longer, reach] });
+            let row = res.hole;
+            rows.edges.push(Edge { below: own.group, above: above.group, row, more: [longer, reach] });
         }
+    }
+
+    /// The rows whose sources matter: open ones, and results of known rank that are made of such rows. (What a
+    /// reader says about the rank of a result says nothing about whose axes they are.)
+    fn taking_part(&self) -> Vec<bool> {
+        let mut part: Vec<bool> = (0..self.rows.len() as u32).map(|row| !self.rows.is_fixed(row)).collect();
+        let mut more = true;
+        while std::mem::take(&mut more) {
+            for support in 0..self.supports.len() {
+                let res = self.supports.get(support).res as usize;
+                let takes = |term: &Term| term.hole != NIL && part[term.hole as usize];
+                if !part[res] && self.supports.terms(support).iter().any(takes) {
+                    part[res] = true;
+                    more = true;
+                }
+            }
+        }
+        part
     }
 
     /// The row that stands for each row, where equalities tie them.
@@ -377,11 +412,46 @@ impl Rows {
                 let below = self.down.of(row).iter().map(|edge| self.edges[*edge as usize].below);
                 queue.extend(below.map(|row| Reverse(self.place[row as usize])));
             }
-            if let Some((leaf, rank)) = self.stands_out(own, heard[row as usize], ranks) {
+            if let Some((leaf, rank)) = self.stands_out_of(row, own, &sources, heard, ranks) {
                 ranks[leaf] = rank;
                 queue.push(Reverse(self.place[leaf]));
             }
         }
+    }
+
+    /// The leaf that stands out in a group. Results that equalities tie are looked at one by one: what one of them is
+    /// made of is no company for what another is made of.
+    fn stands_out_of(
+        &self,
+        row: u32,
+        own: Sources,
+        sources: &[Sources],
+        heard: &[Sources],
+        ranks: &[i64],
+    ) -> Option<(usize, i64)> {
+        match self.results.get(&row) {
+            None => self.stands_out(own, heard[row as usize], ranks),
+            Some(results) => results.iter().find_map(|result| {
+                let [own, heard] = [sources, heard].map(|sources| self.made_of(row, *result, sources));
+                self.stands_out(own, heard, ranks)
+            }),
+        }
+    }
+
+    /// The sources of one result of a group: what is known of the group, and its own operands.
+    fn made_of(&self, row: u32, result: u32, sources: &[Sources]) -> Sources {
+        let mut own = NO_SOURCES;
+        for of in [LENGTH, REACH] {
+            if self.known[row as usize][of] > NEVER {
+                own[of].add((self.known[row as usize][of], KNOWN));
+            }
+            for edge in self.up.of(row).iter().map(|edge| self.edges[*edge as usize]) {
+                if edge.row == result {
+                    own[of].add_all(sources[edge.above as usize][of], edge.more[of], 2 * self.bound);
+                }
+            }
+        }
+        own
     }
 
     /// The same where rows refine each other in a circle: they would remember what a leaf was, so all are
@@ -389,9 +459,11 @@ impl Rows {
     fn peel_circular(&self, ranks: &mut [i64], heard: &[Sources]) {
         loop {
             let sources = self.measured(ranks);
-            let rows = self.order.iter().map(|row| *row as usize);
-            let lowered: Vec<(usize, i64)> =
-                rows.filter_map(|row| self.stands_out(sources[row], heard[row], ranks)).collect();
+            let lowered = self
+                .order
+                .iter()
+                .filter_map(|row| self.stands_out_of(*row, sources[*row as usize], &sources, heard, ranks));
+            let lowered: Vec<(usize, i64)> = lowered.collect();
             if lowered.is_empty() {
                 return;
             }
