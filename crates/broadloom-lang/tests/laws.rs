@@ -94,8 +94,8 @@ fn report(name: &str, seed: u64, failure: &Failure) -> String {
     format!(
         "== {name}, seed {seed}: {difference:?}\n{}--\n{}-- is, written in another way,\n{}--\n{}\n",
         program.text(),
-        answer::show(answer, program),
+        answer::show(answer),
         rewritten.program.text(),
-        answer::show(other, &rewritten.program),
+        answer::show(other),
     )
 }

@@ -8,8 +8,9 @@
 //!   the place where a conflict is found: neither is compared. Where numbers of axes do not agree, the ends are in the sentence; its labels say what
 //!   is known so far of a tensor, or where one of its axes comes from. The ends of a size that nothing decides are the parameter
 //!   and the row, which its sentence says, too; its labels speak of readers, and there may be more of them.
-//! - The *shapes* are those of everything that has a name, after closing. Unnamed layers are counted in order (`linear`,
-//!   `linear2`); of what is in them the shapes are compared as a list in any order.
+//! - The *shapes* are those of everything that has a name, after closing. Unnamed layers and applications are counted in order (`linear`,
+//!   `linear2`), so of what is in them the set of shapes is compared for each name without numbers that both programs have: a captured
+//!   size is a number, and no tensor, if it is known where it is used.
 //!
 //! What is meant to change is said exactly ([`Allowed`]):
 //!
@@ -31,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use broadloom_diagnostics::{Diagnostic, Sources, Style, render_all};
 use broadloom_lang::{Options, codes, compile};
 
-use super::program::{Kind, Program};
+use super::program::Program;
 
 /// What is claimed, and by which statement of the first program.
 pub type End = (String, usize);
@@ -46,8 +47,8 @@ pub struct Answer {
     pub errors: BTreeSet<(&'static str, BTreeSet<End>)>,
     /// Shapes by name, if nothing is wrong.
     pub shapes: BTreeMap<String, String>,
-    /// Shapes of what is in unnamed layers, by names without numbers, in order.
-    pub counted: Vec<(String, String)>,
+    /// Shapes of what is in unnamed layers, by names without numbers.
+    pub counted: BTreeMap<String, BTreeSet<String>>,
     /// Its messages as they are shown.
     pub shown: String,
 }
@@ -85,10 +86,9 @@ pub fn answer(program: &Program) -> Answer {
         if written.contains(first) {
             answer.shapes.insert(made.name.clone(), shape);
         } else if first != "literal" {
-            answer.counted.push((made.name.replace(|letter: char| letter.is_ascii_digit(), ""), shape));
+            answer.counted.entry(without_digits(&made.name)).or_default().insert(shape);
         }
     }
-    answer.counted.sort();
     answer
 }
 
@@ -99,7 +99,7 @@ fn ends(diagnostic: &Diagnostic, sources: &Sources, program: &Program) -> BTreeS
         program.statements.get(line.saturating_sub(1)).map_or(usize::MAX, |statement| statement.home)
     };
     let said = match &diagnostic.message {
-        message if message.starts_with("parameter `") => message.clone(),
+        message if message.starts_with("parameter `") => named(message, program),
         message => without_names(message),
     };
     if diagnostic.code == codes::UNDETERMINED {
@@ -135,6 +135,19 @@ fn sentences(text: &str) -> Vec<String> {
         parts.extend(pieces.map(str::to_owned));
     }
     parts
+}
+
+fn without_digits(name: &str) -> String {
+    name.replace(|letter: char| letter.is_ascii_digit(), "")
+}
+
+/// A sentence about a parameter; unnamed layers are counted in order, and their numbers are left out.
+fn named(message: &str, program: &Program) -> String {
+    let name = message.split('`').nth(1).unwrap_or_default();
+    let layer = name.split('.').next().unwrap_or_default();
+    let written =
+        program.statements.iter().any(|statement| statement.defines().iter().any(|own| own == layer));
+    if written { message.to_owned() } else { message.replacen(name, &without_digits(name), 1) }
 }
 
 /// A sentence without what stands in quotes.
@@ -188,8 +201,10 @@ fn compare(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<Differe
     if !first.errors.is_empty() {
         return compare_errors(first, second, allowed);
     }
-    let same = |(name, shape): (&String, &String)| second.shapes.get(name).is_none_or(|other| other == shape);
-    if !first.shapes.iter().all(same) || first.counted != second.counted {
+    fn agree<T: PartialEq>(first: &BTreeMap<String, T>, second: &BTreeMap<String, T>) -> bool {
+        first.iter().all(|(name, shape)| second.get(name).is_none_or(|other| other == shape))
+    }
+    if !agree(&first.shapes, &second.shapes) || !agree(&first.counted, &second.counted) {
         return Some(Difference::Shapes);
     }
     None
@@ -226,13 +241,12 @@ fn compare_errors(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<
 }
 
 /// The answer as it is shown in a failure.
-pub fn show(answer: &Answer, program: &Program) -> String {
+pub fn show(answer: &Answer) -> String {
     if !answer.errors.is_empty() {
         return answer.shown.clone();
     }
-    let shapes = answer.shapes.iter().chain(answer.counted.iter().map(|(name, shape)| (name, shape)));
-    let leaves =
-        program.statements.iter().filter(|statement| matches!(statement.kind, Kind::Leaf { .. })).count();
-    let lines: Vec<String> = shapes.map(|(name, shape)| format!("  {name} : {shape}\n")).collect();
-    format!("accepted ({leaves} leaves)\n{}", lines.concat())
+    let shapes = answer.shapes.iter().map(|(name, shape)| format!("  {name} : {shape}\n"));
+    let counted = answer.counted.iter().map(|(name, shapes)| format!("  {name} : {shapes:?}\n"));
+    let lines: Vec<String> = shapes.chain(counted).collect();
+    format!("accepted\n{}", lines.concat())
 }
