@@ -89,7 +89,8 @@ fn reorder(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> 
             let uses = waiting[at].uses();
             let before = &waiting[..at];
             let defined = before.iter().flat_map(Statement::defines).any(|name| uses.contains(&name));
-            !defined && !(waiting[at].acts() && before.iter().any(Statement::acts))
+            let waits = waiting[at].acts() && before.iter().any(Statement::acts);
+            !(defined || waits)
         };
         let ready: Vec<usize> = (0..waiting.len()).filter(|at| free(*at)).collect();
         let at = *dice.one(&ready);
