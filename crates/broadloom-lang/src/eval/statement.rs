@@ -60,14 +60,15 @@ impl Eval<'_> {
             StatementKind::Expr(value) => return self.expr(*value),
         };
         if made.is_err() {
-            self.poison(&statement.kind);
+            self.poison(statement);
         }
         made.map(|()| Value::Nothing)
     }
 
     /// What a statement with a mistake would have defined stands for a mistake, so that nothing else is said about it.
-    fn poison(&mut self, kind: &StatementKind) {
-        let names: Vec<Ident> = match kind {
+    /// That goes for its parameters, too, whichever of them were made before the mistake was found: that depends on the order of operands.
+    fn poison(&mut self, statement: &Statement) {
+        let mut names: Vec<Ident> = match &statement.kind {
             StatementKind::Let { names, .. } => names.clone(),
             StatementKind::Dim { name, .. }
             | StatementKind::Leaf { name, .. }
@@ -82,6 +83,9 @@ impl Eval<'_> {
             },
             _ => Vec::new(),
         };
+        if matches!(statement.kind, StatementKind::Let { .. } | StatementKind::Assign(_)) {
+            names.extend(self.frame.file.params_within(statement.span));
+        }
         for name in names {
             self.frame.scope.bind(name.name, Value::Mistake);
         }

@@ -78,6 +78,15 @@ impl File {
         &self.exprs[id.0 as usize]
     }
 
+    /// The names of the parameters that are written within a span.
+    pub(crate) fn params_within(&self, span: Span) -> impl Iterator<Item = Ident> + '_ {
+        let within = move |expr: &&Expr| span.start <= expr.span.start && expr.span.end <= span.end;
+        self.exprs.iter().filter(within).filter_map(|expr| match &expr.kind {
+            ExprKind::Param(param) => Some(param.name),
+            _ => None,
+        })
+    }
+
     /// How many expressions there are.
     pub fn len(&self) -> usize {
         self.exprs.len()
