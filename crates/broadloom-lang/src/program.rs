@@ -150,6 +150,9 @@ pub struct Application {
 pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     let mut eval = Eval::new(options);
     eval.program(name, text);
+    if options.until.is_none() && eval.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
+        eval.unassigned_states();
+    }
     let main = eval.main();
     let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
     let applications = std::mem::take(&mut eval.applied).iter().map(Applied::shown).collect();

@@ -72,6 +72,21 @@ impl Graph {
         self.declared(name, shape, Leaf::Param, Given::Nothing)
     }
 
+    /// A parameter whose values have exactly these axes, in the order batch, output, input; its uses say how they are
+    /// divided up.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let w = g.param_with_axes("w", &[3, 4])?;
+    /// let x = g.data("x", "8 | 4")?;
+    /// g.compose(w, x)?;
+    /// assert_eq!(g.final_shape(w)?.to_string(), "4 -> 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn param_with_axes(&mut self, name: &str, axes: &[u64]) -> Result<Tensor, Error> {
+        self.declared(name, "... | ... -> ...", Leaf::Param, Given::Axes(axes.into()))
+    }
+
     /// A tensor filled with one value, in whatever shape the context asks for.
     ///
     /// ```
@@ -190,6 +205,11 @@ impl Graph {
     /// ```
     pub fn state_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
         self.declared(name, shape, Leaf::State, Given::Nothing)
+    }
+
+    /// A state whose values have exactly these axes: see [`Graph::param_with_axes`].
+    pub fn state_with_axes(&mut self, name: &str, axes: &[u64]) -> Result<Tensor, Error> {
+        self.declared(name, "... | ... -> ...", Leaf::State, Given::Axes(axes.into()))
     }
 
     /// A state whose shape follows from what is [assigned](crate::Routine::assign) to it: it is 0 before the first

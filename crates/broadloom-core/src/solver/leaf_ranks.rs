@@ -277,6 +277,10 @@ impl Solver {
                 rows.known[at] = [length.max(rows.lo[at]), known.max(reach)];
             }
         }
+        // What reaches beyond the front of a row is not in it.
+        for [length, reach] in &mut rows.known {
+            *reach = (*reach).min(*length);
+        }
         rows.sort();
         rows
     }

@@ -160,6 +160,9 @@ impl Eval<'_> {
             }
             Target::Expr(target) => self.operand(*target, &mut formula)?,
         };
+        if let (Target::Expr(_), Some((_, tensor))) = (&assign.target, formula.names.first()) {
+            self.stated.insert(*tensor);
+        }
         if let (Target::Expr(target), Some((_, tensor))) = (&assign.target, formula.names.first())
             && matches!(self.graph.node(*tensor), Some(Node::Operation { .. }))
             && !self.assigned.contains(tensor)

@@ -21,6 +21,14 @@ struct Declared {
     sizes: Vec<(String, SizeSum)>,
 }
 
+/// What a parameter of a function was made with, and by which call.
+#[derive(Clone)]
+pub(super) struct Made {
+    shape: Option<String>,
+    first: Option<Value>,
+    call: Option<Span>,
+}
+
 impl Declared {
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
@@ -54,14 +62,19 @@ impl Eval<'_> {
         let tensor = match kind {
             LeafKind::Data => self.data(&text, declared.as_ref(), given, dtype, (name.span, at))?,
             LeafKind::State => {
-                let tensor = match &declared {
-                    Some(declared) => {
-                        self.ask(name.span, |graph| graph.state_shaped(&text, &declared.text))?
-                    }
-                    None => self.ask(name.span, |graph| Ok(graph.state(&text)))?,
+                let initial = match &given {
+                    Some(given) => Some(self.initial(given, at)?),
+                    None => None,
                 };
-                if let Some(given) = given {
-                    let initial = self.initial(&given, at)?;
+                let tensor = self.ask(name.span, |graph| match (&declared, &initial) {
+                    (Some(declared), _) => graph.state_shaped(&text, &declared.text),
+                    (None, Some(Initial::Values(values))) => graph.state_with_axes(&text, values.sizes()),
+                    (None, _) => Ok(graph.state(&text)),
+                })?;
+                if declared.is_none() && !matches!(initial, Some(Initial::Values(_))) {
+                    self.shapeless.push((tensor, name.span));
+                }
+                if let Some(initial) = initial {
                     self.ask(at, |graph| graph.set_initial(tensor, initial))?;
                 }
                 if let Some(dtype) = dtype {
@@ -145,6 +158,7 @@ impl Eval<'_> {
     /// A parameter; inside of a function it is made once, and used by every application.
     pub(super) fn param(&mut self, place: ExprId, param: &Param, span: Span) -> Evaluated<Value> {
         if let Some(made) = self.made_before(place) {
+            self.same_parameter(&made, param, span)?;
             return Ok(made);
         }
         let scope = match &self.frame.layer {
@@ -171,24 +185,92 @@ impl Eval<'_> {
             Some(shape) => Some(self.declared(shape)?),
             None => None,
         };
-        let tensor = match &declared {
-            Some(declared) => self.ask(span, |graph| graph.param_shaped(&name, &declared.text))?,
-            None => self.ask(span, |graph| Ok(graph.param(&name)))?,
+        let first = match param.initial {
+            Some(initial) => Some((self.expr(initial)?, self.span_of(initial))),
+            None => None,
         };
+        let initial = match &first {
+            Some((value, at)) => Some((self.initial(value, *at)?, *at)),
+            None => None,
+        };
+        let tensor = self.ask(span, |graph| match (&declared, &initial) {
+            (Some(declared), _) => graph.param_shaped(&name, &declared.text),
+            (None, Some((Initial::Values(values), _))) => graph.param_with_axes(&name, values.sizes()),
+            (None, _) => Ok(graph.param(&name)),
+        })?;
         self.params.insert(tensor);
         self.relate(tensor, declared.as_ref(), span)?;
         if let Some(dtype) = self.dtype(param.precision)? {
             self.ask(span, |graph| graph.set_precision(tensor, dtype))?;
         }
-        if let Some(initial) = param.initial {
-            let (value, at) = (self.expr(initial)?, self.span_of(initial));
-            let initial = self.initial(&value, at)?;
+        if let Some((initial, at)) = initial {
             self.ask(at, |graph| graph.set_initial(tensor, initial))?;
+        }
+        if self.frame.layer.is_some() {
+            let made = Made {
+                shape: declared.map(|declared| declared.written),
+                first: first.map(|(value, _)| value),
+                call: self.calls.last().copied(),
+            };
+            self.made_as.insert(tensor, made);
         }
         self.name_tensor(tensor, &name, param.name.span);
         scope.bind(param.name.name, Value::Tensor(tensor));
         self.make_once(place, Value::Tensor(tensor));
         Ok(Value::Tensor(tensor))
+    }
+
+    /// A function that is used again has the parameters that it made: they must be the ones it would make now.
+    fn same_parameter(&mut self, made: &Value, param: &Param, span: Span) -> Evaluated<()> {
+        let Value::Tensor(tensor) = made else { return Ok(()) };
+        let Some(Made { shape, first, call }) = self.made_as.get(tensor).cloned() else { return Ok(()) };
+        let now = match &param.shape {
+            Some(shape) => Some(self.declared(shape)?.written),
+            None => None,
+        };
+        let name = self.graph.name_of(*tensor).unwrap_or_default().to_string();
+        let (was, is) = match (shape, now) {
+            (Some(was), Some(now)) if was != now => (format!("`{was}`"), format!("`{now}`")),
+            _ => {
+                let value = match param.initial {
+                    Some(initial) => Some(self.expr(initial)?),
+                    None => None,
+                };
+                match (first, value) {
+                    (Some(was), Some(now)) if was.differs(&now) => {
+                        let text = |value: &Value| match value {
+                            Value::Number(number) => format!("the first value {number}"),
+                            _ => "other first values".to_string(),
+                        };
+                        (text(&was), text(&now))
+                    }
+                    _ => return Ok(()),
+                }
+            }
+        };
+        let message = format!("`{name}` was made with {was}, and is used here with {is}");
+        let here = self.calls.last().copied().unwrap_or(span);
+        let mut diagnostic = Diagnostic::error(codes::PARAMETER, message, here, format!("with {is}"));
+        if let Some(call) = call.filter(|call| *call != here) {
+            diagnostic = diagnostic.with_label(call, format!("made here, with {was}"));
+        }
+        let help = "a function makes its parameters once; for one layer for each use, write what changes as configuration: \
+                    `def f(size)(x) = …`, then `f(4)(x)` and `f(2)(x)`";
+        self.fail(diagnostic.with_help(help))
+    }
+
+    /// States of which nothing says what shape they have: nothing is assigned to them.
+    pub(crate) fn unassigned_states(&mut self) {
+        for (tensor, span) in std::mem::take(&mut self.shapeless) {
+            // A function of the library may assign in training only.
+            if self.stated.contains(&tensor) || self.library.contains(&span.source) {
+                continue;
+            }
+            let name = self.graph.name_of(tensor).unwrap_or_default().to_string();
+            let message = format!("nothing says what shape `{name}` has: nothing is assigned to it");
+            let help = format!("write its shape, `state {name} : 3`, or assign to it: `{name} = …`");
+            let _ = self.wrong::<()>(codes::UNDETERMINED, message, span, help);
+        }
     }
 
     /// Says which sizes names of a declared shape stand for.

@@ -106,6 +106,12 @@ pub(crate) struct Eval<'o> {
     bodies: Vec<action::Planned>,
     /// The parameters.
     params: FxHashSet<Tensor>,
+    /// What the parameters of functions were made with.
+    made_as: FxHashMap<Tensor, leaf::Made>,
+    /// States without a shape, and where they are declared.
+    shapeless: Vec<(Tensor, Span)>,
+    /// Tensors that something is assigned to.
+    stated: FxHashSet<Tensor>,
     /// Tensors that assignments make: they keep their values.
     assigned: FxHashSet<Tensor>,
     /// The last routine that computes gradients.
@@ -169,6 +175,9 @@ impl<'o> Eval<'o> {
             inference: false,
             bodies: vec![action::Planned::default()],
             params: FxHashSet::default(),
+            made_as: FxHashMap::default(),
+            shapeless: Vec::new(),
+            stated: FxHashSet::default(),
             assigned: FxHashSet::default(),
             last_backward: None,
             misassigned: FxHashSet::default(),

@@ -61,6 +61,11 @@ impl Graph {
         let label = self.open_label(*tensor, kind);
         let example = self.example(*tensor, kind, label.as_ref());
         let state = format!("state it, for example `{name}` with the shape `{example}`");
+        // Whatever is said about such a parameter would be a guess: it reads what something else makes.
+        if let Some(other) = self.contracted_with(*tensor, kind) {
+            let help = format!("it is as wide as the output of `{other}`: state that, and it follows");
+            return error.with_remedy(Remedy::Follows, help);
+        }
         match label {
             Some(OpenLabel { name, written, step, .. }) => {
                 let made = self.called(step);
@@ -73,15 +78,7 @@ impl Graph {
                     .with_end(Part::at(step, format!("what is missing is `{written}` of {made}")))
                     .with_help(format!("{set}, or {state}"))
             }
-            None => match self.contracted_with(*tensor, kind) {
-                // Whatever is said about the parameter would be a guess: it reads what something else makes.
-                Some(other) => {
-                    let help =
-                        format!("it is as wide as the output of `{other}`: state that, and it follows");
-                    error.with_remedy(Remedy::Follows, help)
-                }
-                None => error.with_help(format!("{state}, or give a size to what it is combined with")),
-            },
+            None => error.with_help(format!("{state}, or give a size to what it is combined with")),
         }
     }
 
