@@ -58,6 +58,8 @@ struct Edge {
     row: u32,
     /// How much greater the reach is of the leaves that are the row above: all their axes behind the marker.
     leaf: i64,
+    /// The row above, in terms of its group: how much longer it is, and how far behind.
+    through: [i64; 2],
     more: [i64; 2],
 }
 
@@ -96,6 +98,11 @@ impl Greatest {
         self.add(((other.second.0 + more).min(bound), other.second.1));
     }
 
+    /// How great a source is; one that is not among the greatest is no greater than those.
+    fn of(&self, source: u32) -> i64 {
+        if self.first.1 == source { self.first.0 } else { self.second.0 }
+    }
+
     /// The greatest source but one.
     fn without(&self, source: u32) -> (i64, u32) {
         if self.first.1 == source { self.second } else { self.first }
@@ -113,18 +120,14 @@ struct Heard {
     sources: Vec<Sources>,
 }
 
-/// Sources of which none reaches further than it is long: what reaches beyond the front of a row is not in it.
-fn clipped(mut own: Sources) -> Sources {
-    let lengths = own[LENGTH];
-    // A source that is not among the longest is no longer than those.
-    let length = |source: u32| {
-        if lengths.first.1 == source { lengths.first.0 } else { lengths.second.0 }
-    };
-    let Greatest { first, second } = own[REACH];
+/// Sources of which none reaches further than it is long in the longest row of a group: what reaches beyond the front of
+/// a row is not in it.
+fn clipped(mut own: Sources, longest: i64) -> Sources {
+    let [lengths, Greatest { first, second }] = own;
     own[REACH] = Greatest::NONE;
     for (value, source) in [first, second] {
         if source != NIL {
-            own[REACH].add((value.min(length(source)), source));
+            own[REACH].add((value.min(lengths.of(source) + longest), source));
         }
     }
     own
@@ -164,6 +167,8 @@ struct Rows {
     offered: Vec<i64>,
     /// Whether the group has an open leaf.
     open: Vec<bool>,
+    /// How much longer the longest row of each group is than the one it is counted in.
+    longest: Vec<i64>,
     /// The results in each group that has several.
     results: FxHashMap<u32, SmallVec<[u32; 2]>>,
     /// No chain of sources leads to so many axes, unless it goes round in circles.
@@ -237,6 +242,7 @@ impl Solver {
             known: vec![[NEVER; 2]; count],
             offered: vec![NEVER; count],
             open: vec![false; count],
+            longest: vec![0; count],
             results: FxHashMap::default(),
             bound: 0,
         };
@@ -277,9 +283,13 @@ impl Solver {
                 rows.known[at] = [length.max(rows.lo[at]), known.max(reach)];
             }
         }
-        // What reaches beyond the front of a row is not in it.
-        for [length, reach] in &mut rows.known {
-            *reach = (*reach).min(*length);
+        // What reaches beyond the front of the longest row of a group is not in it.
+        for row in (0..count).filter(|row| rows.taking_part[*row]) {
+            let Member { group, longer, .. } = rows.members[row];
+            rows.longest[group as usize] = rows.longest[group as usize].max(longer);
+        }
+        for ([length, reach], longest) in rows.known.iter_mut().zip(&rows.longest) {
+            *reach = (*reach).min(*length + *longest);
         }
         rows.sort();
         rows
@@ -347,7 +357,9 @@ impl Solver {
             let row = res.hole;
             let marker = i64::from(self.rows.declared(opnd.hole).unwrap_or(0));
             let leaf = reach + above.behind + (above.longer - marker).max(-above.behind);
-            rows.edges.push(Edge { below: own.group, above: above.group, row, leaf, more: [longer, reach] });
+            let through = [above.longer, above.behind];
+            let (below, above) = (own.group, above.group);
+            rows.edges.push(Edge { below, above, row, leaf, through, more: [longer, reach] });
         }
     }
 
@@ -522,7 +534,7 @@ impl Rows {
                 }
             }
         }
-        clipped(own)
+        clipped(own, self.longest[row as usize])
     }
 
     /// The same where rows refine each other in a circle: they would remember what a leaf was, so all are
@@ -590,14 +602,25 @@ impl Rows {
                 self.add_operand(&mut own, of, self.edges[*edge as usize], ranks, sources);
             }
         }
-        clipped(own)
+        clipped(own, self.longest[row as usize])
     }
 
     /// Adds the sources of an operand, by length or by reach.
     fn add_operand(&self, own: &mut Sources, of: usize, edge: Edge, ranks: &[i64], sources: &[Sources]) {
-        let Edge { above, more, leaf, .. } = edge;
-        own[of].add_all(sources[above as usize][of], more[of], 2 * self.bound);
-        if of == REACH && self.open[above as usize] {
+        let Edge { above, more, leaf, through: [longer, behind], .. } = edge;
+        let [lengths, reaches] = sources[above as usize];
+        if of == LENGTH {
+            own[of].add_all(lengths, more[of], 2 * self.bound);
+            return;
+        }
+        // By way of a row, a source reaches no further than that row does.
+        for (value, source) in [reaches.first, reaches.second] {
+            if source != NIL {
+                let value = value.min(lengths.of(source) + longer + behind);
+                own[of].add(((value + more[of]).min(2 * self.bound), source));
+            }
+        }
+        if self.open[above as usize] {
             own[of].add(((ranks[above as usize] + leaf).min(2 * self.bound), above));
         }
     }

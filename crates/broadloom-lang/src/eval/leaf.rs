@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use broadloom::{Array, Dtype, Initial, SizeSum, Tensor};
+use broadloom::{Array, Dtype, Initial, Node, SizeSum, Tensor};
 use broadloom_diagnostics::{Diagnostic, Label, Span};
 
 use super::{Eval, Evaluated, Reported};
@@ -263,7 +263,12 @@ impl Eval<'_> {
     pub(crate) fn unassigned_states(&mut self) {
         for (tensor, span) in std::mem::take(&mut self.shapeless) {
             // A function of the library may assign in training only.
-            if self.stated.contains(&tensor) || self.library.contains(&span.source) {
+            let reads = |other| match self.graph.node(other) {
+                Some(Node::Operation { operands, .. }) => operands.contains(&tensor),
+                _ => false,
+            };
+            let read = || self.graph.tensors().any(reads);
+            if self.stated.contains(&tensor) || self.library.contains(&span.source) || !read() {
                 continue;
             }
             let name = self.graph.name_of(tensor).unwrap_or_default().to_string();
