@@ -314,7 +314,7 @@ impl Generator<'_> {
         let window = match self.rng.below(10) {
             0..3 => None,
             kind => {
-                let ends = [Ends::Padded, Ends::Valid, Ends::Dropped][(kind as usize - 3) / 2 % 3];
+                let ends = [Ends::Padded, Ends::Valid, Ends::Dropped][(kind - 3) / 2 % 3];
                 Some(Window { dilation: self.number(&[1, 1, 1, 2, 3]).max(1), ends })
             }
         };

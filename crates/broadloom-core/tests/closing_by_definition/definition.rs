@@ -1,0 +1,85 @@
+//! Closing, as docs/solver.md defines it: leaf ranks, filler ranks, least ranks, sizes.
+
+use super::bounds::{Bounds, Failed, bounds};
+use super::groups::{Place, Round, groups};
+use super::ranks::ranks;
+use super::sizes::{Clash, sizes};
+use super::sources::sources;
+use super::system::{Shapes, System};
+
+/// What the definition says of a system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// These are the shapes.
+    Shapes(Shapes),
+    /// A result claims what closing gives to none of its operands.
+    Unsupported,
+    /// The same, but no leaf had a say in the size: if none had one in the ranks either, there is no solution.
+    Refused,
+    /// The ranks alone have no solution.
+    Unsatisfiable,
+    /// The first choice contradicts a constraint, so the solver searches or refuses; nothing defines what it
+    /// finds.
+    Contradiction,
+}
+
+/// The verdict, and what was remarkable on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closing {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The bounds before closing.
+    pub before: Option<Bounds>,
+    /// Whether the ranks of each round had a greatest.
+    pub greatest: bool,
+    /// The most rounds until nothing changed; none if that did not happen.
+    pub rounds: Option<usize>,
+}
+
+/// Closes a system by the definition.
+pub fn close(system: &System) -> Closing {
+    let mut settled: Vec<Option<i32>> = vec![None; system.rows.len()];
+    let mut closing =
+        Closing { verdict: Verdict::Unsatisfiable, before: None, greatest: true, rounds: Some(0) };
+    let Ok(mut known) = bounds(system, &settled) else { return closing };
+    closing.before = Some(known.clone());
+    for round in [Round::Leaves, Round::Fillers] {
+        let groups = groups(system, &known, round);
+        let sources = sources(system, &known, &groups);
+        let found = ranks(&groups, &sources);
+        closing.greatest &= found.greatest;
+        closing.rounds = closing.rounds.zip(found.rounds).map(|(most, rounds)| most.max(rounds));
+        for (row, place) in groups.place.iter().enumerate() {
+            // Who takes nothing beyond the least rank stays open: a filler may yet make it longer.
+            let takes = |place: &Place| {
+                let group = &groups.all[place.group];
+                group.free && found.ranks[place.group] > group.lo
+            };
+            if let Some(place) = place.filter(takes) {
+                settled[row] = Some(found.ranks[place.group] - place.length);
+            }
+        }
+        known = match bounds(system, &settled) {
+            Ok(known) => known,
+            Err(failed) => {
+                closing.verdict = match failed {
+                    Failed::Facts => Verdict::Contradiction,
+                    Failed::Made => Verdict::Unsupported,
+                };
+                return closing;
+            }
+        };
+    }
+    settled = known.lo.iter().map(|lo| Some(*lo)).collect();
+    closing.verdict = match bounds(system, &settled) {
+        Err(Failed::Made) => Verdict::Unsupported,
+        Err(Failed::Facts) => Verdict::Contradiction,
+        Ok(_) => match sizes(system, &known.lo) {
+            Ok(shapes) => Verdict::Shapes(shapes),
+            Err(Clash::Made) => Verdict::Unsupported,
+            Err(Clash::MadeAtOnce) => Verdict::Refused,
+            Err(Clash::Facts) => Verdict::Contradiction,
+        },
+    };
+    closing
+}

@@ -1,0 +1,167 @@
+//! How many axes free groups take: all rank vectors are tried, and the greatest that keeps both rules is
+//! taken.
+
+use super::bounds::MANY;
+use super::groups::Groups;
+use super::sources::{Source, Sources};
+
+/// How often it is asked who is heard.
+const ROUNDS: usize = 6;
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The rank of each group; of those that are not free, nothing of interest.
+    pub ranks: Vec<i32>,
+    /// Whether the ranks that keep the rules had a greatest among them, in each round.
+    pub greatest: bool,
+    /// The number of rounds until nothing changed; none if that did not happen.
+    pub rounds: Option<usize>,
+}
+
+/// Who is heard: for each group and each of its sources, whether others are, by length and by reach.
+type Heard = Vec<Vec<(bool, bool)>>;
+
+/// The ranks of free groups.
+pub fn ranks(groups: &Groups, sources: &Sources) -> Found {
+    let free: Vec<usize> = (0..groups.all.len()).filter(|group| groups.all[*group].free).collect();
+    let mut ranks: Vec<i32> = groups.all.iter().map(|group| group.hi).collect();
+    let (mut greatest, mut previous) = (true, None);
+    for round in 0..ROUNDS {
+        let heard = heard(sources, &ranks);
+        let found = best(groups, sources, &heard, &free);
+        greatest &= found.1;
+        ranks = found.0;
+        if previous.as_ref() == Some(&ranks) {
+            return Found { ranks, greatest, rounds: Some(round) };
+        }
+        previous = Some(ranks.clone());
+    }
+    Found { ranks, greatest, rounds: None }
+}
+
+fn others<'a>(all: &'a [Source], of: &'a Source) -> impl Iterator<Item = &'a Source> {
+    all.iter().filter(move |other| other.free != of.free)
+}
+
+fn heard(sources: &Sources, ranks: &[i32]) -> Heard {
+    let of_row = |all: &Vec<Source>| {
+        let of_source = |source: &Source| {
+            if source.free.is_none() {
+                return (false, false);
+            }
+            let length = others(all, source).map(|other| other.length_at(ranks)).max();
+            let reach = others(all, source).map(|other| other.reach_at(ranks)).max();
+            (length.is_some_and(|most| most > source.length), reach.is_some_and(|most| most > source.reach))
+        };
+        all.iter().map(of_source).collect()
+    };
+    sources.of.iter().map(of_row).collect()
+}
+
+/// The greatest ranks that keep both rules, and whether there are such: else the union of all that do.
+fn best(groups: &Groups, sources: &Sources, heard: &Heard, free: &[usize]) -> (Vec<i32>, bool) {
+    // No way from a row to a free group is longer than all flanks together; more axes than that beyond the
+    // longest known source face nothing. If that was too few, more are tried.
+    let all = || sources.of.iter().flatten();
+    let known = all().map(|source| source.length.max(source.reach)).max().unwrap_or(0);
+    let below = sources.below.iter().map(|row| row.length).max().unwrap_or(0);
+    let least = free.iter().map(|group| groups.all[*group].lo).max().unwrap_or(0);
+    let mut cap = known.max(below).max(least).max(0) + 1;
+    loop {
+        let (found, greatest) = best_up_to(cap, groups, sources, heard, free);
+        let cut = |group: &&usize| found[**group] == cap && groups.all[**group].hi > cap;
+        if !free.iter().any(|group| cut(&group)) {
+            return (found, greatest);
+        }
+        assert!(cap < 40, "ranks grow without bound");
+        cap += 1;
+    }
+}
+
+fn best_up_to(
+    cap: i32,
+    groups: &Groups,
+    sources: &Sources,
+    heard: &Heard,
+    free: &[usize],
+) -> (Vec<i32>, bool) {
+    let lo = |group: usize| groups.all[group].lo;
+    let hi = |group: usize| groups.all[group].hi.min(cap).max(lo(group));
+    let mut ranks: Vec<i32> = groups.all.iter().map(|group| group.lo).collect();
+    let mut union = ranks.clone();
+    loop {
+        // What does not go beyond the union adds nothing to it.
+        let adds = free.iter().any(|group| ranks[*group] > union[*group]);
+        if adds && keeps_rules(groups, sources, heard, free, &ranks) {
+            for group in free {
+                union[*group] = union[*group].max(ranks[*group]);
+            }
+        }
+        // The next vector, counting with one digit for each free group.
+        let mut place = 0;
+        loop {
+            let Some(group) = free.get(place) else {
+                let greatest = keeps_rules(groups, sources, heard, free, &union);
+                return (union, greatest);
+            };
+            if ranks[*group] < hi(*group) {
+                ranks[*group] += 1;
+                break;
+            }
+            ranks[*group] = lo(*group);
+            place += 1;
+        }
+    }
+}
+
+fn keeps_rules(groups: &Groups, sources: &Sources, heard: &Heard, free: &[usize], ranks: &[i32]) -> bool {
+    nobody_stands_out(groups, sources, heard, ranks) && nobody_floats(groups, sources, free, ranks)
+}
+
+/// A group at its least rank was given it by somebody, and does not stand out.
+fn nobody_stands_out(groups: &Groups, sources: &Sources, heard: &Heard, ranks: &[i32]) -> bool {
+    sources.of.iter().zip(heard).all(|(all, heard)| {
+        all.iter().zip(heard).all(|(source, (by_length, by_reach))| {
+            let Some(group) = source.free.filter(|group| ranks[*group] > groups.all[*group].lo) else {
+                return true;
+            };
+            debug_assert!(ranks[group] < MANY);
+            let as_long =
+                || others(all, source).any(|other| other.length_at(ranks) >= source.length_at(ranks));
+            let as_far = || others(all, source).any(|other| other.reach_at(ranks) >= source.reach_at(ranks));
+            (!by_length || as_long()) && (!by_reach || as_far())
+        })
+    })
+}
+
+/// An order is built from the front: whoever faces only what is known or earlier comes next. What a group
+/// faces only grows with more before it, so if this gets stuck, so does every order. The axes up to the
+/// least rank were given by somebody.
+fn nobody_floats(groups: &Groups, sources: &Sources, free: &[usize], ranks: &[i32]) -> bool {
+    let mut earlier: Vec<usize> = Vec::new();
+    loop {
+        let ready = |group: &&usize| {
+            !earlier.contains(group)
+                && (groups.all[**group].lo + 1..=ranks[**group])
+                    .all(|axis| faces_something(sources, **group, axis, &earlier, ranks))
+        };
+        let Some(next) = free.iter().find(ready) else { break };
+        earlier.push(*next);
+    }
+    earlier.len() == free.len()
+}
+
+fn faces_something(sources: &Sources, group: usize, axis: i32, earlier: &[usize], ranks: &[i32]) -> bool {
+    let of_group = |source: &&Source| source.free == Some(group);
+    let open = sources.of.iter().any(|all| {
+        all.iter().filter(of_group).any(|mine| {
+            let firm = |other: &&Source| other.free.is_none_or(|free| earlier.contains(&free));
+            all.iter().filter(firm).any(|other| axis + mine.back <= other.reach_at(ranks))
+        })
+    });
+    open || sources
+        .below
+        .iter()
+        .any(|row| row.sources.iter().filter(of_group).any(|mine| axis + mine.back <= row.length))
+}

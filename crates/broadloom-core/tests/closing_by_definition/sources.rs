@@ -1,0 +1,152 @@
+//! Sources: what each group hears of, and how far it goes.
+
+use super::bounds::Bounds;
+use super::groups::{Groups, Place};
+use super::system::{Says, System, Term};
+
+/// A source among those of a row. A free one has the numbers it would have with no axes; its rank is to be
+/// added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The free group it is, or none if it is known.
+    pub free: Option<usize>,
+    /// Its length.
+    pub length: i32,
+    /// How many of its axes stand behind the marker; no more than its length, wherever it is counted.
+    pub reach: i32,
+    /// How far from the back the axis stands that would be its axis 0 from the back.
+    pub back: i32,
+}
+
+impl Source {
+    fn shifted(self, length: i32, reach: i32) -> Source {
+        let (length, back) = (self.length + length, self.back + reach);
+        Source { length, reach: (self.reach + reach).min(length), back, ..self }
+    }
+
+    /// The length at these ranks.
+    pub fn length_at(&self, ranks: &[i32]) -> i32 {
+        self.length.saturating_add(self.free.map_or(0, |group| ranks[group]))
+    }
+
+    /// The reach at these ranks.
+    pub fn reach_at(&self, ranks: &[i32]) -> i32 {
+        self.reach.saturating_add(self.free.map_or(0, |group| ranks[group]))
+    }
+}
+
+/// A row of fixed rank below open ones: how long it is, and the free sources of what it refines.
+#[derive(Clone, Debug)]
+pub struct FixedBelow {
+    /// The number of its axes.
+    pub length: i32,
+    /// The sources of the operand, counted in the row's own axes.
+    pub sources: Vec<Source>,
+}
+
+/// The sources of every group, and the rows of fixed rank below.
+pub struct Sources {
+    /// Per group.
+    pub of: Vec<Vec<Source>>,
+    /// Per inequality with a result of fixed rank.
+    pub below: Vec<FixedBelow>,
+}
+
+/// Collects all sources.
+pub fn sources(system: &System, bounds: &Bounds, groups: &Groups) -> Sources {
+    let reader = Reader { system, bounds, groups };
+    let of = (0..groups.all.len()).map(|group| reader.of_group(group, &mut Vec::new())).collect();
+    let mut below = Vec::new();
+    for says in &system.says {
+        let Says::Le(res, opnd) = says else { continue };
+        if reader.place(res).is_none() && reader.place(opnd).is_some() {
+            let sources = reader.of_operand(opnd, &mut Vec::new());
+            below.push(FixedBelow { length: bounds.least(res), sources });
+        }
+    }
+    Sources { of, below }
+}
+
+struct Reader<'a> {
+    system: &'a System,
+    bounds: &'a Bounds,
+    groups: &'a Groups,
+}
+
+impl Reader<'_> {
+    fn place(&self, term: &Term) -> Option<Place> {
+        self.groups.place[term.row?]
+    }
+
+    /// The sources of a group, counted in its axes. `path` has the groups on the way here: a way that comes
+    /// back to one of them goes round in circles.
+    fn of_group(&self, group: usize, path: &mut Vec<usize>) -> Vec<Source> {
+        let mut found = Vec::new();
+        if path.contains(&group) {
+            return found;
+        }
+        path.push(group);
+        if self.groups.all[group].free {
+            found.push(Source { free: Some(group), length: 0, reach: 0, back: 0 });
+        }
+        for says in &self.system.says {
+            let Says::Le(res, opnd) = says else { continue };
+            let Some(here) = self.place(res).filter(|place| place.group == group) else { continue };
+            let (length, reach) = (here.length - res.flanks(), here.back - res.after());
+            found.extend(self.of_operand(opnd, path).into_iter().map(|source| source.shifted(length, reach)));
+        }
+        found.extend(self.read(group));
+        path.pop();
+        let mut distinct: Vec<Source> = Vec::new();
+        for source in found {
+            if !distinct.contains(&source) {
+                distinct.push(source);
+            }
+        }
+        distinct
+    }
+
+    /// The sources that come with an operand, counted in the operand's axes.
+    fn of_operand(&self, opnd: &Term, path: &mut Vec<usize>) -> Vec<Source> {
+        match self.place(opnd) {
+            Some(place) => {
+                let (length, reach) = (opnd.flanks() - place.length, opnd.after() - place.back);
+                let inner = self.of_group(place.group, path);
+                inner.into_iter().map(|source| source.shifted(length, reach)).collect()
+            }
+            None => {
+                let length = self.bounds.least(opnd);
+                let inner =
+                    opnd.row.map_or(0, |row| (self.system.rows[row].marker as i32).min(self.bounds.lo[row]));
+                vec![Source { free: None, length, reach: length - opnd.before() - inner, back: 0 }]
+            }
+        }
+    }
+
+    /// A group that is not free and longer than its open operands make it is read so by somebody.
+    fn read(&self, group: usize) -> Vec<Source> {
+        let this = &self.groups.all[group];
+        if this.free {
+            return Vec::new();
+        }
+        // What has no open operand is longer than they make it.
+        let mut made = i32::MIN;
+        for says in &self.system.says {
+            let Says::Le(res, opnd) = says else { continue };
+            let Some(here) = self.place(res).filter(|place| place.group == group) else { continue };
+            if self.place(opnd).is_some() {
+                made = made.max(self.bounds.least(opnd) - res.flanks() + here.length);
+            }
+        }
+        if this.lo <= made {
+            return Vec::new();
+        }
+        let of_row = |row: &usize| {
+            let (place, lo) = (self.groups.place[*row].expect("open"), self.bounds.lo[*row]);
+            let marker = (self.system.rows[*row].marker as i32).min(lo);
+            let reach = (lo - marker + place.back).min(this.lo);
+            Source { free: None, length: this.lo, reach, back: 0 }
+        };
+        this.rows.iter().map(of_row).collect()
+    }
+}
