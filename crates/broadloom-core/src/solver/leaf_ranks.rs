@@ -23,8 +23,7 @@
 //! longer than `x`; in `t`, `b` and `c` allow each other anything, but only one axis of them can be
 //! traced to `x`. So both have one.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -485,19 +484,25 @@ impl Rows {
             return self.peel_circular(ranks, heard);
         }
         let mut sources = vec![NO_SOURCES; self.lo.len()];
-        // Rows to look at, operands first.
-        let mut queue: BinaryHeap<Reverse<u32>> = (0..self.order.len() as u32).map(Reverse).collect();
-        while let Some(Reverse(place)) = queue.pop() {
-            let row = self.order[place as usize];
+        // Rows to look at, operands first; a leaf that was lowered leads back to it.
+        let mut waits = vec![true; self.order.len()];
+        let mut from = 0;
+        while let Some(place) = (from..waits.len()).find(|place| waits[*place]) {
+            from = place + 1;
+            waits[place] = false;
+            let row = self.order[place];
             let own = self.sources(row, ranks, &sources);
             if own != sources[row as usize] {
                 sources[row as usize] = own;
-                let below = self.down.of(row).iter().map(|edge| self.edges[*edge as usize].below);
-                queue.extend(below.map(|row| Reverse(self.place[row as usize])));
+                for edge in self.down.of(row) {
+                    waits[self.place[self.edges[*edge as usize].below as usize] as usize] = true;
+                }
             }
             if let Some((leaf, rank)) = self.stands_out_of(row, own, &sources, heard, ranks) {
                 ranks[leaf] = rank;
-                queue.push(Reverse(self.place[leaf]));
+                let leaf = self.place[leaf] as usize;
+                waits[leaf] = true;
+                from = from.min(leaf);
             }
         }
     }
