@@ -491,21 +491,41 @@ fn rows_with(along: usize, axis: &str) -> String {
     format!("{} | {} -> {}", row(0, "b"), row(1, "i"), row(2, "o"))
 }
 
-/// `reshape(x)`: the same elements in memory order, in whatever shape the context asks for.
+/// `reshape(x)`, `reshape(x, "32 | 28, 28")`: the same elements in memory order, in the shape that is written or that
+/// the context asks for.
 fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    if call.given.len() > 1 {
-        let x = eval.quote(call.given[0].span);
-        let message = "`reshape` takes one argument: its shape follows from what the result is used for";
-        return eval.wrong_call(
-            call,
-            message,
-            format!("write `reshape({x})`, and use it with something of that shape"),
-        );
-    }
-    let [x] = eval.exactly(call, "reshape(x)")?;
-    let x = eval.tensor(&x.value, x.span)?;
-    let made = eval.ask(call.span, |graph| graph.convert(x, 1, 1))?;
+    eval.only(call, &[])?;
+    let (x, shape) = match call.plain()[..] {
+        [x] => (x, None),
+        [x, shape] if matches!(shape.value, Value::Text(_) | Value::Mistake) => (x, Some(shape)),
+        ref given => {
+            let x = given.first().map_or("x".into(), |x| eval.quote(x.span));
+            let sizes: Vec<String> = given.iter().skip(1).map(|size| eval.quote(size.span)).collect();
+            let sizes = sizes.join(", ");
+            let sizes = if sizes.is_empty() { "4, 8" } else { sizes.trim_matches(['[', ']']) };
+            let message = "`reshape` takes a tensor, and a shape as a text";
+            return eval.wrong_call(
+                call,
+                message,
+                format!("write `reshape({x}, \"{sizes}\")`, or `let y : {sizes} = reshape({x})`"),
+            );
+        }
+    };
+    let tensor = eval.tensor(&x.value, x.span)?;
+    let wanted = match shape {
+        Some(shape) => {
+            let text = eval.words(&shape.value, shape.span)?;
+            let text = eval.filled(&text, shape.span)?;
+            Some(eval.shape_text(&text, shape.span)?)
+        }
+        None => None,
+    };
+    let made = eval.ask(call.span, |graph| graph.reshape(tensor))?;
     eval.show_as_written(made, call.span, "reshape(…)");
+    if let Some((text, sizes)) = wanted {
+        let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
+        eval.ask(call.span, |graph| graph.declare_shape_with(made, &text, &sizes))?;
+    }
     Ok(Value::Tensor(made))
 }
 
@@ -533,11 +553,11 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [shape] = eval.exactly(call, "range(\"8 |\")")?;
     let text = eval.words(&shape.value, shape.span)?;
     let text = eval.filled(&text, shape.span)?;
-    let (text, size) = eval.range_shape(&text, shape.span)?;
+    let (text, sizes) = eval.range_shape(&text, shape.span)?;
     let name = eval.fresh_name("range");
     Ok(Value::Tensor(eval.ask(call.span, |graph| {
         let range = graph.range(&name, &text)?;
-        if let Some((label, size)) = size {
+        for (label, size) in sizes {
             let own = graph.captured(range, &label)?;
             graph.set_to(own, &size)?;
         }

@@ -57,7 +57,7 @@ const BY_SPEC: Way =
     Say("a spec names the axes: `einsum(\"b | h w c => b | w h c\", x)`; axes are neither merged nor split");
 /// About what makes several axes one.
 const ALL_AXES: Way = Say(
-    "leave it out: `linear`, `@` and sums take all output axes; `reshape(x)` takes the shape that is asked for",
+    "leave it out: `linear`, `@` and sums take all output axes; another shape is `reshape(x, \"32 | 28, 28\")`",
 );
 /// About what adds axes of size one, or takes them away.
 const UNITS: Way = Say("leave it out: axes that are missing broadcast, and a spec names the others");

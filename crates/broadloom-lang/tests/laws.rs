@@ -8,7 +8,8 @@
 //! | name | a part of an expression gets a name |
 //! | inline | a name is replaced by its expression |
 //! | duplicate | a statement is said once more, under another name |
-//! | state | a shape that was inferred is stated |
+//! | state | a shape of a leaf that was inferred is stated |
+//! | state results | the shapes of results are stated |
 //! | state ranks | a number of axes that was inferred is stated |
 //!
 //! The verdict stays the same, every shape stays the same, and what is refused is refused with the same ends: `laws/answer.rs`

@@ -50,6 +50,8 @@ pub enum Remedy {
     Capture,
     /// Keep the number of elements.
     Reshape,
+    /// State the shape that something is reshaped into.
+    Shape,
     /// Drop what a window leaves over, or change the sizes.
     Drop,
     /// Mend something else: this follows from it.

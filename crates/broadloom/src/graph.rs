@@ -16,6 +16,7 @@ use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
 use crate::symbols::SymbolData;
+use crate::undetermined::Open;
 
 /// A tensor program under construction.
 ///
@@ -75,6 +76,12 @@ pub(crate) struct Specs {
     all: Vec<Rc<KnownSpec>>,
 }
 
+impl Specs {
+    pub fn get(&self, known: u32) -> &KnownSpec {
+        &self.all[known as usize]
+    }
+}
+
 /// A spec and what follows from its text alone.
 pub(crate) struct KnownSpec {
     pub text: Box<str>,
@@ -112,6 +119,8 @@ pub(crate) struct View<'a> {
     pub labels: &'a [DimTerm],
     pub bases: &'a [Box<str>],
     pub symbols: &'a [SymbolData],
+    pub steps: &'a [Step],
+    pub specs: &'a Specs,
 }
 
 /// Lengths to return to when a step is refused.
@@ -324,23 +333,28 @@ impl Graph {
         }
     }
 
-    /// Closes the program, reads something, and opens it again. Also says what parameters lack.
+    /// Closes the program, reads something, and opens it again. Also says what nothing determines.
     pub(crate) fn closed<T>(
         &mut self,
         read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
-    ) -> Result<(T, Vec<Unfilled>), Error> {
+    ) -> Result<(T, Open), Error> {
         let view = View {
             axes: &self.axes,
             tensors: &self.tensors,
             labels: &self.labels,
             bases: &self.bases,
             symbols: &self.symbols,
+            steps: &self.steps,
+            specs: &self.specs,
+        };
+        let opened = |closed: &Closed<'_>, mut holes: Vec<Unfilled>| {
+            holes.extend_from_slice(closed.gave_way());
+            Open { holes, guesses: view.guesses(closed) }
         };
         let refused = match self.solver.close_values() {
-            Answer::Solved(closed) => return Ok((read(&closed, &view), closed.gave_way().to_vec())),
-            Answer::Underdetermined(closed, mut holes) => {
-                holes.extend_from_slice(closed.gave_way());
-                return Ok((read(&closed, &view), holes));
+            Answer::Solved(closed) => return Ok((read(&closed, &view), opened(&closed, Vec::new()))),
+            Answer::Underdetermined(closed, holes) => {
+                return Ok((read(&closed, &view), opened(&closed, holes)));
             }
             Answer::Unsatisfiable(core) => Refused::Core(core),
             Answer::Unsupported(short) => Refused::Short(short),
@@ -458,6 +472,6 @@ impl Graph {
     }
 
     pub(crate) fn spec_ref(&self, known: u32) -> &KnownSpec {
-        &self.specs.all[known as usize]
+        self.specs.get(known)
     }
 }

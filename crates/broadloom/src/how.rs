@@ -120,7 +120,8 @@ impl Graph {
         let known = rows.map(|row| self.partial_row(row));
         let complete =
             |row: &PartialRow| !row.open && row.lead.iter().all(|axis| *axis != PartialAxis::Unknown);
-        match (known.iter().all(complete), listed) {
+        let said = declared.is_some() && leaf.is_none();
+        match (known.iter().all(complete), listed || said) {
             (true, true) => Ok(How::Declared),
             (true, false) => Ok(How::Forced),
             (false, _) => Err(Box::new(Open { tensor, leaf, rows, known })),

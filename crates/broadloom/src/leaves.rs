@@ -24,6 +24,7 @@ use crate::capture::Captured;
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::step::{Leaf, Part, RowRef, Rows, Step, Tensor, place};
+use crate::sum::SizeSum;
 
 impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
@@ -318,6 +319,61 @@ impl Graph {
             self.declarations.remove(&tensor.0);
         }
         made.map(|()| tensor)
+    }
+
+    /// Says what shape a tensor has that an operation made, in part or in full, as it is written for
+    /// [data](Graph::data): a row that is not written has no axes.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, w) = (g.data("x", "32 | 784")?, g.param("w"));
+    /// let y = g.compose(w, x)?;
+    /// g.declare_shape(y, "32 | 10")?;
+    /// assert_eq!(g.final_shape(w)?.to_string(), "784 -> 10");
+    /// assert!(g.declare_shape(y, "... | 3").is_err());
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn declare_shape(&mut self, tensor: Tensor, shape: &str) -> Result<(), Error> {
+        self.declare_shape_with(tensor, shape, &[])
+    }
+
+    /// The same, with sizes that some of the names stand for.
+    pub fn declare_shape_with(
+        &mut self,
+        tensor: Tensor,
+        shape: &str,
+        sizes: &[(&str, &SizeSum)],
+    ) -> Result<(), Error> {
+        let (name, step) = (self.label_of(tensor), self.steps.len() as u32);
+        let about = |error: Error| error.about(&format!("the shape of `{name}`")).about_step(step);
+        let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
+        check_units(&decl).map_err(about)?;
+        let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
+        let own = self.rows(tensor);
+        let declared = self.declared_rows(&decl, Role::Interior);
+        for kind in Kind::ALL {
+            self.equate_rows(declared[place(kind)], own[place(kind)], 0, Part::Row(kind));
+        }
+        for (label, size) in sizes {
+            if let Some(label) = decl.names.axes.find(label) {
+                self.say_size(self.labels[first_label + label.0 as usize], size)?;
+            }
+        }
+        let named = self.declared_names(decl, declared, first_label);
+        let declaration = Declaration { shape: shape.trim().into(), given: Given::Nothing, named };
+        let first = !self.declarations.contains_key(&tensor.0);
+        if first {
+            self.declarations.insert(tensor.0, declaration);
+        }
+        self.facts.texts.insert(step, format!("{name} : {}", shape.trim()).into());
+        let made = self.finish(before, Step::Declared(tensor));
+        if made.is_err() {
+            self.facts.texts.remove(&step);
+            if first {
+                self.declarations.remove(&tensor.0);
+            }
+        }
+        made
     }
 
     /// The rows of a declaration.

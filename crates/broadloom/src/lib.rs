@@ -65,6 +65,7 @@ mod step;
 mod sum;
 mod symbols;
 pub mod typed;
+mod undetermined;
 mod update;
 
 pub use broadcasts::Broadcast;

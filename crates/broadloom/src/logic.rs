@@ -460,6 +460,47 @@ impl Graph {
         self.finish_op(before, Op::Convert { factor, divisor }, &[a], rows)
     }
 
+    /// The same elements in memory order (batch, output, input), in whatever shape its uses ask for, or
+    /// [declarations](Graph::declare_shape) say. A shape that nothing asks for is an error.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let image = g.data("image", "32 | 28, 28")?;
+    /// let pixels = g.reshape(image)?;
+    /// g.declare_shape(pixels, "32 | 784")?;
+    /// assert_eq!(g.final_shape(pixels)?.to_string(), "32 | 784");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn reshape(&mut self, a: Tensor) -> Result<Tensor, Error> {
+        self.begin(&[a])?;
+        let rows = self.rows(a);
+        let axes: u32 = rows.iter().map(|row| row.len()).sum();
+        let is_flat = axes == 1 && rows.iter().all(|row| row.hole.is_none());
+        // Indices are sums of loop variables: a shape goes into another by way of one axis.
+        let flat = if is_flat { a } else { self.flat(a)? };
+        self.convert(flat, 1, 1)
+    }
+
+    /// All elements on one axis, in memory order.
+    fn flat(&mut self, a: Tensor) -> Result<Tensor, Error> {
+        let before = self.begin(&[a])?;
+        let all: broadloom_core::DimTerm = self.solver.dim_var(Role::Interior).into();
+        let (pieces, rest) = self.pieces(self.rows(a));
+        let numerator = Numerator { coeff: 1, over: Some(all), denom: 1 };
+        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Part::Whole);
+        let output = RowRef { start: self.axes.len() as u32, lead: 1, trail: 0, hole: None };
+        self.axes.push(all);
+        let name = format!("reshape({})", self.label_of(a));
+        let flat = self.finish_op(
+            before,
+            Op::Convert { factor: 1, divisor: 1 },
+            &[a],
+            [RowRef::EMPTY, RowRef::EMPTY, output],
+        )?;
+        self.shown_as(flat, &name);
+        Ok(flat)
+    }
+
     /// The axes of a tensor in memory order (batch, output, input), and the row that takes what the
     /// others leave.
     pub(crate) fn pieces(&self, rows: Rows) -> (Vec<Piece>, Option<broadloom_core::RowVar>) {

@@ -120,6 +120,7 @@ impl Graph {
             (Op::Slice(Index::At(at)), _) => format!("slice({list}, {at})"),
             (Op::Slice(Index::Run { range: Some(range) }), _) => format!("slice({list}, range {range})"),
             (Op::Slice(Index::Run { range: None }), _) => format!("slice({list})"),
+            (Op::Convert { factor, divisor }, _) if factor == divisor => format!("reshape({list})"),
             (Op::Convert { factor, divisor }, _) => format!("convert({list}, {factor}, {divisor})"),
             (Op::Compose | Op::ComposeAccumulate, _) => list,
         }
@@ -162,6 +163,7 @@ impl Graph {
             }
             Some(Step::Sum(captured)) => self.captured_text(*captured),
             Some(Step::Square(tensor)) => format!("input = output of `{}`", self.label_of(*tensor)),
+            Some(Step::Declared(tensor)) => format!("the shape of `{}`", self.label_of(*tensor)),
             Some(Step::Dim(at, range)) => match self.symbols.get(*at as usize) {
                 Some(data) if *range != (1, None) => format!("`dim {} in {}`", data.name, range_text(*range)),
                 Some(data) => format!("`dim {}`", data.name),

@@ -341,19 +341,25 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A conversion that keeps the number of elements: the one axis of the operand goes through the result in
-    /// memory order. Neighbours are joined in pairs, so that the depth is the logarithm of the rank.
+    /// A conversion that keeps the number of elements: both go through memory order, and one of them has a single
+    /// axis.
     fn reshape(&mut self, result: &Occurrence, read: &Occurrence) {
-        let Some(flat) = read.iter().flatten().next() else { return };
+        match (self.joined(result), self.joined(read)) {
+            (Some(result), Some(read)) => self.equations.equal(read, result),
+            (Some(all), None) | (None, Some(all)) => self.equations.pin(all, Pin::At(0)),
+            (None, None) => {}
+        }
+    }
+
+    /// All axes of an occurrence as one, in memory order; none if there are none. Neighbours are joined in pairs, so
+    /// that the depth is the logarithm of the rank.
+    fn joined(&mut self, axes: &Occurrence) -> Option<AxisId> {
         let mut joined: Vec<AxisId> =
-            MEMORY.iter().flat_map(|kind| result[place(*kind)].iter().copied()).collect();
+            MEMORY.iter().flat_map(|kind| axes[place(*kind)].iter().copied()).collect();
         while joined.len() > 1 {
             joined = joined.chunks(2).map(|pair| self.join(pair)).collect();
         }
-        match joined[..] {
-            [all] => self.equations.equal(*flat, all),
-            _ => self.equations.pin(*flat, Pin::At(0)),
-        }
+        joined.first().copied()
     }
 
     /// Two axes as one, the second running faster; an axis without a partner stays.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use broadloom_core::order::{Basis, Dim, FormId, Symbolic};
-use broadloom_core::{Closed, DimShape, DimTerm, Middle, RowTerm, Symbol, Unfilled};
+use broadloom_core::{Closed, DimShape, DimTerm, Middle, RowTerm, Symbol};
 use broadloom_spec::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,7 +16,7 @@ use crate::Graph;
 use crate::error::Error;
 use crate::graph::View;
 use crate::size::{Extent, SymbolicSize};
-use crate::step::{Leaf, RowRef, Step, Tensor};
+use crate::step::{RowRef, Tensor};
 
 /// One axis of a final shape.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -488,103 +488,14 @@ impl Graph {
         if let Some(shapes) = &self.shapes {
             return Ok(Rc::clone(shapes));
         }
-        let (mut shapes, holes) = self.closed(Shapes::read)?;
-        let used = self.used_with_holes(&holes);
-        if !used.is_empty() {
-            return Err(self.explain_holes(&used));
+        let (mut shapes, open) = self.closed(Shapes::read)?;
+        if let Some(error) = self.explain_all_open(&open) {
+            return Err(error);
         }
         shapes.bases.clone_from(&self.bases);
         let shapes = Rc::new(shapes);
         self.shapes = Some(Rc::clone(&shapes));
         Ok(shapes)
-    }
-
-    /// Everything that keeps the program from having [final shapes](Graph::final_shapes): an error for each
-    /// parameter that is used and lacks a size, in the order they were made, or the one contradiction.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (w1, w2) = (g.param("w1"), g.param("w2"));
-    /// let x = g.data("x", "32 | 784")?;
-    /// let hidden = g.compose(w1, x)?;
-    /// let y = g.compose(w2, hidden)?;
-    /// let missing = g.undetermined();
-    /// assert_eq!(missing[0].message(), "parameter `w1` has output axes whose size nothing determines");
-    /// let params: Vec<_> = missing.iter().map(|error| error.step()).collect();
-    /// assert_eq!(params, [g.step_of(w1), g.step_of(w2)]);
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn undetermined(&mut self) -> Vec<Error> {
-        if self.shapes.is_some() {
-            return Vec::new();
-        }
-        match self.closed(|_, _| ()) {
-            Err(error) => vec![error],
-            Ok(((), holes)) => {
-                let used = self.used_with_holes(&holes);
-                used.chunk_by(|a, b| a.0 == b.0).map(|own| self.explain_holes(own)).collect()
-            }
-        }
-    }
-
-    /// The parameters that holes belong to and that are used.
-    fn used_with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
-        let params = self.with_holes(holes);
-        params.into_iter().filter(|(tensor, _)| self.tensors[tensor.index()].used).collect()
-    }
-
-    /// Closes the graph and reads something that a tensor needs.
-    pub(crate) fn close_for<T>(
-        &mut self,
-        tensor: Tensor,
-        read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
-    ) -> Result<T, Error> {
-        let (value, holes) = self.closed(read)?;
-        if !holes.is_empty() {
-            let needed = self.needed_by(tensor);
-            let params = self.with_holes(&holes);
-            let missing: Vec<_> = params.into_iter().filter(|(param, _)| needed[param.index()]).collect();
-            if !missing.is_empty() {
-                return Err(self.explain_holes(&missing));
-            }
-        }
-        Ok(value)
-    }
-
-    /// The parameters that holes belong to, and the kind of the row.
-    fn with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
-        let mut found = Vec::new();
-        if holes.is_empty() {
-            return found;
-        }
-        for (tensor, data) in self.tensors().zip(&self.tensors) {
-            let Some(Step::Leaf { leaf: Leaf::Param, .. }) = self.steps.get(data.step as usize) else {
-                continue;
-            };
-            for (kind, row) in Kind::ALL.into_iter().zip(data.rows) {
-                let (lead, trail) = row.flanks(&self.axes);
-                let has = |hole: &Unfilled| match *hole {
-                    Unfilled::Row(var) | Unfilled::Axis(var, _) => row.hole == Some(var),
-                    Unfilled::Dim(var) => lead.iter().chain(trail).any(|axis| axis.var() == Some(var)),
-                };
-                if holes.iter().any(has) {
-                    found.push((tensor, kind));
-                }
-            }
-        }
-        found
-    }
-
-    /// Which tensors a tensor is computed from, itself included.
-    fn needed_by(&self, tensor: Tensor) -> Vec<bool> {
-        let mut needed = vec![false; self.tensors.len()];
-        let mut stack = vec![tensor];
-        while let Some(tensor) = stack.pop() {
-            if !std::mem::replace(&mut needed[tensor.index()], true) {
-                stack.extend_from_slice(self.operands_of(tensor));
-            }
-        }
-        needed
     }
 }
 

@@ -137,6 +137,8 @@ pub(crate) enum Step {
     /// A captured size as an expression over others; how it is written is among the texts of the graph's steps.
     Sum(crate::Captured),
     Square(Tensor),
+    /// The shape of a tensor that is there; how it is written is among the texts of the graph's steps.
+    Declared(Tensor),
     /// A named size and the range it was declared with, by its place among the graph's.
     Dim(u32, (u64, Option<u64>)),
     /// A named size and the number it was given.

@@ -94,14 +94,20 @@ struct Side {
     literal: u64,
 }
 
+/// Why a sum cannot be a size, whatever its terms are.
+fn impossible(terms: &[(i128, Vec<Captured>)]) -> Option<&'static str> {
+    if terms.iter().any(|(factor, _)| u64::try_from(factor.unsigned_abs()).is_err()) {
+        return Some("that is too much");
+    }
+    terms.iter().all(|(factor, _)| *factor < 0).then_some("every axis has elements")
+}
+
 impl Graph {
     /// Says that a captured size is an expression over others, as [`SizeSum`] shows.
     pub fn set_to(&mut self, captured: Captured, size: &SizeSum) -> Result<(), Error> {
         let terms: Vec<(i128, Vec<Captured>)> = size.terms().collect();
-        let too_large = terms.iter().any(|(factor, _)| u64::try_from(factor.unsigned_abs()).is_err());
-        if too_large || terms.iter().all(|(factor, _)| *factor < 0) {
+        if let Some(why) = impossible(&terms) {
             let (name, text) = (self.captured_text(captured), self.sum_text(size));
-            let why = if too_large { "that is too much" } else { "every axis has elements" };
             return Err(self.misuse(format!("{name} cannot be `{text}`: {why}")));
         }
         if let ([(factor, sizes)], 1) = (&terms[..], size.form.denominator()) {
@@ -113,21 +119,7 @@ impl Graph {
         }
         let before = self.begin_of(size.sizes.iter().copied().chain([captured]))?;
         let own = self.size_term(captured)?;
-        // What is subtracted is added on the other side.
-        let (mut left, mut right) = (Side::default(), Side::default());
-        left.parts.push(self.multiple(size.form.denominator() as u64, own));
-        for (factor, sizes) in &terms {
-            let side = if *factor < 0 { &mut left } else { &mut right };
-            let factor = factor.unsigned_abs() as u64;
-            match sizes.is_empty() {
-                true => side.literal = factor,
-                false => {
-                    let product = self.product(sizes)?;
-                    side.parts.push(self.multiple(factor, product));
-                }
-            }
-        }
-        self.say_equal(left, right);
+        self.say_sum(own, &terms, size.form.denominator() as u64)?;
         let mut text = self.sum_text(size);
         // The label of a declaration is only a name for what stands there.
         if captured.tensor.is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
@@ -140,6 +132,41 @@ impl Graph {
             self.facts.texts.remove(&step);
         }
         made
+    }
+
+    /// Says that a size is an expression over others, as part of a step.
+    pub(crate) fn say_size(&mut self, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
+        let terms: Vec<(i128, Vec<Captured>)> = size.terms().collect();
+        match impossible(&terms) {
+            Some(why) => {
+                Err(self.misuse(format!("an axis cannot have the size `{}`: {why}", self.sum_text(size))))
+            }
+            None => self.say_sum(own, &terms, size.form.denominator() as u64),
+        }
+    }
+
+    /// Says that a multiple of a size is a sum. What is subtracted is added on the other side.
+    fn say_sum(
+        &mut self,
+        own: DimTerm,
+        terms: &[(i128, Vec<Captured>)],
+        denominator: u64,
+    ) -> Result<(), Error> {
+        let (mut left, mut right) = (Side::default(), Side::default());
+        left.parts.push(self.multiple(denominator, own));
+        for (factor, sizes) in terms {
+            let side = if *factor < 0 { &mut left } else { &mut right };
+            let factor = factor.unsigned_abs() as u64;
+            match sizes.is_empty() {
+                true => side.literal = factor,
+                false => {
+                    let product = self.product(sizes)?;
+                    side.parts.push(self.multiple(factor, product));
+                }
+            }
+        }
+        self.say_equal(left, right);
+        Ok(())
     }
 
     /// Says that two sums are the same: one is the whole of the other if it is a single size.

@@ -36,6 +36,11 @@ impl Applied {
         self.library && self.span == place
     }
 
+    /// The function.
+    pub fn function(&self) -> *const Function {
+        Rc::as_ptr(&self.layer.function)
+    }
+
     /// Where the function is defined.
     pub fn defined(&self) -> Span {
         self.layer.function.def.name.span
@@ -229,6 +234,53 @@ impl Eval<'_> {
         scope: &Rc<Scope>,
         (at, span): (Span, Span),
     ) -> Evaluated<Vec<Value>> {
+        let slots = self.slots(function, arguments, given, span)?;
+        let mut values = Vec::with_capacity(slots.len());
+        for (argument, slot) in arguments.iter().zip(slots) {
+            let value = match (slot, argument.default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => {
+                    let frame = Frame {
+                        file: function.file.clone(),
+                        scope: scope.clone(),
+                        layer: None,
+                        ..self.frame.clone()
+                    };
+                    self.within(frame, |eval| eval.expr(default))?
+                }
+                (None, None) => return self.too_few(function, argument, at, span),
+            };
+            scope.bind(argument.name.name, value.clone());
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// Whether a function is given as many arguments as it has, and by names that it has.
+    pub(super) fn check_given(
+        &mut self,
+        function: &Rc<Function>,
+        arguments: &[Argument],
+        given: Vec<Given>,
+        (at, span): (Span, Span),
+    ) -> Evaluated<()> {
+        let slots = self.slots(function, arguments, given, span)?;
+        let mut missing =
+            arguments.iter().zip(slots).filter(|(each, slot)| slot.is_none() && each.default.is_none());
+        match missing.next() {
+            Some((argument, _)) => self.too_few(function, argument, at, span),
+            None => Ok(()),
+        }
+    }
+
+    /// What is given to each argument of a function.
+    fn slots(
+        &mut self,
+        function: &Rc<Function>,
+        arguments: &[Argument],
+        given: Vec<Given>,
+        span: Span,
+    ) -> Evaluated<Vec<Option<Value>>> {
         self.configured_by_tensor(function, arguments, &given, span)?;
         let mut slots: Vec<Option<Value>> = arguments.iter().map(|_| None).collect();
         let all: Vec<Given> = given.iter().filter(|each| each.name.is_none()).cloned().collect();
@@ -254,25 +306,7 @@ impl Eval<'_> {
             }
             slots[slot] = Some(each.value);
         }
-        let mut values = Vec::with_capacity(slots.len());
-        for (argument, slot) in arguments.iter().zip(slots) {
-            let value = match (slot, argument.default) {
-                (Some(value), _) => value,
-                (None, Some(default)) => {
-                    let frame = Frame {
-                        file: function.file.clone(),
-                        scope: scope.clone(),
-                        layer: None,
-                        ..self.frame.clone()
-                    };
-                    self.within(frame, |eval| eval.expr(default))?
-                }
-                (None, None) => return self.too_few(function, argument, at, span),
-            };
-            scope.bind(argument.name.name, value.clone());
-            values.push(value);
-        }
-        Ok(values)
+        Ok(slots)
     }
 
     /// An argument by a name that a function does not have.

@@ -104,7 +104,7 @@ impl Eval<'_> {
         Ok(value)
     }
 
-    fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {
+    pub(super) fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {
         match self.frame.scope.find(name) {
             Some(Value::Mistake) => Err(Reported),
             Some(Value::Builtin(builtin)) if builtin.name == "training" => {

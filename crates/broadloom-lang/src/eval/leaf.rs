@@ -278,6 +278,28 @@ impl Eval<'_> {
         }
     }
 
+    /// The shape that a `let` says of its value.
+    pub(super) fn declare(&mut self, name: Ident, shape: &Shape, value: &Value) -> Evaluated<()> {
+        let span = shape.span.unwrap_or(name.span);
+        let tensor = match value {
+            Value::Tensor(tensor) => *tensor,
+            Value::Mistake => return Err(Reported),
+            other => {
+                let message =
+                    format!("only tensors have shapes, and `{}` is {}", self.text(name.name), other.kind());
+                let help = "leave the shape out; `constant(0)` is a number in every place of a shape";
+                return self.wrong(codes::KIND, message, span, help);
+            }
+        };
+        let declared = self.declared(shape)?;
+        let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
+        self.ask(span, |graph| graph.declare_shape_with(tensor, &declared.text, &sizes))?;
+        if declared.written != declared.text {
+            self.graph.written_as(tensor, &declared.written);
+        }
+        Ok(())
+    }
+
     /// Says which sizes names of a declared shape stand for.
     fn relate(&mut self, tensor: Tensor, declared: Option<&Declared>, span: Span) -> Evaluated<()> {
         let Some(declared) = declared else { return Ok(()) };

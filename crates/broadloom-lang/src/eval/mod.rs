@@ -12,6 +12,7 @@
 //! | `leaf` | data, states, parameters and their declared shapes |
 //! | `expr` | expressions |
 //! | `apply` | functions: configuration, layers, application |
+//! | `unapplied` | nothing: it looks at the names in functions that nobody applies |
 //! | `spec` | operations by a spec, and captured sizes |
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | what is done when the program runs |
@@ -29,6 +30,7 @@ mod report;
 pub(crate) mod spec;
 mod statement;
 mod traps;
+mod unapplied;
 
 pub(crate) use apply::Applied;
 pub(crate) use report::{diagnosed, left_out};
@@ -44,7 +46,7 @@ use crate::codes;
 use crate::plan::{Action, Plan};
 use crate::program::{Dim, Made, Options, Origin, Written};
 use crate::syntax::ast::{ExprId, File, Name, Names};
-use crate::value::{Defining, Layer, Scope, Value};
+use crate::value::{Defining, Function, Layer, Scope, Value};
 
 /// Something is wrong, and has been reported.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +90,8 @@ pub(crate) struct Eval<'o> {
     /// What is available everywhere.
     pub prelude: Rc<Scope>,
     defining: Defining,
+    /// The functions that the program defines, and where.
+    defined: Vec<(Rc<Function>, Span)>,
     /// Sources of the library: messages speak of who uses it.
     library: FxHashSet<SourceId>,
     /// Modules by path; `None` while they are being read.
@@ -165,6 +169,7 @@ impl<'o> Eval<'o> {
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
             prelude,
             defining: Defining::default(),
+            defined: Vec::new(),
             library: FxHashSet::default(),
             modules: FxHashMap::default(),
             taken: FxHashMap::default(),

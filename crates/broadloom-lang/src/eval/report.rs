@@ -201,6 +201,9 @@ fn in_this_language(remedy: Remedy) -> &'static str {
         Remedy::Parameter => "a parameter is written in braces: `{w}`",
         Remedy::State => "declare a `state`, or write `{name} = …` for a new tensor",
         Remedy::Size => "declare it with a size to run at, `dim n in 1..64 = 32`, or set it: `--set n=32`",
+        Remedy::Shape => {
+            "write the shape: `let y : 4, 8 = reshape(x)`, or `reshape(x, \"4, 8\")`; or use it with something that has one"
+        }
         Remedy::Drop => "or drop what is left over: `padding = \"drop\"`",
         Remedy::Reshape => "`reshape(x)` keeps the number of elements",
         _ => {

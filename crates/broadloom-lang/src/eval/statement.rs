@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use broadloom_diagnostics::{Diagnostic, Severity};
+use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::codes;
-use crate::syntax::ast::{Binary, Body, Def, ExprId, ExprKind, Ident, Quoted, Statement, StatementKind};
+use crate::syntax::ast::{
+    Binary, Body, Def, ExprId, ExprKind, Ident, Quoted, Shape, Statement, StatementKind,
+};
 use crate::value::{Function, Layer, Scope, Value};
 
 /// How many items a list may have, and how often a loop may be unrolled.
@@ -22,6 +24,7 @@ impl Eval<'_> {
         let scope = Scope::new(Some(self.prelude.clone()));
         let frame = Frame { file: Rc::new(parsed.file), scope, ..self.frame.clone() };
         self.within(frame, Eval::file);
+        self.look_at_unapplied();
         for name in std::mem::take(&mut self.unused_sizes) {
             let message = format!("there is no `dim {name}` that could be set");
             let known: Vec<String> = self.dims.iter().map(|dim| format!("`{}`", dim.name)).collect();
@@ -43,9 +46,9 @@ impl Eval<'_> {
             StatementKind::Leaf { kind, name, shape, precision, value } => {
                 self.leaf(*kind, *name, shape.as_ref(), *precision, *value, span)
             }
-            StatementKind::Let { names, value } => self.bind(names, *value),
+            StatementKind::Let { names, shape, value } => self.bind(names, shape.as_ref(), *value),
             StatementKind::Def(def) => {
-                self.define(def);
+                self.define(def, span);
                 Ok(())
             }
             StatementKind::Op { name, operands, lines } => self.op(*name, operands, lines),
@@ -137,12 +140,15 @@ impl Eval<'_> {
         Ok(scope)
     }
 
-    fn bind(&mut self, names: &[Ident], value: ExprId) -> Evaluated<()> {
+    fn bind(&mut self, names: &[Ident], shape: Option<&Shape>, value: ExprId) -> Evaluated<()> {
         let before = self.graph.len();
         let made = self.expr(value)?;
         let [name] = names else { return self.bind_all(names, &made, value) };
-        self.bind_one(*name, made, before);
-        Ok(())
+        self.bind_one(*name, made.clone(), before);
+        match shape {
+            Some(shape) => self.declare(*name, shape, &made),
+            None => Ok(()),
+        }
     }
 
     /// `let a, b = …`
@@ -194,13 +200,16 @@ impl Eval<'_> {
         self.frame.scope.bind(name.name, value);
     }
 
-    fn define(&mut self, def: &Rc<Def>) {
+    fn define(&mut self, def: &Rc<Def>, span: Span) {
         self.defining.note(&self.frame.scope);
         let function = Rc::new(Function {
             def: def.clone(),
             file: self.frame.file.clone(),
             scope: self.frame.scope.clone(),
         });
+        if !self.library.contains(&span.source) {
+            self.defined.push((function.clone(), span));
+        }
         let value = match def.config {
             Some(_) => Value::Function(function),
             // Without configuration its parameters are made once, too.

@@ -36,52 +36,60 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// The shape of a range, which has one axis. As in every declared shape, a name that stands for a number or a named
-    /// size is that size; the size is given beside the text if the graph has no name for it.
+    /// The shape of a range, which has one axis: see [`Eval::shape_text`].
     pub(crate) fn range_shape(
         &mut self,
         text: &str,
         span: Span,
-    ) -> Evaluated<(String, Option<(String, SizeSum)>)> {
+    ) -> Evaluated<(String, Vec<(String, SizeSum)>)> {
         // What is not well written is reported where the graph reads it.
-        let Ok(decl) = parse_shape(text) else { return Ok((text.to_string(), None)) };
-        let axes: Vec<_> = decl.shape.axes().copied().collect();
+        let Ok(decl) = parse_shape(text) else { return Ok((text.to_string(), Vec::new())) };
+        let axes = decl.shape.axes().count();
         let open = decl.shape.rows().any(|(_, row)| row.hole().is_some());
-        if axes.len() > 1 || open {
+        if axes > 1 || open {
             let message = match open {
                 true => {
                     "a range counts along one axis, and this shape may have any number of them".to_string()
                 }
-                false => format!("a range counts along one axis, and this shape has {}", axes.len()),
+                false => format!("a range counts along one axis, and this shape has {axes}"),
             };
             let help = "add up a range for each axis: `4 * range(\"3 |\") + range(\"4\")` counts the cells of `3 | 4`";
             return self.wrong(codes::USE, message, span, help);
         }
-        let Some((axis, name)) = axes.first().and_then(|axis| Some((axis, axis.name?))) else {
-            return Ok((text.to_string(), None));
-        };
-        let name = self.names.intern(decl.names.axes.text(name));
-        let with = |label: &str| {
-            let (start, end) = (axis.span.start as usize, axis.span.end as usize);
-            format!("{}{label}{}", &text[..start], &text[end..])
-        };
-        if axis.size.is_some() {
-            return Ok((text.to_string(), None));
+        self.shape_text(text, span)
+    }
+
+    /// A shape that is written as a text. As in every declared shape, a name that stands for a number or a named size is
+    /// that size; sizes are given beside the text if the graph has no name for them.
+    pub(crate) fn shape_text(
+        &mut self,
+        text: &str,
+        span: Span,
+    ) -> Evaluated<(String, Vec<(String, SizeSum)>)> {
+        let (mut filled, mut sizes) = (text.to_string(), Vec::new());
+        let Ok(decl) = parse_shape(text) else { return Ok((filled, sizes)) };
+        let mut axes: Vec<_> = decl.shape.axes().filter(|axis| axis.size.is_none()).copied().collect();
+        // From the back: what is put in changes no place before it.
+        axes.sort_by_key(|axis| std::cmp::Reverse(axis.span.start));
+        for axis in axes {
+            let Some(name) = axis.name else { continue };
+            let name = self.names.intern(decl.names.axes.text(name));
+            let label = match self.frame.scope.find(name) {
+                Some(value @ (Value::Number(_) | Value::Mistake)) => self.size_of(&value, span)?.to_string(),
+                Some(Value::Size(size)) => match (self.dim_name(&size), size.sum()) {
+                    (Some(dim), _) => dim,
+                    (None, Some(sum)) => {
+                        let label = self.free_label(name);
+                        sizes.push((label.clone(), sum));
+                        label
+                    }
+                    (None, None) => self.size_of(&Value::Size(size), span)?.to_string(),
+                },
+                _ => self.free_label(name),
+            };
+            filled.replace_range(axis.span.start as usize..axis.span.end as usize, &label);
         }
-        match self.frame.scope.find(name) {
-            Some(value @ (Value::Number(_) | Value::Mistake)) => {
-                Ok((with(&self.size_of(&value, span)?.to_string()), None))
-            }
-            Some(Value::Size(size)) => match (self.dim_name(&size), size.sum()) {
-                (Some(dim), _) => Ok((with(&dim), None)),
-                (None, Some(sum)) => {
-                    let label = self.free_label(name);
-                    Ok((with(&label), Some((label, sum))))
-                }
-                (None, None) => Ok((with(&self.size_of(&Value::Size(size), span)?.to_string()), None)),
-            },
-            _ => Ok((with(&self.free_label(name)), None)),
-        }
+        Ok((filled, sizes))
     }
 }
 

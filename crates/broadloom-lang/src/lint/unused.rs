@@ -143,7 +143,8 @@ impl Reader<'_> {
                     self.bind(*name, What::Data);
                 }
             }
-            StatementKind::Let { names, value } => {
+            StatementKind::Let { names, shape, value } => {
+                self.shape(shape.as_ref());
                 self.exprs([*value]);
                 for name in names {
                     self.bind(*name, What::Value);

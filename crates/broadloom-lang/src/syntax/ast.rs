@@ -139,10 +139,12 @@ pub enum StatementKind {
         /// Its first values.
         value: Option<ExprId>,
     },
-    /// `let y = w @ x`, `let a, b = split("a^b => a; b", x)`
+    /// `let y = w @ x`, `let y : 32 | 10 = w @ x`, `let a, b = split("a^b => a; b", x)`
     Let {
         /// The names, one or several.
         names: Vec<Ident>,
+        /// The shape of what has one name, if it is said.
+        shape: Option<Shape>,
         /// The value.
         value: ExprId,
     },

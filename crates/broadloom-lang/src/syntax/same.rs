@@ -69,7 +69,9 @@ impl Pair<'_> {
                 Leaf { kind: k, name: n, shape: s, precision: p, value: a },
                 Leaf { kind: l, name: m, shape: t, precision: q, value: b },
             ) => k == l && n.name == m.name && self.shapes(s, t) && ident(*p, *q) && self.maybe(*a, *b),
-            (Let { names: n, value: a }, Let { names: m, value: b }) => idents(n, m) && self.expr(*a, *b),
+            (Let { names: n, shape: s, value: a }, Let { names: m, shape: t, value: b }) => {
+                idents(n, m) && self.shapes(s, t) && self.expr(*a, *b)
+            }
             (For { name: n, list: l, body: a }, For { name: m, list: k, body: b }) => {
                 n.name == m.name && self.expr(*l, *k) && self.blocks(a, b)
             }

@@ -168,7 +168,7 @@ impl Drawer<'_> {
 
     pub(super) fn bind(&mut self, prefix: &str, value: Expr, shape: Shape) -> String {
         let name = self.fresh(prefix);
-        self.push(Kind::Let { name: name.clone(), value });
+        self.push(Kind::Let { name: name.clone(), shape: None, value });
         self.tensors.append(&mut self.made);
         self.tensors.push((name.clone(), shape));
         name

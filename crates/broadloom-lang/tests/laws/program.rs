@@ -41,10 +41,12 @@ pub enum Kind {
         /// What stands behind the equals sign.
         values: Option<String>,
     },
-    /// `let name = value`
+    /// `let name = value`, `let name : shape = value`
     Let {
         /// Its name.
         name: String,
+        /// Its shape, as it is written.
+        shape: Option<String>,
         /// Its value.
         value: Expr,
     },
@@ -242,7 +244,7 @@ impl Statement {
             Kind::Leaf { shape: stated, .. } => shape(stated, &mut names),
             Kind::Set { tensor, .. } => names.push(tensor.clone()),
             Kind::Assign { target, .. } => names.push(target.clone()),
-            Kind::Let { .. } => {}
+            Kind::Let { shape: stated, .. } => shape(stated, &mut names),
         }
         self.each(&mut |expr| match &expr.form {
             Form::Name(name) => names.push(name.clone()),
@@ -277,7 +279,10 @@ impl Statement {
                 let values = values.as_ref().map_or(String::new(), |values| format!(" = {values}"));
                 format!("{keyword} {name}{shape}{values}")
             }
-            Kind::Let { name, value } => format!("let {name} = {}", value.text()),
+            Kind::Let { name, shape, value } => {
+                let shape = shape.as_ref().map_or(String::new(), |shape| format!(" : {shape}"));
+                format!("let {name}{shape} = {}", value.text())
+            }
             Kind::Set { tensor, label, size } => format!("set {tensor}.{label} = {size}"),
             Kind::Assign { target, sign, value } => format!("{target} {sign} {}", value.text()),
         }
@@ -339,6 +344,6 @@ fn flatten(expr: &mut Expr, home: usize, count: &mut usize, into: &mut Vec<State
         *count += 1;
         let name = format!("flat{count}");
         let value = std::mem::replace(expr, Expr::name(&name));
-        into.push(Statement { home, kind: Kind::Let { name, value } });
+        into.push(Statement { home, kind: Kind::Let { name, shape: None, value } });
     }
 }

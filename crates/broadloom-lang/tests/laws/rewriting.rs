@@ -27,6 +27,7 @@ pub const ALL: &[(&str, Rewriting)] = &[
     ("inline", inline),
     ("duplicate", duplicate),
     ("state", state),
+    ("state results", state_results),
     ("state ranks", state_ranks),
 ];
 
@@ -130,7 +131,7 @@ fn reader(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let name = program.fresh("r");
     let home = program.statements[at].home;
     let place = at + 1 + dice.below(program.statements.len() - at);
-    program.statements.insert(place, Statement { home, kind: Kind::Let { name, value } });
+    program.statements.insert(place, Statement { home, kind: Kind::Let { name, shape: None, value } });
     rewritten(program)
 }
 
@@ -168,7 +169,7 @@ fn name(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let place = 1 + dice.below(value.len() - 1);
     let part = value.at_mut(place)?;
     let part = std::mem::replace(part, Expr::name(&name));
-    program.statements.insert(at, Statement { home, kind: Kind::Let { name, value: part } });
+    program.statements.insert(at, Statement { home, kind: Kind::Let { name, shape: None, value: part } });
     Some(Rewritten { program, allowed: Allowed { order: true, more: true, ..Allowed::default() } })
 }
 
@@ -193,7 +194,7 @@ fn repeatable(value: &Expr) -> bool {
 fn inline(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut program = program.clone();
     let fits = |statement: &&Statement| {
-        let Kind::Let { name, value } = &statement.kind else { return false };
+        let Kind::Let { name, value, .. } = &statement.kind else { return false };
         let named =
             |statement: &Statement| matches!(&statement.kind, Kind::Set { tensor, .. } if tensor == name);
         let params: Vec<String> = statement.defines().into_iter().filter(|made| made != name).collect();
@@ -207,7 +208,7 @@ fn inline(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
         return None;
     }
     let statement = program.statements.remove(*dice.one(&candidates));
-    let Kind::Let { name, value } = &statement.kind else { return None };
+    let Kind::Let { name, value, .. } = &statement.kind else { return None };
     let mut merged = Vec::new();
     for other in &mut program.statements {
         let (used, home) = (other.uses().contains(name), other.home);
@@ -245,15 +246,45 @@ fn duplicate(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten
     let at = *dice.one(&candidates);
     let fresh = program.fresh("u");
     let mut copy = program.statements[at].clone();
+    // Sizes that are set belong to what they are set of.
+    let mut sets: Vec<Statement> = Vec::new();
     match &mut copy.kind {
-        Kind::Let { name, value } => (*name, *value) = (fresh, strip(value)),
+        Kind::Let { name, value, .. } => {
+            for statement in &program.statements {
+                if let Kind::Set { tensor, label, size } = &statement.kind
+                    && tensor == name
+                {
+                    let kind = Kind::Set { tensor: fresh.clone(), label: label.clone(), size: size.clone() };
+                    sets.push(Statement { kind, ..statement.clone() });
+                }
+            }
+            (*name, *value) = (fresh, strip(value));
+        }
         Kind::Assign { value, .. } => *value = strip(value),
         Kind::Leaf { name, .. } => *name = fresh,
         _ => {}
     }
     let place = at + 1 + dice.below(program.statements.len() - at);
-    program.statements.insert(place, copy);
+    program.statements.splice(place..place, [copy].into_iter().chain(sets));
     rewritten(program)
+}
+
+/// Some shapes of results are stated.
+fn state_results(program: &Program, answer: &Answer, dice: &mut Dice) -> Option<Rewritten> {
+    if !answer.errors.is_empty() {
+        return None;
+    }
+    let mut program = program.clone();
+    let (some, mut changed) = (if dice.percent(25) { 100 } else { 30 }, false);
+    for statement in &mut program.statements {
+        if let Kind::Let { name, shape: shape @ None, .. } = &mut statement.kind
+            && dice.percent(some)
+        {
+            *shape = answer.shapes.get(name).and_then(|found| declared(found));
+            changed |= shape.is_some();
+        }
+    }
+    if changed { rewritten(program) } else { None }
 }
 
 /// Some shapes that were inferred are stated. A named size that became a number is not replaced by it: it says that the two are one.

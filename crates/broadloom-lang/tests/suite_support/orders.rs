@@ -118,7 +118,8 @@ impl Reader<'_> {
                 self.shape(shape.as_ref());
                 value.iter().for_each(|value| self.expr(*value));
             }
-            StatementKind::Let { names, value } => {
+            StatementKind::Let { names, shape, value } => {
+                self.shape(shape.as_ref());
                 self.expr(*value);
                 names.iter().for_each(|name| self.define(self.names.text(name.name)));
             }

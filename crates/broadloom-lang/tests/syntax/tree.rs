@@ -59,8 +59,8 @@ impl Tree<'_> {
                 let (name, shape) = (self.name(*name), self.shape(shape.as_ref()));
                 format!("{kind:?} {name}{shape}{}{}", self.maybe(" as ", *precision), self.value(*value))
             }
-            StatementKind::Let { names, value } => {
-                format!("let {}{}", self.list(names), self.value(Some(*value)))
+            StatementKind::Let { names, shape, value } => {
+                format!("let {}{}{}", self.list(names), self.shape(shape.as_ref()), self.value(Some(*value)))
             }
             StatementKind::Def(def) => {
                 let arguments = |list: &[broadloom_lang::syntax::ast::Argument]| {

@@ -63,6 +63,7 @@ impl Graph {
             Step::Equal(..) => {
                 Some("sizes that are said to be equal have to agree: change one of them".into())
             }
+            Step::Declared(_) => Some("change the shape that is stated, or what makes it otherwise".into()),
             Step::Square(_) => Some("a square map has the same axes as input and as output".into()),
             _ => None,
         }

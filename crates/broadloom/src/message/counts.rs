@@ -59,6 +59,15 @@ impl Graph {
         };
         let Counted { tensor, elements, how } = &counted;
         let has = format!("`{}` has {elements} elements{how}", self.label_of(*tensor));
+        let declared = ids.iter().find_map(|id| match self.steps.get(self.origin(*id).step as usize)? {
+            Step::Declared(other) => self.declared_elements(*other),
+            _ => None,
+        });
+        if let Some(declared) = declared.filter(|declared| declared != elements) {
+            let message = format!("{has}, and the shape that it is to have takes {declared}");
+            let error = self.with_declarations(case, Error::new(ErrorKind::Arithmetic, message));
+            return Some(error.with_help("`reshape` keeps the number of elements"));
+        }
         let asked = ids.iter().rev().find_map(|id| self.asked(*id, *tensor));
         let subject = self.subject(case.refused);
         let message = match asked {
@@ -80,27 +89,37 @@ impl Graph {
                 _ => None,
             },
             Step::Op { op: Op::Convert { factor, divisor }, result, .. } => {
-                let size = self.converted(step)?;
+                let size = self.elements_of(self.slot_tensor(step, 0)?)?;
                 let times = size.checked_mul(*factor).filter(|times| times % divisor == 0)?;
                 let by = if *divisor == 1 { String::new() } else { format!("/{divisor}") };
-                let how = format!(" ({factor}·{size}{by})");
+                let how = if factor == divisor { String::new() } else { format!(" ({factor}·{size}{by})") };
                 Some(Counted { tensor: Tensor(*result), elements: times / divisor, how })
             }
             _ => None,
         }
     }
 
-    /// The number of elements of what a step converts.
-    fn converted(&self, step: u32) -> Option<u64> {
-        let rows = self.shape(self.slot_tensor(step, 0)?).rows;
+    /// The number of elements of a tensor, as far as it is known.
+    pub(super) fn elements_of(&self, tensor: Tensor) -> Option<u64> {
+        let rows = self.shape(tensor).rows;
         rows.iter().try_fold(1u64, |all, row| all.checked_mul(row.elements()?))
+    }
+
+    /// The number of elements that the declared shape of a tensor has, if it is written out.
+    fn declared_elements(&self, tensor: Tensor) -> Option<u64> {
+        let shape = broadloom_spec::parse_shape(&self.declarations.get(&tensor.0)?.shape).ok()?;
+        let open = shape.shape.rows().any(|(_, row)| row.hole().is_some());
+        let mut axes = shape.shape.axes().map(|axis| Some(axis.size?.size.get()));
+        let product = axes.try_fold(1u64, |all, size| all.checked_mul(size?));
+        product.filter(|_| !open)
     }
 
     /// A conversion whose number of elements is not whole.
     fn explain_remainder(&self, id: ConstraintId) -> Option<Error> {
         let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
         let Some(Op::Convert { factor, divisor }) = self.op(step) else { return None };
-        let (size, operand) = (self.converted(step)?, self.slot_tensor(step, 0)?);
+        let operand = self.slot_tensor(step, 0)?;
+        let size = self.elements_of(operand)?;
         let times = size.checked_mul(factor).filter(|times| times % divisor != 0)?;
         let name = self.label_of(operand);
         let message = format!(

@@ -11,7 +11,7 @@ use crate::step::{Op, Origin, Step, Tensor};
 
 /// Sizes for examples: of an axis, and of a window.
 const EXAMPLE: u64 = 64;
-const EXAMPLE_WINDOW: u64 = 3;
+pub(super) const EXAMPLE_WINDOW: u64 = 3;
 
 /// A label of a spec whose size nothing determines.
 struct OpenLabel {
@@ -238,7 +238,7 @@ impl Graph {
 }
 
 /// A size that a label could have.
-fn example_size(spec: &spec::Spec, label: spec::AxisId) -> u64 {
+pub(super) fn example_size(spec: &spec::Spec, label: spec::AxisId) -> u64 {
     let is_window = |axis: &spec::Axis| match &axis.kind {
         AxisKind::Affine(affine) => affine.kernel.is_some_and(|kernel| kernel.term.label == label),
         _ => false,

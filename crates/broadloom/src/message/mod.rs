@@ -14,6 +14,7 @@
 //! | `captured` | captured sizes that do not come out as they were set or related |
 //! | `counts` | buffers, and numbers of elements that do not come out |
 //! | `holes` | parameters that lack a size |
+//! | `guesses` | labels and shapes that only a guess would decide |
 //! | `why` | not a mistake: why an axis has its size |
 //! | `symbols` | named sizes that meet, leave their range, or do not come out |
 
@@ -23,6 +24,7 @@ mod captured;
 mod chain;
 mod counts;
 mod ends;
+mod guesses;
 mod holes;
 mod ranks;
 mod symbols;
@@ -196,6 +198,7 @@ impl Graph {
         match (self.steps.get(step as usize), part) {
             (_, Part::Contract) => operands.iter().copied().zip([Kind::Input, Kind::Output]).collect(),
             (Some(Step::Square(tensor)), _) => vec![(*tensor, Kind::Input), (*tensor, Kind::Output)],
+            (Some(Step::Declared(tensor)), Part::Row(kind)) => vec![(*tensor, kind)],
             (Some(Step::Op { op: Op::Transpose, .. }), Part::Row(kind)) => {
                 operands.iter().map(|tensor| (*tensor, transposed(kind))).collect()
             }

@@ -105,6 +105,17 @@ impl Graph {
                     format!("{}: the input has {input}, the output has {output}", self.subject(step));
                 Error::new(ErrorKind::Mismatch, message).with_end(self.declared_end(*tensor))
             }
+            (Some(Step::Declared(tensor)), Part::Row(kind), _) => {
+                let has = self.written(*tensor, kind);
+                let says = if has == written { available } else { written };
+                let (subject, kind) = (self.subject(step), kind.name());
+                let message =
+                    format!("{subject}: this says {} for the {kind}, but it has {}", axes(says), axes(has));
+                let shape = format!("`{}` is `{}`", self.label_of(*tensor), self.shape(*tensor));
+                Error::new(ErrorKind::Mismatch, message).with_end(self.about_tensor(*tensor, shape)).with_help(
+                    "write every axis, or `...` for any number of them; a row that is not written has none",
+                )
+            }
             (_, Part::Contract, _) => {
                 let &[a, b, ..] = self.step_operands(step) else {
                     return Error::new(ErrorKind::Mismatch, self.subject(step));

@@ -217,7 +217,7 @@ pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor
         .with_help(format!("convert `{name}` before the program runs, and declare {own} as data"))
         .with_remedy(
             Remedy::Reshape,
-            format!("to change the shape only, keep the number of elements: `convert({name}, 1, 1)`"),
+            format!("to change the shape only, keep the number of elements: `reshape({name})`"),
         )
 }
 

@@ -91,6 +91,14 @@ impl Closed<'_> {
         self.solver().rank_policy(row.0).map(|(policy, _)| policy)
     }
 
+    /// Whether anything was decided without a reason: a size that arithmetic leaves open, the axes of what is only
+    /// counted, a number of axes that took a search.
+    pub fn has_guessed(&self) -> bool {
+        let guess =
+            |policy: Policy| matches!(policy, Policy::GuessedSize | Policy::CountedRank | Policy::SearchRank);
+        self.solver().policies.iter().any(|choice| guess(choice.policy))
+    }
+
     /// How many axes a row variable has.
     pub fn rank(&self, row: RowVar) -> u32 {
         self.solver().ranks.lo(row.0)

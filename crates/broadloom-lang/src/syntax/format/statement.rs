@@ -23,7 +23,7 @@ impl<'a> Formatter<'a> {
                 self.line.spaced(self.names.text(name.name));
                 self.declared(shape.as_ref(), *precision, *value);
             }
-            StatementKind::Let { names, value } => self.let_(names, *value),
+            StatementKind::Let { names, shape, value } => self.let_(names, shape.as_ref(), *value),
             StatementKind::Def(def) => self.def(def),
             StatementKind::Op { name, operands, .. } => {
                 self.line.word("op");
@@ -142,7 +142,7 @@ impl<'a> Formatter<'a> {
         self.value(value);
     }
 
-    fn let_(&mut self, names: &'a [Ident], value: ExprId) {
+    fn let_(&mut self, names: &'a [Ident], shape: Option<&'a Shape>, value: ExprId) {
         self.line.word("let");
         for (place, name) in names.iter().enumerate() {
             if place > 0 {
@@ -150,7 +150,7 @@ impl<'a> Formatter<'a> {
             }
             self.line.spaced(self.names.text(name.name));
         }
-        self.value(Some(value));
+        self.declared(shape, None, Some(value));
     }
 
     fn def(&mut self, def: &'a Def) {

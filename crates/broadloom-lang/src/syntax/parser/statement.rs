@@ -298,6 +298,17 @@ impl Parser<'_> {
         while self.take(TokenKind::Comma).is_some() {
             names.push(self.ident("after `,`")?);
         }
+        let shape = match (self.kind() == TokenKind::Colon).then(|| self.next()) {
+            Some(colon) if names.len() > 1 => {
+                let message = "a shape is said of one name";
+                let help =
+                    "bind the names first, and say the shape of each: `let a, b = …`, then `let c : 3 = a`";
+                self.report(Diagnostic::error(codes::SHAPE, message, colon.span, "").with_help(help));
+                return None;
+            }
+            Some(_) => Some(self.shape()?),
+            None => None,
+        };
         if self.kind() == TokenKind::Open {
             let span = self.token().span;
             let message = "`let` binds a name to a value";
@@ -323,7 +334,7 @@ impl Parser<'_> {
             self.expected("`=` and a value");
             return None;
         }
-        Some(StatementKind::Let { names, value: self.expr_or_missing() })
+        Some(StatementKind::Let { names, shape, value: self.expr_or_missing() })
     }
 
     /// An expression; where it cannot be read, one that has been reported, so that names it would be bound to are known.

@@ -1,0 +1,203 @@
+//! Functions that nobody applies: their bodies are never evaluated, so names and numbers of arguments are looked at here.
+//!
+//! What a function is given is not known, so its arguments, and every name that its body binds, stand for
+//! [`Value::Mistake`], about which nothing is said. What is left are the names of the program and of the library.
+
+use std::rc::Rc;
+
+use broadloom_diagnostics::Span;
+use rustc_hash::FxHashSet;
+
+use super::{Eval, Evaluated, Frame, Reported};
+use crate::builtin::{Builtin, Given};
+use crate::syntax::ast::{
+    Arg, Argument, Binary, Body, Def, Expr, ExprId, ExprKind, File, Ident, Statement, StatementKind, Target,
+};
+use crate::value::{Function, Scope, Value};
+
+impl Eval<'_> {
+    /// Looks at the functions that were defined and never applied.
+    pub(super) fn look_at_unapplied(&mut self) {
+        let applied: FxHashSet<*const Function> =
+            self.applied.iter().map(|applied| applied.function()).collect();
+        for (function, span) in std::mem::take(&mut self.defined) {
+            if !applied.contains(&Rc::as_ptr(&function)) {
+                self.resolve(&function, span);
+            }
+        }
+    }
+
+    fn resolve(&mut self, function: &Rc<Function>, span: Span) {
+        let def = &function.def;
+        let scope = Scope::new(Some(function.scope.clone()));
+        let mut bound = Vec::new();
+        bound_by_def(def, &mut bound);
+        let file = function.file.clone();
+        bound.extend(file.params_within(span));
+        let within = |expr: &Expr| span.start <= expr.span.start && expr.span.end <= span.end;
+        for expr in file.exprs.iter().filter(|expr| within(expr)) {
+            if let ExprKind::Each { name, .. } = &expr.kind {
+                bound.push(*name);
+            }
+        }
+        for name in bound {
+            scope.bind(name.name, Value::Mistake);
+        }
+        let frame = Frame { file: file.clone(), scope, ..self.frame.clone() };
+        self.within(frame, |eval| {
+            // What is called is reported as a function, not as a name.
+            let mut called: FxHashSet<ExprId> = FxHashSet::default();
+            let ids = (0..file.len() as u32).map(ExprId).filter(|id| within(file.expr(*id)));
+            for id in ids.clone() {
+                // What is wrong has been reported.
+                let (Ok(()) | Err(Reported)) = eval.resolve_call(id, &mut called);
+            }
+            for id in ids.clone() {
+                let is_field = matches!(file.expr(id).kind, ExprKind::Field(..));
+                if is_field && !called.contains(&base(&file, id)) && eval.prefixed(id, None).is_some() {
+                    called.insert(base(&file, id));
+                }
+            }
+            for id in ids.filter(|id| !called.contains(id)) {
+                if let ExprKind::Name(name) = file.expr(id).kind {
+                    let (Ok(_) | Err(Reported)) = eval.lookup(name, file.expr(id).span);
+                }
+            }
+        });
+    }
+
+    /// Looks at a call; notes the names that were reported with it.
+    fn resolve_call(&mut self, id: ExprId, called: &mut FxHashSet<ExprId>) -> Evaluated<()> {
+        let file = self.frame.file.clone();
+        let span = file.expr(id).span;
+        match &file.expr(id).kind {
+            ExprKind::Call { callee, args } => {
+                if let Some(reported) = self.foreign_call(*callee, args) {
+                    called.extend([*callee, base(&file, *callee)]);
+                    return Err(reported);
+                }
+                let given = args.iter().map(|arg| self.unknown(*arg)).collect();
+                self.check_arguments(*callee, given, span)
+            }
+            ExprKind::Binary(Binary::Pipe, given, callee) => {
+                let given = vec![self.unknown(Arg { name: None, value: *given })];
+                match self.callee(*callee) {
+                    Some(Callee::Arguments(function, false)) if function.def.config.is_some() => {
+                        let spans = (self.span_of(*callee), span);
+                        self.apply(&Value::Function(function), given, spans).map(|_| ())
+                    }
+                    _ => self.check_arguments(*callee, given, span),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An argument of which nothing is known, unless it is written out.
+    fn unknown(&self, arg: Arg) -> Given {
+        let value = match &self.frame.file.expr(arg.value).kind {
+            ExprKind::Text(text) if !text.contains('{') => Value::Text((&**text).into()),
+            ExprKind::Number(number) => Value::Number(*number),
+            _ => Value::Mistake,
+        };
+        Given { name: arg.name, value, span: self.span_of(arg.value) }
+    }
+
+    /// Whether a function that is known takes these arguments.
+    fn check_arguments(&mut self, callee: ExprId, given: Vec<Given>, span: Span) -> Evaluated<()> {
+        let at = self.span_of(callee);
+        match self.callee(callee) {
+            // Functions of the language count before they look at what they are given.
+            Some(Callee::Builtin(builtin)) if is_clear(builtin, &given) => {
+                self.apply(&Value::Builtin(builtin), given, (at, span)).map(|_| ())
+            }
+            Some(Callee::Arguments(function, configured)) => {
+                let arguments: &[Argument] = match (&function.def.config, configured) {
+                    (Some(config), false) => config,
+                    _ => &function.def.arguments,
+                };
+                self.check_given(&function, arguments, given, (at, span))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is called, if that is known: a function, and whether it has its configuration.
+    fn callee(&self, callee: ExprId) -> Option<Callee> {
+        match &self.frame.file.expr(callee).kind {
+            ExprKind::Name(name) => match self.frame.scope.find(*name)? {
+                Value::Builtin(builtin) => Some(Callee::Builtin(builtin)),
+                Value::Function(function) => Some(Callee::Arguments(function, false)),
+                Value::Layer(layer) => Some(Callee::Arguments(layer.function.clone(), true)),
+                _ => None,
+            },
+            ExprKind::Call { callee, .. } => match self.callee(*callee)? {
+                Callee::Arguments(function, false) if function.def.config.is_some() => {
+                    Some(Callee::Arguments(function, true))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// What the fields stand on: `np` of `np.linalg.norm`.
+fn base(file: &File, mut id: ExprId) -> ExprId {
+    while let ExprKind::Field(of, _) = &file.expr(id).kind {
+        id = *of;
+    }
+    id
+}
+
+/// Functions that take a spec first, or no spec.
+const BY_SPEC: [&str; 7] = ["einsum", "sum", "product", "mean", "max", "min", "split"];
+
+/// Whether a function of the language can tell what is wrong with its arguments, and makes nothing of them.
+fn is_clear(builtin: &Builtin, given: &[Given]) -> bool {
+    let by_spec = BY_SPEC.contains(&builtin.name);
+    given.iter().any(|each| matches!(each.value, Value::Mistake))
+        && (!by_spec || matches!(given.first().map(|first| &first.value), Some(Value::Text(_))))
+}
+
+/// What a call calls.
+enum Callee {
+    Builtin(&'static Builtin),
+    Arguments(Rc<Function>, bool),
+}
+
+/// The names that a function binds, in itself and in the functions inside of it.
+fn bound_by_def(def: &Def, bound: &mut Vec<Ident>) {
+    bound.extend(def.config.iter().flatten().chain(&def.arguments).map(|argument| argument.name));
+    if let Body::Block(statements) = &def.body {
+        bound_by(statements, bound);
+    }
+}
+
+fn bound_by(statements: &[Statement], bound: &mut Vec<Ident>) {
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Let { names, .. } => bound.extend(names),
+            StatementKind::Dim { name, .. } | StatementKind::Leaf { name, .. } => bound.push(*name),
+            StatementKind::Op { name, operands, .. } => bound.extend([name].into_iter().chain(operands)),
+            StatementKind::Assign(assign) => {
+                if let Target::New(name) = &assign.target {
+                    bound.push(*name);
+                }
+            }
+            StatementKind::For { name, body, .. } => {
+                bound.push(*name);
+                bound_by(body, bound);
+            }
+            StatementKind::Repeat { name, body, .. } => {
+                bound.extend(name);
+                bound_by(body, bound);
+            }
+            StatementKind::Def(def) => {
+                bound.push(def.name);
+                bound_by_def(def, bound);
+            }
+            _ => {}
+        }
+    }
+}

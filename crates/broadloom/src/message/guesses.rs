@@ -1,0 +1,99 @@
+//! Labels and shapes that only a guess would decide: what is open, why several sizes fit, and where one could be said.
+
+use broadloom_spec::{self as spec, AxisKind};
+
+use super::holes::{EXAMPLE_WINDOW, example_size};
+use crate::Graph;
+use crate::error::{Error, ErrorKind, Part, Remedy};
+use crate::rules::{Rule, SizedAxis, spec_axes};
+use crate::undetermined::Guess;
+
+/// How many sizes are tried for an example.
+const MOST_SIZES: u64 = 64;
+
+impl Graph {
+    /// What the guesses of one step leave open.
+    pub(crate) fn explain_guess(&self, guesses: &[Guess]) -> Error {
+        match guesses.first() {
+            Some(Guess::Label(step, label)) => self.explain_guessed_label(*step, *label),
+            Some(Guess::Shape(step)) => self.explain_guessed_shape(*step),
+            None => Error::new(ErrorKind::Undetermined, "a size is not determined"),
+        }
+    }
+
+    /// A label, and those that follow from it.
+    fn explain_guessed_label(&self, step: u32, label: spec::AxisId) -> Error {
+        let Some((known, _)) = self.spec_of_step(step) else {
+            return Error::new(ErrorKind::Undetermined, "a size is not determined").about_step(step);
+        };
+        let name = known.spec.names.axes.text(label);
+        let message = format!("{}: nothing determines the size of `{name}`", self.subject(step));
+        let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
+        let mentions = |axis: &spec::Axis| {
+            !matches!(axis.kind, AxisKind::Label(_)) && axis.labels().any(|other| other == label)
+        };
+        let places = spec_axes(&known.spec).map(|(axis, ..)| axis).zip(0u16..);
+        let axes = places.filter(|(axis, _)| mentions(axis)).filter_map(|(_, at)| self.sized_axis(step, at));
+        let axes: Vec<SizedAxis> = axes.filter(|axis| axis.whole.is_some()).collect();
+        for axis in &axes {
+            error = error.with_end(self.several_fit(axis, name));
+        }
+        // The part of a window that moves along follows from the other one.
+        let open =
+            axes.first().and_then(|axis| Some((axis, axis.parts.iter().rposition(|part| part.1.is_none())?)));
+        let (name, size) = match open {
+            Some((axis, at)) => (axis.parts[at].0.as_str(), fitting(axis, at)),
+            None => (name, example_size(&known.spec, label)),
+        };
+        let result = self.step_results(step).next();
+        let help = match result.and_then(|result| self.name_of(result)) {
+            Some(result) => format!("set `{result}.{name}`, for example to {size}"),
+            None => format!("set `{name}` of {}, for example to {size}", self.called(step)),
+        };
+        error.with_help(help)
+    }
+
+    /// An axis whose size is known and whose parts are not.
+    fn several_fit(&self, axis: &SizedAxis, label: &str) -> Part {
+        let (kind, tensor) = (axis.place.kind.name(), self.label_of(axis.place.tensor));
+        let whole = axis.whole.unwrap_or_default();
+        let why = if axis.is_padded() {
+            format!("a padded window fits with any `{label}`")
+        } else {
+            format!("its size is {}, and several sizes fit", axis.formula())
+        };
+        let text = format!("`{}` is the {kind} axis of `{tensor}`, {whole}: {why}", axis.text);
+        self.about_tensor(axis.place.tensor, text)
+    }
+
+    /// A conversion into a shape that nobody asks for.
+    fn explain_guessed_shape(&self, step: u32) -> Error {
+        let made = self.called(step);
+        let message = format!("nothing says what shape {made} has");
+        let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
+        let elements = self.step_operands(step).first().and_then(|operand| self.elements_of(*operand));
+        if let Some(elements) = elements {
+            error = error.with_end(Part::at(step, format!("it has {elements} elements, in memory order")));
+        }
+        error.with_remedy(Remedy::Shape, "state its shape, or use it with something that has one")
+    }
+}
+
+/// A size that would do for a part of an axis.
+fn fitting(axis: &SizedAxis, at: usize) -> u64 {
+    let likely = match axis.rule {
+        Rule::Window(form) => form.stride.max(EXAMPLE_WINDOW),
+        Rule::Concat(_) | Rule::Index(_) => axis.whole.unwrap_or(2) / axis.parts.len() as u64,
+    };
+    let others: Vec<usize> = (0..axis.parts.len()).filter(|other| *other != at).collect();
+    let fits = |size: &u64| {
+        let mut parts = axis.parts.clone();
+        parts[at].1 = Some(*size);
+        let with = SizedAxis { parts, text: String::new(), ..*axis };
+        others
+            .iter()
+            .all(|other| with.parts[*other].1.is_some() || with.rest(*other).is_some_and(|rest| rest > 0))
+    };
+    let sizes = [EXAMPLE_WINDOW, likely].into_iter().chain(1..=axis.whole.unwrap_or(1).min(MOST_SIZES));
+    sizes.into_iter().find(fits).unwrap_or(likely)
+}

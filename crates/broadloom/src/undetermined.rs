@@ -1,0 +1,212 @@
+//! What nothing determines: parameters without a size, labels of specs that only a guess gave one, reshapes into a
+//! shape that nobody asked for.
+//!
+//! The solver finds *a* solution; a program means *the* one. Where closing had to take the least size that fits, the
+//! program is not finished, and [`Graph::undetermined`] says where. What may be left open: a part of a concatenation
+//! that the other side does without, a label that only a result has (an axis of one element, which claims nothing), and
+//! whatever no operation reads.
+
+use broadloom_core::{Closed, DimShape, Policy, Unfilled};
+use broadloom_spec::{self as spec, AxisKind, Kind, Spec};
+
+use crate::Graph;
+use crate::error::Error;
+use crate::graph::{KnownSpec, View};
+use crate::step::{Leaf, Op, Rows, Step, Tensor};
+
+/// What closing left to chance.
+#[derive(Default, Debug)]
+pub(crate) struct Open {
+    /// Positions of parameters without a size.
+    pub holes: Vec<Unfilled>,
+    /// Labels and shapes that a guess decided.
+    pub guesses: Vec<Guess>,
+}
+
+/// What only a guess decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Guess {
+    /// A label of the spec of a step.
+    Label(u32, spec::AxisId),
+    /// The shape of what a step converts into.
+    Shape(u32),
+}
+
+impl Guess {
+    /// The step that it belongs to.
+    fn step(self) -> u32 {
+        match self {
+            Guess::Label(step, _) | Guess::Shape(step) => step,
+        }
+    }
+}
+
+impl View<'_> {
+    /// What only guesses decided.
+    pub(crate) fn guesses(&self, closed: &Closed<'_>) -> Vec<Guess> {
+        let mut found = Vec::new();
+        if !closed.has_guessed() {
+            return found;
+        }
+        for (step, said) in (0..).zip(self.steps) {
+            match *said {
+                Step::Op { op: Op::Einsum { spec, labels, .. }, .. } => {
+                    let KnownSpec { spec, discardable, .. } = self.specs.get(spec);
+                    let inner = inner_labels(spec);
+                    let of = |label: &spec::AxisId| self.labels[(labels + label.0) as usize].var();
+                    let guessed = |label: &spec::AxisId| {
+                        let what = of(label).map(DimShape::Var);
+                        what.and_then(|what| closed.policy_of(what)) == Some(Policy::GuessedSize)
+                    };
+                    let open = inner.into_iter().filter(|label| !discardable[label.0 as usize]);
+                    found.extend(open.filter(guessed).map(|label| Guess::Label(step, label)));
+                }
+                Step::Op { op: Op::Convert { factor, divisor }, result, .. } if factor == divisor => {
+                    let rows = self.tensors[result as usize].rows;
+                    found.extend(self.is_guessed(closed, rows).then_some(Guess::Shape(step)));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Whether the number of axes, or the size of one, is only a guess.
+    fn is_guessed(&self, closed: &Closed<'_>, rows: Rows) -> bool {
+        rows.iter().any(|row| {
+            let (lead, trail) = row.flanks(self.axes);
+            let written = lead.iter().chain(trail).filter_map(|axis| axis.var()).map(DimShape::Var);
+            let inner = row
+                .hole
+                .into_iter()
+                .flat_map(|hole| (0..closed.rank(hole)).map(move |at| DimShape::Front(hole, at)));
+            let chosen = |hole| {
+                let policy = closed.rank_policy_of(hole);
+                closed.rank(hole) > 0 && matches!(policy, Some(Policy::CountedRank | Policy::SearchRank))
+            };
+            row.hole.is_some_and(chosen)
+                || written.chain(inner).any(|axis| closed.policy_of(axis) == Some(Policy::GuessedSize))
+        })
+    }
+}
+
+/// The labels in windows and concatenations of the operands of a spec, each once.
+fn inner_labels(spec: &Spec) -> Vec<spec::AxisId> {
+    let inner = |axis: &&spec::Axis| matches!(axis.kind, AxisKind::Affine(_) | AxisKind::Concat(_));
+    let axes = spec.operands.iter().flat_map(|shape| shape.axes()).filter(inner);
+    let mut labels: Vec<spec::AxisId> = axes.flat_map(|axis| axis.labels()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels
+}
+
+impl Graph {
+    /// Everything that keeps the program from having [final shapes](Graph::final_shapes): an error for each
+    /// parameter that is used and lacks a size, in the order they were made, or the one contradiction.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w1, w2) = (g.param("w1"), g.param("w2"));
+    /// let x = g.data("x", "32 | 784")?;
+    /// let hidden = g.compose(w1, x)?;
+    /// let y = g.compose(w2, hidden)?;
+    /// let missing = g.undetermined();
+    /// assert_eq!(missing[0].message(), "parameter `w1` has output axes whose size nothing determines");
+    /// let params: Vec<_> = missing.iter().map(|error| error.step()).collect();
+    /// assert_eq!(params, [g.step_of(w1), g.step_of(w2)]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn undetermined(&mut self) -> Vec<Error> {
+        if self.shapes.is_some() {
+            return Vec::new();
+        }
+        match self.closed(|_, _| ()) {
+            Err(error) => vec![error],
+            Ok(((), open)) => self.explain_open(&open),
+        }
+    }
+
+    /// An error for each parameter that is used and lacks a size; if there is none, for each step with a guess.
+    fn explain_open(&self, open: &Open) -> Vec<Error> {
+        let params = self.used_with_holes(&open.holes);
+        match params.is_empty() {
+            true => self.explain_guesses(&open.guesses),
+            false => params.chunk_by(|a, b| a.0 == b.0).map(|own| self.explain_holes(own)).collect(),
+        }
+    }
+
+    /// One error for all parameters that are used and lack a size; if there is none, for the first step with a guess.
+    pub(crate) fn explain_all_open(&self, open: &Open) -> Option<Error> {
+        let params = self.used_with_holes(&open.holes);
+        match params.is_empty() {
+            true => self.explain_guesses(&open.guesses).into_iter().next(),
+            false => Some(self.explain_holes(&params)),
+        }
+    }
+
+    /// The parameters that holes belong to and that are used.
+    fn used_with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
+        let params = self.with_holes(holes);
+        params.into_iter().filter(|(tensor, _)| self.tensors[tensor.index()].used).collect()
+    }
+
+    fn explain_guesses(&self, guesses: &[Guess]) -> Vec<Error> {
+        guesses.chunk_by(|a, b| a.step() == b.step()).map(|own| self.explain_guess(own)).collect()
+    }
+
+    /// Closes the graph and reads something that a tensor needs.
+    pub(crate) fn close_for<T>(
+        &mut self,
+        tensor: Tensor,
+        read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
+    ) -> Result<T, Error> {
+        let (value, Open { holes, mut guesses }) = self.closed(read)?;
+        if holes.is_empty() && guesses.is_empty() {
+            return Ok(value);
+        }
+        let needed = self.needed_by(tensor);
+        let mut missing = self.with_holes(&holes);
+        missing.retain(|(param, _)| needed[param.index()]);
+        if !missing.is_empty() {
+            return Err(self.explain_holes(&missing));
+        }
+        guesses.retain(|guess| self.step_results(guess.step()).any(|made| needed[made.index()]));
+        self.explain_guesses(&guesses).into_iter().next().map_or(Ok(value), Err)
+    }
+
+    /// The parameters that holes belong to, and the kind of the row.
+    fn with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
+        let mut found = Vec::new();
+        if holes.is_empty() {
+            return found;
+        }
+        for (tensor, data) in self.tensors().zip(&self.tensors) {
+            let Some(Step::Leaf { leaf: Leaf::Param, .. }) = self.steps.get(data.step as usize) else {
+                continue;
+            };
+            for (kind, row) in Kind::ALL.into_iter().zip(data.rows) {
+                let (lead, trail) = row.flanks(&self.axes);
+                let has = |hole: &Unfilled| match *hole {
+                    Unfilled::Row(var) | Unfilled::Axis(var, _) => row.hole == Some(var),
+                    Unfilled::Dim(var) => lead.iter().chain(trail).any(|axis| axis.var() == Some(var)),
+                };
+                if holes.iter().any(has) {
+                    found.push((tensor, kind));
+                }
+            }
+        }
+        found
+    }
+
+    /// Which tensors a tensor is computed from, itself included.
+    fn needed_by(&self, tensor: Tensor) -> Vec<bool> {
+        let mut needed = vec![false; self.tensors.len()];
+        let mut stack = vec![tensor];
+        while let Some(tensor) = stack.pop() {
+            if !std::mem::replace(&mut needed[tensor.index()], true) {
+                stack.extend_from_slice(self.operands_of(tensor));
+            }
+        }
+        needed
+    }
+}
