@@ -3,13 +3,13 @@
 //!
 //! A leaf that leaves its rank open takes the axes of what it is used with, and never widens it. Rows that
 //! equalities tie are one row here. The *sources* of a row are what is known of its axes, the open leaf it
-//! is (if it is one), and the sources of the operands it refines. A source has a *length*, all axes of the
-//! term it came with, and a *reach*: how far its axes go from the back, without those that stand before
-//! a marker. The ranks are the greatest that satisfy two rules:
+//! is (if it is one), and the sources of the operands it refines. A source has a *length*: all axes of the term it came
+//! with. An open leaf has a *reach*, too: how far its own axes go from the back, without those that a term has before
+//! it. The ranks are the greatest that satisfy two rules:
 //!
-//! 1. *Nobody stands out.* In every row, the length and the reach of an open leaf are not greater than those of
-//!    some other source, unless none of the others comes up to the leaf at all: those that end where
-//!    the leaf begins have nothing to say about it.
+//! 1. *Nobody stands out.* In every row, an open leaf is not longer, and does not reach further, than some other source
+//!    is long, unless none of the others comes up to the leaf at all: those that end where the leaf begins have nothing
+//!    to say about it.
 //! 2. *Nobody floats.* Every axis of an open leaf can be traced back, from one source to another of the
 //!    same row and so on, to one that is known.
 //!
@@ -23,7 +23,7 @@
 //! longer than `x`; in `t`, `b` and `c` allow each other anything, but only one axis of them can be
 //! traced to `x`. So both have one.
 
-use std::collections::VecDeque;
+use std::collections::{BinaryHeap, VecDeque};
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -44,10 +44,6 @@ const FAR: i64 = 4096;
 /// How often leaves that turned out to be silent are taken as such.
 const MOST_STAGES: usize = 6;
 
-/// A length, or a reach.
-const LENGTH: usize = 0;
-const REACH: usize = 1;
-
 /// A row `below` that refines a row `above`, and by how much its length and its reach are greater.
 #[derive(Clone, Copy)]
 struct Edge {
@@ -59,7 +55,8 @@ struct Edge {
     leaf: i64,
     /// The row above, in terms of its group: how much longer it is, and how far behind.
     through: [i64; 2],
-    more: [i64; 2],
+    longer: i64,
+    further: i64,
 }
 
 /// What stands for a source: what is known of a row, or an open leaf by its row.
@@ -91,10 +88,24 @@ impl Greatest {
         }
     }
 
-    /// Adds what is `more` than others, up to a bound: around a circle, a reach may grow without end.
+    /// Adds what is `more` than others, up to a bound: around a circle, lengths may grow without end.
     fn add_all(&mut self, other: Greatest, more: i64, bound: i64) {
         self.add(((other.first.0 + more).min(bound), other.first.1));
         self.add(((other.second.0 + more).min(bound), other.second.1));
+    }
+
+    /// One source, if there is one.
+    fn of_one(value: i64, source: u32) -> Greatest {
+        let mut greatest = Greatest::NONE;
+        greatest.add((value, source));
+        greatest
+    }
+
+    /// Adds what is `more` than others; returns whether that changes anything.
+    fn raise(&mut self, other: Greatest, more: i64, bound: i64) -> bool {
+        let before = *self;
+        self.add_all(other, more, bound);
+        *self != before
     }
 
     /// How great a source is; one that is not among the greatest is no greater than those.
@@ -102,34 +113,42 @@ impl Greatest {
         if self.first.1 == source { self.first.0 } else { self.second.0 }
     }
 
-    /// The greatest source but one.
-    fn without(&self, source: u32) -> (i64, u32) {
-        if self.first.1 == source { self.second } else { self.first }
+    /// How great the greatest source is, but for one.
+    fn without(&self, source: u32) -> i64 {
+        if self.first.1 == source { self.second.0 } else { self.first.0 }
     }
 }
 
-/// The sources of a row, by length and by reach.
-type Sources = [Greatest; 2];
+/// The sources of a row: the longest, and the open leaf that reaches furthest.
+#[derive(Clone, Copy, PartialEq)]
+struct Sources {
+    lengths: Greatest,
+    furthest: (i64, u32),
+}
 
-const NO_SOURCES: Sources = [Greatest::NONE; 2];
+impl Sources {
+    const NONE: Sources = Sources { lengths: Greatest::NONE, furthest: (NEVER, NIL) };
+
+    fn reaches(&mut self, value: i64, leaf: u32) {
+        if value > self.furthest.0 {
+            self.furthest = (value, leaf);
+        }
+    }
+
+    /// No leaf reaches further than it is long: what would reach beyond the front of a row is not in it.
+    fn clipped(mut self, front: i64) -> Sources {
+        let (value, leaf) = self.furthest;
+        if leaf != NIL {
+            self.furthest.0 = value.min(self.lengths.of(leaf) + front);
+        }
+        self
+    }
+}
 
 /// The ranks that say who is heard, and the sources there are at these ranks.
 struct Heard {
     ranks: Vec<i64>,
     sources: Vec<Sources>,
-}
-
-/// Sources of which none reaches further than it is long in the longest row of a group: what reaches beyond the front of
-/// a row is not in it.
-fn clipped(mut own: Sources, longest: i64) -> Sources {
-    let [lengths, Greatest { first, second }] = own;
-    own[REACH] = Greatest::NONE;
-    for (value, source) in [first, second] {
-        if source != NIL {
-            own[REACH].add((value.min(lengths.of(source) + longest), source));
-        }
-    }
-    own
 }
 
 /// A row in terms of the one that stands for its group.
@@ -160,14 +179,14 @@ struct Rows {
     /// Bounds of each group.
     lo: Vec<i64>,
     hi: Vec<i64>,
-    /// What is known of the length and the reach of each group, apart from its open operands and from itself.
-    known: Vec<[i64; 2]>,
+    /// What is known of the length of each group, apart from its open operands and from itself.
+    known: Vec<i64>,
     /// What known results offer.
     offered: Vec<i64>,
     /// Whether the group has an open leaf.
     open: Vec<bool>,
-    /// How much longer the longest row of each group is than the one it is counted in.
-    longest: Vec<i64>,
+    /// How far from the back the front of the longest row of each group is, beyond the length of the group.
+    front: Vec<i64>,
     /// The results in each group that has several.
     results: FxHashMap<u32, SmallVec<[u32; 2]>>,
     /// No chain of sources leads to so many axes, unless it goes round in circles.
@@ -238,10 +257,10 @@ impl Solver {
             down: Lists::default(),
             lo: vec![NEVER; count],
             hi: vec![i64::MAX; count],
-            known: vec![[NEVER; 2]; count],
+            known: vec![NEVER; count],
             offered: vec![NEVER; count],
             open: vec![false; count],
-            longest: vec![0; count],
+            front: vec![0; count],
             results: FxHashMap::default(),
             bound: 0,
         };
@@ -273,22 +292,14 @@ impl Solver {
             if !rows.taking_part[row as usize] {
                 continue;
             }
-            let Member { group, behind, .. } = rows.members[row as usize];
-            let at = group as usize;
+            let at = rows.members[row as usize].group as usize;
             if !rows.open[at] && rows.lo[at] > derived[at] {
-                let marker = i64::from(self.rows.declared(row).unwrap_or(0));
-                let reach = i64::from(self.ranks.lo(row)) - marker + behind;
-                let [length, known] = rows.known[at];
-                rows.known[at] = [length.max(rows.lo[at]), known.max(reach)];
+                rows.known[at] = rows.known[at].max(rows.lo[at]);
             }
         }
-        // What reaches beyond the front of the longest row of a group is not in it.
         for row in (0..count).filter(|row| rows.taking_part[*row]) {
-            let Member { group, longer, .. } = rows.members[row];
-            rows.longest[group as usize] = rows.longest[group as usize].max(longer);
-        }
-        for ([length, reach], longest) in rows.known.iter_mut().zip(&rows.longest) {
-            *reach = (*reach).min(*length + *longest);
+            let Member { group, longer, behind } = rows.members[row];
+            rows.front[group as usize] = rows.front[group as usize].max(longer + behind);
         }
         rows.sort();
         rows
@@ -331,14 +342,11 @@ impl Solver {
         let own = is_open(res.hole).then(|| rows.members[res.hole as usize]);
         if let Some(own) = own {
             // In terms of the result's group.
-            let (longer, behind) = (i64::from(res.flanks()) + own.longer, own.behind - i64::from(res.trail));
+            let longer = i64::from(res.flanks()) + own.longer;
             let at = own.group as usize;
             derived[at] = derived[at].max(length(opnd) - longer);
             if !is_open(opnd.hole) {
-                let marker = if opnd.hole == NIL { 0 } else { self.rows.declared(opnd.hole).unwrap_or(0) };
-                let lead = i64::from(opnd.lead) + i64::from(marker).min(inner(opnd));
-                let known = [length(opnd) - longer, length(opnd) - lead + behind];
-                rows.known[at] = std::array::from_fn(|of| rows.known[at][of].max(known[of]));
+                rows.known[at] = rows.known[at].max(length(opnd) - longer);
             }
         }
         if !is_open(opnd.hole) {
@@ -358,7 +366,7 @@ impl Solver {
             let leaf = reach + above.behind + (above.longer - marker).max(-above.behind);
             let through = [above.longer, above.behind];
             let (below, above) = (own.group, above.group);
-            rows.edges.push(Edge { below, above, row, leaf, through, more: [longer, reach] });
+            rows.edges.push(Edge { below, above, row, leaf, through, longer, further: reach });
         }
     }
 
@@ -436,7 +444,7 @@ impl Rows {
             self.place[*row as usize] = place;
         }
         let known = self.lo.iter().chain(&self.offered).copied().max().unwrap_or(0).max(0);
-        let shift = |edge: &Edge| edge.more[LENGTH].abs() + edge.more[REACH].abs();
+        let shift = |edge: &Edge| edge.longer.abs() + edge.further.abs();
         self.bound = known + self.edges.iter().map(shift).sum::<i64>().min(FAR) + 1;
         let place = |row: u32| self.place[row as usize];
         self.circular = self.edges.iter().any(|edge| place(edge.above) > place(edge.below));
@@ -450,7 +458,7 @@ impl Rows {
         let heard = |ranks: &[i64]| Heard { sources: self.measured(ranks), ranks: ranks.to_vec() };
         let mut ranks = self.settle(start.clone(), &heard(&start));
         // Where nothing is shifted, only a leaf without axes can turn out to be silent.
-        let plain = self.edges.iter().all(|edge| edge.more == [0; 2]);
+        let plain = self.edges.iter().all(|edge| (edge.longer, edge.further) == (0, 0));
         if !plain || (0..ranks.len()).any(|at| self.open[at] && ranks[at] == 0) {
             for _ in 0..MOST_STAGES {
                 let next = self.settle(start.clone(), &heard(&ranks));
@@ -483,7 +491,7 @@ impl Rows {
         if self.circular {
             return self.peel_circular(ranks, heard);
         }
-        let mut sources = vec![NO_SOURCES; self.lo.len()];
+        let mut sources = vec![Sources::NONE; self.lo.len()];
         // Rows to look at, operands first; a leaf that was lowered leads back to it.
         let mut waits = vec![true; self.order.len()];
         let mut from = 0;
@@ -518,28 +526,26 @@ impl Rows {
         ranks: &[i64],
     ) -> Option<(usize, i64)> {
         match self.results.get(&row) {
-            None => self.stands_out(own, heard.sources[row as usize], ranks),
+            None => self.stands_out(row, own, heard.sources[row as usize], ranks),
             Some(results) => results.iter().find_map(|result| {
                 let own = self.made_of(row, *result, ranks, sources);
-                self.stands_out(own, self.made_of(row, *result, &heard.ranks, &heard.sources), ranks)
+                self.stands_out(row, own, self.made_of(row, *result, &heard.ranks, &heard.sources), ranks)
             }),
         }
     }
 
     /// The sources of one result of a group: what is known of the group, and its own operands.
     fn made_of(&self, row: u32, result: u32, ranks: &[i64], sources: &[Sources]) -> Sources {
-        let mut own = NO_SOURCES;
-        for of in [LENGTH, REACH] {
-            if self.known[row as usize][of] > NEVER {
-                own[of].add((self.known[row as usize][of], KNOWN));
-            }
-            for edge in self.up.of(row).iter().map(|edge| self.edges[*edge as usize]) {
-                if edge.row == result {
-                    self.add_operand(&mut own, of, edge, ranks, sources);
-                }
+        let mut own = Sources::NONE;
+        if self.known[row as usize] > NEVER {
+            own.lengths.add((self.known[row as usize], KNOWN));
+        }
+        for edge in self.up.of(row).iter().map(|edge| self.edges[*edge as usize]) {
+            if edge.row == result {
+                self.add_operand(&mut own, edge, ranks, sources);
             }
         }
-        clipped(own, self.longest[row as usize])
+        own.clipped(self.front[row as usize])
     }
 
     /// The same where rows refine each other in a circle: they would remember what a leaf was, so all are
@@ -562,15 +568,17 @@ impl Rows {
     }
 
     /// The leaf that is greater than all other sources of a row, and the rank at which it is not.
-    fn stands_out(&self, own: Sources, heard: Sources, ranks: &[i64]) -> Option<(usize, i64)> {
-        (0..2).find_map(|of| {
-            let Greatest { first: (value, leaf), second: (other, _) } = own[of];
+    fn stands_out(&self, row: u32, own: Sources, heard: Sources, ranks: &[i64]) -> Option<(usize, i64)> {
+        let lengths = own.lengths;
+        let front = self.front[row as usize];
+        [(lengths.first, 0), (own.furthest, front)].into_iter().find_map(|((value, leaf), front)| {
+            let other = lengths.without(leaf) + front;
             if leaf == KNOWN || leaf == NIL || other >= value {
                 return None;
             }
             let at = leaf as usize;
             // Those that end where the leaf begins, or before, have nothing to say about it.
-            if heard[of].without(leaf).0 <= value - ranks[at] {
+            if heard.lengths.without(leaf) + front <= value - ranks[at] {
                 return None;
             }
             let rank = (ranks[at] - (value - other)).max(self.lo[at]);
@@ -580,7 +588,7 @@ impl Rows {
 
     /// The sources of all rows.
     fn measured(&self, ranks: &[i64]) -> Vec<Sources> {
-        let mut sources = vec![NO_SOURCES; self.lo.len()];
+        let mut sources = vec![Sources::NONE; self.lo.len()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for row in &self.order {
@@ -595,79 +603,159 @@ impl Rows {
     /// The sources of a row, given those of its operands.
     fn sources(&self, row: u32, ranks: &[i64], sources: &[Sources]) -> Sources {
         let at = row as usize;
-        let mut own = NO_SOURCES;
-        for of in [LENGTH, REACH] {
-            if self.known[at][of] > NEVER {
-                own[of].add((self.known[at][of], KNOWN));
-            }
-            if self.open[at] {
-                own[of].add((ranks[at], row));
-            }
-            for edge in self.up.of(row) {
-                self.add_operand(&mut own, of, self.edges[*edge as usize], ranks, sources);
-            }
+        let mut own = Sources::NONE;
+        if self.known[at] > NEVER {
+            own.lengths.add((self.known[at], KNOWN));
         }
-        clipped(own, self.longest[row as usize])
+        if self.open[at] {
+            own.lengths.add((ranks[at], row));
+            own.reaches(ranks[at], row);
+        }
+        for edge in self.up.of(row) {
+            self.add_operand(&mut own, self.edges[*edge as usize], ranks, sources);
+        }
+        own.clipped(self.front[row as usize])
     }
 
-    /// Adds the sources of an operand, by length or by reach.
-    fn add_operand(&self, own: &mut Sources, of: usize, edge: Edge, ranks: &[i64], sources: &[Sources]) {
-        let Edge { above, more, leaf, through: [longer, behind], .. } = edge;
-        let [lengths, reaches] = sources[above as usize];
-        if of == LENGTH {
-            own[of].add_all(lengths, more[of], 2 * self.bound);
-            return;
-        }
-        // By way of a row, a source reaches no further than that row does.
-        for (value, source) in [reaches.first, reaches.second] {
-            if source != NIL {
-                let value = value.min(lengths.of(source) + longer + behind);
-                own[of].add(((value + more[of]).min(2 * self.bound), source));
-            }
+    /// Adds the sources of an operand.
+    fn add_operand(&self, own: &mut Sources, edge: Edge, ranks: &[i64], sources: &[Sources]) {
+        let Edge { above, longer, further, leaf: more, through: [more_axes, behind], .. } = edge;
+        let Sources { lengths, furthest: (value, leaf) } = sources[above as usize];
+        let bound = 2 * self.bound;
+        own.lengths.add_all(lengths, longer, bound);
+        if leaf != NIL {
+            // By way of a row, a leaf reaches no further than that row does.
+            let value = value.min(lengths.of(leaf) + more_axes + behind);
+            own.reaches((value + further).min(bound), leaf);
         }
         if self.open[above as usize] {
-            own[of].add(((ranks[above as usize] + leaf).min(2 * self.bound), above));
+            own.reaches((ranks[above as usize] + more).min(bound), above);
         }
     }
 
-    /// Lowers the leaves that float to what can be traced to a known row. Returns whether any was.
+    /// Lowers the leaves that float to what can be traced to a known row, one leaf after the other: what a leaf is
+    /// given by another one it does not give back. Returns whether any was lowered.
     fn anchor(&self, ranks: &mut [i64]) -> bool {
-        // How far each row reaches by what is traced so far, and what the rows that refine it offer.
-        let traced = |at: usize| self.known[at][REACH].max(if self.open[at] { self.lo[at] } else { NEVER });
-        let mut traced: Vec<i64> = (0..self.lo.len()).map(traced).collect();
-        let mut offered = self.offered.clone();
-        let begins = |row: &u32| traced[*row as usize] > NEVER || offered[*row as usize] > NEVER;
-        let mut queue: VecDeque<u32> = self.order.iter().copied().filter(begins).collect();
-        while let Some(row) = queue.pop_front() {
+        let count = ranks.len();
+        let mut traced = Traced {
+            lengths: self.known.clone(),
+            certain: (0..count)
+                .map(|at| Greatest::of_one(0, if self.open[at] { at as u32 } else { NIL }))
+                .collect(),
+            offered: self
+                .offered
+                .iter()
+                .map(|offered| Greatest::of_one(*offered, if *offered > NEVER { KNOWN } else { NIL }))
+                .collect(),
+            settled: self.open.iter().map(|open| !open).collect(),
+            waiting: BinaryHeap::new(),
+            queue: self.order.iter().copied().collect(),
+        };
+        let mut lowered = false;
+        let mut begin = 0;
+        loop {
+            self.trace(ranks, &mut traced);
+            // Nothing else is certain: those that can be traced furthest go first, all at once.
+            if let Some((most, _)) = traced.waiting.peek().copied() {
+                while let Some((_, row)) = traced.waiting.peek().copied().filter(|(rank, _)| *rank == most) {
+                    traced.waiting.pop();
+                    if !traced.settled[row as usize] {
+                        ranks[row as usize] = most;
+                        traced.settle(row, most);
+                        lowered = true;
+                    }
+                }
+                continue;
+            }
+            // What has axes before it tells others where it ends.
+            let open = |row: &&u32| !traced.settled[**row as usize];
+            let leads = |row: &&u32| {
+                self.down.of(**row).iter().any(|edge| {
+                    let Edge { longer, further, .. } = self.edges[*edge as usize];
+                    longer > further
+                })
+            };
+            let rest: Vec<u32> = self.order[begin..].iter().filter(open).copied().collect();
+            let first: Vec<u32> = rest.iter().filter(leads).copied().collect();
+            begin = if first.is_empty() { self.order.len() } else { 0 };
+            let last = if first.is_empty() { rest } else { first };
+            if last.is_empty() {
+                return lowered;
+            }
+            for row in last {
+                let least = self.lo[row as usize];
+                lowered |= ranks[row as usize] > least;
+                ranks[row as usize] = least;
+                traced.settle(row, least);
+            }
+        }
+    }
+
+    /// Follows what is traced from operands to results, and what that offers from results to operands. A leaf whose
+    /// axes are all offered, by others, has them.
+    fn trace(&self, ranks: &[i64], traced: &mut Traced) {
+        while let Some(row) = traced.queue.pop_front() {
             let at = row as usize;
-            if self.open[at] {
-                traced[at] = traced[at].max(offered[at].min(ranks[at]));
+            let mut offer = traced.offered[at];
+            offer.add_all(traced.certain[at], 0, self.bound);
+            if traced.lengths[at] > NEVER {
+                offer.add((traced.lengths[at] + self.front[at], KNOWN));
+            }
+            if !traced.settled[at] {
+                let others = traced.offered[at].without(row).max(traced.certain[at].without(row));
+                let most = traced.lengths[at].max(others);
+                if most >= ranks[at] {
+                    traced.settled[at] = true;
+                    traced.lengths[at] = traced.lengths[at].max(ranks[at]);
+                } else if most > self.lo[at] {
+                    traced.waiting.push((most, row));
+                }
             }
             for edge in self.down.of(row) {
-                let Edge { below, more, .. } = self.edges[*edge as usize];
-                let reach = (traced[at] + more[REACH]).min(self.bound);
-                if traced[at] > NEVER && reach > traced[below as usize] {
-                    traced[below as usize] = reach;
-                    queue.push_back(below);
+                let Edge { below, longer, further, .. } = self.edges[*edge as usize];
+                let below_at = below as usize;
+                let length = (traced.lengths[at] + longer).min(self.bound);
+                let longer = traced.lengths[at] > NEVER && length > traced.lengths[below_at];
+                if longer {
+                    traced.lengths[below_at] = length;
+                }
+                let certain = traced.certain[at];
+                if traced.certain[below_at].raise(certain, further, self.bound) || longer {
+                    traced.queue.push_back(below);
                 }
             }
-            let offer = traced[at].max(offered[at]);
             for edge in self.up.of(row) {
-                let Edge { above, more, .. } = self.edges[*edge as usize];
-                let offer = (offer - more[REACH]).min(self.bound);
-                if offer > offered[above as usize] {
-                    offered[above as usize] = offer;
-                    queue.push_back(above);
+                let Edge { above, further, .. } = self.edges[*edge as usize];
+                if traced.offered[above as usize].raise(offer, -further, self.bound) {
+                    traced.queue.push_back(above);
                 }
             }
         }
-        let mut lowered = false;
-        for at in (0..ranks.len()).filter(|at| self.open[*at]) {
-            let rank = ranks[at].min(offered[at].max(traced[at])).max(self.lo[at]);
-            lowered |= rank < ranks[at];
-            ranks[at] = rank;
-        }
-        lowered
+    }
+}
+
+/// What can be traced to known rows.
+struct Traced {
+    /// How long each row is by what is known, and by leaves that have their axes.
+    lengths: Vec<i64>,
+    /// How far from the back each row goes by axes that stand behind leaves, whatever these have.
+    certain: Vec<Greatest>,
+    /// How far from the back there is something to face, in the rows below each.
+    offered: Vec<Greatest>,
+    /// Whether a leaf has its axes; others have none of their own.
+    settled: Vec<bool>,
+    /// Leaves of which only some axes can be traced, the most first.
+    waiting: BinaryHeap<(i64, u32)>,
+    queue: VecDeque<u32>,
+}
+
+impl Traced {
+    /// A leaf has its axes.
+    fn settle(&mut self, row: u32, rank: i64) {
+        let at = row as usize;
+        self.settled[at] = true;
+        self.lengths[at] = self.lengths[at].max(rank);
+        self.queue.push_back(row);
     }
 }
 

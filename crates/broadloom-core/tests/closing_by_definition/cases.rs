@@ -194,14 +194,3 @@ fn what_stands_before_a_row_is_no_part_of_it() {
     sum(&mut system, &[Term::var(1), Term::var(rest)]);
     closes(&system, 1, &[]);
 }
-
-/// What two leaves could have and neither takes is nobody's.
-#[test]
-fn what_nobody_takes_is_unsupported() {
-    let mut system = leaves(2);
-    let res = sum(&mut system, &[Term::var(0), Term::var(1)]);
-    let filler = system.row(Role::Filler, 0);
-    system.refine(Term::var(res), Term::open(&sizes(&[3]), filler, &[]));
-    assert_eq!(close(&system).verdict, Verdict::Unsupported);
-    orders(&system).iter().for_each(|order| assert_eq!(solve(order), Outcome::Unsupported, "in\n{order}"));
-}

@@ -47,6 +47,8 @@ pub struct Group {
     pub lo: i32,
     /// Its greatest rank.
     pub hi: i32,
+    /// How far from the back the front of its longest row is, at no rank.
+    pub front: i32,
 }
 
 /// All groups, and where each open row lies.
@@ -98,7 +100,9 @@ pub fn groups(system: &System, bounds: &Bounds, round: Round) -> Groups {
         let lo = rows.iter().map(|row| bounds.lo[*row] + length(row)).max().expect("a group has rows");
         let hi = rows.iter().map(|row| bounds.hi[*row].saturating_add(length(row))).min().expect("rows");
         let hi = if bounds.hi[rows[0]] >= super::bounds::MANY { super::bounds::MANY } else { hi };
-        all.push(Group { rows, free, lo, hi });
+        let front = |row: &usize| place[*row].map_or(0, |place| place.back - place.length);
+        let front = rows.iter().map(front).max().expect("a group has rows");
+        all.push(Group { rows, free, lo, hi, front });
     }
     Groups { all, place }
 }

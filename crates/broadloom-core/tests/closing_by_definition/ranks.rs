@@ -2,11 +2,14 @@
 //! taken.
 
 use super::bounds::MANY;
-use super::groups::Groups;
-use super::sources::{Source, Sources};
+use super::groups::{Group, Groups};
+use super::sources::{FixedBelow, Source, Sources};
 
 /// How often it is asked who is heard.
 const ROUNDS: usize = 6;
+
+/// How many more axes are tried before ranks are said to grow without end.
+const CIRCLES: i32 = 3;
 
 /// What came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub fn ranks(groups: &Groups, sources: &Sources) -> Found {
     let mut ranks: Vec<i32> = groups.all.iter().map(|group| group.hi).collect();
     let (mut greatest, mut previous) = (true, None);
     for round in 0..ROUNDS {
-        let heard = heard(sources, &ranks);
+        let heard = heard(groups, sources, &ranks);
         let found = best(groups, sources, &heard, &free);
         greatest &= found.1;
         ranks = found.0;
@@ -44,19 +47,19 @@ fn others<'a>(all: &'a [Source], of: &'a Source) -> impl Iterator<Item = &'a Sou
     all.iter().filter(move |other| other.free != of.free)
 }
 
-fn heard(sources: &Sources, ranks: &[i32]) -> Heard {
-    let of_row = |all: &Vec<Source>| {
+fn heard(groups: &Groups, sources: &Sources, ranks: &[i32]) -> Heard {
+    let of_row = |(all, group): (&Vec<Source>, &Group)| {
         let of_source = |source: &Source| {
             if source.free.is_none() {
                 return (false, false);
             }
             let length = others(all, source).map(|other| other.length_at(ranks)).max();
-            let reach = others(all, source).map(|other| other.reach_at(ranks)).max();
-            (length.is_some_and(|most| most > source.length), reach.is_some_and(|most| most > source.reach))
+            let by_reach = length.is_some_and(|most| most + group.front > source.reach);
+            (length.is_some_and(|most| most > source.length), by_reach)
         };
         all.iter().map(of_source).collect()
     };
-    sources.of.iter().map(of_row).collect()
+    sources.of.iter().zip(&groups.all).map(of_row).collect()
 }
 
 /// The greatest ranks that keep both rules, and whether there are such: else the union of all that do.
@@ -68,13 +71,20 @@ fn best(groups: &Groups, sources: &Sources, heard: &Heard, free: &[usize]) -> (V
     let below = sources.below.iter().map(|row| row.length).max().unwrap_or(0);
     let least = free.iter().map(|group| groups.all[*group].lo).max().unwrap_or(0);
     let mut cap = known.max(below).max(least).max(0) + 1;
+    let most = cap + CIRCLES;
     loop {
         let (found, greatest) = best_up_to(cap, groups, sources, heard, free);
         let cut = |group: &&usize| found[**group] == cap && groups.all[**group].hi > cap;
         if !free.iter().any(|group| cut(&group)) {
             return (found, greatest);
         }
-        assert!(cap < 40, "ranks grow without bound");
+        // Ranks that grow by going round in circles count for nothing.
+        if cap == most {
+            let least = |group: usize| {
+                if free.contains(&group) && cut(&&group) { groups.all[group].lo } else { found[group] }
+            };
+            return ((0..found.len()).map(least).collect(), greatest);
+        }
         cap += 1;
     }
 }
@@ -121,7 +131,7 @@ fn keeps_rules(groups: &Groups, sources: &Sources, heard: &Heard, free: &[usize]
 
 /// A group at its least rank was given it by somebody, and does not stand out.
 fn nobody_stands_out(groups: &Groups, sources: &Sources, heard: &Heard, ranks: &[i32]) -> bool {
-    sources.of.iter().zip(heard).all(|(all, heard)| {
+    sources.of.iter().zip(heard).zip(&groups.all).all(|((all, heard), here)| {
         all.iter().zip(heard).all(|(source, (by_length, by_reach))| {
             let Some(group) = source.free.filter(|group| ranks[*group] > groups.all[*group].lo) else {
                 return true;
@@ -129,22 +139,22 @@ fn nobody_stands_out(groups: &Groups, sources: &Sources, heard: &Heard, ranks: &
             debug_assert!(ranks[group] < MANY);
             let as_long =
                 || others(all, source).any(|other| other.length_at(ranks) >= source.length_at(ranks));
-            let as_far = || others(all, source).any(|other| other.reach_at(ranks) >= source.reach_at(ranks));
+            let far = |other: &Source| other.length_at(ranks) + here.front;
+            let as_far = || others(all, source).any(|other| far(other) >= source.reach_at(ranks));
             (!by_length || as_long()) && (!by_reach || as_far())
         })
     })
 }
 
-/// An order is built from the front: whoever faces only what is known or earlier comes next. What a group
-/// faces only grows with more before it, so if this gets stuck, so does every order. The axes up to the
-/// least rank were given by somebody.
+/// An order is built from the front: whoever faces only what is known, what is earlier, or what stands behind others, comes
+/// next. What a group faces only grows with more before it, so if this gets stuck, so does every order. The axes up to
+/// the least rank were given by somebody.
 fn nobody_floats(groups: &Groups, sources: &Sources, free: &[usize], ranks: &[i32]) -> bool {
     let mut earlier: Vec<usize> = Vec::new();
     loop {
         let ready = |group: &&usize| {
-            !earlier.contains(group)
-                && (groups.all[**group].lo + 1..=ranks[**group])
-                    .all(|axis| faces_something(sources, **group, axis, &earlier, ranks))
+            let faces = |axis| Facing { groups, sources, earlier: &earlier, ranks }.something(**group, axis);
+            !earlier.contains(group) && (groups.all[**group].lo + 1..=ranks[**group]).all(faces)
         };
         let Some(next) = free.iter().find(ready) else { break };
         earlier.push(*next);
@@ -152,16 +162,28 @@ fn nobody_floats(groups: &Groups, sources: &Sources, free: &[usize], ranks: &[i3
     earlier.len() == free.len()
 }
 
-fn faces_something(sources: &Sources, group: usize, axis: i32, earlier: &[usize], ranks: &[i32]) -> bool {
-    let of_group = |source: &&Source| source.free == Some(group);
-    let open = sources.of.iter().any(|all| {
-        all.iter().filter(of_group).any(|mine| {
-            let firm = |other: &&Source| other.free.is_none_or(|free| earlier.contains(&free));
-            all.iter().filter(firm).any(|other| axis + mine.back <= other.reach_at(ranks))
-        })
-    });
-    open || sources
-        .below
-        .iter()
-        .any(|row| row.sources.iter().filter(of_group).any(|mine| axis + mine.back <= row.length))
+/// What there is to be faced.
+struct Facing<'a> {
+    groups: &'a Groups,
+    sources: &'a Sources,
+    earlier: &'a [usize],
+    ranks: &'a [i32],
+}
+
+impl Facing<'_> {
+    fn something(&self, group: usize, axis: i32) -> bool {
+        let of_group = |source: &&Source| source.free == Some(group);
+        let open = self.sources.of.iter().zip(&self.groups.all).any(|(all, here)| {
+            let goes = |other: &Source| match other.free {
+                Some(free) if !self.earlier.contains(&free) => other.reach,
+                _ => other.length_at(self.ranks) + here.front,
+            };
+            all.iter()
+                .filter(of_group)
+                .any(|mine| others(all, mine).any(|other| axis + mine.back <= goes(other)))
+        });
+        let below =
+            |row: &FixedBelow| row.sources.iter().filter(of_group).any(|mine| axis + mine.back <= row.length);
+        open || self.sources.below.iter().any(below)
+    }
 }

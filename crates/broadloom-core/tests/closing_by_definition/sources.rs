@@ -12,16 +12,17 @@ pub struct Source {
     pub free: Option<usize>,
     /// Its length.
     pub length: i32,
-    /// How many of its axes stand behind the marker; no more than its length, wherever it is counted.
+    /// How far from the back it goes; no further than it is long, wherever it is counted.
     pub reach: i32,
     /// How far from the back the axis stands that would be its axis 0 from the back.
     pub back: i32,
 }
 
 impl Source {
-    fn shifted(self, length: i32, reach: i32) -> Source {
+    /// The same, counted in the axes of a row or a group whose front is so far from the back.
+    fn shifted(self, length: i32, reach: i32, front: i32) -> Source {
         let (length, back) = (self.length + length, self.back + reach);
-        Source { length, reach: (self.reach + reach).min(length), back, ..self }
+        Source { length, reach: (self.reach + reach).min(length + front), back, ..self }
     }
 
     /// The length at these ranks.
@@ -35,7 +36,8 @@ impl Source {
     }
 }
 
-/// A row of fixed rank below open ones: how long it is, and the free sources of what it refines.
+/// A result of fixed rank, or written with axes, below open rows: how long it is at least, and the free sources of what it
+/// refines.
 #[derive(Clone, Debug)]
 pub struct FixedBelow {
     /// The number of its axes.
@@ -48,7 +50,7 @@ pub struct FixedBelow {
 pub struct Sources {
     /// Per group.
     pub of: Vec<Vec<Source>>,
-    /// Per inequality with a result of fixed rank.
+    /// Per inequality with such a result.
     pub below: Vec<FixedBelow>,
 }
 
@@ -59,7 +61,7 @@ pub fn sources(system: &System, bounds: &Bounds, groups: &Groups) -> Sources {
     let mut below = Vec::new();
     for says in &system.says {
         let Says::Le(res, opnd) = says else { continue };
-        if reader.place(res).is_none() && reader.place(opnd).is_some() {
+        if (reader.place(res).is_none() || res.flanks() > 0) && reader.place(opnd).is_some() {
             let sources = reader.of_operand(opnd, &mut Vec::new());
             below.push(FixedBelow { length: bounds.least(res), sources });
         }
@@ -93,7 +95,10 @@ impl Reader<'_> {
             let Says::Le(res, opnd) = says else { continue };
             let Some(here) = self.place(res).filter(|place| place.group == group) else { continue };
             let (length, reach) = (here.length - res.flanks(), here.back - res.after());
-            found.extend(self.of_operand(opnd, path).into_iter().map(|source| source.shifted(length, reach)));
+            let front = self.groups.all[group].front;
+            found.extend(
+                self.of_operand(opnd, path).into_iter().map(|source| source.shifted(length, reach, front)),
+            );
         }
         found.extend(self.read(group));
         path.pop();
@@ -112,13 +117,11 @@ impl Reader<'_> {
             Some(place) => {
                 let (length, reach) = (opnd.flanks() - place.length, opnd.after() - place.back);
                 let inner = self.of_group(place.group, path);
-                inner.into_iter().map(|source| source.shifted(length, reach)).collect()
+                inner.into_iter().map(|source| source.shifted(length, reach, 0)).collect()
             }
             None => {
                 let length = self.bounds.least(opnd);
-                let inner =
-                    opnd.row.map_or(0, |row| (self.system.rows[row].marker as i32).min(self.bounds.lo[row]));
-                vec![Source { free: None, length, reach: length - opnd.before() - inner, back: 0 }]
+                vec![Source { free: None, length, reach: length, back: 0 }]
             }
         }
     }
@@ -141,12 +144,6 @@ impl Reader<'_> {
         if this.lo <= made {
             return Vec::new();
         }
-        let of_row = |row: &usize| {
-            let (place, lo) = (self.groups.place[*row].expect("open"), self.bounds.lo[*row]);
-            let marker = (self.system.rows[*row].marker as i32).min(lo);
-            let reach = (lo - marker + place.back).min(this.lo);
-            Source { free: None, length: this.lo, reach, back: 0 }
-        };
-        this.rows.iter().map(of_row).collect()
+        vec![Source { free: None, length: this.lo, reach: this.lo, back: 0 }]
     }
 }

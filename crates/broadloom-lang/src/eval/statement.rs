@@ -24,7 +24,10 @@ impl Eval<'_> {
         let scope = Scope::new(Some(self.prelude.clone()));
         let frame = Frame { file: Rc::new(parsed.file), scope, ..self.frame.clone() };
         self.within(frame, Eval::file);
-        self.look_at_unapplied();
+        // What comes later may define the names that they use.
+        if self.options.until.is_none() {
+            self.look_at_unapplied();
+        }
         for name in std::mem::take(&mut self.unused_sizes) {
             let message = format!("there is no `dim {name}` that could be set");
             let known: Vec<String> = self.dims.iter().map(|dim| format!("`{}`", dim.name)).collect();

@@ -230,7 +230,12 @@ fn duplicate(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten
     let mut program = program.clone();
     let makes = |value: &Expr| {
         let mut makes = false;
-        value.walk(&mut |expr| makes |= matches!(expr.form, Form::Layer(_)));
+        value.walk(&mut |expr| {
+            // A window whose size is known by what it is used for would not be known here.
+            let window = matches!(&expr.form, Form::Spec { operands, .. }
+                if operands.iter().any(|operand| operand.contains('+')));
+            makes |= window || matches!(expr.form, Form::Layer(_));
+        });
         makes
     };
     let fits = |statement: &Statement| match &statement.kind {
