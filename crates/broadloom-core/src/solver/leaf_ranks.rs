@@ -245,10 +245,11 @@ impl Solver {
     }
 
     fn refinements(&self, leaves: &[u32]) -> Rows {
-        let count = self.rows.len();
+        let taking_part = self.taking_part();
+        let (members, count) = numbered(self.equal_rows(), &taking_part);
         let mut rows = Rows {
-            taking_part: self.taking_part(),
-            members: self.equal_rows(),
+            taking_part,
+            members,
             edges: Vec::new(),
             order: Vec::new(),
             place: Vec::new(),
@@ -264,7 +265,7 @@ impl Solver {
             results: FxHashMap::default(),
             bound: 0,
         };
-        for row in (0..count as u32).filter(|row| rows.taking_part[*row as usize]) {
+        for row in (0..self.rows.len() as u32).filter(|row| rows.taking_part[*row as usize]) {
             let Member { group, longer, .. } = rows.members[row as usize];
             let at = group as usize;
             rows.lo[at] = rows.lo[at].max(i64::from(self.ranks.lo(row)) - longer);
@@ -277,6 +278,9 @@ impl Solver {
         for support in 0..self.supports.len() {
             let res = self.supports.get(support).res;
             let Member { group, .. } = rows.members[res as usize];
+            if group == NIL {
+                continue;
+            }
             rows.open[group as usize] = false;
             rows.results.entry(group).or_default().push(res);
         }
@@ -288,7 +292,7 @@ impl Solver {
             self.relate(&mut rows, &mut derived, con);
         }
         // What a result has beyond its operands was asked for by whoever reads it.
-        for row in 0..count as u32 {
+        for row in 0..self.rows.len() as u32 {
             if !rows.taking_part[row as usize] {
                 continue;
             }
@@ -297,7 +301,7 @@ impl Solver {
                 rows.known[at] = rows.known[at].max(rows.lo[at]);
             }
         }
-        for row in (0..count).filter(|row| rows.taking_part[*row]) {
+        for row in (0..self.rows.len()).filter(|row| rows.taking_part[*row]) {
             let Member { group, longer, behind } = rows.members[row];
             rows.front[group as usize] = rows.front[group as usize].max(longer + behind);
         }
@@ -307,6 +311,12 @@ impl Solver {
 
     /// A filler takes no axes where a tensor that it meets has none, and others elsewhere.
     fn silence_fillers(&self, rows: &mut Rows) {
+        let open =
+            |row: &u32| self.rows.role(*row) == Role::Filler && rows.members[*row as usize].group != NIL;
+        let fillers: Vec<u32> = self.rows.leaves().iter().copied().filter(open).collect();
+        if fillers.is_empty() {
+            return;
+        }
         let mut absent: Vec<bool> = vec![false; self.rows.len()];
         for absence in self.absences.iter().filter(|absence| self.is_absent(absence)) {
             absent[absence.row as usize] = true;
@@ -325,12 +335,10 @@ impl Solver {
                 }
             }
         }
-        for row in self.rows.leaves().iter().filter(|row| absent[**row as usize]) {
-            if self.rows.role(*row) == Role::Filler {
-                let Member { group, longer, .. } = rows.members[*row as usize];
-                let at = group as usize;
-                rows.hi[at] = rows.hi[at].min(rows.lo[at].max(-longer));
-            }
+        for row in fillers.into_iter().filter(|row| absent[*row as usize]) {
+            let Member { group, longer, .. } = rows.members[row as usize];
+            let at = group as usize;
+            rows.hi[at] = rows.hi[at].min(rows.lo[at].max(-longer));
         }
     }
 
@@ -423,13 +431,32 @@ fn count_in_the_shortest(members: &mut [Member]) {
     }
 }
 
+/// The groups of the rows that take part, numbered one after the other, and how many there are; no others have one.
+fn numbered(mut members: Vec<Member>, taking_part: &[bool]) -> (Vec<Member>, usize) {
+    let mut numbers: Vec<u32> = vec![NIL; members.len()];
+    let mut count = 0;
+    for (member, takes_part) in members.iter_mut().zip(taking_part) {
+        if !takes_part {
+            member.group = NIL;
+            continue;
+        }
+        let number = &mut numbers[member.group as usize];
+        if *number == NIL {
+            *number = count;
+            count += 1;
+        }
+        member.group = *number;
+    }
+    (members, count as usize)
+}
+
 impl Rows {
     /// Puts operands before results, and finds the bound.
     fn sort(&mut self) {
         let count = self.lo.len();
         self.up = Lists::new(count, &self.edges, |edge| edge.below);
         self.down = Lists::new(count, &self.edges, |edge| edge.above);
-        let is_open = |row: &u32| self.members[*row as usize].group == *row && self.lo[*row as usize] > NEVER;
+        let is_open = |group: &u32| self.lo[*group as usize] > NEVER;
         // Results are usually made after their operands.
         self.order = if self.edges.iter().all(|edge| edge.above < edge.below) {
             (0..count as u32).filter(is_open).collect()
@@ -649,8 +676,14 @@ impl Rows {
                 .collect(),
             settled: self.open.iter().map(|open| !open).collect(),
             waiting: BinaryHeap::new(),
-            queue: self.order.iter().copied().collect(),
+            queue: VecDeque::new(),
+            queued: vec![false; count],
         };
+        // What is known goes to all results, and what is known of results back; then one leaf after the other.
+        self.order.iter().for_each(|row| self.pass_down(*row, &mut traced, false));
+        self.order.iter().rev().for_each(|row| self.pass_up(*row, &mut traced, false));
+        let looked_at = |row: &&u32| self.circular || self.open[**row as usize];
+        self.order.iter().filter(looked_at).for_each(|row| traced.look_at(*row));
         let mut lowered = false;
         let mut begin = 0;
         loop {
@@ -696,11 +729,7 @@ impl Rows {
     fn trace(&self, ranks: &[i64], traced: &mut Traced) {
         while let Some(row) = traced.queue.pop_front() {
             let at = row as usize;
-            let mut offer = traced.offered[at];
-            offer.add_all(traced.certain[at], 0, self.bound);
-            if traced.lengths[at] > NEVER {
-                offer.add((traced.lengths[at] + self.front[at], KNOWN));
-            }
+            traced.queued[at] = false;
             if !traced.settled[at] {
                 let others = traced.offered[at].without(row).max(traced.certain[at].without(row));
                 let most = traced.lengths[at].max(others);
@@ -711,24 +740,40 @@ impl Rows {
                     traced.waiting.push((most, row));
                 }
             }
-            for edge in self.down.of(row) {
-                let Edge { below, longer, further, .. } = self.edges[*edge as usize];
-                let below_at = below as usize;
-                let length = (traced.lengths[at] + longer).min(self.bound);
-                let longer = traced.lengths[at] > NEVER && length > traced.lengths[below_at];
-                if longer {
-                    traced.lengths[below_at] = length;
-                }
-                let certain = traced.certain[at];
-                if traced.certain[below_at].raise(certain, further, self.bound) || longer {
-                    traced.queue.push_back(below);
-                }
+            self.pass_down(row, traced, true);
+            self.pass_up(row, traced, true);
+        }
+    }
+
+    /// Tells the results of a row what is traced in it.
+    fn pass_down(&self, row: u32, traced: &mut Traced, again: bool) {
+        let at = row as usize;
+        let (length, certain) = (traced.lengths[at], traced.certain[at]);
+        for edge in self.down.of(row) {
+            let Edge { below, longer, further, .. } = self.edges[*edge as usize];
+            let more = (length + longer).min(self.bound);
+            let is_longer = length > NEVER && more > traced.lengths[below as usize];
+            if is_longer {
+                traced.lengths[below as usize] = more;
             }
-            for edge in self.up.of(row) {
-                let Edge { above, further, .. } = self.edges[*edge as usize];
-                if traced.offered[above as usize].raise(offer, -further, self.bound) {
-                    traced.queue.push_back(above);
-                }
+            if (traced.certain[below as usize].raise(certain, further, self.bound) || is_longer) && again {
+                traced.look_at(below);
+            }
+        }
+    }
+
+    /// Tells the operands of a row what there is to face in it.
+    fn pass_up(&self, row: u32, traced: &mut Traced, again: bool) {
+        let at = row as usize;
+        let mut offer = traced.offered[at];
+        offer.add_all(traced.certain[at], 0, self.bound);
+        if traced.lengths[at] > NEVER {
+            offer.add((traced.lengths[at] + self.front[at], KNOWN));
+        }
+        for edge in self.up.of(row) {
+            let Edge { above, further, .. } = self.edges[*edge as usize];
+            if traced.offered[above as usize].raise(offer, -further, self.bound) && again {
+                traced.look_at(above);
             }
         }
     }
@@ -746,7 +791,9 @@ struct Traced {
     settled: Vec<bool>,
     /// Leaves of which only some axes can be traced, the most first.
     waiting: BinaryHeap<(i64, u32)>,
+    /// Rows to look at, each once.
     queue: VecDeque<u32>,
+    queued: Vec<bool>,
 }
 
 impl Traced {
@@ -755,7 +802,13 @@ impl Traced {
         let at = row as usize;
         self.settled[at] = true;
         self.lengths[at] = self.lengths[at].max(rank);
-        self.queue.push_back(row);
+        self.look_at(row);
+    }
+
+    fn look_at(&mut self, row: u32) {
+        if !std::mem::replace(&mut self.queued[row as usize], true) {
+            self.queue.push_back(row);
+        }
     }
 }
 
