@@ -122,6 +122,11 @@ impl Graph {
                         "or write `{dropping}`, which drops what is left over at the end of the axis"
                     )),
                     true => error.with_remedy(Remedy::Drop, "or drop what is left over: `Padding::Dropped`"),
+                    // Every so many elements, however many there are: a window of one.
+                    false if form.window.is_none() && form.offset == 0 => error.with_help(format!(
+                        "or take what there is: `{}~+k`, where `k` is set to 1",
+                        axis.text
+                    )),
                     false => error,
                 }
             }

@@ -39,6 +39,7 @@ use broadloom_spec::Kind;
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{self, Error, ErrorKind};
+use crate::rules::{Rule, SizedAxis};
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
 /// What is to be explained.
@@ -159,7 +160,31 @@ impl Graph {
                 ("a solution could need very large sizes", "set one of the sizes in the sums or windows")
             }
         };
-        Error::new(ErrorKind::GaveUp, format!("shapes could not be inferred: {what}")).with_help(help)
+        let error = Error::new(ErrorKind::GaveUp, format!("shapes could not be inferred: {what}"));
+        let dropped = self.dropped_of_a_name().filter(|_| limit == Limit::Expressions);
+        match dropped {
+            Some((step, axis)) => {
+                let text = format!(
+                    "`{}` drops what is left over, and how much that is depends on the size",
+                    axis.text
+                );
+                let help =
+                    "give the named size a number, `dim n = 8`, or write a window that fits, without `~`";
+                error.about_step(step).with_end(error::Part::at(step, text)).with_help(help)
+            }
+            None => error.with_help(help),
+        }
+    }
+
+    /// A window that drops what is left over of an axis with a named size.
+    fn dropped_of_a_name(&self) -> Option<(u32, SizedAxis)> {
+        (0..self.steps.len() as u32).find_map(|step| {
+            let (known, _) = self.spec_of_step(step)?;
+            let count = crate::rules::spec_axes(&known.spec).count() as u16;
+            let axes = (0..count).filter_map(|at| self.sized_axis(step, at));
+            let drops = |axis: &SizedAxis| matches!(axis.rule, Rule::Window(form) if form.slack() > 0);
+            axes.into_iter().find(|axis| drops(axis) && axis.whole.is_none()).map(|axis| (step, axis))
+        })
     }
 
     /// A line about a tensor.
