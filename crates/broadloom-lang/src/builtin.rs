@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use broadloom::files::{FileErrorKind, read_arrays};
-use broadloom::{Accumulate, Combine, Dtype, Initial, Padding, Tensor};
+use broadloom::{Accumulate, Combine, Initial, Padding, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::codes;
@@ -140,7 +140,7 @@ pub(crate) fn fold(sign: Binary, a: f64, b: f64) -> f64 {
         Binary::Mul | Binary::Compose => a * b,
         Binary::Div => a / b,
         // With the sign of the divisor, as on tensors.
-        Binary::Mod => a - b * (a / b).floor(),
+        Binary::Mod => broadloom::modulo(a, b),
         Binary::Pow => a.powf(b),
         Binary::Less => truth(a < b),
         Binary::LessEq => truth(a <= b),
@@ -616,10 +616,8 @@ fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         (Some(key), _) => arrays.into_iter().find(|(name, _)| **name == **key),
     };
     match (found, key) {
-        // A text says nothing about precision.
-        (Some((_, array)), _) if text.ends_with(".csv") => {
-            Ok(Value::Array(Rc::new(array.convert(Dtype::F32))))
-        }
+        // A text says nothing about precision: what it is stored in does.
+        (Some((_, array)), _) if text.ends_with(".csv") => Ok(Value::Numbers(Rc::new(array))),
         (Some((_, array)), _) => Ok(Value::Array(Rc::new(array))),
         (None, Some(key)) => {
             let message = format!("`{text}` has nothing called `{key}`");

@@ -32,6 +32,8 @@ pub(crate) enum Value {
     Operation(Rc<Operation>),
     Initial(Rc<Initial>),
     Array(Rc<Array>),
+    /// Numbers that were written down, in a list or in a file of text: 64-bit floats until it is known what holds them.
+    Numbers(Rc<Array>),
     Module(Rc<Scope>),
     /// A number that depends on which repetition runs.
     Position(Rc<Position>),
@@ -54,7 +56,7 @@ impl Value {
             Value::Function(_) => "a function that wants its configuration",
             Value::Layer(_) | Value::Inference(_) | Value::Builtin(_) | Value::Operation(_) => "a function",
             Value::Initial(_) => "an initialiser",
-            Value::Array(_) => "an array",
+            Value::Array(_) | Value::Numbers(_) => "an array",
             Value::Module(_) => "a module",
             Value::Position(_) => "the number of a repetition",
             Value::Nothing => "nothing",

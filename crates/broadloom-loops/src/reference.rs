@@ -1,12 +1,14 @@
 //! The reference evaluator: slow, obviously right, the judge of everything else.
 //!
 //! Numbers are rounded to the type that a nest computes in after every operation, and to the type of their buffer
-//! where they are stored. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
+//! where they are stored; but sums only when they are complete, so that their error does not depend on how many terms
+//! they have. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
 
 use half::{bf16, f16};
 
 use crate::program::{BufferId, Cell, Index, Program, Statement, Storage};
 use crate::random::uniform;
+use crate::scalar::Binary;
 use crate::{Buffer, Dtype, Element, Scalar};
 
 /// Why a run stopped.
@@ -83,7 +85,9 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
     };
     program.nests.iter().try_for_each(|nest| {
         run.real = real(program, &nest.body);
-        run.block(&nest.body)
+        run.block(&nest.body)?;
+        run.complete_sums(&nest.body);
+        Ok(())
     })
 }
 
@@ -173,13 +177,21 @@ impl Run<'_> {
                 let at = self.address(cell)?;
                 let dtype = self.program.buffer(cell.buffer).dtype;
                 let held = &mut self.memory.buffers[cell.buffer.index()][at];
-                *held = round(dtype, accumulate.map_or(value, |function| function.of(*held, value)));
+                *held = match accumulate {
+                    Some(Binary::Add) if dtype.is_float() => *held + value,
+                    Some(function) => round(dtype, function.of(*held, value)),
+                    None => round(dtype, value),
+                };
             }
             Statement::Declare { local, value } => self.locals[local.0 as usize] = self.scalar(value)?,
             Statement::Update { local, accumulate, value } => {
                 let value = self.scalar(value)?;
                 let held = &mut self.locals[local.0 as usize];
-                *held = round(self.real, accumulate.map_or(value, |function| function.of(*held, value)));
+                *held = match accumulate {
+                    Some(Binary::Add) => *held + value,
+                    Some(function) => round(self.real, function.of(*held, value)),
+                    None => round(self.real, value),
+                };
             }
             Statement::Check { cell, below, of } => self.check(cell, *below, *of)?,
             Statement::Fill { buffer, value } => {
@@ -193,6 +205,25 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Rounds the sums that a nest has accumulated.
+    fn complete_sums(&mut self, body: &[Statement]) {
+        for statement in body {
+            statement.each(&mut |inner| {
+                if let Statement::Store { cell, accumulate: Some(Binary::Add), .. } = inner {
+                    let dtype = self.program.buffer(cell.buffer).dtype;
+                    let cells = &mut self.memory.buffers[cell.buffer.index()];
+                    cells.iter_mut().for_each(|held| *held = round(dtype, *held));
+                }
+            });
+        }
+    }
+
+    /// What a cell holds, as it will be when its sum is complete.
+    fn held(&self, cell: &Cell) -> Result<f64, Stop> {
+        let held = self.memory.buffers[cell.buffer.index()][self.address(cell)?];
+        Ok(round(self.program.buffer(cell.buffer).dtype, held))
     }
 
     fn check(&self, cell: &Cell, below: u64, of: BufferId) -> Result<(), Stop> {
@@ -232,8 +263,8 @@ impl Run<'_> {
     fn scalar(&self, scalar: &Scalar) -> Result<f64, Stop> {
         Ok(match scalar {
             Scalar::Number(value) => round(self.real, *value),
-            Scalar::Load(cell) => self.memory.buffers[cell.buffer.index()][self.address(cell)?],
-            Scalar::Local(local) => self.locals[local.0 as usize],
+            Scalar::Load(cell) => self.held(cell)?,
+            Scalar::Local(local) => round(self.real, self.locals[local.0 as usize]),
             Scalar::Position(sum) => sum.at(&self.vars) as f64,
             Scalar::Symbol(symbol) => self.symbols[*symbol as usize] as f64,
             Scalar::Uniform { key, stream, at } => {

@@ -130,6 +130,12 @@ impl Unary {
     }
 }
 
+/// The remainder with the sign of the divisor: exact, however large the quotient is.
+pub fn modulo(a: f64, b: f64) -> f64 {
+    let rest = a % b;
+    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+}
+
 impl Binary {
     /// Every function with its sign or name.
     pub const ALL: [(Binary, &'static str); 14] = [
@@ -167,7 +173,7 @@ impl Binary {
             Binary::Max => a.max(b),
             Binary::Min if a.is_nan() || b.is_nan() => f64::NAN,
             Binary::Min => a.min(b),
-            Binary::Mod => a - b * (a / b).floor(),
+            Binary::Mod => modulo(a, b),
             Binary::Less => truth(a < b),
             Binary::LessEq => truth(a <= b),
             Binary::Equal => truth(a == b),

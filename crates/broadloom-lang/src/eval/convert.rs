@@ -19,13 +19,14 @@ impl Eval<'_> {
             Value::Size(size) => self.sized(size, span),
             Value::Position(position) => self.counted(position, span),
             Value::List(_) => {
-                let array = self.literal(value, span)?;
+                let array = self.array(value, None, span)?;
                 let name = self.free_name("literal");
                 self.ask(span, |graph| graph.array(&name, "...", array))
             }
-            Value::Array(array) => {
+            Value::Array(_) | Value::Numbers(_) => {
+                let array = self.array(value, None, span)?;
                 let name = self.free_name("array");
-                self.ask(span, |graph| graph.array(&name, "...", (**array).clone()))
+                self.ask(span, |graph| graph.array(&name, "...", array))
             }
             Value::Mistake => Err(Reported),
             other => {

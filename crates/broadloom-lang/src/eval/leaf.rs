@@ -121,7 +121,8 @@ impl Eval<'_> {
                 let shape = shape.unwrap_or("...").to_string();
                 // Whole numbers that nobody says the type of are integers where they look up rows, and floats elsewhere.
                 let is_open = dtype.is_none() && values.dtype() == Dtype::F32;
-                if is_open && values.to_f64s().iter().all(|number| number.fract() == 0.0) {
+                let whole = |number: &f64| number.fract() == 0.0 && number.abs() <= LARGEST_INDEX;
+                if is_open && values.to_f64s().iter().all(whole) {
                     let made = self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()));
                     let tensor = self.at_values(made, values.sizes(), (span, at))?;
                     let initial = Initial::Values(values.convert(Dtype::I64));
@@ -454,7 +455,9 @@ impl Eval<'_> {
         match value {
             Value::Initial(initial) => Ok((**initial).clone()),
             Value::Number(number) => Ok(Initial::Constant(*number)),
-            Value::Array(_) | Value::List(_) => Ok(Initial::Values(self.array(value, None, span)?)),
+            Value::Array(_) | Value::Numbers(_) | Value::List(_) => {
+                Ok(Initial::Values(self.array(value, None, span)?))
+            }
             Value::Builtin(builtin) => match (builtin.initial)() {
                 Some(initial) => Ok(initial),
                 None => self.no_initial(value, span),
@@ -471,9 +474,13 @@ impl Eval<'_> {
     }
 
     /// Numbers from a list or a file.
-    fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
-        let array = match value {
-            Value::Array(array) => (**array).clone(),
+    pub(super) fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
+        let written = match value {
+            Value::Array(array) => {
+                let array = (**array).clone();
+                return Ok(dtype.map_or(array.clone(), |dtype| array.convert(dtype)));
+            }
+            Value::Numbers(array) => (**array).clone(),
             Value::List(_) | Value::Number(_) => self.literal(value, span)?,
             Value::Mistake => return Err(Reported),
             other => {
@@ -482,14 +489,20 @@ impl Eval<'_> {
                 return self.wrong(codes::KIND, message, span, help);
             }
         };
-        Ok(match dtype {
-            Some(dtype) => array.convert(dtype),
-            None => array,
-        })
+        let dtype = dtype.unwrap_or(Dtype::F32);
+        if let Some(number) = written.to_f64s().into_iter().find(|number| !holds(dtype, *number)) {
+            let message = format!("`{dtype}` does not hold {number}");
+            let help = match dtype.is_float() {
+                true => "write `as f64` behind the shape, or a smaller number",
+                false => "write whole numbers, or `as f32` behind the shape",
+            };
+            return self.wrong(codes::VALUE, message, span, help);
+        }
+        Ok(written.convert(dtype))
     }
 
-    /// The numbers of nested lists; 32-bit floats.
-    pub(super) fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
+    /// The numbers of nested lists; 64-bit floats.
+    fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
         let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
         if !gather(value, 0, &mut sizes, &mut numbers) {
             let message = match uneven(value) {
@@ -508,6 +521,22 @@ impl Eval<'_> {
             Err(error) => self.wrong(codes::VALUE, error.message, span, ""),
         }
     }
+}
+
+/// Greater whole numbers are no places in a table, and have no room in a float.
+const LARGEST_INDEX: f64 = 16_777_216.0;
+
+/// Whether a type holds a number that is written down: a float may be rounded, but not to infinity.
+fn holds(dtype: Dtype, number: f64) -> bool {
+    let most = match dtype {
+        Dtype::I32 => f64::from(i32::MAX),
+        Dtype::I64 => 9_007_199_254_740_992.0,
+        Dtype::F16 => 65_504.0,
+        Dtype::Bf16 | Dtype::F32 => f64::from(f32::MAX),
+        Dtype::F64 => f64::INFINITY,
+    };
+    let whole = dtype.is_float() || number.fract() == 0.0;
+    !number.is_finite() && dtype.is_float() || (number.abs() <= most && whole)
 }
 
 /// How many numbers a list may have that is a tensor.
@@ -534,10 +563,10 @@ fn uneven_but(value: &Value, seen: &mut HashSet<*const Value>) -> Option<(usize,
 }
 
 /// Collects the numbers of nested lists; whether they form a box, and are not too many.
-fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f32>) -> bool {
+fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f64>) -> bool {
     match value {
         Value::Number(number) => {
-            numbers.push(*number as f32);
+            numbers.push(*number);
             depth == sizes.len() && numbers.len() <= MOST_NUMBERS
         }
         Value::List(items) => {

@@ -104,6 +104,8 @@ pub(crate) fn function(
 
 /// How many partial results a reduction without a vector instruction of its own keeps.
 const LANES: u64 = 64;
+/// How many terms of a sum are added before their sum is: a multiple of the lanes of all machines.
+const BLOCK: u64 = 1024;
 /// How many iterations go side by side.
 const ABREAST: u64 = 256;
 /// How many divisions by the same number are worth its inverse.
@@ -312,16 +314,23 @@ impl Printer<'_> {
         }
         let length = each.block.map_or(each.extent, |(_, length)| length);
         let long = innermost && length >= LANES;
-        let lanes = if long { lane_reductions(each) } else { Vec::new() };
+        let lanes = if long { reductions(each, has_no_vector_form) } else { Vec::new() };
+        let sums = if innermost { reductions(each, is_sum) } else { Vec::new() };
         if !lanes.is_empty() {
-            self.in_lanes(each, &lanes, &name, (&begin, &end), depth);
+            self.in_lanes(each, &[lanes, sums].concat(), &name, (&begin, &end), depth);
             return self.names.release(&name);
         }
         if innermost && length >= LEAST_DIVISIONS {
             self.invert(each, depth);
         }
         if innermost && is_independent(each) {
-            self.line(depth, "#pragma GCC ivdep");
+            if !sums.is_empty() && length >= 2 * BLOCK {
+                self.in_blocks(each, &sums, &name, (&begin, &end), depth);
+                self.names.release(&name);
+                return self.inverses.clear();
+            }
+            let pragma = self.simd(&sums);
+            self.line(depth, &pragma);
         }
         self.line(depth, &format!("for (int64_t {name} = {begin}; {name} < {end}; {name}++) {{"));
         if !innermost && self.split.is_some_and(|split| split.var == each.var) {
@@ -333,6 +342,54 @@ impl Printer<'_> {
         if innermost {
             self.inverses.clear();
         }
+    }
+
+    /// What tells the compiler that iterations may go side by side, and which sums they share.
+    fn simd(&self, sums: &[(u32, Binary)]) -> String {
+        if sums.is_empty() {
+            return "#pragma GCC ivdep".into();
+        }
+        let of = |wanted: Binary| {
+            let names = sums.iter().filter(|(_, function)| *function == wanted);
+            let names: Vec<String> = names.map(|(local, _)| self.local(*local)).collect();
+            if names.is_empty() {
+                return String::new();
+            }
+            format!(" reduction({}:{})", wanted.name(), names.join(", "))
+        };
+        format!("#pragma omp simd{}{}", of(Binary::Add), of(Binary::Mul))
+    }
+
+    /// A long loop with sums: those of blocks are added up, so that rounding does not grow with the length.
+    fn in_blocks(
+        &mut self,
+        each: &Looped,
+        sums: &[(u32, Binary)],
+        name: &str,
+        (begin, end): (&str, &str),
+        depth: usize,
+    ) {
+        self.line(depth, &format!("for (int64_t block = {begin}; block < {end}; block += {BLOCK}) {{"));
+        let stop = format!("const int64_t stop = {end} - block < {BLOCK} ? {end} : block + {BLOCK};");
+        self.line(depth + 1, &stop);
+        let mut whole = Vec::new();
+        for (local, function) in sums {
+            let (real, outer) = (self.locals.get(local).copied().unwrap_or(Real::F32), self.local(*local));
+            let (part, neutral) = (format!("{outer}_part"), real.number(function.neutral().unwrap_or(0.0)));
+            self.line(depth + 1, &format!("{} {part} = {neutral};", real.name()));
+            self.local_names.insert(*local, part.clone());
+            whole.push((*local, *function, outer, part));
+        }
+        let pragma = self.simd(sums);
+        self.line(depth + 1, &pragma);
+        self.line(depth + 1, &format!("for (int64_t {name} = block; {name} < stop; {name}++) {{"));
+        self.block(&each.body, depth + 2);
+        self.line(depth + 1, "}");
+        for (local, function, outer, part) in whole {
+            self.line(depth + 1, &format!("{outer} {}= {part};", function.name()));
+            self.local_names.insert(local, outer);
+        }
+        self.line(depth, "}");
     }
 
     /// Declares the inverses of what a loop divides by all the time.
@@ -518,9 +575,18 @@ pub(crate) fn margins(program: &Program, buffer: BufferId, value: f64, name: &st
     )
 }
 
-/// The variables that a loop reduces into with functions for which compilers find no vector form, and that have no
-/// other part in it.
-fn lane_reductions(each: &Looped) -> Vec<(u32, Binary)> {
+/// Functions for which compilers find no vector form.
+fn has_no_vector_form(function: Binary) -> bool {
+    matches!(function, Binary::Max | Binary::Min | Binary::And | Binary::Or)
+}
+
+/// Functions whose results are rounded, so that their order matters unless it is said not to.
+fn is_sum(function: Binary) -> bool {
+    matches!(function, Binary::Add | Binary::Mul)
+}
+
+/// The variables that a loop reduces into with such functions, and that have no other part in it.
+fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
     let mut found = Vec::new();
     for step in &each.body {
         let Step::Update { local, accumulate: Some(function), .. } = step else { continue };
@@ -530,8 +596,7 @@ fn lane_reductions(each: &Looped) -> Vec<(u32, Binary)> {
             _ => false,
         });
         let read = each.body.iter().filter_map(Step::value).any(|value| value.uses(*local));
-        let suits = matches!(function, Binary::Max | Binary::Min | Binary::And | Binary::Or);
-        if suits && !touched && !read {
+        if suits(*function) && !touched && !read {
             found.push((*local, *function));
         }
     }

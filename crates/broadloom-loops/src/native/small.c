@@ -41,10 +41,18 @@ static inline float f32_trunc(float x) { return __builtin_truncf(x); }
 
 static inline double f64_trunc(double x) { return __builtin_trunc(x); }
 
-/* The remainder with the sign of the divisor. */
-static inline float f32_mod(float x, float y) { return x - y * __builtin_floorf(x / y); }
+/* The remainder with the sign of the divisor: exact, however large the quotient is. */
+static inline float f32_mod(float x, float y)
+{
+    float rest = __builtin_fmodf(x, y);
+    return rest != 0.0f && (rest < 0.0f) != (y < 0.0f) ? rest + y : rest;
+}
 
-static inline double f64_mod(double x, double y) { return x - y * __builtin_floor(x / y); }
+static inline double f64_mod(double x, double y)
+{
+    double rest = __builtin_fmod(x, y);
+    return rest != 0.0 && (rest < 0.0) != (y < 0.0) ? rest + y : rest;
+}
 
 /* An index that was read from memory, kept inside its axis. */
 static inline int64_t index_within(int64_t index, int64_t least, int64_t greatest)

@@ -1,13 +1,15 @@
 //! How numbers are stored: what is given at leaves, inferred everywhere else.
 //!
-//! A result has the widest type among its operands. Integers and numbers without a type of their own widen
-//! nothing. A leaf without a type takes that of the first operation that has one; what nothing decides has
-//! the graph's default.
+//! - A result has the widest float among its operands.
+//! - Literals (numbers, sizes, ranges) and whatever is computed from them alone have no type of their own: they take that
+//!   of what they meet, and so do leaves that nobody gave one. What meets nothing has the graph's default.
+//! - Integers stay integers, also with literals that are whole. With floats, with fractions (`i * 0.5`), in divisions and
+//!   in functions such as `exp`, the result is a float: that of the other operand, or the default.
 
 use broadloom_loops::Dtype;
 
 use crate::Graph;
-use crate::step::{Op, Step, Tensor};
+use crate::step::{Leaf, Op, Step, Tensor};
 
 /// The type of each tensor.
 pub(crate) fn precisions(graph: &Graph) -> Vec<Dtype> {
@@ -19,21 +21,21 @@ pub(crate) fn precisions(graph: &Graph) -> Vec<Dtype> {
         }
     }
     let default = graph.facts.default_precision;
-    // What a leaf learns from an operation may decide another one: a second pass finds it. Gradients of what is
-    // still open have the default then.
-    for of_open in [None, Some(accumulated(default))] {
-        (0..graph.steps.len() as u32).for_each(|step| infer(graph, step, &mut known, of_open));
-    }
+    let steps = 0..graph.steps.len() as u32;
+    steps.clone().for_each(|step| infer(graph, step, &mut known, None));
+    // What is open takes the type of what it meets, and what it is made of does, too. That may decide others: a
+    // second pass finds it. Gradients of what is still open have the default then.
+    steps.clone().rev().for_each(|step| take_from_result(graph, step, &mut known));
+    steps.for_each(|step| infer(graph, step, &mut known, Some(accumulated(default))));
     known.into_iter().map(|known| known.unwrap_or(default)).collect()
 }
 
 /// Functions whose values are not integers, whatever they are of.
-const FRACTIONS: [&str; 9] = ["exp", "log", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
+const FRACTIONS: [&str; 10] = ["/", "exp", "log", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
 
 /// What one step says.
 fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<Dtype>) {
-    if let Some(Step::Leaf { leaf: crate::step::Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize)
-    {
+    if let Some(Step::Leaf { leaf: Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize) {
         known[*tensor as usize] = known[*of as usize].map(accumulated).or(of_open);
         return;
     }
@@ -42,23 +44,36 @@ fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<
     if graph.facts.gathers.contains(&step) {
         operands = &operands[..1];
     }
-    let all_integers =
-        operands.iter().all(|tensor| known[tensor.index()].is_some_and(|known| !known.is_float()));
+    let all_integers = are_integers(graph, operands, known);
     let stays_whole = !matches!(op, Op::Pointwise(name) if FRACTIONS.contains(name));
     let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
     let joined = operands.iter().filter_map(|tensor| known[tensor.index()]).filter(counts).reduce(join);
     for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
         known[tensor.index()] = known[tensor.index()].or(joined);
     }
+}
+
+/// Whether operands are integers, and literals that are whole.
+fn are_integers(graph: &Graph, operands: &[Tensor], known: &[Option<Dtype>]) -> bool {
+    let is_integer = |tensor: &Tensor| known[tensor.index()].is_some_and(|known| !known.is_float());
+    let is_whole = |tensor: &Tensor| match graph.leaf(*tensor) {
+        Some(Leaf::Number(value) | Leaf::Constant(value)) => value.fract() == 0.0,
+        Some(Leaf::Size(_) | Leaf::Range) => known[tensor.index()].is_none(),
+        _ => false,
+    };
+    operands.iter().any(is_integer) && operands.iter().all(|tensor| is_integer(tensor) || is_whole(tensor))
+}
+
+/// Operands without a type take that of the result.
+fn take_from_result(graph: &Graph, step: u32, known: &mut [Option<Dtype>]) {
+    let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
+    let operands = graph.step_operands(step);
     let wanted = known[*result as usize].filter(|dtype| dtype.is_float());
-    if matches!(op, Op::Convert { .. }) || all_integers {
+    if matches!(op, Op::Convert { factor, divisor } if factor != divisor) {
         return;
     }
-    for tensor in operands {
-        let leaf = graph.leaf(*tensor).is_some();
-        if leaf && known[tensor.index()].is_none() {
-            known[tensor.index()] = wanted;
-        }
+    for tensor in operands.iter().filter(|_| wanted.is_some()) {
+        known[tensor.index()] = known[tensor.index()].or(wanted);
     }
 }
 

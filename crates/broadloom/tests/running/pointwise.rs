@@ -47,7 +47,7 @@ const OF_TWO: [OfTwo; 16] = [
     ("max", |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }),
     ("min", |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }),
     // The remainder has the sign of the divisor.
-    ("mod", |a, b| a - b * (a / b).floor()),
+    ("mod", |a, b| if a % b != 0.0 && (a < 0.0) != (b < 0.0) { a % b + b } else { a % b }),
     ("<", |a, b| f64::from(a < b)),
     ("<=", |a, b| f64::from(a <= b)),
     (">", |a, b| f64::from(a > b)),

@@ -4,9 +4,8 @@
  * branches, no calls, tables or memory; both sides of every choice are computed and
  * one is selected. Infinities and NaN come out as IEEE 754 and C prescribe.
  *
- * Errors stay below 2.5 ulp in f32. The compiler may be told to reassociate sums
- * (-fassociative-math). Reductions of the argument would not survive that as sums,
- * hence the explicit fma and rint, which are left alone.
+ * Errors stay below 2.5 ulp in f32. Reductions of the argument are written with fma and
+ * rint, so that they are exact whatever the compiler is told about sums.
  *
  * f64 versions of the larger functions are those of libm.
  */
