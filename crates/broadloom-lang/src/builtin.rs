@@ -57,6 +57,7 @@ const fn initial(
 pub(crate) const ALL: &[Builtin] = &[
     pointwise("exp"),
     pointwise("log"),
+    pointwise("log1p"),
     pointwise("sqrt"),
     pointwise("recip"),
     pointwise("sin"),
@@ -424,6 +425,9 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             let size = graph.captured(sum, name)?;
             let size = graph.size_number(size)?;
             mean = graph.div(mean, size)?;
+        }
+        if mean != sum {
+            graph.capture_from(mean, sum);
         }
         Ok(mean)
     })?;

@@ -70,7 +70,6 @@ const TYPES: Way = Say("the type stands in the declaration: `data x : 32 | as i6
 const FOREIGN: &[(&str, Way)] = &[
     ("log10", Write("log($1) / log(10)")),
     ("log2", Write("log($1) / log(2)")),
-    ("log1p", Write("log(1 + $1)")),
     ("ln", Write("log($1)")),
     ("expm1", Write("exp($1) - 1")),
     ("exp2", Write("2 ** $1")),

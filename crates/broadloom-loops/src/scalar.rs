@@ -13,6 +13,7 @@ pub enum Unary {
     Sign,
     Exp,
     Log,
+    Log1p,
     Sqrt,
     Recip,
     Sin,
@@ -80,12 +81,13 @@ pub enum Scalar {
 
 impl Unary {
     /// Every function with its name.
-    pub const ALL: [(Unary, &'static str); 17] = [
+    pub const ALL: [(Unary, &'static str); 18] = [
         (Unary::Neg, "neg"),
         (Unary::Abs, "abs"),
         (Unary::Sign, "sign"),
         (Unary::Exp, "exp"),
         (Unary::Log, "log"),
+        (Unary::Log1p, "log1p"),
         (Unary::Sqrt, "sqrt"),
         (Unary::Recip, "recip"),
         (Unary::Sin, "sin"),
@@ -114,6 +116,7 @@ impl Unary {
             Unary::Sign => x.signum(),
             Unary::Exp => x.exp(),
             Unary::Log => x.ln(),
+            Unary::Log1p => x.ln_1p(),
             Unary::Sqrt => x.sqrt(),
             Unary::Recip => 1.0 / x,
             Unary::Sin => x.sin(),

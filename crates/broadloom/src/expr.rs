@@ -310,6 +310,8 @@ unary! {
     sigmoid = "sigmoid";
     /// What is positive, else 0.
     relu = "relu";
+    /// The logarithm of one more, exact for small numbers, too.
+    log1p = "log1p";
     /// The absolute value.
     abs = "abs";
     /// -1, 0 or 1.

@@ -499,6 +499,8 @@ fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
 /// What runs need to know of leaves and steps, and shapes do not.
 #[derive(Clone, Default)]
 pub(crate) struct Facts {
+    /// Results whose sizes are captured from what they are computed from: a mean from its sum.
+    pub sized_by: FxHashMap<Tensor, Tensor>,
     /// Captured sizes that are used as numbers.
     pub sizes: Vec<Captured>,
     /// The gradients that were asked for, by the tensor they belong to.

@@ -581,6 +581,8 @@ pointwise! {
     sigmoid(a) = "sigmoid";
     /// `a` where it is positive, else 0.
     relu(a) = "relu";
+    /// The logarithm of `1 + a`, exact for small `a`, too.
+    log1p(a) = "log1p";
     /// The absolute value.
     abs(a) = "abs";
     /// -1, 0 or 1.

@@ -227,6 +227,7 @@ impl Graph {
                 format!("{name}({})", read.join(", "))
             }
             Some(Step::Op { op: Op::Pointwise(name), .. }) => read.join(&format!(" {name} ")),
+            Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Sum, .. }, .. }) => read.join(" + "),
             _ => read.join(" * "),
         };
         for at in results {

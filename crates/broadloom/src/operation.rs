@@ -281,6 +281,7 @@ const BUILT_IN: &[(&str, usize, &str, &str)] = &[
     ("neg", 1, "v = -v1", "g1 =- g"),
     ("exp", 1, "v = exp(v1)", "g1 =+ g * v"),
     ("log", 1, "v = log(v1)", "g1 =+ g / v1"),
+    ("log1p", 1, "v = log1p(v1)", "g1 =+ g / (1 + v1)"),
     ("sqrt", 1, "v = sqrt(v1)", "g1 =+ 0.5 * g / v"),
     ("recip", 1, "v = recip(v1)", "g1 =- g * v * v"),
     ("sin", 1, "v = sin(v1)", "g1 =+ g * cos(v1)"),

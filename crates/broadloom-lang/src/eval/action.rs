@@ -99,7 +99,8 @@ impl Eval<'_> {
             let rate = if let Value::Number(_) = rule { self.quote(at) } else { "0.1".to_string() };
             return self.wrong(codes::KIND, message, at, format!("write `by sgd({rate})`"));
         }
-        let params = self.params_of(loss);
+        // What no gradient reaches is not touched.
+        let params = self.graph.trainable(loss);
         if params.is_empty() {
             let message =
                 format!("`{}` depends on no parameter, so nothing can be learned", self.graph.label_of(loss));

@@ -7,7 +7,7 @@ use crate::codes;
 use crate::program::{Application, Program};
 
 /// Functions whose results have fractions.
-const FRACTIONS: &[&str] = &["exp", "log", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
+const FRACTIONS: &[&str] = &["exp", "log", "log1p", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
 
 /// Class numbers that have a class axis, or fractions. Both compare unequal to every class, so the loss is a number all
 /// the same.

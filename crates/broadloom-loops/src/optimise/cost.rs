@@ -49,7 +49,7 @@ fn unary(function: Unary) -> u32 {
         Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => 1,
         Unary::Sqrt | Unary::Recip => 4,
         Unary::Exp | Unary::Log | Unary::Sin | Unary::Cos => 16,
-        Unary::Tanh | Unary::Sigmoid | Unary::Erf => 20,
+        Unary::Log1p | Unary::Tanh | Unary::Sigmoid | Unary::Erf => 20,
     }
 }
 

@@ -140,6 +140,32 @@ impl Graph {
         wanted
     }
 
+    /// The parameters that a gradient of a tensor reaches, in the order they were made: those behind `stop_gradient`,
+    /// comparisons and the like are none.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, v) = (g.param_shaped("w", "3")?, g.param_shaped("v", "3")?);
+    /// let fixed = g.stop_gradient(v)?;
+    /// let y = g.mul(w, fixed)?;
+    /// assert_eq!(g.trainable(y), [w]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn trainable(&self, tensor: Tensor) -> Vec<Tensor> {
+        let mut reached = vec![false; self.len()];
+        reached[tensor.index()] = true;
+        for step in self.steps_to(tensor).into_iter().rev() {
+            if !self.step_results(step).any(|result| reached[result.index()]) {
+                continue;
+            }
+            let operands = self.step_operands(step);
+            for place in self.differentiable(step) {
+                reached[operands[place as usize - 1].index()] = true;
+            }
+        }
+        self.params().into_iter().filter(|param| reached[param.index()]).collect()
+    }
+
     /// The tensor whose indices an operation's own tensor has, and that tensor's name in the law.
     fn own(&self, step: u32, slot: u32, backward: bool) -> Option<(&str, usize)> {
         let law = self.laws.get(&step)?;

@@ -31,7 +31,8 @@ pub(crate) fn precisions(graph: &Graph) -> Vec<Dtype> {
 }
 
 /// Functions whose values are not integers, whatever they are of.
-const FRACTIONS: [&str; 10] = ["/", "exp", "log", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
+const FRACTIONS: [&str; 11] =
+    ["/", "exp", "log", "log1p", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
 
 /// What one step says.
 fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<Dtype>) {

@@ -203,7 +203,8 @@ impl TypedTensor {
     }
 
     fn by_spec(&self, from: &[String], to: &str) -> Result<Array, ShapeError> {
-        let spec = format!("{} => {to}", from.join(", "));
+        // A comma makes names words, also where there is only one.
+        let spec = format!("{}, => {to}", from.join(", "));
         compute(|g| {
             let own = plain(g, "tensor", &self.values, false)?;
             g.einsum(&spec, &[own])

@@ -115,6 +115,14 @@ static inline float f32_log(float x)
     return x < __builtin_inff() ? result : x; /* infinity and NaN are their own */
 }
 
+/* log(1 + x), also where 1 + x is 1: what was rounded away is put back as a factor. */
+static inline float f32_log1p(float x)
+{
+    float sum = 1.0f + x;
+    float exact = f32_log(sum) * (x / (sum - 1.0f));
+    return sum == 1.0f || x == INFINITY ? x : exact;
+}
+
 /* Near 0 a polynomial, for the difference of exponentials would lose its digits. */
 static inline float f32_tanh(float x)
 {
@@ -263,6 +271,7 @@ static inline float f32_pow(float x, float y)
 
 static inline double f64_exp(double x) { return __builtin_exp(x); }
 static inline double f64_log(double x) { return __builtin_log(x); }
+static inline double f64_log1p(double x) { return __builtin_log1p(x); }
 static inline double f64_tanh(double x) { return __builtin_tanh(x); }
 static inline double f64_erf(double x) { return __builtin_erf(x); }
 static inline double f64_sin(double x) { return __builtin_sin(x); }
