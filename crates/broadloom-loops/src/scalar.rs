@@ -172,10 +172,21 @@ impl Binary {
             Binary::Mul => a * b,
             Binary::Div => a / b,
             Binary::Pow => a.powf(b),
-            Binary::Max if a.is_nan() || b.is_nan() => f64::NAN,
-            Binary::Max => a.max(b),
-            Binary::Min if a.is_nan() || b.is_nan() => f64::NAN,
-            Binary::Min => a.min(b),
+            // What is not a number stays so, and of two zeros it is the second, whatever their signs.
+            Binary::Max => {
+                if a > b || a.is_nan() {
+                    a
+                } else {
+                    b
+                }
+            }
+            Binary::Min => {
+                if a < b || a.is_nan() {
+                    a
+                } else {
+                    b
+                }
+            }
             Binary::Mod => modulo(a, b),
             Binary::Less => truth(a < b),
             Binary::LessEq => truth(a <= b),

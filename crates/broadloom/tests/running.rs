@@ -10,5 +10,7 @@ mod pointwise;
 mod precision;
 #[path = "running/routines.rs"]
 mod routines;
+#[path = "running/special.rs"]
+mod special;
 #[path = "running/values.rs"]
 mod values;

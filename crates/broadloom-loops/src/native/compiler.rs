@@ -27,8 +27,7 @@ use crate::native::types::Real;
 use crate::native::{Error, compiled, runtime};
 
 /// Options of the compiler. Everything is computed as it is written, but for the flags of exceptions, which nobody looks
-/// at, and for products that are added, which may be rounded once. Loops whose sums may be computed in another order say
-/// so themselves.
+/// at. Loops whose sums may be computed in another order say so themselves.
 const OPTIONS: [&str; 11] = [
     "-O3",
     "-march=native",
@@ -40,7 +39,7 @@ const OPTIONS: [&str; 11] = [
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fopenmp-simd",
-    "-ffp-contract=fast",
+    "-ffp-contract=off",
 ];
 
 /// What to compile with for speed, where no library is made.

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use broadloom_core::projection::{Component, Index as AxisIndex};
+use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement};
 
 use super::law::Piece;
 use super::{Lowering, Node, accumulated};
+use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::formula::Formula;
 use crate::operation::Slot;
@@ -137,6 +138,7 @@ impl Lowering<'_> {
         first: bool,
     ) -> Result<(), Error> {
         let at = place.at(piece.target.place());
+        self.graph.check_plain(place, at, piece)?;
         let (fill, plain) = self.start(place, at, piece);
         let node = self.target_node(place, piece);
         if !piece.clear {
@@ -377,5 +379,28 @@ fn first_value(function: Binary, value: Scalar) -> Scalar {
     match (function, function.neutral()) {
         (Binary::Add | Binary::Mul | Binary::Max | Binary::Min, _) | (_, None) => value,
         (function, Some(neutral)) => Scalar::binary(function, Scalar::Number(neutral), value),
+    }
+}
+
+impl Graph {
+    /// Refuses an assignment that would write a cell several times and keep the last value only.
+    fn check_plain(&self, place: &Place, at: usize, piece: &Piece) -> Result<(), Error> {
+        let gathers = self.facts.gathers.contains(&place.step);
+        let is_plain = piece.accumulate.is_none() && !place.backward && !gathers;
+        if !is_plain || place.nest.with_result(at).is_injective(0) != Verdict::No {
+            return Ok(());
+        }
+        let names = self.loop_names(&place.nest);
+        let lost: Vec<String> =
+            place.nest.reductions().iter().map(|index| format!("`{}`", names[*index as usize])).collect();
+        let target = self.label_of(place.nest.tensors[at]);
+        let over = if lost.is_empty() { String::new() } else { format!(" for each {}", lost.join(" and ")) };
+        let message = format!(
+            "{}: every value{over} would overwrite the one before in `{target}`",
+            self.subject(place.step)
+        );
+        Err(Error::new(ErrorKind::Use, message)
+            .about_step(place.step)
+            .with_help("say how they are put together: `=:+` adds them up, `=:max` keeps the greatest"))
     }
 }

@@ -1,0 +1,154 @@
+//! Random expressions on numbers that are not easy: machine code computes what the reference evaluator does.
+//!
+//! Operations that IEEE 754 defines are compared bit for bit; functions such as `exp`, which stand on top of an
+//! expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n` tries so many.
+
+use broadloom::{Array, Dtype, Error, Graph, Routine, Session, Tensor};
+
+use crate::numbers::treatments;
+
+/// Zeros, ones, ends of the ranges of floats and integers, what is subnormal, infinite, or no number.
+const SPECIAL: [f64; 24] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    2.5,
+    -2.5,
+    3.0,
+    7.0,
+    1e-3,
+    88.0,
+    1e-45,
+    -1e-45,
+    1e-38,
+    3e38,
+    -3e38,
+    1e10,
+    16777216.0,
+    16777217.0,
+    2147483648.0,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+/// Operations with one right answer.
+const EXACT: [(&str, usize); 22] = [
+    ("+", 2),
+    ("-", 2),
+    ("*", 2),
+    ("/", 2),
+    ("max", 2),
+    ("min", 2),
+    ("mod", 2),
+    ("<", 2),
+    ("<=", 2),
+    ("==", 2),
+    ("!=", 2),
+    ("and", 2),
+    ("or", 2),
+    ("not", 1),
+    ("where", 3),
+    ("neg", 1),
+    ("sqrt", 1),
+    ("abs", 1),
+    ("sign", 1),
+    ("floor", 1),
+    ("ceil", 1),
+    ("round", 1),
+];
+
+/// Functions whose last digits may differ. (Angles far out are known only as well as their arguments: `sin` and `cos` are
+/// tried by themselves.)
+const ROUNDED: [&str; 6] = ["exp", "log", "log1p", "tanh", "sigmoid", "erf"];
+
+/// A sequence of numbers that looks random.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % bound as u64) as usize
+    }
+}
+
+fn expression(g: &mut Graph, dice: &mut Dice, leaves: &[Tensor], depth: usize) -> Result<Tensor, Error> {
+    if depth == 0 || dice.below(6) == 0 {
+        return Ok(leaves[dice.below(leaves.len())]);
+    }
+    let (name, arity) = EXACT[dice.below(EXACT.len())];
+    let operands = (0..arity).map(|_| expression(g, dice, leaves, depth - 1));
+    let operands = operands.collect::<Result<Vec<_>, _>>()?;
+    g.pointwise(name, &operands)
+}
+
+/// The values of so many expressions, in each way to run them.
+fn values(seed: u64, count: usize, dtype: Dtype) -> Result<Vec<(String, Vec<Vec<f64>>, Vec<String>)>, Error> {
+    let mut all = Vec::new();
+    for (treatment, settings) in treatments() {
+        let (mut g, mut dice) = (Graph::new(), Dice(seed));
+        let mut leaves = Vec::new();
+        for turn in 0..3 {
+            let mut numbers = SPECIAL.to_vec();
+            numbers.rotate_left(turn * 7);
+            let array = Array::from_slice(&[numbers.len() as u64], &numbers).expect("as many as there are");
+            leaves.push(g.array(["x", "y", "z"][turn], "...", array.convert(dtype))?);
+        }
+        let (mut results, mut texts) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let made = expression(&mut g, &mut dice, &leaves, 4)?;
+            let function = dice.below(3 * ROUNDED.len());
+            let made = match ROUNDED.get(function) {
+                Some(name) => g.pointwise(name, &[made])?,
+                None => g.pointwise("neg", &[made])?,
+            };
+            texts.push(g.label_of(made));
+            results.push(made);
+        }
+        let mut routine = Routine::new("all");
+        results.iter().for_each(|result| {
+            routine.forward(*result);
+        });
+        let mut session = Session::with(g, settings)?;
+        session.run(&routine)?;
+        let found = results.iter().map(|result| Ok(session.get(*result)?.to_f64s()));
+        all.push((treatment.to_string(), found.collect::<Result<_, Error>>()?, texts));
+    }
+    Ok(all)
+}
+
+fn same(a: f64, b: f64, dtype: Dtype, rounded: bool) -> bool {
+    let tolerance = match (rounded, dtype) {
+        (false, _) => 0.0,
+        (true, Dtype::F32) => 1e-6,
+        (true, _) => 4e-15,
+    };
+    let least = if dtype == Dtype::F32 { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
+    (a.is_nan() && b.is_nan()) || a == b || (rounded && (a - b).abs() <= tolerance * a.abs().max(least))
+}
+
+#[test]
+fn random_expressions_of_special_values() -> Result<(), Error> {
+    let asked = std::env::var("BROADLOOM_EXPRESSIONS").ok().and_then(|text| text.parse().ok());
+    let (wanted, each): (usize, usize) = (asked.unwrap_or(10_000), 500);
+    for round in 0..wanted.div_ceil(each) {
+        let dtype = if round % 4 == 3 { Dtype::F64 } else { Dtype::F32 };
+        let all = values(round as u64, each, dtype)?;
+        let (first, reference, texts) = &all[0];
+        for (treatment, found, _) in &all[1..] {
+            for ((a, b), text) in reference.iter().zip(found).zip(texts) {
+                let rounded = ROUNDED.iter().any(|name| text.starts_with(&format!("{name}(")));
+                for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                    assert!(
+                        same(*a, *b, dtype, rounded),
+                        "{dtype}, {text} at {at}: {first} {a}, {treatment} {b}"
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
