@@ -55,7 +55,7 @@ impl Buffer {
     pub fn padded(&self) -> impl Iterator<Item = u64> + '_ {
         self.sizes.iter().enumerate().map(|(axis, size)| {
             let (left, right) = self.margin(axis);
-            left + size + right
+            left.saturating_add(*size).saturating_add(right)
         })
     }
 
@@ -71,15 +71,15 @@ impl Buffer {
 
     /// The number of cells, margins included.
     pub fn cells(&self) -> u64 {
-        self.padded().product()
+        self.padded().fold(1, u64::saturating_mul)
     }
 
     /// How many cells lie between neighbours on each axis, margins included.
     pub fn strides(&self) -> Vec<u64> {
         let mut strides: Vec<u64> = self.padded().collect();
-        let mut stride = 1;
+        let mut stride = 1u64;
         for size in strides.iter_mut().rev() {
-            (*size, stride) = (stride, stride * *size);
+            (*size, stride) = (stride, stride.saturating_mul(*size));
         }
         strides
     }

@@ -104,10 +104,33 @@ pub(crate) struct Layout {
     sizes: Vec<(f64, Option<String>)>,
 }
 
+/// More elements than any machine holds; products of such sizes would not even be numbers.
+const MOST_ELEMENTS: u64 = 1 << 50;
+
+/// Refuses tensors with more elements than can be counted, by name.
+fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
+    for tensor in graph.tensors() {
+        let mut sizes = MEMORY.iter().flat_map(|kind| shapes.sizes(tensor, *kind));
+        let elements = sizes.try_fold(1u64, u64::checked_mul);
+        if elements.is_none_or(|elements| elements > MOST_ELEMENTS) {
+            let (name, shape) = (graph.label_of(tensor), shapes.get(tensor));
+            let message =
+                format!("`{name}`, of shape `{shape}`, would have more elements than any memory holds");
+            return Err(Error::new(ErrorKind::Value, message)
+                .about_step(graph.tensors[tensor.index()].step)
+                .with_help(
+                    "look for an axis that should have been contracted, or for a size that is a mistake",
+                ));
+        }
+    }
+    Ok(())
+}
+
 impl Layout {
     /// The layout at some sizes of the symbols, by their numbers.
     pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
         let shapes = Rc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?);
+        check_elements(graph, &shapes)?;
         let captured = |extents: &Vec<Extent>| {
             let size = |extent: &Extent| match extent {
                 Extent::Literal(size) => Some(*size),
