@@ -116,8 +116,9 @@ fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
             let (name, shape) = (graph.label_of(tensor), shapes.get(tensor));
             let message =
                 format!("`{name}`, of shape `{shape}`, would have more elements than any memory holds");
-            return Err(Error::new(ErrorKind::Value, message)
+            return Err(Error::new(ErrorKind::Run, message)
                 .about_step(graph.tensors[tensor.index()].step)
+                .with_end(graph.about_tensor(tensor, format!("`{name}` is `{shape}`")))
                 .with_help(
                     "look for an axis that should have been contracted, or for a size that is a mistake",
                 ));
