@@ -18,10 +18,17 @@ impl Program {
             return;
         }
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
-        // Sizes that do not fit are reported by `settle`.
-        let Ok(rehearsal) = Rehearsal::new(self.graph.clone(), &sizes) else { return };
         let origin = |step: usize| self.origins.get(step).map(|origin| origin.span);
         let main = Span::empty(self.main, 0);
+        let rehearsal = match Rehearsal::new(self.graph.clone(), &sizes) {
+            Ok(rehearsal) => rehearsal,
+            Err(error) if error.kind() == ErrorKind::Run => {
+                let span = error.step().and_then(origin).unwrap_or(main);
+                return self.diagnostics.push(diagnosed(&error, span, &self.origins));
+            }
+            // Sizes that do not fit are reported by `settle`.
+            Err(_) => return,
+        };
         let mut found: Vec<(Span, Error)> = Vec::new();
         for (step, error) in rehearsal.refused_steps() {
             found.push((origin(step).unwrap_or(main), error));

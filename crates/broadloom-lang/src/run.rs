@@ -57,8 +57,13 @@ impl Program {
         let main = Span::empty(self.main, 0);
         let origins = self.origins;
         let told = |error: Error, span: Span| Box::new(diagnosed(&error, span, &origins));
-        let mut session =
-            Session::with(self.graph, options.settings.clone()).map_err(|error| told(error, main))?;
+        let own = |error: &Error| {
+            error.step().and_then(|step| origins.get(step)).map_or(main, |origin| origin.span)
+        };
+        let mut session = Session::with(self.graph, options.settings.clone()).map_err(|error| {
+            let span = own(&error);
+            told(error, span)
+        })?;
         let mut noticed = 0;
         notice(&session, &mut noticed, observer);
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
