@@ -85,8 +85,15 @@ fn expression(g: &mut Graph, dice: &mut Dice, leaves: &[Tensor], depth: usize) -
     g.pointwise(name, &operands)
 }
 
+/// The values of expressions, in one way to run them.
+struct Found {
+    treatment: &'static str,
+    texts: Vec<String>,
+    values: Vec<Vec<f64>>,
+}
+
 /// The values of so many expressions, in each way to run them.
-fn values(seed: u64, count: usize, dtype: Dtype) -> Result<Vec<(String, Vec<Vec<f64>>, Vec<String>)>, Error> {
+fn values(seed: u64, count: usize, dtype: Dtype) -> Result<Vec<Found>, Error> {
     let mut all = Vec::new();
     for (treatment, settings) in treatments() {
         let (mut g, mut dice) = (Graph::new(), Dice(seed));
@@ -115,7 +122,7 @@ fn values(seed: u64, count: usize, dtype: Dtype) -> Result<Vec<(String, Vec<Vec<
         let mut session = Session::with(g, settings)?;
         session.run(&routine)?;
         let found = results.iter().map(|result| Ok(session.get(*result)?.to_f64s()));
-        all.push((treatment.to_string(), found.collect::<Result<_, Error>>()?, texts));
+        all.push(Found { treatment, texts, values: found.collect::<Result<_, Error>>()? });
     }
     Ok(all)
 }
@@ -137,18 +144,19 @@ fn random_expressions_of_special_values() -> Result<(), Error> {
     for round in 0..wanted.div_ceil(each) {
         let dtype = if round % 4 == 3 { Dtype::F64 } else { Dtype::F32 };
         let all = values(round as u64, each, dtype)?;
-        let (first, reference, texts) = &all[0];
-        for (treatment, found, _) in &all[1..] {
-            for ((a, b), text) in reference.iter().zip(found).zip(texts) {
-                let rounded = ROUNDED.iter().any(|name| text.starts_with(&format!("{name}(")));
-                for (at, (a, b)) in a.iter().zip(b).enumerate() {
-                    assert!(
-                        same(*a, *b, dtype, rounded),
-                        "{dtype}, {text} at {at}: {first} {a}, {treatment} {b}"
-                    );
-                }
-            }
+        for found in &all[1..] {
+            compare(&all[0], found, dtype);
         }
     }
     Ok(())
+}
+
+fn compare(first: &Found, other: &Found, dtype: Dtype) {
+    for ((a, b), text) in first.values.iter().zip(&other.values).zip(&first.texts) {
+        let rounded = ROUNDED.iter().any(|name| text.starts_with(&format!("{name}(")));
+        for (at, (a, b)) in a.iter().zip(b).enumerate() {
+            let (one, two) = (first.treatment, other.treatment);
+            assert!(same(*a, *b, dtype, rounded), "{dtype}, {text} at {at}: {one} {a}, {two} {b}");
+        }
+    }
 }
