@@ -386,7 +386,9 @@ impl Graph {
     /// Refuses an assignment that would write a cell several times and keep the last value only.
     fn check_plain(&self, place: &Place, at: usize, piece: &Piece) -> Result<(), Error> {
         let gathers = self.facts.gathers.contains(&place.step);
-        let is_plain = piece.accumulate.is_none() && !place.backward && !gathers;
+        // What an operation writes for itself may repeat itself.
+        let is_value = matches!(piece.target, Slot::Value(0));
+        let is_plain = piece.accumulate.is_none() && is_value && !place.backward && !gathers;
         if !is_plain || place.nest.with_result(at).is_injective(0) != Verdict::No {
             return Ok(());
         }
