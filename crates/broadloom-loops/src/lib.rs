@@ -10,6 +10,7 @@ pub mod optimise;
 pub mod program;
 pub mod random;
 pub mod reference;
+pub mod replace;
 pub mod scalar;
 mod show;
 

@@ -4,6 +4,7 @@ mod lean;
 
 use std::path::{Path, PathBuf};
 
+use broadloom::files::write_text;
 use broadloom::{How, Node, Session, Settings};
 use broadloom_lang::{Dim, Program};
 use serde::Serialize;
@@ -79,8 +80,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     match &args.output {
         Some(file) if !args.c && !args.lean => {
-            if let Err(error) = std::fs::write(file, made) {
-                let message = format!("cannot write {}: {}", file.display(), reason(&error));
+            if let Err(error) = write_text(file, &made) {
+                let message = format!("cannot write {}: {error}", file.display());
                 return unusable("emit", &message, args.program.json);
             }
         }
@@ -134,7 +135,8 @@ fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
             let header = folder.join(format!("{name}.h"));
             let text = std::fs::read_to_string(&header).map_err(|error| cannot(&error))?;
             let text = format!("// The program at {}, and no other size.\n{text}", sizes.join(", "));
-            std::fs::write(&header, text).map_err(|error| cannot(&error))?;
+            write_text(&header, &text)
+                .map_err(|error| format!("cannot write {}: {error}", header.display()))?;
         }
         for ending in ["c", "h"] {
             out.push_str(&format!("{}\n", folder.join(format!("{name}.{ending}")).display()));

@@ -10,7 +10,7 @@ use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::console::{Console, Live, Look};
+use crate::console::{Console, Live, Look, Stop};
 use crate::data::{self, Source};
 use crate::json;
 use crate::output::{Output, Status};
@@ -67,7 +67,11 @@ error. Equal seeds give equal numbers, however many threads there are.
 `--data` takes what `verify --inputs` takes: every array of a file is the values of the `data` of its name. The array of a `.npy`
 file and the table of a `.csv` file have the name of the file. Of several for one name, the last counts.
 
-Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written.
+Ctrl-C ends a run with `--save` after the step that is under way, and saves what there is; a second Ctrl-C ends it at once.
+The file is complete or as it was before, whatever happens.
+
+Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written, 130 interrupted,
+141 nobody reads standard output any more.
 
 Example:
   $ cat line.loom
@@ -103,6 +107,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
     if output.status == Status::Fine {
+        if args.save.is_some() {
+            watcher.live.hold_interrupts();
+        }
         if !args.program.json {
             // What is worth knowing is said before, not after, a long run.
             watcher.live.stderr(&args.program.render(&sources, &diagnostics, look));
@@ -111,6 +118,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         if let Err(wrong) = program.run(&options, &mut watcher) {
             diagnostics.push(*wrong);
             output.status = status(&diagnostics);
+        } else if let Some(stopped) = watcher.stopped {
+            output.status = match stopped {
+                Stop::Interrupted => Status::Interrupted,
+                Stop::Unread => Status::Unread,
+            };
         }
         watcher.clear();
         if !args.program.json {
@@ -199,6 +211,8 @@ struct Watcher<'c> {
     printed: Vec<String>,
     notices: Vec<String>,
     curves: Vec<Curve>,
+    /// Why the program was asked to stop.
+    stopped: Option<Stop>,
 }
 
 impl<'c> Watcher<'c> {
@@ -214,6 +228,7 @@ impl<'c> Watcher<'c> {
             printed: Vec::new(),
             notices: Vec::new(),
             curves: Vec::new(),
+            stopped: None,
         }
     }
 
@@ -275,6 +290,11 @@ impl Observer for Watcher<'_> {
             true => self.above(|live| live.stderr(&format!("note: {text}\n"))),
             false => self.notices.push(text.to_string()),
         }
+    }
+
+    fn stops(&mut self) -> bool {
+        self.stopped = self.stopped.or_else(|| self.live.stops());
+        self.stopped.is_some()
     }
 }
 

@@ -36,6 +36,7 @@ pub use polynomial::large;
 use crate::Program;
 use crate::native::file::Sizing;
 use crate::native::runtime::Kernels;
+use crate::replace::replace_text;
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {
@@ -53,7 +54,8 @@ pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Err
     let file = file::file(program, name, Some(&header), Kernels::Inside, Sizing::Numbers)?;
     for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;
+        replace_text(&path, &text)
+            .map_err(|error| Error::File { path: path.display().to_string(), message: error.to_string() })?;
     }
     Ok(())
 }

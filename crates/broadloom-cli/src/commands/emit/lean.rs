@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use broadloom::certificate::module_name;
+use broadloom::files::write_text;
 use broadloom_lang::{Dim, Program};
 
 use super::ranged;
@@ -34,7 +35,7 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
     let mut out = String::new();
     for (file, text) in files.chain([(last.as_str(), certificate.as_str())]) {
         let file = folder.join(file);
-        std::fs::write(&file, text).map_err(cannot)?;
+        write_text(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         out.push_str(&format!("{}\n", file.display()));
     }
     Ok(out)
