@@ -8,6 +8,10 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How old a temporary file is at least before it counts as left behind: a younger one may not have its lock yet.
+const YOUNG: Duration = Duration::from_secs(60);
 
 /// Why a file was not written; what was there before still is.
 #[derive(Debug)]
@@ -42,31 +46,49 @@ pub fn replace(
     path: &Path,
     encode: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), ReplaceError> {
-    // A link stays a link, to a new file.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let before = fs::metadata(&target).ok();
-    if let Some(before) = before.as_ref().filter(|before| !before.is_file()) {
-        return Err(ReplaceError::Kind(if before.is_dir() {
-            "a folder"
-        } else {
-            "something that is not a file"
-        }));
+    let Prepared { target, before, temporary, file } = Prepared::new(path)?;
+    // Open until it has its name: the lock says that somebody works with it.
+    let filled = fill(file, before.as_ref(), encode);
+    filled.and_then(|_file| fs::rename(&temporary.0, &target)).map_err(ReplaceError::Contents)
+}
+
+/// Whether a file could be replaced, as far as that is known beforehand: better than after hours of work.
+pub fn check_replace(path: &Path) -> Result<(), ReplaceError> {
+    Prepared::new(path).map(drop)
+}
+
+/// All that is needed to write a file.
+struct Prepared {
+    target: PathBuf,
+    before: Option<Metadata>,
+    temporary: Temporary,
+    file: File,
+}
+
+impl Prepared {
+    fn new(path: &Path) -> Result<Prepared, ReplaceError> {
+        // A link stays a link, to a new file.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let before = fs::metadata(&target).ok();
+        if let Some(before) = before.as_ref().filter(|before| !before.is_file()) {
+            let found = if before.is_dir() { "a folder" } else { "something that is not a file" };
+            return Err(ReplaceError::Kind(found));
+        }
+        if target.file_name().is_none() {
+            return Err(ReplaceError::Kind("a path without a name"));
+        }
+        // Whoever may not write a file may not replace it either, even in a folder of theirs.
+        if before.is_some() {
+            OpenOptions::new().write(true).open(&target).map_err(ReplaceError::Contents)?;
+        }
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        remove_stale(folder);
+        let (temporary, file) = temporary(folder).map_err(ReplaceError::Folder)?;
+        Ok(Prepared { target, before, temporary, file })
     }
-    if target.file_name().is_none() {
-        return Err(ReplaceError::Kind("a path without a name"));
-    }
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    // Whoever may not write a file may not replace it either, even in a folder of theirs.
-    if before.is_some() {
-        OpenOptions::new().write(true).open(&target).map_err(ReplaceError::Contents)?;
-    }
-    let (temporary, file) = temporary(folder).map_err(ReplaceError::Folder)?;
-    fill(file, before.as_ref(), encode)
-        .and_then(|()| fs::rename(&temporary.0, &target))
-        .map_err(ReplaceError::Contents)
 }
 
 /// Writes a text to a file, as [`replace`] does. What is no file but takes text, such as a pipe with a name, gets it as it is.
@@ -79,20 +101,32 @@ pub fn replace_text(path: &Path, text: &str) -> Result<(), ReplaceError> {
     replace(path, |output| output.write_all(text.as_bytes()))
 }
 
-/// Writes the contents of a file that has no name yet, down to the disk.
+/// Writes the contents of a file that has no name yet, down to the disk. Gives it back, still open.
 fn fill(
     file: File,
     before: Option<&Metadata>,
     encode: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+) -> io::Result<File> {
     let mut output = BufWriter::with_capacity(1 << 16, file);
     encode(&mut output)?;
     let file = output.into_inner().map_err(io::IntoInnerError::into_error)?;
     if let Some(before) = before {
+        keep_owner(&file, before);
         file.set_permissions(before.permissions())?;
     }
-    file.sync_all()
+    file.sync_all()?;
+    Ok(file)
 }
+
+/// A file that the administrator writes stays with its owner. Others cannot give files away, and need not.
+#[cfg(unix)]
+fn keep_owner(file: &File, before: &Metadata) {
+    use std::os::unix::fs::MetadataExt;
+    let _ = std::os::unix::fs::fchown(file, Some(before.uid()), Some(before.gid()));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) {}
 
 /// A file that is removed unless it has been renamed.
 struct Temporary(PathBuf);
@@ -114,7 +148,26 @@ fn temporary(folder: &Path) -> io::Result<(Temporary, File)> {
             // Left behind by a process that was stopped.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
-            Ok(file) => return Ok((Temporary(path), file)),
+            Ok(file) => {
+                // Where there are no locks, nothing is ever taken for left behind.
+                let _ = file.lock();
+                return Ok((Temporary(path), file));
+            }
+        }
+    }
+}
+
+/// Removes what processes have left behind in a folder that were ended while they wrote: it is old, and nobody holds its lock.
+fn remove_stale(folder: &Path) {
+    let is_ours = |name: &str| name.starts_with(".broadloom-") && name.ends_with(".part");
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().to_str().is_some_and(is_ours) {
+            continue;
+        }
+        let Ok(file) = OpenOptions::new().write(true).open(entry.path()) else { continue };
+        let age = file.metadata().and_then(|found| found.modified()).map(|time| time.elapsed());
+        if matches!(age, Ok(Ok(age)) if age >= YOUNG) && file.try_lock().is_ok() {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

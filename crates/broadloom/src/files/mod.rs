@@ -40,10 +40,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use broadloom_loops::replace::{replace, replace_text};
-use broadloom_loops::{Element, Values, bf16, f16};
+use broadloom_loops::replace::{check_replace, replace, replace_text};
+use broadloom_loops::{Element, Values, bf16, f16, shown_path};
 
-pub use any::read_arrays;
+pub use any::{read_array, read_arrays};
 pub use broadloom_loops::replace::ReplaceError;
 pub use csv::{CsvHeader, Table, csv_from_text, read_csv, write_csv};
 pub use npy::{npy_from_bytes, npy_to_bytes, read_npy, write_npy};
@@ -181,7 +181,7 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Data { file, contents, part, expected, found, .. } = &*self.0;
         match file {
-            Some(file) => write!(f, "{}: ", file.display())?,
+            Some(file) => write!(f, "{}: ", shown_path(file))?,
             None => write!(f, "{contents}: ")?,
         }
         if let Some(part) = part {
@@ -217,6 +217,11 @@ fn write(path: &Path, encode: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
 /// Writes a text to a file so that it is either complete or not there: what was there before stays until then.
 pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<(), ReplaceError> {
     replace_text(path.as_ref(), text)
+}
+
+/// Whether a file could be written, as far as that is known beforehand: better than after hours of work.
+pub fn check_writable(path: impl AsRef<Path>) -> Result<(), ReplaceError> {
+    check_replace(path.as_ref())
 }
 
 fn unwritten(error: ReplaceError) -> FileError {
