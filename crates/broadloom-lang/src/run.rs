@@ -92,6 +92,7 @@ impl Program {
         }
         if let Some(file) = &options.load {
             session.load(file).map_err(|error| about_file(&error, main, &origins))?;
+            notice(&session, &mut noticed, observer);
         }
         let mut running = Running {
             plan: &self.plan,
@@ -172,7 +173,7 @@ struct Running<'p> {
     depth: usize,
     /// How much was told about how it runs.
     noticed: usize,
-    /// Whether anything was computed.
+    /// Whether a step has ended that may have changed what is saved.
     ran: bool,
     /// Whether the observer has stopped it.
     stopped: bool,
@@ -196,7 +197,10 @@ impl Running<'_> {
     fn actions(&mut self, actions: &[Action], turn: u64) -> Result<(), Box<Diagnostic>> {
         for action in actions {
             match action {
-                Action::Run(routine, span) => self.routine(*routine, *span)?,
+                Action::Run(routine, span) => {
+                    self.routine(*routine, *span)?;
+                    self.ran = true;
+                }
                 Action::Print { routine, pieces, every, span } => {
                     if every.is_none_or(|every| (turn + 1).is_multiple_of(every) || turn == 0) {
                         self.print(*routine, pieces, *span)?;
@@ -226,7 +230,6 @@ impl Running<'_> {
             }
         }
         let ran = self.session.run(&self.plan.routines[routine]);
-        self.ran = self.ran || ran.is_ok();
         // How a routine is compiled is decided when it runs.
         notice(&self.session, &mut self.noticed, self.observer);
         self.told(ran, span)

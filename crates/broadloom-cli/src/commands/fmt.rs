@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::console::Console;
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{read, style};
+use crate::program::{read, shown_path, style};
 
 /// The arguments of `fmt`.
 #[derive(clap::Args, Clone, Debug)]
@@ -59,7 +59,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             diagnostics.push(Diagnostic::new(Severity::Error, "", message));
         }
         output.status = output.status.max(state.status);
-        let name = if is_stdin { "<stdin>".to_string() } else { file.display().to_string() };
+        let name = if is_stdin { "<stdin>".to_string() } else { shown_path(file) };
         if !args.json {
             output.stderr.push_str(&state.message);
             output.stdout.push_str(&state.text.take().unwrap_or_default());
@@ -104,7 +104,7 @@ fn finish(args: &Args, file: &Path, old: &str, new: &str) -> State {
     match write_text(file, new) {
         Ok(()) => State::changed(true),
         Err(error) => {
-            let message = format!("error: cannot write {}: {error}\n", file.display());
+            let message = format!("error: cannot write {}: {error}\n", shown_path(file));
             State { status: Status::Unusable, message, ..State::changed(false) }
         }
     }

@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::drawing::{Choice, Picture, TooLarge};
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{ProgramArgs, status, unusable};
+use crate::program::{ProgramArgs, shown_path, status, unusable};
 
 /// The arguments of `graph`.
 #[derive(clap::Args, Clone, Debug)]
@@ -84,7 +84,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         None => output.stdout = svg,
         Some(file) => {
             if let Err(error) = write_text(file, &svg) {
-                return unusable("graph", &format!("cannot write {}: {error}", file.display()), false);
+                return unusable("graph", &format!("cannot write {}: {error}", shown_path(file)), false);
             }
         }
     }

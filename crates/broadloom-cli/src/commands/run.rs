@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use broadloom::files::check_writable;
 use broadloom::{Backend, Settings};
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Diagnostic, escaped};
 use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use crate::data::{self, Source};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
-use crate::program::{ProgramArgs, reason, status, unusable};
+use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
 use crate::progress::Progress;
 
 /// The arguments of `run`.
@@ -183,16 +184,19 @@ impl Args {
         if let Some(load) = &self.load
             && let Err(error) = std::fs::File::open(load)
         {
-            return Some(format!("cannot read {}: {}", load.display(), reason(&error)));
+            return Some(format!("cannot read {}: {}", shown_path(load), reason(&error)));
         }
         let save = self.save.as_ref()?;
         let folder = save.parent().filter(|folder| !folder.as_os_str().is_empty());
         match folder {
             Some(folder) if !folder.is_dir() => {
-                Some(format!("cannot write {}: there is no folder {}", save.display(), folder.display()))
+                Some(format!("cannot write {}: there is no folder {}", shown_path(save), shown_path(folder)))
             }
-            _ if save.is_dir() => Some(format!("cannot write {}: it is a folder", save.display())),
-            _ => None,
+            _ if save.is_dir() => Some(format!("cannot write {}: it is a folder", shown_path(save))),
+            _ => {
+                let error = check_writable(save).err()?;
+                Some(format!("cannot write {}: {error}", shown_path(save)))
+            }
         }
     }
 }
@@ -287,7 +291,7 @@ impl Observer for Watcher<'_> {
 
     fn notice(&mut self, text: &str) {
         match self.prints {
-            true => self.above(|live| live.stderr(&format!("note: {text}\n"))),
+            true => self.above(|live| live.stderr(&format!("note: {}\n", escaped(text)))),
             false => self.notices.push(text.to_string()),
         }
     }
