@@ -271,6 +271,25 @@ fn interrupts_save() {
     }
 }
 
+/// A second Ctrl-C does not wait for a step that takes long, and leaves what was saved before.
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    let world = World::new("interrupt_twice");
+    world.write("w.safetensors", "old");
+    let slow = "print \"begin\"\ndata x : 3000 | 3000 = normal(1)\nlet y = {w : 3000 -> 3000} @ x\n\
+        let loss = mean(\"... | ... => 0\", y)\nminimise loss by sgd(0.01)\n";
+    world.write("slow.loom", slow);
+    let mut child = world.spawn(&["run", "--backend", "reference", "slow.loom", "--save", "w.safetensors"]);
+    child.stdout.as_mut().expect("standard output").read_exact(&mut [0; 5]).expect("it prints something");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().expect("a child").is_none(), "the first one waits for the step");
+    signal(&child, "INT");
+    assert_eq!(ends_soon(child, Duration::from_secs(2)).status.code(), Some(130));
+    assert_eq!(text(&world.read("w.safetensors")), "old");
+}
+
 /// Without anything to save Ctrl-C ends a run at once, as it ends everything.
 #[test]
 fn interrupts_end() {
