@@ -39,7 +39,7 @@ pub trait Live {
 pub enum Stop {
     /// Someone wants it.
     Interrupted,
-    /// Nobody reads standard output any more.
+    /// Nobody reads standard output any more, or nothing can be written to it.
     Unread,
 }
 

@@ -42,7 +42,7 @@ impl Streams {
             Some(error) if error.kind() == ErrorKind::BrokenPipe => return Status::Unread,
             Some(error) => {
                 self.stderr(&format!("error: cannot write to standard output: {error}\n"));
-                return status.max(Status::Unusable);
+                return Status::Unusable;
             }
             None => {}
         }
@@ -81,8 +81,8 @@ impl Live for Streams {
         if self.interrupted.load(Ordering::Relaxed) {
             return Some(Stop::Interrupted);
         }
-        let is_closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
-        if self.unwritten.as_ref().is_some_and(is_closed) {
+        // Whether nobody reads or the disk is full: what is computed from now on, nobody sees.
+        if self.unwritten.is_some() {
             return Some(Stop::Unread);
         }
         if !self.may_close || self.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {

@@ -249,6 +249,20 @@ fn closed_pipes_end_a_run() {
     assert!(world.path("w.safetensors").exists(), "what was learned is saved");
 }
 
+/// What nobody can see is not computed for hours either.
+#[test]
+fn a_full_disk_ends_a_run() {
+    let world = World::new("full_run");
+    world.write("long.loom", training(FOREVER) + "  print loss every 10\n");
+    let mut command =
+        world.command(&["run", "--backend", "reference", "long.loom", "--save", "w.safetensors"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a device that is full");
+    let child = command.stdout(full).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let output = ends_soon(child, Duration::from_secs(10));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("cannot write to standard output"), "{}", text(&output.stderr));
+}
+
 /// Ctrl-C saves what there is; training goes on from there.
 #[test]
 fn interrupts_save() {
