@@ -26,6 +26,21 @@ pub trait Live {
     fn stdout(&mut self, text: &str);
     /// A piece of standard error.
     fn stderr(&mut self, text: &str);
+    /// From now on a first Ctrl-C asks to stop and does not end the process; a second one does.
+    fn hold_interrupts(&mut self) {}
+    /// Why to stop at the next good place, if there is a reason.
+    fn stops(&mut self) -> Option<Stop> {
+        None
+    }
+}
+
+/// Why a command that still works should stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Someone wants it.
+    Interrupted,
+    /// Nobody reads standard output any more, or nothing can be written to it.
+    Unread,
 }
 
 /// Nobody watches.

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use broadloom::Array;
-use broadloom::files::read_arrays;
+use broadloom::files::{read_array, read_arrays};
 use broadloom_diagnostics::{Diagnostic, Severity};
 use broadloom_lang::{Made, Program, nearest};
 
 use crate::commands::check::kind;
+use crate::program::shown_path;
 
 /// `x=inputs.npy`
 fn parse(text: &str) -> Result<(String, PathBuf), String> {
@@ -19,13 +20,8 @@ fn parse(text: &str) -> Result<(String, PathBuf), String> {
 
 /// The array for a name: all of a `.npy` or `.csv` file; of a file with several arrays the one of that name, or the only one.
 fn read(name: &str, file: &Path) -> Result<Array, String> {
-    let arrays = read_arrays(file).map_err(|error| error.to_string())?;
-    let names: Vec<String> = arrays.iter().map(|(name, _)| name.clone()).collect();
-    let only = arrays.len() == 1;
-    let found = arrays.into_iter().find(|(known, _)| only || known.is_empty() || known == name);
-    found
-        .map(|(_, array)| array)
-        .ok_or_else(|| format!("{} has no array `{name}`, only {}", file.display(), names.join(", ")))
+    let (found, names) = read_array(file, name).map_err(|error| error.to_string())?;
+    found.ok_or_else(|| format!("{} has no array `{name}`, only {}", shown_path(file), names.join(", ")))
 }
 
 /// Where arrays come from: a file, or one array of a file under a name.
@@ -63,7 +59,7 @@ pub(crate) struct Given {
 pub(crate) fn read_all(sources: &[Source]) -> Result<Vec<Given>, String> {
     let mut all = Vec::new();
     for Source { name, file } in sources {
-        let shown = file.display().to_string();
+        let shown = shown_path(file);
         if let Some(name) = name {
             let array = read(name, file)?;
             all.push(Given { name: name.clone(), array, file: shown, offered: false, column: false });

@@ -33,7 +33,7 @@ use std::ffi::OsString;
 use clap::{Parser, ValueEnum};
 
 use commands::Command;
-pub use console::{Console, Live, Look, Silent, Stream};
+pub use console::{Console, Live, Look, Silent, Stop, Stream};
 pub use output::{Output, Status};
 
 /// Broadloom infers the shapes of tensor programs, explains them, and runs the programs.
@@ -60,10 +60,12 @@ Files:
   A program is a `.loom` file; `-` reads it from standard input.
 
 Exit status:
-  0  fine
-  1  the program has errors, or `fmt --check` found files to format
-  2  something cannot be read or written, or the arguments are wrong
-  3  a limit of the solver was reached
+  0    fine
+  1    the program has errors, or `fmt --check` found files to format
+  2    something cannot be read or written (standard output too), or the arguments are wrong
+  3    a limit of the solver was reached
+  130  interrupted; `run --save` has saved what there was
+  141  nobody reads standard output any more, as after `| head -1`
 
 Example:
   printf 'data x : 32 | 784\\nlet y = relu({w} @ x + {b : 64})\\n' | broadloom check -";

@@ -1,13 +1,17 @@
 //! The `broadloom` process: real streams around [`broadloom_cli::run`], and an exit status.
 
-use std::io::{IsTerminal, Write};
+mod streams;
+
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use broadloom_cli::{Console, Live, Stream, run};
 
+use streams::Streams;
+
 fn main() -> ExitCode {
     let mut stdin = std::io::stdin();
-    let mut live = Streams;
+    let mut live = Streams::new();
     let mut console = Console::new(&mut stdin, &mut live);
     console.stdout = stream(std::io::stdout());
     console.stderr = stream(std::io::stderr());
@@ -16,21 +20,7 @@ fn main() -> ExitCode {
     let output = run(std::env::args_os(), &mut console);
     live.stderr(&output.stderr);
     live.stdout(&output.stdout);
-    ExitCode::from(output.status.code())
-}
-
-/// The streams of the process. A closed pipe is the reader's choice, not an error.
-struct Streams;
-
-impl Live for Streams {
-    fn stdout(&mut self, text: &str) {
-        let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    }
-
-    fn stderr(&mut self, text: &str) {
-        let _ = std::io::stderr().write_all(text.as_bytes());
-    }
+    ExitCode::from(live.end(output.status).code())
 }
 
 #[cfg(unix)]

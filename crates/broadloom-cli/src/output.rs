@@ -29,11 +29,20 @@ pub enum Status {
     Unusable,
     /// A limit of the solver was reached.
     GaveUp,
+    /// Someone has stopped it.
+    Interrupted,
+    /// Nobody reads what it prints.
+    Unread,
 }
 
 impl Status {
     /// The exit status of the process.
     pub fn code(self) -> u8 {
-        self as u8
+        match self {
+            // As a shell says of a process that was ended by the signal.
+            Status::Interrupted => 130,
+            Status::Unread => 141,
+            status => status as u8,
+        }
     }
 }

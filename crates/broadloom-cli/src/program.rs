@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use broadloom::{Shape, Tensor};
-use broadloom_diagnostics::{Diagnostic, Severity, Sources, Style, decode, render_all};
+use broadloom_diagnostics::{Diagnostic, Severity, Sources, Style, decode, escaped, render_all};
 use broadloom_lang::{Made, Options, Program, codes, compile};
 use clap::Args;
 use serde::Serialize;
@@ -53,7 +53,7 @@ pub(crate) struct Text {
 /// Reads a file, or standard input if it is called `-`; or says why that cannot be done.
 pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, String> {
     let is_stdin = file.as_os_str() == "-";
-    let name = if is_stdin { console.stdin_name.to_string() } else { file.display().to_string() };
+    let name = if is_stdin { console.stdin_name.to_string() } else { shown_path(file) };
     let bytes = if is_stdin {
         let mut bytes = Vec::new();
         console.stdin.read_to_end(&mut bytes).map(|_| bytes)
@@ -64,6 +64,11 @@ pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, Strin
     let text = decode(bytes).map_err(|error| error.render(&name))?;
     let folder = if is_stdin { None } else { file.parent() };
     Ok(Text { name, text, folder: folder.map(Path::to_path_buf).unwrap_or_default() })
+}
+
+/// A path as messages show it: on one line, and nothing that a terminal would obey.
+pub(crate) fn shown_path(path: &Path) -> String {
+    escaped(&path.to_string_lossy()).into_owned()
 }
 
 /// Why a file could not be read or written, in plain words.
@@ -80,7 +85,9 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
 pub(crate) fn unusable(command: &str, message: &str, json: bool) -> Output {
     let stderr =
         if message.starts_with("error") { message.to_string() } else { format!("error: {message}\n") };
-    let mut output = Output { stderr, ..Output::new(Status::Unusable) };
+    // Names in it are shown with escapes already; what other libraries say may not be.
+    let lines: Vec<_> = stderr.split('\n').map(escaped).collect();
+    let mut output = Output { stderr: lines.join("\n"), ..Output::new(Status::Unusable) };
     if json {
         let message = output.stderr.lines().next().unwrap_or_default().trim_start_matches("error: ");
         let diagnostic = Diagnostic::new(Severity::Error, "", message);

@@ -191,6 +191,7 @@ const CASES: &[(&str, &str)] = &[
     ("help_lint", "lint --help"),
     ("help_emit", "emit --help"),
     ("help_solve", "solve --help"),
+    ("help_cache", "cache --help"),
     ("help_completions", "completions --help"),
     ("help_tour", "tour --help"),
 ];

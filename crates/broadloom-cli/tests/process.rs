@@ -83,7 +83,9 @@ fn closed_pipes_are_no_errors() {
         stdout.read_exact(&mut first).expect("it prints something");
         drop(stdout);
         let output = child.wait_with_output().expect("it ends");
-        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{arguments:?}");
+        // What is short may be written before the pipe is closed.
+        assert!(matches!(output.status.code(), Some(0 | 141)), "{arguments:?}: {:?}", output.status);
+        assert_eq!(text(&output.stderr), "", "{arguments:?}");
     }
 }
 

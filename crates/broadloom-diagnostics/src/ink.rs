@@ -98,7 +98,7 @@ pub(crate) fn printable(c: char) -> char {
     if is_unprintable(c) { '�' } else { c }
 }
 
-fn is_unprintable(c: char) -> bool {
+pub(crate) fn is_unprintable(c: char) -> bool {
     let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     c.is_control() || invisible || matches!(c, '\u{2028}'..='\u{202e}')
 }

@@ -31,6 +31,7 @@
 
 pub mod decode;
 pub mod diagnostic;
+mod escape;
 mod excerpt;
 mod ink;
 pub mod render;
@@ -39,6 +40,7 @@ pub mod source;
 
 pub use decode::{DecodeError, decode};
 pub use diagnostic::{Diagnostic, Label, Link, Severity};
+pub use escape::escaped;
 pub use render::{Style, render, render_all, summary};
 pub use shown::{Place, Shown, ShownLabel, ShownLink};
 pub use source::{BYTE_ORDER_MARK, Source, SourceId, Sources, Span};

@@ -86,10 +86,10 @@ pub struct Source {
 }
 
 impl Source {
-    /// Finds the lines of `text`; `name` is shown in front of positions. Offsets
+    /// Finds the lines of `text`; `name` is shown in front of positions, [escaped](crate::escaped). Offsets
     /// have 32 bits: what comes after 4 GiB counts as part of the last line.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
-        let (name, text) = (name.into(), text.into());
+        let (name, text) = (crate::escaped(&name.into()).into_owned(), text.into());
         let bytes = text.as_bytes();
         let first = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
         let mut line_starts = vec![first as u32];
@@ -167,7 +167,7 @@ impl Sources {
         Sources { sources: vec![Source::new(name, text)] }
     }
 
-    /// Adds a text; `name` is shown in front of positions.
+    /// Adds a text; `name` is shown in front of positions, [escaped](crate::escaped).
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
         let id = SourceId(self.sources.len() as u32);
         self.sources.push(Source::new(name, text));

@@ -297,7 +297,7 @@ fn what_cannot_be_printed() {
         Diagnostic::error("", "bell \u{7}", Span::new(SourceId(0), 3, 4), "a \r label").with_note("\u{202e}");
     expect![[r#"
         error: bell �
-         --> a�b:1:4
+         --> a\nb:1:4
           |
         1 | a�    b�c
           |       ^ a � label

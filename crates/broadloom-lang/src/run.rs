@@ -35,6 +35,10 @@ pub trait Observer {
     fn ended(&mut self) {}
     /// Something that should be known about how the program runs.
     fn notice(&mut self, _text: &str) {}
+    /// Whether to stop at the end of the step that is under way. Asked after every repetition and every action.
+    fn stops(&mut self) -> bool {
+        false
+    }
 }
 
 impl Observer for Vec<String> {
@@ -93,6 +97,7 @@ impl Program {
         }
         if let Some(file) = &options.load {
             session.load(file).map_err(|error| about_file(&error, main, &origins))?;
+            notice(&session, &mut noticed, observer);
         }
         let mut running = Running {
             plan: &self.plan,
@@ -102,11 +107,23 @@ impl Program {
             values: vec![0; self.plan.counters as usize],
             depth: 0,
             noticed,
+            ran: false,
+            stopped: false,
         };
-        running.actions(&self.plan.actions, 0)?;
-        let mut session = running.session;
+        running.all()?;
+        let Running { mut session, observer, ran, stopped, .. } = running;
         if let Some(file) = &options.save {
+            if stopped && !ran {
+                // What a file holds from an earlier run is worth more than initial values.
+                observer
+                    .notice(&format!("stopped before the first step: {} stays as it was", file.display()));
+                return Ok(session);
+            }
             session.save(file).map_err(|error| about_file(&error, main, &origins))?;
+            if stopped {
+                observer
+                    .notice(&format!("stopped early: {} has the values after the last step", file.display()));
+            }
         }
         Ok(session)
     }
@@ -161,14 +178,34 @@ struct Running<'p> {
     depth: usize,
     /// How much was told about how it runs.
     noticed: usize,
+    /// Whether a step has ended that may have changed what is saved.
+    ran: bool,
+    /// Whether the observer has stopped it.
+    stopped: bool,
 }
 
 impl Running<'_> {
+    /// Carries out the whole plan, as far as the observer wants.
+    fn all(&mut self) -> Result<(), Box<Diagnostic>> {
+        let plan = self.plan;
+        match self.actions(&plan.actions, 0) {
+            // What stops a program may have stopped its compiler too.
+            Err(_) if self.observer.stops() => {
+                self.stopped = true;
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
     /// Carries out actions; `turn` is the number of the repetition around them, from 0.
     fn actions(&mut self, actions: &[Action], turn: u64) -> Result<(), Box<Diagnostic>> {
         for action in actions {
             match action {
-                Action::Run(routine, span) => self.routine(*routine, *span)?,
+                Action::Run(routine, span) => {
+                    self.routine(*routine, *span)?;
+                    self.ran = true;
+                }
                 Action::Print { routine, pieces, every, span } => {
                     if every.is_none_or(|every| (turn + 1).is_multiple_of(every) || turn == 0) {
                         self.print(*routine, pieces, *span)?;
@@ -176,6 +213,11 @@ impl Running<'_> {
                 }
                 Action::Save { routine, tensor, path, span } => self.save(*routine, *tensor, path, *span)?,
                 Action::Repeat(repeat) => self.repeat(repeat)?,
+            }
+            // Inside of a loop a step ends with the repetition.
+            self.stopped = self.stopped || (self.depth == 0 && self.observer.stops());
+            if self.stopped {
+                break;
             }
         }
         Ok(())
@@ -211,6 +253,10 @@ impl Running<'_> {
             if self.depth == 1 {
                 let losses = self.losses(repeat);
                 self.observer.repeated(turn as u64 + 1, total, &losses);
+            }
+            self.stopped = self.stopped || self.observer.stops();
+            if self.stopped {
+                break;
             }
         }
         self.depth -= 1;

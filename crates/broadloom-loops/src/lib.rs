@@ -10,11 +10,14 @@ pub mod optimise;
 pub mod program;
 pub mod random;
 pub mod reference;
+pub mod replace;
 pub mod scalar;
 mod show;
+mod shown;
 
 pub use array::{Array, ArrayError, Dtype, Element, Values};
 pub use half::{bf16, f16};
 pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};
 pub use scalar::{Binary, Scalar, Unary};
+pub use shown::shown_path;

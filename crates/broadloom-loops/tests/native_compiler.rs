@@ -400,15 +400,6 @@ fn a_failing_compiler_is_an_error_that_says_what_was_run() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_an_error() {
-    let folder = folder("native-no-cache");
-    let file = folder.join("file");
-    std::fs::write(&file, "").unwrap();
-    let error = Compiler::find().unwrap().with_cache(&file).compile(&small()).unwrap_err();
-    assert!(matches!(error, Error::File { .. }), "{error}");
-}
-
-#[test]
 fn programs_that_are_not_in_order_are_errors() {
     let check = |change: &dyn Fn(&mut Program), expected: &str| {
         let mut program = small();

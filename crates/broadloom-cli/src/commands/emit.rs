@@ -4,7 +4,9 @@ mod lean;
 
 use std::path::{Path, PathBuf};
 
+use broadloom::files::write_text;
 use broadloom::{How, Node, Session, Settings};
+use broadloom_diagnostics::escaped;
 use broadloom_lang::{Dim, Program};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -14,7 +16,7 @@ use super::loops::{Optimised, optimised};
 use crate::console::Console;
 use crate::json::{self, JsonRows};
 use crate::output::{Output, Status};
-use crate::program::{Line, ProgramArgs, Text, reason, status, unusable};
+use crate::program::{Line, ProgramArgs, Text, reason, shown_path, status, unusable};
 
 /// The arguments of `emit`.
 #[derive(clap::Args, Clone, Debug)]
@@ -79,8 +81,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     match &args.output {
         Some(file) if !args.c && !args.lean => {
-            if let Err(error) = std::fs::write(file, made) {
-                let message = format!("cannot write {}: {}", file.display(), reason(&error));
+            if let Err(error) = write_text(file, &made) {
+                let message = format!("cannot write {}: {error}", shown_path(file));
                 return unusable("emit", &message, args.program.json);
             }
         }
@@ -104,11 +106,11 @@ fn mlir(program: &mut Program) -> Result<String, String> {
         if !out.is_empty() {
             out.push('\n');
         }
-        out.push_str(&format!("// {place}{name}{text}\n"));
+        out.push_str(&format!("// {}\n", escaped(&format!("{place}{name}{text}"))));
         match program.graph.nest_linalg(tensor) {
             Ok(Some(generic)) => out.push_str(&generic),
             Ok(None) => out.push_str("// concatenated axes or run-time indices: no single linalg.generic\n"),
-            Err(error) => out.push_str(&format!("// no loop nest: {}\n", error.message())),
+            Err(error) => out.push_str(&format!("// no loop nest: {}\n", escaped(error.message()))),
         }
     }
     Ok(out)
@@ -116,7 +118,8 @@ fn mlir(program: &mut Program) -> Result<String, String> {
 
 /// Writes all routines; says which files it has written.
 fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
-    let cannot = |error: &std::io::Error| format!("cannot write to {}: {}", folder.display(), reason(error));
+    let cannot =
+        |error: &std::io::Error| format!("cannot write to {}: {}", shown_path(folder), reason(error));
     std::fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
     let routines = program.routines();
     if routines.is_empty() {
@@ -134,10 +137,11 @@ fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
             let header = folder.join(format!("{name}.h"));
             let text = std::fs::read_to_string(&header).map_err(|error| cannot(&error))?;
             let text = format!("// The program at {}, and no other size.\n{text}", sizes.join(", "));
-            std::fs::write(&header, text).map_err(|error| cannot(&error))?;
+            write_text(&header, &text)
+                .map_err(|error| format!("cannot write {}: {error}", shown_path(&header)))?;
         }
         for ending in ["c", "h"] {
-            out.push_str(&format!("{}\n", folder.join(format!("{name}.{ending}")).display()));
+            out.push_str(&format!("{}\n", shown_path(&folder.join(format!("{name}.{ending}")))));
         }
     }
     Ok(out)

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use broadloom::files::write_text;
 use broadloom_diagnostics::{Diagnostic, Severity, Sources, render_all};
 use serde::Serialize;
 
 use crate::console::Console;
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{read, reason, style};
+use crate::program::{read, shown_path, style};
 
 /// The arguments of `fmt`.
 #[derive(clap::Args, Clone, Debug)]
@@ -58,7 +59,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             diagnostics.push(Diagnostic::new(Severity::Error, "", message));
         }
         output.status = output.status.max(state.status);
-        let name = if is_stdin { "<stdin>".to_string() } else { file.display().to_string() };
+        let name = if is_stdin { "<stdin>".to_string() } else { shown_path(file) };
         if !args.json {
             output.stderr.push_str(&state.message);
             output.stdout.push_str(&state.text.take().unwrap_or_default());
@@ -100,10 +101,10 @@ fn finish(args: &Args, file: &Path, old: &str, new: &str) -> State {
     if args.check {
         return State { status: Status::Wrong, ..State::changed(true) };
     }
-    match std::fs::write(file, new) {
+    match write_text(file, new) {
         Ok(()) => State::changed(true),
         Err(error) => {
-            let message = format!("error: cannot write {}: {}\n", file.display(), reason(&error));
+            let message = format!("error: cannot write {}: {error}\n", shown_path(file));
             State { status: Status::Unusable, message, ..State::changed(false) }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use broadloom::files::write_text;
 use serde::Serialize;
 
 use super::loops::named;
@@ -9,7 +10,7 @@ use crate::console::Console;
 use crate::drawing::{Choice, Picture, TooLarge};
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{ProgramArgs, reason, status, unusable};
+use crate::program::{ProgramArgs, shown_path, status, unusable};
 
 /// The arguments of `graph`.
 #[derive(clap::Args, Clone, Debug)]
@@ -82,12 +83,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     match &args.output {
         None => output.stdout = svg,
         Some(file) => {
-            if let Err(error) = std::fs::write(file, svg) {
-                return unusable(
-                    "graph",
-                    &format!("cannot write {}: {}", file.display(), reason(&error)),
-                    false,
-                );
+            if let Err(error) = write_text(file, &svg) {
+                return unusable("graph", &format!("cannot write {}: {error}", shown_path(file)), false);
             }
         }
     }

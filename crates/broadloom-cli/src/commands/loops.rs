@@ -1,7 +1,7 @@
 //! `broadloom loops`: the loop nests of a program, as they are derived from its shapes, or as they run.
 
 use broadloom::{Node, Session, Settings, Tensor};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Span, escaped};
 use broadloom_lang::{Program, nearest};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -211,7 +211,7 @@ fn people(program: &Program, nests: &[Nest], look: Look) -> String {
             out.push('\n');
         }
         if let Some((name, line, text)) = place.filter(|place| last.replace(*place) != Some(*place)) {
-            out.push_str(&look.paint(Paint::Faint, &format!("{name}:{line}: {text}")));
+            out.push_str(&look.paint(Paint::Faint, &escaped(&format!("{name}:{line}: {text}"))));
             out.push_str("\n\n");
         }
         out.push_str(&look.paint(Paint::Strong, &nest.text));

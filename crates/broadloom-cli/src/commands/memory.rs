@@ -470,7 +470,7 @@ fn training(program: &mut Program, loss: &str, optimiser: Optimiser) -> Result<R
 }
 
 /// `1.5 MiB`
-fn people_size(bytes: u64) -> String {
+pub(super) fn people_size(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
     let mut unit = 0;

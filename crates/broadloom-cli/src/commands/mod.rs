@@ -14,6 +14,7 @@
 //! | `verify` | [`verify`] | do these arrays fit it? |
 //! | `lint` | [`lint`] | what is worth a look? |
 //! | `emit` | [`emit`] | how do other programs read it? |
+//! | `cache` | [`cache`] | what is kept of compiled programs? |
 //! | `tour` | [`tour`] | what is all this? |
 //! | `solve` | [`solve`] | what solves these constraints? |
 //! | `completions` | [`completions`] | how does my shell complete all this? |
@@ -21,6 +22,7 @@
 //! *To add one*: a module, a line above, a variant of [`Command`] and its arm in [`Command::run`]; the definition of its
 //! JSON in `docs/schema.json`, and a golden output in `tests/golden`.
 
+pub mod cache;
 pub mod check;
 pub mod completions;
 pub mod emit;
@@ -83,6 +85,9 @@ pub enum Command {
     /// Solve a system of dimension and row constraints
     #[command(after_help = solve::HELP)]
     Solve(solve::Args),
+    /// Show or empty the cache of compiled programs
+    #[command(after_help = cache::HELP)]
+    Cache(cache::Args),
     /// Write completions for a shell
     #[command(after_help = completions::HELP)]
     Completions(completions::Args),
@@ -105,6 +110,7 @@ impl Command {
             Command::Lint(args) => lint::run(&args, console),
             Command::Emit(args) => emit::run(&args, console),
             Command::Solve(args) => solve::run(&args, console),
+            Command::Cache(args) => cache::run(&args),
             Command::Completions(args) => completions::run(&args),
         }
     }

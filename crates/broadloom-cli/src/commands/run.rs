@@ -4,18 +4,19 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use broadloom::files::check_writable;
 use broadloom::{Backend, Settings};
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Diagnostic, escaped};
 use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::console::{Console, Live, Look};
+use crate::console::{Console, Live, Look, Stop};
 use crate::data::{self, Source};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
-use crate::program::{ProgramArgs, reason, status, unusable};
+use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
 use crate::progress::Progress;
 
 /// The arguments of `run`.
@@ -67,7 +68,11 @@ error. Equal seeds give equal numbers, however many threads there are.
 `--data` takes what `verify --inputs` takes: every array of a file is the values of the `data` of its name. The array of a `.npy`
 file and the table of a `.csv` file have the name of the file. Of several for one name, the last counts.
 
-Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written.
+Ctrl-C ends a run with `--save` after the step that is under way, and saves what there is; a second Ctrl-C ends it at once.
+The file is complete or as it was before, whatever happens.
+
+Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written, 130 interrupted,
+141 nobody reads standard output any more.
 
 Example:
   $ cat line.loom
@@ -103,6 +108,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
     if output.status == Status::Fine {
+        if args.save.is_some() {
+            watcher.live.hold_interrupts();
+        }
         if !args.program.json {
             // What is worth knowing is said before, not after, a long run.
             watcher.live.stderr(&args.program.render(&sources, &diagnostics, look));
@@ -111,6 +119,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         if let Err(wrong) = program.run(&options, &mut watcher) {
             diagnostics.push(*wrong);
             output.status = status(&diagnostics);
+        } else if let Some(stopped) = watcher.stopped {
+            output.status = match stopped {
+                Stop::Interrupted => Status::Interrupted,
+                Stop::Unread => Status::Unread,
+            };
         }
         watcher.clear();
         if !args.program.json {
@@ -171,16 +184,19 @@ impl Args {
         if let Some(load) = &self.load
             && let Err(error) = std::fs::File::open(load)
         {
-            return Some(format!("cannot read {}: {}", load.display(), reason(&error)));
+            return Some(format!("cannot read {}: {}", shown_path(load), reason(&error)));
         }
         let save = self.save.as_ref()?;
         let folder = save.parent().filter(|folder| !folder.as_os_str().is_empty());
         match folder {
             Some(folder) if !folder.is_dir() => {
-                Some(format!("cannot write {}: there is no folder {}", save.display(), folder.display()))
+                Some(format!("cannot write {}: there is no folder {}", shown_path(save), shown_path(folder)))
             }
-            _ if save.is_dir() => Some(format!("cannot write {}: it is a folder", save.display())),
-            _ => None,
+            _ if save.is_dir() => Some(format!("cannot write {}: it is a folder", shown_path(save))),
+            _ => {
+                let error = check_writable(save).err()?;
+                Some(format!("cannot write {}: {error}", shown_path(save)))
+            }
         }
     }
 }
@@ -199,6 +215,8 @@ struct Watcher<'c> {
     printed: Vec<String>,
     notices: Vec<String>,
     curves: Vec<Curve>,
+    /// Why the program was asked to stop.
+    stopped: Option<Stop>,
 }
 
 impl<'c> Watcher<'c> {
@@ -214,6 +232,7 @@ impl<'c> Watcher<'c> {
             printed: Vec::new(),
             notices: Vec::new(),
             curves: Vec::new(),
+            stopped: None,
         }
     }
 
@@ -272,9 +291,14 @@ impl Observer for Watcher<'_> {
 
     fn notice(&mut self, text: &str) {
         match self.prints {
-            true => self.above(|live| live.stderr(&format!("note: {text}\n"))),
+            true => self.above(|live| live.stderr(&format!("note: {}\n", escaped(text)))),
             false => self.notices.push(text.to_string()),
         }
+    }
+
+    fn stops(&mut self) -> bool {
+        self.stopped = self.stopped.or_else(|| self.live.stops());
+        self.stopped.is_some()
     }
 }
 

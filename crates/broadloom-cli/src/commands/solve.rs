@@ -48,7 +48,7 @@ Example:
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let text = match read(&args.file, console) {
         Ok(text) => text,
-        Err(message) => return unusable("solve", &message, args.json),
+        Err(message) => return unreadable(&message, args.json),
     };
     let options = Options {
         json: args.json,
@@ -71,6 +71,17 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let diagnostics = diagnostics(&sources, &answer);
     answer.remove("diagnostics");
     Output { stdout: json::object("solve", &sources, &diagnostics, answer), stderr: String::new(), status }
+}
+
+/// What cannot be read is as little a system as what cannot be understood.
+fn unreadable(message: &str, json: bool) -> Output {
+    let mut output = unusable("solve", message, json);
+    if json {
+        let mut answer: Map<String, Value> = serde_json::from_str(&output.stdout).unwrap_or_default();
+        answer.insert("status".into(), solve::Status::Malformed.name().into());
+        output.stdout = json::line(&answer);
+    }
+    output
 }
 
 /// What is wrong, as every command says it.

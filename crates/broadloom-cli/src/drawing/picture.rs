@@ -355,6 +355,10 @@ impl<'p> Drawing<'p> {
         let mut kept: FxHashSet<Owner> = self.owners[of.index()].into_iter().collect();
         let mut last: Vec<Owner> = kept.iter().copied().collect();
         for _ in 0..depth {
+            // Nothing is further away than that.
+            if last.is_empty() {
+                break;
+            }
             let next: Vec<Owner> =
                 last.iter().flat_map(|owner| above.get(owner).into_iter().flatten()).copied().collect();
             last = next.into_iter().filter(|owner| kept.insert(*owner)).collect();

@@ -1,29 +1,26 @@
 //! The C compiler of the machine, and a cache of what it made.
 //!
-//! Results are kept in a folder, under names that come from all they depend on: the source, the compiler and its
-//! version, the options, and the processor, because code is made for exactly this one. `<key>.c` is the source, to be
-//! read; `<key>-<sum>.so` the code, with the sum of its bytes in its name; `<key>.sum` says which one to take and is
-//! written last. Every file is written under another name first and then renamed, so that processes can race; code
-//! whose bytes do not have the sum, or whose source is another one, is made again.
+//! Results are [kept](crate::native::Cache) under names that come from all they depend on: the source, the compiler and its
+//! version, the options, and the processor, because code is made for exactly this one.
 //!
-//! The kernel of contractions takes much longer to compile than a program. It is compiled once for a machine, to
-//! `<key>-<sum>.o`, by the same rules, and linked to every program that needs it.
+//! The kernel of contractions takes much longer to compile than a program. It is compiled once for a machine, by the same
+//! rules, and linked to every program that needs it.
 
 use std::ffi::OsString;
-use std::hash::{DefaultHasher, Hasher};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::Program;
+use crate::native::cache::{Cache, digest};
 use crate::native::compiled::Compiled;
 use crate::native::family::Family;
 use crate::native::file::{Sizing, file};
 use crate::native::pool::Pool;
 use crate::native::runtime::Kernels;
+use crate::native::scratch::Scratch;
 use crate::native::types::Real;
+use crate::native::words::words;
 use crate::native::{Error, compiled, runtime};
 
 /// Options of the compiler. Everything is computed as it is written, but for the flags of exceptions, which nobody looks
@@ -60,9 +57,12 @@ pub(crate) fn advice() -> String {
 /// ```
 #[derive(Clone)]
 pub struct Compiler {
+    /// The program.
     path: PathBuf,
+    /// What it is always given, such as `-m64`.
+    always: Vec<OsString>,
     version: String,
-    cache: PathBuf,
+    cache: Arc<Cache>,
     pool: Arc<Pool>,
 }
 
@@ -70,19 +70,25 @@ impl std::fmt::Debug for Compiler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Compiler")
             .field("path", &self.path)
-            .field("cache", &self.cache)
+            .field("cache", &self.cache.folder())
             .finish_non_exhaustive()
     }
 }
 
 impl Compiler {
     /// The compiler of the machine: the one named by the environment variable `BROADLOOM_CC`, or by `CC`, or the
-    /// first of `cc`, `gcc` and `clang` that exists.
+    /// first of `cc`, `gcc` and `clang` that exists. What is named may have arguments: `ccache gcc`, `gcc -m64`. What is named and
+    /// cannot be run is an error: another compiler is not what was asked for.
     pub fn find() -> Result<Compiler, Error> {
-        let named =
-            ["BROADLOOM_CC", "CC"].into_iter().filter_map(std::env::var_os).filter(|name| !name.is_empty());
-        let usual = ["cc", "gcc", "clang"].into_iter().map(OsString::from);
-        Compiler::first_of(named.chain(usual))
+        for variable in ["BROADLOOM_CC", "CC"] {
+            let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else { continue };
+            return Compiler::of(words(&value)).map_err(|why| Error::NamedCompiler {
+                variable: variable.into(),
+                value: value.to_string_lossy().into_owned(),
+                why,
+            });
+        }
+        Compiler::first_of(["cc", "gcc", "clang"].into_iter().map(OsString::from))
     }
 
     /// The compiler at a path, or of a name that is looked for where programs are.
@@ -93,27 +99,44 @@ impl Compiler {
     fn first_of(candidates: impl Iterator<Item = OsString>) -> Result<Compiler, Error> {
         let mut tried = Vec::new();
         for candidate in candidates {
-            let output = Command::new(&candidate).arg("--version").output();
-            match output {
-                Ok(output) if output.status.success() => {
-                    let version = String::from_utf8_lossy(&output.stdout).into_owned();
-                    // It runs in another folder: a path must not depend on the present one.
-                    let path = PathBuf::from(candidate);
-                    let relative = path.components().count() > 1 && path.is_relative();
-                    let path = if relative { std::path::absolute(&path).unwrap_or(path) } else { path };
-                    return Ok(Compiler { path, version, cache: cache_folder(), pool: usual_pool() });
-                }
-                _ => tried.push(format!("`{}`", candidate.to_string_lossy())),
+            match Compiler::of(vec![candidate.clone()]) {
+                Ok(compiler) => return Ok(compiler),
+                Err(_) => tried.push(format!("`{}`", candidate.to_string_lossy())),
             }
         }
         Err(Error::NoCompiler { tried })
     }
 
+    /// The compiler that is run like this, or why it cannot be run.
+    fn of(words: Vec<OsString>) -> Result<Compiler, String> {
+        let mut words = words.into_iter();
+        let path = PathBuf::from(words.next().ok_or("it is blank")?);
+        let always: Vec<OsString> = words.collect();
+        // It runs in another folder: a path must not depend on the present one.
+        let relative = path.components().count() > 1 && path.is_relative();
+        let path = if relative { std::path::absolute(&path).unwrap_or(path) } else { path };
+        let output = Command::new(&path).args(&always).arg("--version").output();
+        let output = output.map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such program".to_string(),
+            _ => error.to_string(),
+        })?;
+        if !output.status.success() {
+            return Err(format!("with `--version` it ends with {}", output.status));
+        }
+        let version = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(Compiler { path, always, version, cache: Arc::new(Cache::usual()), pool: usual_pool() })
+    }
+
     /// With another folder for what was compiled.
     #[must_use]
     pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Compiler {
-        self.cache = folder.into();
+        self.cache = Arc::new(Cache::at(folder));
         self
+    }
+
+    /// Where it keeps what it has compiled.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
     }
 
     /// With so many threads for what it compiles. As many as there are processors, unless it is set.
@@ -133,8 +156,10 @@ impl Compiler {
     /// What is run to compile a file to what is made of it.
     fn command_for(&self, target: &Target, source: &Path, output: &Path) -> Command {
         let mut command = Command::new(&self.path);
+        command.args(&self.always);
         match target {
             Target::Library { objects } => {
+                let objects = (0..objects.len()).map(object_name);
                 command.args(OPTIONS).arg("-o").arg(output).arg(source).args(objects).arg("-lm")
             }
             Target::Object => command
@@ -167,7 +192,7 @@ impl Compiler {
     ) -> Result<Compiled, Error> {
         let family = Family::new(multiples, make)?;
         self.library(&family.source, &family.kernels, |path| {
-            self.own_copy(path, |path| compiled::load_family(path, &family, Arc::clone(&self.pool)))
+            compiled::load_family(path, &family, Arc::clone(&self.pool))
         })
     }
 
@@ -180,77 +205,57 @@ impl Compiler {
     ) -> Result<Compiled, Error> {
         let kernels: Vec<String> = kernels.iter().map(|real| runtime::kernel(*real)).collect();
         let key = self.key(std::iter::once(source).chain(&kernels));
-        if let Some(found) = self.cached(&key, source, "so") {
+        if let Some(found) = self.cache.find(&key, source, "so") {
             // What cannot be loaded is as good as not there.
-            if let Ok(compiled) = load(&found) {
+            if let Ok(compiled) = self.load(&found, &load) {
                 return Ok(compiled);
             }
         }
         let objects = kernels.iter().map(|kernel| self.object(kernel)).collect::<Result<_, _>>()?;
-        load(&self.make(&key, source, &Target::Library { objects })?)
+        self.load(&self.make(&key, source, &Target::Library { objects })?, &load)
     }
 
-    /// Loads a copy of a library: code that knows its sizes is not shared by those who have different ones.
-    fn own_copy<T>(&self, path: &Path, load: impl FnOnce(&Path) -> Result<T, Error>) -> Result<T, Error> {
-        let code = std::fs::read(path).map_err(|error| Error::file(path, &error))?;
-        // A cache that can only be read is a good cache.
-        let written = write_new(&self.cache, &code).or_else(|_| write_new(&std::env::temp_dir(), &code));
-        let copy = written.map_err(|error| Error::file(&self.cache, &error))?;
-        let loaded = load(&copy);
+    /// Loads code from a file that nobody else has: it is just this code, and code that knows its sizes is not shared by those who
+    /// have different ones.
+    fn load(&self, code: &[u8], load: impl Fn(&Path) -> Result<Compiled, Error>) -> Result<Compiled, Error> {
+        let scratch = self.scratch()?;
+        let path = scratch.path().join("program.so");
+        std::fs::write(&path, code).map_err(|error| Error::file(&path, &error))?;
         // What is loaded stays, whatever becomes of the file.
-        let _ = std::fs::remove_file(&copy);
-        loaded
+        load(&path)
+    }
+
+    fn scratch(&self) -> Result<Scratch, Error> {
+        self.cache.scratch().map_err(|error| Error::file(&std::env::temp_dir(), &error))
     }
 
     /// Compiles a kernel, or finds it compiled.
-    fn object(&self, source: &String) -> Result<PathBuf, Error> {
+    fn object(&self, source: &String) -> Result<Vec<u8>, Error> {
         let key = self.key(std::iter::once(source));
-        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-        match self.cached(&key, source, "o") {
-            Some(found) => Ok(absolute(found)),
-            None => self.make(&key, source, &Target::Object).map(absolute),
+        match self.cache.find(&key, source, "o") {
+            Some(found) => Ok(found),
+            None => self.make(&key, source, &Target::Object),
         }
     }
 
     /// What compiled code depends on, as a name.
     fn key<'a>(&self, sources: impl Iterator<Item = &'a String>) -> String {
-        let (path, options) = (self.path.to_string_lossy(), OPTIONS.join(" "));
-        let parts = [&path, self.version.as_str(), &options, processor(), env!("CARGO_PKG_VERSION")];
-        digest(sources.map(|source| source.as_bytes()).chain(parts.iter().map(|part| part.as_bytes())))
+        let options = OPTIONS.join(" ");
+        let parts = [self.version.as_str(), &options, processor(), env!("CARGO_PKG_VERSION")];
+        let command =
+            std::iter::once(self.path.as_os_str()).chain(self.always.iter().map(OsString::as_os_str));
+        let command = command.map(|word| word.as_encoded_bytes());
+        let parts = parts.iter().map(|part| part.as_bytes());
+        digest(sources.map(|source| source.as_bytes()).chain(parts).chain(command))
     }
 
-    /// Code in the cache, if it is what was put there.
-    fn cached(&self, key: &str, source: &str, ending: &str) -> Option<PathBuf> {
-        let sum = std::fs::read_to_string(self.cache.join(format!("{key}.sum"))).ok()?;
-        if !sum.bytes().all(|c| c.is_ascii_hexdigit()) {
-            return None;
-        }
-        let known = std::fs::read(self.cache.join(format!("{key}.c"))).ok()?;
-        let path = self.cache.join(format!("{key}-{sum}.{ending}"));
-        let code = std::fs::read(&path).ok()?;
-        (known == source.as_bytes() && digest([code.as_slice()].into_iter()) == sum).then_some(path)
-    }
-
-    fn make(&self, key: &str, source: &str, target: &Target) -> Result<PathBuf, Error> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+    /// Compiles a file, and keeps what was made.
+    fn make(&self, key: &str, source: &str, target: &Target) -> Result<Vec<u8>, Error> {
         // A folder of its own for each time: names inside it are always the same, and so is the code.
-        let unique = format!("{key}.{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let folder = self.cache.join(unique);
-        std::fs::create_dir_all(&folder).map_err(|error| Error::file(&folder, &error))?;
-        let ending = target.ending();
-        let result = self.build(&folder, source, target).and_then(|code| {
-            let sum = digest([code.as_slice()].into_iter());
-            let place = self.cache.join(format!("{key}-{sum}.{ending}"));
-            rename(&folder.join(format!("program.{ending}")), &place)?;
-            rename(&folder.join("program.c"), &self.cache.join(format!("{key}.c")))?;
-            let note = folder.join("program.sum");
-            std::fs::write(&note, &sum).map_err(|error| Error::file(&note, &error))?;
-            rename(&note, &self.cache.join(format!("{key}.sum")))?;
-            Ok(place)
-        });
-        // What is left there is of no use; if it cannot be removed, it does no harm.
-        let _ = std::fs::remove_dir_all(&folder);
-        result
+        let scratch = self.scratch()?;
+        let code = self.build(scratch.path(), source, target)?;
+        self.cache.keep(key, source, target.ending(), &code);
+        Ok(code)
     }
 
     /// Writes the source, runs the compiler and reads what it made.
@@ -258,6 +263,10 @@ impl Compiler {
         let output = format!("program.{}", target.ending());
         let path = folder.join("program.c");
         std::fs::write(&path, source).map_err(|error| Error::file(&path, &error))?;
+        for (name, object) in target.objects() {
+            let path = folder.join(name);
+            std::fs::write(&path, object).map_err(|error| Error::file(&path, &error))?;
+        }
         let mut command = self.command_for(target, Path::new("program.c"), Path::new(&output));
         let ran = command.current_dir(folder).output().map_err(|error| Error::file(&self.path, &error))?;
         if !ran.status.success() {
@@ -270,21 +279,10 @@ impl Compiler {
     }
 }
 
-/// Writes a library to a file that nobody else has.
-fn write_new(folder: &Path, code: &[u8]) -> std::io::Result<PathBuf> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let time = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
-    let path = folder.join(format!("broadloom-{}-{number}-{time:x}.so", std::process::id()));
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-    file.write_all(code)?;
-    Ok(path)
-}
-
 /// What is made of a file.
 enum Target {
     /// A library that can be loaded, with what is linked to it.
-    Library { objects: Vec<PathBuf> },
+    Library { objects: Vec<Vec<u8>> },
     /// What can be linked to a library.
     Object,
 }
@@ -296,25 +294,25 @@ impl Target {
             Target::Object => "o",
         }
     }
+
+    /// What is linked to it, with names of files.
+    fn objects(&self) -> impl Iterator<Item = (String, &[u8])> {
+        let objects: &[Vec<u8>] = match self {
+            Target::Library { objects } => objects,
+            Target::Object => &[],
+        };
+        objects.iter().enumerate().map(|(at, object)| (object_name(at), object.as_slice()))
+    }
+}
+
+fn object_name(at: usize) -> String {
+    format!("kernel{at}.o")
 }
 
 /// A command as it would be typed.
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
-}
-
-fn rename(from: &Path, to: &Path) -> Result<(), Error> {
-    std::fs::rename(from, to).map_err(|error| Error::file(to, &error))
-}
-
-/// Where compiled code is kept, unless it is said otherwise.
-fn cache_folder() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("BROADLOOM_CACHE")
-        .or_else(|| Some(set("XDG_CACHE_HOME")?.join("broadloom")))
-        .or_else(|| Some(set("HOME")?.join(".cache").join("broadloom")))
-        .unwrap_or_else(|| std::env::temp_dir().join("broadloom"))
 }
 
 /// One pool for all that do not ask for a number of threads.
@@ -334,17 +332,4 @@ fn processor() -> &'static str {
         let lines = first.lines().filter(|line| known.iter().any(|word| line.starts_with(word)));
         format!("{} {}", std::env::consts::ARCH, lines.collect::<Vec<_>>().join("\n"))
     })
-}
-
-/// 128 bits that depend on all bytes. Not a secret: whoever can write to the cache can run code anyway.
-fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
-    let (mut low, mut high) = (DefaultHasher::new(), DefaultHasher::new());
-    high.write_u8(1);
-    for part in parts {
-        for hasher in [&mut low, &mut high] {
-            hasher.write_usize(part.len());
-            hasher.write(part);
-        }
-    }
-    format!("{:016x}{:016x}", low.finish(), high.finish())
 }

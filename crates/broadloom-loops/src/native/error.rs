@@ -15,6 +15,15 @@ pub enum Error {
         /// What was looked for.
         tried: Vec<String>,
     },
+    /// The compiler that is asked for cannot be run.
+    NamedCompiler {
+        /// The environment variable that names it.
+        variable: String,
+        /// What it says.
+        value: String,
+        /// Why that cannot be run.
+        why: String,
+    },
     /// The compiler failed.
     Compiler {
         /// What was run.
@@ -47,7 +56,7 @@ impl Error {
     }
 
     pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Error {
-        Error::File { path: path.display().to_string(), message: error.to_string() }
+        Error::File { path: crate::shown_path(path), message: error.to_string() }
     }
 }
 
@@ -60,6 +69,12 @@ impl fmt::Display for Error {
                 "there is no C compiler: tried {}. Install one (`apt install gcc`, `dnf install gcc`, \
                  `xcode-select --install`) or name one in the environment variable BROADLOOM_CC",
                 tried.join(", ")
+            ),
+            Error::NamedCompiler { variable, value, why } => write!(
+                f,
+                "the C compiler `{}` of the environment variable {variable} cannot be run: {why}. Name one that can, with its \
+                 arguments, or unset {variable}",
+                value.escape_debug()
             ),
             Error::Compiler { command, said } => write!(f, "the C compiler failed: {command}\n{said}"),
             Error::File { path, message } => write!(f, "{path}: {message}"),

@@ -5,6 +5,7 @@
 //! a header, for use without Broadloom.
 
 mod arena;
+mod cache;
 mod compiled;
 mod compiler;
 mod contract;
@@ -22,20 +23,24 @@ mod pool;
 mod print;
 mod rows;
 mod runtime;
+mod scratch;
 mod spread;
 mod types;
+mod words;
 
 use std::path::Path;
 
 pub use arena::{ArenaPlan, bytes_of};
+pub use cache::{Cache, CacheUsage};
 pub use compiled::Compiled;
 pub use compiler::Compiler;
 pub use error::Error;
 pub use polynomial::large;
 
-use crate::Program;
 use crate::native::file::Sizing;
 use crate::native::runtime::Kernels;
+use crate::replace::replace_text;
+use crate::{Program, shown_path};
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {
@@ -53,7 +58,8 @@ pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Err
     let file = file::file(program, name, Some(&header), Kernels::Inside, Sizing::Numbers)?;
     for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;
+        replace_text(&path, &text)
+            .map_err(|error| Error::File { path: shown_path(&path), message: error.to_string() })?;
     }
     Ok(())
 }

@@ -2,11 +2,27 @@
 
 use rustc_hash::FxHashSet;
 
-/// Words that mean something else in C, or in the text around the nests.
-const TAKEN: &str = "auto break case char const continue default do double else enum extern float for goto if inline \
-    int long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile \
-    while asm typeof bool true false unix linux i386 complex main begin end part parts kept arena symbols parallel \
-    report check argument index_within fill_margins_16 fill_margins_32 fill_margins_64 lane lanes half group end_of_block work errno";
+/// Words of the language, of any standard, and what compilers define without being asked.
+const KEYWORDS: &str = "alignas alignof asm auto bool break case char complex const constexpr continue default do double else \
+    enum extern false float for goto i386 if imaginary inline int linux long noreturn nullptr register restrict return short \
+    signed sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual union unix unsigned void \
+    volatile wchar_t while";
+
+/// What the headers define as macros in small letters, and functions of theirs that the text calls.
+const HEADERS: &str = "alloca errno fpclassify isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan \
+    isnormal isunordered math_errhandling offsetof signbit abs exp fabs fma fmax fmaf fmin free llabs malloc memcmp memcpy memmove \
+    memset pow realloc rint sqrt abort calloc";
+
+/// What the text around the nests calls its own.
+const OWN: &str = "main begin end part parts kept arena symbols parallel report check argument index_within fill_margins_16 \
+    fill_margins_32 fill_margins_64 lane lanes half group end_of_block work";
+
+/// Whether a word means something else in C, or in the text around the nests.
+fn is_taken(word: &str) -> bool {
+    // Types of the headers end like this, and more of them may come.
+    word.ends_with("_t")
+        || [KEYWORDS, HEADERS, OWN].iter().any(|words| words.split_whitespace().any(|known| known == word))
+}
 
 /// Hands out identifiers, each once.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +61,7 @@ fn identifier(name: &str) -> String {
     let capitals = text.len() > 1 && !text.contains(|c: char| c.is_ascii_lowercase());
     if capitals
         || prefixes.iter().any(|prefix| text.starts_with(prefix))
-        || TAKEN.split_whitespace().any(|word| word == text)
+        || is_taken(&text)
         || text.strip_prefix('t').is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit()))
     {
         text.push('_');

@@ -46,3 +46,17 @@ pub fn read_arrays(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>, FileE
         }
     }
 }
+
+/// The array for a name, and the names of all arrays in the file: all of a `.npy` or `.csv` file; of a file with several arrays
+/// the one of that name, or the only one. Of a `.npz` file nothing else is inflated.
+pub fn read_array(path: impl AsRef<Path>, name: &str) -> Result<(Option<Array>, Vec<String>), FileError> {
+    let path = path.as_ref();
+    if path.extension().is_some_and(|ending| ending == "npz") {
+        return super::npz::read_one(path, name);
+    }
+    let arrays = read_arrays(path)?;
+    let names = arrays.iter().map(|(name, _)| name.clone()).collect();
+    let only = arrays.len() == 1;
+    let found = arrays.into_iter().find(|(known, _)| only || known.is_empty() || known == name);
+    Ok((found.map(|(_, array)| array), names))
+}

@@ -36,14 +36,15 @@ mod npz;
 mod safetensors;
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use broadloom_loops::{Element, Values, bf16, f16};
+use broadloom_loops::replace::{check_replace, replace, replace_text};
+use broadloom_loops::{Element, Values, bf16, f16, shown_path};
 
-pub use any::read_arrays;
+pub use any::{read_array, read_arrays};
+pub use broadloom_loops::replace::ReplaceError;
 pub use csv::{CsvHeader, Table, csv_from_text, read_csv, write_csv};
 pub use npy::{npy_from_bytes, npy_to_bytes, read_npy, write_npy};
 pub use npz::{npz_from_bytes, npz_to_bytes, read_npz, write_npz};
@@ -180,7 +181,7 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Data { file, contents, part, expected, found, .. } = &*self.0;
         match file {
-            Some(file) => write!(f, "{}: ", file.display())?,
+            Some(file) => write!(f, "{}: ", shown_path(file))?,
             None => write!(f, "{contents}: ")?,
         }
         if let Some(part) = part {
@@ -210,65 +211,24 @@ fn read<T>(path: &Path, decode: impl FnOnce(&[u8]) -> Result<T, FileError>) -> R
 
 /// Writes a file so that it is either complete or not there: what was there before stays until then.
 fn write(path: &Path, encode: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
-    // A link stays a link, to a new file.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    write_beside(&target, encode).map_err(|error| error.in_file(path))
+    replace(path, encode).map_err(|error| unwritten(error).in_file(path))
 }
 
-fn write_beside(
-    target: &Path,
-    encode: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), FileError> {
-    let before = fs::metadata(target).ok();
-    if let Some(before) = before.as_ref().filter(|before| !before.is_file()) {
-        let found = if before.is_dir() { "a folder" } else { "something that is not a file" };
-        return Err(FileError::new(FileErrorKind::Access, "a file to write", found));
-    }
-    if target.file_name().is_none() {
-        return Err(FileError::new(FileErrorKind::Name, "the name of a file", "a path without one"));
-    }
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let (temporary, file) =
-        temporary(folder).map_err(|error| FileError::system(error, "a folder to write into"))?;
-    let finish = || {
-        let mut output = BufWriter::with_capacity(1 << 16, file);
-        encode(&mut output)?;
-        let file = output.into_inner().map_err(io::IntoInnerError::into_error)?;
-        if let Some(before) = before {
-            file.set_permissions(before.permissions())?;
-        }
-        file.sync_all()?;
-        drop(file);
-        fs::rename(&temporary.0, target)
-    };
-    finish().map_err(|error| FileError::system(error, "room for the file"))
+/// Writes a text to a file so that it is either complete or not there: what was there before stays until then.
+pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<(), ReplaceError> {
+    replace_text(path.as_ref(), text)
 }
 
-/// A file that is removed unless it has been renamed.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After a rename there is nothing left to remove.
-        let _ = fs::remove_file(&self.0);
-    }
+/// Whether a file could be written, as far as that is known beforehand: better than after hours of work.
+pub fn check_writable(path: impl AsRef<Path>) -> Result<(), ReplaceError> {
+    check_replace(path.as_ref())
 }
 
-/// A new file in a folder.
-fn temporary(folder: &Path) -> io::Result<(Temporary, File)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = folder.join(format!(".broadloom-{}-{number}.part", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            // Left behind by a process that was stopped.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(file) => return Ok((Temporary(path), file)),
-        }
+fn unwritten(error: ReplaceError) -> FileError {
+    match error {
+        ReplaceError::Kind(found) => FileError::new(FileErrorKind::Access, "a file to write", found),
+        ReplaceError::Folder(error) => FileError::system(error, "a folder to write into"),
+        ReplaceError::Contents(error) => FileError::system(error, "room for the file"),
     }
 }
 

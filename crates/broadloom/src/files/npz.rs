@@ -60,27 +60,43 @@ pub fn npz_to_bytes<N: AsRef<str>, A: Borrow<Array>>(
     Ok(to_bytes(|output| encode(&arrays, ELSEWHERE, output)))
 }
 
+/// Reads one array of a `.npz` file, the one of this name or the only one, and the names of all. Only that one is inflated.
+pub(super) fn read_one(path: &Path, name: &str) -> Result<(Option<Array>, Vec<String>), FileError> {
+    read(path, |bytes| {
+        let members = members(bytes)?;
+        let found = members.iter().find(|(known, _)| members.len() == 1 || known == name);
+        let array = found.map(|(name, member)| member.named(name, bytes)).transpose()?;
+        Ok((array, members.into_iter().map(|(name, _)| name).collect()))
+    })
+}
+
 /// The arrays in the contents of a `.npz` file, in the order of the archive.
 pub fn npz_from_bytes(bytes: &[u8]) -> Result<Vec<(String, Array)>, FileError> {
+    let members = members(bytes)?.into_iter();
+    members.map(|(name, member)| member.named(&name, bytes).map(|array| (name, array))).collect()
+}
+
+/// The members of an archive, by the names of their arrays.
+fn members(bytes: &[u8]) -> Result<Vec<(String, Member)>, FileError> {
     // An archive without members starts with its end.
     if !bytes.starts_with(END) {
         check_magic(bytes, LOCAL, "a .npz file")?;
     }
     let members = directory(bytes)?;
-    let mut arrays: Vec<(String, Array)> = Vec::with_capacity(members.len());
+    let mut named: Vec<(String, Member)> = Vec::with_capacity(members.len());
     let mut seen = HashSet::new();
-    for member in &members {
+    for member in members {
         let Some(name) = member.name.strip_suffix(".npy") else {
             let found = quote(member.name.as_bytes());
             return Err(FileError::new(FileErrorKind::Unsupported, "an archive of .npy files only", found));
         };
-        if !seen.insert(name) {
+        let name = name.to_owned();
+        if !seen.insert(name.clone()) {
             return Err(FileError::new(FileErrorKind::Name, "different names", format!("`{name}` twice")));
         }
-        let array = member.array(bytes).map_err(|error| error.in_part(format!("array `{name}`")))?;
-        arrays.push((name.to_owned(), array));
+        named.push((name, member));
     }
-    Ok(arrays)
+    Ok(named)
 }
 
 /// A member of an archive, as the directory describes it.
@@ -155,6 +171,11 @@ fn range(start: u64, length: u64) -> Option<std::ops::Range<usize>> {
 }
 
 impl Member {
+    /// Its array; what is wrong with it is said by its name.
+    fn named(&self, name: &str, bytes: &[u8]) -> Result<Array, FileError> {
+        self.array(bytes).map_err(|error| error.in_part(format!("array `{name}`")))
+    }
+
     /// Reads an entry of the directory; what comes after it is returned too.
     fn read(bytes: &[u8]) -> Option<(Member, &[u8])> {
         let entry = Fields(bytes);

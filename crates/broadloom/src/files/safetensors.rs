@@ -12,6 +12,7 @@ use std::path::Path;
 use broadloom_loops::{Array, Dtype};
 use safetensors::Dtype as Foreign;
 use safetensors::tensor::Metadata;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::{FileError, FileErrorKind, Stored, bytes_of, read, to_bytes, write, write_values};
 
@@ -106,6 +107,10 @@ pub fn safetensors_from_bytes(bytes: &[u8]) -> Result<Tensors, FileError> {
     };
     let text = str::from_utf8(header).map_err(|error| unread(error.to_string()))?;
     let header: Metadata = serde_json::from_str(text).map_err(|error| unread(error.to_string()))?;
+    // Of two arrays of one name the crate would take the last, and its numbers would not be those another reader takes.
+    if let Some(name) = serde_json::from_str::<Twice>(text).ok().and_then(|twice| twice.0) {
+        return Err(FileError::new(FileErrorKind::Name, "different names", format!("`{name}` twice")));
+    }
     let (wanted, found) = (header.data_len() as u64, numbers.len() as u64);
     if wanted != found {
         let kind = if found < wanted { FileErrorKind::Truncated } else { FileErrorKind::Surplus };
@@ -132,6 +137,37 @@ pub fn safetensors_from_bytes(bytes: &[u8]) -> Result<Tensors, FileError> {
     let metadata = header.metadata().iter().flatten();
     tensors.metadata = metadata.map(|(key, value)| (key.clone(), value.clone())).collect();
     Ok(tensors)
+}
+
+/// A name that an object in JSON has twice.
+struct Twice(Option<String>);
+
+impl<'de> Deserialize<'de> for Twice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Twice, D::Error> {
+        deserializer.deserialize_map(Names)
+    }
+}
+
+struct Names;
+
+impl<'de> Visitor<'de> for Names {
+    type Value = Twice;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Twice, A::Error> {
+        let (mut seen, mut twice) = (HashSet::new(), None);
+        while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
+            if seen.contains(&name) {
+                twice.get_or_insert(name);
+            } else {
+                seen.insert(name);
+            }
+        }
+        Ok(Twice(twice))
+    }
 }
 
 /// The type of numbers in the file.

@@ -14,11 +14,11 @@ use std::rc::Rc;
 use broadloom_core as core;
 use broadloom_loops::native::{self, Compiled, Compiler};
 use broadloom_loops::reference::Stop;
-use broadloom_loops::{Array, Dtype, Program};
+use broadloom_loops::{Array, Dtype, Program, shown_path};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::files::{read_safetensors, write_safetensors};
+use crate::files::{Tensors, read_safetensors, write_safetensors};
 use crate::lower::{Inferred, Layout, Lowered, Node, Symbol};
 use crate::routine::Routine;
 use crate::size::list;
@@ -147,6 +147,23 @@ struct Family {
     told: Vec<u64>,
 }
 
+/// Some names; of many the first.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// What is said of a cache that cannot be used.
+fn unusable_cache(folder: &Path, reason: &str) -> String {
+    format!(
+        "the cache {} is not used: {reason}; programs are compiled anew each time. Name another folder in BROADLOOM_CACHE, or see \
+         what `broadloom cache` says",
+        shown_path(folder)
+    )
+}
+
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
@@ -171,7 +188,16 @@ impl Session {
         let compiler = match settings.backend {
             Backend::Reference => None,
             backend => match Compiler::find() {
-                Ok(compiler) => Some(compiler),
+                Ok(compiler) => {
+                    if let Some(reason) = compiler.cache().unusable() {
+                        notices.push(unusable_cache(compiler.cache().folder(), reason));
+                    }
+                    Some(compiler)
+                }
+                // Who names a compiler wants that one and nothing else.
+                Err(error @ native::Error::NamedCompiler { .. }) => {
+                    return Err(Error::run(error.to_string()));
+                }
                 Err(error) if backend == Backend::Native => return Err(Error::run(error.to_string())),
                 Err(error) => {
                     notices.push(format!("{error}; programs run slowly, by the reference evaluator"));
@@ -427,41 +453,64 @@ impl Session {
         self.refresh()?;
         let path = path.as_ref();
         let file = read_safetensors(path)?;
-        let mut found = Vec::new();
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
         for tensor in self.graph.lasting() {
             let name = self.graph.short_name(tensor);
             match file.get(&name) {
                 Some(values) => {
                     let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values);
                     fits.map_err(|error| {
-                        error.about(&path.display().to_string()).with_end(self.graph.declared_end(tensor))
+                        error.about(&shown_path(path)).with_end(self.graph.declared_end(tensor))
                     })?;
                     found.push((tensor, values));
                 }
-                None if self.graph.leaf(tensor) == Some(Leaf::Param) => {
-                    let message = format!("{}: there is no parameter `{name}` in it", path.display());
-                    let names: Vec<&str> =
-                        file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
-                    let error =
-                        Error::new(ErrorKind::File, message).with_end(self.graph.declared_end(tensor));
-                    return Err(error
-                        .with_end(format!(
-                            "it has {}",
-                            if names.is_empty() { "no arrays".into() } else { names.join(", ") }
-                        ))
-                        .with_help(
-                            "load a file that was saved with these parameters, or give them these names",
-                        ));
-                }
-                None => {}
+                None => missing.push(tensor),
             }
         }
+        self.check_loaded(path, &file, &missing)?;
         for (tensor, values) in found {
             self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)?;
         }
         let number = |key: &str| file.metadata.get(key).and_then(|text| text.parse().ok());
         self.runs = number("broadloom.runs").unwrap_or(self.runs);
         self.settings.seed = number("broadloom.seed").unwrap_or(self.settings.seed);
+        Ok(())
+    }
+
+    /// Refuses a file that lacks parameters; notes what else it lacks, and what it has that nobody asks for.
+    fn check_loaded(&mut self, path: &Path, file: &Tensors, missing: &[Tensor]) -> Result<(), Error> {
+        let known: Vec<String> =
+            self.graph.lasting().into_iter().map(|tensor| self.graph.short_name(tensor)).collect();
+        let extra = file.arrays.iter().map(|(name, _)| name).filter(|name| !known.contains(name));
+        let extra: Vec<String> = extra.cloned().collect();
+        let is_param = |tensor: &&Tensor| self.graph.leaf(**tensor) == Some(Leaf::Param);
+        let names = |tensors: &[&Tensor]| -> Vec<String> {
+            tensors.iter().map(|tensor| self.graph.short_name(**tensor)).collect()
+        };
+        let (params, states): (Vec<&Tensor>, Vec<&Tensor>) = missing.iter().partition(is_param);
+        if let Some(first) = params.first() {
+            let plural = if params.len() == 1 { "is no parameter" } else { "are no parameters" };
+            let message = format!("{}: there {plural} {} in it", shown_path(path), listed(&names(&params)));
+            let mut error = Error::new(ErrorKind::File, message).with_end(self.graph.declared_end(**first));
+            let all: Vec<&str> = file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
+            let all = if all.is_empty() { "no arrays".into() } else { all.join(", ") };
+            error = error.with_end(format!("it has {all}"));
+            if !extra.is_empty() {
+                error = error.with_end(format!("nothing in the program is called {}", listed(&extra)));
+            }
+            let help = "load a file that was saved with these parameters, or give them these names";
+            return Err(error.with_help(help));
+        }
+        let states = names(&states);
+        if !states.is_empty() {
+            let notice = format!("{} has no {}: they begin anew", shown_path(path), listed(&states));
+            self.notices.push(notice);
+        }
+        if !extra.is_empty() {
+            let notice =
+                format!("{} has {}, which the program has no use for", shown_path(path), listed(&extra));
+            self.notices.push(notice);
+        }
         Ok(())
     }
 

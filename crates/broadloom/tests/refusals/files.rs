@@ -182,6 +182,7 @@ fn files_of_another_model() -> Result<(), Error> {
             File: FOLDER/lacking: there is no parameter `bias` in it
               `bias` is declared `2`
               it has b, w
+              nothing in the program is called `b`
             help: load a file that was saved with these parameters, or give them these names
         "#]],
     )?;
@@ -189,7 +190,7 @@ fn files_of_another_model() -> Result<(), Error> {
         &folder,
         &file("none", &[]),
         &expect![[r#"
-            File: FOLDER/none: there is no parameter `w` in it
+            File: FOLDER/none: there are no parameters `w`, `bias` in it
               `w` is declared `3 -> 2`
               it has no arrays
             help: load a file that was saved with these parameters, or give them these names

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use broadloom::certificate::module_name;
+use broadloom::files::write_text;
+use broadloom_diagnostics::escaped;
 use broadloom_lang::{Dim, Program};
 
 use super::ranged;
-use crate::program::reason;
+use crate::program::{reason, shown_path};
 
 /// The theory, and the version of Lean that it is for.
 const THEORY: [(&str, &str); 4] = [
@@ -22,11 +24,13 @@ const README: &str = include_str!("project.md");
 /// The certificate of a program; or, if there is a folder, the files that were written there.
 pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) -> Result<String, String> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = escaped(&stem);
     let name = module_name(&stem);
     let certificate = program.graph.certificate().map_err(|error| error.to_string())?.to_lean(&stem);
     let certificate = at_sizes(program, &certificate) + &certificate;
     let Some(folder) = folder else { return Ok(certificate) };
-    let cannot = |error: std::io::Error| format!("cannot write to {}: {}", folder.display(), reason(&error));
+    let cannot =
+        |error: std::io::Error| format!("cannot write to {}: {}", shown_path(folder), reason(&error));
     std::fs::create_dir_all(folder).map_err(cannot)?;
     let (readme, lakefile, last) = (README.replace("NAME", &name), lakefile(&name), format!("{name}.lean"));
     let files = [("README.md", readme.as_str()), ("lakefile.toml", lakefile.as_str())];
@@ -34,8 +38,8 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
     let mut out = String::new();
     for (file, text) in files.chain([(last.as_str(), certificate.as_str())]) {
         let file = folder.join(file);
-        std::fs::write(&file, text).map_err(cannot)?;
-        out.push_str(&format!("{}\n", file.display()));
+        write_text(&file, text).map_err(|error| format!("cannot write {}: {error}", shown_path(&file)))?;
+        out.push_str(&format!("{}\n", shown_path(&file)));
     }
     Ok(out)
 }

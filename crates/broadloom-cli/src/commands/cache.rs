@@ -1,0 +1,92 @@
+//! `broadloom cache`: what is kept of compiled programs, and how to get rid of it.
+
+use broadloom::{Cache, CacheUsage};
+use broadloom_diagnostics::Sources;
+use serde::Serialize;
+
+use super::memory::people_size;
+use crate::json;
+use crate::output::{Output, Status};
+use crate::program::{shown_path, unusable};
+
+/// The arguments of `cache`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// Remove all of it
+    #[arg(long)]
+    clear: bool,
+    /// Print one JSON object instead; its format is in docs/schema.json
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) const HELP: &str = "\
+`broadloom run` compiles a program once, and finds the machine code the next time. It is kept in the folder BROADLOOM_CACHE, or
+`broadloom` in XDG_CACHE_HOME, or `.cache/broadloom` at home. Beyond 1 GiB, or as many bytes as BROADLOOM_CACHE_LIMIT says, what was
+not used for the longest time is removed.
+
+What is in the folder is run. Therefore it is used only if it is a real folder, belongs to you (or to root), and nobody else can write to it; if it
+is not, programs are compiled anew each time, in a private folder. `--clear` also takes from others the right to write to it.
+Removing it is always safe.
+
+Exit status: 0 fine, 2 the folder is not one that can be cleared.
+
+Examples:
+  broadloom cache
+  broadloom cache --clear
+  BROADLOOM_CACHE_LIMIT=100000000 broadloom run mlp.loom";
+
+/// Shows the cache, or empties it.
+pub fn run(args: &Args) -> Output {
+    let cache = Cache::usual();
+    let usage = if args.clear { cache.clear() } else { cache.usage() };
+    let usage = match usage {
+        Ok(usage) => usage,
+        Err(reason) => {
+            let verb = if args.clear { "clear" } else { "look at" };
+            let message = format!("cannot {verb} the cache {}: {reason}", shown_path(cache.folder()));
+            return unusable("cache", &message, args.json);
+        }
+    };
+    let stdout = match args.json {
+        true => json::object("cache", &Sources::new(), &[], Data::new(args.clear, &usage)),
+        false => people(args.clear, &usage),
+    };
+    Output { stdout, ..Output::new(Status::Fine) }
+}
+
+fn people(cleared: bool, usage: &CacheUsage) -> String {
+    let plural = if usage.entries == 1 { "entry" } else { "entries" };
+    let held = format!("{} {plural}, {}", usage.entries, people_size(usage.bytes));
+    let folder = shown_path(&usage.folder);
+    match &usage.unusable {
+        _ if cleared => format!("{folder}: removed {held}\n"),
+        Some(reason) => format!("{folder}: not used, because {reason}\n"),
+        None => format!("{folder}: {held} of at most {}\n", people_size(usage.limit)),
+    }
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    folder: String,
+    /// What there was, if it is removed now.
+    entries: usize,
+    bytes: u64,
+    limit: u64,
+    cleared: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unusable: Option<&'a str>,
+}
+
+impl<'a> Data<'a> {
+    fn new(cleared: bool, usage: &'a CacheUsage) -> Data<'a> {
+        Data {
+            folder: usage.folder.display().to_string(),
+            entries: usage.entries,
+            bytes: usage.bytes,
+            limit: usage.limit,
+            cleared,
+            unusable: usage.unusable.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The streams of the process, and what it is told from outside: pipes that are closed, disks that are full, Ctrl-C.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use broadloom_cli::{Live, Status, Stop};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// The least time between two looks at whether anybody reads on.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The streams of the process.
+pub struct Streams {
+    /// Why standard output could not be written to, the first time.
+    unwritten: Option<io::Error>,
+    /// Whether something for standard error is lost.
+    unsaid: bool,
+    /// Whether someone wants the process to stop; only once [interrupts are held](Live::hold_interrupts).
+    interrupted: Arc<AtomicBool>,
+    /// Standard output, if it may be a pipe.
+    may_close: bool,
+    looked: Option<Instant>,
+}
+
+impl Streams {
+    pub fn new() -> Streams {
+        Streams {
+            unwritten: None,
+            unsaid: false,
+            interrupted: Arc::default(),
+            may_close: !io::stdout().is_terminal(),
+            looked: None,
+        }
+    }
+
+    /// How the process ends whose command ended like this: what nobody got to see is not fine.
+    pub fn end(mut self, status: Status) -> Status {
+        match self.unwritten.take() {
+            // A closed pipe is the reader's choice: nothing to talk about.
+            Some(error) if error.kind() == ErrorKind::BrokenPipe => return Status::Unread,
+            Some(error) => {
+                self.stderr(&format!("error: cannot write to standard output: {error}\n"));
+                return Status::Unusable;
+            }
+            None => {}
+        }
+        if self.unsaid { status.max(Status::Unusable) } else { status }
+    }
+}
+
+impl Live for Streams {
+    fn stdout(&mut self, text: &str) {
+        // After a failure there is a hole already; what follows it would hide that.
+        if text.is_empty() || self.unwritten.is_some() {
+            return;
+        }
+        let mut stdout = io::stdout().lock();
+        self.unwritten = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).err();
+    }
+
+    fn stderr(&mut self, text: &str) {
+        self.unsaid |= io::stderr().write_all(text.as_bytes()).is_err();
+    }
+
+    fn hold_interrupts(&mut self) {
+        for signal in [SIGINT, SIGTERM] {
+            // The order matters: the second signal finds what the first one has set. Where signals cannot be
+            // held, they end the process as they always do.
+            let code = i32::from(Status::Interrupted.code());
+            let ends =
+                signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&self.interrupted));
+            if ends.is_ok() {
+                let _ = signal_hook::flag::register(signal, Arc::clone(&self.interrupted));
+            }
+        }
+    }
+
+    fn stops(&mut self) -> Option<Stop> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Some(Stop::Interrupted);
+        }
+        // Whether nobody reads or the disk is full: what is computed from now on, nobody sees.
+        if self.unwritten.is_some() {
+            return Some(Stop::Unread);
+        }
+        if !self.may_close || self.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
+            return None;
+        }
+        self.looked = Some(Instant::now());
+        is_unread().then_some(Stop::Unread)
+    }
+}
+
+/// Whether standard output is a pipe that nobody reads any more, without writing to it.
+#[cfg(unix)]
+fn is_unread() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = io::stdout();
+    let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut asked, Some(&at_once)).is_ok_and(|_| asked[0].revents().contains(PollFlags::ERR))
+}
+
+#[cfg(not(unix))]
+fn is_unread() -> bool {
+    false
+}

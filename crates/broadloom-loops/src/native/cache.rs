@@ -1,0 +1,357 @@
+//! The cache of compiled code: a folder that only this user can write to.
+//!
+//! What is in it is loaded and run, so nobody else may have put it there. Before it is used, the folder has to be a real one, of
+//! this user (or of the administrator), that nobody else can write to; a file in it has to belong to the same user when it
+//! is open. Then its bytes are read once, held against their sum, and a private copy of just these bytes is what is loaded:
+//! whatever becomes of the file in the meantime does not matter. The sum finds accidents, not forgers; it is the folder that keeps those
+//! out.
+//!
+//! A cache that cannot be used never stops a program: a private folder for this process takes its place.
+//!
+//! `<key>.c` is the source, to be read; `<key>-<sum>.so` the code, with the sum of its bytes in its name; `<key>.sum` says which
+//! one to take and is written last. Every file is written under another name first and then renamed, so that processes can race;
+//! code whose bytes do not have the sum, or whose source is another one, is made again. If all is larger than the limit, what was
+//! not used for the longest time goes.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
+
+use crate::native::scratch::{Scratch, is_stale, private, remove_stale};
+use crate::shown_path;
+
+/// How many bytes are kept, unless it is said otherwise.
+const USUAL_LIMIT: u64 = 1 << 30;
+/// How the folders begin in which something is made.
+const WORK: &str = "work-";
+/// How the folders begin that stand in for a cache.
+const INSTEAD: &str = "broadloom-";
+/// The length of a key.
+const KEY: usize = 32;
+
+/// A folder for compiled code.
+#[derive(Debug)]
+pub struct Cache {
+    wanted: PathBuf,
+    place: OnceLock<Place>,
+}
+
+/// The folder that is really used.
+#[derive(Debug)]
+enum Place {
+    Wanted,
+    /// The folder that was asked for cannot be used, for this reason.
+    Instead(Option<Scratch>, String),
+}
+
+/// What a cache holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheUsage {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// How many pieces of code.
+    pub entries: usize,
+    /// How many bytes, sources included.
+    pub bytes: u64,
+    /// How many bytes are kept.
+    pub limit: u64,
+    /// Why it is not used, if it is not.
+    pub unusable: Option<String>,
+}
+
+/// A piece of code and what belongs to it.
+#[derive(Default)]
+struct Entry {
+    files: Vec<PathBuf>,
+    bytes: u64,
+    used: Option<SystemTime>,
+}
+
+impl Cache {
+    /// The cache of the user: `BROADLOOM_CACHE`, or `broadloom` in the folder for caches.
+    pub fn usual() -> Cache {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = set("BROADLOOM_CACHE")
+            .or_else(|| Some(set("XDG_CACHE_HOME")?.join("broadloom")))
+            .or_else(|| Some(set("HOME")?.join(".cache").join("broadloom")));
+        Cache::at(folder.unwrap_or_else(|| std::env::temp_dir().join(format!("broadloom-of-{}", user()))))
+    }
+
+    /// A cache in a folder, which is made when it is needed.
+    pub fn at(folder: impl Into<PathBuf>) -> Cache {
+        // A slash at the end would follow a link.
+        let folder: PathBuf = folder.into().components().collect();
+        Cache { wanted: std::path::absolute(&folder).unwrap_or(folder), place: OnceLock::new() }
+    }
+
+    /// The folder that was asked for.
+    pub fn folder(&self) -> &Path {
+        &self.wanted
+    }
+
+    /// Why the folder that was asked for is not used, if it is not.
+    pub fn unusable(&self) -> Option<&str> {
+        match self.place() {
+            Place::Wanted => None,
+            Place::Instead(_, reason) => Some(reason),
+        }
+    }
+
+    /// The folder that is used; none if not even a private one could be made.
+    fn used(&self) -> Option<&Path> {
+        match self.place() {
+            Place::Wanted => Some(&self.wanted),
+            Place::Instead(scratch, _) => scratch.as_ref().map(Scratch::path),
+        }
+    }
+
+    fn place(&self) -> &Place {
+        self.place.get_or_init(|| {
+            let made = private().recursive(true).create(&self.wanted);
+            let refused = match made {
+                // What is there is judged by what it is.
+                Err(error) if fs::symlink_metadata(&self.wanted).is_err() => Some(error.to_string()),
+                _ => distrust(&self.wanted).map(str::to_string),
+            };
+            let Some(reason) = refused else { return Place::Wanted };
+            let common = std::env::temp_dir();
+            remove_stale(&common, |name| is_random(name, INSTEAD));
+            Place::Instead(Scratch::new(&common, INSTEAD).ok(), reason)
+        })
+    }
+
+    /// A private folder to make something in: in the cache, or in the common folder if there is no room.
+    pub(super) fn scratch(&self) -> io::Result<Scratch> {
+        let here = self.used().and_then(|folder| Scratch::new(folder, WORK).ok());
+        here.filter(Scratch::has_room).map_or_else(|| Scratch::new(&std::env::temp_dir(), INSTEAD), Ok)
+    }
+
+    /// Code that was put here, if it is what was put here.
+    pub(super) fn find(&self, key: &str, source: &str, ending: &str) -> Option<Vec<u8>> {
+        let folder = self.used()?;
+        let note = folder.join(format!("{key}.sum"));
+        let sum = String::from_utf8(read_own(&note)?).ok()?;
+        if !sum.bytes().all(|c| c.is_ascii_hexdigit()) {
+            return None;
+        }
+        let known = read_own(&folder.join(format!("{key}.c")))?;
+        let code = read_own(&folder.join(format!("{key}-{sum}.{ending}")))?;
+        if known != source.as_bytes() || digest([code.as_slice()].into_iter()) != sum {
+            return None;
+        }
+        // What is used stays longest. A cache that can only be read is a good cache.
+        let _ = File::options().write(true).open(&note).and_then(|file| file.set_modified(SystemTime::now()));
+        Some(code)
+    }
+
+    /// Keeps code, if that is possible.
+    pub(super) fn keep(&self, key: &str, source: &str, ending: &str, code: &[u8]) {
+        let Some(folder) = self.used() else { return };
+        let Ok(scratch) = Scratch::new(folder, WORK) else { return };
+        let sum = digest([code].into_iter());
+        let code_name = format!("{key}-{sum}.{ending}");
+        let files: [(String, &[u8]); 3] = [
+            (code_name, code),
+            (format!("{key}.c"), source.as_bytes()),
+            // Last, because it says that the others are there.
+            (format!("{key}.sum"), sum.as_bytes()),
+        ];
+        let put = |(name, bytes): &(String, &[u8])| {
+            let path = scratch.path().join(name);
+            fs::write(&path, bytes).and_then(|()| fs::rename(&path, folder.join(name)))
+        };
+        if files.iter().try_for_each(put).is_ok() {
+            let limit = limit().unwrap_or(USUAL_LIMIT);
+            trim(folder, limit, key);
+        }
+        remove_stale(folder, is_work);
+    }
+
+    /// What is in the folder that was asked for.
+    pub fn usage(&self) -> Result<CacheUsage, String> {
+        let limit = limit()?;
+        let exists = fs::symlink_metadata(&self.wanted).is_ok();
+        let unusable = if exists { distrust(&self.wanted).map(str::to_string) } else { None };
+        let entries = if unusable.is_none() { entries(&self.wanted) } else { BTreeMap::new() };
+        let bytes = entries.values().map(|entry| entry.bytes).sum();
+        Ok(CacheUsage { folder: self.wanted.clone(), entries: entries.len(), bytes, limit, unusable })
+    }
+
+    /// Removes all code from the folder that was asked for, and makes it private if it is of this user. Says what was removed. Other
+    /// files stay, and so does what a process works with just now.
+    pub fn clear(&self) -> Result<CacheUsage, String> {
+        let folder = &self.wanted;
+        let Ok(found) = fs::symlink_metadata(folder) else { return self.usage() };
+        if !found.is_dir() || !is_trusted_owner(&found) {
+            let reason = distrust(folder).unwrap_or("it cannot be used");
+            return Err(format!("{reason}; remove it, or name another folder in BROADLOOM_CACHE"));
+        }
+        make_private(folder, &found).map_err(|error| error.to_string())?;
+        let removed = self.usage()?;
+        for path in entries(folder).into_values().flat_map(|entry| entry.files) {
+            fs::remove_file(&path).map_err(|error| format!("{}: {error}", shown_path(&path)))?;
+        }
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let ours = entry.file_name().to_str().is_some_and(is_work);
+            if ours && is_stale(&entry.path(), Duration::ZERO) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// How many bytes are kept.
+fn limit() -> Result<u64, String> {
+    let Some(text) = std::env::var_os("BROADLOOM_CACHE_LIMIT").filter(|text| !text.is_empty()) else {
+        return Ok(USUAL_LIMIT);
+    };
+    let number = text.to_str().and_then(|text| text.trim().parse().ok());
+    number.ok_or_else(|| {
+        format!(
+            "BROADLOOM_CACHE_LIMIT is {text:?}, but it has to be a number of bytes, such as {USUAL_LIMIT}"
+        )
+    })
+}
+
+/// Whether a name is this beginning and a random number.
+fn is_random(name: &str, beginning: &str) -> bool {
+    let random = name.strip_prefix(beginning);
+    random.is_some_and(|random| random.len() == 32 && random.bytes().all(|c| c.is_ascii_hexdigit()))
+}
+
+/// Whether a folder of this name is one in which something is made: now, or by earlier versions.
+fn is_work(name: &str) -> bool {
+    is_random(name, WORK) || name.split_once('.').is_some_and(|(key, _)| key_of(key).is_some())
+}
+
+/// The key that the name of a file begins with.
+fn key_of(name: &str) -> Option<&str> {
+    let key = name.get(..KEY)?;
+    let ends = name[KEY..].chars().next().is_none_or(|c| matches!(c, '.' | '-'));
+    (ends && key.bytes().all(|c| c.is_ascii_hexdigit())).then_some(key)
+}
+
+/// All code in a folder, by key. What has another name is not ours.
+fn entries(folder: &Path) -> BTreeMap<String, Entry> {
+    let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = file.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+        let (Some(key), Some("c" | "o" | "so" | "sum")) = (key_of(name), ending) else { continue };
+        let Some(found) = file.metadata().ok().filter(|found| found.is_file()) else { continue };
+        let entry = entries.entry(key.to_string()).or_default();
+        entry.files.push(file.path());
+        entry.bytes += found.len();
+        entry.used = entry.used.max(found.modified().ok());
+    }
+    entries
+}
+
+/// Removes what was not used for the longest time until the rest fits; the newest stays in any case.
+fn trim(folder: &Path, limit: u64, newest: &str) {
+    let mut entries: Vec<(String, Entry)> = entries(folder).into_iter().collect();
+    let mut bytes: u64 = entries.iter().map(|(_, entry)| entry.bytes).sum();
+    entries.sort_by_key(|(_, entry)| entry.used);
+    for (_, entry) in entries.into_iter().filter(|(key, _)| key != newest) {
+        if bytes <= limit {
+            break;
+        }
+        // What cannot be removed now is removed another time.
+        entry.files.iter().for_each(|file| _ = fs::remove_file(file));
+        bytes -= entry.bytes;
+    }
+}
+
+/// Reads a file that is a real one and belongs to this user: asked of the open file, so that it cannot be exchanged.
+fn read_own(path: &Path) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let found = file.metadata().ok()?;
+    if !found.is_file() || !is_trusted_owner(&found) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Why code from a folder cannot be trusted, if it cannot.
+fn distrust(folder: &Path) -> Option<&'static str> {
+    let Ok(found) = fs::symlink_metadata(folder) else { return Some("it cannot be looked at") };
+    if found.is_symlink() {
+        return Some("it is a link, which may lead anywhere");
+    }
+    if !found.is_dir() {
+        return Some("it is not a folder");
+    }
+    if !is_trusted_owner(&found) {
+        return Some("it belongs to another user");
+    }
+    others_may_write(&found).then_some("other users may write to it")
+}
+
+#[cfg(unix)]
+fn user() -> String {
+    rustix::process::geteuid().as_raw().to_string()
+}
+
+#[cfg(not(unix))]
+fn user() -> String {
+    std::env::var("USERNAME").unwrap_or_default()
+}
+
+/// Whether something belongs to this user, or to the administrator, who can do everything anyway.
+#[cfg(unix)]
+fn is_trusted_owner(found: &fs::Metadata) -> bool {
+    let owner = std::os::unix::fs::MetadataExt::uid(found);
+    owner == 0 || owner == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_trusted_owner(_: &fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+fn others_may_write(found: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::mode(found) & 0o022 != 0
+}
+
+#[cfg(not(unix))]
+fn others_may_write(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Takes from others the right to write to a folder.
+#[cfg(unix)]
+fn make_private(folder: &Path, found: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    match others_may_write(found) {
+        true => fs::set_permissions(folder, PermissionsExt::from_mode(found.permissions().mode() & !0o022)),
+        false => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &Path, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// 128 bits that depend on all bytes. They find accidents and name what is kept; they keep nobody out, because whoever can
+/// write to the folder could write sums too. That nobody else can is what makes it safe.
+pub(super) fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+    let (mut low, mut high) = (DefaultHasher::new(), DefaultHasher::new());
+    high.write_u8(1);
+    for part in parts {
+        for hasher in [&mut low, &mut high] {
+            hasher.write_usize(part.len());
+            hasher.write(part);
+        }
+    }
+    format!("{:016x}{:016x}", low.finish(), high.finish())
+}
