@@ -96,10 +96,7 @@ fn unary(function: Unary, a: &Scalar) -> Option<Scalar> {
         (function, Scalar::Number(value)) => Some(Scalar::Number(function.of(*value))),
         // -(-x) = x
         (Unary::Neg, Scalar::Unary(Unary::Neg, x)) => Some((**x).clone()),
-        // -(x - y) = y - x
-        (Unary::Neg, Scalar::Binary(Binary::Sub, x, y)) => {
-            Some(Scalar::Binary(Binary::Sub, y.clone(), x.clone()))
-        }
+        // -(x - y) = y - x but for the sign of zero, by which somebody may divide: it stays.
         // |-x| = ||x|| = |x|
         (Unary::Abs, Scalar::Unary(Unary::Neg | Unary::Abs, x)) => {
             Some(Scalar::unary(Unary::Abs, (**x).clone()))

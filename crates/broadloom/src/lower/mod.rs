@@ -105,7 +105,7 @@ pub(crate) struct Layout {
 }
 
 /// More elements than any machine holds; products of such sizes would not even be numbers.
-const MOST_ELEMENTS: u64 = 1 << 50;
+const MOST_ELEMENTS: u64 = 1 << 62;
 
 /// Refuses tensors with more elements than can be counted, by name.
 fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
