@@ -467,7 +467,7 @@ int main(void)
     let header = std::fs::read_to_string(folder.join("other.h")).unwrap();
     expect![[r#"
         // For speed, compile with
-        // -O3 -march=native -std=gnu11 -fno-strict-aliasing -fno-math-errno -fno-trapping-math -fopenmp-simd -ffp-contract=fast
+        // -O3 -march=native -std=gnu11 -fno-strict-aliasing -fno-math-errno -fno-trapping-math -fopenmp-simd -ffp-contract=off
         #ifndef OTHER_H
         #define OTHER_H
 
