@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use broadloom::files::{FileErrorKind, read_arrays};
 use broadloom::{Accumulate, Combine, Initial, Padding, Tensor};
 use broadloom_diagnostics::Span;
 
@@ -89,7 +88,7 @@ pub(crate) const ALL: &[Builtin] = &[
     function("constant", constant),
     function("range", range),
     function("noise", noise),
-    function("load", load),
+    function("load", crate::load::load),
     function("params", params),
     function("len", len),
     function("inference", inference),
@@ -180,14 +179,14 @@ fn known(name: &str, x: f64) -> Option<f64> {
 
 impl Call {
     /// The arguments without a name.
-    fn plain(&self) -> Vec<&Given> {
+    pub fn plain(&self) -> Vec<&Given> {
         self.given.iter().filter(|given| given.name.is_none()).collect()
     }
 }
 
 impl Eval<'_> {
     /// Reports a call that does not fit.
-    fn wrong_call<T>(
+    pub fn wrong_call<T>(
         &mut self,
         call: &Call,
         message: impl Into<String>,
@@ -202,7 +201,7 @@ impl Eval<'_> {
     }
 
     /// Refuses arguments by other names.
-    fn only(&mut self, call: &Call, names: &[&str]) -> Evaluated<()> {
+    pub fn only(&mut self, call: &Call, names: &[&str]) -> Evaluated<()> {
         for given in &call.given {
             let Some(ident) = given.name else { continue };
             let text = self.names.text(ident.name).to_string();
@@ -573,72 +572,6 @@ fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [] = eval.exactly(call, "noise()")?;
     let name = eval.fresh_name("noise");
     Ok(Value::Tensor(eval.ask(call.span, |graph| Ok(graph.uniform(&name)))?))
-}
-
-/// `load("x.npy")`, `load("data.npz", "x")`
-fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &[])?;
-    let plain = call.plain();
-    let (path, key) = match plain[..] {
-        [path] => (path, None),
-        [path, key] => (path, Some(key)),
-        _ => return eval.wrong_call(call, "`load` takes the path of a file", "write `load(\"x.npy\")`"),
-    };
-    let text = eval.words(&path.value, path.span)?;
-    let text = eval.filled(&text, path.span)?;
-    let key = match key {
-        Some(key) => Some(eval.words(&key.value, key.span)?),
-        None => None,
-    };
-    let arrays = match read_arrays(eval.folder().join(&text)) {
-        Ok(arrays) => arrays,
-        Err(error) if error.kind() == FileErrorKind::Missing => {
-            let message = format!("there is no file `{text}`");
-            return eval.wrong(
-                codes::FILE,
-                message,
-                path.span,
-                "paths are relative to the folder of this file",
-            );
-        }
-        Err(error) => {
-            let help = match text.rsplit('.').next() {
-                Some("pt" | "pth" | "bin" | "ckpt" | "h5" | "pkl" | "onnx") => {
-                    "save it as `.safetensors` or `.npz` first, and load that"
-                }
-                Some("png" | "jpg" | "jpeg" | "gif") => "save its pixels as a `.npy` first, and load that",
-                _ => "",
-            };
-            return eval.wrong(codes::FILE, error.to_string(), path.span, help);
-        }
-    };
-    let names: Vec<String> =
-        arrays.iter().map(|(name, _)| name.clone()).filter(|name| !name.is_empty()).collect();
-    let found = match (&key, arrays.len()) {
-        (None, 1) => arrays.into_iter().next(),
-        (None, _) => arrays.into_iter().find(|(name, _)| name.is_empty()),
-        (Some(key), _) => arrays.into_iter().find(|(name, _)| **name == **key),
-    };
-    match (found, key) {
-        // A text says nothing about precision: what it is stored in does.
-        (Some((_, array)), _) if text.ends_with(".csv") => Ok(Value::Numbers(Rc::new(array))),
-        (Some((_, array)), _) => Ok(Value::Array(Rc::new(array))),
-        (None, Some(key)) => {
-            let message = format!("`{text}` has nothing called `{key}`");
-            let help = match names.is_empty() {
-                true => format!("it has one array, without a name: write `load(\"{text}\")`"),
-                false => format!("it has {}", names.join(", ")),
-            };
-            eval.wrong(codes::FILE, message, call.span, help)
-        }
-        (None, None) => {
-            let message = format!("`{text}` has several arrays");
-            let first = names.first().cloned().unwrap_or_default();
-            let help =
-                format!("say which one, as in `load(\"{text}\", \"{first}\")`: it has {}", names.join(", "));
-            eval.wrong(codes::FILE, message, call.span, help)
-        }
-    }
 }
 
 /// `params(loss)`: the parameters that a tensor depends on.

@@ -14,6 +14,7 @@ pub mod codes;
 mod eval;
 mod library;
 mod lint;
+mod load;
 pub mod plan;
 mod position;
 mod program;

@@ -18,7 +18,7 @@
 
 #[path = "laws/answer.rs"]
 mod answer;
-#[path = "laws/dice.rs"]
+#[path = "../../broadloom/tests/laws/dice.rs"]
 mod dice;
 #[path = "laws/drawer.rs"]
 mod drawer;

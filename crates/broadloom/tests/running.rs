@@ -2,6 +2,9 @@
 
 mod numbers;
 
+#[path = "laws/dice.rs"]
+mod dice;
+
 #[path = "running/lasting.rs"]
 mod lasting;
 #[path = "running/pointwise.rs"]

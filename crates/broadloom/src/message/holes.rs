@@ -66,6 +66,12 @@ impl Graph {
             let help = format!("it is as wide as the output of `{other}`: state that, and it follows");
             return error.with_remedy(Remedy::Follows, help);
         }
+        if let Some(other) = self.composed_with_no_input(*tensor) {
+            let help = format!(
+                "`{other} @ {name}` contracts nothing: `{other}` has no input axes; write `{name} @ {other}`"
+            );
+            return error.with_help(help);
+        }
         match label {
             Some(OpenLabel { name, written, step, .. }) => {
                 let made = self.called(step);
@@ -93,6 +99,21 @@ impl Graph {
             _ => None,
         });
         others.find(|other| self.leaf(*other).is_none()).map(|other| self.label_of(other))
+    }
+
+    /// What stands to the left of `@` and has no input axes, where a parameter stands to its right: they are in the
+    /// order of other libraries.
+    fn composed_with_no_input(&self, tensor: Tensor) -> Option<String> {
+        let steps = (0..self.steps.len() as u32).filter(|step| self.op(*step) == Some(Op::Compose));
+        let mut left = steps.filter_map(|step| match self.step_operands(step) {
+            [left, right] if *right == tensor => Some(*left),
+            _ => None,
+        });
+        let maps_nothing = |left: &Tensor| {
+            let [batch, input, output] = self.rows(*left);
+            input.is_empty() && !(batch.is_empty() && output.is_empty())
+        };
+        left.find(maps_nothing).map(|left| self.label_of(left))
     }
 
     /// A result that has an axis, or a size, that several operands could give it and none does.

@@ -5,6 +5,7 @@
 
 use broadloom::{Array, Dtype, Error, Graph, Routine, Session, Tensor};
 
+use crate::dice::Dice;
 use crate::numbers::treatments;
 
 /// Zeros, ones, ends of the ranges of floats and integers, what is subnormal, infinite, or no number.
@@ -65,21 +66,12 @@ const EXACT: [(&str, usize); 22] = [
 /// tried by themselves.)
 const ROUNDED: [&str; 6] = ["exp", "log", "log1p", "tanh", "sigmoid", "erf"];
 
-/// A sequence of numbers that looks random.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % bound as u64) as usize
-    }
-}
-
+/// A random expression.
 fn expression(g: &mut Graph, dice: &mut Dice, leaves: &[Tensor], depth: usize) -> Result<Tensor, Error> {
-    if depth == 0 || dice.below(6) == 0 {
-        return Ok(leaves[dice.below(leaves.len())]);
+    if depth == 0 || dice.percent(17) {
+        return Ok(*dice.one(leaves));
     }
-    let (name, arity) = EXACT[dice.below(EXACT.len())];
+    let (name, arity) = *dice.one(&EXACT);
     let operands = (0..arity).map(|_| expression(g, dice, leaves, depth - 1));
     let operands = operands.collect::<Result<Vec<_>, _>>()?;
     g.pointwise(name, &operands)
@@ -96,7 +88,7 @@ struct Found {
 fn values(seed: u64, count: usize, dtype: Dtype) -> Result<Vec<Found>, Error> {
     let mut all = Vec::new();
     for (treatment, settings) in treatments() {
-        let (mut g, mut dice) = (Graph::new(), Dice(seed));
+        let (mut g, mut dice) = (Graph::new(), Dice::new(seed));
         let mut leaves = Vec::new();
         for turn in 0..3 {
             let mut numbers = SPECIAL.to_vec();
@@ -107,11 +99,8 @@ fn values(seed: u64, count: usize, dtype: Dtype) -> Result<Vec<Found>, Error> {
         let (mut results, mut texts) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let made = expression(&mut g, &mut dice, &leaves, 4)?;
-            let function = dice.below(3 * ROUNDED.len());
-            let made = match ROUNDED.get(function) {
-                Some(name) => g.pointwise(name, &[made])?,
-                None => g.pointwise("neg", &[made])?,
-            };
+            let function = if dice.percent(25) { dice.pick(&ROUNDED) } else { "neg" };
+            let made = g.pointwise(function, &[made])?;
             texts.push(g.label_of(made));
             results.push(made);
         }

@@ -10,65 +10,38 @@ impl Rows {
     /// Lowers the leaves that float to what can be traced to a known row, one leaf after the other: what a leaf is
     /// given by another one it does not give back. Returns whether any was lowered.
     pub(super) fn anchor(&self, ranks: &mut [i64]) -> bool {
-        let count = ranks.len();
-        let mut traced = Traced {
-            lengths: self.known.clone(),
-            certain: (0..count)
-                .map(|at| Greatest::of_one(0, if self.open[at] { at as u32 } else { NIL }))
-                .collect(),
-            offered: self
-                .offered
-                .iter()
-                .map(|offered| Greatest::of_one(*offered, if *offered > NEVER { KNOWN } else { NIL }))
-                .collect(),
-            settled: self.open.iter().map(|open| !open).collect(),
-            waiting: BinaryHeap::new(),
-            queue: VecDeque::new(),
-            queued: vec![false; count],
-        };
+        let mut traced = Traced::new(self);
         // What is known goes to all results, and what is known of results back; then one leaf after the other.
         self.order.iter().for_each(|row| self.pass_down(*row, &mut traced, false));
         self.order.iter().rev().for_each(|row| self.pass_up(*row, &mut traced, false));
         let looked_at = |row: &&u32| self.circular || self.open[**row as usize];
         self.order.iter().filter(looked_at).for_each(|row| traced.look_at(*row));
         let mut lowered = false;
-        let mut begin = 0;
         loop {
             self.trace(ranks, &mut traced);
-            // Nothing else is certain: those that can be traced furthest go first, all at once.
-            if let Some((most, _)) = traced.waiting.peek().copied() {
-                while let Some((_, row)) = traced.waiting.peek().copied().filter(|(rank, _)| *rank == most) {
-                    traced.waiting.pop();
-                    if !traced.settled[row as usize] {
-                        ranks[row as usize] = most;
-                        traced.settle(row, most);
-                        lowered = true;
-                    }
-                }
-                continue;
-            }
-            // What has axes before it tells others where it ends.
-            let open = |row: &&u32| !traced.settled[**row as usize];
-            let leads = |row: &&u32| {
-                self.down.of(**row).iter().any(|edge| {
-                    let Edge { longer, further, .. } = self.edges[*edge as usize];
-                    longer > further
-                })
-            };
-            let rest: Vec<u32> = self.order[begin..].iter().filter(open).copied().collect();
-            let first: Vec<u32> = rest.iter().filter(leads).copied().collect();
-            begin = if first.is_empty() { self.order.len() } else { 0 };
-            let last = if first.is_empty() { rest } else { first };
-            if last.is_empty() {
+            let next = traced.furthest().unwrap_or_else(|| self.left(&traced));
+            if next.is_empty() {
                 return lowered;
             }
-            for row in last {
-                let least = self.lo[row as usize];
-                lowered |= ranks[row as usize] > least;
-                ranks[row as usize] = least;
-                traced.settle(row, least);
+            for (rank, row) in next {
+                lowered |= rank < ranks[row as usize];
+                ranks[row as usize] = rank;
+                traced.settle(row, rank);
             }
         }
+    }
+
+    /// The leaves of which nothing more can be traced, at their least ranks: first those that have axes before them,
+    /// because these tell others where they end.
+    fn left(&self, traced: &Traced) -> Vec<(i64, u32)> {
+        let open = self.order.iter().copied().filter(|row| !traced.settled[*row as usize]);
+        let open: Vec<(i64, u32)> = open.map(|row| (self.lo[row as usize], row)).collect();
+        let leads = |(_, row): &(i64, u32)| {
+            let mut edges = self.down.of(*row).iter().map(|edge| self.edges[*edge as usize]);
+            edges.any(|edge| edge.longer > edge.further)
+        };
+        let first: Vec<(i64, u32)> = open.iter().copied().filter(leads).collect();
+        if first.is_empty() { open } else { first }
     }
 
     /// Follows what is traced from operands to results, and what that offers from results to operands. A leaf whose
@@ -144,6 +117,36 @@ struct Traced {
 }
 
 impl Traced {
+    fn new(rows: &Rows) -> Traced {
+        let of_leaf = |(row, open): (u32, &bool)| Greatest::of_one(0, if *open { row } else { NIL });
+        let of_known = |offered: &i64| Greatest::of_one(*offered, if *offered > NEVER { KNOWN } else { NIL });
+        Traced {
+            lengths: rows.known.clone(),
+            certain: (0..).zip(&rows.open).map(of_leaf).collect(),
+            offered: rows.offered.iter().map(of_known).collect(),
+            settled: rows.open.iter().map(|open| !open).collect(),
+            waiting: BinaryHeap::new(),
+            queue: VecDeque::new(),
+            queued: vec![false; rows.open.len()],
+        }
+    }
+
+    /// The leaves that can be traced furthest of those that cannot be traced in full, and how far: all at once, so that
+    /// none of them comes first.
+    fn furthest(&mut self) -> Option<Vec<(i64, u32)>> {
+        let mut found: Vec<(i64, u32)> = Vec::new();
+        while let Some((rank, row)) = self.waiting.peek().copied() {
+            if found.first().is_some_and(|(most, _)| *most != rank) {
+                break;
+            }
+            self.waiting.pop();
+            if !self.settled[row as usize] {
+                found.push((rank, row));
+            }
+        }
+        (!found.is_empty()).then_some(found)
+    }
+
     /// A leaf has its axes.
     fn settle(&mut self, row: u32, rank: i64) {
         let at = row as usize;

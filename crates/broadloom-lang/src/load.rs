@@ -1,0 +1,85 @@
+//! `load`: numbers from files.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use broadloom::Array;
+use broadloom::files::{FileError, FileErrorKind, read_array, read_arrays};
+use broadloom_diagnostics::Span;
+
+use crate::builtin::Call;
+use crate::codes;
+use crate::eval::{Eval, Evaluated};
+use crate::value::Value;
+
+/// `load("x.npy")`, `load("data.npz", "x")`
+pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    eval.only(call, &[])?;
+    let plain = call.plain();
+    let (path, key) = match plain[..] {
+        [path] => (path, None),
+        [path, key] => (path, Some(key)),
+        _ => return eval.wrong_call(call, "`load` takes the path of a file", "write `load(\"x.npy\")`"),
+    };
+    let text = eval.words(&path.value, path.span)?;
+    let text = eval.filled(&text, path.span)?;
+    let key = match key {
+        Some(key) => Some(eval.words(&key.value, key.span)?),
+        None => None,
+    };
+    let (found, names) = match read(&eval.folder().join(&text), key.as_deref()) {
+        Ok(read) => read,
+        Err(error) => return unreadable(eval, &text, &error, path.span),
+    };
+    match (found, key) {
+        // A text says nothing about precision: what it is stored in does.
+        (Some(array), _) if text.ends_with(".csv") => Ok(Value::Numbers(Rc::new(array))),
+        (Some(array), _) => Ok(Value::Array(Rc::new(array))),
+        (None, Some(key)) => {
+            let message = format!("`{text}` has nothing called `{key}`");
+            let help = match names.is_empty() {
+                true => format!("it has one array, without a name: write `load(\"{text}\")`"),
+                false => format!("it has {}", names.join(", ")),
+            };
+            eval.wrong(codes::FILE, message, call.span, help)
+        }
+        (None, None) => {
+            let message = format!("`{text}` has several arrays");
+            let first = names.first().cloned().unwrap_or_default();
+            let help =
+                format!("say which one, as in `load(\"{text}\", \"{first}\")`: it has {}", names.join(", "));
+            eval.wrong(codes::FILE, message, call.span, help)
+        }
+    }
+}
+
+/// The array of a name, or the one that needs none, and the names of all.
+fn read(path: &Path, key: Option<&str>) -> Result<(Option<Array>, Vec<String>), FileError> {
+    // Of an archive, nothing else is inflated.
+    if path.extension().is_some_and(|ending| ending == "npz") {
+        let (array, names) = read_array(path, key.unwrap_or_default())?;
+        let is_meant = key.is_none_or(|key| names.iter().any(|name| name == key));
+        return Ok((array.filter(|_| is_meant), names));
+    }
+    let arrays = read_arrays(path)?;
+    let names = arrays.iter().map(|(name, _)| name.clone()).filter(|name| !name.is_empty()).collect();
+    let only = arrays.len() == 1;
+    let is_meant = |name: &str| key.map_or(only || name.is_empty(), |key| name == key);
+    let found = arrays.into_iter().find(|(name, _)| is_meant(name));
+    Ok((found.map(|(_, array)| array), names))
+}
+
+fn unreadable<T>(eval: &mut Eval<'_>, text: &str, error: &FileError, span: Span) -> Evaluated<T> {
+    if error.kind() == FileErrorKind::Missing {
+        let help = "paths are relative to the folder of this file";
+        return eval.wrong(codes::FILE, format!("there is no file `{text}`"), span, help);
+    }
+    let help = match text.rsplit('.').next() {
+        Some("pt" | "pth" | "bin" | "ckpt" | "h5" | "pkl" | "onnx") => {
+            "save it as `.safetensors` or `.npz` first, and load that"
+        }
+        Some("png" | "jpg" | "jpeg" | "gif") => "save its pixels as a `.npy` first, and load that",
+        _ => "",
+    };
+    eval.wrong(codes::FILE, error.to_string(), span, help)
+}
