@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Combine, Initial, Padding, Tensor};
+use broadloom::{Accumulate, Combine, Initial, Operation, Padding, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::codes;
@@ -133,48 +133,17 @@ pub(crate) fn values() -> [(&'static str, Value); 6] {
 
 /// An operator on numbers that are known.
 pub(crate) fn fold(sign: Binary, a: f64, b: f64) -> f64 {
-    let truth = |holds: bool| f64::from(holds);
     match sign {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul | Binary::Compose => a * b,
-        Binary::Div => a / b,
-        // With the sign of the divisor, as on tensors.
-        Binary::Mod => broadloom::modulo(a, b),
-        Binary::Pow => a.powf(b),
-        Binary::Less => truth(a < b),
-        Binary::LessEq => truth(a <= b),
-        Binary::Greater => truth(a > b),
-        Binary::GreaterEq => truth(a >= b),
-        Binary::Equal => truth(a == b),
-        Binary::NotEqual => truth(a != b),
-        Binary::And => truth(a != 0.0 && b != 0.0),
-        Binary::Or => truth(a != 0.0 || b != 0.0),
+        Binary::Compose => a * b,
         Binary::Pipe => b,
+        Binary::Mod => number("mod", &[a, b]),
+        _ => number(sign.sign(), &[a, b]),
     }
 }
 
-/// A function of one number, where it is known.
-fn known(name: &str, x: f64) -> Option<f64> {
-    Some(match name {
-        "exp" => x.exp(),
-        "log" => x.ln(),
-        "sqrt" => x.sqrt(),
-        "recip" => 1.0 / x,
-        "sin" => x.sin(),
-        "cos" => x.cos(),
-        "tanh" => x.tanh(),
-        "sigmoid" => 1.0 / (1.0 + (-x).exp()),
-        "relu" => x.max(0.0),
-        "abs" => x.abs(),
-        "sign" => f64::from(x > 0.0) - f64::from(x < 0.0),
-        "square" => x * x,
-        "floor" => x.floor(),
-        "ceil" => x.ceil(),
-        "round" => x.round_ties_even(),
-        "stop_gradient" => x,
-        _ => return None,
-    })
+/// The value of a pointwise operation on numbers. Every one that the language has a sign or a name for is in the table.
+fn number(name: &str, operands: &[f64]) -> f64 {
+    Operation::value(name, operands).unwrap_or(f64::NAN)
 }
 
 impl Call {
@@ -288,30 +257,23 @@ impl Eval<'_> {
 
 fn unary(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [x] = eval.exactly(call, &format!("{}(x)", call.name))?;
-    if let Value::Number(number) = x.value
-        && let Some(value) = known(call.name, number)
-    {
-        return Ok(Value::Number(value));
+    if let Value::Number(x) = x.value {
+        return Ok(Value::Number(number(call.name, &[x])));
     }
     let x = eval.tensor(&x.value, x.span)?;
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise(call.name, &[x]))?))
 }
 
 fn greatest(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    extreme(eval, call, Accumulate::Max, f64::max)
+    extreme(eval, call, Accumulate::Max)
 }
 
 fn least(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    extreme(eval, call, Accumulate::Min, f64::min)
+    extreme(eval, call, Accumulate::Min)
 }
 
 /// `max(a, b)` element by element, or `max("i j => j", x)` over axes, or `max(x)` of all elements.
-fn extreme(
-    eval: &mut Eval<'_>,
-    call: &Call,
-    accumulate: Accumulate,
-    of: fn(f64, f64) -> f64,
-) -> Evaluated<Value> {
+fn extreme(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluated<Value> {
     let reduces =
         call.plain().len() == 1 || matches!(call.given.first(), Some(Given { value: Value::Text(_), .. }));
     if reduces {
@@ -320,7 +282,7 @@ fn extreme(
     let example = format!("{0}(a, b)`, or `{0}(\"i j => j\", x)", call.name);
     let [a, b] = eval.exactly(call, &example)?;
     if let (Value::Number(a), Value::Number(b)) = (&a.value, &b.value) {
-        return Ok(Value::Number(of(*a, *b)));
+        return Ok(Value::Number(number(call.name, &[*a, *b])));
     }
     let operands = [eval.tensor(&a.value, a.span)?, eval.tensor(&b.value, b.span)?];
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise(call.name, &operands))?))
@@ -416,20 +378,7 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let call = &with_spec(eval, call)?;
     let (spec, operands) = eval.spec_and_operands(call)?;
     let over = eval.left_out(&spec);
-    let options = broadloom::Options { name: Some("mean"), ..Default::default() };
-    let made = eval.ask(call.span, |graph| {
-        let sum = graph.einsum_with(&spec, &operands, &options)?;
-        let mut mean = sum;
-        for name in &over {
-            let size = graph.captured(sum, name)?;
-            let size = graph.size_number(size)?;
-            mean = graph.div(mean, size)?;
-        }
-        if mean != sum {
-            graph.capture_from(mean, sum);
-        }
-        Ok(mean)
-    })?;
+    let made = eval.ask(call.span, |graph| graph.mean(&spec, &operands, &over))?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
 }

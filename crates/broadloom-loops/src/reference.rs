@@ -1,12 +1,13 @@
 //! The reference evaluator: slow, obviously right, the judge of everything else.
 //!
-//! Numbers are rounded to the type that a nest computes in after every operation, and to the type of their buffer
+//! Numbers are rounded to the type that a statement computes in after every operation, and to the type of their buffer
 //! where they are stored; but sums only when they are complete, so that their error does not depend on how many terms
 //! they have. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
 
 use half::{bf16, f16};
+use rustc_hash::FxHashSet;
 
-use crate::program::{BufferId, Cell, Index, Program, Statement, Storage};
+use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
 use crate::random::uniform;
 use crate::scalar::Binary;
 use crate::{Buffer, Dtype, Element, Scalar};
@@ -81,28 +82,84 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
         symbols,
         vars: vec![0; program.vars.len()],
         locals: vec![f64::NAN; program.locals as usize],
+        reals: Reals::default(),
         real: Dtype::F64,
     };
     program.nests.iter().try_for_each(|nest| {
-        run.real = real(program, &nest.body);
+        run.reals = Reals::of(program, &nest.body);
         run.block(&nest.body)?;
         run.complete_sums(&nest.body);
         Ok(())
     })
 }
 
-/// The type that a nest computes in: 64-bit floats if any of its buffers holds those or is an integer that is written,
-/// 32-bit floats otherwise. Every result is rounded to it, as the machine does, so that equal things compare equal.
-fn real(program: &Program, body: &[Statement]) -> Dtype {
-    let mut wide = false;
-    for statement in body {
-        statement.each(&mut |inner| {
-            let written = inner.written().map(|id| program.buffer(id).dtype);
-            wide |= written.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
-            inner.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
-        });
+/// The type that each statement of a nest computes in: 64-bit floats if it reads or sets those, in buffers or in locals,
+/// or sets an integer; 32-bit floats otherwise. A local has the widest type it is set with, and one that is set from
+/// integers that of whoever uses it. Every result is rounded to the type, as the machine does, so that equal things
+/// compare equal.
+#[derive(Default)]
+struct Reals {
+    wide_locals: FxHashSet<Local>,
+    /// Locals that are set from integers, positions or symbols.
+    whole: FxHashSet<Local>,
+    /// By where they are in memory.
+    wide: FxHashSet<*const Statement>,
+}
+
+impl Reals {
+    fn of(program: &Program, body: &[Statement]) -> Reals {
+        let mut reals = Reals::default();
+        loop {
+            let known = reals.wide_locals.len() + reals.whole.len();
+            for statement in body {
+                statement.each(&mut |inner| reals.look_at(program, inner));
+            }
+            if reals.wide_locals.len() + reals.whole.len() == known {
+                return reals;
+            }
+        }
     }
-    if wide { Dtype::F64 } else { Dtype::F32 }
+
+    fn look_at(&mut self, program: &Program, statement: &Statement) {
+        let (mut used, mut whole) = (Vec::new(), false);
+        if let Some(value) = statement.value() {
+            value.each(&mut |scalar| match scalar {
+                Scalar::Local(local) => used.push(*local),
+                Scalar::Load(cell) => whole |= !program.buffer(cell.buffer).dtype.is_float(),
+                Scalar::Position(_) | Scalar::Symbol(_) => whole = true,
+                _ => {}
+            });
+        }
+        let set = match statement {
+            Statement::Declare { local, .. } | Statement::Update { local, .. } => Some(*local),
+            _ => None,
+        };
+        if whole || used.iter().any(|local| self.whole.contains(local)) {
+            self.whole.extend(set);
+        }
+        let of_wide = used.iter().chain(&set).any(|local| self.wide_locals.contains(local));
+        if of_wide || has_wide_buffers(program, statement) {
+            self.wide.insert(std::ptr::from_ref(statement));
+            self.wide_locals.extend(set);
+            self.wide_locals.extend(used.iter().filter(|local| self.whole.contains(local)));
+        }
+    }
+
+    fn of_statement(&self, statement: &Statement) -> Dtype {
+        if self.wide.contains(&std::ptr::from_ref(statement)) { Dtype::F64 } else { Dtype::F32 }
+    }
+
+    fn of_local(&self, local: Local) -> Dtype {
+        if self.wide_locals.contains(&local) { Dtype::F64 } else { Dtype::F32 }
+    }
+}
+
+/// Whether a statement sets integers, or has to do with 64-bit floats.
+fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
+    let sets = statement.written().map(|id| program.buffer(id).dtype);
+    let mut wide = sets.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
+    statement.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
+    wide
 }
 
 /// What a buffer holds at first.
@@ -155,7 +212,8 @@ struct Run<'a> {
     symbols: &'a [i64],
     vars: Vec<u64>,
     locals: Vec<f64>,
-    /// What the nest computes in.
+    reals: Reals,
+    /// What the present statement computes in.
     real: Dtype,
 }
 
@@ -165,6 +223,7 @@ impl Run<'_> {
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Stop> {
+        self.real = self.reals.of_statement(statement);
         match statement {
             Statement::Loop(each) => {
                 for value in 0..each.extent {
@@ -183,7 +242,9 @@ impl Run<'_> {
                     None => round(dtype, value),
                 };
             }
-            Statement::Declare { local, value } => self.locals[local.0 as usize] = self.scalar(value)?,
+            Statement::Declare { local, value } => {
+                self.locals[local.0 as usize] = round(self.reals.of_local(*local), self.scalar(value)?);
+            }
             Statement::Update { local, accumulate, value } => {
                 let value = self.scalar(value)?;
                 let held = &mut self.locals[local.0 as usize];
@@ -263,10 +324,10 @@ impl Run<'_> {
     fn scalar(&self, scalar: &Scalar) -> Result<f64, Stop> {
         Ok(match scalar {
             Scalar::Number(value) => round(self.real, *value),
-            Scalar::Load(cell) => self.held(cell)?,
+            Scalar::Load(cell) => round(self.real, self.held(cell)?),
             Scalar::Local(local) => round(self.real, self.locals[local.0 as usize]),
-            Scalar::Position(sum) => sum.at(&self.vars) as f64,
-            Scalar::Symbol(symbol) => self.symbols[*symbol as usize] as f64,
+            Scalar::Position(sum) => round(self.real, sum.at(&self.vars) as f64),
+            Scalar::Symbol(symbol) => round(self.real, self.symbols[*symbol as usize] as f64),
             Scalar::Uniform { key, stream, at } => {
                 let key = self.symbols[*key as usize] as u64 ^ stream;
                 f64::from(uniform(key, at.at(&self.vars) as u64))

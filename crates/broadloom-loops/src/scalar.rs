@@ -248,6 +248,12 @@ impl Scalar {
         children.into_iter().flatten()
     }
 
+    /// Visits the scalar and all scalars inside it.
+    pub fn each(&self, visit: &mut impl FnMut(&Scalar)) {
+        visit(self);
+        self.children().for_each(|child| child.each(visit));
+    }
+
     /// Visits every cell that is read, those in indices included.
     pub fn each_load(&self, visit: &mut impl FnMut(&Cell)) {
         if let Scalar::Load(cell) = self {

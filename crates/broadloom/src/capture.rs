@@ -60,7 +60,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn captured(&self, tensor: Tensor, name: &str) -> Result<Captured, Error> {
-        let tensor = self.facts.sized_by.get(&tensor).copied().unwrap_or(tensor);
+        let tensor = self.facts.means.get(&tensor).copied().unwrap_or(tensor);
         let Some(source) = self.source(tensor) else {
             let message =
                 format!("`{}` was not made by a spec, so it has no `{name}`", self.label_of(tensor));
@@ -90,11 +90,6 @@ impl Graph {
         let list: Vec<String> =
             labels.chain(names.rows.iter().map(|(_, name)| format!("`{}`", name.text))).collect();
         Err(if list.is_empty() { error } else { error.with_help(format!("it has {}", list.join(", "))) })
-    }
-
-    /// Says that sizes of a result are captured from another tensor, whose spec made it in effect.
-    pub fn capture_from(&mut self, result: Tensor, made_by_spec: Tensor) {
-        self.facts.sized_by.insert(result, made_by_spec);
     }
 
     /// Captures a named size itself, to be compared with others or used as a number.

@@ -477,12 +477,7 @@ impl<'b> Expr<'b> {
     #[must_use]
     #[track_caller]
     pub fn mean(self, spec: &str, over: &[&str]) -> Expr<'b> {
-        let sum = self.sum(spec);
-        let mut mean = sum;
-        for name in over {
-            mean = mean / sum.size(name);
-        }
-        mean
+        self.builder.all(&[self], |graph, tensors| graph.mean(spec, tensors, over))
     }
 
     /// The size of a label or row of the spec that made it, as a number.

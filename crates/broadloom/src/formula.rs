@@ -25,6 +25,23 @@ pub(crate) enum Formula {
 }
 
 impl Formula {
+    /// Its value where the names in it are numbers.
+    pub fn of(&self, names: &impl Fn(u32) -> Option<f64>) -> Option<f64> {
+        Some(match self {
+            Formula::Number(value) => *value,
+            Formula::Name(name) => names(*name)?,
+            Formula::Unary(function, a) => function.of(a.of(names)?),
+            Formula::Binary(function, a, b) => function.of(a.of(names)?, b.of(names)?),
+            Formula::Select(condition, a, b) => {
+                if condition.of(names)? != 0.0 {
+                    a.of(names)?
+                } else {
+                    b.of(names)?
+                }
+            }
+        })
+    }
+
     pub fn unary(function: Unary, a: Formula) -> Formula {
         Formula::Unary(function, Box::new(a))
     }

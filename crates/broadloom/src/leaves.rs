@@ -499,8 +499,10 @@ fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
 /// What runs need to know of leaves and steps, and shapes do not.
 #[derive(Clone, Default)]
 pub(crate) struct Facts {
-    /// Results whose sizes are captured from what they are computed from: a mean from its sum.
-    pub sized_by: FxHashMap<Tensor, Tensor>,
+    /// The sum that each mean is made of, whose spec its sizes are captured from.
+    pub means: FxHashMap<Tensor, Tensor>,
+    /// Sums on the way to a mean, which may be too large for the type of the mean.
+    pub wide: FxHashSet<Tensor>,
     /// Captured sizes that are used as numbers.
     pub sizes: Vec<Captured>,
     /// The gradients that were asked for, by the tensor they belong to.

@@ -71,7 +71,6 @@ mod update;
 pub use broadcasts::Broadcast;
 pub use broadloom_core::Padding;
 pub use broadloom_loops::native::{Cache, CacheUsage};
-pub use broadloom_loops::scalar::modulo;
 pub use broadloom_loops::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_spec::Kind;
 pub use capture::Captured;

@@ -380,6 +380,36 @@ impl Graph {
         results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
     }
 
+    /// The mean over labels and rows of a spec: the sum divided by their sizes. The sum is kept in wider numbers than the
+    /// mean where those are short.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "8 | 3, 4")?;
+    /// let mean = g.mean("... | ..d.. => ... | 0", &[x], &["d"])?;
+    /// assert_eq!(g.final_shape(mean)?.to_string(), "8 | 1");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn mean<T: AsRef<str>>(
+        &mut self,
+        spec: &str,
+        operands: &[Tensor],
+        over: &[T],
+    ) -> Result<Tensor, Error> {
+        let sum = self.einsum_with(spec, operands, &Options { name: Some("mean"), ..Options::default() })?;
+        let mut mean = sum;
+        for name in over {
+            let size = self.captured(sum, name.as_ref())?;
+            let size = self.size_number(size)?;
+            self.facts.wide.insert(mean);
+            mean = self.div(mean, size)?;
+        }
+        if mean != sum {
+            self.facts.means.insert(mean, sum);
+        }
+        Ok(mean)
+    }
+
     /// An operation by a spec with several results: `"a^b => a; b"` takes an axis apart.
     ///
     /// ```

@@ -215,6 +215,24 @@ impl Operation {
         Ok(Slot::Own(name.into(), like.map_or(Ok(0), within)?))
     }
 
+    /// The value of a pointwise operation of the library on numbers, by the same table as on tensors. None if there is no
+    /// such operation of so many operands.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// assert_eq!(Operation::value("max", &[2.0, 3.0]), Some(3.0));
+    /// assert!(Operation::value("relu", &[f64::NAN]).is_some_and(f64::is_nan));
+    /// ```
+    pub fn value(name: &str, operands: &[f64]) -> Option<f64> {
+        let Operation { arity, forward: Law { slots, assignments }, .. } = Operation::built_in(name)?;
+        let [Assignment { value, .. }] = &assignments[..] else { return None };
+        let of = |slot: u32| match slots[slot as usize] {
+            Slot::Value(place) => operands.get((place as usize).checked_sub(1)?).copied(),
+            _ => None,
+        };
+        if *arity == operands.len() { value.of(&of) } else { None }
+    }
+
     fn wrong(&self, message: &str) -> Error {
         Error::new(ErrorKind::Use, format!("the operation `{}`: {message}", self.name))
     }
@@ -265,8 +283,19 @@ const BUILT_IN: &[(&str, usize, &str, &str)] = &[
         // The logarithm is asked for only where the base is positive.
         "g1 =+ where(v2 == 0, 0, g * v2 * v1 ** (v2 - 1)); g2 =+ where(v1 > 0, g * v * log(where(v1 > 0, v1, 1)), 0)",
     ),
-    ("max", 2, "v = max(v1, v2)", "g1 =+ where(v1 >= v2, g, 0); g2 =+ where(v1 >= v2, 0, g)"),
-    ("min", 2, "v = min(v1, v2)", "g1 =+ where(v1 <= v2, g, 0); g2 =+ where(v1 <= v2, 0, g)"),
+    // Equal operands share the gradient, as equal elements of a reduction do.
+    (
+        "max",
+        2,
+        "v = max(v1, v2)",
+        "g1 =+ where(v1 > v2, g, where(v1 == v2, 0.5 * g, 0)); g2 =+ where(v2 > v1, g, where(v1 == v2, 0.5 * g, 0))",
+    ),
+    (
+        "min",
+        2,
+        "v = min(v1, v2)",
+        "g1 =+ where(v1 < v2, g, where(v1 == v2, 0.5 * g, 0)); g2 =+ where(v2 < v1, g, where(v1 == v2, 0.5 * g, 0))",
+    ),
     ("mod", 2, "v = mod(v1, v2)", "g1 =+ g; g2 =- g * floor(v1 / v2)"),
     ("<", 2, "v = v1 < v2", ""),
     ("<=", 2, "v = v1 <= v2", ""),

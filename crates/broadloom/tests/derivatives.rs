@@ -618,7 +618,7 @@ fn gradients_stop_where_they_are_told_to() -> Result<(), Error> {
     )
 }
 
-/// At a tie, each of the greatest gets the whole gradient; of two operands, the first gets it.
+/// Equals share the gradient: elements of a reduction, and operands.
 #[test]
 fn ties() -> Result<(), Error> {
     exactly(["4"], |_, [a]| (a * 0.0).max("i =>"), |_, _| vec![vec![0.0; 4]])?;
@@ -626,9 +626,25 @@ fn ties() -> Result<(), Error> {
     exactly(
         ["3", "3"],
         |_, [a, b]| (a - a.stop_gradient()).maximum(b - b.stop_gradient()),
-        |_, weights| vec![weights.to_vec(), vec![0.0; 3]],
+        |_, weights| {
+            let half: Vec<f64> = weights.iter().map(|weight| weight / 2.0).collect();
+            vec![half.clone(), half]
+        },
     )?;
-    exactly(["3"], |_, [a]| (a - a.stop_gradient()).max("i =>"), |_, weights| vec![vec![weights[0]; 3]])?;
+    exactly(
+        ["3"],
+        |_, [a]| (a - a.stop_gradient()).max("i =>"),
+        |_, weights| vec![vec![weights[0] / 3.0; 3]],
+    )?;
+    // Candidates in different parts of a concatenation share it too.
+    exactly(
+        ["2", "1"],
+        |m, [a, b]| {
+            let joined = m.einsum("a; b => a^b", &[a - a.stop_gradient(), b - b.stop_gradient()]);
+            joined.max("a^b => ").set_size("a", 2)
+        },
+        |_, weights| vec![vec![weights[0] / 3.0; 2], vec![weights[0] / 3.0]],
+    )?;
     exactly(["3"], |_, [a]| (a - a.stop_gradient()).relu(), |_, _| vec![vec![0.0; 3]])
 }
 

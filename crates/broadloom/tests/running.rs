@@ -11,6 +11,8 @@ mod lasting;
 mod pointwise;
 #[path = "running/precision.rs"]
 mod precision;
+#[path = "running/reductions.rs"]
+mod reductions;
 #[path = "running/routines.rs"]
 mod routines;
 #[path = "running/special.rs"]

@@ -1,9 +1,10 @@
 //! The types that numbers have while they are computed with.
 //!
 //! A statement is computed in 32-bit floats, unless it has to do with 64-bit floats, in its buffers or its variables,
-//! or sets integers, which 32-bit floats would not hold. A variable has the widest type it is set with.
+//! or sets integers, which 32-bit floats would not hold. A variable has the widest type it is set with; one that is set
+//! from integers has that of whoever uses it.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::flat::{Step, Value};
 use crate::{Dtype, Program};
@@ -52,22 +53,69 @@ pub(crate) type Locals = FxHashMap<u32, Real>;
 
 /// The types of the variables in some steps.
 pub(crate) fn locals(program: &Program, steps: &[Step]) -> Locals {
-    let mut locals = Locals::default();
+    let (mut locals, whole) = (Locals::default(), from_integers(program, steps));
     loop {
         let mut changed = false;
-        for step in steps {
-            step.each(&mut |step| {
-                if let Step::Declare { local, .. } | Step::Update { local, .. } = step {
-                    let wanted = real(program, &locals, step);
-                    let known = locals.entry(*local).or_insert(Real::F32);
-                    changed |= *known < wanted;
-                    *known = (*known).max(wanted);
+        let mut want = |locals: &mut Locals, local: u32, wanted: Real| {
+            let known = locals.entry(local).or_insert(Real::F32);
+            changed |= *known < wanted;
+            *known = (*known).max(wanted);
+        };
+        each_step(steps, &mut |step| {
+            let wanted = real(program, &locals, step);
+            if let Step::Declare { local, .. } | Step::Update { local, .. } = step {
+                want(&mut locals, *local, wanted);
+            }
+            each_local(step, &mut |local| {
+                if whole.contains(&local) {
+                    want(&mut locals, local, wanted);
                 }
             });
-        }
+        });
         if !changed {
             return locals;
         }
+    }
+}
+
+/// The variables that are set from integers, positions or symbols, of which 32-bit floats do not hold all.
+fn from_integers(program: &Program, steps: &[Step]) -> FxHashSet<u32> {
+    let mut whole = FxHashSet::default();
+    loop {
+        let known = whole.len();
+        each_step(steps, &mut |step| {
+            let (Step::Declare { local, value } | Step::Update { local, value, .. }) = step else { return };
+            let mut is_whole = false;
+            value.each(&mut |value| {
+                is_whole |= match value {
+                    Value::Load(access) => !program.buffer(access.buffer).dtype.is_float(),
+                    Value::Position(_) | Value::Symbol(_) => true,
+                    Value::Local(local) => whole.contains(local),
+                    _ => false,
+                };
+            });
+            if is_whole {
+                whole.insert(*local);
+            }
+        });
+        if whole.len() == known {
+            return whole;
+        }
+    }
+}
+
+fn each_step<'a>(steps: &'a [Step], visit: &mut impl FnMut(&'a Step)) {
+    steps.iter().for_each(|step| step.each(visit));
+}
+
+/// Visits the variables that a step itself reads.
+fn each_local(step: &Step, visit: &mut impl FnMut(u32)) {
+    if let Some(value) = step.value() {
+        value.each(&mut |value| {
+            if let Value::Local(local) = value {
+                visit(*local);
+            }
+        });
     }
 }
 
@@ -84,14 +132,10 @@ pub(crate) fn real(program: &Program, locals: &Locals, step: &Step) -> Real {
         let dtype = program.buffer(access.buffer).dtype;
         widen(dtype == Dtype::F64 || (writes && !dtype.is_float()));
     });
-    if let Step::Update { local, .. } = step {
+    if let Step::Declare { local, .. } | Step::Update { local, .. } = step {
         widen(locals.get(local) == Some(&Real::F64));
     }
-    if let Some(value) = step.value() {
-        value.each(&mut |value| {
-            widen(matches!(value, Value::Local(local) if locals.get(local) == Some(&Real::F64)));
-        });
-    }
+    each_local(step, &mut |local| widen(locals.get(&local) == Some(&Real::F64)));
     real
 }
 

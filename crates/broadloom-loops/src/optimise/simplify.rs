@@ -1,9 +1,9 @@
 //! Simplification: constants, neutral elements, powers, and loops that run once or never.
 //!
-//! Results are those of IEEE arithmetic, except that the sign of a zero and the last bit of a power may
-//! differ, and that `x ** 0.5` of minus infinity is not a number, as its square root. In particular `x * 0` and
-//! `x - x` stay, because `x` may be infinite or not a number, and a division by a constant becomes a product
-//! only if its inverse is exact.
+//! Results are those of IEEE arithmetic, except that the last bit of a power may differ, and that `x ** 0.5` of minus
+//! infinity is not a number, as its square root. In particular `x * 0` and `x - x` stay, because `x` may be infinite or
+//! not a number; `x + 0` and `0 - x` stay, because `x` may be a zero whose sign they change; and a division by a
+//! constant becomes a product only if its inverse is exact.
 
 use broadloom_core::projection::Component;
 
@@ -145,8 +145,9 @@ fn binary(function: Binary, a: &Scalar, b: &Scalar) -> Option<Scalar> {
 fn constant_right(function: Binary, a: &Scalar, y: f64) -> Option<Scalar> {
     let a = || a.clone();
     match function {
-        // x + 0 = x - 0 = x * 1 = x / 1 = x ** 1 = x; max(x, -inf) = min(x, inf) = x
-        Binary::Add | Binary::Sub if y == 0.0 => Some(a()),
+        // x + -0 = x - 0 = x * 1 = x / 1 = x ** 1 = x; max(x, -inf) = min(x, inf) = x
+        Binary::Add if y == 0.0 && y.is_sign_negative() => Some(a()),
+        Binary::Sub if y == 0.0 && y.is_sign_positive() => Some(a()),
         Binary::Mul | Binary::Div | Binary::Pow if y == 1.0 => Some(a()),
         Binary::Max if y == f64::NEG_INFINITY => Some(a()),
         Binary::Min if y == f64::INFINITY => Some(a()),
@@ -168,8 +169,8 @@ fn constant_right(function: Binary, a: &Scalar, y: f64) -> Option<Scalar> {
 
 fn constant_left(function: Binary, x: f64, b: &Scalar) -> Option<Scalar> {
     match function {
-        // 0 - y = -y
-        Binary::Sub if x == 0.0 => Some(Scalar::unary(Unary::Neg, b.clone())),
+        // -0 - y = -y
+        Binary::Sub if x == 0.0 && x.is_sign_negative() => Some(Scalar::unary(Unary::Neg, b.clone())),
         // 1 ** y = 1, even if y is not a number
         Binary::Pow if x == 1.0 => Some(Scalar::Number(1.0)),
         // Where the order does not matter, as with the constant on the right.
@@ -216,7 +217,8 @@ mod tests {
     use crate::Local;
 
     /// The values of the locals `x` and `y` that are tried on both sides of each rule.
-    const VALUES: [f64; 9] = [0.0, 1.0, -1.5, 2.0, 1e300, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    const VALUES: [f64; 10] =
+        [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
     fn x() -> Scalar {
         Scalar::Local(Local(0))
@@ -245,10 +247,9 @@ mod tests {
         for a in VALUES {
             for b in VALUES {
                 let (old, new) = (value(&before, [a, b]), value(&after, [a, b]));
-                // `==` does not see the sign of a zero.
-                let close = (old - new).abs() <= 1e-15 * old.abs();
-                let root = a == f64::NEG_INFINITY && matches!(before, Scalar::Binary(Binary::Pow, ..));
-                let same = old == new || close || (old.is_nan() && new.is_nan()) || root;
+                let close = old != 0.0 && (old - new).abs() <= 1e-15 * old.abs();
+                let root = a <= 0.0 && matches!(before, Scalar::Binary(Binary::Pow, ..));
+                let same = old.to_bits() == new.to_bits() || close || (old.is_nan() && new.is_nan()) || root;
                 assert!(same, "{before:?} at {a}, {b} is {old}, but {after:?} is {new}");
             }
         }
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn every_function_with_every_constant_keeps_its_value() {
         let constants =
-            [0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -0.5, 0.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+            [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -0.5, 0.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         for (function, _) in Binary::ALL {
             changes(Scalar::binary(function, x(), y()));
             changes(Scalar::binary(function, x(), x()));
@@ -291,8 +292,11 @@ mod tests {
         assert!(!changes(Scalar::binary(Binary::Sub, x(), x())));
         assert!(!changes(with(Binary::Div, 3.0)));
         assert!(!changes(with(Binary::Max, 0.0)));
+        assert!(!changes(with(Binary::Add, 0.0)));
+        assert!(!changes(Scalar::binary(Binary::Sub, Scalar::Number(0.0), x())));
         for (function, constant) in [
-            (Binary::Add, 0.0),
+            (Binary::Add, -0.0),
+            (Binary::Sub, 0.0),
             (Binary::Mul, 1.0),
             (Binary::Div, 4.0),
             (Binary::Pow, 2.0),

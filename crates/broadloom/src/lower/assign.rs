@@ -277,6 +277,10 @@ impl Lowering<'_> {
                 if self.written.contains(&before) { before } else { self.node(tensor) }
             }
             Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
+            // Without a law of its own a step keeps the number of ties, for each result.
+            Slot::Own(..) if !self.graph.laws.contains_key(&place.step) => {
+                Node::Own(place.step, place.result as u32, place.backward)
+            }
             Slot::Own(..) => {
                 let at = slots.iter().position(|known| known == slot).unwrap_or(0);
                 Node::Own(place.step, at as u32, place.backward)

@@ -59,8 +59,13 @@ impl Lowering<'_> {
             }
             let place = Place { step, nest: Rc::clone(&nest), result, backward: true };
             let mut first = true;
-            for (phase, parts) in place.phases() {
-                for piece in self.graph.gradient_pieces(step, &parts)? {
+            let phases = place.phases();
+            let shared = !nest.writes_plainly(result);
+            if shared {
+                self.count_ties(&place, &phases)?;
+            }
+            for (phase, parts) in phases {
+                for piece in self.graph.gradient_pieces(step, &parts, shared)? {
                     let tensor = place.tensor(&piece.target);
                     if matches!(piece.target, Slot::Gradient(_)) {
                         if !wanted[tensor.index()] {
@@ -78,6 +83,16 @@ impl Lowering<'_> {
                     self.assign(&place, &phase, &piece, first)?;
                 }
                 first = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// The candidates of a cell may come from several parts of a concatenation: all are counted before any gets its share.
+    fn count_ties(&mut self, place: &Place, phases: &[(Vec<u32>, Vec<u32>)]) -> Result<(), Error> {
+        for (number, (phase, parts)) in phases.iter().enumerate() {
+            if let Some(ties) = self.graph.ties(place.step, parts)? {
+                self.assign(place, phase, &ties, number == 0)?;
             }
         }
         Ok(())
@@ -166,9 +181,9 @@ impl Graph {
         self.params().into_iter().filter(|param| reached[param.index()]).collect()
     }
 
-    /// The tensor whose indices an operation's own tensor has, and that tensor's name in the law.
+    /// The name of a tensor that an operation keeps for itself, and the place of the tensor whose indices it has.
     fn own(&self, step: u32, slot: u32, backward: bool) -> Option<(&str, usize)> {
-        let law = self.laws.get(&step)?;
+        let Some(law) = self.laws.get(&step) else { return Some(("ties", 0)) };
         let law = if backward { &law.gradient } else { &law.forward };
         match law.slots.get(slot as usize)? {
             Slot::Own(name, place) => Some((name, *place as usize)),
@@ -181,6 +196,9 @@ impl Graph {
     }
 
     pub(crate) fn own_like(&self, step: u32, slot: u32, backward: bool) -> Tensor {
+        if !self.laws.contains_key(&step) {
+            return self.step_results(step).nth(slot as usize).unwrap_or(Tensor(0));
+        }
         let place = self.own(step, slot, backward).map_or(0, |(_, place)| place);
         let operand = place.checked_sub(1).and_then(|at| self.step_operands(step).get(at).copied());
         operand.or_else(|| self.step_results(step).next()).unwrap_or(Tensor(0))

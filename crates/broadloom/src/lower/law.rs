@@ -48,8 +48,27 @@ impl Graph {
         })
     }
 
-    /// How gradients go back through a step when the operands at some places take part.
-    pub(super) fn gradient_pieces(&self, step: u32, parts: &[u32]) -> Result<Vec<Piece>, Error> {
+    /// The counting of candidates that are the greatest or the least of their cell, before gradients go back through a
+    /// step: they share the gradient.
+    pub(super) fn ties(&self, step: u32, parts: &[u32]) -> Result<Option<Piece>, Error> {
+        let Rule::Product { accumulate: Binary::Max | Binary::Min, combine } = self.rule(step)? else {
+            return Ok(None);
+        };
+        let (all, mut slots) = combined(combine, self.factors(step, parts));
+        slots.push(Slot::Value(0));
+        let counts = Formula::binary(Binary::Equal, all, Formula::Name(slots.len() as u32 - 1));
+        let counted = piece(ties_slot(), true, Some(Binary::Add), counts, slots);
+        Ok(Some(Piece { own_loops: true, ..counted }))
+    }
+
+    /// How gradients go back through a step when the operands at some places take part. Where several candidates meet in
+    /// a cell, `shared` says that [`Graph::ties`] were counted.
+    pub(super) fn gradient_pieces(
+        &self,
+        step: u32,
+        parts: &[u32],
+        shared: bool,
+    ) -> Result<Vec<Piece>, Error> {
         Ok(match self.rule(step)? {
             Rule::Law(operation) => {
                 self.all_take_part(step, parts)?;
@@ -58,6 +77,9 @@ impl Graph {
             Rule::BuiltIn(operation) => pieces(&operation.gradient),
             Rule::Product { accumulate, combine } => {
                 let parts = self.factors(step, parts);
+                // The only candidate of a cell is what the cell holds, like a sum of one.
+                let chosen = !shared && matches!(accumulate, Binary::Max | Binary::Min);
+                let accumulate = if chosen { Binary::Add } else { accumulate };
                 parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
             }
             Rule::ProductAndSum => {
@@ -116,7 +138,7 @@ impl Graph {
     /// Which operands can get a gradient, by place from 1.
     pub(super) fn differentiable(&self, step: u32) -> Vec<u32> {
         let places: Vec<u32> = (1..=self.step_operands(step).len() as u32).collect();
-        let pieces = self.gradient_pieces(step, &places).unwrap_or_default();
+        let pieces = self.gradient_pieces(step, &places, true).unwrap_or_default();
         let target = |piece: &Piece| match piece.target {
             Slot::Gradient(place) => Some(place),
             _ => None,
@@ -208,15 +230,21 @@ fn combined(combine: Combine, parts: &[u32]) -> (Formula, Vec<Slot>) {
     (value, parts.iter().map(|part| Slot::Value(*part)).collect())
 }
 
+/// The number of candidates that are the greatest or least of a cell of the result.
+fn ties_slot() -> Slot {
+    Slot::Own("ties".into(), 0)
+}
+
 /// The gradient of one operand: what the others make of it, and whether it was the one that counted.
 ///
 /// | accumulated by | contribution |
 /// |---|---|
 /// | sum | `g · others` |
 /// | product | `g · v / (this · others) · others`: not for zeros |
-/// | greatest, least | `g · others` where `this · others` is the result; ties all get it |
+/// | greatest, least | `g / ties · others` where `this · others` is the result |
 ///
-/// `others` is their product; where operands are added, it is 1.
+/// `others` is their product; where operands are added, it is 1. `ties` is the number of candidates that are the
+/// result, so that equals share the gradient and it goes back whole.
 fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> Piece {
     let (all, mut slots) = combined(combine, parts);
     let mut name = |slot: Slot| {
@@ -227,7 +255,8 @@ fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> Pi
     let incoming = match accumulate {
         Binary::Mul => Formula::binary(Binary::Div, Formula::binary(Binary::Mul, g, v), all),
         Binary::Max | Binary::Min => {
-            Formula::select(Formula::binary(Binary::Equal, all, v), g, Formula::Number(0.0))
+            let share = Formula::binary(Binary::Div, g, name(ties_slot()));
+            Formula::select(Formula::binary(Binary::Equal, all, v), share, Formula::Number(0.0))
         }
         _ => g,
     };

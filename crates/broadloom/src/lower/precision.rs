@@ -5,6 +5,8 @@
 //!   of what they meet, and so do leaves that nobody gave one. What meets nothing has the graph's default.
 //! - Integers stay integers, also with literals that are whole. With floats, with fractions (`i * 0.5`), in divisions and
 //!   in functions such as `exp`, the result is a float: that of the other operand, or the default.
+//! - A mean has the type of what it is the mean of. Its sum is kept in wider numbers than short floats: it may be too
+//!   large for them where the mean is not.
 
 use broadloom_loops::Dtype;
 
@@ -27,7 +29,12 @@ pub(crate) fn precisions(graph: &Graph) -> Vec<Dtype> {
     // second pass finds it. Gradients of what is still open have the default then.
     steps.clone().rev().for_each(|step| take_from_result(graph, step, &mut known));
     steps.for_each(|step| infer(graph, step, &mut known, Some(accumulated(default))));
-    known.into_iter().map(|known| known.unwrap_or(default)).collect()
+    let dtype = |(tensor, known): (Tensor, Option<Dtype>)| match known {
+        Some(known) => known,
+        None if graph.facts.wide.contains(&tensor) => accumulated(default),
+        None => default,
+    };
+    graph.tensors().zip(known).map(dtype).collect()
 }
 
 /// Functions whose values are not integers, whatever they are of.
@@ -41,7 +48,7 @@ fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<
         return;
     }
     let Some(Step::Op { op, result, results, .. }) = graph.steps.get(step as usize) else { return };
-    let mut operands = graph.step_operands(step);
+    let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
     if graph.facts.gathers.contains(&step) {
         operands = &operands[..1];
     }
@@ -50,7 +57,15 @@ fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<
     let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
     let joined = operands.iter().filter_map(|tensor| known[tensor.index()]).filter(counts).reduce(join);
     for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
-        known[tensor.index()] = known[tensor.index()].or(joined);
+        let wide = graph.facts.wide.contains(&tensor);
+        known[tensor.index()] = known[tensor.index()].or(if wide { joined.map(accumulated) } else { joined });
+    }
+}
+
+impl Graph {
+    /// The step whose operands decide the type of a result: for a mean, the step of its sum.
+    fn typed_by(&self, step: u32, result: Tensor) -> u32 {
+        self.facts.means.get(&result).map_or(step, |sum| self.tensors[sum.index()].step)
     }
 }
 
@@ -68,12 +83,13 @@ fn are_integers(graph: &Graph, operands: &[Tensor], known: &[Option<Dtype>]) -> 
 /// Operands without a type take that of the result.
 fn take_from_result(graph: &Graph, step: u32, known: &mut [Option<Dtype>]) {
     let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
-    let operands = graph.step_operands(step);
+    let operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
     let wanted = known[*result as usize].filter(|dtype| dtype.is_float());
     if matches!(op, Op::Convert { factor, divisor } if factor != divisor) {
         return;
     }
-    for tensor in operands.iter().filter(|_| wanted.is_some()) {
+    let sums = graph.facts.wide.contains(&Tensor(*result));
+    for tensor in operands.iter().filter(|_| wanted.is_some() && !sums) {
         known[tensor.index()] = known[tensor.index()].or(wanted);
     }
 }
