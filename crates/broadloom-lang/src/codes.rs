@@ -47,6 +47,7 @@ codes! {
     VALUE = "E0401", "numbers that do not fit";
     FILE = "E0402", "a file that cannot be read or written";
     RUN = "E0403", "a program that cannot be run";
+    NOT_FINITE = "E0404", "a loss that is not finite";
 
     // What is worth a look.
     BROADCASTS = "W0501", "something broadcasts";

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use broadloom::files::{write_csv, write_npy};
-use broadloom::{Array, Error, Session, Settings, Tensor};
+use broadloom::{Array, Error, ErrorKind, Session, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
@@ -23,6 +23,8 @@ pub struct RunOptions {
     pub save: Option<PathBuf>,
     /// Values of data, by name, in place of what the program says.
     pub inputs: Vec<(String, Array)>,
+    /// Whether to go on when a loss is not finite.
+    pub keep_going: bool,
 }
 
 /// Who watches a program run. A list of texts keeps what is printed.
@@ -109,9 +111,16 @@ impl Program {
             noticed,
             ran: false,
             stopped: false,
+            keep_going: options.keep_going,
+            turns: Vec::new(),
         };
-        running.all()?;
+        let outcome = running.all();
         let Running { mut session, observer, ran, stopped, .. } = running;
+        // What was learned before a loss was no number is not lost.
+        let lost = outcome.as_ref().is_err_and(|wrong| wrong.code != codes::NOT_FINITE || !ran);
+        if lost {
+            return outcome.map(|()| session);
+        }
         if let Some(file) = &options.save {
             if stopped && !ran {
                 // What a file holds from an earlier run is worth more than initial values.
@@ -120,12 +129,15 @@ impl Program {
                 return Ok(session);
             }
             session.save(file).map_err(|error| about_file(&error, main, &origins))?;
+            if outcome.is_err() {
+                observer.notice(&format!("{} has the values before the last step", file.display()));
+            }
             if stopped {
                 observer
                     .notice(&format!("stopped early: {} has the values after the last step", file.display()));
             }
         }
-        Ok(session)
+        outcome.map(|()| session)
     }
 }
 
@@ -182,6 +194,10 @@ struct Running<'p> {
     ran: bool,
     /// Whether the observer has stopped it.
     stopped: bool,
+    /// Whether it goes on when a loss is not finite.
+    keep_going: bool,
+    /// The repetitions that are under way, outermost first: the how-manieth, from 1, of how many.
+    turns: Vec<(u64, u64)>,
 }
 
 impl Running<'_> {
@@ -234,10 +250,29 @@ impl Running<'_> {
                 self.told(set, span)?;
             }
         }
-        let ran = self.session.run(&self.plan.routines[routine]);
+        let routine = &self.plan.routines[routine];
+        let ran = match self.keep_going {
+            true => self.session.run(&routine.unchecked()),
+            false => self.session.run(routine),
+        };
         // How a routine is compiled is decided when it runs.
         notice(&self.session, &mut self.noticed, self.observer);
-        self.told(ran, span)
+        let not_finite = ran.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFinite);
+        self.told(ran, span).map_err(|wrong| if not_finite { self.after_steps(wrong) } else { wrong })
+    }
+
+    /// Says how far the program had come when a loss was not finite, and what can be done.
+    fn after_steps(&self, wrong: Box<Diagnostic>) -> Box<Diagnostic> {
+        let steps: Vec<String> =
+            self.turns.iter().map(|(turn, total)| format!("{turn} of {total}")).collect();
+        let wrong = match steps.is_empty() {
+            true => *wrong,
+            false => wrong.with_note(format!(
+                "in repetition {}; parameters are as they were before it",
+                steps.join(", repetition ")
+            )),
+        };
+        Box::new(wrong.with_help("keep the function inside of where it has a value, or learn more slowly"))
     }
 
     fn repeat(&mut self, repeat: &Repeat) -> Result<(), Box<Diagnostic>> {
@@ -249,7 +284,9 @@ impl Running<'_> {
                 let set = self.set_number(leaf, number);
                 self.told(set, repeat.span)?;
             }
+            self.turns.push((turn as u64 + 1, total));
             self.actions(&repeat.body, turn as u64)?;
+            self.turns.pop();
             if self.depth == 1 {
                 let losses = self.losses(repeat);
                 self.observer.repeated(turn as u64 + 1, total, &losses);

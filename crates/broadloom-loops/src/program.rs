@@ -142,7 +142,7 @@ pub enum Statement {
         cell: Cell,
         /// The bound.
         below: u64,
-        /// Whose index it is.
+        /// Whose index it is; its own buffer if it is none.
         of: BufferId,
     },
     /// All cells of a buffer are set, margins included.

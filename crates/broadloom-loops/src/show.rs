@@ -93,6 +93,9 @@ impl Names<'_> {
             Statement::Update { local, accumulate, value } => {
                 format!("t{} {} {}", local.0, assign(*accumulate), self.scalar(value))
             }
+            Statement::Check { cell, below, of } if *of == cell.buffer => {
+                format!("check {} < {below}", self.cell(cell))
+            }
             Statement::Check { cell, below, of } => {
                 let of = &self.program.buffer(*of).name;
                 format!("check {} < {below}, an index of {of}", self.cell(cell))

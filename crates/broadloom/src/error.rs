@@ -22,6 +22,8 @@ pub enum ErrorKind {
     GaveUp,
     /// Numbers do not fit: sizes, types, positions, or values that are missing or not numbers.
     Value,
+    /// A number that was to be finite is infinite or not a number.
+    NotFinite,
     /// A file cannot be read or written.
     File,
     /// A program cannot be run.

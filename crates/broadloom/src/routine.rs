@@ -39,6 +39,8 @@ pub(crate) enum Action {
     Backward(Tensor),
     /// A step that assigns to a tensor that is there.
     Assign(u32),
+    /// The run ends if an element of a tensor is infinite or not a number.
+    Finite(Tensor),
 }
 
 impl Routine {
@@ -88,11 +90,39 @@ impl Routine {
         Ok(self)
     }
 
+    /// Ends the run with an error if an element of a tensor is infinite or not a number. What comes after it in the
+    /// routine is not carried out then: updates of parameters leave them as they are. The error says which tensor is the
+    /// first that is not finite.
+    ///
+    /// ```
+    /// use broadloom::{Array, ErrorKind, Graph, Routine, Session};
+    /// let mut g = Graph::new();
+    /// let x = g.array("x", "2", Array::from([1.0, 0.0]))?;
+    /// let y = g.log(x)?;
+    /// let loss = g.einsum("... => ", &[y])?;
+    /// let mut routine = Routine::new("loss");
+    /// routine.forward(loss).check_finite(loss);
+    /// let error = Session::new(g)?.run(&routine).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::NotFinite);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn check_finite(&mut self, tensor: Tensor) -> &mut Routine {
+        self.actions.push(Action::Finite(tensor));
+        self.keep(tensor)
+    }
+
+    /// The routine without its [checks](Routine::check_finite): it goes on with numbers that are not finite.
+    #[must_use]
+    pub fn unchecked(&self) -> Routine {
+        let actions = self.actions.iter().filter(|action| !matches!(action, Action::Finite(_)));
+        Routine { actions: actions.copied().collect(), ..self.clone() }
+    }
+
     /// Whether it assigns to a tensor: to a state, a parameter, or data that then needs no values from outside.
     pub fn assigns(&self, graph: &Graph, tensor: Tensor) -> bool {
         let to = |action: &Action| match action {
             Action::Assign(step) => graph.step_results(*step).into_iter().any(|result| result == tensor),
-            Action::Forward(_) | Action::Backward(_) => false,
+            Action::Forward(_) | Action::Backward(_) | Action::Finite(_) => false,
         };
         self.actions.iter().any(to)
     }
@@ -101,7 +131,7 @@ impl Routine {
     pub fn assigned(&self, graph: &Graph) -> Vec<Tensor> {
         let results = |action: &Action| match action {
             Action::Assign(step) => graph.step_results(*step).collect(),
-            Action::Forward(_) | Action::Backward(_) => Vec::new(),
+            Action::Forward(_) | Action::Backward(_) | Action::Finite(_) => Vec::new(),
         };
         self.actions.iter().flat_map(results).collect()
     }

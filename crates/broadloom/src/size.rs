@@ -100,10 +100,14 @@ impl SymbolicSize {
         })
     }
 
+    /// What a symbol of it is called.
+    pub(crate) fn name(&self, symbol: Symbol) -> Option<&str> {
+        self.names.get(symbol.0 as usize).map(|name| &**name)
+    }
+
     /// The names in it.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let name = |symbol: Symbol| self.names.get(symbol.0 as usize).map(|name| &**name);
-        self.form.symbols().into_iter().filter_map(name)
+        self.form.symbols().into_iter().filter_map(|symbol| self.name(symbol))
     }
 
     /// The named size whose number is not known, and the number that makes it this size; if there is one such name and it is
@@ -129,9 +133,7 @@ impl SymbolicSize {
 
 impl fmt::Display for SymbolicSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name =
-            |symbol: Symbol| self.names.get(symbol.0 as usize).map_or("?".into(), |name| name.to_string());
-        f.write_str(&self.form.show(name))
+        f.write_str(&self.form.show(|symbol| self.name(symbol).unwrap_or("?").into()))
     }
 }
 

@@ -297,3 +297,58 @@ fn typed_tensors() {
         ("[b, 2, batch: 1..8]".into(), &[2, 2, 2][..])
     );
 }
+
+/// Results of rules are as good as declared sizes: `6*batch` goes into the next rule.
+#[test]
+fn expressions_in_the_next_rule() -> Result<(), ShapeError> {
+    let mut context = Context::new();
+    let flat = context.fresh_var();
+    let (flat, proof) =
+        context.reshape(&TensorShape::new([batch(), Dim::Literal(6)]), &TensorShape::new([flat]))?;
+    assert_eq!((flat.to_string(), proof), ("[6*batch]".into(), Proof::Proved));
+    let six = flat.dims()[0].clone();
+    // As an operand that broadcasts, and as one side of a product.
+    let sum =
+        context.broadcast(&[flat.clone(), TensorShape::new([Dim::Broadcast])], Broadcasting::Explicit)?;
+    assert_eq!(sum.to_string(), "[6*batch]");
+    let product = context.matmul(
+        &TensorShape::new([Dim::Literal(4), six.clone()]),
+        &TensorShape::new([six.clone(), Dim::Literal(3)]),
+    )?;
+    assert_eq!(product.to_string(), "[4, 3]");
+    // Back to where it came from, in another way: 6 * batch is batch * 3 * 2.
+    let (_, proof) =
+        context.reshape(&flat, &TensorShape::new([batch(), Dim::Literal(3), Dim::Literal(2)]))?;
+    assert_eq!(proof, Proof::Proved);
+    // A sum of two halves, and further on.
+    let whole = context.fresh_var();
+    let (whole, _) =
+        context.reshape(&TensorShape::new([six.clone(), Dim::Literal(2)]), &TensorShape::new([whole]))?;
+    assert_eq!(whole.to_string(), "[12*batch]");
+    // 6 * batch is never 5; at batch = 2 it is 12.
+    assert!(context.unify_dims(&six, &Dim::Literal(5)).is_err());
+    assert_eq!(context.unify_dims(&six, &Dim::Literal(12)).map(|_| ()), Ok(()));
+    assert_eq!(context.resolve(&batch()), Dim::Literal(2));
+    Ok(())
+}
+
+#[test]
+fn vectors() -> Result<(), ShapeError> {
+    let x = TypedTensor::from_data(&[DimSpec::named("n", 3)], &[1.0, 2.0, 6.0])?;
+    let (sum, kept, mean) = (x.sum(0, false)?, x.sum(0, true)?, x.mean(0, false)?);
+    assert_eq!((sum.shape().to_string(), sum.to_f64s()), ("[]".into(), vec![9.0]));
+    assert_eq!((kept.shape().to_string(), kept.to_f64s()), ("[1]".into(), vec![9.0]));
+    assert_eq!(mean.to_f64s(), [3.0]);
+    assert_eq!(x.transpose(0, 0)?.to_f64s(), x.to_f64s());
+    Ok(())
+}
+
+/// What is not known has no greatest size, and does not fit anywhere.
+#[test]
+fn memory_of_what_is_to_be_inferred() {
+    use broadloom::typed::TrainingMemory;
+    let unknown = TensorShape::new([Context::new().fresh_var(), Dim::Literal(8)]);
+    assert_eq!(unknown.elements_range(), (8, None));
+    let memory = TrainingMemory::estimate(&[unknown], &[], 4);
+    assert_eq!((memory.min(), memory.max(), memory.fits(u64::MAX)), (4 * 8 * 4, None, false));
+}

@@ -42,6 +42,9 @@ pub struct Args {
     /// Write parameters and states to a `.safetensors` file in the end
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// Go on when a loss is infinite or not a number
+    #[arg(long)]
+    keep_going: bool,
     /// Draw how the losses went, even if nobody looks
     #[arg(long)]
     plot: bool,
@@ -67,6 +70,9 @@ error. Equal seeds give equal numbers, however many threads there are.
 
 `--data` takes what `verify --inputs` takes: every array of a file is the values of the `data` of its name. The array of a `.npy`
 file and the table of a `.csv` file have the name of the file. Of several for one name, the last counts.
+
+A loss that is infinite or not a number ends a run: the first tensor that is not finite is named, and what was learned before is
+saved where `--save` says so. `--keep-going` goes on.
 
 Ctrl-C ends a run with `--save` after the step that is under way, and saves what there is; a second Ctrl-C ends it at once.
 The file is complete or as it was before, whatever happens.
@@ -175,7 +181,13 @@ impl Args {
         let strangers = data::strangers(program, &given);
         let inputs =
             data::used(program, &given).map(|used| (used.name.clone(), used.array.clone())).collect();
-        let options = RunOptions { settings, load: self.load.clone(), save: self.save.clone(), inputs };
+        let options = RunOptions {
+            settings,
+            load: self.load.clone(),
+            save: self.save.clone(),
+            inputs,
+            keep_going: self.keep_going,
+        };
         Ok((options, strangers))
     }
 

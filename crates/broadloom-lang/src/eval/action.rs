@@ -79,6 +79,11 @@ impl Eval<'_> {
     pub(super) fn backward(&mut self, loss: ExprId, span: Span) -> Evaluated<Tensor> {
         let (value, at) = (self.expr(loss)?, self.span_of(loss));
         let tensor = self.tensor(&value, at)?;
+        self.gradients(tensor, span)
+    }
+
+    /// Computes gradients in the routine that is being written.
+    fn gradients(&mut self, tensor: Tensor, span: Span) -> Evaluated<Tensor> {
         self.with_routine(span, |routine, graph| routine.backward(graph, tensor).map(|_| ()))?;
         let name = self.graph.label_of(tensor);
         let planned = self.planned();
@@ -92,7 +97,14 @@ impl Eval<'_> {
 
     /// `minimise loss by rule`: gradients, and then the rule for each parameter that the loss depends on.
     pub(super) fn minimise(&mut self, loss: ExprId, rule: ExprId, span: Span) -> Evaluated<()> {
-        let loss = self.backward(loss, span)?;
+        let (value, at) = (self.expr(loss)?, self.span_of(loss));
+        let loss = self.tensor(&value, at)?;
+        // Parameters stay as they are where there is nothing to learn from.
+        self.with_routine(span, |routine, _| {
+            routine.forward(loss).check_finite(loss);
+            Ok(())
+        })?;
+        self.gradients(loss, span)?;
         let (rule, at) = (self.expr(rule)?, self.span_of(rule));
         if let Value::Number(_) | Value::Tensor(_) | Value::Text(_) = rule {
             let message = format!("a rule is needed here, not {}", rule.kind());

@@ -239,6 +239,7 @@ fn code(kind: ErrorKind) -> &'static str {
         ErrorKind::Use => codes::USE,
         ErrorKind::GaveUp => codes::GAVE_UP,
         ErrorKind::Value => codes::VALUE,
+        ErrorKind::NotFinite => codes::NOT_FINITE,
         ErrorKind::File => codes::FILE,
         ErrorKind::Range => codes::NAMED,
         _ => codes::RUN,

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
-use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement};
+use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement, Unary};
 
 use super::law::Piece;
 use super::{Lowering, Node, accumulated};
@@ -364,6 +364,29 @@ impl Lowering<'_> {
         let check = Statement::Check { cell: Cell { buffer, index }, below, of };
         let comment = format!("indices of {}", self.graph.short_name(table));
         self.program.nests.push(Nest { comment, body: vec![check.within(loops.into_iter())] });
+    }
+
+    /// The run ends if an element of a tensor is infinite or not a number: its difference with itself is not 0 then.
+    pub(super) fn check_finite(&mut self, tensor: Tensor) -> Result<(), Error> {
+        self.value(tensor)?;
+        let (values, flags) = (self.buffer(self.node(tensor)), self.buffer(Node::NotFinite(tensor)));
+        let comment = format!("whether {} is finite", self.graph.short_name(tensor));
+        let mut each = |make: &dyn Fn(Vec<Index>) -> Statement| {
+            let sizes = self.layout.sizes_of(tensor).into_iter();
+            let loops: Vec<(u32, u64)> = sizes.map(|size| (self.program.add_var("i"), size)).collect();
+            let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+            let body = vec![make(index).within(loops.into_iter())];
+            self.program.nests.push(Nest { comment: comment.clone(), body });
+        };
+        each(&|index| {
+            let value = || Scalar::Load(Cell { buffer: values, index: index.clone() });
+            let difference = Scalar::binary(Binary::Sub, value(), value());
+            let finite = Scalar::binary(Binary::Equal, difference, Scalar::Number(0.0));
+            let flag = Scalar::unary(Unary::Not, finite);
+            Statement::Store { cell: Cell { buffer: flags, index }, accumulate: None, value: flag }
+        });
+        each(&|index| Statement::Check { cell: Cell { buffer: flags, index }, below: 1, of: flags });
+        Ok(())
     }
 
     fn comment(&self, place: &Place) -> String {

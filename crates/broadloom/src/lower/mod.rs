@@ -39,6 +39,8 @@ pub(crate) enum Node {
     Before(Tensor, u32),
     /// The sums of a tensor whose own numbers are too narrow to add up in.
     Wide(Tensor),
+    /// For each element of a tensor whether it is infinite or not a number: 1 or 0.
+    NotFinite(Tensor),
 }
 
 /// What a number supplied to a run is.
@@ -224,6 +226,18 @@ impl Layout {
                 let name = format!("{}.sum", graph.short_name(tensor));
                 (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
+            Node::NotFinite(tensor) => {
+                let name = format!("{}.not_finite", graph.short_name(tensor));
+                let (sizes, margins) = (self.sizes_of(tensor), Vec::new());
+                return Buffer {
+                    name,
+                    dtype: Dtype::I64,
+                    sizes,
+                    margins,
+                    fill: 0.0,
+                    storage: Storage::Local,
+                };
+            }
         };
         let margins = self.margins_of(graph, node, tensor);
         Buffer { name, dtype, sizes: self.sizes_of(tensor), margins, fill, storage: Storage::Local }
@@ -271,6 +285,7 @@ pub(crate) fn lower_each(
             Action::Forward(tensor) => lowering.value(tensor),
             Action::Backward(loss) => lowering.backward(loss),
             Action::Assign(step) => lowering.assign_step(step),
+            Action::Finite(tensor) => lowering.check_finite(tensor),
         };
         lowered.map_err(|error| (at, error))?;
     }
@@ -352,7 +367,7 @@ impl Lowering<'_> {
     /// Whether a node outlives the run.
     fn is_kept(&self, node: Node) -> bool {
         match node {
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) => false,
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => false,
             Node::Value(tensor) => {
                 let lasting = matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State));
                 lasting || self.routine.kept.contains(&tensor)

@@ -95,7 +95,7 @@ impl Graph {
         match node {
             Node::Value(tensor) => Some(self.written_name(tensor)),
             Node::Gradient(tensor) => Some(format!("{}.grad", self.written_name(tensor))),
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) => None,
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => None,
         }
     }
 

@@ -241,9 +241,11 @@ impl Session {
     /// The tensor of a node, and what it is for.
     pub(super) fn role(&self, node: Node) -> (Tensor, MemoryRole) {
         let tensor = match node {
-            Node::Value(tensor) | Node::Gradient(tensor) | Node::Before(tensor, _) | Node::Wide(tensor) => {
-                tensor
-            }
+            Node::Value(tensor)
+            | Node::Gradient(tensor)
+            | Node::Before(tensor, _)
+            | Node::Wide(tensor)
+            | Node::NotFinite(tensor) => tensor,
             Node::Own(step, slot, backward) => self.graph.own_like(step, slot, backward),
         };
         let role = match (node, self.graph.leaf(tensor)) {

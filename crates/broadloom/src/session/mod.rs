@@ -1,5 +1,6 @@
 //! Sessions: the numbers of a graph, and running routines on them.
 
+mod finite;
 mod memory;
 mod prepare;
 mod ranges;
@@ -375,7 +376,12 @@ impl Session {
             Code::Reference => self.store.evaluate(program, places, &symbols),
         };
         let gives = lowered.gives.clone();
-        stopped.map_err(|stop| self.stopped(at, &stop))?;
+        if let Err(stop) = stopped {
+            return Err(match self.not_finite(at, &stop) {
+                Some(tensor) => self.where_not_finite(tensor),
+                None => self.stopped(at, &stop),
+            });
+        }
         gives.into_iter().for_each(|node| self.store.has_now(node));
         self.runs += 1;
         if self.settings.guard { self.guard(at) } else { Ok(()) }

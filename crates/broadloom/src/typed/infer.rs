@@ -3,7 +3,7 @@
 
 use broadloom_core::order::Dim as Ground;
 use broadloom_core::{
-    Answer, Clash, Constraint, DimTerm, DimVar, Numerator, Piece, Point, Role, Solver, Symbol,
+    Affine, Answer, Clash, Constraint, DimTerm, DimVar, Numerator, Piece, Point, Role, Solver, Symbol,
 };
 
 use super::{Dim, ShapeError, TensorShape};
@@ -362,11 +362,58 @@ impl Context {
                 }
                 var.into()
             }
-            Dim::Expression(size) => {
-                let message = format!("`{size}` is the result of a rule, and cannot be stated");
-                return Err(ShapeError::InferenceError { message });
-            }
+            Dim::Expression(size) => self.expression(size)?,
         })
+    }
+
+    /// An expression that an earlier rule gave, over the names of this context: products are counts of elements,
+    /// multiples strides, and sums concatenations, with what is subtracted on the other side.
+    fn expression(&mut self, size: &SymbolicSize) -> Result<DimTerm, ShapeError> {
+        let own: DimTerm = self.solver.dim_var(Role::Interior).into();
+        let mut sides = [(Vec::new(), 0), (Vec::new(), 0)];
+        let too_large =
+            || ShapeError::InferenceError { message: format!("the numbers in `{size}` are too large") };
+        let whole = u64::try_from(size.form().denominator()).map_err(|_| too_large())?;
+        sides[0].0.push(self.multiple(whole, own));
+        for (product, factor) in size.form().terms() {
+            let number = u64::try_from(factor.unsigned_abs()).map_err(|_| too_large())?;
+            let (parts, literal) = &mut sides[usize::from(factor > 0)];
+            if product.is_empty() {
+                *literal = number;
+                continue;
+            }
+            let names = product.iter().filter_map(|symbol| size.name(*symbol));
+            let terms: Vec<DimTerm> = names
+                .map(|name| self.term(&Dim::Named(name.into(), None)))
+                .collect::<Result<_, ShapeError>>()?;
+            let product = self.product(&terms);
+            parts.push(self.multiple(number, product));
+        }
+        let sum: DimTerm = self.solver.dim_var(Role::Interior).into();
+        for (parts, literal) in &sides {
+            self.solver.add(Constraint::Concat { axis: sum, components: parts, literal: *literal });
+        }
+        Ok(own)
+    }
+
+    fn multiple(&mut self, factor: u64, over: DimTerm) -> DimTerm {
+        if factor == 1 {
+            return over;
+        }
+        let axis: DimTerm = self.solver.dim_var(Role::Interior).into();
+        self.solver.add(Constraint::Affine { axis, form: Affine::strided(factor), over, kernel: None });
+        axis
+    }
+
+    fn product(&mut self, terms: &[DimTerm]) -> DimTerm {
+        if let [term] = terms {
+            return *term;
+        }
+        let whole: DimTerm = self.solver.dim_var(Role::Interior).into();
+        let pieces: Vec<Piece> = terms.iter().copied().map(Piece::Dim).collect();
+        let numerator = Numerator { coeff: 1, over: Some(whole), denom: 1 };
+        self.solver.add(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest: None });
+        whole
     }
 
     fn symbol(&mut self, name: &str, dynamic: bool) -> DimVar {

@@ -3,8 +3,8 @@
 use super::{Dim, TensorShape};
 
 impl TensorShape {
-    /// The least and the greatest number of elements; no greatest if a dimension has none. What is to be
-    /// inferred, or broadcasts, counts as one.
+    /// The least and the greatest number of elements; no greatest if a dimension has none, or is still to be inferred
+    /// (the algorithm of the document counts it as one, which its proofs do not). What broadcasts counts as one.
     ///
     /// ```
     /// use broadloom::typed::{Dim, TensorShape};
@@ -16,9 +16,9 @@ impl TensorShape {
         let range = |dim: &Dim| match dim {
             Dim::Literal(size) => (*size, Some(*size)),
             Dim::Named(_, Some((lo, hi))) => (*lo, Some(*hi).filter(|hi| *hi != u64::MAX)),
-            Dim::Named(_, None) | Dim::Dynamic => (1, None),
+            Dim::Named(_, None) | Dim::Dynamic | Dim::Var(_) => (1, None),
             Dim::Expression(size) => (size.min(), size.max()),
-            Dim::Var(_) | Dim::Broadcast => (1, Some(1)),
+            Dim::Broadcast => (1, Some(1)),
         };
         self.dims().iter().map(range).fold((1, Some(1)), |(least, most): (u64, Option<u64>), (lo, hi)| {
             (least.saturating_mul(lo), most.zip(hi).map(|(most, hi)| most.saturating_mul(hi)))
@@ -41,14 +41,15 @@ impl TensorShape {
 /// let parameters = [TensorShape::of(&[784, 256]), TensorShape::of(&[256, 10])];
 /// let activations = [TensorShape::new([batch, Dim::Literal(256)])];
 /// let memory = TrainingMemory::estimate(&parameters, &activations, 4);
-/// assert_eq!(memory.parameters, 4 * (784 * 256 + 256 * 10));
-/// assert_eq!((memory.min(), memory.max()), (4 * memory.parameters + 1_024, Some(4 * memory.parameters + 65_536)));
+/// let bytes = 4 * (784 * 256 + 256 * 10);
+/// assert_eq!(memory.parameters, (bytes, Some(bytes)));
+/// assert_eq!((memory.min(), memory.max()), (4 * bytes + 1_024, Some(4 * bytes + 65_536)));
 /// assert!(memory.fits(4_000_000));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrainingMemory {
-    /// Bytes of all parameters; at their greatest, if they have symbolic sizes.
-    pub parameters: u64,
+    /// Bytes of all parameters: the least and the greatest.
+    pub parameters: (u64, Option<u64>),
     /// Bytes of all activations: the least and the greatest.
     pub activations: (u64, Option<u64>),
 }
@@ -56,25 +57,25 @@ pub struct TrainingMemory {
 impl TrainingMemory {
     /// The memory for parameters and activations, with elements of so many bytes.
     pub fn estimate(parameters: &[TensorShape], activations: &[TensorShape], element: u64) -> TrainingMemory {
-        let most = |shape: &TensorShape| shape.memory_range(element).1.unwrap_or(u64::MAX);
         let sum = |(least, most): (u64, Option<u64>), shape: &TensorShape| {
             let (lo, hi) = shape.memory_range(element);
             (least.saturating_add(lo), most.zip(hi).map(|(most, hi)| most.saturating_add(hi)))
         };
         TrainingMemory {
-            parameters: parameters.iter().map(most).fold(0, u64::saturating_add),
+            parameters: parameters.iter().fold((0, Some(0)), sum),
             activations: activations.iter().fold((0, Some(0)), sum),
         }
     }
 
     /// The least it takes: parameters, gradients, two states of the optimiser, activations.
     pub fn min(&self) -> u64 {
-        self.parameters.saturating_mul(4).saturating_add(self.activations.0)
+        self.parameters.0.saturating_mul(4).saturating_add(self.activations.0)
     }
 
     /// The most it takes, if there is a most.
     pub fn max(&self) -> Option<u64> {
-        self.activations.1.map(|most| self.parameters.saturating_mul(4).saturating_add(most))
+        let both = self.parameters.1.zip(self.activations.1);
+        both.map(|(parameters, activations)| parameters.saturating_mul(4).saturating_add(activations))
     }
 
     /// Whether it fits into so many bytes, whatever the sizes ("Training Memory Safety").
