@@ -28,6 +28,11 @@ pub enum Stop {
         /// The buffer that would be read.
         of: BufferId,
     },
+    /// There is no room for a buffer.
+    Memory {
+        /// The buffer.
+        buffer: BufferId,
+    },
     /// The program addresses a cell that does not exist: a defect of whoever made the program.
     Address {
         /// The buffer.
@@ -43,8 +48,11 @@ pub struct Memory {
 
 impl Memory {
     /// Memory for a program: kept buffers are 0, local ones not a number, margins as they should be.
-    pub fn new(program: &Program) -> Memory {
-        Memory { buffers: program.buffers.iter().map(fresh).collect() }
+    pub fn new(program: &Program) -> Result<Memory, Stop> {
+        let room = |(at, buffer): (usize, &Buffer)| {
+            fresh(buffer).ok_or(Stop::Memory { buffer: BufferId(at as u32) })
+        };
+        Ok(Memory { buffers: program.buffers.iter().enumerate().map(room).collect::<Result<_, _>>()? })
     }
 
     /// The numbers of a buffer, margins not included.
@@ -73,7 +81,7 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
     // Nothing lasts in a local buffer from one run to the next.
     for (cells, buffer) in memory.buffers.iter_mut().zip(&program.buffers) {
         if buffer.storage == Storage::Local {
-            *cells = fresh(buffer);
+            clear(cells, buffer);
         }
     }
     let mut run = Run {
@@ -162,15 +170,25 @@ fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
     wide
 }
 
-/// What a buffer holds at first.
-fn fresh(buffer: &Buffer) -> Vec<f64> {
+/// The cells of a buffer as they are at first, if there is room for them.
+fn fresh(buffer: &Buffer) -> Option<Vec<f64>> {
+    let mut cells = Vec::new();
+    let count = usize::try_from(buffer.cells()).ok()?;
+    cells.try_reserve_exact(count).ok()?;
+    cells.resize(count, 0.0);
+    clear(&mut cells, buffer);
+    Some(cells)
+}
+
+/// Sets what a buffer holds at first.
+fn clear(cells: &mut [f64], buffer: &Buffer) {
     let inside = if buffer.storage == Storage::Kept { 0.0 } else { f64::NAN };
-    if !buffer.has_margins() {
-        return vec![inside; buffer.cells() as usize];
+    if buffer.has_margins() {
+        cells.fill(round(buffer.dtype, buffer.fill));
+        each_inside(buffer, |at| cells[at] = inside);
+    } else {
+        cells.fill(inside);
     }
-    let mut cells = vec![round(buffer.dtype, buffer.fill); buffer.cells() as usize];
-    each_inside(buffer, |at| cells[at] = inside);
-    cells
 }
 
 /// A number as a buffer of some type holds it.

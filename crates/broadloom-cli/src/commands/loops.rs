@@ -32,7 +32,7 @@ pub struct Args {
 pub(crate) const HELP: &str = "\
 For each operation: what it relates, the axes that share a loop, the product space of its loops, how each tensor is indexed,
 and the loops. A loop that the result's index does not mention is a reduction. Backward, the same index maps are used by
-slot: the gradient of each operand that leads to a parameter.
+slot: the gradient of each operand that leads to a parameter. Assignments come last, in the order they are carried out.
 
 Exit status: 0 fine, 1 the program has errors, 2 it cannot be read or has no such tensor.
 
@@ -69,7 +69,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         } else {
             chosen(&program, args).and_then(|(tensors, left_out)| {
                 hidden = left_out;
-                derived(&mut program, &tensors, args).map(|found| nests = found)
+                derived(&mut program, &tensors, args).map(|found| nests = found)?;
+                let (assigned, left_out) = assignments(&mut program, args)?;
+                hidden += left_out;
+                nests.extend(assigned);
+                Ok(())
             })
         };
         if let Err(message) = found {
@@ -121,7 +125,8 @@ fn chosen(program: &Program, args: &Args) -> Result<(Vec<Tensor>, usize), String
     if let Some(name) = &args.name {
         let asked = named(program, name)?;
         let mut waiting: Vec<Tensor> = operands(asked).map(|_| asked).into_iter().collect();
-        if waiting.is_empty() {
+        let assigned = program.routines().iter().any(|routine| routine.assigns(graph, asked));
+        if waiting.is_empty() && !assigned {
             return Err(format!("`{name}` is not computed, so it has no loops"));
         }
         while let Some(tensor) = waiting.pop() {
@@ -199,6 +204,37 @@ fn derived(program: &mut Program, tensors: &[Tensor], args: &Args) -> Result<Vec
     Ok(nests)
 }
 
+/// The assignments that the program carries out, and how many of them are left out.
+fn assignments(program: &mut Program, args: &Args) -> Result<(Vec<Nest>, usize), String> {
+    let asked = args.name.as_ref().map(|name| named(program, name)).transpose()?;
+    let (mut nests, mut hidden) = (Vec::new(), 0);
+    for routine in program.routines() {
+        let targets = routine.assigned(&program.graph);
+        let shown = program.graph.show_assignments(&routine).map_err(|error| error.to_string())?;
+        for ((step, text), target) in shown.into_iter().zip(targets) {
+            let origin = program.origins.get(step);
+            let chosen = match asked {
+                Some(asked) => target == asked,
+                None => args.all || origin.is_some_and(|origin| origin.span == origin.inner),
+            };
+            if !chosen {
+                hidden += usize::from(asked.is_none());
+                continue;
+            }
+            nests.push(Nest {
+                tensor: target,
+                span: origin.map(|origin| origin.span),
+                text: format!("{} is assigned", program.graph.label_of(target)),
+                facts: Vec::new(),
+                forward: text,
+                backward: Vec::new(),
+                json: None,
+            });
+        }
+    }
+    Ok((nests, hidden))
+}
+
 fn people(program: &Program, nests: &[Nest], look: Look) -> String {
     let mut out = String::new();
     let mut last = None;
@@ -223,7 +259,7 @@ fn people(program: &Program, nests: &[Nest], look: Look) -> String {
             out.push_str(&format!("  {}\n", look.paint(Paint::Faint, head)));
             text.lines().for_each(|line| out.push_str(&format!("    {line}\n")));
         };
-        part("forward", &nest.forward);
+        part(if nest.facts.is_empty() { "assignment" } else { "forward" }, &nest.forward);
         if !nest.backward.is_empty() {
             part("backward", &nest.backward.concat());
         }

@@ -95,8 +95,15 @@ impl Eval<'_> {
         Ok(tensor)
     }
 
-    /// `minimise loss by rule`: gradients, and then the rule for each parameter that the loss depends on.
-    pub(super) fn minimise(&mut self, loss: ExprId, rule: ExprId, span: Span) -> Evaluated<()> {
+    /// `minimise loss of net by rule`: gradients, and then the rule for each parameter that the loss depends on and that
+    /// the net has made.
+    pub(super) fn minimise(
+        &mut self,
+        loss: ExprId,
+        of: Option<ExprId>,
+        rule: ExprId,
+        span: Span,
+    ) -> Evaluated<()> {
         let (value, at) = (self.expr(loss)?, self.span_of(loss));
         let loss = self.tensor(&value, at)?;
         // Parameters stay as they are where there is nothing to learn from.
@@ -124,6 +131,10 @@ impl Eval<'_> {
             let help = "a parameter is written in braces, `{w}`, or made by a layer, `linear(10)`";
             return self.fail(diagnostic.with_help(help));
         }
+        let params = match of {
+            Some(of) => self.made_by(of, loss, params)?,
+            None => params,
+        };
         let place = self.place(span);
         self.plan.minimised.push((loss, place));
         for param in params {
@@ -131,6 +142,50 @@ impl Eval<'_> {
             self.apply(&rule, given, (at, at))?;
         }
         Ok(())
+    }
+
+    /// Those of some parameters that belong to a layer, to a list of layers, or are named themselves.
+    fn made_by(&mut self, of: ExprId, loss: Tensor, params: Vec<Tensor>) -> Evaluated<Vec<Tensor>> {
+        let (value, at) = (self.expr(of)?, self.span_of(of));
+        let mut made = FxHashSet::default();
+        if !self.parameters_in(&value, &mut made) {
+            let message = format!("a layer or a parameter is needed here, not {}", value.kind());
+            let help = "write the name of a layer, `let net = linear(10)`, of a parameter, or a list of them";
+            return self.wrong(codes::KIND, message, at, help);
+        }
+        let chosen: Vec<Tensor> = params.iter().copied().filter(|param| made.contains(param)).collect();
+        if chosen.is_empty() {
+            let message = format!(
+                "`{}` depends on no parameter of `{}`, so nothing can be learned",
+                self.graph.label_of(loss),
+                self.quote(at)
+            );
+            let names: Vec<String> =
+                params.iter().take(8).map(|param| format!("`{}`", self.graph.label_of(*param))).collect();
+            return self.wrong(codes::USE, message, at, format!("it depends on {}", names.join(", ")));
+        }
+        Ok(chosen)
+    }
+
+    /// Collects the parameters of a value; whether it is something that has parameters.
+    fn parameters_in(&self, value: &Value, made: &mut FxHashSet<Tensor>) -> bool {
+        match value {
+            Value::Tensor(tensor) if self.params.contains(tensor) => {
+                made.insert(*tensor);
+                true
+            }
+            Value::List(items) => items.iter().fold(true, |all, item| self.parameters_in(item, made) && all),
+            Value::Inference(inner) => self.parameters_in(inner, made),
+            Value::Layer(layer) => {
+                let inner = layer.made.borrow();
+                for value in inner.values().chain(&layer.config) {
+                    self.parameters_in(value, made);
+                }
+                true
+            }
+            Value::Builtin(_) | Value::Operation(_) => true,
+            _ => false,
+        }
     }
 
     /// The parameters that a tensor is computed from, in the order they were made.

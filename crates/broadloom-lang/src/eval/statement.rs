@@ -59,7 +59,7 @@ impl Eval<'_> {
             StatementKind::For { name, list, body } => self.unrolled(*name, *list, body),
             StatementKind::Repeat { name, count, body } => self.repeat(*name, *count, body, span),
             StatementKind::Backward(loss) => self.backward(*loss, span).map(|_| ()),
-            StatementKind::Minimise { loss, rule } => self.minimise(*loss, *rule, span),
+            StatementKind::Minimise { loss, of, rule } => self.minimise(*loss, *of, *rule, span),
             StatementKind::Print { parts, every } => self.print(parts, *every, span),
             StatementKind::Save { value, path } => self.save(*value, path, span),
             StatementKind::Assign(assign) => self.assign(assign, span),

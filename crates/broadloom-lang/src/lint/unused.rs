@@ -177,7 +177,10 @@ impl Reader<'_> {
                 self.block(*name, body);
             }
             StatementKind::Backward(value) | StatementKind::Expr(value) => self.exprs([*value]),
-            StatementKind::Minimise { loss, rule } => self.exprs([*loss, *rule]),
+            StatementKind::Minimise { loss, of, rule } => {
+                self.exprs([*loss, *rule]);
+                self.exprs(*of);
+            }
             StatementKind::Print { parts, every } => self.exprs(parts.iter().copied().chain(*every)),
             StatementKind::Save { value, path } => {
                 self.exprs([*value]);

@@ -186,10 +186,12 @@ pub enum StatementKind {
     },
     /// `backward loss`
     Backward(ExprId),
-    /// `minimise loss by sgd(0.1)`
+    /// `minimise loss by sgd(0.1)`, `minimise loss of net by sgd(0.1)`
     Minimise {
         /// What is minimised: one number.
         loss: ExprId,
+        /// What made the parameters that are changed; without it, all parameters are.
+        of: Option<ExprId>,
         /// What is done to each parameter.
         rule: ExprId,
     },

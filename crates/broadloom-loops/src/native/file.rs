@@ -79,9 +79,10 @@ pub(crate) fn file(
     };
     let mut flat = flatten(program, most_cells)?;
     let mut program = program.clone();
-    if sizing == Sizing::Numbers {
+    match sizing {
         // How many parts there are depends on sizes.
-        parts::divide(&mut program, &mut flat);
+        Sizing::Numbers => parts::divide(&mut program, &mut flat),
+        Sizing::Arguments { least, .. } => parts::widen(&mut program, &mut flat, least),
     }
     let program = &program;
     let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone() };

@@ -6,6 +6,7 @@
 
 mod arena;
 mod cache;
+mod columns;
 mod compiled;
 mod compiler;
 mod contract;

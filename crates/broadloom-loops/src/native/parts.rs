@@ -10,6 +10,7 @@
 
 use broadloom_core::projection::Component;
 
+use crate::native::columns::in_columns;
 use crate::native::flat::{Access, FlatProgram, Looped, Step, Value};
 use crate::native::order::{Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
 use crate::native::types::{self, Real};
@@ -26,6 +27,18 @@ pub(crate) fn divide(program: &mut Program, flat: &mut FlatProgram) {
     for nest in &mut flat.nests {
         let units = units(std::mem::take(&mut nest.body));
         nest.body = units.into_iter().flat_map(|steps| divided(program, &mut fresh, steps)).collect();
+    }
+    (flat.locals, flat.vars) = (fresh.locals, fresh.vars);
+}
+
+/// Keeps the long sums of columns of a program in wider numbers. Sizes that are at least `open` may be anything.
+pub(crate) fn widen(program: &mut Program, flat: &mut FlatProgram, open: u64) {
+    let mut fresh = Fresh { locals: flat.locals, vars: std::mem::take(&mut flat.vars) };
+    for nest in &mut flat.nests {
+        let steps = std::mem::take(&mut nest.body);
+        let widened =
+            |step: Step| in_columns(program, &mut fresh, &step, Some(open)).unwrap_or_else(|| vec![step]);
+        nest.body = steps.into_iter().flat_map(widened).collect();
     }
     (flat.locals, flat.vars) = (fresh.locals, fresh.vars);
 }
@@ -58,6 +71,11 @@ fn mentions(step: &Step, local: u32) -> bool {
 
 /// A unit, divided if it is such a reduction and large.
 fn divided(program: &mut Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<Step> {
+    if let [step] = steps.as_slice()
+        && let Some(steps) = in_columns(program, fresh, step, None)
+    {
+        return steps;
+    }
     if steps.iter().map(work).sum::<f64>() < 2.0 * LEAST_WORK {
         return steps;
     }

@@ -16,7 +16,7 @@
 
 use std::fmt::Write;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::expression::{Level, converted};
 use crate::native::flat::{Access, Looped, Step, Value};
@@ -79,6 +79,7 @@ pub(crate) fn function(
         locals: types::locals(program, steps),
         vars: FxHashMap::default(),
         local_names: FxHashMap::default(),
+        held: FxHashSet::default(),
         rows: Vec::new(),
         inverses: Vec::new(),
         split,
@@ -119,6 +120,8 @@ pub(super) struct Printer<'a> {
     pub(super) locals: Locals,
     pub(super) vars: FxHashMap<u32, String>,
     local_names: FxHashMap<u32, String>,
+    /// Sums that are kept in 64 bits while a loop adds to them.
+    held: FxHashSet<u32>,
     /// What lies on the stack.
     rows: Vec<(BufferId, String)>,
     /// Divisors that do not change in the present loop, and the names of their inverses.
@@ -297,6 +300,11 @@ impl Printer<'_> {
     }
 
     fn looped(&mut self, each: &Looped, depth: usize) {
+        let held = self.hold_sums(each, depth);
+        if !held.is_empty() {
+            self.looped(each, depth + 1);
+            return self.let_go(&held, depth);
+        }
         let name = self.loop_name(each.var);
         let (begin, end) = match (self.split, each.block) {
             (Some(split), _) if split.var == each.var => ("begin".to_string(), "end".to_string()),
@@ -324,8 +332,16 @@ impl Printer<'_> {
             self.invert(each, depth);
         }
         if innermost && is_independent(each) {
+            let is_held = |(local, _): &(u32, Binary)| self.held.contains(local);
             if !sums.is_empty() && length >= 2 * BLOCK {
                 self.in_blocks(each, &sums, &name, (&begin, &end), depth);
+                self.names.release(&name);
+                return self.inverses.clear();
+            }
+            if sums.iter().any(is_held) {
+                self.line(depth, "{");
+                self.partly(each, &sums, &name, (&begin, &end), depth + 1);
+                self.line(depth, "}");
                 self.names.release(&name);
                 return self.inverses.clear();
             }
@@ -372,22 +388,65 @@ impl Printer<'_> {
         self.line(depth, &format!("for (int64_t block = {begin}; block < {end}; block += {BLOCK}) {{"));
         let stop = format!("const int64_t stop = {end} - block < {BLOCK} ? {end} : block + {BLOCK};");
         self.line(depth + 1, &stop);
+        self.partly(each, sums, name, ("block", "stop"), depth + 1);
+        self.line(depth, "}");
+    }
+
+    /// A loop with sums of its own, which are added to the whole.
+    fn partly(
+        &mut self,
+        each: &Looped,
+        sums: &[(u32, Binary)],
+        name: &str,
+        (begin, end): (&str, &str),
+        depth: usize,
+    ) {
         let mut whole = Vec::new();
         for (local, function) in sums {
             let (real, outer) = (self.locals.get(local).copied().unwrap_or(Real::F32), self.local(*local));
             let (part, neutral) = (format!("{outer}_part"), real.number(function.neutral().unwrap_or(0.0)));
-            self.line(depth + 1, &format!("{} {part} = {neutral};", real.name()));
+            self.line(depth, &format!("{} {part} = {neutral};", real.name()));
             self.local_names.insert(*local, part.clone());
             whole.push((*local, *function, outer, part));
         }
         let pragma = self.simd(sums);
-        self.line(depth + 1, &pragma);
-        self.line(depth + 1, &format!("for (int64_t {name} = block; {name} < stop; {name}++) {{"));
-        self.block(&each.body, depth + 2);
-        self.line(depth + 1, "}");
+        self.line(depth, &pragma);
+        self.line(depth, &format!("for (int64_t {name} = {begin}; {name} < {end}; {name}++) {{"));
+        self.block(&each.body, depth + 1);
+        self.line(depth, "}");
         for (local, function, outer, part) in whole {
-            self.line(depth + 1, &format!("{outer} {}= {part};", function.name()));
+            self.line(depth, &format!("{outer} {}= {part};", function.name()));
             self.local_names.insert(local, outer);
+        }
+    }
+
+    /// Declares 64-bit variables for the long sums of a loop in 32 bits, which have that name until they are let go.
+    fn hold_sums(&mut self, each: &Looped, depth: usize) -> Vec<(u32, String)> {
+        let mut held = Vec::new();
+        for local in long_sums(each) {
+            let narrow = self.locals.get(&local).copied().unwrap_or(Real::F32) == Real::F32;
+            // In lanes, each has its own, and a part of the terms.
+            let name = self.local(local);
+            if narrow && !self.held.contains(&local) && !name.is_empty() && !name.contains('[') {
+                held.push((local, name));
+            }
+        }
+        if !held.is_empty() {
+            self.line(depth, "{");
+        }
+        for (local, name) in &held {
+            self.line(depth + 1, &format!("double {name}_whole = 0.0;"));
+            self.local_names.insert(*local, format!("{name}_whole"));
+            self.held.insert(*local);
+        }
+        held
+    }
+
+    fn let_go(&mut self, held: &[(u32, String)], depth: usize) {
+        for (local, name) in held {
+            self.line(depth + 1, &format!("{name} += (float){name}_whole;"));
+            self.local_names.insert(*local, name.clone());
+            self.held.remove(local);
         }
         self.line(depth, "}");
     }
@@ -601,6 +660,35 @@ fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
         }
     }
     found
+}
+
+/// The variables that a loop adds many terms to, and does nothing else with.
+fn long_sums(each: &Looped) -> Vec<u32> {
+    fn visit(each: &Looped, terms: u64, found: &mut Vec<(u32, u64)>, other: &mut Vec<u32>) {
+        let terms = terms.saturating_mul(each.block.map_or(each.extent, |(_, length)| length));
+        for step in &each.body {
+            if let Some(value) = step.value() {
+                value.each(&mut |value| {
+                    other.extend(match value {
+                        Value::Local(local) => Some(*local),
+                        _ => None,
+                    })
+                });
+            }
+            match step {
+                Step::Loop(inner) => visit(inner, terms, found, other),
+                Step::Update { local, accumulate: Some(Binary::Add), .. } => found.push((*local, terms)),
+                Step::Update { local, .. } | Step::Declare { local, .. } => other.push(*local),
+                _ => {}
+            }
+        }
+    }
+    let (mut found, mut other) = (Vec::new(), Vec::new());
+    visit(each, 1, &mut found, &mut other);
+    found.retain(|(local, terms)| *terms >= 2 * BLOCK && !other.contains(local));
+    found.sort_unstable();
+    found.dedup_by_key(|(local, _)| *local);
+    found.into_iter().map(|(local, _)| local).collect()
 }
 
 /// What a loop divides by that does not change in it, other than numbers.

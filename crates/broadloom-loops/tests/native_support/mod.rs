@@ -133,7 +133,7 @@ pub fn judge_with(
         .map(|n| BufferId(n as u32))
         .filter(|id| program.buffer(*id).storage == Kept)
         .collect();
-    let mut memory = Memory::new(program);
+    let mut memory = Memory::new(program).expect("there is room");
     for id in &kept {
         memory.write(program, *id, &contents(program.buffer(*id), *id));
     }

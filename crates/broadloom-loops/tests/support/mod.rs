@@ -23,7 +23,7 @@ pub struct Sample {
 
 /// The contents of all kept buffers behind two runs, one after the other, by the reference evaluator.
 pub fn run(program: &Program, sample: &Sample) -> Result<Vec<(BufferId, Vec<f64>)>, Stop> {
-    let mut memory = Memory::new(program);
+    let mut memory = Memory::new(program).expect("there is room");
     for (id, values) in &sample.inputs {
         memory.write(program, *id, values);
     }

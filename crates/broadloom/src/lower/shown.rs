@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Inferred, Layout, Lowering, Node};
 use crate::Graph;
 use crate::error::Error;
-use crate::routine::Routine;
+use crate::routine::{Action, Routine};
 use crate::session::Sizes;
 use crate::step::{Step, Tensor};
 
@@ -43,17 +43,48 @@ impl Graph {
         for tensor in tensors {
             self.known(*tensor)?;
         }
-        let inferred = Inferred::new(self)?;
-        let sizes = Sizes::new(self, &inferred)?;
-        // At sizes that are all different, a number tells which size it is.
-        let large = sizes.large();
-        let (layout, names) = match sizes.is_possible(&large) {
-            true => (Layout::at(self, &inferred, &large)?, inferred.shapes.named_at(&large)),
-            false => (Layout::at(self, &inferred, &sizes.now)?, FxHashMap::default()),
-        };
+        let (layout, names) = self.shown_layout()?;
         let steps: Vec<u32> = (0..self.steps.len() as u32).filter(|step| self.is_made_by(*step)).collect();
         let wanted = self.wants_gradient(&steps);
         tensors.iter().map(|tensor| self.backward_texts(&layout, &wanted, &names, *tensor)).collect()
+    }
+
+    /// The assignments of a routine, in order: the step of each, and its nests.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine};
+    /// let mut g = Graph::new();
+    /// let (w, x) = (g.param_shaped("w", "3")?, g.data("x", "3")?);
+    /// let mut routine = Routine::new("move");
+    /// routine.assign(&mut g, "w =- 0.1 * x", &[("w", w), ("x", x)])?;
+    /// let shown = g.show_assignments(&routine)?;
+    /// assert_eq!(shown[0].1, "for i in 0..3\n  w[i] -= 0.1 * x[i]\n");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn show_assignments(&mut self, routine: &Routine) -> Result<Vec<(usize, String)>, Error> {
+        let (layout, names) = self.shown_layout()?;
+        let steps = routine.actions.iter().filter_map(|action| match action {
+            Action::Assign(step) => Some(*step),
+            _ => None,
+        });
+        let empty = Routine::new("assignments");
+        let shown = |step: u32| {
+            let mut lowering = Lowering::new(self, &layout, &empty, false);
+            lowering.forward(step)?;
+            Ok((step as usize, self.nest_texts(lowering, &names).concat()))
+        };
+        steps.map(shown).collect()
+    }
+
+    /// A layout at sizes that are all different, so that a number tells which size it is; and the names of the sizes.
+    fn shown_layout(&mut self) -> Result<(Layout, FxHashMap<u64, String>), Error> {
+        let inferred = Inferred::new(self)?;
+        let sizes = Sizes::new(self, &inferred)?;
+        let large = sizes.large();
+        Ok(match sizes.is_possible(&large) {
+            true => (Layout::at(self, &inferred, &large)?, inferred.shapes.named_at(&large)),
+            false => (Layout::at(self, &inferred, &sizes.now)?, FxHashMap::default()),
+        })
     }
 
     /// Whether a step makes its results, rather than assign to what is there.
@@ -79,15 +110,20 @@ impl Graph {
         let mut begun: FxHashSet<Tensor> = self.step_operands(step).iter().copied().collect();
         begun.extend(self.step_results(step));
         lowering.backward_step(step, wanted, &mut begun)?;
+        Ok(self.nest_texts(lowering, names))
+    }
+
+    /// The nests of what was lowered, in the names of the program.
+    fn nest_texts(&self, lowering: Lowering<'_>, names: &FxHashMap<u64, String>) -> Vec<String> {
         let Lowering { mut program, nodes, .. } = lowering;
         for (buffer, node) in program.buffers.iter_mut().zip(&nodes) {
             if let Some(name) = self.written_node(*node) {
                 buffer.name = name;
             }
         }
-        Ok((0..program.nests.len())
+        (0..program.nests.len())
             .map(|at| program.nest_text_with(at, &|extent| names.get(&extent).cloned()))
-            .collect())
+            .collect()
     }
 
     /// A value or a gradient in a formula.

@@ -418,21 +418,20 @@ impl Session {
     /// The loop nests of a routine as text: as they are derived, and as they run.
     pub fn show(&mut self, routine: &Routine) -> Result<(String, String), Error> {
         self.refresh()?;
-        let at = self.prepare(routine)?;
-        Ok((self.prepared[at].lowered.program.to_string(), self.prepared[at].program.to_string()))
+        let (lowered, program) = self.planned(routine)?;
+        Ok((lowered.program.to_string(), program.to_string()))
     }
 
     /// The program of a routine, as it runs: to be written out or looked at.
-    pub fn program(&mut self, routine: &Routine) -> Result<&Program, Error> {
+    pub fn program(&mut self, routine: &Routine) -> Result<Program, Error> {
         self.refresh()?;
-        let at = self.prepare(routine)?;
-        Ok(&self.prepared[at].program)
+        Ok(self.planned(routine)?.1)
     }
 
     /// Writes a routine out as C: `name.c` and `name.h`, which need nothing else.
     pub fn write_c(&mut self, routine: &Routine, folder: impl AsRef<Path>, name: &str) -> Result<(), Error> {
         let program = self.program(routine)?;
-        native::write_out(program, folder.as_ref(), name).map_err(|error| Error::run(error.to_string()))
+        native::write_out(&program, folder.as_ref(), name).map_err(|error| Error::run(error.to_string()))
     }
 
     /// Writes all parameters and states to a safetensors file, with what is needed to go on as if nothing had
@@ -614,6 +613,14 @@ impl Session {
                     _ => None,
                 });
                 ends.fold(Error::new(ErrorKind::Value, message), Error::with_end).with_help(help)
+            }
+            Stop::Memory { buffer } => {
+                let buffer = program.buffer(buffer);
+                let sizes: Vec<String> = buffer.sizes.iter().map(u64::to_string).collect();
+                let message =
+                    format!("there is no room for `{}`, {} numbers", buffer.name, sizes.join(" × "));
+                Error::run(message)
+                    .with_help("the reference evaluator keeps every tensor; machine code does not")
             }
             Stop::Address { buffer } => {
                 let name = &program.buffer(buffer).name;

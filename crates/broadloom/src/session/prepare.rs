@@ -44,12 +44,7 @@ impl Session {
         if let Some(known) = self.prepared.iter().position(known) {
             return Ok(known);
         }
-        for tensor in &routine.kept {
-            self.graph.known(*tensor)?;
-        }
-        let lowered = self.lowered(&self.layout, routine)?;
-        check_memory(&lowered.program)?;
-        let program = self.optimised(&lowered.program);
+        let (lowered, program) = self.planned(routine)?;
         let mut places = Vec::new();
         for (node, buffer) in lowered.nodes.iter().zip(&program.buffers) {
             if buffer.storage == Storage::Kept {
@@ -62,6 +57,17 @@ impl Session {
         let (routine, sizes) = (routine.clone(), self.sizes.now.clone());
         self.prepared.push(Prepared { routine, sizes, lowered, program, places, code });
         Ok(self.prepared.len() - 1)
+    }
+
+    /// A routine as a program, as it is derived and as it runs. Nothing is allocated.
+    pub(super) fn planned(&self, routine: &Routine) -> Result<(Lowered, Program), Error> {
+        for tensor in &routine.kept {
+            self.graph.known(*tensor)?;
+        }
+        let lowered = self.lowered(&self.layout, routine)?;
+        check_memory(&lowered.program)?;
+        let program = self.optimised(&lowered.program);
+        Ok((lowered, program))
     }
 
     pub(super) fn lowered(&self, layout: &Layout, routine: &Routine) -> Result<Lowered, Error> {

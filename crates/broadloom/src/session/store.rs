@@ -151,7 +151,7 @@ impl Store {
 
     /// Runs a program by the reference evaluator.
     pub fn evaluate(&mut self, program: &Program, places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
-        let mut memory = Memory::new(program);
+        let mut memory = Memory::new(program)?;
         let ids = (0..program.buffers.len() as u32).map(BufferId);
         let kept: Vec<(BufferId, usize)> = ids
             .filter(|id| program.buffer(*id).storage == Storage::Kept)

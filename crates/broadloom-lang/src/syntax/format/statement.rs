@@ -55,8 +55,12 @@ impl<'a> Formatter<'a> {
     fn action(&mut self, kind: &'a StatementKind) {
         match kind {
             StatementKind::Backward(value) => self.keyword_expr("backward", *value),
-            StatementKind::Minimise { loss, rule } => {
+            StatementKind::Minimise { loss, of, rule } => {
                 self.keyword_expr("minimise", *loss);
+                if let Some(of) = of {
+                    self.line.push([Item::Space]);
+                    self.keyword_expr("of", *of);
+                }
                 self.line.push([Item::Space]);
                 self.keyword_expr("by", *rule);
             }

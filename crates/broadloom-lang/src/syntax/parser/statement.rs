@@ -169,6 +169,12 @@ impl Parser<'_> {
     pub(super) fn minimise(&mut self) -> Option<StatementKind> {
         self.next();
         let loss = self.expr()?;
+        let of = if self.kind() == TokenKind::Name && self.slice(self.token().span) == "of" {
+            self.next();
+            Some(self.expr()?)
+        } else {
+            None
+        };
         if !self.is_word(Keyword::By) {
             let (found, span) = (self.found(), self.token().span);
             let message = format!("expected `by` and a rule, found {found}");
@@ -182,7 +188,7 @@ impl Parser<'_> {
             return None;
         }
         self.next();
-        Some(StatementKind::Minimise { loss, rule: self.expr()? })
+        Some(StatementKind::Minimise { loss, of, rule: self.expr()? })
     }
 
     fn import(&mut self) -> Option<StatementKind> {

@@ -1,0 +1,148 @@
+//! Long sums for many cells at once, in wider numbers.
+//!
+//! ```text
+//! for i, j: s[j] += x[i, j]    becomes    for p: for j: partial[p, j] = 0; for i in part p: for j: partial[p, j] += x[i, j]
+//!                                         for j: let t = 0; for p: t += partial[p, j]; s[j] += t
+//! ```
+//!
+//! The cells themselves would hold no more than the digits of the first terms: a million ones after sixteen million
+//! change nothing. What is partial is kept in 64 bits, and threads can share the parts.
+
+use broadloom_core::projection::Component;
+
+use crate::native::contract::{MOST_ENTRIES, Unit, contraction};
+use crate::native::flat::{Access, Looped, Step, Value};
+use crate::native::order::{Bare, Fresh, best_innermost, chain, has_blocks, is_injective, nested};
+use crate::native::spread::spread;
+use crate::{Binary, Buffer, BufferId, Dtype, Program, Storage};
+
+/// How many terms a cell holds without losing digits that matter.
+const LEAST_TERMS: u64 = 4096;
+/// How many parts there are at most, and how many numbers they have together.
+const MOST_PARTS: u64 = 64;
+const MOST_PARTIAL: u64 = 1 << 22;
+
+/// A sum whose innermost loop goes over cells, not terms.
+struct Columns {
+    /// The loops over cells, and those over terms.
+    cells: Vec<Bare>,
+    terms: Vec<Bare>,
+    to: Access,
+    value: Value,
+}
+
+/// A step with long sums in wider numbers, if it has such. If its sizes are arguments, those that are at least `open`
+/// may be anything: then nothing depends on them, and there is one part.
+pub(crate) fn in_columns(
+    program: &mut Program,
+    fresh: &mut Fresh,
+    step: &Step,
+    open: Option<u64>,
+) -> Option<Vec<Step>> {
+    let most_entries = if open.is_some() { u64::MAX } else { MOST_ENTRIES };
+    if has_blocks(step) || contraction(program, step, most_entries).is_some() {
+        return None;
+    }
+    let units = spread(program, step).unwrap_or_else(|| vec![Unit::Loops(vec![step.clone()])]);
+    let (mut all, mut found) = (Vec::new(), false);
+    for unit in units {
+        let Unit::Loops(steps) = unit else { return None };
+        for step in steps {
+            match columns(program, &step, open) {
+                Some(columns) => {
+                    found = true;
+                    all.extend(columns.widened(program, fresh, open.is_none()));
+                }
+                None => all.push(step),
+            }
+        }
+    }
+    found.then_some(all)
+}
+
+fn columns(program: &Program, step: &Step, open: Option<u64>) -> Option<Columns> {
+    let Step::Loop(each) = step else { return None };
+    let (loops, leaf) = chain(each.clone());
+    let [Step::Store { to, accumulate: Some(Binary::Add), value }] = leaf.as_slice() else { return None };
+    let mut fits = program.buffer(to.buffer).dtype == Dtype::F32 && to.is_affine();
+    value.each(&mut |value| fits &= !matches!(value, Value::Local(_)));
+    value.each_access(&mut |access| fits &= access.buffer != to.buffer);
+    let innermost = loops[best_innermost(&loops, &leaf)].0;
+    let (cells, terms): (Vec<Bare>, Vec<Bare>) = loops.iter().partition(|(var, ..)| to.depends_on(*var));
+    let count =
+        |loops: &[Bare]| loops.iter().fold(1, |count: u64, (_, extent, _)| count.saturating_mul(*extent));
+    let is_open = |(_, extent, _): &Bare| open.is_some_and(|open| *extent >= open);
+    fits &= !cells.iter().any(is_open);
+    fits &= count(&terms) >= LEAST_TERMS && count(&cells) <= MOST_PARTIAL && is_injective(to, &cells);
+    if !fits || !to.depends_on(innermost) {
+        return None;
+    }
+    // What moves along memory is innermost.
+    let mut cells = cells;
+    let last = cells.iter().position(|(var, ..)| *var == innermost)?;
+    let last = cells.remove(last);
+    cells.push(last);
+    Some(Columns { cells, terms, to: to.clone(), value: value.clone() })
+}
+
+impl Columns {
+    fn widened(self, program: &mut Program, fresh: &mut Fresh, parts: bool) -> Vec<Step> {
+        let Columns { cells, terms, to, value } = self;
+        let count: u64 = cells.iter().map(|(_, extent, _)| *extent).product();
+        let (first, extent, _) = terms[0];
+        let most = if parts { MOST_PARTS.min(MOST_PARTIAL / count).min(extent / 16).max(1) } else { 1 };
+        let length = extent.div_ceil(most);
+        let parts = extent.div_ceil(length);
+        let partial = program.add_buffer(Buffer {
+            name: "partial".into(),
+            dtype: Dtype::F64,
+            sizes: std::iter::once(parts).chain(cells.iter().map(|(_, extent, _)| *extent)).collect(),
+            margins: Vec::new(),
+            fill: 0.0,
+            storage: Storage::Local,
+        });
+        fresh.vars.extend(["part".to_string(), "part".to_string()]);
+        let (part, again) = (fresh.vars.len() as u32 - 2, fresh.vars.len() as u32 - 1);
+        let store =
+            |accumulate, value| Step::Store { to: cell(partial, part, count, &cells), accumulate, value };
+        let begin = nested(cells.clone(), vec![store(None, Value::Number(0.0))]);
+        let rest: Vec<Bare> = terms[1..].iter().chain(&cells).copied().collect();
+        let summed = Step::Loop(Looped {
+            var: first,
+            extent,
+            parallel: false,
+            block: (parts > 1).then_some((part, length)),
+            abreast: false,
+            body: nested(rest, vec![store(Some(Binary::Add), value)]),
+        });
+        let body = begin.into_iter().chain([summed]).collect();
+        let looped =
+            |var, parallel, body| Looped { var, extent: parts, parallel, block: None, abreast: false, body };
+        let local = fresh.locals;
+        fresh.locals += 1;
+        let value = Value::Load(cell(partial, again, count, &cells));
+        let gathered = vec![
+            Step::Declare { local, value: Value::Number(0.0) },
+            Step::Loop(looped(
+                again,
+                false,
+                vec![Step::Update { local, accumulate: Some(Binary::Add), value }],
+            )),
+            Step::Store { to, accumulate: Some(Binary::Add), value: Value::Local(local) },
+        ];
+        let mut all = vec![Step::Loop(looped(part, true, body))];
+        all.extend(nested(cells, gathered));
+        all
+    }
+}
+
+/// A cell of the partial sums: the part, and then the loops over cells.
+fn cell(buffer: BufferId, part: u32, count: u64, cells: &[Bare]) -> Access {
+    let mut terms = vec![(count as i64, part)];
+    let mut stride = 1;
+    for (var, extent, _) in cells.iter().rev() {
+        terms.push((stride, *var));
+        stride *= *extent as i64;
+    }
+    Access { buffer, at: Component::new(0, terms), symbols: Vec::new(), gathers: Vec::new(), guarded: false }
+}
