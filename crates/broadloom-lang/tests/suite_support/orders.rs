@@ -140,7 +140,10 @@ impl Reader<'_> {
                 body.iter().for_each(|statement| self.statement(statement));
             }
             StatementKind::Backward(loss) => self.act(&[*loss]),
-            StatementKind::Minimise { loss, rule } => self.act(&[*loss, *rule]),
+            StatementKind::Minimise { loss, of, rule } => {
+                let parts: Vec<_> = [*loss, *rule].into_iter().chain(*of).collect();
+                self.act(&parts)
+            }
             StatementKind::Print { parts, .. } => self.act(parts),
             StatementKind::Save { value, .. } => self.act(&[*value]),
             StatementKind::Assign(assign) => {
