@@ -225,7 +225,7 @@ impl Subsystem {
                 let constraint = self.original_constraint(ConstraintId(solver.ariths.id(con)));
                 return Clash::Arithmetic { constraint, sizes: solver.known_sizes(con) };
             }
-            Conflict::Short { .. } | Conflict::TooMuch(_) => return Clash::Exhausted,
+            Conflict::Contents | Conflict::Short { .. } | Conflict::TooMuch(_) => return Clash::Exhausted,
         };
         let what = if node == NIL { solver.aligned_axis(conflict) } else { solver.name_of(node) };
         let what = what.and_then(|shape| self.original_shape(shape));
@@ -341,6 +341,11 @@ impl Solver {
                     }
                 }
                 Stored::AtLeast(term, _) | Stored::AtMost(term, _) => dims.extend(term.node()),
+    /// The row variables some constraints mention, with repetitions.
+    pub(crate) fn rows_of(&self, ids: &[u32]) -> Vec<u32> {
+        self.variables(ids).1
+    }
+
                 Stored::Arith(con) => {
                     let arith = self.ariths.get(con);
                     dims.extend(arith.dims().iter().filter_map(|term| term.node()));

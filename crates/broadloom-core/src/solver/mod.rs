@@ -20,6 +20,7 @@
 //! | `extents`, `markers` | the same where nobody declared markers; those markers |
 //! | `in_place` | closing of ranks where every marker is declared |
 //! | `holes` | what parameters lack |
+//! | `residues` | what a row's shifted constraints with itself say, whatever its rank |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
 //! | `explain`, `shortest` | reasons read back: the chain behind a fact; the shortest one |
 //! | `cores` | minimal unsatisfiable cores |
@@ -32,6 +33,7 @@ mod arith;
 mod closing;
 mod components;
 mod cores;
+mod contents;
 mod dims;
 mod explain;
 mod extents;
@@ -46,6 +48,7 @@ mod ranks;
 mod reason;
 mod report;
 mod rows;
+mod residues;
 mod search;
 mod shortest;
 mod sizes;

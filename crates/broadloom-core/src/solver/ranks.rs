@@ -17,6 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::reason::{Conflict, Limit, NIL, Step};
 use super::trail::{Cell, Entry, Trail};
+use super::components::components;
 
 /// No upper bound.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
@@ -385,6 +386,19 @@ impl Ranks {
         while let Some(row) = found.get(at) {
             let mut edge = self.nodes[*row as usize].out;
             while edge != NIL {
+    /// For every row a number that grows along rank facts: rows that bound others from below come first.
+    pub fn heights(&self) -> Vec<u32> {
+        let found = components(self.nodes.len(), |row, out| {
+            let mut edge = self.nodes[row as usize].into;
+            while edge != NIL {
+                let RankEdge { from, next_into, .. } = self.edges[edge as usize];
+                out.push(from);
+                edge = next_into;
+            }
+        });
+        found.of
+    }
+
                 let RankEdge { to, next_out, .. } = self.edges[edge as usize];
                 if self.fixed(to).is_none() && seen.insert(to) {
                     found.push(to);
