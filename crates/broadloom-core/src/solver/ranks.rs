@@ -11,13 +11,15 @@
 //! Dijkstra's algorithm. A raise that comes back to the source of the edge just added is a positive
 //! cycle.
 
+mod settle;
+
 use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashSet;
 
+use super::components::components;
 use super::reason::{Conflict, Limit, NIL, Step};
 use super::trail::{Cell, Entry, Trail};
-use super::components::components;
 
 /// No upper bound.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
@@ -196,10 +198,7 @@ impl Ranks {
         if from == to {
             return if k > 0 { Err(Conflict::RankCycle { row: to, con }) } else { Ok(()) };
         }
-        let edge = self.edges.len() as u32;
-        let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
-        let next_into = std::mem::replace(&mut self.nodes[to as usize].into, edge);
-        self.edges.push(RankEdge { from, to, k, con, next_out, next_into });
+        let edge = self.link(from, to, k, con);
         let raised = i64::from(self.lo(from)) + i64::from(k);
         if raised > i64::from(self.lo(to)) {
             self.raise(trail, to, raised as u32, Pred::edge(edge), Some((from, con)))?;
@@ -209,6 +208,15 @@ impl Ranks {
             self.lower(trail, from, i64::from(hi) - i64::from(k), Pred::edge(edge))?;
         }
         Ok(())
+    }
+
+    /// Adds an edge to the lists of both ends.
+    fn link(&mut self, from: u32, to: u32, k: i32, con: u32) -> u32 {
+        let edge = self.edges.len() as u32;
+        let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
+        let next_into = std::mem::replace(&mut self.nodes[to as usize].into, edge);
+        self.edges.push(RankEdge { from, to, k, con, next_out, next_into });
+        edge
     }
 
     /// Whether nothing is known of a rank, and nobody waits for it.
@@ -378,14 +386,6 @@ impl Ranks {
         (0..rows.len()).filter(|b| !(0..*b).any(|a| tied(a, *b))).count() as u64
     }
 
-    /// The rows whose ranks some fact bounds from below by this row's.
-    fn above(&self, row: u32) -> FxHashSet<u32> {
-        let mut seen: FxHashSet<u32> = [row].into_iter().collect();
-        let mut found = vec![row];
-        let mut at = 0;
-        while let Some(row) = found.get(at) {
-            let mut edge = self.nodes[*row as usize].out;
-            while edge != NIL {
     /// For every row a number that grows along rank facts: rows that bound others from below come first.
     pub fn heights(&self) -> Vec<u32> {
         let found = components(self.nodes.len(), |row, out| {
@@ -399,6 +399,14 @@ impl Ranks {
         found.of
     }
 
+    /// The rows whose ranks some fact bounds from below by this row's.
+    fn above(&self, row: u32) -> FxHashSet<u32> {
+        let mut seen: FxHashSet<u32> = [row].into_iter().collect();
+        let mut found = vec![row];
+        let mut at = 0;
+        while let Some(row) = found.get(at) {
+            let mut edge = self.nodes[*row as usize].out;
+            while edge != NIL {
                 let RankEdge { to, next_out, .. } = self.edges[edge as usize];
                 if self.fixed(to).is_none() && seen.insert(to) {
                     found.push(to);
