@@ -29,7 +29,7 @@ pub(super) struct Cases {
 impl Solver {
     /// Whether sizes and residues are all there is to tell apart: not so if arithmetic relates sizes.
     pub(super) fn has_cases(&self) -> bool {
-        self.ariths.len() == 0 && self.symbols.is_empty()
+        self.ariths.is_empty() && self.symbols.is_empty()
     }
 
     /// The case distinctions that the waiting constraints ask for.
