@@ -246,13 +246,14 @@ impl Solver {
             left -= search.branches;
             let mark = self.mark();
             let verdict = self.search_once(search, markers);
-            left += search.branches;
-            if verdict != Verdict::Unknown(Limit::Branches) || left == 0 {
-                search.branches = left;
+            // Sizes that do not fit are counted elsewhere: another turn would not help.
+            let used_up = verdict == Verdict::Unknown(Limit::Branches) && search.branches == 0;
+            if !used_up || left == 0 {
+                search.branches += left;
                 return verdict;
             }
             self.undo(mark);
-            turn = if search.by_cases { 2 * turn } else { Search::TURN };
+            turn = if search.by_cases { turn.saturating_mul(2) } else { Search::TURN };
             search.by_cases = true;
         }
     }
