@@ -14,7 +14,7 @@ fn a_size_knows_its_own_names_only() -> Result<(), Error> {
     let both = g.einsum("a | n; b | n => a^b | n", &[x, y])?;
     let shapes = g.final_shapes()?;
     let shape = shapes.get(both);
-    assert_eq!(shape.to_string(), "d3+d7 | d19999");
+    assert_eq!(shape.to_string(), "d3 + d7 | d19999");
     let Extent::Symbolic(size) = shape.batch()[0].extent() else { panic!("a symbolic size") };
     assert_eq!(size.names().collect::<Vec<_>>(), ["d3", "d7"]);
     assert_eq!((size.at(&[("d3", 2), ("d7", 5)]), size.at(&[("d3", 2)])), (Some(7), None));
