@@ -15,7 +15,7 @@ use crate::nest::size_names::SizeNames;
 use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
-use crate::symbols::SymbolData;
+use crate::symbols::{SymbolData, SymbolTable};
 use crate::undetermined::Open;
 
 /// A tensor program under construction.
@@ -58,7 +58,7 @@ pub struct Graph {
     /// The names of sizes, and the shapes they belong to.
     pub(crate) size_names: Option<(Rc<Shapes>, Rc<SizeNames>)>,
     /// Named sizes, in the order in which the solver made them.
-    pub(crate) symbols: Vec<SymbolData>,
+    pub(crate) symbols: SymbolTable,
     /// The shapes before named sizes were given numbers.
     pub(crate) symbolic: Option<Rc<Shapes>>,
     /// What steps compute, where it is not what their operation says.

@@ -43,7 +43,8 @@ impl fmt::Display for Extent {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SymbolicSize {
     form: Form,
-    names: Arc<[Box<str>]>,
+    /// The symbols in the form and their names, in the order of symbols.
+    names: Arc<[(Symbol, Box<str>)]>,
     range: (u64, Option<u64>),
     sample: Option<u64>,
     /// A size within the ranges, for what needs a number to work with.
@@ -68,7 +69,8 @@ impl SymbolicSize {
             sample_of(symbol).or(Some(lo.max(2).min(hi.unwrap_or(u64::MAX))))
         };
         let some = sample.or_else(|| form.size(usual)).unwrap_or(least);
-        let names = symbols.iter().map(|data| data.name.clone()).collect();
+        let name = |symbol: Symbol| Some((symbol, symbols.get(symbol.0 as usize)?.name.clone()));
+        let names = form.symbols().into_iter().filter_map(name).collect();
         SymbolicSize { form: form.clone(), names, range: (least, most.map(size)), sample, some }
     }
 
@@ -95,19 +97,20 @@ impl SymbolicSize {
     /// Its value at given sizes; nothing if one is missing, or if the value is no whole number.
     pub fn at(&self, sizes: &[(&str, u64)]) -> Option<u64> {
         self.form.size(|symbol| {
-            let name = self.names.get(symbol.0 as usize)?;
-            sizes.iter().find(|(own, _)| **own == **name).map(|(_, size)| *size)
+            let name = self.name(symbol)?;
+            sizes.iter().find(|(own, _)| *own == name).map(|(_, size)| *size)
         })
-    }
-
-    /// What a symbol of it is called.
-    pub(crate) fn name(&self, symbol: Symbol) -> Option<&str> {
-        self.names.get(symbol.0 as usize).map(|name| &**name)
     }
 
     /// The names in it.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.form.symbols().into_iter().filter_map(|symbol| self.name(symbol))
+        self.names.iter().map(|(_, name)| &**name)
+    }
+
+    /// The name of a symbol in it.
+    pub(crate) fn name(&self, symbol: Symbol) -> Option<&str> {
+        let at = self.names.binary_search_by_key(&symbol, |(own, _)| *own).ok()?;
+        Some(&self.names[at].1)
     }
 
     /// The named size whose number is not known, and the number that makes it this size; if there is one such name and it is
@@ -133,7 +136,7 @@ impl SymbolicSize {
 
 impl fmt::Display for SymbolicSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.form.show(|symbol| self.name(symbol).unwrap_or("?").into()))
+        f.write_str(&self.form.show(|symbol| self.name(symbol).unwrap_or("?").to_string()))
     }
 }
 

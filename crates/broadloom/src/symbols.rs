@@ -19,6 +19,8 @@
 //! # Ok::<(), broadloom::Error>(())
 //! ```
 
+mod table;
+
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
@@ -29,6 +31,8 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::size::{SymbolicSize, range_text};
 use crate::step::{Part, Step};
+
+pub(crate) use table::SymbolTable;
 
 /// A named size of a graph.
 #[derive(Clone, Debug)]
@@ -173,8 +177,7 @@ impl Graph {
             None => {
                 let var = if dynamic { self.solver.dynamic() } else { self.solver.symbol() };
                 let range = (1, None);
-                self.symbols.push(SymbolData { name: name.into(), var, range, sample: None, dynamic });
-                self.symbols.len() - 1
+                self.symbols.push(SymbolData { name: name.into(), var, range, sample: None, dynamic })
             }
         };
         let var: DimTerm = self.symbols[at].var.into();
@@ -350,7 +353,7 @@ impl Graph {
     }
 
     pub(crate) fn symbol_at(&self, name: &str) -> Option<usize> {
-        self.symbols.iter().position(|data| &*data.name == name)
+        self.symbols.find(name)
     }
 
     /// The names of symbols, by their numbers.

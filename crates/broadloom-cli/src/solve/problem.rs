@@ -38,9 +38,11 @@ impl<'a> Problem<'a> {
     /// Gives every constraint of a system to a solver.
     pub fn new(system: &'a System, branches: u64) -> Problem<'a> {
         let mut problem = Problem::empty(system, branches);
+        problem.solver.hold();
         for statement in 0..system.statements.len() as u32 {
             problem.add(statement);
         }
+        problem.solver.release();
         problem
     }
 

@@ -37,6 +37,10 @@ use crate::form::{Form, Symbol};
 use crate::order::{Dim, FormId, Row};
 use crate::term::{ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
 
+/// A cycle of ranks through more constraints than this is told as it was found. Its constraints have no solution, and
+/// nobody reads so many for whether one of them could be left out.
+const LONG_CYCLE: usize = 256;
+
 /// What closing found.
 ///
 /// ```
@@ -300,6 +304,7 @@ impl Solver {
     }
 
     fn close_with(&mut self, history: bool) -> Answer<'_> {
+        self.release();
         self.branches = 0;
         self.failures.clear();
         self.rivalries.clear();
@@ -429,7 +434,11 @@ impl Solver {
             return Answer::GaveUp(limit);
         }
         let blamed = self.blame(conflict).constraints;
-        Answer::Unsatisfiable(self.core_from(blamed))
+        let core = match conflict {
+            Conflict::RankCycle { .. } if blamed.len() > LONG_CYCLE => Core::rank_cycle(blamed),
+            _ => self.core_from(blamed),
+        };
+        Answer::Unsatisfiable(core)
     }
 
     fn finish_closing(&mut self, mark: Mark, mut closing: Closing) -> Answer<'_> {

@@ -19,6 +19,9 @@ use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Numerator, Pi
 /// Units of work after which a core or a chain is returned as it is.
 const PATIENCE: u64 = 4_000_000;
 
+/// Subsystems of more constraints than this are put together at once.
+const MANY: usize = 1024;
+
 /// Constraints that have no solution together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Core {
@@ -29,6 +32,15 @@ pub struct Core {
     pub minimal: bool,
     /// What clashed, for the message.
     pub clash: Clash,
+}
+
+impl Core {
+    /// Constraints whose rank facts form a cycle with a gain, not shrunk.
+    pub(crate) fn rank_cycle(mut ids: Vec<u32>) -> Core {
+        ids.sort_unstable();
+        let constraints = ids.into_iter().map(ConstraintId).collect();
+        Core { constraints, minimal: false, clash: Clash::RankCycle }
+    }
 }
 
 /// The two ends of a contradiction.
@@ -225,7 +237,7 @@ impl Subsystem {
                 let constraint = self.original_constraint(ConstraintId(solver.ariths.id(con)));
                 return Clash::Arithmetic { constraint, sizes: solver.known_sizes(con) };
             }
-            Conflict::Short { .. } | Conflict::TooMuch(_) => return Clash::Exhausted,
+            Conflict::Contents | Conflict::Short { .. } | Conflict::TooMuch(_) => return Clash::Exhausted,
         };
         let what = if node == NIL { solver.aligned_axis(conflict) } else { solver.name_of(node) };
         let what = what.and_then(|shape| self.original_shape(shape));
@@ -278,9 +290,13 @@ impl Solver {
         let dim =
             |term: DimTerm| term.node().and_then(|node| dim_map.get(&node)).map_or(term, |var| (*var).into());
         let row = |row: RowVar| row_map.get(&row.0).copied().unwrap_or(row);
+        if ids.len() > MANY {
+            sub.solver.hold();
+        }
         for id in ids {
             self.add_copy(&mut sub.solver, *id, &dim, &row);
         }
+        sub.solver.release();
         sub
     }
 
@@ -323,6 +339,11 @@ impl Solver {
                 })
             }
         };
+    }
+
+    /// The row variables some constraints mention, with repetitions.
+    pub(crate) fn rows_of(&self, ids: &[u32]) -> Vec<u32> {
+        self.variables(ids).1
     }
 
     /// The variables some constraints mention, with repetitions.

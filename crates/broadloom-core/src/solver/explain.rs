@@ -324,6 +324,7 @@ impl Walk<'_> {
                 }
                 out.extend([Fact::LoRank(row), Fact::HiRank(row)]);
             }
+            Some(Reason::Chain { con, step }) => out.extend([Fact::RowCon(con), Fact::PolicyStep(step)]),
             Some(Reason::Policy(step)) => {
                 if let Some(rivalry) = solver.rivalries.get(&step)
                     && self.policy(step) == Some(Policy::RelaxedLeaf)
@@ -489,6 +490,11 @@ impl Solver {
             }
             Conflict::Short { support } => {
                 vec![Fact::LoRank(self.supports.get(support).res), Fact::Support(support)]
+            }
+            // Every constraint may have a part in what rows are made of, and so may every choice.
+            Conflict::Contents => {
+                let steps = (0..self.policies.len() as u32).map(Fact::PolicyStep);
+                (0..self.rows.con_count()).map(Fact::RowCon).chain(steps).collect()
             }
             Conflict::TooMuch(_) => Vec::new(),
         })

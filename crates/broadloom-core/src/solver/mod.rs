@@ -20,9 +20,11 @@
 //! | `extents`, `markers` | the same where nobody declared markers; those markers |
 //! | `in_place` | closing of ranks where every marker is declared |
 //! | `holes` | what parameters lack |
+//! | `residues` | what a row's shifted constraints with itself say, whatever its rank |
 //! | `search` | choice points, when a policy step fails (Remark 6.7) |
 //! | `explain`, `shortest` | reasons read back: the chain behind a fact; the shortest one |
 //! | `cores` | minimal unsatisfiable cores |
+//! | `together` | constraints that arrive together |
 //! | `components` | strongly connected components, for cycles of adjacencies |
 //! | `report` | bindings and residual bounds (Thm. 5.6) |
 //! | `stated` | the constraints, read back |
@@ -31,6 +33,7 @@ mod align;
 mod arith;
 mod closing;
 mod components;
+mod contents;
 mod cores;
 mod dims;
 mod explain;
@@ -45,6 +48,7 @@ mod markers;
 mod ranks;
 mod reason;
 mod report;
+mod residues;
 mod rows;
 mod search;
 mod shortest;
@@ -52,6 +56,7 @@ mod sizes;
 mod stated;
 mod support;
 mod symbols;
+mod together;
 mod trail;
 
 pub(crate) use arith::gcd;
@@ -195,6 +200,9 @@ pub struct Solver {
     constraints: Constraints,
     /// Row constraints to align.
     queue: Vec<u32>,
+    /// While constraints are held: the first row constraint of them, and those that bound a rank.
+    held: Option<u32>,
+    held_bounds: Vec<u32>,
     conflict: Option<Conflict>,
     policies: Vec<search::Choice>,
     /// Per policy step that search took, the constraints behind the failure of its last rival.
@@ -290,6 +298,8 @@ impl Solver {
         self.atom_ids.clear();
         self.constraints.clear();
         self.queue.clear();
+        self.held = None;
+        self.held_bounds.clear();
         self.conflict = None;
         self.policies.clear();
         self.failures.clear();
@@ -507,10 +517,12 @@ impl Solver {
                 if self.conflict.is_some() { Ok(()) } else { self.at_most(dim, most, id) }
             }
             Constraint::MadeOf { res, opnds } => {
+                self.release();
                 self.constraints.push(Stored::Support(self.supports.len()));
                 self.add_support(res, opnds, id)
             }
             other => {
+                self.release();
                 self.constraints.push(Stored::Arith(self.ariths.len()));
                 arithmetic(other).map_or(Ok(()), |what| self.add_arith(what, id))
             }
@@ -520,6 +532,7 @@ impl Solver {
     /// Adds an arithmetic constraint in the form it is kept in.
     fn add_stored(&mut self, what: Arith) -> ConstraintId {
         let id = self.constraints.len() as u32;
+        self.release();
         self.constraints.push(Stored::Arith(self.ariths.len()));
         let outcome = self.add_arith(what, id);
         self.fail(outcome);
@@ -535,6 +548,9 @@ impl Solver {
         self.constraints.push(Stored::Row(con));
         if self.conflict.is_some() {
             return Ok(());
+        }
+        if self.held.is_some() {
+            return self.hold_row(con);
         }
         if fresh {
             self.align_fresh(con)?;
@@ -607,6 +623,9 @@ impl Solver {
 
     /// Runs every constraint that a rank event woke, to the fixpoint.
     fn propagate(&mut self) -> Step {
+        if self.held.is_some() {
+            return Ok(());
+        }
         loop {
             while let Some(row) = self.ranks.touched.pop() {
                 self.settle(row)?;

@@ -11,10 +11,13 @@
 //! Dijkstra's algorithm. A raise that comes back to the source of the edge just added is a positive
 //! cycle.
 
+mod settle;
+
 use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashSet;
 
+use super::components::components;
 use super::reason::{Conflict, Limit, NIL, Step};
 use super::trail::{Cell, Entry, Trail};
 
@@ -195,10 +198,7 @@ impl Ranks {
         if from == to {
             return if k > 0 { Err(Conflict::RankCycle { row: to, con }) } else { Ok(()) };
         }
-        let edge = self.edges.len() as u32;
-        let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
-        let next_into = std::mem::replace(&mut self.nodes[to as usize].into, edge);
-        self.edges.push(RankEdge { from, to, k, con, next_out, next_into });
+        let edge = self.link(from, to, k, con);
         let raised = i64::from(self.lo(from)) + i64::from(k);
         if raised > i64::from(self.lo(to)) {
             self.raise(trail, to, raised as u32, Pred::edge(edge), Some((from, con)))?;
@@ -208,6 +208,15 @@ impl Ranks {
             self.lower(trail, from, i64::from(hi) - i64::from(k), Pred::edge(edge))?;
         }
         Ok(())
+    }
+
+    /// Adds an edge to the lists of both ends.
+    fn link(&mut self, from: u32, to: u32, k: i32, con: u32) -> u32 {
+        let edge = self.edges.len() as u32;
+        let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
+        let next_into = std::mem::replace(&mut self.nodes[to as usize].into, edge);
+        self.edges.push(RankEdge { from, to, k, con, next_out, next_into });
+        edge
     }
 
     /// Whether nothing is known of a rank, and nobody waits for it.
@@ -375,6 +384,19 @@ impl Ranks {
         let above: Vec<FxHashSet<u32>> = rows.iter().map(|row| self.above(*row)).collect();
         let tied = |a: usize, b: usize| above[a].contains(&rows[b]) && above[b].contains(&rows[a]);
         (0..rows.len()).filter(|b| !(0..*b).any(|a| tied(a, *b))).count() as u64
+    }
+
+    /// For every row a number that grows along rank facts: rows that bound others from below come first.
+    pub fn heights(&self) -> Vec<u32> {
+        let found = components(self.nodes.len(), |row, out| {
+            let mut edge = self.nodes[row as usize].into;
+            while edge != NIL {
+                let RankEdge { from, next_into, .. } = self.edges[edge as usize];
+                out.push(from);
+                edge = next_into;
+            }
+        });
+        found.of
     }
 
     /// The rows whose ranks some fact bounds from below by this row's.

@@ -48,6 +48,8 @@ pub(crate) enum Reason {
     TwoCaps { node: u32, second: ReasonId },
     /// The known front and back of `row` share axis `at` once its rank is fixed.
     Overlap { row: u32, at: u32 },
+    /// Row constraint `con` of a row with itself relates its flanks, because policy step `step` assumes a residue of the rank.
+    Chain { con: u32, step: u32 },
     /// A policy step; the index of a [`Policy`].
     Policy(u32),
     /// The upper end of adjacency `edge` claims a size, so the lower end equals it.
@@ -148,6 +150,8 @@ pub(crate) enum Conflict {
     TooLarge { size: u64, most: u64, reason: ReasonId },
     /// The classes of `a` and `b` belong to different symbols, and `reason` equates them.
     Symbols { a: u32, b: u32, reason: ReasonId },
+    /// A flank asks for what no axis that faces it can be, at any rank.
+    Contents,
     /// Not a contradiction: closing gives the last axes of a supported row to none of its operands.
     Short { support: u32 },
     /// Not a contradiction: a limit is reached.

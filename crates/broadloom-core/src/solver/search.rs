@@ -9,29 +9,27 @@
 //! A conflict names the decisions it rests on; the search returns to the latest of them and skips
 //! the rest (conflict-directed backjumping), so unrelated variables cost nothing.
 //!
-//! # How large a rank is worth trying
-//! Where the rank facts give no upper bound, the search stops at
-//! `max lo + K·(P + F) + F` per connected component of waiting constraints, with `K` groups of row
-//! variables whose ranks are tied to each other, `F` axes written in the flanks, and `P` the least
-//! common multiple of the shifts around the component's cycles. The argument is a pumping one. In a
-//! solution with a longer row, the ranks of two neighbouring groups differ by more than `P + F`; call
-//! the rows above the gap long. Rank facts between a long and a short row are slack by more than `P`.
-//! Away from the flanks a long row is related only to long rows, by shifts; along a chain of such
-//! relations the order, having height one above the atoms, changes at most once, so some window is
-//! periodic in every shift, hence in `P`. Cutting `P` axes there from every long row keeps every
-//! relation, and gives a smaller solution.
+//! A system that uses up a tenth of the budget that way is searched *by cases*: sizes and residues are decided before
+//! ranks ([`cases`]), each marker as soon as its row has a rank, and rows that took part in many conflicts
+//! go first. The order of rows is learnt, so the search starts anew after a while, each time with twice the branches. It
+//! finds any solution, not the one that the policies prefer.
+//!
+//! [`limits`] says how large a rank is worth trying, [`level`] what a decision remembers.
+
+mod cases;
+mod level;
+mod limits;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Solver;
 use super::cores::Verdict;
-use super::ranks::{Pred, UNBOUNDED};
-use super::reason::{Conflict, Limit, NIL, Policy, Step};
-use super::rows::{Kind, RowCon, Term};
-use super::{Mark, Solver};
+use super::ranks::Pred;
+use super::reason::{Conflict, Limit, Policy, Step};
 use crate::term::Role;
 
-/// Ranks beyond this are not tried.
-const LONGEST: u32 = 4096;
+use level::{Blame, Half, Hopeless, Level, What, levels_of};
+use limits::Limits;
 
 /// A recorded policy step.
 #[derive(Clone, Copy)]
@@ -50,9 +48,13 @@ pub(crate) struct Search {
     /// Whether to try failing sets of constraints on their own; not within such a set.
     isolating: bool,
     /// Values that fail whatever else is decided.
-    hopeless: FxHashSet<(u32, What, u32)>,
+    hopeless: Hopeless,
     /// Sets of constraints already tried on their own.
     isolated: FxHashSet<Vec<u32>>,
+    /// Whether sizes and residues are decided before ranks.
+    by_cases: bool,
+    /// How often each row was part of a conflict.
+    weights: FxHashMap<u32, u64>,
     /// Where markers would rather be, while all ranks are decided.
     wishes: Option<Vec<u32>>,
     /// Constraints proved to have no solution together.
@@ -64,110 +66,35 @@ impl Search {
     const ISOLATED: usize = 64;
     /// The part of the branches left that one such set may use.
     const SHARE: u64 = 8;
+    /// The part of the branches that may be used before cases are told apart.
+    const PLAIN: u64 = 10;
+    /// The branches of the first turn in which they are.
+    const TURN: u64 = 500;
 
     pub fn new(branches: u64) -> Search {
         Search {
             branches,
             failed: 0,
             isolating: true,
-            hopeless: FxHashSet::default(),
+            hopeless: Hopeless::default(),
             isolated: FxHashSet::default(),
+            by_cases: false,
+            weights: FxHashMap::default(),
             wishes: None,
             refuted: None,
         }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum What {
-    Rank,
-    Marker,
-}
-
-/// A decision under way.
-struct Level {
-    row: u32,
-    what: What,
-    preferred: u32,
-    /// The next value to try, besides the preferred one.
-    next: u32,
-    last: u32,
-    /// Whether greater values exist that are not tried.
-    cut: bool,
-    fresh: bool,
-    mark: Option<Mark>,
-    /// The current value.
-    value: u32,
-    /// The policy step of the current value: of a rank's lower bound; the next one is the upper's.
-    step: u32,
-    /// Earlier levels that failures of this one rest on.
-    blamed: Vec<Blame>,
-    /// The constraints behind the last failure.
-    because: Vec<u32>,
-    /// Markers that fail for the same reason as one that was tried: first and last.
-    dead: Vec<(u32, u32)>,
-    /// Where in the order of rows this decision stands.
-    place: usize,
-}
-
-impl Level {
-    /// The next value that is not hopeless: the preferred one, then all others upward.
-    fn next_value(&mut self, hopeless: &FxHashSet<(u32, What, u32)>) -> Option<u32> {
-        loop {
-            let value = if std::mem::take(&mut self.fresh) {
-                self.preferred
-            } else if self.next > self.last {
-                return None;
-            } else if self.next == self.preferred {
-                self.next += 1;
-                continue;
-            } else {
-                self.next += 1;
-                self.next - 1
-            };
-            let dead = self.dead.iter().any(|(first, last)| (*first..=*last).contains(&value));
-            if !dead && !hopeless.contains(&(self.row, self.what, value)) {
-                return Some(value);
-            }
-        }
-    }
-}
-
-/// A decision that a failure rests on, and which half of it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Blame {
-    level: usize,
-    half: Half,
-}
-
-/// A rank is decided by two bounds. A failure that rests on the lower one alone recurs at every
-/// greater rank, one that rests on the upper one alone at every smaller rank.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Half {
-    Lower,
-    Upper,
-}
-
-/// Upper limits on ranks that the facts leave unbounded.
-struct Limits {
-    /// The order of decisions: rows that matter, then the rest; leaves first, then fillers.
-    order: Vec<u32>,
-    /// Per row variable, the greatest least rank of its component and how far beyond it to go;
-    /// absent for rows whose rank no open question depends on.
-    limit: FxHashMap<u32, (u32, u32)>,
-    /// Whether exhausting them proves anything.
-    exact: bool,
-}
-
 impl Solver {
     /// Decides every open rank and marker, or proves that it cannot be done. On success the
     /// decisions stay on the trail, above the caller's mark.
     fn search(&mut self, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
-        let limits = self.limits();
+        let limits = self.limits(search.by_cases.then_some(&search.weights));
         let mut levels: Vec<Level> = Vec::new();
         *markers = self.preferred_markers(self.rows.declared_markers());
         let verdict = loop {
-            match self.next_level(search, &limits, levels.last(), markers) {
+            match self.next_level(search, &limits, &levels, markers) {
                 Some(level) => levels.push(level),
                 None => match self.close_sizes() {
                     Ok(()) => break Verdict::Satisfiable,
@@ -213,31 +140,41 @@ impl Solver {
                 return Err(Verdict::Unsatisfiable);
             };
             let blamed = match top.next_value(&search.hopeless) {
-                Some(value) => match self.decide_level(top, value) {
-                    Ok(()) => return Ok(()),
-                    Err(Conflict::TooMuch(limit)) => return Err(Verdict::Unknown(limit)),
-                    Err(conflict) => {
-                        let walked = self.blame(conflict);
-                        top.because.clone_from(&walked.constraints);
-                        self.fail_branch(search, walked.constraints)?;
-                        let blamed = levels_of(levels, &walked.policies);
-                        if let Some(level) = blamed.iter().max().and_then(|blame| levels.get_mut(blame.level))
-                            && let Some(same) = walked.markers.get(&level.row)
-                            && level.what == What::Marker
-                        {
-                            level.dead.push(*same);
+                Some(value) => {
+                    match self.decide_level(limits, top, value).and_then(|()| self.cases_fit(levels)) {
+                        Ok(()) => return Ok(()),
+                        Err(Conflict::TooMuch(limit)) => return Err(Verdict::Unknown(limit)),
+                        Err(conflict) => {
+                            let walked = self.blame(conflict);
+                            if let Some(top) = levels.last_mut() {
+                                top.because.clone_from(&walked.constraints);
+                            }
+                            for row in self.rows_of(&walked.constraints) {
+                                *search.weights.entry(row).or_default() += 1;
+                            }
+                            self.fail_branch(search, walked.constraints)?;
+                            let blamed = levels_of(levels, &walked.policies);
+                            if let Some(level) =
+                                blamed.iter().max().and_then(|blame| levels.get_mut(blame.level))
+                                && let Some(same) = walked.markers.get(&level.row)
+                                && level.what == What::Marker
+                            {
+                                level.dead.push(*same);
+                            }
+                            blamed
                         }
-                        blamed
                     }
-                },
+                }
                 None => {
                     if !limits.exact && top.cut {
                         return Err(Verdict::Unknown(Limit::RankBound));
                     }
                     let mut blamed = std::mem::take(&mut top.blamed);
                     let because = std::mem::take(&mut top.because);
-                    let steps = self.blame_rank(top.row).policies;
-                    blamed.extend(levels_of(levels, &steps));
+                    if !top.what.is_case() {
+                        let steps = self.blame_rank(top.row).policies;
+                        blamed.extend(levels_of(levels, &steps));
+                    }
                     levels.pop();
                     if let Some(level) = blamed.iter().max().and_then(|blame| levels.get_mut(blame.level)) {
                         level.because = because;
@@ -297,8 +234,32 @@ impl Solver {
         if let Err(verdict) = self.isolate(search, blamed) {
             return verdict;
         }
-        // Under a mark, so that what search does and undoes is logged.
-        self.mark();
+        self.search_in_turns(search, markers)
+    }
+
+    /// Searches plainly; if that takes long, by cases, with a better order of rows in each turn.
+    fn search_in_turns(&mut self, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
+        let mut left = search.branches;
+        let mut turn = if self.has_cases() { left / Search::PLAIN } else { left };
+        loop {
+            search.branches = turn.min(left);
+            left -= search.branches;
+            let mark = self.mark();
+            let verdict = self.search_once(search, markers);
+            // Sizes that do not fit are counted elsewhere: another turn would not help.
+            let used_up = verdict == Verdict::Unknown(Limit::Branches) && search.branches == 0;
+            if !used_up || left == 0 {
+                search.branches += left;
+                return verdict;
+            }
+            self.undo(mark);
+            turn = if search.by_cases { turn.saturating_mul(2) } else { Search::TURN };
+            search.by_cases = true;
+        }
+    }
+
+    /// Searches until the branches are used up. The caller holds a mark, so that what search does and undoes is logged.
+    fn search_once(&mut self, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
         match self.close_symbols() {
             Ok(()) => self.search(search, markers),
             Err(Conflict::TooMuch(limit)) => Verdict::Unknown(limit),
@@ -336,62 +297,62 @@ impl Solver {
         true
     }
 
-    /// The next open question: the first undecided row, then the first awaited marker.
+    /// The next open question: the first undecided row, then the first awaited marker. By cases, the cases come first, and
+    /// markers before the next rank.
     fn next_level(
         &self,
         search: &mut Search,
         limits: &Limits,
-        last: Option<&Level>,
+        levels: &[Level],
         markers: &[u32],
     ) -> Option<Level> {
-        let level = |row, what, preferred, next, last, cut, place| Level {
-            row,
-            what,
-            preferred,
-            next,
-            last,
-            cut,
-            fresh: true,
-            mark: None,
-            value: 0,
-            step: NIL,
-            blamed: Vec::new(),
-            because: Vec::new(),
-            dead: Vec::new(),
-            place,
-        };
-        // What stands before the last decision is settled.
-        let (start, what) = last.map_or((0, What::Rank), |level| (level.place + 1, level.what));
-        let mut first_marker = 0;
-        match what {
-            What::Rank => {
-                let mut open = limits.order.iter().enumerate().skip(start);
-                if let Some((place, row)) = open.find(|(_, row)| !self.rows.is_fixed(**row)) {
-                    let (lo, hi) = (self.ranks.lo(*row), self.ranks.hi(*row));
-                    let (least, beyond) = limits.limit.get(row).copied().unwrap_or((lo, 0));
-                    let preferred = self.preferred_rank(*row, markers);
-                    let limit = least.max(lo).saturating_add(beyond).max(preferred);
-                    return Some(level(*row, What::Rank, preferred, lo, hi.min(limit), hi > limit, place));
+        if search.by_cases {
+            return (self.next_case(&limits.cases, levels))
+                .or_else(|| self.next_marker(0, markers))
+                .or_else(|| self.next_rank(limits, levels, markers));
+        }
+        let start = match levels.last() {
+            Some(last) if last.what == What::Marker => last.place as u32 + 1,
+            _ => {
+                if let Some(level) = self.next_rank(limits, levels, markers) {
+                    return Some(level);
                 }
+                search.wishes = None;
+                0
             }
-            What::Marker => first_marker = start,
-        }
-        let awaits = |row: &u32| self.rows.watchers(*row).any(|con| self.awaited_marker(con) == Some(*row));
-        let awaited = (first_marker as u32..self.rows.len() as u32).find(awaits)?;
-        if what == What::Rank {
-            search.wishes = None;
-        }
+        };
         let wishes = search.wishes.get_or_insert_with(|| self.final_markers(markers));
-        let rank = self.ranks.lo(awaited);
-        Some(level(
-            awaited,
-            What::Marker,
-            wishes[awaited as usize].min(rank),
-            0,
-            rank,
-            false,
-            awaited as usize,
-        ))
+        self.next_marker(start, wishes)
+    }
+
+    /// The first row of open rank, after those that were decided.
+    fn next_rank(&self, limits: &Limits, levels: &[Level], markers: &[u32]) -> Option<Level> {
+        // What stands before the last decision is settled.
+        let decided = levels.iter().rfind(|level| level.what == What::Rank);
+        let mut places = decided.map_or(0, |level| level.place + 1)..limits.order.len();
+        let place = places.find(|place| !self.rows.is_fixed(limits.order[*place]))?;
+        let row = limits.order[place];
+        let (lo, hi) = (self.ranks.lo(row), self.ranks.hi(row));
+        let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((lo, 0));
+        let preferred = self.preferred_rank(row, markers);
+        let limit = least.max(lo).saturating_add(beyond).max(preferred);
+        let mut level = Level::new(row, What::Rank, place, preferred, (lo, hi.min(limit)));
+        level.cut = hi > limit;
+        let own = |level: &Level| level.what == What::Residue && level.row == row;
+        if let Some(at) = levels.iter().position(own) {
+            // Ranks of other residues are left out because of that decision.
+            level.residue = (levels[at].value, levels[at].last + 1);
+            level.blamed.push(Blame { level: at, half: Half::Lower });
+        }
+        Some(level)
+    }
+
+    /// The first row from a place on whose marker somebody waits for.
+    fn next_marker(&self, start: u32, wishes: &[u32]) -> Option<Level> {
+        let awaits = |row: &u32| self.rows.watchers(*row).any(|con| self.awaited_marker(con) == Some(*row));
+        let row = (start..self.rows.len() as u32).find(awaits)?;
+        let rank = self.ranks.lo(row);
+        Some(Level::new(row, What::Marker, row as usize, wishes[row as usize].min(rank), (0, rank)))
     }
 
     /// Where markers would rather be now that ranks are fixed; a leaf's, where the join of its caps
@@ -409,12 +370,12 @@ impl Solver {
         wishes
     }
 
-    fn decide_level(&mut self, level: &mut Level, value: u32) -> Step {
+    fn decide_level(&mut self, limits: &Limits, level: &mut Level, value: u32) -> Step {
         let row = level.row;
         level.mark = Some(self.mark());
         level.value = value;
         let policy = match (level.what, value == level.preferred) {
-            (What::Rank, false) => Policy::SearchRank,
+            (What::Value | What::Residue, _) | (What::Rank, false) => Policy::SearchRank,
             (What::Rank, true) if self.rows.role(row) == Role::Interior => Policy::LeastRank,
             (What::Rank, true) => Policy::LeafRank,
             (What::Marker, true) => Policy::PreferredMarker,
@@ -425,6 +386,8 @@ impl Solver {
             self.failures.insert(level.step, level.because.clone());
         }
         match level.what {
+            What::Value => self.assume_value(row, limits.cases.values[value as usize], level.step)?,
+            What::Residue => self.assume_residue(row, (value, level.last + 1), level.step)?,
             What::Rank => {
                 let upper = self.choose(policy, row);
                 self.ranks.at_least(&mut self.trail, row, value, Pred::policy(level.step))?;
@@ -437,144 +400,4 @@ impl Solver {
         }
         self.propagate()
     }
-
-    /// The limits described in the module's header.
-    fn limits(&self) -> Limits {
-        let waiting: Vec<RowCon> = self.rows.cons().filter(|con| !con.done).collect();
-        let mut component = Components::default();
-        for con in &waiting {
-            component.join(self, con);
-        }
-        // A row whose known ends overlap at its least rank waits for nobody but itself.
-        for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
-            if self.rows.partial(row).is_some() {
-                component.place(row);
-            }
-        }
-        let mut limits = component.limits(self, &waiting);
-        // A count needs at most one axis more; a list bounds its rows itself.
-        for row in self.ariths.pending().flat_map(|con| self.ariths.get(con).rows()) {
-            let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((self.ranks.lo(row), 0));
-            let most = self.ranks.hi(row);
-            let more = if most == UNBOUNDED { 1 } else { most.saturating_sub(least).min(LONGEST) };
-            limits.limit.insert(row, (least, beyond.max(more)));
-        }
-        limits.order = (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)).collect();
-        let late = |row: &u32| match self.rows.role(*row) {
-            Role::Leaf | Role::Param => 0,
-            Role::Filler => 1,
-            Role::Interior => 2,
-        };
-        let key = |row: &u32| (!limits.limit.contains_key(row), late(row), *row);
-        limits.order.sort_unstable_by_key(key);
-        limits
-    }
-}
-
-/// The decisions behind some policy steps.
-fn levels_of(levels: &[Level], steps: &[u32]) -> Vec<Blame> {
-    let decided = |level: &Level| level.mark.is_some();
-    let of = |step: &u32| {
-        // Steps grow with levels, so the owner is the last level that begins at or before the step.
-        let decided = levels.partition_point(|level| decided(level) && level.step <= *step);
-        let level = decided.checked_sub(1)?;
-        let half = if levels[level].step == *step { Half::Lower } else { Half::Upper };
-        Some(Blame { level, half })
-    };
-    steps.iter().filter_map(of).collect()
-}
-
-/// Connected components of waiting constraints, with the offsets of their rows.
-#[derive(Default)]
-struct Components {
-    /// Open row variable to (component, offset from the left, offset from the right).
-    place: FxHashMap<u32, (usize, i64, i64)>,
-    /// Members of each component; a component merged into another is left empty.
-    members: Vec<Vec<u32>>,
-    /// Shifts found around cycles.
-    shifts: Vec<Vec<i64>>,
-}
-
-impl Components {
-    fn place(&mut self, row: u32) -> (usize, i64, i64) {
-        let next = self.members.len();
-        let place = *self.place.entry(row).or_insert((next, 0, 0));
-        if place.0 == next {
-            self.members.push(vec![row]);
-            self.shifts.push(Vec::new());
-        }
-        place
-    }
-
-    fn open(&mut self, solver: &Solver, term: Term) -> Option<(usize, i64, i64)> {
-        (term.hole != NIL && !solver.rows.is_fixed(term.hole)).then(|| self.place(term.hole))
-    }
-
-    fn join(&mut self, solver: &Solver, con: &RowCon) {
-        let (Some(a), Some(b)) = (self.open(solver, con.res), self.open(solver, con.opnd)) else {
-            return;
-        };
-        // Position p of the one row faces position p + shift of the other.
-        let left = i64::from(con.res.lead) - i64::from(con.opnd.lead);
-        let right = i64::from(con.res.trail) - i64::from(con.opnd.trail);
-        if a.0 == b.0 {
-            self.shifts[a.0].extend([a.1 + left - b.1, a.2 + right - b.2]);
-            return;
-        }
-        // Move the smaller component over, adjusting its offsets.
-        let (to, from, dl, dr) = if self.members[a.0].len() >= self.members[b.0].len() {
-            (a.0, b.0, a.1 + left - b.1, a.2 + right - b.2)
-        } else {
-            (b.0, a.0, b.1 - left - a.1, b.2 - right - a.2)
-        };
-        for row in std::mem::take(&mut self.members[from]) {
-            if let Some(place) = self.place.get_mut(&row) {
-                *place = (to, place.1 + dl, place.2 + dr);
-            }
-            self.members[to].push(row);
-        }
-        let shifts = std::mem::take(&mut self.shifts[from]);
-        self.shifts[to].extend(shifts);
-    }
-
-    fn limits(&self, solver: &Solver, waiting: &[RowCon]) -> Limits {
-        const LONGEST: u64 = self::LONGEST as u64;
-        let mut flanks = vec![0u64; self.members.len()];
-        let length = |term: Term| {
-            let fixed = term.hole != NIL && solver.rows.is_fixed(term.hole);
-            u64::from(term.flanks()) + if fixed { u64::from(solver.ranks.lo(term.hole)) } else { 0 }
-        };
-        for con in waiting {
-            let hole = [con.res.hole, con.opnd.hole].into_iter().find(|hole| self.place.contains_key(hole));
-            if let Some((component, ..)) = hole.and_then(|hole| self.place.get(&hole)) {
-                let inequality = u64::from(con.kind == Kind::Le);
-                flanks[*component] += length(con.res) + length(con.opnd) + inequality;
-            }
-        }
-        for (row, (component, ..)) in &self.place {
-            if let Some(partial) = solver.rows.partial(*row) {
-                flanks[*component] += (partial.front.len() + partial.back.len()) as u64;
-            }
-        }
-        let mut limits = Limits { order: Vec::new(), limit: FxHashMap::default(), exact: true };
-        for (component, members) in self.members.iter().enumerate() {
-            let shifts =
-                self.shifts[component].iter().map(|shift| shift.unsigned_abs()).filter(|shift| *shift > 0);
-            let period = shifts.fold(1u64, |acc, shift| lcm(acc, shift).min(LONGEST));
-            let least = members.iter().map(|row| solver.ranks.lo(*row)).max().unwrap_or(0);
-            let beyond = solver.ranks.tied_groups(members) * (period + flanks[component]) + flanks[component];
-            limits.exact &= beyond < LONGEST;
-            let beyond = beyond.min(LONGEST) as u32;
-            limits.limit.extend(members.iter().map(|row| (*row, (least, beyond))));
-        }
-        limits
-    }
-}
-
-fn lcm(a: u64, b: u64) -> u64 {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x * b
 }

@@ -79,6 +79,8 @@ impl Need {
 pub(crate) struct Symbols {
     /// The node of each symbol, or `NIL` if a copy of the system does not mention it.
     nodes: Vec<u32>,
+    /// The symbol of each of these nodes.
+    by_node: FxHashMap<u32, Symbol>,
     /// Which of them are dynamic.
     dynamic: Vec<bool>,
     forms: Vec<Form>,
@@ -117,12 +119,23 @@ impl Symbols {
 
     /// The same symbols for a copy of the system, none of them mentioned yet.
     pub fn unmentioned(&self) -> Symbols {
-        Symbols { nodes: vec![NIL; self.nodes.len()], checks: Vec::new(), ..self.clone() }
+        Symbols {
+            nodes: vec![NIL; self.nodes.len()],
+            by_node: FxHashMap::default(),
+            checks: Vec::new(),
+            ..self.clone()
+        }
     }
 
     /// The same expressions, without the symbols.
     pub fn without_nodes(self) -> Symbols {
-        Symbols { nodes: Vec::new(), dynamic: Vec::new(), checks: Vec::new(), ..self }
+        Symbols {
+            nodes: Vec::new(),
+            by_node: FxHashMap::default(),
+            dynamic: Vec::new(),
+            checks: Vec::new(),
+            ..self
+        }
     }
 
     /// Takes over the expressions of a copy, which began with these.
@@ -132,7 +145,7 @@ impl Symbols {
 
     /// The symbol that a node was made as.
     pub fn made_at(&self, node: u32) -> Option<Symbol> {
-        self.nodes.iter().position(|own| *own == node).map(|at| Symbol(at as u32))
+        self.by_node.get(&node).copied()
     }
 
     /// The node of a symbol.
@@ -194,11 +207,12 @@ impl Solver {
     /// Makes the variable of a symbol; in a copy of a system, of one that is there.
     pub(crate) fn make_symbol(&mut self, symbol: Symbol, dynamic: bool) -> DimVar {
         let at = symbol.0 as usize;
-        let Symbols { nodes, dynamic: kinds, .. } = &mut self.symbols;
+        let Symbols { nodes, by_node, dynamic: kinds, .. } = &mut self.symbols;
         nodes.resize(nodes.len().max(at + 1), NIL);
         kinds.resize(nodes.len(), false);
         let node = self.dims.fresh_symbol(symbol.0, dynamic);
         (nodes[at], kinds[at]) = (node, dynamic);
+        by_node.insert(node, symbol);
         self.name_dim(node, Role::Interior)
     }
 

@@ -39,6 +39,7 @@ pub mod enumerate;
 pub mod eval;
 pub mod generate;
 pub mod naive;
+pub mod shifted;
 pub mod text;
 pub mod transform;
 
@@ -47,6 +48,7 @@ pub use enumerate::{enumerate, satisfiable};
 pub use eval::{holds, satisfies};
 pub use generate::{Profile, Rng, generate};
 pub use naive::{enumerate_naive, naive_candidates};
+pub use shifted::shifted_system;
 pub use transform::{mirrored, mirrored_assignment, shuffled};
 
 /// A size with its basis; two atoms are related only if they are identical.

@@ -46,7 +46,7 @@ impl Eval<'_> {
         };
         let sample = self.sample(&text, range, declared, span)?;
         // A name is one size: declared again, it has the sizes that all its ranges have in common.
-        let known = self.dims.iter().position(|dim| dim.name == text && dim.range.is_some());
+        let known = self.ranged.get(&text).copied();
         let both = known.and_then(|at| self.dims[at].range).map_or(range, |known| common(known, range));
         if let Some(asked) = asked.filter(|_| !is_empty(both)) {
             self.within_range(&text, asked, both, span)?;
@@ -67,6 +67,7 @@ impl Eval<'_> {
             Some(at) => (self.dims[at].size, self.dims[at].range) = (size, range),
             None => {
                 self.asked.extend(asked.map(|asked| (text.clone(), asked)));
+                self.ranged.insert(text.clone(), self.dims.len());
                 self.dims.push(Dim { name: text, size, range, symbolic: true, needed: None, span });
             }
         }
@@ -184,9 +185,7 @@ impl Eval<'_> {
 
     /// Gives a named size its number, because the program cannot be built without.
     fn fix(&mut self, name: &str, span: Span) -> Evaluated<()> {
-        let Some(at) = self.dims.iter().rposition(|dim| dim.name == name && dim.range.is_some()) else {
-            return Ok(());
-        };
+        let Some(at) = self.ranged.get(name).copied() else { return Ok(()) };
         let size = self.dims[at].size;
         let place = self.place(span);
         self.dims[at].needed.get_or_insert(place);

@@ -81,6 +81,8 @@ pub(crate) struct Eval<'o> {
     /// The tensors that have a name, in order.
     pub made: Vec<Made>,
     pub dims: Vec<Dim>,
+    /// Where in `dims` each size with a range stands.
+    ranged: FxHashMap<String, usize>,
     /// The specs that the program writes itself.
     pub specs: Vec<Written>,
     /// Sizes with a range that are set from outside.
@@ -164,6 +166,7 @@ impl<'o> Eval<'o> {
             application: None,
             made: Vec::new(),
             dims: Vec::new(),
+            ranged: FxHashMap::default(),
             specs: Vec::new(),
             asked: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),

@@ -1,0 +1,178 @@
+//! How large a rank is worth trying, and in which order rows are decided.
+//!
+//! Where the rank facts give no upper bound, the search stops at
+//! `max lo + K·(P + F) + F` per connected component of waiting constraints, with `K` groups of row
+//! variables whose ranks are tied to each other, `F` axes written in the flanks, and `P` the least
+//! common multiple of the shifts around the component's cycles. The argument is a pumping one. In a
+//! solution with a longer row, the ranks of two neighbouring groups differ by more than `P + F`; call
+//! the rows above the gap long. Rank facts between a long and a short row are slack by more than `P`.
+//! Away from the flanks a long row is related only to long rows, by shifts; along a chain of such
+//! relations the order, having height one above the atoms, changes at most once, so some window is
+//! periodic in every shift, hence in `P`. Cutting `P` axes there from every long row keeps every
+//! relation, and gives a smaller solution.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+
+use super::super::Solver;
+use super::super::ranks::UNBOUNDED;
+use super::super::reason::NIL;
+use super::super::rows::{Kind, RowCon, Term};
+use super::cases::Cases;
+use crate::term::Role;
+
+/// Ranks beyond this are not tried.
+const LONGEST: u32 = 4096;
+
+/// Upper limits on ranks that the facts leave unbounded.
+pub(super) struct Limits {
+    /// The order of decisions: rows that matter, then the rest; leaves first, then fillers.
+    pub order: Vec<u32>,
+    /// Per row variable, the greatest least rank of its component and how far beyond it to go;
+    /// absent for rows whose rank no open question depends on.
+    pub limit: FxHashMap<u32, (u32, u32)>,
+    /// What is decided before ranks.
+    pub cases: Cases,
+    /// Whether exhausting them proves anything.
+    pub exact: bool,
+}
+
+impl Solver {
+    /// The limits described in the module's header. With weights, rows are ordered by them, and cases told apart.
+    pub(super) fn limits(&self, weights: Option<&FxHashMap<u32, u64>>) -> Limits {
+        let waiting: Vec<RowCon> = self.rows.cons().filter(|con| !con.done).collect();
+        let mut component = Components::default();
+        for con in &waiting {
+            component.join(self, con);
+        }
+        // A row whose known ends overlap at its least rank waits for nobody but itself.
+        for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
+            if self.rows.partial(row).is_some() {
+                component.place(row);
+            }
+        }
+        let mut limits = component.limits(self, &waiting);
+        // A count needs at most one axis more; a list bounds its rows itself.
+        for row in self.ariths.pending().flat_map(|con| self.ariths.get(con).rows()) {
+            let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((self.ranks.lo(row), 0));
+            let most = self.ranks.hi(row);
+            let more = if most == UNBOUNDED { 1 } else { most.saturating_sub(least).min(LONGEST) };
+            limits.limit.insert(row, (least, beyond.max(more)));
+        }
+        limits.order = (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)).collect();
+        if let Some(weights) = weights {
+            limits.cases = self.cases();
+            let heights = self.ranks.heights();
+            let weight = |row: &u32| Reverse(weights.get(row).copied().unwrap_or(0));
+            let key =
+                |row: &u32| (!limits.limit.contains_key(row), weight(row), heights[*row as usize], *row);
+            limits.order.sort_unstable_by_key(key);
+            return limits;
+        }
+        let late = |row: &u32| match self.rows.role(*row) {
+            Role::Leaf | Role::Param => 0,
+            Role::Filler => 1,
+            Role::Interior => 2,
+        };
+        let key = |row: &u32| (!limits.limit.contains_key(row), late(row), *row);
+        limits.order.sort_unstable_by_key(key);
+        limits
+    }
+}
+
+/// Connected components of waiting constraints, with the offsets of their rows.
+#[derive(Default)]
+struct Components {
+    /// Open row variable to (component, offset from the left, offset from the right).
+    place: FxHashMap<u32, (usize, i64, i64)>,
+    /// Members of each component; a component merged into another is left empty.
+    members: Vec<Vec<u32>>,
+    /// Shifts found around cycles.
+    shifts: Vec<Vec<i64>>,
+}
+
+impl Components {
+    fn place(&mut self, row: u32) -> (usize, i64, i64) {
+        let next = self.members.len();
+        let place = *self.place.entry(row).or_insert((next, 0, 0));
+        if place.0 == next {
+            self.members.push(vec![row]);
+            self.shifts.push(Vec::new());
+        }
+        place
+    }
+
+    fn open(&mut self, solver: &Solver, term: Term) -> Option<(usize, i64, i64)> {
+        (term.hole != NIL && !solver.rows.is_fixed(term.hole)).then(|| self.place(term.hole))
+    }
+
+    fn join(&mut self, solver: &Solver, con: &RowCon) {
+        let (Some(a), Some(b)) = (self.open(solver, con.res), self.open(solver, con.opnd)) else {
+            return;
+        };
+        // Position p of the one row faces position p + shift of the other.
+        let left = i64::from(con.res.lead) - i64::from(con.opnd.lead);
+        let right = i64::from(con.res.trail) - i64::from(con.opnd.trail);
+        if a.0 == b.0 {
+            self.shifts[a.0].extend([a.1 + left - b.1, a.2 + right - b.2]);
+            return;
+        }
+        // Move the smaller component over, adjusting its offsets.
+        let (to, from, dl, dr) = if self.members[a.0].len() >= self.members[b.0].len() {
+            (a.0, b.0, a.1 + left - b.1, a.2 + right - b.2)
+        } else {
+            (b.0, a.0, b.1 - left - a.1, b.2 - right - a.2)
+        };
+        for row in std::mem::take(&mut self.members[from]) {
+            if let Some(place) = self.place.get_mut(&row) {
+                *place = (to, place.1 + dl, place.2 + dr);
+            }
+            self.members[to].push(row);
+        }
+        let shifts = std::mem::take(&mut self.shifts[from]);
+        self.shifts[to].extend(shifts);
+    }
+
+    fn limits(&self, solver: &Solver, waiting: &[RowCon]) -> Limits {
+        const LONGEST: u64 = self::LONGEST as u64;
+        let mut flanks = vec![0u64; self.members.len()];
+        let length = |term: Term| {
+            let fixed = term.hole != NIL && solver.rows.is_fixed(term.hole);
+            u64::from(term.flanks()) + if fixed { u64::from(solver.ranks.lo(term.hole)) } else { 0 }
+        };
+        for con in waiting {
+            let hole = [con.res.hole, con.opnd.hole].into_iter().find(|hole| self.place.contains_key(hole));
+            if let Some((component, ..)) = hole.and_then(|hole| self.place.get(&hole)) {
+                let inequality = u64::from(con.kind == Kind::Le);
+                flanks[*component] += length(con.res) + length(con.opnd) + inequality;
+            }
+        }
+        for (row, (component, ..)) in &self.place {
+            if let Some(partial) = solver.rows.partial(*row) {
+                flanks[*component] += (partial.front.len() + partial.back.len()) as u64;
+            }
+        }
+        let mut limits =
+            Limits { order: Vec::new(), limit: FxHashMap::default(), cases: Cases::default(), exact: true };
+        for (component, members) in self.members.iter().enumerate() {
+            let shifts =
+                self.shifts[component].iter().map(|shift| shift.unsigned_abs()).filter(|shift| *shift > 0);
+            let period = shifts.fold(1u64, |acc, shift| lcm(acc, shift).min(LONGEST));
+            let least = members.iter().map(|row| solver.ranks.lo(*row)).max().unwrap_or(0);
+            let beyond = solver.ranks.tied_groups(members) * (period + flanks[component]) + flanks[component];
+            limits.exact &= beyond < LONGEST;
+            let beyond = beyond.min(LONGEST) as u32;
+            limits.limit.extend(members.iter().map(|row| (*row, (least, beyond))));
+        }
+        limits
+    }
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}
