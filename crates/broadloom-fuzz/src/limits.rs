@@ -5,8 +5,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest an input may take.
+/// The longest an input may take, in time of the processor: others on the machine do not count.
 pub const TIME: Duration = Duration::from_secs(10);
+
+/// The longest an input may take by the clock, for those that wait and compute nothing.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The memory that a process may reserve.
 pub const MEMORY: u64 = 2 << 30;
@@ -36,40 +39,48 @@ pub fn limit_memory() {
 #[derive(Debug)]
 pub struct Watch {
     start: Instant,
-    /// The milliseconds from the start at which the present input began, and one more; zero between inputs.
-    began: AtomicU64,
+    /// How many inputs have begun, times two, and one more between two inputs.
+    count: AtomicU64,
 }
 
 impl Watch {
     /// A watch that ends the process when an input takes too long.
     pub fn begin() -> &'static Watch {
         let watch: &'static Watch =
-            Box::leak(Box::new(Watch { start: Instant::now(), began: AtomicU64::new(0) }));
+            Box::leak(Box::new(Watch { start: Instant::now(), count: AtomicU64::new(1) }));
         std::thread::spawn(move || {
+            let (mut last, mut since) = (1, watch.now());
             loop {
                 std::thread::sleep(Duration::from_millis(100));
-                watch.look();
+                let (count, now) = (watch.count.load(Ordering::Relaxed), watch.now());
+                if count != last || count % 2 == 1 {
+                    (last, since) = (count, now);
+                } else if now.0 > since.0 + TIME || now.1 > since.1 + PATIENCE {
+                    std::process::exit(HANGS);
+                }
             }
         });
         watch
     }
 
-    fn now(&self) -> u64 {
-        self.start.elapsed().as_millis() as u64 + 1
-    }
-
-    fn look(&self) {
-        let began = self.began.load(Ordering::Relaxed);
-        if began != 0 && self.now() > began + TIME.as_millis() as u64 {
-            std::process::exit(HANGS);
-        }
+    /// The time that processors have spent on this process, and the time by the clock.
+    fn now(&self) -> (Duration, Duration) {
+        let clock = self.start.elapsed();
+        #[cfg(unix)]
+        let processor = {
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        };
+        #[cfg(not(unix))]
+        let processor = clock;
+        (processor, clock)
     }
 
     /// Does something that must not take too long.
     pub fn over<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.began.store(self.now(), Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
         let done = work();
-        self.began.store(0, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
         done
     }
 }
