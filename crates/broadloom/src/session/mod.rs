@@ -2,6 +2,7 @@
 
 mod memory;
 mod prepare;
+mod prepared;
 mod ranges;
 mod rehearse;
 mod sizes;
@@ -25,6 +26,7 @@ use crate::size::list;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
+use prepared::PreparedRoutines;
 pub use ranges::{MemoryRange, OpenSize};
 pub use rehearse::Rehearsal;
 pub(crate) use sizes::Sizes;
@@ -104,7 +106,7 @@ pub struct Session {
     /// Whether the graph may have changed since the layout was made.
     stale: bool,
     store: Store,
-    prepared: Vec<Prepared>,
+    prepared: PreparedRoutines,
     families: Vec<Family>,
     /// How long temporaries are needed, by routine.
     plans: Vec<(Routine, Rc<memory::Plan>)>,
@@ -219,7 +221,7 @@ impl Session {
             layout,
             stale: false,
             store: Store::default(),
-            prepared: Vec::new(),
+            prepared: PreparedRoutines::default(),
             families: Vec::new(),
             plans: Vec::new(),
             compiler,
