@@ -8,26 +8,28 @@ pub struct Family {
     pub name: &'static str,
     /// Writes a program with about so many statements, or parts of one statement.
     pub write: fn(usize) -> String,
+    /// Whether there are mistakes in it.
+    pub wrong: bool,
 }
 
 /// All kinds.
 pub const FAMILIES: &[Family] = &[
-    Family { name: "pointwise", write: pointwise },
-    Family { name: "layers", write: layers },
-    Family { name: "functions", write: functions },
-    Family { name: "calls", write: calls },
-    Family { name: "piped list", write: piped_list },
-    Family { name: "long list", write: long_list },
-    Family { name: "leaves", write: leaves },
-    Family { name: "readers", write: readers },
-    Family { name: "nesting", write: nesting },
-    Family { name: "blocks", write: blocks },
-    Family { name: "einsum", write: einsum },
-    Family { name: "concat", write: concat },
-    Family { name: "dims", write: dims },
-    Family { name: "states", write: states },
-    Family { name: "training", write: training },
-    Family { name: "mistakes", write: mistakes },
+    Family { name: "pointwise", write: pointwise, wrong: false },
+    Family { name: "layers", write: layers, wrong: false },
+    Family { name: "functions", write: functions, wrong: false },
+    Family { name: "calls", write: calls, wrong: false },
+    Family { name: "piped list", write: piped_list, wrong: false },
+    Family { name: "long list", write: long_list, wrong: false },
+    Family { name: "leaves", write: leaves, wrong: false },
+    Family { name: "readers", write: readers, wrong: false },
+    Family { name: "nesting", write: nesting, wrong: true },
+    Family { name: "blocks", write: blocks, wrong: false },
+    Family { name: "einsum", write: einsum, wrong: false },
+    Family { name: "concat", write: concat, wrong: false },
+    Family { name: "dims", write: dims, wrong: false },
+    Family { name: "states", write: states, wrong: false },
+    Family { name: "training", write: training, wrong: false },
+    Family { name: "mistakes", write: mistakes, wrong: true },
 ];
 
 /// So many lines after a head, and an end.
@@ -135,7 +137,7 @@ fn dims(n: usize) -> String {
 /// Many states, each updated.
 fn states(n: usize) -> String {
     let line = |at| format!("state s{at} : 8\ns{at} =+ x");
-    lines("data x : 8 = constant(1)", n.div_ceil(2), line, "let last = x + 1")
+    lines("data x : 8 = [1, 2, 3, 4, 5, 6, 7, 8]", n.div_ceil(2), line, "let last = x + 1")
 }
 
 /// A deep model that is trained.
@@ -143,7 +145,7 @@ fn training(n: usize) -> String {
     let line = |at| format!("let y{} = tanh(y{at}) + {{b{at} : 8}}", at + 1);
     let end =
         format!("let last = mean(\"... | ... => 0\", y{n} ** 2)\nrepeat 2:\n  minimise last by sgd(0.1)");
-    lines("data x : 4 | 8 = constant(1)\nlet y0 = x", n, line, &end)
+    lines("data x : 1 | 8 = [[1, 2, 3, 4, 5, 6, 7, 8]]\nlet y0 = x", n, line, &end)
 }
 
 /// Mistakes, one in each line.

@@ -94,13 +94,13 @@ fn processor_seconds() -> f64 {
 
 /// Measures a command on programs of all lengths, prints a row of the table, and returns whether it is steep.
 fn row(family: &Family, command: &[&str]) -> bool {
-    let empty = seconds(command, &(family.write)(1)).unwrap_or(0.0);
+    let empty = seconds(command, &(family.write)(1), family.wrong).unwrap_or(0.0);
     let mut points = Vec::new();
     let mut cells = String::new();
     let mut end = None;
     for length in LENGTHS {
         if end.is_none() {
-            match seconds(command, &(family.write)(length)) {
+            match seconds(command, &(family.write)(length), family.wrong) {
                 Ok(time) => {
                     points.push((length as f64, (time - empty).max(0.0)));
                     cells.push_str(&format!(" {time:.3} |"));
@@ -124,17 +124,17 @@ fn row(family: &Family, command: &[&str]) -> bool {
 }
 
 /// The least time of a few runs of a command on a program, or why there is none.
-fn seconds(command: &[&str], program: &str) -> Result<f64, String> {
-    let first = once(command, program)?;
+fn seconds(command: &[&str], program: &str, wrong: bool) -> Result<f64, String> {
+    let first = once(command, program, wrong)?;
     if first > LIMIT.as_secs_f64() {
         return Err(format!("{first:.0} s"));
     }
     let more = if first < 0.5 { 2 } else { 0 };
-    (0..more).try_fold(first, |best, _| Ok(best.min(once(command, program)?)))
+    (0..more).try_fold(first, |best, _| Ok(best.min(once(command, program, wrong)?)))
 }
 
 /// Runs a command once, in a process of its own.
-fn once(command: &[&str], program: &str) -> Result<f64, String> {
+fn once(command: &[&str], program: &str, wrong: bool) -> Result<f64, String> {
     let folder = std::env::temp_dir().join(format!("broadloom-growth-{}", std::process::id()));
     let out = folder.to_string_lossy().into_owned();
     let arguments = command.iter().map(|word| if *word == "OUT" { out.as_str() } else { word });
@@ -165,6 +165,7 @@ fn once(command: &[&str], program: &str) -> Result<f64, String> {
     child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said));
     let (time, message) = said.split_once('\n').unwrap_or_default();
     match status.code() {
+        Some(1) if !wrong => Err(message.trim().chars().take(60).collect()),
         Some(0 | 1) => Ok(time.parse().ok().filter(|time: &f64| time.is_finite()).unwrap_or(wall)),
         Some(_) => Err(message.trim().chars().take(60).collect()),
         None => Err(format!("**{status}**")),
