@@ -110,9 +110,7 @@ fn blocks(n: usize) -> String {
 
 /// A spec with many labels.
 fn einsum(n: usize) -> String {
-    // A digit in a spec is a number, and no part of a label.
-    let letter = |digit: char| (digit as u8 - b'0' + b'a') as char;
-    let labels = joined(n, " ", |at| at.to_string().chars().map(letter).collect());
+    let labels = joined(n, ", ", |at| format!("a{at}"));
     let sizes = joined(n, ", ", |at| if at % 400 == 0 { "2" } else { "1" }.to_string());
     format!("data x : {sizes}\nlet last = einsum(\"{labels} => {labels}\", x)\n")
 }
