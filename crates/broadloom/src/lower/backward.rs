@@ -57,7 +57,7 @@ impl Lowering<'_> {
             if !begun.contains(&nest.tensors[result]) {
                 continue;
             }
-            let place = Place { step, nest: Rc::clone(&nest), result, backward: true };
+            let place = Place::new(step, Rc::clone(&nest), result, true);
             let mut first = true;
             for (phase, parts) in place.phases() {
                 for piece in self.graph.gradient_pieces(step, &parts)? {
