@@ -9,10 +9,6 @@ fuzz_target!(|bytes: &[u8]| {
     Kind::Rows.check(bytes);
 });
 
-fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| mutated(
-    Kind::Rows,
-    data,
-    size,
-    most,
-    seed
-));
+fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| {
+    mutated(Kind::Rows, data, size, most, seed)
+});
