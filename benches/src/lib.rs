@@ -1,6 +1,7 @@
 //! What the benchmarks measure; see `docs/benchmarks.md`.
 
 pub mod families;
+pub mod growing;
 pub mod onnx;
 pub mod programs;
 pub mod runs;

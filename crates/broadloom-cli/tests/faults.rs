@@ -356,6 +356,36 @@ fn killed_at_any_moment() {
     );
 }
 
+/// A process that is killed while it compiles leaves nothing that the next run trips over: its result is right.
+#[test]
+fn killed_while_compiling() {
+    let world = World::new("killed_compiling");
+    let good = (Some(0), "[2 4 6 8]\n".to_string(), String::new());
+    let start = Instant::now();
+    assert_eq!(run_with(&world, &[]), good);
+    let whole = start.elapsed();
+    // Numbers that look random and are the same each time.
+    let mut dice = 1u32;
+    for turn in 0..12 {
+        if turn % 3 == 0 {
+            let _ = std::fs::remove_dir_all(world.path("cache"));
+        }
+        dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // Every run is of another program, which is not in the cache yet.
+        let number = turn + 2;
+        let other = world.write("other.loom", format!("data x : 2 = [1, 1]\nprint x * {number}\n"));
+        let arguments = ["run", "--backend", "native", other.to_str().expect("UTF-8")];
+        let mut child = world.spawn(&arguments);
+        std::thread::sleep(whole * (dice >> 24) / 256);
+        let _ = child.kill();
+        let _ = child.wait();
+        let again = world.output(&arguments);
+        let expected = format!("[{number} {number}]\n");
+        assert_eq!(text(&again.stdout), expected, "turn {turn}: {}", text(&again.stderr));
+        assert_eq!((again.status.code(), text(&again.stderr).as_str()), (Some(0), ""), "turn {turn}");
+    }
+}
+
 /// What a program is told on standard input may be anything; a writer that goes away is no reason to wait.
 #[test]
 fn input_that_ends_early() {
@@ -424,6 +454,8 @@ fn compilers_that_cannot_be() {
             assert!(said.contains("`no-such-cc -m64`") && said.contains(variable), "{said}");
         }
     }
+    let (status, _, said) = run_with(&world, &[("CC", "/bin/false")]);
+    assert!(status == Some(1) && said.contains("/bin/false"), "{said}");
     let broken = script(&world, "broken", "[ \"$1\" = --version ] && exit 0; echo 'I am broken' >&2; exit 1");
     let (status, _, said) = run_with(&world, &[("CC", broken.to_str().expect("UTF-8"))]);
     assert!(status == Some(1) && said.contains("I am broken"), "{said}");
@@ -480,6 +512,31 @@ fn caches_of_strangers() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let made = std::fs::read_dir(&temporary).expect("a folder").flatten().next().expect("a cache");
     assert_eq!(made.metadata().expect("the cache").permissions().mode() & 0o777, 0o700);
+}
+
+/// A cache of another user is not used, and neither is a file of another user in a cache of ours. Only root can give files away.
+#[test]
+fn caches_of_other_users() {
+    let world = World::new("other_users");
+    let good = (Some(0), "[2 4 6 8]\n".to_string(), String::new());
+    assert_eq!(run_with(&world, &[]), good);
+    let give = |path: &Path| std::os::unix::fs::chown(path, Some(12345), Some(12345));
+    let files =
+        || std::fs::read_dir(world.path("cache")).expect("the cache").flatten().map(|entry| entry.path());
+    if let Err(error) = files().try_for_each(|file| give(&file)) {
+        // Past the test harness, which shows what passing tests print to nobody.
+        let notice =
+            format!("notice: caches of other users are not tested, since only root can make one: {error}\n");
+        std::io::stderr().write_all(notice.as_bytes()).expect("standard error");
+        return;
+    }
+    assert_eq!(run_with(&world, &[]), good, "files of another user are made again");
+    let _ = std::fs::remove_dir_all(world.path("cache"));
+    assert_eq!(run_with(&world, &[]), good);
+    give(&world.path("cache")).expect("a cache of another user");
+    let (status, printed, said) = run_with(&world, &[]);
+    assert_eq!((status, printed.as_str()), (Some(0), "[2 4 6 8]\n"), "{said}");
+    assert!(said.contains("is not used") && said.contains("another user"), "{said}");
 }
 
 /// Whatever is wrong with a file in the cache, and whatever is left there by the dead, programs run.

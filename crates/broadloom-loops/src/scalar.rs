@@ -254,6 +254,18 @@ impl Scalar {
         self.children().for_each(|child| child.each(visit));
     }
 
+    /// The same function of other scalars, one for each child, or None if there is none for one of them. Nothing is copied
+    /// that is replaced.
+    pub fn with_children(&self, each: &mut dyn FnMut(&Scalar) -> Option<Scalar>) -> Option<Scalar> {
+        let mut child = |child: &Scalar| each(child).map(Box::new);
+        Some(match self {
+            Scalar::Unary(function, a) => Scalar::Unary(*function, child(a)?),
+            Scalar::Binary(function, a, b) => Scalar::Binary(*function, child(a)?, child(b)?),
+            Scalar::Select(a, b, c) => Scalar::Select(child(a)?, child(b)?, child(c)?),
+            leaf => leaf.clone(),
+        })
+    }
+
     /// Visits every cell that is read, those in indices included.
     pub fn each_load(&self, visit: &mut impl FnMut(&Cell)) {
         if let Scalar::Load(cell) = self {

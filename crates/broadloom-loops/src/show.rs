@@ -9,8 +9,10 @@ use crate::scalar::{Binary, Scalar, Unary};
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for buffer in self.buffers.iter().filter(|buffer| self.is_used(buffer)) {
-            writeln!(f, "{}", describe(buffer))?;
+        for (buffer, used) in self.buffers.iter().zip(self.used_buffers()) {
+            if used {
+                writeln!(f, "{}", describe(buffer))?;
+            }
         }
         for nest in &self.nests {
             writeln!(f, "\n# {}", nest.comment)?;
@@ -38,14 +40,13 @@ impl Program {
         text
     }
 
-    /// Whether any nest reads or writes a buffer.
-    fn is_used(&self, buffer: &Buffer) -> bool {
-        let mut used = false;
+    /// Whether any nest reads or writes a buffer, for each of them.
+    fn used_buffers(&self) -> Vec<bool> {
+        let mut used = vec![false; self.buffers.len()];
         for statement in self.nests.iter().flat_map(|nest| &nest.body) {
             statement.each(&mut |inner| {
-                let mut look = |id: crate::BufferId| used |= std::ptr::eq(self.buffer(id), buffer);
-                inner.written().into_iter().for_each(&mut look);
-                inner.each_read(&mut |cell| look(cell.buffer));
+                inner.written().into_iter().for_each(|id| used[id.index()] = true);
+                inner.each_read(&mut |cell| used[cell.buffer.index()] = true);
             });
         }
         used

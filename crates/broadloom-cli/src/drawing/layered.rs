@@ -59,6 +59,8 @@ const STRAIGHT: f64 = 20.0;
 /// How often the order is improved, and the places.
 const ORDER_SWEEPS: usize = 16;
 const PLACE_SWEEPS: usize = 40;
+/// Large drawings are improved less often: there are about as many steps as this in all, each for one spot.
+const STEPS: usize = 400_000;
 
 /// Lays out a graph. Edges must go from smaller to larger numbers, except from leaves; others are drawn, but do not
 /// count.
@@ -209,9 +211,14 @@ impl Ranked {
         self.at[spot] as f64 + (x / half).clamp(-1.0, 1.0) * 0.4
     }
 
+    /// How often to improve this drawing, which may be large.
+    fn sweeps(&self, most: usize) -> usize {
+        (STEPS / self.spots.len().max(1)).clamp(8, most)
+    }
+
     fn order(&mut self) {
         let (mut best, mut fewest) = (self.rows.clone(), self.crossings());
-        for sweep in 0..ORDER_SWEEPS {
+        for sweep in 0..self.sweeps(ORDER_SWEEPS) {
             if fewest == 0 {
                 break;
             }
@@ -310,8 +317,9 @@ impl Ranked {
                 self.spots[spot].x = x;
             }
         }
-        for sweep in 0..PLACE_SWEEPS {
-            let last = sweep + 4 >= PLACE_SWEEPS;
+        let sweeps = self.sweeps(PLACE_SWEEPS);
+        for sweep in 0..sweeps {
+            let last = sweep + 4 >= sweeps;
             for step in 0..self.rows.len() {
                 let down = sweep % 2 == 0;
                 let rank = if down { step } else { self.rows.len() - 1 - step };
@@ -365,10 +373,11 @@ impl Ranked {
     /// Where a spot wants to be, and how much.
     fn wanted(&self, spot: usize, above: bool, below: bool) -> (f64, f64) {
         let this = &self.spots[spot];
-        let near = |use_it: bool, list: &[(usize, f64, f64)]| if use_it { list.to_vec() } else { Vec::new() };
+        let above = if above { &this.above[..] } else { &[] };
+        let below = if below { &this.below[..] } else { &[] };
         let (mut sum, mut weights) = (0.0, 0.0);
-        for (other, own_x, other_x) in near(above, &this.above).into_iter().chain(near(below, &this.below)) {
-            let that = &self.spots[other];
+        for (other, own_x, other_x) in above.iter().chain(below) {
+            let that = &self.spots[*other];
             let weight = match (this.passes, that.passes) {
                 (true, true) => 8.0,
                 (false, false) if that.leaf && !this.leaf => 0.1,

@@ -66,6 +66,8 @@ pub struct File {
     pub statements: Vec<Statement>,
     /// Its expressions.
     pub(crate) exprs: Vec<Expr>,
+    /// Its parameters and where they are written, by their starts.
+    pub(crate) params: Vec<(Span, Ident)>,
     /// What is written behind `#`, in order.
     pub comments: Vec<Span>,
     /// Names that lines with a mistake would have defined: nothing is said about their uses.
@@ -80,11 +82,9 @@ impl File {
 
     /// The names of the parameters that are written within a span.
     pub(crate) fn params_within(&self, span: Span) -> impl Iterator<Item = Ident> + '_ {
-        let within = move |expr: &&Expr| span.start <= expr.span.start && expr.span.end <= span.end;
-        self.exprs.iter().filter(within).filter_map(|expr| match &expr.kind {
-            ExprKind::Param(param) => Some(param.name),
-            _ => None,
-        })
+        let first = self.params.partition_point(|(place, _)| place.start < span.start);
+        let from_there = self.params[first..].iter().take_while(move |(place, _)| place.start <= span.end);
+        from_there.filter(move |(place, _)| place.end <= span.end).map(|(_, name)| *name)
     }
 
     /// How many expressions there are.

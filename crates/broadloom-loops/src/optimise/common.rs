@@ -81,6 +81,11 @@ impl Values {
             let branch = matches!(scalar, Scalar::Select(..)) && place > 0;
             children[place] = self.number(child, certain && !branch);
         }
+        self.number_above(scalar, children, certain)
+    }
+
+    /// The number of a scalar whose children have theirs.
+    fn number_above(&mut self, scalar: &Scalar, children: [u32; 3], certain: bool) -> u32 {
         let [a, b, c] = children;
         let node = match scalar {
             Scalar::Number(value) => Node::Number(value.to_bits()),
@@ -143,7 +148,7 @@ fn straight(run: Vec<Statement>, locals: &mut u32) -> Vec<Statement> {
     for mut statement in run {
         let before = statement.clone();
         if let Some(value) = value_mut(&mut statement) {
-            *value = naming.rewrite(value, &mut result);
+            *value = naming.rewrite(value, &mut result).value;
         }
         naming.values.pass(&before);
         result.push(statement);
@@ -160,25 +165,41 @@ struct Naming<'a> {
     locals: &'a mut u32,
 }
 
+/// A scalar in which common parts have names.
+struct Named {
+    value: Scalar,
+    /// The number of the scalar as it was.
+    number: u32,
+    /// Its cost as it was.
+    cost: Cost,
+}
+
 impl Naming<'_> {
-    /// The scalar with names for common parts; those that have none yet are declared.
-    fn rewrite(&mut self, scalar: &Scalar, declared: &mut Vec<Statement>) -> Scalar {
-        let number = self.values.number(scalar, true);
+    /// The scalar with names for common parts; those that have none yet are declared. Each part is looked at once: its number and its
+    /// cost follow from those of its children.
+    fn rewrite(&mut self, scalar: &Scalar, declared: &mut Vec<Statement>) -> Named {
+        let (mut children, mut place) = ([0; 3], 0);
+        let mut cost = Cost::without_children(scalar);
+        let value = scalar.with_children(&mut |child| {
+            let child = self.rewrite(child, declared);
+            children[place] = child.number;
+            place += 1;
+            cost += child.cost;
+            Some(child.value)
+        });
+        let value = value.unwrap_or_else(|| scalar.clone());
+        let number = self.values.number_above(scalar, children, true);
         if let Some(local) = self.names.get(&number) {
-            return Scalar::Local(*local);
-        }
-        let mut result = scalar.clone();
-        for (child, original) in result.children_mut().zip(scalar.children()) {
-            *child = self.rewrite(original, declared);
+            return Named { value: Scalar::Local(*local), number, cost };
         }
         let several = self.known.uses[number as usize] > 1 && self.known.certain[number as usize];
-        if several && Cost::of(scalar).total() >= WORTH && Cost::of(scalar).work > 0 {
+        if several && cost.total() >= WORTH && cost.work > 0 {
             let local = Local(*self.locals);
             *self.locals += 1;
-            declared.push(Statement::Declare { local, value: result });
+            declared.push(Statement::Declare { local, value });
             self.names.insert(number, local);
-            return Scalar::Local(local);
+            return Named { value: Scalar::Local(local), number, cost };
         }
-        result
+        Named { value, number, cost }
     }
 }

@@ -1,5 +1,7 @@
 //! What scalars cost, and which nests are contractions.
 
+use std::ops::AddAssign;
+
 use crate::program::{Cell, Index, Nest, Statement};
 use crate::scalar::{Binary, Scalar, Unary};
 
@@ -21,20 +23,33 @@ impl Cost {
     }
 
     fn add(&mut self, scalar: &Scalar) {
-        match scalar {
-            Scalar::Load(cell) => self.loads += loads(cell),
-            Scalar::Uniform { .. } => self.work += 20,
-            Scalar::Unary(function, _) => self.work += unary(*function),
-            Scalar::Binary(function, ..) => self.work += binary(*function),
-            Scalar::Select(..) => self.work += 1,
-            Scalar::Number(_) | Scalar::Local(_) | Scalar::Position(_) | Scalar::Symbol(_) => {}
-        }
+        *self += Cost::without_children(scalar);
         scalar.children().for_each(|child| self.add(child));
+    }
+
+    /// The cost of a scalar whose children are there already.
+    pub fn without_children(scalar: &Scalar) -> Cost {
+        let (loads, work) = match scalar {
+            Scalar::Load(cell) => (loads(cell), 0),
+            Scalar::Uniform { .. } => (0, 20),
+            Scalar::Unary(function, _) => (0, unary(*function)),
+            Scalar::Binary(function, ..) => (0, binary(*function)),
+            Scalar::Select(..) => (0, 1),
+            Scalar::Number(_) | Scalar::Local(_) | Scalar::Position(_) | Scalar::Symbol(_) => (0, 0),
+        };
+        Cost { loads, work }
     }
 
     /// Loads and operations together.
     pub fn total(self) -> u32 {
         self.loads + self.work
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Cost) {
+        self.loads += other.loads;
+        self.work += other.work;
     }
 }
 

@@ -57,13 +57,7 @@ pub fn substitute(scalar: &Scalar, by: &Substitution) -> Option<Scalar> {
             Index::At(at) => Scalar::Uniform { key: *key, stream: *stream, at },
             Index::Symbol(_) | Index::Value(_) => return None,
         },
-        other => {
-            let mut result = other.clone();
-            for (child, original) in result.children_mut().zip(other.children()) {
-                *child = substitute(original, by)?;
-            }
-            result
-        }
+        other => other.with_children(&mut |child| substitute(child, by))?,
     })
 }
 

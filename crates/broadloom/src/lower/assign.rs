@@ -1,9 +1,11 @@
 //! One assignment with its projections becomes nests.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement, Unary};
+use rustc_hash::FxHashMap;
 
 use super::law::Piece;
 use super::{Lowering, Node, accumulated};
@@ -21,9 +23,18 @@ pub(super) struct Place {
     pub nest: Rc<Projected>,
     pub result: usize,
     pub backward: bool,
+    /// How targets start, by their place and how they accumulate. It is the same in all phases, of which there may be many.
+    starts: RefCell<FxHashMap<(usize, Option<Binary>), Start>>,
 }
 
+/// What a target is filled with first, if it has to be, and whether values are written without reading what is there.
+type Start = (Option<f64>, bool);
+
 impl Place {
+    pub fn new(step: u32, nest: Rc<Projected>, result: usize, backward: bool) -> Place {
+        Place { step, nest, result, backward, starts: RefCell::default() }
+    }
+
     /// Where the tensor at a place of a slot stands in the nest.
     pub fn at(&self, place: usize) -> usize {
         if place == 0 { self.result } else { self.nest.results + place - 1 }
@@ -58,7 +69,7 @@ impl Lowering<'_> {
         let nest = self.layout.nest(step)?;
         self.check_indices(step);
         for result in 0..nest.results {
-            let place = Place { step, nest: Rc::clone(&nest), result, backward: false };
+            let place = Place::new(step, Rc::clone(&nest), result, false);
             let phases = place.phases();
             self.graph.check_margins(&place)?;
             self.look_back(&place);
@@ -169,14 +180,17 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// What the target is filled with first, if it has to be, and whether values are written without reading what
-    /// is there (design: clearing and not both one-to-one and onto; clearing and one-to-one).
-    fn start(&self, place: &Place, at: usize, piece: &Piece) -> (Option<f64>, bool) {
+    /// How a target starts: clearing and not both one-to-one and onto; clearing and one-to-one.
+    fn start(&self, place: &Place, at: usize, piece: &Piece) -> Start {
         if !piece.clear {
             return (None, false);
         }
         if self.graph.facts.gathers.contains(&place.step) {
             return (None, true);
+        }
+        let key = (at, piece.accumulate);
+        if let Some(known) = place.starts.borrow().get(&key) {
+            return *known;
         }
         let view = place.nest.with_result(at);
         let neutral = piece.accumulate.and_then(Binary::neutral).unwrap_or(0.0);
@@ -184,7 +198,9 @@ impl Lowering<'_> {
             Some(_) => view.needs_initialisation(0),
             None => !view.is_surjective(0).holds(),
         };
-        (fill.then_some(neutral), piece.accumulate.is_none() || view.writes_plainly(0))
+        let start = (fill.then_some(neutral), piece.accumulate.is_none() || view.writes_plainly(0));
+        place.starts.borrow_mut().insert(key, start);
+        start
     }
 
     /// The loops of a phase with their variables, those of the target first: its axes in memory order.

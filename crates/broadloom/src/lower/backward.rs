@@ -57,7 +57,7 @@ impl Lowering<'_> {
             if !begun.contains(&nest.tensors[result]) {
                 continue;
             }
-            let place = Place { step, nest: Rc::clone(&nest), result, backward: true };
+            let place = Place::new(step, Rc::clone(&nest), result, true);
             let mut first = true;
             let phases = place.phases();
             let shared = !nest.writes_plainly(result);

@@ -66,11 +66,11 @@ impl Projected {
                 AxisIndex::Concat(parts) => parts.as_slice(),
                 AxisIndex::Sum(_) | AxisIndex::Symbol(_) => &[],
             });
+            let phases = self.phases_of(result);
             parts.find_map(|part| {
-                let phases = self.phases_of(result).into_iter();
-                let mut phases = phases.filter(|phase| phase.contains(&part.index));
+                let mut phases = phases.iter().filter(|phase| phase.contains(&part.index));
                 phases.find_map(|phase| {
-                    let operands = self.operands_in(&phase);
+                    let operands = self.operands_in(phase);
                     let mut fill =
                         operands.into_iter().filter(|operand| self.projection.mentions(*operand, part.index));
                     let operands = [fill.next()?, fill.next()?];

@@ -3,6 +3,7 @@
 mod finite;
 mod memory;
 mod prepare;
+mod prepared;
 mod ranges;
 mod rehearse;
 mod sizes;
@@ -26,6 +27,7 @@ use crate::size::list;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
+use prepared::PreparedRoutines;
 pub use ranges::{MemoryRange, OpenSize};
 pub use rehearse::Rehearsal;
 pub(crate) use sizes::Sizes;
@@ -105,7 +107,7 @@ pub struct Session {
     /// Whether the graph may have changed since the layout was made.
     stale: bool,
     store: Store,
-    prepared: Vec<Prepared>,
+    prepared: PreparedRoutines,
     families: Vec<Family>,
     /// How long temporaries are needed, by routine.
     plans: Vec<(Routine, Rc<memory::Plan>)>,
@@ -220,7 +222,7 @@ impl Session {
             layout,
             stale: false,
             store: Store::default(),
-            prepared: Vec::new(),
+            prepared: PreparedRoutines::default(),
             families: Vec::new(),
             plans: Vec::new(),
             compiler,

@@ -40,8 +40,7 @@ impl Session {
 
     /// The place of a routine among the prepared ones.
     pub(super) fn prepare(&mut self, routine: &Routine) -> Result<usize, Error> {
-        let known = |each: &Prepared| each.sizes == self.sizes.now && each.routine == *routine;
-        if let Some(known) = self.prepared.iter().position(known) {
+        if let Some(known) = self.prepared.find(routine, &self.sizes.now) {
             return Ok(known);
         }
         let (lowered, program) = self.planned(routine)?;
@@ -55,8 +54,7 @@ impl Session {
         }
         let code = self.code(routine, &lowered, &program)?;
         let (routine, sizes) = (routine.clone(), self.sizes.now.clone());
-        self.prepared.push(Prepared { routine, sizes, lowered, program, places, code });
-        Ok(self.prepared.len() - 1)
+        Ok(self.prepared.push(Prepared { routine, sizes, lowered, program, places, code }))
     }
 
     /// A routine as a program, as it is derived and as it runs. Nothing is allocated.

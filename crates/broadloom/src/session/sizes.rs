@@ -406,7 +406,7 @@ impl Session {
         let layout = Rc::new(Layout::at(&self.graph, &self.inferred, sizes)?);
         if self.layouts.len() == REMEMBERED {
             let (forgotten, _) = self.layouts.remove(0);
-            self.prepared.retain(|each| each.sizes != forgotten);
+            self.prepared.forget(&forgotten);
         }
         self.layouts.push((sizes.to_vec(), Rc::clone(&layout)));
         Ok(layout)

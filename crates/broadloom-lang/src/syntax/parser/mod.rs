@@ -92,6 +92,7 @@ pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
     };
     let statements = parser.statements(true);
     parser.file.statements = statements;
+    parser.file.params.sort_by_key(|(place, _)| place.start);
     parser.diagnostics.sort_by_key(|diagnostic| diagnostic.primary().map(|label| label.span));
     Parsed { file: parser.file, diagnostics: parser.diagnostics, work: parser.work.get() }
 }
@@ -234,6 +235,9 @@ impl<'a> Parser<'a> {
     }
 
     fn push(&mut self, kind: ExprKind, span: Span) -> ExprId {
+        if let ExprKind::Param(param) = &kind {
+            self.file.params.push((span, param.name));
+        }
         self.file.exprs.push(Expr { kind, span });
         ExprId(self.file.exprs.len() as u32 - 1)
     }

@@ -1,0 +1,134 @@
+//! The parent process: it gives work to children, and turns their deaths into finds.
+
+use std::fs;
+use std::hash::Hasher;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHasher;
+
+use crate::limits::{HANGS, PANICS, TIME};
+use crate::worker::{Counts, Task};
+use crate::{Kind, corpus, minimise};
+
+/// A kind of input after its time is over.
+#[derive(Debug)]
+pub struct Report {
+    /// The kind.
+    pub kind: Kind,
+    /// What was done, by all children together.
+    pub counts: Counts,
+    /// How long it took.
+    pub time: Duration,
+    /// The finds, each of which is another.
+    pub finds: Vec<Find>,
+}
+
+/// An input that ends a process.
+#[derive(Clone, Debug)]
+pub struct Find {
+    /// How the process ends: two finds with the same are the same find.
+    pub end: String,
+    /// The smallest input that ends it so, in a file.
+    pub file: PathBuf,
+}
+
+/// How often a find may come again before there is no use in going on.
+const MOST_REPEATED: u32 = 20;
+
+/// A folder for one campaign, removed in the end.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Replays the corpus of a kind and mutates it until the time is over. After a find it goes on with other seeds.
+pub fn run(task: Task) -> io::Result<Report> {
+    let folder = std::env::temp_dir().join(format!("broadloom-fuzz-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    let scratch = Scratch(folder);
+    let (start, mut seed, mut repeated) = (Instant::now(), task.seed, 0);
+    let mut report =
+        Report { kind: task.kind, counts: Counts::default(), time: task.time, finds: Vec::new() };
+    loop {
+        let time = task.time.saturating_sub(start.elapsed());
+        let current = scratch.0.join("input");
+        let (end, counts) = child(Task { seed, time, ..task }, &current, &scratch.0)?;
+        report.counts.replayed = report.counts.replayed.max(counts.replayed);
+        report.counts.mutated += counts.mutated;
+        report.counts.outcomes = report.counts.outcomes.max(counts.outcomes);
+        let Some(end) = end else { break };
+        let known = report.finds.iter().any(|find| find.end == end);
+        if !known {
+            let input = minimise::smallest(task.kind, &fs::read(&current)?, &end, &scratch.0)?;
+            report.finds.push(Find { file: keep(task.kind, &input)?, end });
+        }
+        repeated += u32::from(known);
+        if start.elapsed() >= task.time || repeated == MOST_REPEATED {
+            break;
+        }
+        seed = seed.wrapping_add(1);
+    }
+    report.time = start.elapsed();
+    Ok(report)
+}
+
+/// Lets a child work. Returns how it ended, unless it came to its end, and what it has done.
+fn child(task: Task, current: &Path, scratch: &Path) -> io::Result<(Option<String>, Counts)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("work").arg(task.kind.name()).arg(current);
+    command.arg(format!("--seed={}", task.seed)).arg(format!("--seconds={}", task.time.as_secs_f64()));
+    command.args(task.runs.map(|runs| format!("--runs={runs}")));
+    let (end, printed) = ended(command, scratch)?;
+    let mut numbers = printed.split_whitespace().filter_map(|word| word.parse().ok());
+    let mut number = || numbers.next().unwrap_or_default();
+    Ok((end, Counts { replayed: number(), mutated: number(), outcomes: number() }))
+}
+
+/// Checks one input in a child, and returns how that ended, unless it went well.
+pub(crate) fn end_of(kind: Kind, file: &Path, scratch: &Path) -> io::Result<Option<String>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("replay").arg(kind.name()).arg(file);
+    Ok(ended(command, scratch)?.0)
+}
+
+/// Runs a child, and returns how it ended, unless it went well, and what it printed.
+fn ended(mut command: Command, scratch: &Path) -> io::Result<(Option<String>, String)> {
+    let empty = scratch.join("empty");
+    fs::create_dir_all(&empty)?;
+    let output = command.current_dir(empty).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let end = (!output.status.success()).then(|| describe(output.status, &said));
+    Ok((end, String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+/// Words for how a process ended.
+fn describe(status: ExitStatus, said: &str) -> String {
+    match status.code() {
+        Some(HANGS) => format!("no answer within {} seconds", TIME.as_secs()),
+        Some(PANICS) => {
+            let place = said.lines().find_map(|line| line.split_once("panicked at ")).map(|(_, place)| place);
+            format!("panics at {}", place.unwrap_or("an unknown place").trim_end_matches(':'))
+        }
+        _ if said.contains("memory allocation of") => "runs out of memory".to_owned(),
+        _ if said.contains("overflowed its stack") => "overflows the stack".to_owned(),
+        _ => format!("ends with {status}: {}", said.lines().last().unwrap_or_default()),
+    }
+}
+
+/// Writes a find to a file that stays.
+fn keep(kind: Kind, input: &[u8]) -> io::Result<PathBuf> {
+    let folder = corpus::folder().join("artifacts").join(kind.name());
+    fs::create_dir_all(&folder)?;
+    let mut hasher = FxHasher::default();
+    hasher.write(input);
+    let ending = if kind == Kind::Data { "bin" } else { "txt" };
+    let file = folder.canonicalize()?.join(format!("find-{:08x}.{ending}", hasher.finish() as u32));
+    fs::write(&file, input)?;
+    Ok(file)
+}

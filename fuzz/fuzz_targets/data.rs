@@ -1,0 +1,14 @@
+//! Arrays in files: `broadloom_fuzz::Kind::Data` under libFuzzer.
+#![no_main]
+
+use broadloom_fuzz::Kind;
+use broadloom_fuzz_targets::mutated;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+
+fuzz_target!(|bytes: &[u8]| {
+    Kind::Data.check(bytes);
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| {
+    mutated(Kind::Data, data, size, most, seed)
+});

@@ -1,0 +1,17 @@
+//! What the libFuzzer targets share: mutations, half of them libFuzzer's own.
+
+use broadloom_fuzz::Kind;
+use broadloom_fuzz::dice::Dice;
+use broadloom_fuzz::mutate::mutate;
+
+/// Changes the first `size` bytes of `data` in place, and returns how many there are then, at most `most`.
+pub fn mutated(kind: Kind, data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
+    let mut dice = Dice::new(u64::from(seed));
+    if dice.once_in(2) {
+        return libfuzzer_sys::fuzzer_mutate(data, size, most);
+    }
+    let made = mutate(kind, &data[..size], &[], &mut dice);
+    let length = made.len().min(most);
+    data[..length].copy_from_slice(&made[..length]);
+    length
+}
