@@ -17,8 +17,13 @@ pub(super) fn write(function: &Function<'_>, helpers: &mut BTreeSet<Helper>) -> 
     let mut writer = Writer::new(function.program, helpers);
     let signature = writer.signature(function);
     writer.check_positions(function);
-    for nest in &function.program.nests {
+    let mut last = String::new();
+    for (at, nest) in function.program.nests.iter().enumerate() {
+        let place = function.places.get(at).map_or("", String::as_str);
+        let heading = format!("{place}{}", nest.comment);
+        writer.heading(if heading == last { "" } else { &heading });
         writer.nest(nest).map_err(|reason| Refusal { nest: nest.comment.clone(), reason })?;
+        last = heading;
     }
     writer.finish(function);
     let comment: String = function.comment.iter().map(|line| format!("// {line}\n")).collect();
@@ -57,13 +62,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The head of the function: an argument a line, and the names of the results as comments.
+    /// The head of the function: an argument or a result a line, with its note.
     fn signature(&mut self, function: &Function<'_>) -> String {
         let mut arguments = Vec::new();
-        for id in &function.arguments {
+        for (id, note) in &function.arguments {
             let buffer = self.program.buffer(*id);
             let name = self.names.fresh(&buffer.name);
-            arguments.push(format!("{name}: {}", tensor(&buffer.sizes, buffer.dtype)));
+            arguments.push((format!("{name}: {}", tensor(&buffer.sizes, buffer.dtype)), note.as_str()));
             self.values[id.index()] = Some(name);
         }
         for (name, supplied) in self.program.symbols.iter().zip(&function.symbols) {
@@ -75,23 +80,19 @@ impl<'a> Writer<'a> {
                 }
             };
             if let Symbol::Argument(argument, _) = &symbol {
-                arguments.push(format!("{argument}: i64"));
+                arguments.push((format!("{argument}: i64"), name.as_str()));
             }
             self.symbols.push(symbol);
         }
-        let result = |(at, id): (usize, &BufferId)| {
-            let (buffer, last) = (self.program.buffer(*id), at + 1 == function.results.len());
-            let comma = if last { "" } else { "," };
-            format!("  {}{comma} // {}", tensor(&buffer.sizes, buffer.dtype), buffer.name)
+        let result = |(id, note): &'_ (BufferId, String)| {
+            let buffer = self.program.buffer(*id);
+            (tensor(&buffer.sizes, buffer.dtype), note.clone())
         };
-        let results: Vec<String> = function.results.iter().enumerate().map(result).collect();
-        let arguments: Vec<String> = arguments.iter().map(|argument| format!("  {argument}")).collect();
-        let listed = |open: &str, list: &[String], between: &str| match list {
-            [] => format!("{open})"),
-            _ => format!("{open}\n{}\n)", list.join(between)),
-        };
-        let (arguments, results) = (listed("(", &arguments, ",\n"), listed("(", &results, "\n"));
-        format!("func.func @{}{arguments} -> {results} {{\n", identifier(function.name))
+        let results: Vec<(String, String)> = function.results.iter().map(result).collect();
+        let results: Vec<(String, &str)> =
+            results.iter().map(|(of, note)| (of.clone(), note.as_str())).collect();
+        let name = identifier(function.name);
+        format!("func.func @{name}({}) -> ({}) {{\n", listed(&arguments), listed(&results))
     }
 
     /// Positions that are given to a run are below their bounds.
@@ -110,11 +111,15 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn nest(&mut self, nest: &Nest) -> Result<(), String> {
-        self.line("");
-        for line in nest.comment.lines() {
-            self.line(&format!("// {line}"));
+    /// What comes next, for readers.
+    fn heading(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.line("");
+            text.lines().for_each(|line| self.line(&format!("// {}", line.replace(char::is_control, " "))));
         }
+    }
+
+    fn nest(&mut self, nest: &Nest) -> Result<(), String> {
         nest.body.iter().try_for_each(|statement| self.statement(statement, real(self.program, statement)))
     }
 
@@ -216,13 +221,23 @@ impl<'a> Writer<'a> {
     }
 
     fn finish(&mut self, function: &Function<'_>) {
-        let results: Vec<String> = function.results.iter().map(|id| self.value(*id)).collect();
-        let types = function.results.iter().map(|id| self.program.buffer(*id));
+        let results: Vec<String> = function.results.iter().map(|(id, _)| self.value(*id)).collect();
+        let types = function.results.iter().map(|(id, _)| self.program.buffer(*id));
         let types: Vec<String> = types.map(|buffer| tensor(&buffer.sizes, buffer.dtype)).collect();
         self.line("");
         let typed = if results.is_empty() { String::new() } else { format!(" : {}", types.join(", ")) };
         self.line(format!("return {}{typed}", results.join(", ")).trim_end());
     }
+}
+
+/// Arguments or results, one on each line, their notes behind the commas.
+fn listed(list: &[(String, &str)]) -> String {
+    let line = |(at, (text, note)): (usize, &(String, &str))| {
+        let comma = if at + 1 == list.len() { "" } else { "," };
+        format!("\n  {text}{comma} // {}", note.replace(char::is_control, " "))
+    };
+    let lines: String = list.iter().enumerate().map(line).collect();
+    if lines.is_empty() { lines } else { format!("{lines}\n") }
 }
 
 /// The type that a statement computes in: 64-bit floats if it reads or sets those, or sets an integer; 32-bit floats otherwise.

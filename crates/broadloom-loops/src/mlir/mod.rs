@@ -51,10 +51,12 @@ pub struct Function<'p> {
     pub comment: Vec<String>,
     /// What it computes. Every nest is one statement inside of loops, as it is before optimisation.
     pub program: &'p Program,
-    /// The buffers it gets, in order.
-    pub arguments: Vec<BufferId>,
-    /// The buffers it returns, in order.
-    pub results: Vec<BufferId>,
+    /// The buffers it gets, in order, each with a note for readers.
+    pub arguments: Vec<(BufferId, String)>,
+    /// The buffers it returns, in order, each with a note for readers.
+    pub results: Vec<(BufferId, String)>,
+    /// Where each nest is written, for readers: a line above what it does. There may be fewer than nests.
+    pub places: Vec<String>,
     /// What is known about each number that is supplied to a run.
     pub symbols: Vec<Supplied>,
 }
@@ -104,7 +106,13 @@ impl std::error::Error for Refusal {}
 /// let store = Statement::Store { cell: at(y), accumulate: None, value };
 /// program.nests.push(Nest { comment: "y = exp(x)".into(), body: vec![store.within([(i, 3)].into_iter())] });
 /// let forward = Function {
-///     name: "forward", comment: vec![], program: &program, arguments: vec![x], results: vec![y], symbols: vec![],
+///     name: "forward",
+///     comment: vec![],
+///     program: &program,
+///     arguments: vec![(x, "3".into())],
+///     results: vec![(y, "y: 3".into())],
+///     places: vec![],
+///     symbols: vec![],
 /// };
 /// let text = module(&[forward])?;
 /// assert!(text.contains("%0 = math.exp %in : f32"));

@@ -36,8 +36,7 @@ pub(super) fn identifier(text: &str) -> String {
 /// `in`, `out`, `in_1`, `at_0`: what bodies call their arguments.
 fn is_kept_free(name: &str) -> bool {
     let numbered = name.strip_prefix("in_").or_else(|| name.strip_prefix("at_"));
-    name == "in"
-        || name == "out"
+    ["in", "out", "at"].contains(&name)
         || numbered.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
@@ -65,7 +64,8 @@ pub(super) fn dims(wanted: &[&str]) -> Vec<String> {
 fn is_word(name: &str) -> bool {
     let digits = name.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let letters = &name[..name.len() - digits.len()];
-    let is_type = !digits.is_empty() && ["i", "si", "ui", "f", "bf", "tf"].contains(&letters);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_type = is_number && ["i", "si", "ui", "f", "bf", "tf"].contains(&letters);
     is_type || WORDS.contains(&name)
 }
 

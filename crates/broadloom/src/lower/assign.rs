@@ -77,6 +77,7 @@ impl Lowering<'_> {
             }
             self.narrow(&place);
         }
+        self.belong_to(step);
         Ok(())
     }
 
