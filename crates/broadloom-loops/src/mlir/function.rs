@@ -114,7 +114,9 @@ impl<'a> Writer<'a> {
     /// What comes next, for readers.
     fn heading(&mut self, text: &str) {
         if !text.is_empty() {
-            self.line("");
+            if !self.lines.is_empty() {
+                self.line("");
+            }
             text.lines().for_each(|line| self.line(&format!("// {}", line.replace(char::is_control, " "))));
         }
     }

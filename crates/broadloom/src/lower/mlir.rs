@@ -20,7 +20,7 @@ pub(crate) fn module(
 ) -> Result<String, Error> {
     let function = |(name, lowered): &'_ (&str, Lowered)| {
         let place = |step: &u32| place(*step as usize).map_or(String::new(), |place| format!("{place}: "));
-        (name.to_string(), lowered.places(graph, layout), lowered.steps.iter().map(place).collect::<Vec<_>>())
+        (name.to_string(), lowered.ports(graph, layout), lowered.steps.iter().map(place).collect::<Vec<_>>())
     };
     let described: Vec<_> = routines.iter().map(function).collect();
     let functions = routines.iter().zip(&described).map(|((_, lowered), (name, ports, places))| Function {
@@ -43,18 +43,30 @@ struct Ports {
 }
 
 impl Lowered {
-    fn places(&self, graph: &Graph, layout: &Layout) -> Ports {
+    fn ports(&self, graph: &Graph, layout: &Layout) -> Ports {
         let id = |node: &Node| {
             let at = self.nodes.iter().position(|known| known == node);
             at.map(|at| BufferId(at as u32))
         };
-        let argument = |node: &Node| Some((id(node)?, layout.note(graph, *node, true)));
-        let result = |node: &Node| Some((id(node)?, layout.note(graph, *node, false)));
+        let argument = |node: Node| Some((id(&node)?, layout.note(graph, node, true)));
+        let result = |node: Node| Some((id(&node)?, layout.note(graph, node, false)));
         Ports {
-            arguments: self.needs.iter().filter_map(argument).collect(),
-            results: self.gives.iter().filter_map(result).collect(),
+            arguments: in_order(&self.needs).into_iter().filter_map(argument).collect(),
+            results: in_order(&self.gives).into_iter().filter_map(result).collect(),
         }
     }
+}
+
+/// Values in the order in which the program makes them, then gradients.
+fn in_order(nodes: &[Node]) -> Vec<Node> {
+    let mut nodes = nodes.to_vec();
+    nodes.sort_by_key(|node| match node {
+        Node::Value(tensor) => (0, tensor.index()),
+        Node::Gradient(tensor) => (1, tensor.index()),
+        Node::Own(step, ..) => (2, *step as usize),
+        Node::Before(tensor, _) | Node::Wide(tensor) => (3, tensor.index()),
+    });
+    nodes
 }
 
 impl Layout {
@@ -66,21 +78,16 @@ impl Layout {
         }
     }
 
-    /// What a node is: `data, 4 | 2` where its name stands already, `loss: |` where it does not.
+    /// What a node is: `data, 4 | 2` where its name stands already, `hidden, 4 | 8` where it does not.
     fn note(&self, graph: &Graph, node: Node, is_named: bool) -> String {
-        let buffer = self.buffer(graph, node);
-        let (kind, tensor) = match node {
-            Node::Value(tensor) => (graph.leaf(tensor).map_or("a tensor", kind), tensor),
-            Node::Gradient(tensor) => ("a gradient", tensor),
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) => return buffer.name,
+        let (kind, name, tensor) = match node {
+            Node::Value(tensor) => {
+                (graph.leaf(tensor).map_or("a tensor", kind), graph.label_of(tensor), tensor)
+            }
+            Node::Gradient(tensor) => ("a gradient", format!("{}.grad", graph.label_of(tensor)), tensor),
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) => return self.buffer(graph, node).name,
         };
-        let shape = self.shapes.get(tensor).to_string();
-        match (is_named, shape.is_empty()) {
-            (true, true) => kind.to_string(),
-            (true, false) => format!("{kind}, {shape}"),
-            (false, true) => buffer.name,
-            (false, false) => format!("{}: {shape}", buffer.name),
-        }
+        format!("{}, {}", if is_named { kind } else { &name }, self.shapes.get(tensor))
     }
 }
 

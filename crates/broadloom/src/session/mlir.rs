@@ -19,7 +19,7 @@ impl Session {
     /// forward.forward(y);
     /// let text = Session::new(g)?.mlir(&[forward])?;
     /// assert!(text.contains("%w: tensor<2x3xf32>, // a parameter, 3 -> 2"));
-    /// assert!(text.contains("tensor<8x2xf32> // y: 8 | 2"));
+    /// assert!(text.contains("tensor<8x2xf32> // y, 8 | 2"));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn mlir(&mut self, routines: &[Routine]) -> Result<String, Error> {
