@@ -56,15 +56,9 @@ impl Tools {
         said(Command::new(&self.opt).arg("--verify-each"), module).map(|_| ())
     }
 
-    /// Runs a function of a module on some arguments; gives its results, whose types are given.
-    pub fn run(
-        &self,
-        module: &str,
-        function: &str,
-        arguments: &[Argument],
-        results: &[(Dtype, Vec<u64>)],
-    ) -> Result<Vec<Vec<f64>>, String> {
-        let driven = driven(module, function, arguments, results);
+    /// Runs functions of a module; gives the results of each.
+    pub fn run(&self, module: &str, calls: &[Call]) -> Result<Vec<Vec<Vec<f64>>>, String> {
+        let driven = driven(module, calls);
         let lowered = said(Command::new(&self.opt).args(PASSES), &driven)?;
         let mut runner = Command::new(&self.runner);
         runner.args(["-e", "main", "--entry-point-result=void"]);
@@ -72,13 +66,25 @@ impl Tools {
             runner.arg(format!("--shared-libs={}", library.display()));
         }
         let printed = said(&mut runner, &lowered)?;
-        let read: Vec<Vec<f64>> = results
-            .iter()
-            .zip(printed.split("data =").skip(1))
-            .map(|((dtype, _), text)| numbers(*dtype, text))
-            .collect();
-        if read.len() == results.len() { Ok(read) } else { Err(format!("unexpected output: {printed}")) }
+        let mut texts = printed.split("data =").skip(1);
+        let mut read = Vec::new();
+        for call in calls {
+            let numbers = call.results.iter().zip(&mut texts).map(|((dtype, _), text)| numbers(*dtype, text));
+            let numbers: Vec<Vec<f64>> = numbers.collect();
+            if numbers.len() != call.results.len() {
+                return Err(format!("unexpected output: {printed}"));
+            }
+            read.push(numbers);
+        }
+        Ok(read)
     }
+}
+
+/// A function with what it is given, and the types of what it returns.
+pub struct Call {
+    pub function: String,
+    pub arguments: Vec<Argument>,
+    pub results: Vec<(Dtype, Vec<u64>)>,
 }
 
 /// What a function is given.
@@ -119,32 +125,9 @@ fn said(command: &mut Command, text: &str) -> Result<String, String> {
     Err(complaint.join("\n"))
 }
 
-/// The module with a `main` that calls a function of it and prints the bits of its results.
-fn driven(module: &str, function: &str, arguments: &[Argument], results: &[(Dtype, Vec<u64>)]) -> String {
-    let mut main = String::new();
-    let mut types = Vec::new();
-    for (at, argument) in arguments.iter().enumerate() {
-        let (value, of) = match argument {
-            Argument::Tensor(array) => {
-                (format!("dense<{}>", dense(array)), tensor(array.dtype(), array.sizes()))
-            }
-            Argument::Integer(value) => (value.to_string(), "i64".to_string()),
-        };
-        main.push_str(&format!("    %a{at} = arith.constant {value} : {of}\n"));
-        types.push(of);
-    }
-    let names: Vec<String> = (0..arguments.len()).map(|at| format!("%a{at}")).collect();
-    let made: Vec<String> = results.iter().map(|(dtype, sizes)| tensor(*dtype, sizes)).collect();
-    main.push_str(&format!(
-        "    %r:{} = call @{function}({}) : ({}) -> ({})\n",
-        results.len(),
-        names.join(", "),
-        types.join(", "),
-        made.join(", ")
-    ));
-    for (at, (dtype, sizes)) in results.iter().enumerate() {
-        main.push_str(&printing(at, *dtype, sizes));
-    }
+/// The module with a `main` that calls functions of it and prints the bits of their results.
+fn driven(module: &str, calls: &[Call]) -> String {
+    let main: String = calls.iter().enumerate().map(|(at, call)| calling(&format!("c{at}"), call)).collect();
     let printers = ["I32", "I64"].map(|bits| {
         let of = bits.to_lowercase();
         format!(
@@ -155,9 +138,34 @@ fn driven(module: &str, function: &str, arguments: &[Argument], results: &[(Dtyp
     format!("{module}\n{}  func.func @main() {{\n{main}    return\n  }}\n}}\n", printers.concat())
 }
 
+/// One call; its values have names that begin in a way of their own.
+fn calling(id: &str, call: &Call) -> String {
+    let (mut text, mut types) = (String::new(), Vec::new());
+    for (at, argument) in call.arguments.iter().enumerate() {
+        let (value, of) = match argument {
+            Argument::Tensor(array) => {
+                (format!("dense<{}>", dense(array)), tensor(array.dtype(), array.sizes()))
+            }
+            Argument::Integer(value) => (value.to_string(), "i64".to_string()),
+        };
+        text.push_str(&format!("    %{id}_a{at} = arith.constant {value} : {of}\n"));
+        types.push(of);
+    }
+    let names: Vec<String> = (0..call.arguments.len()).map(|at| format!("%{id}_a{at}")).collect();
+    let made: Vec<String> = call.results.iter().map(|(dtype, sizes)| tensor(*dtype, sizes)).collect();
+    let results = if made.is_empty() { String::new() } else { format!("%{id}_r:{} = ", made.len()) };
+    let (function, names) = (&call.function, names.join(", "));
+    let of = format!("({}) -> ({})", types.join(", "), made.join(", "));
+    text.push_str(&format!("    {results}call @{function}({names}) : {of}\n"));
+    for (at, (dtype, sizes)) in call.results.iter().enumerate() {
+        text.push_str(&printing(&format!("{id}_{at}"), &format!("%{id}_r#{at}"), *dtype, sizes));
+    }
+    text
+}
+
 /// Prints one result: its bits, as integers, which are exact.
-fn printing(at: usize, dtype: Dtype, sizes: &[u64]) -> String {
-    let (of, mut value, mut text) = (tensor(dtype, sizes), format!("%r#{at}"), String::new());
+fn printing(at: &str, value: &str, dtype: Dtype, sizes: &[u64]) -> String {
+    let (of, mut value, mut text) = (tensor(dtype, sizes), value.to_string(), String::new());
     let is_long = matches!(dtype, Dtype::I64 | Dtype::F64);
     let (bits, printer) = if is_long { ("i64", "I64") } else { ("i32", "I32") };
     let as_bits =
@@ -165,15 +173,15 @@ fn printing(at: usize, dtype: Dtype, sizes: &[u64]) -> String {
     let mut from = of.clone();
     if matches!(dtype, Dtype::Bf16 | Dtype::F16) {
         from = as_bits.replace("i32", "f32");
-        text.push_str(&format!("    %w{at} = arith.extf {value} : {of} to {from}\n"));
-        value = format!("%w{at}");
+        text.push_str(&format!("    %w_{at} = arith.extf {value} : {of} to {from}\n"));
+        value = format!("%w_{at}");
     }
     if dtype.is_float() {
-        text.push_str(&format!("    %b{at} = arith.bitcast {value} : {from} to {as_bits}\n"));
-        value = format!("%b{at}");
+        text.push_str(&format!("    %b_{at} = arith.bitcast {value} : {from} to {as_bits}\n"));
+        value = format!("%b_{at}");
     }
-    text.push_str(&format!("    %u{at} = tensor.cast {value} : {as_bits} to tensor<*x{bits}>\n"));
-    text.push_str(&format!("    call @printMemref{printer}(%u{at}) : (tensor<*x{bits}>) -> ()\n"));
+    text.push_str(&format!("    %u_{at} = tensor.cast {value} : {as_bits} to tensor<*x{bits}>\n"));
+    text.push_str(&format!("    call @printMemref{printer}(%u_{at}) : (tensor<*x{bits}>) -> ()\n"));
     text
 }
 

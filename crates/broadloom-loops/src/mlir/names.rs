@@ -33,11 +33,11 @@ pub(super) fn identifier(text: &str) -> String {
     name
 }
 
-/// `in`, `out`, `in_1`, `at_0`: what bodies call their arguments.
+/// `in`, `out`, `in_1`, `_0`: what bodies call their arguments.
 fn is_kept_free(name: &str) -> bool {
-    let numbered = name.strip_prefix("in_").or_else(|| name.strip_prefix("at_"));
-    ["in", "out", "at"].contains(&name)
-        || numbered.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+    let numbered = name.strip_prefix("in_").or_else(|| name.strip_prefix('_'));
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    ["in", "out"].contains(&name) || numbered.is_some_and(is_number)
 }
 
 /// Words that mean something else than a name in a map.

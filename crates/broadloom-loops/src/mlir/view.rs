@@ -195,7 +195,7 @@ impl Writer<'_> {
         let sizes: Vec<u64> = buffer.sizes.iter().zip(pads).map(|(size, pad)| pad.0 + size + pad.1).collect();
         let (from, to) = (tensor(&buffer.sizes, buffer.dtype), tensor(&sizes, buffer.dtype));
         let (dtype, name) = (buffer.dtype, format!("{}_padded", buffer.name));
-        let points: Vec<String> = (0..pads.len()).map(|axis| format!("%at_{axis}: index")).collect();
+        let points: Vec<String> = (0..pads.len()).map(|axis| format!("%_{axis}: index")).collect();
         let value = self.constant(dtype, fill);
         let padded = self.names.fresh(&name);
         self.line(&format!("{padded} = tensor.pad {whole} low[{low}] high[{high}] {{"));
