@@ -70,6 +70,27 @@ print found, table.grad
 ",
     ),
     (
+        "one_lookup",
+        "data id : | as i64 = 2
+let words = {table : 4 -> 3 = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]}
+let found = gather(table, id)
+let loss = sum(square(found))
+backward loss
+print found, table.grad
+",
+    ),
+    (
+        "names_and_sizes",
+        "data in_1 : 2 | 3 = uniform(0, 1)
+data out : 3 = [1, 2, 3]
+data at : 3 = [1, 2, 3]
+let mod = in_1 * out + at
+let constant = einsum(\"i2 | mod => i2 |\", mod)
+let wide = einsum(\"i2 | o=+k; k => i2 | o\", in_1, out)
+print constant, wide, sum(\"... | i, j => j\", einsum(\"i; j => i, j\", at, out))
+",
+    ),
+    (
         "random",
         "data x : 4 | 3 = uniform(0, 1)
 let kept = where(noise() < 0.5, 0, x)

@@ -16,7 +16,10 @@ use broadloom::{Array, Dtype, Node, Routine, Session, Settings, Tensor, random};
 use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
 use libtest_mimic::{Arguments, Failed, Trial};
 use support::{World, broadloom, examples, loom_files, programs};
-use tools::{Argument, Call, Tools};
+use tools::{Argument, Call, Tools, Type};
+
+/// A test, given the tools.
+type Check = Box<dyn Fn(&Tools) -> Result<(), String> + Send>;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -31,7 +34,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    let trial = |name: String, check: Box<dyn Fn(&Tools) -> Result<(), String> + Send>| {
+    let trial = |name: String, check: Check| {
         let (missing, tools) = (tools.is_none(), tools.clone());
         let run = move || match &tools {
             Some(tools) => check(tools).map_err(Failed::from),
@@ -172,7 +175,7 @@ fn agree(expected: &[(String, Array)], made: &[Vec<f64>]) -> Result<(), String> 
 }
 
 /// The names of a function's arguments, and the types of its results.
-fn signature(module: &str, function: &str) -> Option<(Vec<String>, Vec<(Dtype, Vec<u64>)>)> {
+fn signature(module: &str, function: &str) -> Option<(Vec<String>, Vec<Type>)> {
     let head = module.split(&format!("func.func @{function}(")).nth(1)?;
     let (arguments, rest) = head.split_once(") -> (")?;
     let (results, _) = rest.split_once(") {\n")?;
@@ -204,7 +207,8 @@ fn argument(name: &str, key: u64, session: &mut Session) -> Result<Argument, Str
         |name: &str| name.replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.', "_");
     let called = |tensor: &Tensor| {
         let own = graph.name_of(*tensor).map_or(format!("tmp{}", tensor.index()), plain);
-        own == name
+        // What bodies call their arguments is kept free.
+        own == name || format!("_{own}") == name
     };
     let found = graph.tensors().find(called).ok_or_else(|| format!("who is `{name}`?"))?;
     if session.get(found).is_err() {
@@ -230,7 +234,8 @@ fn close(name: &str, expected: &Array, made: &[f64]) -> Result<(), String> {
         .fold(0.0, |largest: f64, value| largest.max(value.abs()));
     for (at, (expected, made)) in expected.iter().zip(made).enumerate() {
         let same = expected == made || (expected.is_nan() && made.is_nan());
-        if !same && !((expected - made).abs() <= 1e-5 * largest.max(1.0)) {
+        let near = (expected - made).abs() <= 1e-5 * largest.max(1.0);
+        if !same && !near {
             return Err(format!("`{name}` at {at}: {made}, not {expected}"));
         }
     }

@@ -84,8 +84,11 @@ impl Tools {
 pub struct Call {
     pub function: String,
     pub arguments: Vec<Argument>,
-    pub results: Vec<(Dtype, Vec<u64>)>,
+    pub results: Vec<Type>,
 }
+
+/// The type of a tensor.
+pub type Type = (Dtype, Vec<u64>);
 
 /// What a function is given.
 pub enum Argument {

@@ -10,9 +10,10 @@ use rustc_hash::FxHashMap;
 
 use super::helper::Helper;
 use super::types::{element, number, tensor};
+use super::view::Loops;
+use crate::Dtype;
 use crate::program::{Cell, Index, Program};
 use crate::scalar::{Binary, Scalar, Unary};
-use crate::{BufferId, Dtype};
 
 /// A number that is supplied to a run, as the function has it.
 #[derive(Clone, Debug)]
@@ -30,6 +31,17 @@ pub(super) enum Points {
     Dims(Vec<u32>),
     /// As values.
     Values(Vec<(u32, String)>),
+}
+
+/// A store with the loops around it.
+pub(super) struct Store<'s> {
+    /// Variables and extents, outermost first.
+    pub loops: &'s Loops,
+    pub cell: &'s Cell,
+    pub accumulate: Option<Binary>,
+    pub value: &'s Scalar,
+    /// The type that is computed in.
+    pub real: Dtype,
 }
 
 /// A tensor that a body takes elements out of by itself.
@@ -68,17 +80,11 @@ impl<'a> Body<'a> {
         Body { program, real, symbols, points, elements, sources, helpers, known, lines }
     }
 
-    /// What a store leaves in a cell: its value, or what was there and its value, as the buffer holds it.
-    pub fn stored(
-        &mut self,
-        to: BufferId,
-        held: &str,
-        accumulate: Option<Binary>,
-        value: &Scalar,
-    ) -> Result<String, String> {
-        let dtype = self.program.buffer(to).dtype;
-        let mut value = self.scalar(value)?;
-        if let Some(function) = accumulate {
+    /// What a store leaves in its cell: its value, or what was there and its value, as the buffer holds it.
+    pub fn stored(&mut self, store: &Store<'_>, held: &str) -> Result<String, String> {
+        let dtype = self.program.buffer(store.cell.buffer).dtype;
+        let mut value = self.scalar(store.value)?;
+        if let Some(function) = store.accumulate {
             let held = self.widened(held, dtype);
             value = self.binary(function, held, value);
         }
@@ -303,13 +309,13 @@ impl<'a> Body<'a> {
         let (from, to) = (element(self.real), element(dtype));
         match dtype {
             _ if dtype == self.real => value,
-            Dtype::I32 => self.to_integer(Helper::ToI32, &value, self.real, to),
-            Dtype::I64 => self.to_integer(Helper::ToI64, &value, self.real, to),
+            Dtype::I32 => self.integer_by(Helper::ToI32, &value, self.real, to),
+            Dtype::I64 => self.integer_by(Helper::ToI64, &value, self.real, to),
             _ => self.push(format!("arith.truncf {value} : {from} to {to}")),
         }
     }
 
-    fn to_integer(&mut self, helper: Helper, value: &str, from: Dtype, to: &str) -> String {
+    fn integer_by(&mut self, helper: Helper, value: &str, from: Dtype, to: &str) -> String {
         let value = match from {
             Dtype::F64 => value.to_string(),
             _ => self.push(format!("arith.extf {value} : {} to f64", element(from))),
@@ -362,7 +368,7 @@ impl<'a> Body<'a> {
         match dtype {
             Dtype::I64 => held.to_string(),
             Dtype::I32 => self.push(format!("arith.extsi {held} : i32 to i64")),
-            _ => self.to_integer(Helper::ToI64, held, dtype, "i64"),
+            _ => self.integer_by(Helper::ToI64, held, dtype, "i64"),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::body::Symbol;
+use super::body::{Store, Symbol};
 use super::helper::Helper;
 use super::names::{Names, identifier};
 use super::types::{element, number, tensor};
@@ -150,10 +150,13 @@ impl<'a> Writer<'a> {
                 self.value(cell.buffer);
                 Ok(())
             }
-            Statement::Store { cell, accumulate, value } => match self.view(cell, &loops) {
-                Some(view) => self.generic(&loops, cell, &view, *accumulate, value, real),
-                None => self.serial_store(&loops, cell, *accumulate, value, real),
-            },
+            Statement::Store { cell, accumulate, value } => {
+                let store = Store { loops: &loops, cell, accumulate: *accumulate, value, real };
+                match self.view(cell, &loops) {
+                    Some(view) => self.generic(&store, &view),
+                    None => self.serial_store(&store),
+                }
+            }
             Statement::Check { .. } if !runs => Ok(()),
             Statement::Check { cell, below, of } => self.check(&loops, cell, *below, *of),
             _ => Err("it has variables, which only optimised nests have".into()),
@@ -189,23 +192,30 @@ impl<'a> Writer<'a> {
 
     /// A number, as a value of the function.
     pub fn constant(&mut self, dtype: Dtype, value: f64) -> String {
-        self.constant_text(&format!("{} : {}", number(dtype, value), element(dtype)))
+        let name = match reference::round(dtype, value) {
+            0.0 => "zero",
+            1.0 => "one",
+            f64::INFINITY => "infinity",
+            f64::NEG_INFINITY => "minus_infinity",
+            _ => "constant",
+        };
+        self.constant_text(name, &format!("{} : {}", number(dtype, value), element(dtype)))
     }
 
     pub fn integer_constant(&mut self, value: u64) -> String {
-        self.constant_text(&format!("{value} : i64"))
+        self.constant_text(&format!("c{value}"), &format!("{value} : i64"))
     }
 
     pub fn index_constant(&mut self, value: u64) -> String {
-        self.constant_text(&format!("{value} : index"))
+        self.constant_text(&format!("c{value}"), &format!("{value} : index"))
     }
 
     /// A constant, written once.
-    fn constant_text(&mut self, text: &str) -> String {
+    fn constant_text(&mut self, name: &str, text: &str) -> String {
         if let Some(known) = self.constants.get(text) {
             return known.clone();
         }
-        let name = self.define("constant", &format!("arith.constant {text}"));
+        let name = self.define(name, &format!("arith.constant {text}"));
         self.constants.insert(text.to_string(), name.clone());
         name
     }

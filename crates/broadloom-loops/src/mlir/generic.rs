@@ -2,13 +2,13 @@
 
 use broadloom_core::projection::{Component, is_injective};
 
-use super::body::{Body, Points, Source};
+use super::body::{Body, Points, Source, Store};
 use super::function::Writer;
 use super::names::dims;
 use super::types::{element, tensor};
 use super::view::{Loops, View, reach};
 use crate::program::{Cell, Index};
-use crate::scalar::{Binary, Scalar};
+use crate::scalar::Binary;
 use crate::{BufferId, Dtype};
 
 /// A tensor that the operation reads: its value, its type, and its index map.
@@ -19,39 +19,32 @@ struct Operand {
     map: Vec<Component>,
 }
 
+/// What a store reads: cells that become operands, and those that the body looks for itself.
+struct Reads {
+    given: Vec<Cell>,
+    sought: Vec<(Cell, Source)>,
+}
+
 impl Writer<'_> {
-    /// A store inside loops.
-    pub fn generic(
-        &mut self,
-        loops: &Loops,
-        target: &Cell,
-        view: &View,
-        accumulate: Option<Binary>,
-        value: &Scalar,
-        real: Dtype,
-    ) -> Result<(), String> {
-        let (cells, sources) = self.reads(loops, target, value)?;
-        let mut operands = self.operands(loops, &cells)?;
-        if view.reaches_beyond() && self.margins[target.buffer.index()].is_none() {
+    /// A store inside loops, each of which indexes the target by itself or in a sum.
+    pub fn generic(&mut self, store: &Store<'_>, view: &View) -> Result<(), String> {
+        let id = store.cell.buffer;
+        let reads = self.reads(store)?;
+        let mut operands = self.operands(store.loops, &reads.given)?;
+        if view.reaches_beyond() && self.margins[id.index()].is_none() {
             // Whatever is written there, nobody reads it.
-            self.margins[target.buffer.index()] = Some(0.0);
+            self.margins[id.index()] = Some(0.0);
         }
-        let whole = self.value(target.buffer);
+        let whole = self.value(id);
         let before = self.seen(view, &whole)?;
         let map: Vec<Component> = view.map().cloned().collect();
-        operands.extend(self.shape(loops, operands.iter().map(|operand| &operand.map).chain([&map])));
+        operands.extend(self.shape(store.loops, operands.iter().map(|operand| &operand.map).chain([&map])));
         let inputs: Vec<String> = (0..operands.len()).map(input).collect();
-        let stored_as = element(self.program.buffer(target.buffer).dtype);
+        let (stored, lines) = self.point(store, reads, &inputs)?;
 
-        let points = Points::Dims(loops.iter().map(|(var, _)| *var).collect());
-        let mut body = Body::new(self.program, real, &self.symbols, points, self.helpers);
-        body.elements = cells.into_iter().zip(inputs.iter().cloned()).collect();
-        body.sources = sources;
-        let stored = body.stored(target.buffer, "%out", accumulate, value)?;
-        let lines = body.lines;
-
-        let made = self.names.fresh(&self.program.buffer(target.buffer).name);
-        self.head(&made, loops, &operands, &map, &iterators(loops, &map, accumulate));
+        let made = self.names.fresh(&self.program.buffer(id).name);
+        let stored_as = element(self.program.buffer(id).dtype);
+        self.head(&made, store.loops, &operands, &map, &iterators(store.loops, &map, store.accumulate));
         let given =
             inputs.iter().zip(&operands).map(|(input, operand)| format!("{input}: {}", operand.element));
         let given: Vec<String> = given.chain([format!("%out: {stored_as}")]).collect();
@@ -61,38 +54,48 @@ impl Writer<'_> {
         self.line(&format!("  linalg.yield {stored} : {stored_as}"));
         self.line(&format!("}} -> {}", view.seen()));
         let after = self.put_back(view, &whole, &made)?;
-        self.values[target.buffer.index()] = Some(after);
+        self.values[id.index()] = Some(after);
         Ok(())
     }
 
-    /// The cells that become operands, and those that the body looks for itself.
-    fn reads(
+    /// What is computed at one point, from elements with some names: its result, and its lines.
+    fn point(
         &mut self,
-        loops: &Loops,
-        target: &Cell,
-        value: &Scalar,
-    ) -> Result<(Vec<Cell>, Vec<(Cell, Source)>), String> {
+        store: &Store<'_>,
+        reads: Reads,
+        inputs: &[String],
+    ) -> Result<(String, Vec<String>), String> {
+        let points = Points::Dims(store.loops.iter().map(|(var, _)| *var).collect());
+        let mut body = Body::new(self.program, store.real, &self.symbols, points, self.helpers);
+        body.elements = reads.given.into_iter().zip(inputs.iter().cloned()).collect();
+        body.sources = reads.sought;
+        let stored = body.stored(store, "%out")?;
+        Ok((stored, body.lines))
+    }
+
+    /// What a store reads.
+    fn reads(&mut self, store: &Store<'_>) -> Result<Reads, String> {
         let mut all: Vec<Cell> = Vec::new();
-        value.each_load(&mut |cell| {
+        store.value.each_load(&mut |cell| {
             if !all.contains(cell) {
                 all.push(cell.clone());
             }
         });
-        if all.iter().any(|cell| cell.buffer == target.buffer && cell != target) {
-            let name = &self.program.buffer(target.buffer).name;
+        if all.iter().any(|cell| cell.buffer == store.cell.buffer && cell != store.cell) {
+            let name = &self.program.buffer(store.cell.buffer).name;
             return Err(format!("it reads `{name}` elsewhere than where it writes it"));
         }
-        let (mut cells, mut sources) = (Vec::new(), Vec::new());
+        let mut reads = Reads { given: Vec::new(), sought: Vec::new() };
         for cell in all {
-            match self.view(&cell, loops) {
-                Some(_) => cells.push(cell),
+            match self.view(&cell, store.loops) {
+                Some(_) => reads.given.push(cell),
                 None => {
-                    let source = self.source(loops, &cell)?;
-                    sources.push((cell, source));
+                    let source = self.source(store.loops, &cell)?;
+                    reads.sought.push((cell, source));
                 }
             }
         }
-        Ok((cells, sources))
+        Ok(reads)
     }
 
     /// The tensor that a cell is taken out of, with what its margins hold around it.

@@ -1,16 +1,22 @@
 //! Nests as loops of `scf`: checks, and stores at indices that are looked up, which no index map describes.
 
-use super::body::{Body, Points};
+use super::body::{Body, Points, Source, Store};
 use super::function::{Writer, in_quotes};
 use super::types::tensor;
 use super::view::Loops;
-use crate::program::Cell;
-use crate::scalar::{Binary, Scalar};
+use crate::program::{Cell, Index};
 use crate::{BufferId, Dtype};
+
+/// Loops, or one that runs once if there are none: the names of values inside a loop are its own.
+fn at_least_one(loops: &Loops) -> &Loops {
+    const ONCE: [(u32, u64); 1] = [(u32::MAX, 1)];
+    if loops.is_empty() { &ONCE } else { loops }
+}
 
 impl Writer<'_> {
     /// Indices that are looked up are inside the axis they are for.
     pub fn check(&mut self, loops: &Loops, cell: &Cell, below: u64, of: BufferId) -> Result<(), String> {
+        let loops = at_least_one(loops);
         let source = self.source(loops, cell)?;
         let bound = self.integer_constant(below);
         let points = self.begin(loops, None);
@@ -33,50 +39,30 @@ impl Writer<'_> {
     }
 
     /// A store whose indices are looked up.
-    pub fn serial_store(
-        &mut self,
-        loops: &Loops,
-        target: &Cell,
-        accumulate: Option<Binary>,
-        value: &Scalar,
-        real: Dtype,
-    ) -> Result<(), String> {
+    pub fn serial_store(&mut self, store: &Store<'_>) -> Result<(), String> {
+        let (loops, target) = (at_least_one(store.loops), store.cell);
         let buffer = self.program.buffer(target.buffer);
         let of = tensor(&buffer.sizes, buffer.dtype);
-        let mut sources = Vec::new();
-        let mut cells: Vec<Cell> = Vec::new();
-        value.each_load(&mut |cell| cells.push(cell.clone()));
-        target.each_index(&mut |index| {
-            if let crate::Index::Value(cell) = index {
-                cells.push((**cell).clone());
-            }
-        });
-        for cell in cells {
-            if cell.buffer == target.buffer {
-                return Err(format!("it reads `{}` while it writes it", buffer.name));
-            }
-            let source = self.source(loops, &cell)?;
-            sources.push((cell, source));
-        }
+        let sources = self.sources(store)?;
         let before = self.value(target.buffer);
         let made: Vec<String> = loops.iter().map(|_| self.names.fresh(&buffer.name)).collect();
         let carried: Vec<String> =
             loops.iter().map(|_| self.names.fresh(&format!("{}_so_far", buffer.name))).collect();
         let points = self.begin(loops, Some((&made, &carried, &before, &of)));
-        let last = carried.last().cloned().unwrap_or_else(|| before.clone());
+        let last = carried.last().unwrap_or(&before);
 
-        let mut body = Body::new(self.program, real, &self.symbols, Points::Values(points), self.helpers);
+        let mut body =
+            Body::new(self.program, store.real, &self.symbols, Points::Values(points), self.helpers);
         body.sources = sources;
         let place = body.place(target, &vec![0; target.index.len()])?.join(", ");
-        let held = match accumulate {
+        let held = match store.accumulate {
             Some(_) => body.push(format!("tensor.extract {last}[{place}] : {of}")),
             None => String::new(),
         };
-        let stored = body.stored(target.buffer, &held, accumulate, value)?;
-        let inserted = body.push(format!("tensor.insert {stored} into {last}[{place}] : {of}"));
+        let stored = body.stored(store, &held)?;
+        let mut yielded = body.push(format!("tensor.insert {stored} into {last}[{place}] : {of}"));
         let lines = body.lines;
         self.inner(loops.len(), &lines);
-        let mut yielded = inserted;
         for depth in (0..loops.len()).rev() {
             self.inner(depth + 1, &[format!("scf.yield {yielded} : {of}")]);
             self.inner(depth, &["}".to_string()]);
@@ -84,6 +70,27 @@ impl Writer<'_> {
         }
         self.values[target.buffer.index()] = Some(yielded);
         Ok(())
+    }
+
+    /// The tensors that a store reads, those in its indices included.
+    fn sources(&mut self, store: &Store<'_>) -> Result<Vec<(Cell, Source)>, String> {
+        let mut cells: Vec<Cell> = Vec::new();
+        store.value.each_load(&mut |cell| cells.push(cell.clone()));
+        store.cell.each_index(&mut |index| {
+            if let Index::Value(cell) = index {
+                cells.push((**cell).clone());
+            }
+        });
+        let target = store.cell.buffer;
+        if cells.iter().any(|cell| cell.buffer == target) {
+            return Err(format!("it reads `{}` while it writes it", self.program.buffer(target).name));
+        }
+        let mut sources = Vec::new();
+        for cell in cells {
+            let source = self.source(store.loops, &cell)?;
+            sources.push((cell, source));
+        }
+        Ok(sources)
     }
 
     /// The heads of loops, which may carry a tensor along: what each makes, how it is called inside, what it begins with,

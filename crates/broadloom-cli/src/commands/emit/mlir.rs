@@ -24,7 +24,7 @@ pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, Stri
     }
     if !left_out.is_empty() && !routines {
         let names: Vec<String> = left_out.iter().map(|tensor| program.graph.label_of(*tensor)).collect();
-        let names = escaped(&names.join(", ")).into_owned();
+        let names = names.join(", ").replace('\n', " ");
         head.push_str(&format!("// Not here, because of gradients; `--routines` shows it: {names}\n"));
     }
     // Nothing is run, so nothing has to be compiled.
@@ -33,9 +33,11 @@ pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, Stri
     let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
     let place = |step: usize| {
         let Line { file, line } = Line::new(&program.sources, program.origins.get(step)?.span);
-        Some(escaped(&format!("{file}:{line}")).into_owned())
+        Some(format!("{file}:{line}"))
     };
     let made = session.mlir_with_places(&functions, &place).map_err(|error| error.to_string());
     std::mem::swap(&mut program.graph, session.graph_mut());
-    Ok(head + &made?)
+    // Comments have names of files and tensors in them.
+    let lines = (head + &made?).lines().map(|line| format!("{}\n", escaped(line))).collect();
+    Ok(lines)
 }
