@@ -81,12 +81,12 @@ print found, table.grad
     ),
     (
         "names_and_sizes",
-        "data in_1 : 2 | 3 = uniform(0, 1)
+        "data in_1 : 2, 3 = uniform(0, 1)
 data out : 3 = [1, 2, 3]
 data at : 3 = [1, 2, 3]
 let mod = in_1 * out + at
-let constant = einsum(\"i2 | mod => i2 |\", mod)
-let wide = einsum(\"i2 | o=+k; k => i2 | o\", in_1, out)
+let constant = einsum(\"i2, mod => i2\", mod)
+let wide = einsum(\"i2, o=+k; k => i2, o\", in_1, out)
 print constant, wide, sum(\"... | i, j => j\", einsum(\"i; j => i, j\", at, out))
 ",
     ),
