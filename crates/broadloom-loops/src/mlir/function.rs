@@ -10,7 +10,7 @@ use super::names::{Names, identifier};
 use super::types::{element, number, tensor};
 use super::{Function, Refusal, Supplied};
 use crate::program::{Buffer, BufferId, Nest, Program, Statement};
-use crate::Dtype;
+use crate::{Dtype, reference};
 
 /// Writes a function.
 pub(super) fn write(function: &Function<'_>, helpers: &mut BTreeSet<Helper>) -> Result<String, Refusal> {

@@ -14,7 +14,7 @@ fn at_least_one(loops: &Loops) -> &Loops {
 }
 
 impl Writer<'_> {
-    /// Indices that are looked up are inside the axis they are for.
+    /// Indices that are looked up are inside the axis they are for, and other integers below what they must be.
     pub fn check(&mut self, loops: &Loops, cell: &Cell, below: u64, of: BufferId) -> Result<(), String> {
         let loops = at_least_one(loops);
         let source = self.source(loops, cell)?;
@@ -27,8 +27,15 @@ impl Writer<'_> {
         let held = body.held(cell)?;
         let integer = body.integer(&held, dtype);
         let inside = body.push(format!("arith.cmpi ult, {integer}, {bound} : i64"));
-        let (held_by, of) = (&self.program.buffer(cell.buffer).name, &self.program.buffer(of).name);
-        let message = in_quotes(&format!("{held_by} has an index of {of} that is not below {below}"));
+        let held_by = &self.program.buffer(cell.buffer).name;
+        let message = match of == cell.buffer {
+            true => format!("{held_by} has a number that is not below {below}"),
+            false => {
+                let of = &self.program.buffer(of).name;
+                format!("{held_by} has an index of {of} that is not below {below}")
+            }
+        };
+        let message = in_quotes(&message);
         let lines = body.lines;
         self.inner(loops.len(), &lines);
         self.inner(loops.len(), &[format!("cf.assert {inside}, \"{message}\"")]);

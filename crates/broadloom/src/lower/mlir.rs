@@ -64,7 +64,7 @@ fn in_order(nodes: &[Node]) -> Vec<Node> {
         Node::Value(tensor) => (0, tensor.index()),
         Node::Gradient(tensor) => (1, tensor.index()),
         Node::Own(step, ..) => (2, *step as usize),
-        Node::Before(tensor, _) | Node::Wide(tensor) => (3, tensor.index()),
+        Node::Before(tensor, _) | Node::Wide(tensor) | Node::NotFinite(tensor) => (3, tensor.index()),
     });
     nodes
 }
@@ -85,7 +85,7 @@ impl Layout {
                 (graph.leaf(tensor).map_or("a tensor", kind), graph.label_of(tensor), tensor)
             }
             Node::Gradient(tensor) => ("a gradient", format!("{}.grad", graph.label_of(tensor)), tensor),
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) => return self.buffer(graph, node).name,
+            _ => return self.buffer(graph, node).name,
         };
         format!("{}, {}", if is_named { kind } else { &name }, self.shapes.get(tensor))
     }
