@@ -155,6 +155,8 @@ const CASES: &[(&str, &str)] = &[
     ("lint_json", "lint loose.loom --deny all --json"),
     ("lint_mismatch", "lint mismatch.loom"),
     ("emit_mlir", "emit convolution.loom --mlir"),
+    ("emit_mlir_reductions", "emit reductions.loom --mlir"),
+    ("emit_mlir_nothing", "emit empty.loom --mlir"),
     ("emit_lean", "emit dense.loom --lean"),
     ("emit_json", "emit dense.loom --json"),
     ("emit_nothing", "emit dense.loom"),

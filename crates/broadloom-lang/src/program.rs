@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use broadloom::{ErrorKind, Graph, Node, Routine, Tensor};
+use broadloom::{ErrorKind, Graph, LeafKind, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
 use crate::eval::{Applied, Eval, diagnosed, left_out};
@@ -255,6 +255,45 @@ impl Program {
             forward.forward(*result);
         }
         if results.is_empty() { Vec::new() } else { vec![forward] }
+    }
+
+    /// What it computes apart from learning: a routine that makes the tensors that it names and those that nothing reads. What
+    /// depends on gradients is no part of it; that comes second.
+    ///
+    /// ```
+    /// use broadloom_lang::{Options, compile};
+    /// let program = compile("a.loom", "data x : 3\nlet y = {w} @ x + {b : 2}\nprint sum(y)\n", &Options::default());
+    /// let (forward, left_out) = program.forward();
+    /// // `y`, and the sum.
+    /// assert_eq!((forward.len(), left_out.len()), (2, 0));
+    /// ```
+    pub fn forward(&self) -> (Routine, Vec<Tensor>) {
+        let mut wanted = vec![false; self.graph.len()];
+        let named = self.made.iter().filter(|made| made.level == 0).map(|made| made.tensor);
+        named.chain(self.results()).for_each(|tensor| wanted[tensor.index()] = true);
+        let mut learns = vec![false; self.graph.len()];
+        let (mut forward, mut left_out) = (Routine::new("forward"), Vec::new());
+        for tensor in self.graph.tensors() {
+            let is_made = match self.graph.node(tensor) {
+                Some(Node::Operation { operands, .. }) => {
+                    learns[tensor.index()] = operands.iter().any(|operand| learns[operand.index()]);
+                    wanted[tensor.index()]
+                }
+                Some(Node::Leaf { kind: LeafKind::Gradient(_) }) => {
+                    learns[tensor.index()] = true;
+                    false
+                }
+                _ => false,
+            };
+            match (is_made, learns[tensor.index()]) {
+                (true, false) => {
+                    forward.forward(tensor);
+                }
+                (true, true) => left_out.push(tensor),
+                (false, _) => {}
+            }
+        }
+        (forward, left_out)
     }
 
     /// The tensors that operations make and nothing reads.

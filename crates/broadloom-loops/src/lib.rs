@@ -5,6 +5,7 @@
 
 mod array;
 mod memory;
+pub mod mlir;
 pub mod native;
 pub mod optimise;
 pub mod program;

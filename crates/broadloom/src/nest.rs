@@ -1,4 +1,4 @@
-//! Loop nests for people and for other programs: text, JSON, and the manner of MLIR's `linalg.generic`.
+//! Loop nests for people and for other programs: text and JSON. For MLIR, see `lower/mlir`.
 
 pub(crate) mod size_names;
 
@@ -328,54 +328,6 @@ impl Graph {
             verdict(nest.is_surjective(0)),
             nest.needs_initialisation(0),
         ))
-    }
-
-    /// The loop nest of the operation that makes a tensor, in the manner of MLIR's `linalg.generic`. None if
-    /// it has concatenated axes or run-time indices, which one such operation cannot say.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (a, b) = (g.data("a", "3 -> 2")?, g.data("b", "4 -> 3")?);
-    /// let c = g.compose(a, b)?;
-    /// let text = g.nest_linalg(c)?.expect("a plain nest");
-    /// assert!(text.contains("affine_map<(d0, d1, d2) -> (d0, d2)>"));
-    /// assert!(text.contains(r#"iterator_types = ["parallel", "parallel", "reduction"]"#));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn nest_linalg(&mut self, result: Tensor) -> Result<Option<String>, Error> {
-        let nest = self.projection(result)?;
-        let dims: Vec<String> = (0..nest.projection.loops.len()).map(|at| format!("d{at}")).collect();
-        let sum = |index: &Index| match index {
-            Index::Sum(sum) => Some(sum.text(&|index| format!("d{index}"))),
-            Index::Symbol(_) | Index::Concat(_) => None,
-        };
-        let map = |at: usize| {
-            let results: Option<Vec<String>> = nest.projection.maps[at].iter().map(sum).collect();
-            Some(format!("affine_map<({}) -> ({})>", dims.join(", "), results?.join(", ")))
-        };
-        let order: Vec<usize> = (nest.results..nest.tensors.len()).chain(0..nest.results).collect();
-        let Some(maps) = order.iter().map(|at| map(*at)).collect::<Option<Vec<String>>>() else {
-            return Ok(None);
-        };
-        let reductions = nest.reductions();
-        let kind = |at: u32| if reductions.contains(&at) { r#""reduction""# } else { r#""parallel""# };
-        let kinds: Vec<&str> = (0..dims.len() as u32).map(kind).collect();
-        let typed = |range: std::ops::Range<usize>| {
-            let value = |at: usize| format!("%{at}");
-            let of = |at: usize| {
-                let sizes: String = nest.sizes[at].iter().map(|size| format!("{size}x")).collect();
-                format!("tensor<{sizes}f32>")
-            };
-            let (values, types): (Vec<String>, Vec<String>) = range.map(|at| (value(at), of(at))).unzip();
-            format!("{} : {}", values.join(", "), types.join(", "))
-        };
-        Ok(Some(format!(
-            "linalg.generic {{\n  indexing_maps = [\n    {}\n  ],\n  iterator_types = [{}]\n}} ins({}) outs({})\n",
-            maps.join(",\n    "),
-            kinds.join(", "),
-            typed(nest.results..nest.tensors.len()),
-            typed(0..nest.results),
-        )))
     }
 }
 

@@ -59,6 +59,11 @@ impl Routine {
         self.actions.len()
     }
 
+    /// The tensors whose values stay available when it has run.
+    pub fn kept(&self) -> &[Tensor] {
+        &self.kept
+    }
+
     /// Whether it does nothing.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()

@@ -1,12 +1,12 @@
 //! `broadloom emit`: a program for other programs: MLIR, C, JSON, Lean.
 
 mod lean;
+mod mlir;
 
 use std::path::{Path, PathBuf};
 
 use broadloom::files::write_text;
 use broadloom::{How, Node, Session, Settings};
-use broadloom_diagnostics::escaped;
 use broadloom_lang::{Dim, Program};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -24,9 +24,12 @@ use crate::program::{Line, ProgramArgs, Text, reason, shown_path, status, unusab
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Every operation in the manner of MLIR's `linalg.generic`
+    /// A module of MLIR: the program as a function, each loop nest a `linalg.generic`
     #[arg(long)]
     mlir: bool,
+    /// With `--mlir`: also every routine, with gradients and updates, as a function of its own
+    #[arg(long, requires = "mlir")]
+    routines: bool,
     /// Every routine as a file of C and a header; needs `-o`
     #[arg(long, requires = "output")]
     c: bool,
@@ -40,20 +43,24 @@ pub struct Args {
 
 pub(crate) const HELP: &str = "\
 What is emitted:
-  --mlir    indexing maps, iterator types and operand types of every operation
+  --mlir    a module that `mlir-opt` reads. `@forward` takes data, parameters and states, and returns the tensors that have names and
+            those that nothing reads; what depends on gradients is in the functions of `--routines`. Each loop nest is a
+            `linalg.generic` with its body, as it is before optimisation. Random numbers take a key, slices whose
+            position is known at run time take the position
   --c       for each routine `NAME.c` and `NAME.h`, which need nothing else; the header says how to call it
   --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other;
             `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
   --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
 
-C and Lean are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
-declared ones, or those set with `--set`; the headers of C and the first line of Lean say which.
+MLIR, C and Lean are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
+declared ones, or those set with `--set`; the headers of C and the first lines of MLIR and Lean say which.
 
 Exit status: 0 fine, 1 the program has errors, 2 something cannot be read or written.
 
 Example:
   $ broadloom emit mlp.loom --c -o out
-  $ cc -O3 -march=native -c out/step1.c";
+  $ cc -O3 -march=native -c out/step1.c
+  $ broadloom emit mlp.loom --mlir | mlir-opt --linalg-fuse-elementwise-ops";
 
 /// Emits a program.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
@@ -70,7 +77,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         }
     }
     let made = match (args.mlir, args.c, &args.output) {
-        (true, _, _) => mlir(&mut program),
+        (true, _, _) => mlir::emit(&mut program, args.routines),
         (_, true, Some(folder)) => c(&mut program, folder),
         _ if args.lean => lean::emit(&mut program, &args.program.file, args.output.as_deref()),
         _ => whole(&mut program, &text),
@@ -89,31 +96,6 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         _ => output.stdout = made,
     }
     output
-}
-
-/// All operations, in order.
-fn mlir(program: &mut Program) -> Result<String, String> {
-    let mut out = String::new();
-    let mut done = None;
-    for tensor in program.graph.tensors() {
-        let Some(Node::Operation { text, step, .. }) = program.graph.node(tensor) else { continue };
-        if done.replace(step) == Some(step) {
-            continue;
-        }
-        let name = program.graph.name_of(tensor).map_or(String::new(), |name| format!("{name} = "));
-        let place = program.origins.get(step).map(|origin| Line::new(&program.sources, origin.span));
-        let place = place.map_or(String::new(), |Line { file, line }| format!("{file}:{line}: "));
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        out.push_str(&format!("// {}\n", escaped(&format!("{place}{name}{text}"))));
-        match program.graph.nest_linalg(tensor) {
-            Ok(Some(generic)) => out.push_str(&generic),
-            Ok(None) => out.push_str("// concatenated axes or run-time indices: no single linalg.generic\n"),
-            Err(error) => out.push_str(&format!("// no loop nest: {}\n", escaped(error.message()))),
-        }
-    }
-    Ok(out)
 }
 
 /// Writes all routines; says which files it has written.

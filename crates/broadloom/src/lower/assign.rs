@@ -88,6 +88,7 @@ impl Lowering<'_> {
             }
             self.narrow(&place);
         }
+        self.belong_to(step);
         Ok(())
     }
 

@@ -39,10 +39,12 @@ impl Lowering<'_> {
         for step in steps.into_iter().rev() {
             if self.graph.step_results(step).any(|result| wanted[result.index()]) {
                 self.backward_step(step, &wanted, &mut begun)?;
+                self.belong_to(step);
             }
         }
         self.changed.extend(begun.iter().filter_map(|tensor| self.graph.facts.gradients.get(tensor)));
         self.fill_untouched();
+        self.belong_to(self.graph.tensors[loss.index()].step);
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 mod assign;
 mod backward;
 mod law;
+mod mlir;
 mod precision;
 mod shown;
 
@@ -23,6 +24,7 @@ use crate::size::Extent;
 use crate::step::{Leaf, Step, Tensor};
 use crate::{Graph, Index as Position};
 
+pub(crate) use mlir::module;
 pub(crate) use precision::{accumulated, precisions};
 
 /// What a buffer holds.
@@ -66,6 +68,8 @@ pub(crate) struct Lowered {
     pub gives: Vec<Node>,
     /// Nodes that are kept only to be looked at afterwards.
     pub watched: FxHashSet<Node>,
+    /// The step that each nest belongs to.
+    pub steps: Vec<u32>,
 }
 
 /// What inference says of a graph, whatever its named sizes are.
@@ -312,6 +316,8 @@ struct Lowering<'a> {
     /// Nodes that are kept only to be looked at afterwards.
     watched: FxHashSet<Node>,
     needs: Vec<Node>,
+    /// The step that each nest belongs to.
+    steps: Vec<u32>,
 }
 
 impl<'a> Lowering<'a> {
@@ -332,18 +338,24 @@ impl<'a> Lowering<'a> {
             changed: FxHashSet::default(),
             watched: FxHashSet::default(),
             needs: Vec::new(),
+            steps: Vec::new(),
         }
     }
 }
 
 impl Lowering<'_> {
+    /// The nests that have come since this was last said belong to a step.
+    fn belong_to(&mut self, step: u32) {
+        self.steps.resize(self.program.nests.len(), step);
+    }
+
     fn finish(self) -> Lowered {
-        let Lowering { program, nodes, symbols, needs, written, watched, .. } = self;
+        let Lowering { program, nodes, symbols, needs, written, watched, steps, .. } = self;
         let kept = |(node, buffer): &(&Node, &Buffer)| {
             buffer.storage == Storage::Kept && written.contains(node) && !watched.contains(node)
         };
         let gives = nodes.iter().zip(&program.buffers).filter(kept).map(|(node, _)| *node).collect();
-        Lowered { program, nodes, symbols, needs, gives, watched }
+        Lowered { program, nodes, symbols, needs, gives, watched, steps }
     }
 
     /// The buffer of a node.
@@ -429,11 +441,12 @@ impl Lowering<'_> {
         missing.sort_unstable();
         let mut last = None;
         for tensor in missing {
+            let step = self.graph.tensors[tensor.index()].step;
             if let Some(leaf) = self.graph.leaf(tensor) {
                 self.leaf(tensor, leaf);
+                self.belong_to(step);
                 continue;
             }
-            let step = self.graph.tensors[tensor.index()].step;
             // A step with several results makes them all at once.
             if last.replace(step) != Some(step) {
                 self.computed.extend(self.graph.step_results(step));

@@ -2,6 +2,7 @@
 
 mod finite;
 mod memory;
+mod mlir;
 mod prepare;
 mod prepared;
 mod ranges;

@@ -1,0 +1,18 @@
+// An integer from a float: without its fraction, the nearest there is if it is too large, 0 if it is not a number.
+func.func private @to_i32(%x: f64) -> i32 {
+  %zero = arith.constant 0.0 : f64
+  %low = arith.constant -2147483648.0 : f64
+  %high = arith.constant 2147483648.0 : f64
+  %least = arith.constant -2147483648 : i32
+  %greatest = arith.constant 2147483647 : i32
+  %is_low = arith.cmpf olt, %x, %low : f64
+  %is_high = arith.cmpf oge, %x, %high : f64
+  %is_nan = arith.cmpf uno, %x, %x : f64
+  %outside = arith.ori %is_low, %is_high : i1
+  %unusual = arith.ori %outside, %is_nan : i1
+  %usual = arith.select %unusual, %zero, %x : f64
+  %whole = arith.fptosi %usual : f64 to i32
+  %from_low = arith.select %is_low, %least, %whole : i32
+  %integer = arith.select %is_high, %greatest, %from_low : i32
+  return %integer : i32
+}

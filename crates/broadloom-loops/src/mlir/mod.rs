@@ -1,0 +1,135 @@
+//! Programs of loops as MLIR: one function for each program, one `linalg.generic` for each nest.
+//!
+//! What is written is what runs, before anything is optimised: the same loops, the same index maps, the same types,
+//! the same order of operations. Buffers become tensors, each write of a buffer a new value. Function arguments are what a
+//! program reads before it writes it, results what outlives it.
+//!
+//! ```text
+//! y[i] += w[i, k] * x[k]     %y = linalg.generic {indexing_maps = [(i, k) -> (i, k), (i, k) -> (k), (i, k) -> (i)], …}
+//! ```
+//!
+//! | in the loop language | in MLIR |
+//! |---|---|
+//! | a nest with one store | `linalg.generic`, its body in `arith` and `math` |
+//! | all cells set | `tensor.empty` and `linalg.fill` |
+//! | windows that reach beyond the ends | `tensor.pad` with what the margins hold, then a window inside |
+//! | a part of a concatenation, a position given to the run | `tensor.extract_slice`, `tensor.insert_slice` |
+//! | a row that is looked up | `tensor.extract` in the body; indices are checked by `cf.assert` before |
+//! | a store at an index that was looked up | loops of `scf` with `tensor.insert` |
+//! | random numbers | a call of `@uniform`, which is Threefry in `arith` |
+//!
+//! | file | holds |
+//! |---|---|
+//! | `function` | a program as a function: arguments, nests in order, results |
+//! | `generic` | one nest as `linalg.generic` |
+//! | `view` | which part of a tensor a nest sees, and its index map |
+//! | `body` | what is computed at one point |
+//! | `serial` | nests as loops of `scf`: checks, and stores that no index map describes |
+//! | `helper` | functions that bodies call |
+//! | `types`, `names` | element types and numbers; names of values and loops |
+
+mod body;
+mod function;
+mod generic;
+mod helper;
+mod names;
+mod serial;
+mod types;
+mod view;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::program::{BufferId, Program};
+
+/// A program that becomes a function.
+#[derive(Clone, Debug)]
+pub struct Function<'p> {
+    /// What the function is called.
+    pub name: &'p str,
+    /// Lines for readers, above the function.
+    pub comment: Vec<String>,
+    /// What it computes. Every nest is one statement inside of loops, as it is before optimisation.
+    pub program: &'p Program,
+    /// The buffers it gets, in order, each with a note for readers.
+    pub arguments: Vec<(BufferId, String)>,
+    /// The buffers it returns, in order, each with a note for readers.
+    pub results: Vec<(BufferId, String)>,
+    /// Where each nest is written, for readers: a line above what it does. There may be fewer than nests.
+    pub places: Vec<String>,
+    /// What is known about each number that is supplied to a run.
+    pub symbols: Vec<Supplied>,
+}
+
+/// A number that is supplied to a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Supplied {
+    /// It is always the same.
+    Known(f64),
+    /// An argument: a position below a bound.
+    Position(u64),
+    /// An argument: the key of random numbers.
+    Key,
+}
+
+/// What has no translation, in words: the subject is the nest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// What the nest is for.
+    pub nest: String,
+    /// What cannot be said.
+    pub reason: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.nest, self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Some programs as one module, with the functions that they need.
+///
+/// ```
+/// use broadloom_core::projection::Component;
+/// use broadloom_loops::mlir::{Function, module};
+/// use broadloom_loops::{Buffer, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary};
+/// let mut program = Program::default();
+/// let buffer = |name: &str| Buffer {
+///     name: name.into(), dtype: Dtype::F32, sizes: vec![3], margins: vec![], fill: 0.0, storage: Storage::Kept,
+/// };
+/// let (x, y) = (program.add_buffer(buffer("x")), program.add_buffer(buffer("y")));
+/// let i = program.add_var("i");
+/// let at = |buffer| Cell { buffer, index: vec![Index::At(Component::iterate(i))] };
+/// let value = Scalar::unary(Unary::Exp, Scalar::Load(at(x)));
+/// let store = Statement::Store { cell: at(y), accumulate: None, value };
+/// program.nests.push(Nest { comment: "y = exp(x)".into(), body: vec![store.within([(i, 3)].into_iter())] });
+/// let forward = Function {
+///     name: "forward",
+///     comment: vec![],
+///     program: &program,
+///     arguments: vec![(x, "3".into())],
+///     results: vec![(y, "y: 3".into())],
+///     places: vec![],
+///     symbols: vec![],
+/// };
+/// let text = module(&[forward])?;
+/// assert!(text.contains("%0 = math.exp %in : f32"));
+/// assert!(text.contains("affine_map<(i) -> (i)>"));
+/// # Ok::<(), broadloom_loops::mlir::Refusal>(())
+/// ```
+pub fn module(functions: &[Function<'_>]) -> Result<String, Refusal> {
+    let mut helpers = BTreeSet::new();
+    let mut parts = Vec::new();
+    for function in functions {
+        parts.push(function::write(function, &mut helpers)?);
+    }
+    parts.extend(helpers.iter().map(|helper| helper.text().to_string()));
+    let indented = |part: &String| {
+        let line = |line: &str| if line.is_empty() { "\n".into() } else { format!("  {line}\n") };
+        part.lines().map(line).collect::<String>()
+    };
+    let parts: Vec<String> = parts.iter().map(indented).collect();
+    Ok(format!("module {{\n{}}}\n", parts.join("\n")))
+}
