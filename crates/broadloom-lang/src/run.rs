@@ -258,21 +258,22 @@ impl Running<'_> {
         // How a routine is compiled is decided when it runs.
         notice(&self.session, &mut self.noticed, self.observer);
         let not_finite = ran.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFinite);
-        self.told(ran, span).map_err(|wrong| if not_finite { self.after_steps(wrong) } else { wrong })
+        self.told(ran, span)
+            .map_err(|wrong| if not_finite { Box::new(self.after_steps(*wrong)) } else { wrong })
     }
 
     /// Says how far the program had come when a loss was not finite, and what can be done.
-    fn after_steps(&self, wrong: Box<Diagnostic>) -> Box<Diagnostic> {
+    fn after_steps(&self, wrong: Diagnostic) -> Diagnostic {
         let steps: Vec<String> =
             self.turns.iter().map(|(turn, total)| format!("{turn} of {total}")).collect();
         let wrong = match steps.is_empty() {
-            true => *wrong,
+            true => wrong,
             false => wrong.with_note(format!(
                 "in repetition {}; parameters are as they were before it",
                 steps.join(", repetition ")
             )),
         };
-        Box::new(wrong.with_help("keep the function inside of where it has a value, or learn more slowly"))
+        wrong.with_help("keep the function inside of where it has a value, or learn more slowly")
     }
 
     fn repeat(&mut self, repeat: &Repeat) -> Result<(), Box<Diagnostic>> {

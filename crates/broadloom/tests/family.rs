@@ -40,7 +40,7 @@ fn program(network: Network, sizes: &[u64]) -> Result<Program, Error> {
     let (rate, params) = (graph.number(0.001), graph.params());
     Sgd { momentum: 0.9, ..Sgd::default() }.update(&mut graph, &mut train, &params, rate)?;
     let settings = Settings { backend: Backend::Reference, ..Settings::default() };
-    Ok(Session::with(graph, settings)?.program(&train)?)
+    Session::with(graph, settings)?.program(&train)
 }
 
 /// Blocks with numbers that depend on their places.

@@ -174,7 +174,7 @@ impl Eval<'_> {
                 made.insert(*tensor);
                 true
             }
-            Value::List(items) => items.iter().fold(true, |all, item| self.parameters_in(item, made) && all),
+            Value::List(items) => items.iter().all(|item| self.parameters_in(item, made)),
             Value::Inference(inner) => self.parameters_in(inner, made),
             Value::Layer(layer) => {
                 let inner = layer.made.borrow();
