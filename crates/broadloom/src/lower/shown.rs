@@ -131,7 +131,12 @@ impl Graph {
         match node {
             Node::Value(tensor) => Some(self.written_name(tensor)),
             Node::Gradient(tensor) => Some(format!("{}.grad", self.written_name(tensor))),
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => None,
+            Node::Own(step, slot, backward) => {
+                let like = self.written_name(self.own_like(step, slot, backward));
+                Some(format!("{like}.{}", self.own_name(step, slot, backward)))
+            }
+            Node::NotFinite(tensor) => Some(format!("{}.not_finite", self.written_name(tensor))),
+            Node::Before(..) | Node::Wide(_) => None,
         }
     }
 

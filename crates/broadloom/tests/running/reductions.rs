@@ -105,7 +105,7 @@ impl Case {
             let cell = offset(&self.result, at);
             let rivals: Vec<f64> = points
                 .iter()
-                .filter(|other| offset(&self.result, *other) == cell)
+                .filter(|other| offset(&self.result, other) == cell)
                 .map(|other| self.candidate(other))
                 .collect();
             let own = self.candidate(at);

@@ -3,7 +3,7 @@
 //! Operations that IEEE 754 defines are compared bit for bit; functions such as `exp`, which stand on top of an
 //! expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n` tries so many.
 
-use broadloom::{Array, Dtype, Error, Graph, Routine, Session, Tensor};
+use broadloom::{Array, Dtype, Error, Graph, Operation, Routine, Session, Tensor};
 
 use crate::dice::Dice;
 use crate::numbers::treatments;
@@ -187,4 +187,46 @@ fn compare(first: &Found, other: &Found, dtype: Dtype) {
             assert!(same(*a, *b, dtype, rounded), "{dtype}, {text} at {at}: {one} {a}, {two} {b}");
         }
     }
+}
+
+/// Every operation of the table, by name and number of operands: folded, evaluated and compiled, it has one meaning.
+#[test]
+fn folding_agrees() -> Result<(), Error> {
+    let functions = ROUNDED.map(|name| (name, 1));
+    let others = [("**", 2), ("recip", 1), ("square", 1), ("relu", 1), (">", 2), (">=", 2)];
+    let table: Vec<(&str, usize)> = EXACT.into_iter().chain(others).chain(functions).collect();
+    let operands: Vec<Vec<f64>> = (0..3)
+        .map(|turn| {
+            let mut numbers = SPECIAL.to_vec();
+            numbers.rotate_left(turn * 5);
+            numbers
+        })
+        .collect();
+    for (treatment, settings) in treatments() {
+        let mut g = Graph::new();
+        let mut leaves = Vec::new();
+        for (at, numbers) in operands.iter().enumerate() {
+            let array = Array::from_slice(&[numbers.len() as u64], numbers).expect("as many as there are");
+            leaves.push(g.array(["x", "y", "z"][at], "...", array)?);
+        }
+        let mut routine = Routine::new("all");
+        let mut results = Vec::new();
+        for (name, arity) in &table {
+            let made = g.pointwise(name, &leaves[..*arity])?;
+            routine.forward(made);
+            results.push(made);
+        }
+        let mut session = Session::with(g, settings)?;
+        session.run(&routine)?;
+        for ((name, arity), result) in table.iter().zip(results) {
+            let rounded = ROUNDED.contains(name) || *name == "**";
+            for (at, computed) in session.get(result)?.to_f64s().into_iter().enumerate() {
+                let numbers: Vec<f64> = operands[..*arity].iter().map(|numbers| numbers[at]).collect();
+                let folded = Operation::value(name, &numbers).expect("it is in the table");
+                let agree = same(folded, computed, Dtype::F64, rounded);
+                assert!(agree, "{name} of {numbers:?}: folded {folded}, {treatment} {computed}");
+            }
+        }
+    }
+    Ok(())
 }
