@@ -49,13 +49,7 @@ impl Program {
         walk.actions(&self.plan.actions);
         found = walk.found;
         for (span, error) in found {
-            let mut diagnostic = diagnosed(&error, span, &self.origins);
-            // Which routine a line belongs to is not written anywhere.
-            if let Some((_, rest)) = diagnostic.message.split_once(" reads the gradient of ")
-                && let Some(tensor) = rest.strip_suffix(", which is not there")
-            {
-                diagnostic.message = format!("there is no gradient of {tensor} yet");
-            }
+            let diagnostic = diagnosed(&error, span, &self.origins);
             // An operation without loops is refused again wherever it is computed.
             if !self.diagnostics.iter().any(|known| diagnostic.message.ends_with(&known.message)) {
                 self.diagnostics.push(diagnostic);

@@ -102,14 +102,11 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
 }
 
 /// The type that each statement of a nest computes in: 64-bit floats if it reads or sets those, in buffers or in locals,
-/// or sets an integer; 32-bit floats otherwise. A local has the widest type it is set with, and one that is set from
-/// integers that of whoever uses it. Every result is rounded to the type, as the machine does, so that equal things
-/// compare equal.
+/// or sets an integer; 32-bit floats otherwise. A local has the widest type it is set with or used for. Every result is
+/// rounded to the type, as the machine does, so that equal things compare equal.
 #[derive(Default)]
 struct Reals {
     wide_locals: FxHashSet<Local>,
-    /// Locals that are set from integers, positions or symbols.
-    whole: FxHashSet<Local>,
     /// By where they are in memory.
     wide: FxHashSet<*const Statement>,
 }
@@ -118,38 +115,35 @@ impl Reals {
     fn of(program: &Program, body: &[Statement]) -> Reals {
         let mut reals = Reals::default();
         loop {
-            let known = reals.wide_locals.len() + reals.whole.len();
+            let known = reals.wide_locals.len();
             for statement in body {
                 statement.each(&mut |inner| reals.look_at(program, inner));
             }
-            if reals.wide_locals.len() + reals.whole.len() == known {
+            if reals.wide_locals.len() == known {
                 return reals;
             }
         }
     }
 
     fn look_at(&mut self, program: &Program, statement: &Statement) {
-        let (mut used, mut whole) = (Vec::new(), false);
+        let mut used = Vec::new();
         if let Some(value) = statement.value() {
-            value.each(&mut |scalar| match scalar {
-                Scalar::Local(local) => used.push(*local),
-                Scalar::Load(cell) => whole |= !program.buffer(cell.buffer).dtype.is_float(),
-                Scalar::Position(_) | Scalar::Symbol(_) => whole = true,
-                _ => {}
+            value.each(&mut |scalar| {
+                used.extend(match scalar {
+                    Scalar::Local(local) => Some(*local),
+                    _ => None,
+                })
             });
         }
         let set = match statement {
             Statement::Declare { local, .. } | Statement::Update { local, .. } => Some(*local),
             _ => None,
         };
-        if whole || used.iter().any(|local| self.whole.contains(local)) {
-            self.whole.extend(set);
-        }
         let of_wide = used.iter().chain(&set).any(|local| self.wide_locals.contains(local));
         if of_wide || has_wide_buffers(program, statement) {
             self.wide.insert(std::ptr::from_ref(statement));
             self.wide_locals.extend(set);
-            self.wide_locals.extend(used.iter().filter(|local| self.whole.contains(local)));
+            self.wide_locals.extend(used);
         }
     }
 

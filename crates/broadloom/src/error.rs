@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::step::Tensor;
+
 /// What kind of mistake an [`Error`] is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -22,6 +24,10 @@ pub enum ErrorKind {
     GaveUp,
     /// Numbers do not fit: sizes, types, positions, or values that are missing or not numbers.
     Value,
+    /// A tensor is read that has no values yet.
+    NoValues,
+    /// A gradient is read that nothing has computed.
+    NoGradient,
     /// A number that was to be finite is infinite or not a number.
     NotFinite,
     /// A file cannot be read or written.
@@ -86,6 +92,12 @@ pub struct Error(Box<Data>);
 struct Data {
     kind: ErrorKind,
     message: String,
+    /// Where the sentence begins in the message: what stands before it says what it is about.
+    sentence: usize,
+    /// A text with a mark under the place.
+    excerpt: Option<String>,
+    /// The tensor whose numbers it is about, and its name.
+    tensor: Option<(Tensor, String)>,
     step: Option<usize>,
     ends: Vec<Part>,
     chain: Vec<Part>,
@@ -104,22 +116,41 @@ pub struct Part {
     /// The line for a reader who has the step before his eyes: of an end of a conflict, the size alone; of a
     /// link of a chain, what is said without the operation that says it.
     pub short: Option<String>,
+    /// Of an end of a conflict, why it has that size, for a reader who has its declaration before his eyes.
+    pub reason: Option<String>,
 }
 
 impl Part {
     /// A line that speaks of a step.
     pub(crate) fn at(step: u32, text: impl Into<String>) -> Part {
-        Part { text: text.into(), step: Some(step as usize), short: None }
+        Part { text: text.into(), step: Some(step as usize), short: None, reason: None }
     }
 
     pub(crate) fn with_short(self, short: impl Into<String>) -> Part {
         Part { short: Some(short.into()), ..self }
     }
+
+    pub(crate) fn with_reason(self, reason: impl Into<String>) -> Part {
+        Part { reason: Some(reason.into()), ..self }
+    }
+}
+
+impl Part {
+    /// The line for a label at the step itself: `64 because of the output axis of x`.
+    pub fn label(&self) -> String {
+        match (&self.short, &self.reason) {
+            (Some(short), Some(reason)) => format!("{short} because of {reason}"),
+            (Some(short), None) if !self.text.ends_with(short.as_str()) => {
+                format!("{short} because of {}", self.text)
+            }
+            _ => self.text.clone(),
+        }
+    }
 }
 
 impl<T: Into<String>> From<T> for Part {
     fn from(text: T) -> Part {
-        Part { text: text.into(), step: None, short: None }
+        Part { text: text.into(), step: None, short: None, reason: None }
     }
 }
 
@@ -133,7 +164,19 @@ impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let message = message.into();
         let (ends, chain, help) = (Vec::new(), Vec::new(), Vec::new());
-        Error(Box::new(Data { kind, message, step: None, ends, chain, help, remedy: None }))
+        let (sentence, excerpt, tensor) = (0, None, None);
+        Error(Box::new(Data {
+            kind,
+            message,
+            sentence,
+            excerpt,
+            tensor,
+            step: None,
+            ends,
+            chain,
+            help,
+            remedy: None,
+        }))
     }
 
     /// A program cannot be run.
@@ -147,8 +190,9 @@ impl Error {
         let help = size_first(text, error).map(String::into_boxed_str).or(bare.help.take());
         bare.help = None;
         let rendered = bare.render(text);
-        let message = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
-        let error = Error::new(ErrorKind::Notation, message);
+        let excerpt = rendered.split_once('\n').map(|(_, excerpt)| excerpt.trim_end().to_string());
+        let mut error = Error::new(ErrorKind::Notation, bare.to_string());
+        error.0.excerpt = excerpt;
         match help {
             Some(help) => error.with_help(help),
             None => error,
@@ -158,6 +202,23 @@ impl Error {
     /// Says what the message is about, in front of it.
     pub(crate) fn about(mut self, subject: &str) -> Error {
         self.0.message = format!("{subject}: {}", self.0.message);
+        self.0.sentence += subject.len() + 2;
+        self
+    }
+
+    /// Says what the message begins with, if it does: what it is about.
+    pub(crate) fn of(mut self, subject: &str) -> Error {
+        if self.0.sentence == 0
+            && self.0.message.strip_prefix(subject).is_some_and(|rest| rest.starts_with(": "))
+        {
+            self.0.sentence = subject.len() + 2;
+        }
+        self
+    }
+
+    /// Says whose numbers it is about.
+    pub(crate) fn about_values_of(mut self, tensor: Tensor, name: &str) -> Error {
+        self.0.tensor = Some((tensor, name.to_string()));
         self
     }
 
@@ -204,6 +265,21 @@ impl Error {
         &self.0.message
     }
 
+    /// The message without what it is about, for a reader who has that before his eyes.
+    pub fn sentence(&self) -> &str {
+        &self.0.message[self.0.sentence..]
+    }
+
+    /// The spec or shape that is not well written, with a mark under the place.
+    pub fn excerpt(&self) -> Option<&str> {
+        self.0.excerpt.as_deref()
+    }
+
+    /// The tensor whose values, or gradients, are missing, and its name.
+    pub fn tensor(&self) -> Option<(Tensor, &str)> {
+        self.0.tensor.as_ref().map(|(tensor, name)| (*tensor, name.as_str()))
+    }
+
     /// What it is about: the step that was refused, by the number that it would have had, or the parameter that
     /// lacks a size. A call that is several steps may be refused at a later one than its first; nothing of it
     /// is kept.
@@ -234,8 +310,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Data { message, ends, chain, help, .. } = &*self.0;
+        let Data { message, excerpt, ends, chain, help, .. } = &*self.0;
         f.write_str(message)?;
+        if let Some(excerpt) = excerpt {
+            write!(f, "\n{excerpt}")?;
+        }
         for end in ends {
             write!(f, "\n  {end}")?;
         }

@@ -105,27 +105,14 @@ impl Program {
 /// An error of the graph as a diagnostic.
 pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagnostic {
     let origin = |part: &Part| part.step.and_then(|step| origins.get(step)).copied();
-    let mut message = error.message().to_string();
-    // What is refused is underlined; it need not be repeated.
-    let repeated = message.starts_with('`')
-        || message.starts_with("routine `")
-        || message.starts_with("the operation `");
-    if let Some(at) = message.find("`: ").filter(|_| repeated) {
-        message = message[at + 3..].to_string();
-    }
-    // Which routine a line belongs to is not written anywhere.
-    if let Some((_, name)) = message.split_once(" reads `")
-        && let Some(name) = name.strip_suffix(", which has no values yet")
-    {
-        message = format!("`{name} has no values");
-    }
-    // A text with a mark under the place stands below.
-    let (message, excerpt) = match message.split_once('\n') {
-        Some((message, excerpt)) => (message.trim_end().to_string(), Some(excerpt.to_string())),
-        None => (message, None),
+    // What is refused is underlined, and which routine a line belongs to is not written anywhere.
+    let message = match (error.kind(), error.tensor()) {
+        (ErrorKind::NoValues, Some((_, name))) => format!("`{name}` has no values"),
+        (ErrorKind::NoGradient, Some((_, name))) => format!("there is no gradient of `{name}` yet"),
+        _ => error.sentence().to_string(),
     };
     let mut diagnostic = Diagnostic::error(code(error.kind()), message, span, "");
-    if let Some(excerpt) = excerpt {
+    if let Some(excerpt) = error.excerpt() {
         diagnostic = diagnostic.with_note(excerpt);
     }
     for end in error.ends() {
@@ -136,10 +123,10 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
                 // One place may be both ends, by different ways.
                 let label = &mut diagnostic.labels[0].text;
                 let between = if label.is_empty() { "" } else { "; " };
-                label.push_str(&format!("{between}{}", claim(end)));
+                label.push_str(&format!("{between}{}", end.label()));
             }
             Some(place) => {
-                let text = claim(end);
+                let text = end.label();
                 // Both ends may be the same.
                 if diagnostic.labels.iter().all(|label| label.span != place || label.text != text) {
                     diagnostic = diagnostic.with_label(place, text);
@@ -212,23 +199,6 @@ fn in_this_language(remedy: Remedy) -> &'static str {
     }
 }
 
-/// What an end of a conflict says, for a label at the line that says it: `64 because of the output axis of x`.
-fn claim(end: &Part) -> String {
-    let Some(short) = end.short.as_deref().filter(|short| !end.text.ends_with(short)) else {
-        return end.text.clone();
-    };
-    let why = match end.text.split_once(": ") {
-        Some((claim, why)) if claim.replace('`', "") == short => why,
-        _ => &end.text,
-    };
-    // The declaration is what the label points to.
-    let why = why.split(", declared `").next().unwrap_or(why);
-    if why.contains("` is declared `") {
-        return format!("{short}: {why}");
-    }
-    format!("{short} because of {why}")
-}
-
 /// The code of a kind of error.
 fn code(kind: ErrorKind) -> &'static str {
     match kind {
@@ -238,7 +208,7 @@ fn code(kind: ErrorKind) -> &'static str {
         ErrorKind::Notation => codes::NOTATION,
         ErrorKind::Use => codes::USE,
         ErrorKind::GaveUp => codes::GAVE_UP,
-        ErrorKind::Value => codes::VALUE,
+        ErrorKind::Value | ErrorKind::NoValues | ErrorKind::NoGradient => codes::VALUE,
         ErrorKind::NotFinite => codes::NOT_FINITE,
         ErrorKind::File => codes::FILE,
         ErrorKind::Range => codes::NAMED,

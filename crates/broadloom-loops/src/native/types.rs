@@ -1,10 +1,9 @@
 //! The types that numbers have while they are computed with.
 //!
 //! A statement is computed in 32-bit floats, unless it has to do with 64-bit floats, in its buffers or its variables,
-//! or sets integers, which 32-bit floats would not hold. A variable has the widest type it is set with; one that is set
-//! from integers has that of whoever uses it.
+//! or sets integers, which 32-bit floats would not hold. A variable has the widest type it is set with or used for.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::native::flat::{Step, Value};
 use crate::{Dtype, Program};
@@ -53,7 +52,7 @@ pub(crate) type Locals = FxHashMap<u32, Real>;
 
 /// The types of the variables in some steps.
 pub(crate) fn locals(program: &Program, steps: &[Step]) -> Locals {
-    let (mut locals, whole) = (Locals::default(), from_integers(program, steps));
+    let mut locals = Locals::default();
     loop {
         let mut changed = false;
         let mut want = |locals: &mut Locals, local: u32, wanted: Real| {
@@ -66,40 +65,10 @@ pub(crate) fn locals(program: &Program, steps: &[Step]) -> Locals {
             if let Step::Declare { local, .. } | Step::Update { local, .. } = step {
                 want(&mut locals, *local, wanted);
             }
-            each_local(step, &mut |local| {
-                if whole.contains(&local) {
-                    want(&mut locals, local, wanted);
-                }
-            });
+            each_local(step, &mut |local| want(&mut locals, local, wanted));
         });
         if !changed {
             return locals;
-        }
-    }
-}
-
-/// The variables that are set from integers, positions or symbols, of which 32-bit floats do not hold all.
-fn from_integers(program: &Program, steps: &[Step]) -> FxHashSet<u32> {
-    let mut whole = FxHashSet::default();
-    loop {
-        let known = whole.len();
-        each_step(steps, &mut |step| {
-            let (Step::Declare { local, value } | Step::Update { local, value, .. }) = step else { return };
-            let mut is_whole = false;
-            value.each(&mut |value| {
-                is_whole |= match value {
-                    Value::Load(access) => !program.buffer(access.buffer).dtype.is_float(),
-                    Value::Position(_) | Value::Symbol(_) => true,
-                    Value::Local(local) => whole.contains(local),
-                    _ => false,
-                };
-            });
-            if is_whole {
-                whole.insert(*local);
-            }
-        });
-        if whole.len() == known {
-            return whole;
         }
     }
 }

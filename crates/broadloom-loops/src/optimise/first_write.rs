@@ -129,7 +129,11 @@ impl Plan {
         let (cell, function, value) = (perfect.cell.clone(), perfect.accumulate?, perfect.value.clone());
         let start = start.map(|value| round(program.buffer(cell.buffer).dtype, value));
         if self.reductions.is_empty() {
-            let value = Scalar::binary(function, Scalar::Number(start?), value);
+            // A sum has no sign of zero to keep: what is added to 0 is the sum.
+            let value = match (function, start?) {
+                (Binary::Add, 0.0) => value,
+                (function, start) => Scalar::binary(function, Scalar::Number(start), value),
+            };
             let store = Statement::Store { cell, accumulate: None, value };
             return Some((vec![store.within(perfect.loops.into_iter())], 0));
         }

@@ -336,9 +336,8 @@ impl Lowering<'_> {
                 let node = self.slot_node(place, slot, slots);
                 if matches!(slot, Slot::Own(..)) && !self.written.contains(&node) {
                     let name = &self.graph.own_name(place.step, *name, place.backward);
-                    let message =
-                        format!("{}: `{name}` is read before it is assigned", self.graph.subject(place.step));
-                    return Err(Error::new(ErrorKind::Use, message));
+                    let message = format!("`{name}` is read before it is assigned");
+                    return Err(Error::new(ErrorKind::Use, message).about(&self.graph.subject(place.step)));
                 }
                 let buffer = self.buffer(node);
                 Scalar::Load(self.cell(place, place.at(slot.place()), buffer, loops))
@@ -441,11 +440,9 @@ impl Graph {
             place.nest.reductions().iter().map(|index| format!("`{}`", names[*index as usize])).collect();
         let target = self.label_of(place.nest.tensors[at]);
         let over = if lost.is_empty() { String::new() } else { format!(" for each {}", lost.join(" and ")) };
-        let message = format!(
-            "{}: every value{over} would overwrite the one before in `{target}`",
-            self.subject(place.step)
-        );
+        let message = format!("every value{over} would overwrite the one before in `{target}`");
         Err(Error::new(ErrorKind::Use, message)
+            .about(&self.subject(place.step))
             .about_step(place.step)
             .with_help("say how they are put together: `=:+` adds them up, `=:max` keeps the greatest"))
     }

@@ -110,11 +110,9 @@ impl Graph {
         if absorbed || operands.len() < 2 || !operands.clone().any(reaches) {
             return Ok(());
         }
-        let message = format!(
-            "{}: a padded window needs sums of products, or the greatest or least of sums",
-            self.subject(place.step)
-        );
-        Err(Error::new(ErrorKind::Use, message).with_help("use a window inside the axis: `o<+k`"))
+        let message = "a padded window needs sums of products, or the greatest or least of sums";
+        let error = Error::new(ErrorKind::Use, message).about(&self.subject(place.step));
+        Err(error.with_help("use a window inside the axis: `o<+k`"))
     }
 
     /// Assignments that name their operands need all of them at every point; where axes are concatenated, some are
@@ -125,8 +123,9 @@ impl Graph {
             return Ok(());
         };
         let name = self.label_of(operands[missing as usize - 1]);
-        let message = format!("{}: `{name}` is not there in every part of the result", self.subject(step));
+        let message = format!("`{name}` is not there in every part of the result");
         Err(Error::new(ErrorKind::Use, message)
+            .about(&self.subject(step))
             .with_help("concatenate with `einsum` first, then compute with the result"))
     }
 
@@ -164,22 +163,16 @@ impl Graph {
             Op::Einsum { accumulate, combine, .. } => product(function(accumulate), combine),
             Op::Convert { factor, divisor } if factor == divisor => product(Binary::Add, Combine::Product),
             Op::Convert { .. } => {
-                let message = format!(
-                    "{}: a conversion that changes the number of elements cannot be run",
-                    self.subject(step)
-                );
-                Err(Error::new(ErrorKind::Use, message))
+                let message = "a conversion that changes the number of elements cannot be run";
+                Err(Error::new(ErrorKind::Use, message).about(&self.subject(step)))
             }
         }
     }
 
     fn no_law(&self, step: u32, name: &str) -> Error {
         let operands = self.step_operands(step).len();
-        let message = format!(
-            "{}: there is no operation `{name}` of {operands} operands that could be run",
-            self.subject(step)
-        );
-        Error::new(ErrorKind::Use, message).with_help(
+        let message = format!("there is no operation `{name}` of {operands} operands that could be run");
+        Error::new(ErrorKind::Use, message).about(&self.subject(step)).with_help(
             "say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it",
         )
     }

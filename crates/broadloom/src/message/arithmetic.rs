@@ -96,8 +96,7 @@ impl Graph {
         let mut error = Error::new(ErrorKind::Arithmetic, message);
         let Place { tensor, kind, spot } = axis.place;
         if let Some(whole) = axis.whole.filter(|_| self.declarations.contains_key(&tensor.0)) {
-            let text = format!("{whole}: {}", self.written_text(tensor, kind, Some(spot)));
-            error = error.with_end(self.about_tensor(tensor, text).with_short(whole.to_string()));
+            error = error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string()));
         }
         let error = error.with_end(axis.sized());
         let over = axis.parts.first().map_or("", |(name, _)| name);
@@ -214,10 +213,7 @@ impl Graph {
         let error = Error::new(ErrorKind::Arithmetic, message);
         let Place { tensor, kind, spot } = axis.place;
         let error = match self.declarations.contains_key(&tensor.0) {
-            true => {
-                let text = format!("{whole}: {}", self.written_text(tensor, kind, Some(spot)));
-                error.with_end(self.about_tensor(tensor, text).with_short(whole.to_string()))
-            }
+            true => error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string())),
             false => error,
         };
         Some(error.with_help(help))

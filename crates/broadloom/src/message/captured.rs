@@ -81,8 +81,7 @@ impl Graph {
             let tensor = declared(slot)
                 .filter(|_| matches!(axis.kind, AxisKind::Label(label) if label.0 == captured.index))?;
             let size = self.size_at(Place { tensor, kind, spot })?;
-            let text = format!("`{name}` = {size}: {}", self.written_text(tensor, kind, Some(spot)));
-            Some(self.about_tensor(tensor, text).with_short(format!("{name} = {size}")))
+            Some(self.written_end(tensor, kind, Some(spot), &format!("`{name}` = {size}")))
         })
     }
 }

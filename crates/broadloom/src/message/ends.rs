@@ -39,20 +39,19 @@ impl Graph {
         let mut lines = Vec::new();
         let mut previous = None;
         for (end, place) in found {
-            let step_of = |tensor: Tensor| self.tensors[tensor.index()].step;
-            let (step, text) = match place {
+            let size = self.shown(end);
+            lines.push(match place {
                 End::Written(tensor, kind, spot) if previous == Some(tensor) => {
                     let axis = self.spot_words(tensor, kind, spot);
-                    (step_of(tensor), format!("its {}", axis.trim_start_matches("the ")))
+                    let reason = format!("its {}", axis.trim_start_matches("the "));
+                    said_end(self.tensors[tensor.index()].step, &size, reason)
                 }
                 End::Written(tensor, kind, spot) => {
                     previous = Some(tensor);
-                    (step_of(tensor), self.written_text(tensor, kind, spot))
+                    self.written_end(tensor, kind, spot, &size)
                 }
-                End::Said(step, text) => (step, text),
-            };
-            let size = self.shown(end);
-            lines.push(error::Part::at(step, format!("{size}: {text}")).with_short(size));
+                End::Said(step, text) => said_end(step, &size, text),
+            });
         }
         lines
     }
@@ -61,7 +60,24 @@ impl Graph {
     pub(super) fn written_text(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
         let declared = self.declarations.get(&tensor.0);
         let declared = declared.map_or(String::new(), |declared| format!(", declared `{}`", declared.shape));
-        format!("{} of `{}`{declared}", self.spot_words(tensor, kind, spot), self.label_of(tensor))
+        format!("{}{declared}", self.axis_text(tensor, kind, spot))
+    }
+
+    fn axis_text(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
+        format!("{} of `{}`", self.spot_words(tensor, kind, spot), self.label_of(tensor))
+    }
+
+    /// An axis of a tensor as the end of a conflict, with what it claims.
+    pub(super) fn written_end(
+        &self,
+        tensor: Tensor,
+        kind: Kind,
+        spot: Option<Spot>,
+        claim: &str,
+    ) -> error::Part {
+        let text = format!("{claim}: {}", self.written_text(tensor, kind, spot));
+        let end = self.about_tensor(tensor, text).with_short(claim.replace('`', ""));
+        end.with_reason(self.axis_text(tensor, kind, spot))
     }
 
     /// Two known sizes that the refused step brings together, where the solver only found that nothing fits.
@@ -87,12 +103,10 @@ impl Graph {
             pair.into_iter().fold(Error::new(ErrorKind::Mismatch, message), |error, (size, tensor, kind)| {
                 let declared = self.declarations.contains_key(&tensor.0);
                 let computed = if declared { None } else { self.computed(case, size) };
-                let (step, text) = computed.unwrap_or_else(|| {
-                    let step = self.tensors[tensor.index()].step;
-                    (step, self.written_text(tensor, kind, Some(Spot::Back(at))))
-                });
-                let end = error::Part::at(step, format!("{size}: {text}"));
-                error.with_end(end.with_short(size.to_string()))
+                error.with_end(match computed {
+                    Some((step, text)) => said_end(step, &size.to_string(), text),
+                    None => self.written_end(tensor, kind, Some(Spot::Back(at)), &size.to_string()),
+                })
             });
         Some(error)
     }
@@ -344,4 +358,9 @@ fn from_end(kind: Kind, at: usize) -> String {
         0 => format!("the last {} axis", kind.name()),
         at => format!("{} axis {} from the end", kind.name(), at + 1),
     }
+}
+
+/// What a step says as the end of a conflict, with the size that follows.
+fn said_end(step: u32, size: &str, reason: String) -> error::Part {
+    error::Part::at(step, format!("{size}: {reason}")).with_short(size).with_reason(reason)
 }

@@ -27,8 +27,9 @@ impl Graph {
             return Error::new(ErrorKind::Undetermined, "a size is not determined").about_step(step);
         };
         let name = known.spec.names.axes.text(label);
-        let message = format!("{}: nothing determines the size of `{name}`", self.subject(step));
-        let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
+        let message = format!("nothing determines the size of `{name}`");
+        let mut error =
+            Error::new(ErrorKind::Undetermined, message).about(&self.subject(step)).about_step(step);
         let mentions = |axis: &spec::Axis| {
             !matches!(axis.kind, AxisKind::Label(_)) && axis.labels().any(|other| other == label)
         };

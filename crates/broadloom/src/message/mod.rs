@@ -54,7 +54,7 @@ impl Graph {
     /// Why some constraints have no solution together.
     pub(crate) fn explain(&self, core: &Core) -> Error {
         let refused = core.constraints.iter().map(|id| self.origin(*id).step).max().unwrap_or(0);
-        self.explain_case(Case { core, refused }).about_step(refused)
+        self.explain_case(Case { core, refused }).about_step(refused).of(&self.subject(refused))
     }
 
     fn explain_case(&self, case: Case<'_>) -> Error {

@@ -152,7 +152,7 @@ impl Graph {
             true => format!("`{}`, a size that is known when the program runs", data.name),
             false => format!("`{}`, a named size in {}", data.name, range_text(data.range)),
         };
-        Part { text, step, short: Some(data.name.to_string()) }
+        Part { text, step, short: Some(data.name.to_string()), reason: None }
     }
 
     /// Why a row of the closed program has so many axes, told in the same way.
@@ -317,7 +317,7 @@ impl Graph {
     fn add_link(&self, parts: &mut Vec<Part>, id: ConstraintId) {
         let (step, said) = (self.origin(id).step, self.said(id));
         let is_op = matches!(self.steps.get(step as usize), Some(Step::Op { .. }));
-        if let Some(Part { text, step: last, short: Some(short) }) = parts.last_mut()
+        if let Some(Part { text, step: last, short: Some(short), .. }) = parts.last_mut()
             && (*last == Some(step as usize) && is_op && text.ends_with(&*short))
         {
             if !short.split("; ").any(|known| known == said) {

@@ -209,8 +209,9 @@ pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor
         format!("{} elements: {text}, of shape `{shape}`", shape.elements())
     };
     let subject = graph.subject(step);
-    let message = format!("{subject}: a conversion that changes the number of elements has no loop nest");
+    let message = "a conversion that changes the number of elements has no loop nest";
     Error::new(ErrorKind::Use, message)
+        .about(&subject)
         .about_step(step)
         .with_end(end(&quoted(&name), from))
         .with_end(end(&own, to))

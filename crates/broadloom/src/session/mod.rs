@@ -555,7 +555,7 @@ impl Session {
         match node {
             Node::Gradient(_) => {
                 let message = format!("`{routine}` reads the gradient of `{name}`, which is not there");
-                Error::new(ErrorKind::Value, message).with_remedy(
+                Error::new(ErrorKind::NoGradient, message).about_values_of(tensor, &name).with_remedy(
                     Remedy::Backward,
                     "call `backward` in the same routine, or `keep` the gradient in the routine that computes it",
                 )
@@ -563,9 +563,10 @@ impl Session {
             _ => match self.store.gone(node) {
                 Some(sizes) => self.gone(tensor, sizes, routine),
                 None => Error::new(
-                    ErrorKind::Value,
+                    ErrorKind::NoValues,
                     format!("`{routine}` reads `{name}`, which has no values yet"),
                 )
+                .about_values_of(tensor, &name)
                 .with_end(self.graph.declared_end(tensor))
                 .with_remedy(Remedy::Values, "set them with `Session::set`"),
             },
