@@ -139,9 +139,8 @@ impl Part {
     /// The line for a label at the step itself: `64 because of the output axis of x`.
     pub fn label(&self) -> String {
         match (&self.short, &self.reason) {
-            (Some(short), Some(reason)) => format!("{short} because of {reason}"),
-            (Some(short), None) if !self.text.ends_with(short.as_str()) => {
-                format!("{short} because of {}", self.text)
+            (Some(short), Some(reason)) if !self.text.ends_with(short.as_str()) => {
+                format!("{short} because of {reason}")
             }
             _ => self.text.clone(),
         }
@@ -192,7 +191,9 @@ impl Error {
         let rendered = bare.render(text);
         let excerpt = rendered.split_once('\n').map(|(_, excerpt)| excerpt.trim_end().to_string());
         let mut error = Error::new(ErrorKind::Notation, bare.to_string());
-        error.0.excerpt = excerpt;
+        if let Some(excerpt) = excerpt {
+            error = error.with_excerpt(excerpt);
+        }
         match help {
             Some(help) => error.with_help(help),
             None => error,
@@ -202,7 +203,21 @@ impl Error {
     /// Says what the message is about, in front of it.
     pub(crate) fn about(mut self, subject: &str) -> Error {
         self.0.message = format!("{subject}: {}", self.0.message);
-        self.0.sentence += subject.len() + 2;
+        self.0.sentence = 0;
+        self
+    }
+
+    /// Says which part of the program the message is about, in front of the sentence.
+    pub(crate) fn inside(mut self, subject: &str) -> Error {
+        let sentence = self.0.sentence;
+        self = self.about(subject);
+        self.0.sentence = subject.len() + 2 + sentence;
+        self
+    }
+
+    /// Sets the text that is not well written, with a mark under the place.
+    pub(crate) fn with_excerpt(mut self, excerpt: String) -> Error {
+        self.0.excerpt = Some(excerpt);
         self
     }
 

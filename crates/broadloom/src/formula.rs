@@ -161,8 +161,8 @@ impl<'a> Parser<'a> {
         let start = self.source[..self.at].rfind('\n').map_or(0, |at| at + 1);
         let line = self.source[start..].lines().next().unwrap_or_default();
         let column = self.source[start..self.at].chars().count();
-        let message = format!("{what}\n  {}\n  {}^", line.trim_end(), " ".repeat(column));
-        Error::new(ErrorKind::Notation, message).with_help(
+        let excerpt = format!("  {}\n  {}^", line.trim_end(), " ".repeat(column));
+        Error::new(ErrorKind::Notation, what).with_excerpt(excerpt).with_help(
             "an assignment is `target = value`, `target =+ value` to accumulate, `target =:+ value` to clear first",
         )
     }

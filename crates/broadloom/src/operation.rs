@@ -137,7 +137,7 @@ impl Operation {
     }
 
     fn law(&self, text: &str, backward: bool) -> Result<Law, Error> {
-        let parsed = parse(text).map_err(|error| error.about(&format!("the operation `{}`", self.name)))?;
+        let parsed = parse(text).map_err(|error| error.inside(&format!("the operation `{}`", self.name)))?;
         let slots: Vec<Slot> = parsed.names.iter().map(|name| self.slot(name)).collect::<Result<_, _>>()?;
         for assignment in &parsed.assignments {
             let target = &slots[assignment.target as usize];
@@ -234,7 +234,7 @@ impl Operation {
     }
 
     fn wrong(&self, message: &str) -> Error {
-        Error::new(ErrorKind::Use, format!("the operation `{}`: {message}", self.name))
+        Error::new(ErrorKind::Use, message).inside(&format!("the operation `{}`", self.name))
     }
 
     /// A pointwise operation that comes with the library.

@@ -337,7 +337,7 @@ impl Lowering<'_> {
                 if matches!(slot, Slot::Own(..)) && !self.written.contains(&node) {
                     let name = &self.graph.own_name(place.step, *name, place.backward);
                     let message = format!("`{name}` is read before it is assigned");
-                    return Err(Error::new(ErrorKind::Use, message).about(&self.graph.subject(place.step)));
+                    return Err(Error::new(ErrorKind::Use, message).inside(&self.graph.subject(place.step)));
                 }
                 let buffer = self.buffer(node);
                 Scalar::Load(self.cell(place, place.at(slot.place()), buffer, loops))
@@ -442,7 +442,7 @@ impl Graph {
         let over = if lost.is_empty() { String::new() } else { format!(" for each {}", lost.join(" and ")) };
         let message = format!("every value{over} would overwrite the one before in `{target}`");
         Err(Error::new(ErrorKind::Use, message)
-            .about(&self.subject(place.step))
+            .inside(&self.subject(place.step))
             .about_step(place.step)
             .with_help("say how they are put together: `=:+` adds them up, `=:max` keeps the greatest"))
     }

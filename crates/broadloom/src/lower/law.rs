@@ -111,7 +111,7 @@ impl Graph {
             return Ok(());
         }
         let message = "a padded window needs sums of products, or the greatest or least of sums";
-        let error = Error::new(ErrorKind::Use, message).about(&self.subject(place.step));
+        let error = Error::new(ErrorKind::Use, message).inside(&self.subject(place.step));
         Err(error.with_help("use a window inside the axis: `o<+k`"))
     }
 
@@ -125,7 +125,7 @@ impl Graph {
         let name = self.label_of(operands[missing as usize - 1]);
         let message = format!("`{name}` is not there in every part of the result");
         Err(Error::new(ErrorKind::Use, message)
-            .about(&self.subject(step))
+            .inside(&self.subject(step))
             .with_help("concatenate with `einsum` first, then compute with the result"))
     }
 
@@ -164,7 +164,7 @@ impl Graph {
             Op::Convert { factor, divisor } if factor == divisor => product(Binary::Add, Combine::Product),
             Op::Convert { .. } => {
                 let message = "a conversion that changes the number of elements cannot be run";
-                Err(Error::new(ErrorKind::Use, message).about(&self.subject(step)))
+                Err(Error::new(ErrorKind::Use, message).inside(&self.subject(step)))
             }
         }
     }
@@ -172,7 +172,7 @@ impl Graph {
     fn no_law(&self, step: u32, name: &str) -> Error {
         let operands = self.step_operands(step).len();
         let message = format!("there is no operation `{name}` of {operands} operands that could be run");
-        Error::new(ErrorKind::Use, message).about(&self.subject(step)).with_help(
+        Error::new(ErrorKind::Use, message).inside(&self.subject(step)).with_help(
             "say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it",
         )
     }

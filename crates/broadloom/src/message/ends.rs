@@ -16,6 +16,8 @@ use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
 enum End {
     /// On an axis of a tensor; which one may not be known.
     Written(Tensor, Kind, Option<Spot>),
+    /// A leaf, as it is declared.
+    Declared(Tensor),
     /// By a step, in other words.
     Said(u32, String),
 }
@@ -49,6 +51,10 @@ impl Graph {
                 End::Written(tensor, kind, spot) => {
                     previous = Some(tensor);
                     self.written_end(tensor, kind, spot, &size)
+                }
+                End::Declared(tensor) => {
+                    let step = self.tensors[tensor.index()].step;
+                    declared_size(step, &size, &self.declared_text(tensor))
                 }
                 End::Said(step, text) => said_end(step, &size, text),
             });
@@ -164,7 +170,7 @@ impl Graph {
             (Some(Step::Op { op: Op::Slice(Index::Run { range: Some(_) }), .. }), Part::Whole) => {
                 "the range of the index".into()
             }
-            (Some(Step::Leaf { tensor, .. }), _) => self.declared_text(Tensor(*tensor)),
+            (Some(Step::Leaf { tensor, .. }), _) => return End::Declared(Tensor(*tensor)),
             (Some(Step::Op { .. }), _) => match elements(end).and_then(|size| self.computed(case, size)) {
                 Some((step, text)) => return End::Said(step, text),
                 None => format!("{}: {}", self.called(step), self.said(source)),
@@ -362,5 +368,10 @@ fn from_end(kind: Kind, at: usize) -> String {
 
 /// What a step says as the end of a conflict, with the size that follows.
 fn said_end(step: u32, size: &str, reason: String) -> error::Part {
-    error::Part::at(step, format!("{size}: {reason}")).with_short(size).with_reason(reason)
+    declared_size(step, size, &reason).with_reason(reason)
+}
+
+/// A declaration as the end of a conflict, with the size that follows.
+fn declared_size(step: u32, size: &str, sentence: &str) -> error::Part {
+    error::Part::at(step, format!("{size}: {sentence}")).with_short(size)
 }

@@ -29,7 +29,7 @@ impl Graph {
         let name = known.spec.names.axes.text(label);
         let message = format!("nothing determines the size of `{name}`");
         let mut error =
-            Error::new(ErrorKind::Undetermined, message).about(&self.subject(step)).about_step(step);
+            Error::new(ErrorKind::Undetermined, message).inside(&self.subject(step)).about_step(step);
         let mentions = |axis: &spec::Axis| {
             !matches!(axis.kind, AxisKind::Label(_)) && axis.labels().any(|other| other == label)
         };

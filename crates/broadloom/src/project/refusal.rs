@@ -211,7 +211,7 @@ pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor
     let subject = graph.subject(step);
     let message = "a conversion that changes the number of elements has no loop nest";
     Error::new(ErrorKind::Use, message)
-        .about(&subject)
+        .inside(&subject)
         .about_step(step)
         .with_end(end(&quoted(&name), from))
         .with_end(end(&own, to))

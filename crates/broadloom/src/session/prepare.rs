@@ -70,7 +70,7 @@ impl Session {
 
     pub(super) fn lowered(&self, layout: &Layout, routine: &Routine) -> Result<Lowered, Error> {
         lower(&self.graph, layout, routine, self.settings.guard)
-            .map_err(|error| error.about(&format!("routine `{}`", routine.name())))
+            .map_err(|error| error.inside(&format!("routine `{}`", routine.name())))
     }
 
     pub(super) fn optimised(&self, program: &Program) -> Program {

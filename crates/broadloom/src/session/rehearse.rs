@@ -107,7 +107,7 @@ impl Rehearsal {
             return Ok(());
         }
         let lowered = lower_each(&session.graph, &session.layout, routine, false)
-            .map_err(|(at, error)| (at, error.about(&format!("routine `{}`", routine.name()))))?;
+            .map_err(|(at, error)| (at, error.inside(&format!("routine `{}`", routine.name()))))?;
         check_memory(&lowered.program).map_err(|error| (0, error))?;
         for node in &lowered.needs {
             if !session.store.has_values(*node) && !begins_with_values(&session.graph, *node) {
