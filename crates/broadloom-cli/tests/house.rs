@@ -105,3 +105,30 @@ fn the_readme_shows_what_is_printed() {
     }
     assert_eq!(shown, 2, "both examples of the README are checked");
 }
+
+/// What the README says that `broadloom check` prints for its first program is what it prints.
+#[cfg(unix)]
+#[test]
+fn the_readme_checks_its_first_program() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let blocks = |language: &str| -> Vec<String> {
+        let opened = format!("```{language}\n");
+        readme.split(&opened).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme");
+    fs::create_dir_all(&folder).expect("a folder for the test");
+    fs::write(folder.join("model.loom"), &blocks("loom")[0]).expect("the program is written");
+    let mut shown = 0;
+    for block in blocks("console") {
+        let Some((command, expected)) = block.split_once('\n') else { continue };
+        let Some(command) = command.strip_prefix("$ ").filter(|line| line.contains("broadloom check")) else {
+            continue;
+        };
+        let line = format!("broadloom() {{ '{}' \"$@\"; }}\n{command} 2>&1", env!("CARGO_BIN_EXE_broadloom"));
+        let shell = std::process::Command::new("sh").arg("-c").arg(line).current_dir(&folder).output();
+        let printed = String::from_utf8_lossy(&shell.expect("a shell").stdout).into_owned();
+        assert_eq!(printed, expected, "{command}");
+        shown += 1;
+    }
+    assert_eq!(shown, 2, "the mistake and the table are checked");
+}

@@ -36,3 +36,8 @@ pub use solver::{
     Middle, Need, Point, Policy, Report, RowShape, Short, Solver, Stats, Unfilled, Written,
 };
 pub use term::{Constraint, ConstraintId, DimTerm, DimVar, Hole, Numerator, Piece, Role, RowTerm, RowVar};
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

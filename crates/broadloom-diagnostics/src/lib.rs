@@ -44,3 +44,8 @@ pub use escape::escaped;
 pub use render::{Style, render, render_all, summary};
 pub use shown::{Place, Shown, ShownLabel, ShownLink};
 pub use source::{BYTE_ORDER_MARK, Source, SourceId, Sources, Span};
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -31,3 +31,8 @@ pub use position::{Counter, Position};
 pub use program::{Application, Dim, Made, Options, Origin, Program, Written, compile};
 pub use run::{Observer, RunOptions};
 pub use suggest::nearest;
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -22,3 +22,8 @@ pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};
 pub use scalar::{Binary, Scalar, Unary};
 pub use shown::shown_path;
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -80,3 +80,8 @@ pub use tree::{
     Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding, Row,
     RowVariable, Shape, Spec, Term,
 };
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -112,3 +112,8 @@ struct Loops;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/running.md")]
 struct Running;
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
