@@ -194,3 +194,82 @@ fn what_stands_before_a_row_is_no_part_of_it() {
     sum(&mut system, &[Term::var(1), Term::var(rest)]);
     closes(&system, 1, &[]);
 }
+
+/// Four rows that are tied, `d ≈ [5, ⟨c⟩]` said first and last: what a row has more than the others is kept, whichever way it is
+/// found.
+#[test]
+fn tied_rows_differ_by_what_stands_between_them() {
+    let mut system = leaves(4);
+    let longer = |row| Term::open(&sizes(&[5]), row, &[]);
+    system.equate(Term::var(3), longer(2));
+    system.equate(Term::var(2), Term::var(1));
+    system.equate(Term::var(1), Term::var(0));
+    system.equate(Term::var(3), longer(1));
+    sum(&mut system, &[Term::var(2), closed(&[3])]);
+    closes(&system, 0, &values(&[3]));
+    closes(&system, 3, &values(&[5, 3]));
+}
+
+/// `a ≈ [3, ⟨s⟩]` with the 3 before the marker of `a`: in `a + [7]`, the 7 faces the last axis of `s`, which has no more.
+#[test]
+fn what_stands_before_a_marker_does_not_reach() {
+    let mut system = System::default();
+    let (a, s) = (system.row(Role::Leaf, 1), system.row(Role::Interior, 0));
+    system.equate(Term::var(a), Term::open(&sizes(&[3]), s, &[]));
+    let result = system.row(Role::Interior, 1);
+    system.sum(result, &[Term::var(a), closed(&[7])]);
+    sum(&mut system, &[Term::var(s), closed(&[2, 4, 7])]);
+    closes(&system, s, &values(&[7]));
+}
+
+/// Two leaves, one used at 3 and one at 5, that meet only two steps below: a family, too.
+#[test]
+fn families_reach_through_results() {
+    let mut system = leaves(2);
+    let used = |system: &mut System, leaf, size| {
+        sum(system, &[Term::var(leaf), closed(&[size])]);
+        let result = system.row(Role::Interior, 0);
+        system.refine(Term::var(result), Term::var(leaf));
+        result
+    };
+    let (c, d) = (used(&mut system, 0, 3), used(&mut system, 1, 5));
+    let e = system.row(Role::Interior, 0);
+    system.refine(Term::var(e), Term::var(c));
+    system.refine(Term::var(e), Term::var(d));
+    closes(&system, 0, &[UNIT]);
+    closes(&system, 1, &[UNIT]);
+}
+
+/// `d ⊑ a`, `d ⊑ b`, and `a` meets `c`, which is used at 5. With `d` open, they are one family; with `d = 3`, `b` is not of it.
+#[test]
+fn a_known_size_makes_no_family() {
+    let mut system = System::default();
+    let [a, b, c] = [(); 3].map(|()| Dim::Var(system.dim(Role::Leaf)));
+    let [d, e] = [(); 2].map(|()| Dim::Var(system.dim(Role::Interior)));
+    let row = system.row(Role::Interior, 0);
+    for (res, opnd) in [(d, a), (d, b), (e, a), (e, c), (Dim::Size(5), c)] {
+        system.refine(Term::closed(&[res]), Term::closed(&[opnd]));
+    }
+    system.equate(Term::var(row), Term::closed(&[a, b, c]));
+    system.equate(Term::closed(&[d]), closed(&[3]));
+    closes(&system, row, &[UNIT, Value::Size(3), UNIT]);
+}
+
+/// `[3, ⟨a⟩] ⊑ [⟨b⟩, 3]` with `a ⊑ b ⊑ a`: each axis faces the one before it, and the first of them nothing.
+#[test]
+fn a_circle_gives_no_axes() {
+    let mut system = leaves(2);
+    system.refine(Term::open(&sizes(&[3]), 0, &[]), Term::open(&[], 1, &sizes(&[3])));
+    system.refine(Term::var(0), Term::var(1));
+    system.refine(Term::var(1), Term::var(0));
+    closes(&system, 0, &[]);
+    closes(&system, 1, &[]);
+}
+
+/// `a + [⟨a⟩, 5]`: the 5 stands behind `a` itself, and gives it no axis.
+#[test]
+fn a_leaf_does_not_face_itself() {
+    let mut system = leaves(1);
+    sum(&mut system, &[Term::var(0), Term::open(&[], 0, &sizes(&[5]))]);
+    closes(&system, 0, &[]);
+}
