@@ -114,7 +114,7 @@ fn values_that_are_missing() -> Result<(), Error> {
     refused(
         session.run(&routine),
         &expect![[r#"
-            Value: `sum` reads `y`, which has no values yet
+            NoValues: `sum` reads `y`, which has no values yet
               `y` is declared `2`
             help: set them with `Session::set`
         "#]],
@@ -151,7 +151,7 @@ fn values_that_are_missing() -> Result<(), Error> {
     refused(
         session.run(&update),
         &expect![[r#"
-        Value: `update` reads the gradient of `w`, which is not there
+        NoGradient: `update` reads the gradient of `w`, which is not there
         help: call `backward` in the same routine, or `keep` the gradient in the routine that computes it
     "#]],
     );
@@ -173,7 +173,7 @@ fn values_that_are_missing() -> Result<(), Error> {
     refused(
         session.run(&update),
         &expect![[r#"
-        Value: `update` reads the gradient of `w`, which is not there
+        NoGradient: `update` reads the gradient of `w`, which is not there
         help: call `backward` in the same routine, or `keep` the gradient in the routine that computes it
     "#]],
     );
