@@ -1,6 +1,6 @@
 //! What is emitted is what others can read: C compiles, MLIR has a body for every nest (that it is valid is tested by `mlir`).
 
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 use std::process::Command;

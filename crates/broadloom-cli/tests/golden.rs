@@ -3,14 +3,12 @@
 //! A case is a name and a command line, in the folder `tests/programs`. `< FILE` at its end is standard input; `tty60` at its
 //! front is a terminal with 60 columns, `no_color` says that `NO_COLOR` is set. Escape characters are shown as `␛`.
 
-mod support;
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use support::{World, broadloom, examples, loom_files, programs};
+use libtest_mimic::{Failed, Trial};
+
+use crate::support::{World, broadloom, examples, loom_files};
 
 const CASES: &[(&str, &str)] = &[
     ("check", "check mlp.loom"),
@@ -198,11 +196,12 @@ const CASES: &[(&str, &str)] = &[
     ("help_tour", "tour --help"),
 ];
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    std::env::set_current_dir(programs()).expect("the folder of the programs");
-    let mut trials: Vec<Trial> =
-        CASES.iter().map(|(name, line)| Trial::test(*name, move || check(name, &[*line]))).collect();
+/// A trial for every case and every example.
+pub fn trials() -> Vec<Trial> {
+    let mut trials: Vec<Trial> = CASES
+        .iter()
+        .map(|(name, line)| Trial::test(format!("golden::{name}"), move || check(name, &[*line])))
+        .collect();
     for example in loom_files(&examples()) {
         let stem = example.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let file = format!("../../../../examples/{stem}.loom");
@@ -212,12 +211,12 @@ fn main() -> ExitCode {
             format!("lint {file}"),
             format!("memory {file} --planned"),
         ];
-        trials.push(Trial::test(format!("examples::{stem}"), move || {
+        trials.push(Trial::test(format!("golden::examples::{stem}"), move || {
             check(&format!("examples/{stem}"), &lines.each_ref().map(String::as_str))
         }));
     }
-    trials.push(Trial::test("no_golden_file_without_a_case", no_file_without_a_case));
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials.push(Trial::test("golden::no_golden_file_without_a_case", no_file_without_a_case));
+    trials
 }
 
 fn folder() -> PathBuf {

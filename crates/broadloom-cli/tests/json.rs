@@ -1,6 +1,6 @@
 //! Whatever is printed with `--json` is as `docs/schema.json` says.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::schema::errors;

@@ -1,6 +1,6 @@
 //! Pictures: well-formed, complete, quick.
 
-mod support;
+use crate::support;
 
 use std::time::{Duration, Instant};
 

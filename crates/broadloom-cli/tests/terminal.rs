@@ -1,6 +1,6 @@
 //! What is shown on a terminal only: progress, plots, colours. What depends on time cannot be compared word for word.
 
-mod support;
+use crate::support;
 
 use support::{Said, World, broadloom, programs};
 

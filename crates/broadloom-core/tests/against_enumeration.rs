@@ -6,10 +6,9 @@
 //!
 //! `BROADLOOM_SYSTEMS=n` runs n systems per profile instead of the default.
 
-mod oracle;
+use crate::oracle;
 #[allow(dead_code)]
-#[path = "support/translate.rs"]
-mod translate;
+use crate::translate;
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! The solver against an independent judge of arithmetic (`arithmetic/mod.rs` has the semantics).
+//! The solver against an independent judge of arithmetic (`arithmetic_model/mod.rs` has the semantics).
 //!
 //! Each test states one property and checks it on random small systems of every profile. The judge
 //! and the search only ever show that the solver is wrong: a solution that they find is one, and an
@@ -8,10 +8,7 @@
 //! its profile and seed, as the smallest system that fails in the same way; `BROADLOOM_FAILURES=n`
 //! prints n failures of each kind.
 
-#[path = "arithmetic/mod.rs"]
-mod model;
-mod oracle;
-#[path = "arithmetic/tests.rs"]
+use crate::arithmetic_model as model;
 mod tests;
 
 use std::cell::{Cell, RefCell};

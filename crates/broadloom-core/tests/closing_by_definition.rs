@@ -7,9 +7,7 @@
 //! `BROADLOOM_SYSTEMS=n` runs n systems of each kind instead of the default; with `BROADLOOM_SHRINK=1`, counterexamples
 //! are made small.
 
-#[path = "closing_by_definition/mod.rs"]
-mod by;
-#[path = "closing_by_definition/cases.rs"]
+use crate::definition as by;
 mod cases;
 
 use by::definition::Verdict;

@@ -5,10 +5,9 @@
 //!
 //! `BROADLOOM_SYSTEMS=n` runs n systems instead of the default.
 
-mod oracle;
+use crate::oracle;
 #[allow(dead_code)]
-#[path = "support/translate.rs"]
-mod translate;
+use crate::translate;
 
 use oracle::{System, satisfiable, satisfies, shifted_system};
 use translate::{Outcome, translate};

@@ -1,6 +1,6 @@
 //! Tests of the test oracle itself: hand-made cases, and agreement of its parts with each other.
 
-mod oracle;
+use crate::oracle;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -1,20 +1,18 @@
 //! Laws of the solver beyond single answers: reasons entail, observing changes nothing, growing
 //! costs only the new work, mirror images agree, and work is linear in the number of constraints.
 
-mod oracle;
+use crate::oracle;
 #[allow(dead_code)]
-#[path = "support/translate.rs"]
-mod translate;
+use crate::translate;
 
-use broadloom_bench_families::FAMILIES;
 use broadloom_core::{Answer, Solver};
+use families::FAMILIES;
 use oracle::generate::PROFILES;
 use translate::{Outcome, translate};
 
 /// The same families the benchmark runs.
 #[allow(dead_code)]
-#[path = "../../../benches/src/families.rs"]
-mod broadloom_bench_families;
+use crate::families;
 
 const SYSTEMS: u64 = 4_000;
 

@@ -2,7 +2,5 @@
 //! random systems, which must not depend on the order of their constraints and must agree with the same system at
 //! given sizes.
 
-#[path = "symbols/random.rs"]
 mod random;
-#[path = "symbols/table.rs"]
 mod table;

@@ -1,6 +1,6 @@
 //! The layout of programs: what it looks like, and that it changes nothing else.
 
-mod syntax;
+use crate::syntax;
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

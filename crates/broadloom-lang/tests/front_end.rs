@@ -4,7 +4,7 @@
 //! Programs come from the suites, from the examples and from the library. They are changed by taking out, putting in and exchanging words and lines, by random
 //! bytes, and by cutting them off; then they are read and evaluated.
 
-mod suite_support;
+use crate::suite_support;
 
 use std::path::{Path, PathBuf};
 

@@ -16,21 +16,13 @@
 //! says exactly what is compared. A failure shows the program, made as small as can be, its other form, and both answers.
 //! `BROADLOOM_PROGRAMS=n` tries so many programs, `BROADLOOM_SEED=n` begins at that seed, `BROADLOOM_LAW=name` tries one rewriting.
 
-#[path = "laws/answer.rs"]
 mod answer;
-#[path = "../../broadloom/tests/laws/dice.rs"]
-mod dice;
-#[path = "laws/drawer.rs"]
+use crate::dice;
 mod drawer;
-#[path = "laws/program.rs"]
 mod program;
-#[path = "laws/rewriting.rs"]
 mod rewriting;
-#[path = "laws/shape.rs"]
 mod shape;
-#[path = "laws/shrink.rs"]
 mod shrink;
-#[path = "laws/specs.rs"]
 mod specs;
 
 use std::collections::BTreeMap;

@@ -1,4 +1,6 @@
-//! Reading programs leaves nothing behind. A process of its own, so that no other test has a part in its memory.
+//! Reading programs leaves nothing behind. The test runs in a process of its own, so that no other test has a part in its memory.
+
+use std::process::Command;
 
 use broadloom_lang::{Options, compile};
 
@@ -13,6 +15,16 @@ fn memory() -> Option<u64> {
 /// defined in know each other.
 #[test]
 fn nothing_is_left_behind() {
+    if std::env::var_os("BROADLOOM_ALONE").is_some() {
+        return read_again_and_again();
+    }
+    let tests = std::env::current_exe().expect("the tests know their own binary");
+    let mut alone = Command::new(tests);
+    alone.args(["--exact", "memory::nothing_is_left_behind", "--nocapture"]).env("BROADLOOM_ALONE", "1");
+    assert!(alone.status().expect("the tests can be started again").success());
+}
+
+fn read_again_and_again() {
     let text = "def outer(n)(x) =\n  def inner(y) = {w : ... -> n} @ y\n  inner(x)\ndata x : 3\nlet f = outer(4)\nlet y = f(x)\n";
     let read = |count: usize| {
         (0..count).for_each(|_| assert!(compile("text.loom", text, &Options::default()).is_ok()));

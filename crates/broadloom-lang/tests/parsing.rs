@@ -1,6 +1,6 @@
 //! What programs are read as: the strength of operators, where lines go on, and that size is no obstacle.
 
-mod syntax;
+use crate::syntax;
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Files with mistakes: each mistake is reported once and where it is, what is around it is read, and no text is too
 //! strange.
 
-mod syntax;
+use crate::syntax;
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Compiled programs against the reference evaluator: each kind of statement, number and address.
 
-mod native_support;
+use crate::native_support;
 
 use broadloom_core::projection::Component;
 use broadloom_loops::reference::Stop;

@@ -1,6 +1,6 @@
 //! The compiler, its cache, and programs written out.
 
-mod native_support;
+use crate::native_support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! Contractions, in every role that loops can play, against the reference evaluator.
 
-mod native_support;
+use crate::native_support;
 
 use broadloom_loops::{Binary, BufferId, Cell, Local, Program, Scalar, Statement, Unary};
 use native_support::*;

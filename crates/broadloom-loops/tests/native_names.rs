@@ -1,6 +1,6 @@
 //! Whatever tensors are called, the C that is made of them compiles.
 
-mod native_support;
+use crate::native_support;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Random programs: perfect nests and trees with random addresses, judged by the reference evaluator.
 
-mod native_support;
+use crate::native_support;
 
 use broadloom_core::projection::Component;
 use broadloom_loops::random::threefry;

@@ -1,6 +1,6 @@
 //! Shapes of nests that have code of their own: rows on the stack, sums in parts, loops side by side, inverses.
 
-mod native_support;
+use crate::native_support;
 
 use broadloom_loops::native::emit;
 use broadloom_loops::{Binary, Local, Program, Scalar, Statement, Unary};

@@ -1,6 +1,6 @@
 //! What the optimiser makes of the programs it is for: before and after, as text.
 
-mod support;
+use crate::support;
 
 use broadloom_loops::optimise::{Options, optimise, optimise_with_report};
 use expect_test::expect;

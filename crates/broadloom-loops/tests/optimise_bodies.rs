@@ -1,6 +1,6 @@
 //! Bodies of several statements: what may not be merged, forwarded or run in parallel.
 
-mod support;
+use crate::support;
 
 use expect_test::expect;
 use support::check;

@@ -1,6 +1,6 @@
 //! Margins, shifted stores and loops that never run: where a rule that nearly holds does not.
 
-mod support;
+use crate::support;
 
 use broadloom_loops::optimise::{Options, optimise};
 use expect_test::expect;

@@ -1,6 +1,6 @@
 //! The optimised program computes what the program computes, on thousands of random programs.
 
-mod support;
+use crate::support;
 
 use broadloom_core::projection::Component;
 use broadloom_loops::optimise::{Options, optimise};

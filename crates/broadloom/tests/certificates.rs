@@ -2,17 +2,12 @@
 //! changed in them. `BROADLOOM_PROGRAMS=5000` looks at more programs.
 
 #[allow(dead_code, reason = "programs are only built here")]
-#[path = "programs/draw.rs"]
-mod draw;
-#[path = "certificates/judge.rs"]
+use crate::programs::draw;
 mod judge;
 #[allow(dead_code, reason = "programs are only built here")]
-#[path = "programs/lines.rs"]
-mod lines;
-mod numbers;
-#[path = "certificates/read.rs"]
+use crate::numbers;
 mod read;
-mod support;
+use crate::support;
 
 use broadloom::certificate::{Constraint, Dim, DimTerm, module_name};
 use broadloom::{Certificate, Dtype, Graph};

@@ -9,7 +9,7 @@
 //! product ["3 -> 2", "4 -> 3"] |_, [a, b]| a.compose(b);
 //! ```
 
-mod numbers;
+use crate::numbers;
 
 use std::cell::RefCell;
 

@@ -1,6 +1,6 @@
 //! The language of the test programs itself: how functions are expanded, and what is said of mistakes.
 
-mod support;
+use crate::support;
 
 use expect_test::{Expect, expect};
 use support::run::{Run, Stop};

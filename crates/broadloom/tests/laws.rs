@@ -14,15 +14,10 @@
 //! operation. `crates/broadloom-lang/tests/laws.rs` does the same for programs of the language, with more of what a program can say.
 //! `BROADLOOM_PROGRAMS=n` tries so many graphs, `BROADLOOM_SEED=n` begins at that seed.
 
-#[path = "laws/answer.rs"]
 mod answer;
-#[path = "laws/dice.rs"]
-mod dice;
-#[path = "laws/drawer.rs"]
+use crate::dice;
 mod drawer;
-#[path = "laws/rewriting.rs"]
 mod rewriting;
-#[path = "laws/said.rs"]
 mod said;
 
 use std::collections::BTreeMap;

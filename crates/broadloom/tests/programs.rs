@@ -4,11 +4,9 @@
 //! parameters and of everything that nothing else uses. The judge evaluates the loop nests as they are derived, in 64 bits. A program that fails is made
 //! smaller and printed. `BROADLOOM_PROGRAMS=3000` runs more of them, `BROADLOOM_PROGRAM=17` runs one and prints it.
 
-#[path = "programs/draw.rs"]
-mod draw;
-#[path = "programs/lines.rs"]
-mod lines;
-mod numbers;
+pub mod draw;
+pub mod lines;
+use crate::numbers;
 
 use broadloom::{Backend, Dtype, Error, Settings};
 use draw::draw;

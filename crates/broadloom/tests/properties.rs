@@ -7,17 +7,15 @@
 //! Each program is run several times with random choices, `BROADLOOM_SEEDS=n` times if that is set. A
 //! failure shows its seed and, for the order, the statements as they were run.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use broadloom::{Error, Graph, Index, Tensor};
-use libtest_mimic::{Arguments, Failed, Trial};
-use support::case::{Case, cases};
-use support::run::Run;
-use support::tree::{Kind, Program, Statement};
+use libtest_mimic::{Failed, Trial};
+
+use crate::support::case::{Case, cases};
+use crate::support::run::Run;
+use crate::support::tree::{Kind, Program, Statement};
 
 /// How often each program is run for each property.
 const SEEDS: u64 = 6;
@@ -26,8 +24,8 @@ const SEEDS: u64 = 6;
 type Treatment = fn(&Program, &mut Random) -> Result<Shapes, String>;
 type Shapes = BTreeMap<String, String>;
 
-fn main() -> ExitCode {
-    let args = Arguments::from_args();
+/// A trial for every program and every property.
+pub fn trials() -> Vec<Trial> {
     let properties: [(&str, Treatment); 3] =
         [("order", shuffled), ("looking", observed), ("refusal", disturbed)];
     let all = cases("shapes");
@@ -38,7 +36,7 @@ fn main() -> ExitCode {
         };
         all.iter().map(trial).collect::<Vec<_>>()
     });
-    libtest_mimic::run(&args, trials.collect()).exit_code()
+    trials.collect()
 }
 
 fn seeds() -> u64 {

@@ -2,17 +2,10 @@
 //!
 //! Each message is written out as a user sees it. `UPDATE_EXPECT=1` writes them anew; read them then.
 
-mod numbers;
-
-#[path = "refusals/assignments.rs"]
 mod assignments;
-#[path = "refusals/compiler.rs"]
 mod compiler;
-#[path = "refusals/files.rs"]
 mod files;
-#[path = "refusals/runs.rs"]
 mod runs;
-#[path = "refusals/values.rs"]
 mod values;
 
 use broadloom::{Backend, Error, Graph, Session, Settings};

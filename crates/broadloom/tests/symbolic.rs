@@ -4,16 +4,11 @@
 //! A program that fails is made smaller and printed. `BROADLOOM_PROGRAMS=3000` draws more of them, `BROADLOOM_PROGRAM=17`
 //! draws one.
 
-#[path = "symbolic/draw.rs"]
 mod draw;
-#[path = "symbolic/judge.rs"]
 mod judge;
-mod numbers;
-#[path = "symbolic/program.rs"]
+use crate::numbers;
 mod program;
-#[path = "symbolic/run.rs"]
 mod run;
-#[path = "symbolic/sessions.rs"]
 mod sessions;
 
 use broadloom::Backend;

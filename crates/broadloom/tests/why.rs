@@ -1,6 +1,6 @@
 //! Why axes have their sizes: the chains of some programs, and what holds of every chain.
 
-mod support;
+use crate::support;
 
 use broadloom::{Error, Graph, How, Index, Kind, Part, Routine, Tensor, Why};
 use support::case::cases;

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::model::generate::{PROFILES, generate};
-use crate::model::judge::{affine, at_least, concat, count, holds, satisfies};
-use crate::model::search::{Bounds, Found, Goal, Place, find, naive, search};
-use crate::model::{Constraint, DimVar, Ends, Form, Piece, RowVar, System, Window};
+use crate::arithmetic_model::generate::{PROFILES, generate};
+use crate::arithmetic_model::judge::{affine, at_least, concat, count, holds, satisfies};
+use crate::arithmetic_model::search::{Bounds, Found, Goal, Place, find, naive, search};
+use crate::arithmetic_model::{Constraint, DimVar, Ends, Form, Piece, RowVar, System, Window};
 use crate::oracle::{self, Assignment, Atom, Dim, DimTerm, Hole, Row, RowTerm, Tag};
 
 fn atom(size: u32) -> Dim {

@@ -2,9 +2,9 @@
 
 use broadloom_core::Role;
 
-use crate::by::definition::{Verdict, close};
-use crate::by::solve::{Outcome, solve};
-use crate::by::system::{Dim, System, Term, Value};
+use crate::definition::definition::{Verdict, close};
+use crate::definition::solve::{Outcome, solve};
+use crate::definition::system::{Dim, System, Term, Value};
 
 const UNIT: Value = Value::Unit;
 

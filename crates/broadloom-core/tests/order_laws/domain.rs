@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use broadloom_core::order::{AnyRow, Basis, Dim, Rigid, Row};
 
-use crate::naive;
+use crate::order_laws::naive;
 
 pub const UNIT: Dim = Dim::Unit;
 

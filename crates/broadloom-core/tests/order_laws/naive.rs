@@ -2,7 +2,7 @@
 
 use broadloom_core::order::Dim;
 
-use crate::domain::UNIT;
+use crate::order_laws::domain::UNIT;
 
 /// A row as Def. 2.1 gives it: the leading and the trailing flank.
 pub type Flanks = (Vec<Dim>, Vec<Dim>);

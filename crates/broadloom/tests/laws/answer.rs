@@ -12,7 +12,7 @@ use std::fmt;
 
 use broadloom::{Error, ErrorKind, Graph, Tensor};
 
-use crate::said::Said;
+use crate::laws::said::Said;
 
 /// The ends of an error.
 type Ends = BTreeSet<(String, usize)>;

@@ -1,7 +1,7 @@
 //! Random graphs. Each tensor has a shape that was meant, and most operations fit it; many shapes are left to be inferred.
 
 use crate::dice::Dice;
-use crate::said::{Call, Said};
+use crate::laws::said::{Call, Said};
 
 /// Batch, input and output sizes.
 type Shape = [Vec<u64>; 3];

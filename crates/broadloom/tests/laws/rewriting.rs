@@ -1,8 +1,8 @@
 //! Rewritings that change how a graph is made, and not what it says.
 
-use crate::answer::Answer;
 use crate::dice::Dice;
-use crate::said::{Call, Said};
+use crate::laws::answer::Answer;
+use crate::laws::said::{Call, Said};
 
 /// A rewriting: nothing if there is nothing that it could rewrite.
 pub type Rewriting = fn(&[Said], &Answer, &mut Dice) -> Option<Vec<Said>>;

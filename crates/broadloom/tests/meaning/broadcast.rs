@@ -13,7 +13,7 @@
 //! A row broadcasts into a longer one: the axes before its marker face the first axes of the longer row, the
 //! others the last. Units, and axes that are not there, are the same everywhere.
 
-use crate::array::{Array, Form, MEMORY, Size, each_point};
+use crate::meaning::array::{Array, Form, MEMORY, Size, each_point};
 
 /// An operation whose operands broadcast.
 #[derive(Clone, Copy, PartialEq, Debug)]

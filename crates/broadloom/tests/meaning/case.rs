@@ -5,10 +5,10 @@ use std::fmt;
 use broadloom::{Error, Graph, Index, Options, Padding, Projected, Tensor};
 use broadloom_core::projection::Verdict;
 
-use crate::array::{Array, Form, Random};
-use crate::broadcast::{self, Broadcast, Operand};
-use crate::notation::{self, Meaning, Use};
-use crate::runner::{self, Run, SUM};
+use crate::meaning::array::{Array, Form, Random};
+use crate::meaning::broadcast::{self, Broadcast, Operand};
+use crate::meaning::notation::{self, Meaning, Use};
+use crate::meaning::runner::{self, Run, SUM};
 
 /// Where an operand comes from.
 #[derive(Clone, Debug)]

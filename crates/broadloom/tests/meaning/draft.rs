@@ -1,6 +1,6 @@
 //! A spec being made: labels with sizes first, then shapes of them, then the text and the sizes of all axes.
 
-use crate::array::{Form, Random, Size};
+use crate::meaning::array::{Form, Random, Size};
 
 /// An axis of a draft.
 #[derive(Clone, Debug)]

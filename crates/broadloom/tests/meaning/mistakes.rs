@@ -3,10 +3,10 @@
 use broadloom::{Graph, Projected};
 use broadloom_core::projection::Index;
 
-use crate::array::Random;
-use crate::case::{Case, Outcome};
-use crate::random_spec::Taste;
-use crate::{random_broadcast, random_concat, random_spec};
+use crate::meaning::array::Random;
+use crate::meaning::case::{Case, Outcome};
+use crate::meaning::random_spec::Taste;
+use crate::meaning::{random_broadcast, random_concat, random_spec};
 
 /// Changes one index of one tensor, if it can be changed so that it matters.
 fn mistake(nest: &mut Projected, random: &mut Random) -> Option<&'static str> {

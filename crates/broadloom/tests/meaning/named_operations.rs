@@ -3,9 +3,9 @@
 use broadloom::{Index, Tensor};
 use broadloom_core::projection::Verdict::{No, Yes};
 
-use crate::array::table;
-use crate::runner::{Arithmetic, SUM};
-use crate::sheet::Sheet;
+use crate::meaning::array::table;
+use crate::meaning::runner::{Arithmetic, SUM};
+use crate::meaning::sheet::Sheet;
 
 #[test]
 fn what_is_written_once_and_everywhere() {

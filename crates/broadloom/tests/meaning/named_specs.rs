@@ -1,8 +1,8 @@
 //! Specs with written values. `x` is 0, 1, 2, … in memory order: batch, output, input.
 
-use crate::array::{Array, each_point, table};
-use crate::runner::{Arithmetic, SUM};
-use crate::sheet::Sheet;
+use crate::meaning::array::{Array, each_point, table};
+use crate::meaning::runner::{Arithmetic, SUM};
+use crate::meaning::sheet::Sheet;
 
 /// The number of a cell of a range.
 fn at(sizes: &[u64], place: &[u64]) -> u64 {

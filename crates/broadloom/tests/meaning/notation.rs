@@ -22,7 +22,7 @@ use broadloom_spec::{
     AxisKind, Coefficient, ComponentKind, Kind, Padding, Row, RowVariable, Shape, Spec, parse_spec,
 };
 
-use crate::array::{Array, Form, MEMORY, each_point};
+use crate::meaning::array::{Array, Form, MEMORY, each_point};
 
 /// A use of a spec.
 #[derive(Clone, Debug, Default)]

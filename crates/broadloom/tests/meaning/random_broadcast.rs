@@ -2,9 +2,9 @@
 
 use broadloom::Index;
 
-use crate::array::{Form, Random, Size};
-use crate::broadcast::{Broadcast, numpy_row};
-use crate::case::{Case, Operation, Source};
+use crate::meaning::array::{Form, Random, Size};
+use crate::meaning::broadcast::{Broadcast, numpy_row};
+use crate::meaning::case::{Case, Operation, Source};
 
 /// No operation visits more points than this.
 pub const MOST_POINTS: u64 = 1200;

@@ -3,11 +3,11 @@
 //! Labels come in groups of alternatives. The operands divide up the choices, so that (nearly always) one of
 //! them takes part at a time; results take any of the labels, in any order.
 
-use crate::array::{Form, Random, Size};
-use crate::case::{Case, Operation, Source};
-use crate::draft::{Axis, Draft, Factor, Part, Row, Shape, Window};
-use crate::notation::Use;
-use crate::random_spec::finish;
+use crate::meaning::array::{Form, Random, Size};
+use crate::meaning::case::{Case, Operation, Source};
+use crate::meaning::draft::{Axis, Draft, Factor, Part, Row, Shape, Window};
+use crate::meaning::notation::Use;
+use crate::meaning::random_spec::finish;
 
 const NAMES: [&str; 8] = ["a", "b", "c", "e", "f", "g", "i", "k"];
 

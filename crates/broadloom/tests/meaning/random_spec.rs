@@ -1,10 +1,10 @@
 //! Random specs: labels that repeat, are missing or are new, indices, wildcards, holes, strides and windows.
 
-use crate::array::{Random, Size};
-use crate::case::{Case, Operation, Source};
-use crate::draft::{Axis, Draft, Factor, Row, Shape, Window};
-use crate::notation::Use;
-use crate::random_broadcast::MOST_POINTS;
+use crate::meaning::array::{Random, Size};
+use crate::meaning::case::{Case, Operation, Source};
+use crate::meaning::draft::{Axis, Draft, Factor, Row, Shape, Window};
+use crate::meaning::notation::Use;
+use crate::meaning::random_broadcast::MOST_POINTS;
 
 const LETTERS: [&str; 5] = ["a", "b", "c", "i", "j"];
 const WORDS: [&str; 5] = ["oh", "kw", "x1", "time", "pq_d"];

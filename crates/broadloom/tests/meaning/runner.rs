@@ -11,7 +11,7 @@
 use broadloom::Projected;
 use broadloom_core::projection::Index;
 
-use crate::array::{Array, each_point};
+use crate::meaning::array::{Array, each_point};
 
 /// What is done with numbers.
 #[derive(Clone, Copy)]

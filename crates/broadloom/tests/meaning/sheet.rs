@@ -3,10 +3,10 @@
 use broadloom::{Graph, Index, Tensor};
 use broadloom_core::projection::Verdict;
 
-use crate::array::{Array, Form};
-use crate::case;
-use crate::notation::{self, Use};
-use crate::runner::{self, Arithmetic, SUM};
+use crate::meaning::array::{Array, Form};
+use crate::meaning::case;
+use crate::meaning::notation::{self, Use};
+use crate::meaning::runner::{self, Arithmetic, SUM};
 
 /// Where the numbers of a tensor come from.
 #[derive(Clone)]

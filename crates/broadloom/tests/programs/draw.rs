@@ -2,8 +2,8 @@
 
 use broadloom::{Accumulate, Combine, Dtype, Shape};
 
-use crate::lines::{Line, Lines, Made, Op, Place};
 use crate::numbers::Random;
+use crate::programs::lines::{Line, Lines, Made, Op, Place};
 
 /// The sizes of a program, and how many elements its tensors have at most.
 struct Scale {

@@ -3,7 +3,7 @@
 use broadloom::{Error, Graph, Routine};
 use expect_test::{Expect, expect};
 
-use crate::refused;
+use crate::refusals::refused;
 
 /// Assigns by some logic; nothing is left behind if it is refused.
 fn assigned(logic: &str, text: &str, expected: &Expect) -> Result<(), Error> {
@@ -296,7 +296,7 @@ fn nothing_on_the_right() -> Result<(), Error> {
     let w = g.param_shaped("w", "3")?;
     let mut routine = Routine::new("assign");
     routine.assign(&mut g, "w = 0", &[("w", w)])?;
-    let mut session = crate::session(g);
+    let mut session = crate::refusals::session(g);
     session.set(w, &crate::numbers::array(&[3], &[1.0, 2.0, 3.0]))?;
     session.run(&routine)?;
     assert_eq!(session.get(w)?.to_f64s(), [0.0; 3]);

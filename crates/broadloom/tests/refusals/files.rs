@@ -10,7 +10,7 @@ use broadloom::{Array, Error, Graph, Initial, Session};
 use expect_test::{Expect, expect};
 
 use crate::numbers::array;
-use crate::session;
+use crate::refusals::session;
 
 /// A folder of its own for a test, removed at the end.
 struct Folder(PathBuf);

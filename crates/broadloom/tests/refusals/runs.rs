@@ -4,7 +4,7 @@ use broadloom::{Array, Builder, Error, Graph, Index, Operation, Options, Routine
 use expect_test::{Expect, expect};
 
 use crate::numbers::{array, treatments};
-use crate::{refused, session};
+use crate::refusals::{refused, session};
 
 /// The messages of what is refused: the same in every way to run it.
 fn in_every_way(run: impl Fn(Settings) -> Result<Vec<Error>, Error>) -> Result<String, Error> {

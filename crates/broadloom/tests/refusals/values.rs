@@ -4,7 +4,7 @@ use broadloom::{Array, Builder, Dtype, Error, Graph, Initial, Routine, Session};
 use expect_test::expect;
 
 use crate::numbers::array;
-use crate::{refused, session};
+use crate::refusals::{refused, session};
 
 #[test]
 fn sizes() -> Result<(), Error> {

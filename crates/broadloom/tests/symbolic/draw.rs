@@ -3,9 +3,9 @@
 
 use broadloom::{Accumulate, Combine, ErrorKind, Node, Shape};
 
-use crate::judge::{Counts, allowed};
 use crate::numbers::Random;
-use crate::program::{Declared, Line, Made, Name, Op, Place, Program, Said, Size};
+use crate::symbolic::judge::{Counts, allowed};
+use crate::symbolic::program::{Declared, Line, Made, Name, Op, Place, Program, Said, Size};
 
 /// What a program is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 use broadloom::{Axis, Error, ErrorKind, Graph, Shape, Shapes, Tensor};
 
-use crate::program::{Made, Program};
+use crate::symbolic::program::{Made, Program};
 
 /// How often what happened.
 #[derive(Clone, Copy, Debug, Default)]

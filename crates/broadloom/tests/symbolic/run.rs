@@ -2,9 +2,9 @@
 
 use broadloom::{Array, Error, Routine, Session, Settings, Tensor};
 
-use crate::judge::{axes, plain};
 use crate::numbers::close;
-use crate::program::{Declared, Made, Op, Program, Size, values, waves};
+use crate::symbolic::judge::{axes, plain};
+use crate::symbolic::program::{Declared, Made, Op, Program, Size, values, waves};
 
 /// A program that can be run.
 pub struct Running {

@@ -3,10 +3,10 @@
 
 use broadloom::{Array, Backend, Dtype, Settings};
 
-use crate::judge::Named;
 use crate::numbers::Random;
-use crate::program::{Program, Size, values};
-use crate::run::{Running, difference, has_meaning, lasting_changes, names_of, sizes_at};
+use crate::symbolic::judge::Named;
+use crate::symbolic::program::{Program, Size, values};
+use crate::symbolic::run::{Running, difference, has_meaning, lasting_changes, names_of, sizes_at};
 
 /// How often what happened.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,34 +5,28 @@
 //! `BROADLOOM_REQUIRE_MLIR=1` they fail.
 
 mod cases;
-#[path = "../support/mod.rs"]
-mod support;
 mod tools;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
+use crate::support::{World, broadloom, examples, loom_files, programs};
 use broadloom::{Array, Dtype, Node, Routine, Session, Settings, Tensor, random};
 use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
-use libtest_mimic::{Arguments, Failed, Trial};
-use support::{World, broadloom, examples, loom_files, programs};
+use libtest_mimic::{Failed, Trial};
 use tools::{Argument, Call, Tools, Type};
 
 /// A test, given the tools.
 type Check = Box<dyn Fn(&Tools) -> Result<(), String> + Send>;
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+/// A trial for every example, every program of the tests, and every case of this folder.
+pub fn trials() -> Vec<Trial> {
     let tools = Tools::find();
     let required = std::env::var_os("BROADLOOM_REQUIRE_MLIR").is_some_and(|value| value == "1");
     if tools.is_none() {
         eprintln!(
             "notice: mlir-opt and mlir-cpu-runner are not here (Debian: mlir-19-tools), so no module is checked"
         );
-        if required {
-            eprintln!("error: BROADLOOM_REQUIRE_MLIR=1 wants them");
-            return ExitCode::FAILURE;
-        }
+        assert!(!required, "BROADLOOM_REQUIRE_MLIR=1 wants them");
     }
     let trial = |name: String, check: Check| {
         let (missing, tools) = (tools.is_none(), tools.clone());
@@ -45,16 +39,17 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for file in loom_files(&examples()) {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        trials.push(trial(format!("examples::{name}"), Box::new(move |tools| same_values(tools, &file))));
+        trials
+            .push(trial(format!("mlir::examples::{name}"), Box::new(move |tools| same_values(tools, &file))));
     }
     for file in loom_files(&programs()) {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        trials.push(trial(format!("programs::{name}"), Box::new(move |tools| is_valid(tools, &file))));
+        trials.push(trial(format!("mlir::programs::{name}"), Box::new(move |tools| is_valid(tools, &file))));
     }
     for (name, text) in cases::CASES {
-        trials.push(trial(format!("cases::{name}"), Box::new(|tools| case(tools, name, text))));
+        trials.push(trial(format!("mlir::cases::{name}"), Box::new(|tools| case(tools, name, text))));
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 /// A program of an own, in a file for the command.

@@ -1,0 +1,13 @@
+//! Every test of this crate that is written in Rust, in one binary: `cargo test -p broadloom-cli --test all laws::` runs a part.
+
+mod emit;
+mod faults;
+mod house;
+mod json;
+mod pictures;
+mod process;
+mod robust;
+mod rows_parser;
+mod support;
+mod terminal;
+mod verification;

@@ -1,0 +1,17 @@
+//! Every test of this crate that is written in Rust, in one binary: `cargo test -p broadloom-lang --test all laws::` runs a part.
+
+#[path = "../../broadloom/tests/dice.rs"]
+mod dice;
+mod documents;
+mod examples;
+mod formatting;
+mod front_end;
+mod laws;
+mod library;
+mod lint;
+mod memory;
+mod parsing;
+mod recovery;
+mod running;
+mod suite_support;
+mod syntax;

@@ -1,0 +1,29 @@
+//! Every test of this crate that is written in Rust, in one binary: `cargo test -p broadloom --test all laws::` runs a part.
+
+mod blocks;
+mod certificates;
+mod derivatives;
+mod dice;
+mod dims;
+mod family;
+mod files;
+mod golden;
+mod gradients;
+mod language;
+mod laws;
+mod many_sizes;
+mod meaning;
+mod memory;
+mod nodes;
+mod numbers;
+mod places;
+mod programs;
+mod refusals;
+mod run_sizes;
+mod running;
+mod sequences;
+mod support;
+mod symbolic;
+mod training;
+mod typed;
+mod why;
