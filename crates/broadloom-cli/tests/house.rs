@@ -58,6 +58,23 @@ fn every_file_says_what_it_is_for() {
     }
 }
 
+/// Binaries of tests are listed in manifests, so a file that nobody names would never run.
+#[test]
+fn every_file_of_tests_is_run() {
+    for (path, _) in sources() {
+        let folder = path.parent().unwrap_or(&path);
+        if !folder.ends_with("tests") || folder.join("all.rs") == path || folder.join("cases.rs") == path {
+            continue;
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let named = |binary: &str| {
+            let text = fs::read_to_string(folder.join(binary)).unwrap_or_default();
+            text.lines().any(|line| line == format!("mod {stem};"))
+        };
+        assert!(named("all.rs") || named("cases.rs"), "{} is in no binary of tests", path.display());
+    }
+}
+
 #[test]
 fn no_file_does_two_jobs() {
     for (path, text) in sources() {

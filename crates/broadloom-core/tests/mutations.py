@@ -16,11 +16,11 @@ COPY = REPOSITORY / "target" / "mutations"
 SOLVER = "crates/broadloom-core/src/solver/"
 
 STAGES = {  # package, test, which of its tests
-    "cases": ("broadloom-core", "closing_by_definition", "cases::"),
-    "systems": ("broadloom-core", "closing_by_definition", "close_by_definition"),
-    "suite": ("broadloom-lang", "suite", ""),
-    "explanations": ("broadloom-cli", "suite", ""),
-    "laws": ("broadloom-lang", "laws", ""),
+    "cases": ("broadloom-core", "all", "closing_by_definition::cases::"),
+    "systems": ("broadloom-core", "all", "close_by_definition"),
+    "suite": ("broadloom-lang", "cases", ""),
+    "explanations": ("broadloom-cli", "cases", "suite::"),
+    "laws": ("broadloom-lang", "all", "laws::"),
 }
 
 SWITCH = """pub(crate) fn mutated(name: &str) -> bool {
