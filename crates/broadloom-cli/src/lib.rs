@@ -24,8 +24,6 @@ mod output;
 mod plot;
 mod program;
 mod progress;
-pub mod rows;
-pub mod solve;
 mod table;
 
 use std::ffi::OsString;

@@ -6,8 +6,6 @@ mod house;
 mod json;
 mod pictures;
 mod process;
-mod robust;
-mod rows_parser;
 mod support;
 mod terminal;
 mod verification;

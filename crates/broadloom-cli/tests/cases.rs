@@ -1,11 +1,10 @@
-//! The cases that are data: what each command prints (`golden/`), systems and their answers (`suite/*.md`), modules of MLIR.
+//! The cases that are data: what each command prints (`golden/`), and modules of MLIR.
 //!
 //! `cargo test -p broadloom-cli --test cases golden::` runs a part; with `UPDATE_EXPECT=1` in the environment, what is expected
 //! is rewritten in place.
 
 mod golden;
 mod mlir;
-mod suite;
 mod support;
 
 use std::process::ExitCode;
@@ -16,9 +15,6 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     // Command lines name programs of that folder.
     std::env::set_current_dir(support::programs()).expect("the folder of the programs");
-    let (systems, rewrite) = suite::trials();
-    let trials = golden::trials().into_iter().chain(mlir::trials()).chain(systems).collect();
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    rewrite();
-    conclusion.exit_code()
+    let trials = golden::trials().into_iter().chain(mlir::trials()).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -102,7 +102,7 @@ fn the_core_does_no_input_or_output() {
 /// What the README shows is what the command prints, up to a line `…`.
 #[test]
 fn the_readme_shows_what_is_printed() {
-    use broadloom_cli::solve::{Options, run};
+    use broadloom_rows::solve::{Options, run};
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
     let mut shown = 0;
     for block in readme.split("```console\n").skip(1) {

@@ -19,7 +19,7 @@ STAGES = {  # package, test, which of its tests
     "cases": ("broadloom-core", "all", "closing_by_definition::cases::"),
     "systems": ("broadloom-core", "all", "close_by_definition"),
     "suite": ("broadloom-lang", "cases", ""),
-    "explanations": ("broadloom-cli", "cases", "suite::"),
+    "explanations": ("broadloom-rows", "cases", ""),
     "laws": ("broadloom-lang", "all", "laws::"),
 }
 

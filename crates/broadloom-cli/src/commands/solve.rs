@@ -1,15 +1,15 @@
-//! `broadloom solve`: a system of constraints, without a program around it. What it does is in [`crate::solve`].
+//! `broadloom solve`: a system of constraints, without a program around it. What it does is in [`broadloom_rows::solve`].
 
 use std::path::PathBuf;
 
-use broadloom_diagnostics::{Diagnostic, Severity, SourceId, Sources, Span};
+use broadloom_diagnostics::Sources;
+use broadloom_rows::solve::{self, Options};
 use serde_json::{Map, Value};
 
 use crate::console::Console;
+use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{read, unusable};
-use crate::solve::{self, Options};
-use crate::{json, rows};
 
 /// The arguments of `solve`.
 #[derive(clap::Args, Clone, Debug)]
@@ -56,21 +56,24 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         branches: args.branches,
         color: console.stderr().color,
     };
-    let solved = solve::run(&text.name, &text.text, &options);
-    let status = match solved.status {
+    let name = &text.name;
+    if args.json {
+        let solved = solve::solve(name, &text.text, &options);
+        let sources = Sources::one(name, &text.text);
+        let stdout = json::object("solve", &sources, &solved.diagnostics, solved.answer);
+        return Output { stdout, stderr: String::new(), status: exit(solved.status) };
+    }
+    let solved = solve::run(name, &text.text, &options);
+    Output { stdout: solved.stdout, stderr: solved.stderr, status: exit(solved.status) }
+}
+
+fn exit(status: solve::Status) -> Status {
+    match status {
         solve::Status::Solved => Status::Fine,
         solve::Status::Unsatisfiable | solve::Status::Underdetermined => Status::Wrong,
         solve::Status::Malformed => Status::Unusable,
         solve::Status::GaveUp => Status::GaveUp,
-    };
-    if !args.json {
-        return Output { stdout: solved.stdout, stderr: solved.stderr, status };
     }
-    let mut answer: Map<String, Value> = serde_json::from_str(&solved.stdout).unwrap_or_default();
-    let sources = Sources::one(&text.name, &text.text);
-    let diagnostics = diagnostics(&sources, &answer);
-    answer.remove("diagnostics");
-    Output { stdout: json::object("solve", &sources, &diagnostics, answer), stderr: String::new(), status }
 }
 
 /// What cannot be read is as little a system as what cannot be understood.
@@ -82,29 +85,4 @@ fn unreadable(message: &str, json: bool) -> Output {
         output.stdout = json::line(&answer);
     }
     output
-}
-
-/// What is wrong, as every command says it.
-fn diagnostics(sources: &Sources, answer: &Map<String, Value>) -> Vec<Diagnostic> {
-    let (id, Some(message)) = (SourceId::default(), answer.get("message").and_then(Value::as_str)) else {
-        return Vec::new();
-    };
-    if answer.contains_key("diagnostics") {
-        let parsed = rows::parse(sources.get(id).text()).diagnostics;
-        return if parsed.is_empty() { vec![Diagnostic::new(Severity::Error, "", message)] } else { parsed };
-    }
-    let lines = answer.get("core").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_u64);
-    let spans: Vec<Span> = lines
-        .map(|line| sources.get(id).line_bytes(line as u32))
-        .map(|(start, end)| Span::new(id, start, end))
-        .collect();
-    let mut diagnostic = Diagnostic::new(Severity::Error, "", message);
-    for (at, span) in spans.iter().enumerate() {
-        // The last line is where the others are contradicted.
-        diagnostic = match at + 1 == spans.len() {
-            true => diagnostic.with_primary(*span, ""),
-            false => diagnostic.with_label(*span, ""),
-        };
-    }
-    vec![diagnostic]
 }

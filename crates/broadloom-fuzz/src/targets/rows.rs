@@ -1,8 +1,8 @@
 //! Systems of constraints: bytes to text to tree and back, and to answers.
 
-use broadloom_cli::rows::parse;
-use broadloom_cli::solve::{Options, Output, Status, run};
 use broadloom_diagnostics::{Sources, Style, decode, render_all};
+use broadloom_rows::parse;
+use broadloom_rows::solve::{Options, Output, Status, run};
 
 use super::{about, fingerprint};
 

@@ -15,11 +15,12 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use broadloom_cli::rows::{StatementKind, parse};
-use broadloom_cli::solve::{Options, run};
-use libtest_mimic::{Failed, Trial};
+use broadloom_rows::solve::{Options, run};
+use broadloom_rows::{StatementKind, parse};
+use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
 /// Orders tried of one system: all those of five lines.
@@ -43,8 +44,8 @@ struct Case {
 /// Blocks to rewrite: file, line of the fence, lines of the old text, new text.
 type Updates = Arc<Mutex<Vec<(PathBuf, usize, usize, String)>>>;
 
-/// The trials of all files, and what rewrites blocks when they have run.
-pub fn trials() -> (Vec<Trial>, impl FnOnce()) {
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
     let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
     let updates = update.then(Updates::default);
     let mut trials = Vec::new();
@@ -52,17 +53,16 @@ pub fn trials() -> (Vec<Trial>, impl FnOnce()) {
         let text = std::fs::read_to_string(&file).expect("a suite file is readable");
         for case in read(&file, &text) {
             let group = file.file_stem().unwrap_or_default().to_string_lossy();
-            let name = format!("suite::{group}::{}", case.title);
+            let name = format!("{group}::{}", case.title);
             let updates = updates.clone();
             trials.push(Trial::test(name, move || check(&case, updates.as_ref())));
         }
     }
-    let finish = move || {
-        if let Some(updates) = updates {
-            rewrite(&mut updates.lock().expect("no test panics while it holds the lock"));
-        }
-    };
-    (trials, finish)
+    let conclusion = libtest_mimic::run(&args, trials);
+    if let Some(updates) = updates {
+        rewrite(&mut updates.lock().expect("no test panics while it holds the lock"));
+    }
+    conclusion.exit_code()
 }
 
 fn suite_files() -> Vec<PathBuf> {

@@ -1,9 +1,7 @@
-//! `broadloom solve`: a `.rows` system in, its solution and the reasons out.
-//!
-//! [`run`] does everything but touch the terminal: it takes text and returns text and a status.
+//! A `.rows` system in, its solution and the reasons out: [`solve`] answers with data, [`run`] with text and a status.
 //!
 //! ```
-//! use broadloom_cli::solve::{Options, Status, run};
+//! use broadloom_rows::solve::{Options, Status, run};
 //! let options = Options { json: true, ..Options::default() };
 //! let output = run("example.rows", "leaf a\n3 <= a\n", &options);
 //! assert_eq!(output.status, Status::Solved);
@@ -13,13 +11,13 @@
 mod answer;
 mod explain;
 mod json;
-mod people;
+mod notation;
 mod problem;
 mod text;
 
-use broadloom_diagnostics::{Sources, Style, render, render_all};
+use broadloom_diagnostics::{Diagnostic, Severity, Sources, Style, render, render_all};
+use serde_json::{Map, Value};
 
-use crate::rows;
 use answer::Answered;
 use problem::Problem;
 
@@ -81,6 +79,21 @@ impl Status {
     }
 }
 
+/// What is known of a system, as data.
+#[derive(Clone, Debug)]
+pub struct Solved {
+    /// How it ended.
+    pub status: Status,
+    /// What is wrong, in the text or with the system.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many more there are than are listed.
+    pub suppressed: usize,
+    /// The answer: keys and values, as `docs/schema.json` describes them.
+    pub answer: Map<String, Value>,
+    /// The answer as a table.
+    pub table: String,
+}
+
 /// What to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
@@ -93,28 +106,47 @@ pub struct Output {
 }
 
 /// Solves the system in `text`; `name` is shown in messages.
-pub fn run(name: &str, text: &str, options: &Options) -> Output {
-    let sources = Sources::one(name, text);
-    let style = Style { color: options.color, between: false, ..Style::default() };
-    let parsed = rows::parse(text);
+pub fn solve(name: &str, text: &str, options: &Options) -> Solved {
+    let parsed = crate::parse(text);
+    let malformed = |diagnostics: Vec<Diagnostic>, suppressed| {
+        let message = diagnostics.first().map_or("malformed", |diagnostic| diagnostic.message.as_str());
+        let answer = json::malformed(message);
+        Solved { status: Status::Malformed, answer, diagnostics, suppressed, table: String::new() }
+    };
     if !parsed.is_ok() {
-        let stdout =
-            if options.json { json::malformed(&sources, &parsed.diagnostics) } else { String::new() };
-        let stderr = render_all(&sources, &parsed.diagnostics, parsed.suppressed, style);
-        return Output { stdout, stderr, status: Status::Malformed };
+        return malformed(parsed.diagnostics, parsed.suppressed);
     }
     let mut problem = Problem::new(&parsed.system, options.branches);
     for wanted in &options.explain {
         if problem.find(wanted).is_none() {
             let message = format!("no variable `{}` in {name}", wanted.trim_matches('.'));
-            let stdout = if options.json { json::mistake(&message) } else { String::new() };
-            return Output { stdout, stderr: format!("error: {message}\n"), status: Status::Malformed };
+            return malformed(vec![Diagnostic::new(Severity::Error, "", message)], 0);
         }
     }
     let answered = Answered::new(&mut problem, options);
-    let stdout =
-        if options.json { json::answer(&problem, &answered) } else { people::answer(&problem, &answered) };
-    let stderr = answered.diagnostic.as_ref().map(|diagnostic| render(&sources, diagnostic, style));
-    let stderr = if options.json { String::new() } else { stderr.unwrap_or_default() };
-    Output { stdout, stderr, status: answered.status }
+    Solved {
+        status: answered.status,
+        answer: json::answer(&problem, &answered),
+        table: text::answer(&problem, &answered),
+        diagnostics: answered.diagnostic.into_iter().collect(),
+        suppressed: 0,
+    }
+}
+
+/// Solves the system in `text`, and says it: a table and messages, or one JSON object.
+pub fn run(name: &str, text: &str, options: &Options) -> Output {
+    let solved = solve(name, text, options);
+    let status = solved.status;
+    if options.json {
+        // Strings, numbers and maps with string keys: serialisation cannot fail.
+        let line = serde_json::to_string(&solved.answer).unwrap_or_default();
+        return Output { stdout: line + "\n", stderr: String::new(), status };
+    }
+    let sources = Sources::one(name, text);
+    let style = Style { color: options.color, between: false, ..Style::default() };
+    let stderr = match solved.status {
+        Status::Malformed => render_all(&sources, &solved.diagnostics, solved.suppressed, style),
+        _ => solved.diagnostics.iter().map(|diagnostic| render(&sources, diagnostic, style)).collect(),
+    };
+    Output { stdout: solved.table, stderr, status }
 }

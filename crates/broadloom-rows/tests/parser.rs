@@ -1,7 +1,7 @@
 //! The `.rows` format: what its mistakes look like to a user, and what holds for every text.
 
-use broadloom_cli::rows::*;
 use broadloom_diagnostics::{Sources, Style, render_all};
+use broadloom_rows::*;
 use expect_test::{Expect, expect};
 
 fn shown(text: &str, style: Style) -> String {

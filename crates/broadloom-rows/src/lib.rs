@@ -40,7 +40,7 @@
 //! [`SOURCE`], so the text must be the first of the sources given for rendering.
 //!
 //! ```
-//! use broadloom_cli::rows::parse;
+//! use broadloom_rows::parse;
 //!
 //! let parsed = parse("leaf ..r..\n[..r..,4]≈[3,5,4]");
 //! assert!(parsed.is_ok());
@@ -53,6 +53,7 @@ mod mistake;
 pub mod names;
 pub mod parser;
 pub mod print;
+pub mod solve;
 #[cfg(test)]
 mod tests;
 

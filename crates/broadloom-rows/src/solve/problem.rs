@@ -6,7 +6,7 @@ use broadloom_core::{
 };
 use broadloom_diagnostics::Span;
 
-use crate::rows::{self, DimKind, HoleKind, NameId, NameKind, StatementKind, System, Tag};
+use crate::{self as rows, DimKind, HoleKind, NameId, NameKind, StatementKind, System, Tag};
 
 /// A variable of the system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,7 +7,7 @@ use broadloom_core::order::{Dim, Row};
 use broadloom_core::{Binding, Bound, DimShape, Middle, RowShape};
 
 use super::problem::Problem;
-use crate::rows::BasisId;
+use crate::BasisId;
 
 /// Writes a ground dimension.
 pub fn dim(problem: &Problem, dim: Dim) -> String {

@@ -6,7 +6,7 @@ use broadloom_core::How;
 
 use super::answer::Answered;
 use super::problem::Problem;
-use super::{Status, text};
+use super::{Status, notation};
 
 /// The widest column that is padded.
 const WIDEST: usize = 80;
@@ -69,7 +69,7 @@ fn residual(problem: &Problem, answered: &Answered, out: &mut String) {
         return;
     }
     let _ = writeln!(out, "\nbounds left before closing");
-    for bound in text::bounds(problem, &answered.report.residual) {
+    for bound in notation::bounds(problem, &answered.report.residual) {
         let _ = writeln!(out, "  {bound}");
     }
 }

@@ -131,7 +131,7 @@ impl Display for Show<'_, BasisId> {
 
 #[cfg(test)]
 mod tests {
-    use crate::rows::parse;
+    use crate::parse;
 
     #[test]
     fn printing_is_canonical() {

@@ -6,8 +6,8 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::explain::{self, Explanation};
 use super::problem::{Problem, Var};
-use super::{Options, Status, text};
-use crate::rows::{NameId, error};
+use super::{Options, Status, notation};
+use crate::{NameId, error};
 
 /// Labels shown in one message; a longer core is cut.
 const MOST_LABELS: usize = 8;
@@ -86,8 +86,8 @@ impl Answered {
             .vars
             .iter()
             .map(|(name, var)| match var {
-                Var::Dim(var) => (*name, text::dim(problem, closed.dim(*var)), closed.how_dim(*var)),
-                Var::Row(var) => (*name, text::row(problem, &closed.row(*var)), closed.how_row(*var)),
+                Var::Dim(var) => (*name, notation::dim(problem, closed.dim(*var)), closed.how_dim(*var)),
+                Var::Row(var) => (*name, notation::row(problem, &closed.row(*var)), closed.how_row(*var)),
             })
             .collect();
     }
@@ -102,7 +102,7 @@ impl Answered {
             }
             let says: Vec<String> = (0..2)
                 .filter(|end| sources[*end] == Some(id))
-                .map(|end| format!("{} because of this", text::dim(problem, ends[end])))
+                .map(|end| format!("{} because of this", notation::dim(problem, ends[end])))
                 .collect();
             says.join("; ")
         };
@@ -219,13 +219,13 @@ fn clash_message(problem: &Problem, clash: &Clash) -> String {
                 DimShape::Back(row, at) => {
                     format!("axis {} from the end of `..{}..`", at + 1, problem.row_name(*row))
                 }
-                other => format!("`{}`", text::dim_shape(problem, *other)),
+                other => format!("`{}`", notation::dim_shape(problem, *other)),
             };
-            let [a, b] = ends.map(|end| text::dim(problem, end));
+            let [a, b] = ends.map(|end| notation::dim(problem, end));
             format!("{what} cannot be both `{a}` and `{b}`")
         }
         Clash::Dims { what: None, ends, .. } => {
-            let [a, b] = ends.map(|end| text::dim(problem, end));
+            let [a, b] = ends.map(|end| notation::dim(problem, end));
             format!("`{a}` and `{b}` stand in the same place and differ")
         }
         Clash::Rank { row, lo, hi } => {

@@ -1,13 +1,13 @@
-//! The answer as one JSON object.
+//! The answer as a JSON object.
 
 use std::collections::BTreeMap;
 
-use broadloom_diagnostics::{Diagnostic, Sources};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::answer::Answered;
 use super::problem::Problem;
-use super::{Status, people, text};
+use super::{Status, notation, text};
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -43,8 +43,8 @@ struct Step<'a> {
     so: &'a [String],
 }
 
-/// Writes the answer.
-pub fn answer(problem: &Problem, answered: &Answered) -> String {
+/// The keys and values of an answer.
+pub fn answer(problem: &Problem, answered: &Answered) -> Map<String, Value> {
     let name = |id| problem.system.names.text(id);
     let explanations = answered.explanations.iter().map(|explanation| Explanation {
         variable: name(explanation.name),
@@ -54,12 +54,17 @@ pub fn answer(problem: &Problem, answered: &Answered) -> String {
             .map(|step| Step { line: step.line, what: &step.what, so: &step.so })
             .collect(),
     });
-    print(&Answer {
+    object(&Answer {
         status: answered.status.name(),
         solution: answered.solution.iter().map(|(id, value, _)| (name(*id), value.as_str())).collect(),
-        how: answered.solution.iter().map(|(id, _, how)| (name(*id), people::how(*how))).collect(),
-        bindings: answered.report.bindings.iter().map(|binding| text::binding(problem, binding)).collect(),
-        residual: text::bounds(problem, &answered.report.residual),
+        how: answered.solution.iter().map(|(id, _, how)| (name(*id), text::how(*how))).collect(),
+        bindings: answered
+            .report
+            .bindings
+            .iter()
+            .map(|binding| notation::binding(problem, binding))
+            .collect(),
+        residual: notation::bounds(problem, &answered.report.residual),
         principal: answered.report.principal,
         branches: answered.branches,
         core: answered.diagnostic.as_ref().map(|_| answered.core.as_slice()),
@@ -69,41 +74,17 @@ pub fn answer(problem: &Problem, answered: &Answered) -> String {
     })
 }
 
-#[derive(Serialize)]
-struct Malformed<'a> {
-    status: &'static str,
-    message: &'a str,
-    diagnostics: Vec<Mistake<'a>>,
+/// The answer about a text that is no system.
+pub fn malformed(message: &str) -> Map<String, Value> {
+    let pairs = [("status", Status::Malformed.name()), ("message", message)];
+    pairs.map(|(key, value)| (key.to_owned(), value.into())).into_iter().collect()
 }
 
-#[derive(Serialize)]
-struct Mistake<'a> {
-    line: u32,
-    column: u32,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'a str>,
-}
-
-/// Writes the mistakes of a malformed text.
-pub fn malformed(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
-    let mistakes = diagnostics.iter().map(|diagnostic| {
-        let (line, column) = diagnostic.primary().map_or((1, 1), |label| sources.position(label.span));
-        let help = diagnostic.help.first().map(String::as_str);
-        Mistake { line, column, message: &diagnostic.message, help }
-    });
-    let message = diagnostics.first().map_or("malformed", |diagnostic| diagnostic.message.as_str());
-    print(&Malformed { status: "malformed", message, diagnostics: mistakes.collect() })
-}
-
-fn print(value: &impl Serialize) -> String {
-    // Strings, numbers and maps with string keys: serialisation cannot fail.
-    let mut text = serde_json::to_string(value).unwrap_or_default();
-    text.push('\n');
-    text
-}
-
-/// Writes a mistake that has no place in the text.
-pub fn mistake(message: &str) -> String {
-    print(&Malformed { status: "malformed", message, diagnostics: Vec::new() })
+/// The keys of an answer.
+fn object(answer: &Answer) -> Map<String, Value> {
+    match serde_json::to_value(answer) {
+        Ok(Value::Object(object)) => object,
+        // Strings, numbers and maps with string keys: serialisation cannot fail.
+        _ => Map::new(),
+    }
 }

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use broadloom_cli::solve::Status::{self, *};
-use broadloom_cli::solve::{Options, run};
+use broadloom_rows::solve::Status::{self, *};
+use broadloom_rows::solve::{Options, run};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use broadloom_core::{Cause, Closed, ConstraintId, Link, Policy, RowVar};
 
 use super::problem::{Problem, Var};
-use super::{Options, text};
-use crate::rows::{Constraint, DimKind, HoleKind, NameId, StatementKind};
+use super::{Options, notation};
+use crate::{Constraint, DimKind, HoleKind, NameId, StatementKind};
 
 /// Lines times variables beyond which a chain is shown without facts.
 const MOST_WORK: usize = 4_000_000;
@@ -120,10 +120,10 @@ fn replay(problem: &Problem, links: &[Link]) -> Vec<Step> {
 fn facts(problem: &Problem) -> Vec<String> {
     let report = problem.solver.report();
     let bindings = report.bindings.iter().map(|binding| {
-        let (name, value) = text::binding(problem, binding);
+        let (name, value) = notation::binding(problem, binding);
         format!("{name} = {value}")
     });
-    bindings.chain(report.residual.iter().map(|bound| text::bound(problem, bound))).collect()
+    bindings.chain(report.residual.iter().map(|bound| notation::bound(problem, bound))).collect()
 }
 
 fn statement(problem: &Problem, id: ConstraintId) -> String {
@@ -158,7 +158,7 @@ fn policy_text(problem: &Problem, policy: Policy, row: Option<RowVar>) -> String
 pub fn lines_about(problem: &Problem, name: NameId) -> Vec<u32> {
     let system = problem.system;
     let dim = |kind: DimKind| kind == DimKind::Var(name);
-    let row = |row: &crate::rows::Row| {
+    let row = |row: &crate::Row| {
         let axes = system.leading(row).iter().chain(system.trailing(row)).any(|axis| dim(axis.kind));
         axes || row.hole.kind == HoleKind::Var(name)
     };
