@@ -3,25 +3,19 @@
 //! A [`Program`] is a list of nests over buffers. [`evaluate`](reference::evaluate) runs it slowly and
 //! obviously; [`optimise`](optimise::optimise) rewrites it; [`native`] compiles it to machine code.
 
-mod array;
 mod memory;
 pub mod mlir;
 pub mod native;
 pub mod optimise;
 pub mod program;
-pub mod random;
 pub mod reference;
-pub mod replace;
 pub mod scalar;
 mod show;
-mod shown;
 
-pub use array::{Array, ArrayError, Dtype, Element, Values};
-pub use half::{bf16, f16};
+pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};
 pub use scalar::{Binary, Scalar, Unary};
-pub use shown::shown_path;
 
 /// The README of the crate, so that its example is run.
 #[cfg(doctest)]

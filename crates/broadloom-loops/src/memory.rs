@@ -5,8 +5,8 @@
 
 use half::{bf16, f16};
 
-use crate::array::Element;
 use crate::{Array, ArrayError, Buffer, Dtype};
+use broadloom_array::Element;
 
 /// The memory of one buffer.
 ///

@@ -8,9 +8,9 @@ use half::{bf16, f16};
 use rustc_hash::FxHashSet;
 
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
-use crate::random::uniform;
 use crate::scalar::Binary;
 use crate::{Buffer, Dtype, Element, Scalar};
+use broadloom_array::random::uniform_f32;
 
 /// Why a run stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -342,7 +342,7 @@ impl Run<'_> {
             Scalar::Symbol(symbol) => round(self.real, self.symbols[*symbol as usize] as f64),
             Scalar::Uniform { key, stream, at } => {
                 let key = self.symbols[*key as usize] as u64 ^ stream;
-                f64::from(uniform(key, at.at(&self.vars) as u64))
+                f64::from(uniform_f32(key, at.at(&self.vars) as u64))
             }
             Scalar::Unary(function, a) => round(self.real, function.of(self.scalar(a)?)),
             Scalar::Binary(function, a, b) => round(self.real, function.of(self.scalar(a)?, self.scalar(b)?)),

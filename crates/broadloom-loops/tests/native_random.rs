@@ -2,8 +2,8 @@
 
 use crate::native_support;
 
+use broadloom_array::random::threefry;
 use broadloom_core::projection::Component;
-use broadloom_loops::random::threefry;
 use broadloom_loops::{Binary, BufferId, Cell, Dtype, Index, Loop, Program, Scalar, Statement, Unary};
 use native_support::*;
 

@@ -368,14 +368,14 @@ fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
     named.then(|| format!("the size comes first: write `{size}:{name}`"))
 }
 
-impl From<crate::files::FileError> for Error {
-    fn from(error: crate::files::FileError) -> Error {
+impl From<broadloom_array::files::FileError> for Error {
+    fn from(error: broadloom_array::files::FileError) -> Error {
         Error::new(ErrorKind::File, error.to_string())
     }
 }
 
-impl From<broadloom_loops::ArrayError> for Error {
-    fn from(error: broadloom_loops::ArrayError) -> Error {
+impl From<broadloom_array::ArrayError> for Error {
+    fn from(error: broadloom_array::ArrayError) -> Error {
         Error::new(ErrorKind::Value, error.message)
     }
 }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, RangeBounds, Sub};
 use std::panic::Location;
 
-use broadloom_loops::Array;
+use broadloom_array::Array;
 
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;

@@ -31,8 +31,8 @@ mod tests;
 
 use std::rc::Rc;
 
+use broadloom_array::{Array, Dtype};
 use broadloom_core::Symbol;
-use broadloom_loops::{Array, Dtype};
 
 pub use misfit::{Misfit, Said};
 

@@ -6,7 +6,6 @@ mod derivatives;
 mod dice;
 mod dims;
 mod family;
-mod files;
 mod golden;
 mod gradients;
 mod language;

@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use crate::native::scratch::{Scratch, is_stale, private, remove_stale};
-use crate::shown_path;
+use broadloom_array::shown_path;
 
 /// How many bytes are kept, unless it is said otherwise.
 const USUAL_LIMIT: u64 = 1 << 30;

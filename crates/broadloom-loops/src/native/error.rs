@@ -56,7 +56,7 @@ impl Error {
     }
 
     pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Error {
-        Error::File { path: crate::shown_path(path), message: error.to_string() }
+        Error::File { path: broadloom_array::shown_path(path), message: error.to_string() }
     }
 }
 

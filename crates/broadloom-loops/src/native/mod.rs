@@ -38,10 +38,11 @@ pub use compiler::Compiler;
 pub use error::Error;
 pub use polynomial::large;
 
+use crate::Program;
 use crate::native::file::Sizing;
 use crate::native::runtime::Kernels;
-use crate::replace::replace_text;
-use crate::{Program, shown_path};
+use broadloom_array::replace::replace_text;
+use broadloom_array::shown_path;
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {

@@ -1,9 +1,9 @@
 //! Small programs, and how they are judged: compiled code against the reference evaluator.
 #![allow(dead_code, unused_imports, reason = "not every test file uses everything")]
 
+use broadloom_array::random::uniform_f64;
 use broadloom_core::projection::Component;
 use broadloom_loops::native::Compiler;
-use broadloom_loops::random::uniform_f64;
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{
     Binary, Block, Buffer, BufferId, Cell, Dtype, Index, Loop, Nest, Program, Scalar, Statement, Storage,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use broadloom_loops::Dtype;
+use broadloom_array::Dtype;
 
 use crate::RuntimeCheck;
 use crate::project::MEMORY;

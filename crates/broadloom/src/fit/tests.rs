@@ -1,6 +1,6 @@
 //! One program for each thing that can be wrong, and several at once.
 
-use broadloom_loops::Dtype;
+use broadloom_array::Dtype;
 
 use super::{Fit, Input};
 use crate::{Array, Graph, Session, Tensor};

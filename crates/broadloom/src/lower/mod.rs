@@ -465,7 +465,7 @@ impl Lowering<'_> {
             Leaf::Range => self.positions(tensor, Scalar::Position),
             Leaf::Uniform => {
                 let key = self.symbol(Symbol::Key, "key");
-                let stream = crate::random::key_of(0, &self.graph.short_name(tensor));
+                let stream = broadloom_array::random::key_of(0, &self.graph.short_name(tensor));
                 self.positions(tensor, |at| Scalar::Uniform { key, stream, at });
             }
             Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_) => {}

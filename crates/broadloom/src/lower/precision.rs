@@ -8,7 +8,7 @@
 //! - A mean has the type of what it is the mean of. Its sum is kept in wider numbers than short floats: it may be too
 //!   large for them where the mean is not.
 
-use broadloom_loops::Dtype;
+use broadloom_array::Dtype;
 
 use crate::Graph;
 use crate::step::{Leaf, Op, Step, Tensor};

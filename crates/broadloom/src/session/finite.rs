@@ -1,6 +1,6 @@
 //! Numbers that should be finite and are not: which tensor is the first, and what it is computed from.
 
-use broadloom_loops::Array;
+use broadloom_array::Array;
 use broadloom_loops::reference::Stop;
 
 use super::{Node, Session};

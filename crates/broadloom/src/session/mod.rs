@@ -14,19 +14,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use broadloom_array::{Array, Dtype, shown_path};
 use broadloom_core as core;
+use broadloom_loops::Program;
 use broadloom_loops::native::{self, Compiled, Compiler};
 use broadloom_loops::reference::Stop;
-use broadloom_loops::{Array, Dtype, Program, shown_path};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::files::{Tensors, read_safetensors, write_safetensors};
 use crate::lower::{Inferred, Layout, Lowered, Node, Symbol};
 use crate::routine::Routine;
 use crate::size::list;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, random};
+use broadloom_array::files::{Tensors, read_safetensors, write_safetensors};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
 use prepared::PreparedRoutines;
 pub use ranges::{MemoryRange, OpenSize};

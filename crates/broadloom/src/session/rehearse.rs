@@ -5,7 +5,7 @@
 //! program in the order in which they would run, lowers each, and keeps track of which tensors would have values. Data
 //! that has none is taken to be set from outside.
 
-use broadloom_loops::{Array, Dtype};
+use broadloom_array::{Array, Dtype};
 
 use super::prepare::check_memory;
 use super::{Backend, Session, Settings};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use broadloom_loops::Array;
+use crate::Array;
 
 use super::{CsvHeader, FileError, FileErrorKind, read_csv, read_npy, read_npz, read_safetensors};
 
@@ -10,7 +10,7 @@ use super::{CsvHeader, FileError, FileErrorKind, read_csv, read_npy, read_npz, r
 /// and the table of a `.csv` file, comes first, with an empty one; the columns of a table follow by theirs.
 ///
 /// ```
-/// use broadloom::{Array, files};
+/// use broadloom_array::{Array, files};
 ///
 /// # let folder = std::env::temp_dir().join(format!("broadloom-doc-any-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;

@@ -12,7 +12,7 @@
 //! - [`key_of`]: a key from a seed and a name.
 //!
 //! ```
-//! use broadloom::random::{key_of, uniform_f32};
+//! use broadloom_array::random::{key_of, uniform_f32};
 //!
 //! let key = key_of(42, "w");
 //! let numbers: Vec<f32> = (0..3).map(|position| uniform_f32(key, position)).collect();
@@ -20,7 +20,7 @@
 //! assert_ne!(uniform_f32(key_of(42, "v"), 2), numbers[2]);
 //! ```
 
-pub use broadloom_loops::random::{threefry, uniform as uniform_f32, uniform_f64};
+pub use crate::threefry::{threefry, uniform_f32, uniform_f64};
 
 /// A normal number, with mean 0 and deviation 1: `√(−2 ln(1 − u)) · cos(2π v)`, where `u` and `v` are
 /// the uniform 64-bit floats of the positions `2 position` and `2 position + 1`.
@@ -28,7 +28,7 @@ pub use broadloom_loops::random::{threefry, uniform as uniform_f32, uniform_f64}
 /// Its last bit depends on how the platform computes logarithm and cosine.
 ///
 /// ```
-/// let numbers = (0..10_000).map(|position| broadloom::random::normal_f64(1, position));
+/// let numbers = (0..10_000).map(|position| broadloom_array::random::normal_f64(1, position));
 /// assert!((numbers.sum::<f64>() / 10_000.0).abs() < 0.05);
 /// ```
 pub fn normal_f64(key: u64, position: u64) -> f64 {
@@ -46,7 +46,7 @@ pub fn normal_f64(key: u64, position: u64) -> f64 {
 /// names have, unless their hashes meet.
 ///
 /// ```
-/// assert_eq!(broadloom::random::key_of(0, "w"), 0xb7be_8ebb_704b_8fdf);
+/// assert_eq!(broadloom_array::random::key_of(0, "w"), 0xb7be_8ebb_704b_8fdf);
 /// ```
 pub fn key_of(seed: u64, name: &str) -> u64 {
     let hash = name

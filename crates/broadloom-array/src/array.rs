@@ -5,12 +5,12 @@
 //! program: a float becomes the integer towards 0, and what does not fit becomes the nearest number that does.
 //!
 //! ```
-//! use broadloom_loops::{Array, Dtype};
+//! use broadloom_array::{Array, Dtype};
 //!
 //! let a = Array::from_slice(&[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.5])?;
 //! assert_eq!(a.get(&[1, 0]), Some(4.0));
 //! assert_eq!(a.convert(Dtype::I32).to_string(), "[[1 2 3]\n [4 5 6]]");
-//! # Ok::<(), broadloom_loops::ArrayError>(())
+//! # Ok::<(), broadloom_array::ArrayError>(())
 //! ```
 
 use std::fmt;
@@ -21,12 +21,12 @@ use half::{bf16, f16};
 /// The type of the numbers of an array or a buffer.
 ///
 /// ```
-/// use broadloom_loops::Dtype;
+/// use broadloom_array::Dtype;
 ///
 /// let dtype: Dtype = "bf16".parse()?;
 /// assert_eq!((dtype.bytes(), dtype.is_float(), dtype.to_string()), (2, true, "bf16".to_owned()));
 /// assert!("f8".parse::<Dtype>().is_err());
-/// # Ok::<(), broadloom_loops::ArrayError>(())
+/// # Ok::<(), broadloom_array::ArrayError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Dtype {
@@ -264,12 +264,12 @@ impl Array {
     /// An array of numbers in row-major order. There must be as many as the sizes say.
     ///
     /// ```
-    /// use broadloom_loops::Array;
+    /// use broadloom_array::Array;
     ///
     /// assert_eq!(Array::new(&[], vec![2.5f64])?.item(), Some(2.5));
     /// let error = Array::new(&[2, 2], vec![1i32, 2, 3]).expect_err("one is missing");
     /// assert_eq!(error.to_string(), "an array of 2 × 2 has 4 numbers, but 3 are given");
-    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// # Ok::<(), broadloom_array::ArrayError>(())
     /// ```
     pub fn new(sizes: &[u64], values: impl Into<Values>) -> Result<Array, ArrayError> {
         let values = values.into();
@@ -305,11 +305,11 @@ impl Array {
     /// An array that holds one number everywhere, rounded to the type. Fails if there is no room for it.
     ///
     /// ```
-    /// use broadloom_loops::{Array, Dtype};
+    /// use broadloom_array::{Array, Dtype};
     ///
     /// assert_eq!(Array::full(Dtype::F16, &[3], 0.5)?.to_string(), "[0.5 0.5 0.5]");
     /// assert!(Array::zeros(Dtype::F32, &[1 << 40, 1 << 40]).is_err());
-    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// # Ok::<(), broadloom_array::ArrayError>(())
     /// ```
     pub fn full(dtype: Dtype, sizes: &[u64], value: f64) -> Result<Array, ArrayError> {
         fn fill<T: Element>(sizes: &[u64], value: f64) -> Option<Values> {
@@ -363,10 +363,10 @@ impl Array {
     /// The numbers, if they are of the type asked for.
     ///
     /// ```
-    /// let a = broadloom_loops::Array::from_slice(&[2], &[1i64, 2])?;
+    /// let a = broadloom_array::Array::from_slice(&[2], &[1i64, 2])?;
     /// assert_eq!(a.as_slice::<i64>(), Some(&[1, 2][..]));
     /// assert_eq!(a.as_slice::<f32>(), None);
-    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// # Ok::<(), broadloom_array::ArrayError>(())
     /// ```
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
         T::numbers(&self.values)
@@ -554,7 +554,7 @@ mod interop {
     /// The numbers in row-major order, whatever the order in memory.
     ///
     /// ```
-    /// use broadloom_loops::Array;
+    /// use broadloom_array::Array;
     /// use ndarray::{ArrayD, array};
     ///
     /// let matrix = array![[1.0f32, 2.0], [3.0, 4.0]];
@@ -562,7 +562,7 @@ mod interop {
     /// assert_eq!(a.to_f64s(), [1.0, 3.0, 2.0, 4.0]);
     /// let back = ArrayD::<f32>::try_from(a)?;
     /// assert_eq!(back, matrix.t().into_dyn());
-    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// # Ok::<(), broadloom_array::ArrayError>(())
     /// ```
     impl<T: Element> From<ArrayD<T>> for Array {
         fn from(array: ArrayD<T>) -> Array {

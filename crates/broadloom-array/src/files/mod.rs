@@ -14,7 +14,7 @@
 //! | anything else | an error |
 //!
 //! ```
-//! use broadloom::{Array, files};
+//! use broadloom_array::{Array, files};
 //!
 //! # let folder = std::env::temp_dir().join(format!("broadloom-doc-files-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;
@@ -40,11 +40,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use broadloom_loops::replace::{check_replace, replace, replace_text};
-use broadloom_loops::{Element, Values, bf16, f16, shown_path};
+use crate::replace::{check_replace, replace, replace_text};
+use crate::{Element, Values, bf16, f16, shown_path};
 
+pub use crate::replace::ReplaceError;
 pub use any::{read_array, read_arrays};
-pub use broadloom_loops::replace::ReplaceError;
 pub use csv::{CsvHeader, Table, csv_from_text, read_csv, write_csv};
 pub use npy::{npy_from_bytes, npy_to_bytes, read_npy, write_npy};
 pub use npz::{npz_from_bytes, npz_to_bytes, read_npz, write_npz};
@@ -85,7 +85,7 @@ pub enum FileErrorKind {
 /// Why a file cannot be read or written: which file, what was expected, what was found.
 ///
 /// ```
-/// use broadloom::files::{CsvHeader, csv_from_text};
+/// use broadloom_array::files::{CsvHeader, csv_from_text};
 ///
 /// let error = csv_from_text("x,y\n1,2\n3,four\n", CsvHeader::Present).expect_err("a word");
 /// assert_eq!(error.to_string(), "the text: line 3, column 2 (`y`): expected a number, found `four`");

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use broadloom::files::{self, CsvHeader, FileError, FileErrorKind};
-use broadloom::{Array, Dtype, Values, bf16, f16};
+use broadloom_array::files::{self, CsvHeader, FileError, FileErrorKind};
+use broadloom_array::{Array, Dtype, Values, bf16, f16};
 use proptest::prelude::*;
 
 fn fixture(name: &str) -> PathBuf {

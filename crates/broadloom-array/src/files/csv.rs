@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use broadloom_loops::{Array, Dtype, Values};
+use crate::{Array, Dtype, Values};
 
 use super::{FileError, FileErrorKind, quote, read, write};
 
@@ -48,12 +48,12 @@ pub fn read_csv(path: impl AsRef<Path>, header: CsvHeader) -> Result<Table, File
 /// The numbers in CSV.
 ///
 /// ```
-/// use broadloom::files::{CsvHeader, csv_from_text};
+/// use broadloom_array::files::{CsvHeader, csv_from_text};
 ///
 /// let table = csv_from_text("height, width\n1, 2.5\n3, 4e2\n", CsvHeader::Detect)?;
 /// assert_eq!(table.values.sizes(), [2, 2]);
 /// assert_eq!(table.column("width"), Some(vec![2.5, 400.0]));
-/// # Ok::<(), broadloom::files::FileError>(())
+/// # Ok::<(), broadloom_array::files::FileError>(())
 /// ```
 pub fn csv_from_text(text: &str, header: CsvHeader) -> Result<Table, FileError> {
     from_bytes(text.as_bytes(), header).map_err(|mut error| {

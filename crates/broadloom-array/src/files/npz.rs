@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use broadloom_loops::Array;
+use crate::Array;
 
 use super::npy;
 use super::{FileError, FileErrorKind, bytes_of, check_magic, npy_from_bytes, quote, read, to_bytes, write};
@@ -44,8 +44,8 @@ pub fn write_npz<N: AsRef<str>, A: Borrow<Array>>(
 /// The contents of a `.npz` file.
 ///
 /// ```
-/// use broadloom::Array;
-/// use broadloom::files::{npz_from_bytes, npz_to_bytes};
+/// use broadloom_array::Array;
+/// use broadloom_array::files::{npz_from_bytes, npz_to_bytes};
 ///
 /// let (w, b) = (Array::from_slice(&[2], &[1.0f32, 2.0])?, Array::scalar(3i32));
 /// let bytes = npz_to_bytes([("w", &w), ("b", &b)])?;

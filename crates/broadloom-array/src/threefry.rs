@@ -23,7 +23,7 @@ pub fn threefry(key: u64, position: u64) -> [u32; 2] {
 }
 
 /// A number in `[0, 1)` with 24 random bits.
-pub fn uniform(key: u64, position: u64) -> f32 {
+pub fn uniform_f32(key: u64, position: u64) -> f32 {
     (threefry(key, position)[0] >> 8) as f32 / (1u32 << 24) as f32
 }
 

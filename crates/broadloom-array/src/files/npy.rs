@@ -11,7 +11,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use broadloom_loops::{Array, Dtype, Element, Values};
+use crate::{Array, Dtype, Element, Values};
 
 use super::{
     FileError, FileErrorKind, Stored, bytes_of, check_magic, quote, read, to_bytes, write, write_values,
@@ -40,14 +40,14 @@ pub fn npy_to_bytes(array: &Array) -> Vec<u8> {
 /// The array in the contents of a `.npy` file.
 ///
 /// ```
-/// use broadloom::files::{npy_from_bytes, npy_to_bytes};
+/// use broadloom_array::files::{npy_from_bytes, npy_to_bytes};
 ///
-/// let bytes = npy_to_bytes(&broadloom::Array::scalar(7i64));
+/// let bytes = npy_to_bytes(&broadloom_array::Array::scalar(7i64));
 /// assert_eq!(npy_from_bytes(&bytes)?.item(), Some(7.0));
 ///
 /// let error = npy_from_bytes(&bytes[..bytes.len() - 3]).expect_err("cut off");
 /// assert_eq!(error.to_string(), "the bytes: expected 8 bytes of numbers for () of `<i8`, found 5 bytes");
-/// # Ok::<(), broadloom::files::FileError>(())
+/// # Ok::<(), broadloom_array::files::FileError>(())
 /// ```
 pub fn npy_from_bytes(bytes: &[u8]) -> Result<Array, FileError> {
     check_magic(bytes, MAGIC, "a .npy file")?;

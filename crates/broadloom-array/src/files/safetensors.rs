@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 
-use broadloom_loops::{Array, Dtype};
+use crate::{Array, Dtype};
 use safetensors::Dtype as Foreign;
 use safetensors::tensor::Metadata;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -59,8 +59,8 @@ pub fn write_safetensors<N: AsRef<str>, A: Borrow<Array>>(
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use broadloom::Array;
-/// use broadloom::files::{safetensors_from_bytes, safetensors_to_bytes};
+/// use broadloom_array::Array;
+/// use broadloom_array::files::{safetensors_from_bytes, safetensors_to_bytes};
 ///
 /// let w = Array::from_slice(&[1, 2], &[0.5f32, 1.5])?;
 /// let text = BTreeMap::from([("epoch".to_owned(), "7".to_owned())]);
