@@ -1,11 +1,10 @@
-//! Loop nests: lowering, optimisation, a reference evaluator and a native backend.
+//! Loop nests: the loop language, its optimiser, and a reference evaluator.
 //!
 //! A [`Program`] is a list of nests over buffers. [`evaluate`](reference::evaluate) runs it slowly and
-//! obviously; [`optimise`](optimise::optimise) rewrites it; [`native`] compiles it to machine code.
+//! obviously; [`optimise`](optimise::optimise) rewrites it; `broadloom-native` compiles it to machine code.
 
-mod memory;
+pub mod memory;
 pub mod mlir;
-pub mod native;
 pub mod optimise;
 pub mod program;
 pub mod reference;

@@ -195,7 +195,7 @@ impl Block {
     }
 
     /// Where its memory begins.
-    pub(crate) fn address(&mut self) -> *mut std::ffi::c_void {
+    pub fn address(&mut self) -> *mut std::ffi::c_void {
         self.lines.as_mut_ptr().cast()
     }
 
@@ -255,10 +255,10 @@ impl Plain for f64 {}
 /// 64 bytes, aligned as the widest vector instructions like it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Line([u8; 64]);
+pub struct Line([u8; 64]);
 
 /// Zeroed memory of at least so many bytes, at least one line; none if there is not enough.
-pub(crate) fn lines(bytes: usize) -> Option<Vec<Line>> {
+pub fn lines(bytes: usize) -> Option<Vec<Line>> {
     let mut lines = Vec::new();
     let length = bytes.div_ceil(size_of::<Line>()).max(1);
     lines.try_reserve_exact(length).ok()?;

@@ -70,7 +70,7 @@ pub use broadcasts::Broadcast;
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_array::{files, random};
 pub use broadloom_core::Padding;
-pub use broadloom_loops::native::{Cache, CacheUsage};
+pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_spec::Kind;
 pub use capture::Captured;
 pub use certificate::Certificate;

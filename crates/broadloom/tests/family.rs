@@ -3,8 +3,8 @@
 
 use broadloom::blocks::{Mode, TransformerConfig, decoder_only, softmax};
 use broadloom::{Array, Backend, Builder, Error, Graph, Routine, Session, Settings, Sgd};
-use broadloom_loops::native::{self, Compiler};
 use broadloom_loops::{Block, Buffer, Program};
+use broadloom_native::{self as native, Compiler};
 
 /// A network for some sizes, and a step of its training.
 type Network = fn(&Builder, &[u64]) -> broadloom::Tensor;

@@ -6,8 +6,8 @@
 
 use std::rc::Rc;
 
-use broadloom_loops::native::{ArenaPlan, bytes_of};
 use broadloom_loops::{Buffer, Program, Storage};
+use broadloom_native::{ArenaPlan, bytes_of};
 use rustc_hash::FxHashSet;
 
 use super::{Code, Session};

@@ -17,8 +17,8 @@ use std::rc::Rc;
 use broadloom_array::{Array, Dtype, shown_path};
 use broadloom_core as core;
 use broadloom_loops::Program;
-use broadloom_loops::native::{self, Compiled, Compiler};
 use broadloom_loops::reference::Stop;
+use broadloom_native::{self as native, Compiled, Compiler};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind, Remedy};

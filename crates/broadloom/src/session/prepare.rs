@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use broadloom_core::Symbol;
-use broadloom_loops::native::{self, Compiler};
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Program, Storage};
+use broadloom_native::{self as native, Compiler};
 
 use super::sizes::Sizes;
 use super::store::Store;

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use broadloom_core::Symbol;
-use broadloom_loops::native::large;
+use broadloom_native::large;
 
 use super::Session;
 use crate::Graph;

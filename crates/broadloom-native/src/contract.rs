@@ -13,11 +13,11 @@
 //! Where a sum starts from something else than 0, or something is done to its result, that is done in nests before
 //! and after it.
 
-use crate::native::flat::{Access, Looped, Step, Value};
-use crate::native::order::{Bare, chain, is_injective, nested};
-use crate::native::types::{self, Real};
-use crate::scalar::Unary;
-use crate::{Binary, Dtype, Program};
+use crate::flat::{Access, Looped, Step, Value};
+use crate::order::{Bare, chain, is_injective, nested};
+use crate::types::{self, Real};
+use broadloom_loops::scalar::Unary;
+use broadloom_loops::{Binary, Dtype, Program};
 
 /// One sum of products.
 #[derive(Clone, PartialEq, Debug)]

@@ -10,11 +10,11 @@
 
 use broadloom_core::projection::Component;
 
-use crate::native::columns::in_columns;
-use crate::native::flat::{Access, FlatProgram, Looped, Step, Value};
-use crate::native::order::{Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
-use crate::native::types::{self, Real};
-use crate::{Binary, Buffer, BufferId, Dtype, Program, Storage};
+use crate::columns::in_columns;
+use crate::flat::{Access, FlatProgram, Looped, Step, Value};
+use crate::order::{Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
+use crate::types::{self, Real};
+use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
 
 /// How many parts there are at most.
 const PARTS: u64 = 64;

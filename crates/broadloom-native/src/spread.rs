@@ -7,11 +7,11 @@
 //! strides through memory. If a loop around the variable would be better innermost, the sum is kept in the cell
 //! itself, in a nest whose loops can be brought into any order: `s[j] = 0`, then `s[j] += x[i, j]`.
 
-use crate::Program;
-use crate::native::contract::{Unit, may_hold, with_local};
-use crate::native::flat::{Step, Value};
-use crate::native::order::{Bare, best_innermost, chain, is_injective, nested};
-use crate::native::types;
+use crate::contract::{Unit, may_hold, with_local};
+use crate::flat::{Step, Value};
+use crate::order::{Bare, best_innermost, chain, is_injective, nested};
+use crate::types;
+use broadloom_loops::Program;
 
 /// A reduction in a variable as nests without one, if that is better.
 pub(crate) fn spread(program: &Program, step: &Step) -> Option<Vec<Unit>> {

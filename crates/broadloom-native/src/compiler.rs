@@ -1,6 +1,6 @@
 //! The C compiler of the machine, and a cache of what it made.
 //!
-//! Results are [kept](crate::native::Cache) under names that come from all they depend on: the source, the compiler and its
+//! Results are [kept](crate::Cache) under names that come from all they depend on: the source, the compiler and its
 //! version, the options, and the processor, because code is made for exactly this one.
 //!
 //! The kernel of contractions takes much longer to compile than a program. It is compiled once for a machine, by the same
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use crate::Program;
-use crate::native::cache::{Cache, digest};
-use crate::native::compiled::Compiled;
-use crate::native::family::Family;
-use crate::native::file::{Sizing, file};
-use crate::native::pool::Pool;
-use crate::native::runtime::Kernels;
-use crate::native::scratch::Scratch;
-use crate::native::types::Real;
-use crate::native::words::words;
-use crate::native::{Error, compiled, runtime};
+use crate::cache::{Cache, digest};
+use crate::compiled::Compiled;
+use crate::family::Family;
+use crate::file::{Sizing, file};
+use crate::pool::Pool;
+use crate::runtime::Kernels;
+use crate::scratch::Scratch;
+use crate::types::Real;
+use crate::words::words;
+use crate::{Error, compiled, runtime};
+use broadloom_loops::Program;
 
 /// Options of the compiler. Everything is computed as it is written, but for the flags of exceptions, which nobody looks
 /// at. Loops whose sums may be computed in another order say so themselves.
@@ -53,7 +53,7 @@ pub(crate) fn advice() -> String {
 /// let compiler = Compiler::find()?;
 /// let mut compiled = compiler.compile(&Program::default())?;
 /// compiled.run(&mut [], &[], &[]).expect("nothing is checked");
-/// # Ok::<(), broadloom_loops::native::Error>(())
+/// # Ok::<(), crate::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Compiler {

@@ -1,11 +1,11 @@
 //! Compiled programs against the reference evaluator: each kind of statement, number and address.
 
-use crate::native_support;
+use crate::support;
 
 use broadloom_core::projection::Component;
 use broadloom_loops::reference::Stop;
 use broadloom_loops::{Binary, BufferId, Cell, Dtype, Index, Program, Scalar, Statement, Unary};
-use native_support::*;
+use support::*;
 
 /// `z = f(x, y)` for each function, in one program.
 fn functions(dtype: Dtype) -> Program {
@@ -294,7 +294,7 @@ fn numbers_from_memory_are_indices() {
 
 #[test]
 fn indices_out_of_range_stop_the_run() {
-    let source = broadloom_loops::native::emit(&lookup(I32, 4)).unwrap();
+    let source = broadloom_native::emit(&lookup(I32, 4)).unwrap();
     assert!(source.contains("first_report(reports, report)"), "the nest is shared among threads");
     for wrong in [-1.0, 4.0, 1e9] {
         judge_with(&lookup(I32, 4), &[], 1e-5, |buffer, id| {

@@ -1,11 +1,11 @@
 //! Random programs: perfect nests and trees with random addresses, judged by the reference evaluator.
 
-use crate::native_support;
+use crate::support;
 
 use broadloom_array::random::threefry;
 use broadloom_core::projection::Component;
 use broadloom_loops::{Binary, BufferId, Cell, Dtype, Index, Loop, Program, Scalar, Statement, Unary};
-use native_support::*;
+use support::*;
 
 /// Random choices that a seed decides.
 struct Random {

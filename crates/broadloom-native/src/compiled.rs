@@ -4,15 +4,15 @@ use std::ffi::c_void;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::memory::{Block, Line, lines};
-use crate::native::Error;
-use crate::native::family::Family;
-use crate::native::file::File;
-use crate::native::pool::Pool;
-use crate::reference::Stop;
-use crate::{Buffer, BufferId, Program, Storage};
+use crate::Error;
+use crate::family::Family;
+use crate::file::File;
+use crate::pool::Pool;
+use broadloom_loops::memory::{Block, Line, lines};
+use broadloom_loops::reference::Stop;
+use broadloom_loops::{Buffer, BufferId, Program, Storage};
 
-/// A program that was compiled and loaded. It does what [`evaluate`](crate::reference::evaluate) does, up to rounding.
+/// A program that was compiled and loaded. It does what [`evaluate`](broadloom_loops::reference::evaluate) does, up to rounding.
 pub struct Compiled {
     code: code::Code,
     pool: Arc<Pool>,
@@ -71,7 +71,7 @@ impl Compiled {
         }
     }
 
-    /// Says the sizes of what was compiled [for all sizes](crate::native::Compiler::compile_family), in the order in which
+    /// Says the sizes of what was compiled [for all sizes](crate::Compiler::compile_family), in the order in which
     /// they were given. Buffers have these sizes from now on: see [`Compiled::kept`].
     pub fn resize(&mut self, sizes: &[u64]) -> Result<(), Error> {
         let Some((family, sized)) = &mut self.family else {
@@ -158,9 +158,9 @@ mod code {
 
     use libloading::Library;
 
-    use crate::memory::Line;
-    use crate::native::Error;
-    use crate::native::pool::Parallel;
+    use crate::Error;
+    use crate::pool::Parallel;
+    use broadloom_loops::memory::Line;
 
     type Run =
         unsafe extern "C" fn(*mut *mut c_void, *mut Line, *const i64, *const Parallel, *mut i64) -> i64;

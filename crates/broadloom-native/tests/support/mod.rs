@@ -3,12 +3,12 @@
 
 use broadloom_array::random::uniform_f64;
 use broadloom_core::projection::Component;
-use broadloom_loops::native::Compiler;
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{
     Binary, Block, Buffer, BufferId, Cell, Dtype, Index, Loop, Nest, Program, Scalar, Statement, Storage,
     Unary,
 };
+use broadloom_native::Compiler;
 
 pub use Dtype::{Bf16, F16, F32, F64, I32, I64};
 pub use Storage::{Kept, Local as Inner};

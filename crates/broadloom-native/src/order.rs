@@ -18,10 +18,10 @@
 //! for each 256 of i: let t[256] = 0; for j: for 256 lanes of i: t[lane] += x[j, i]; for 256 lanes: s[i] -= t[lane]
 //! ```
 
-use crate::native::flat::{Access, Looped, Step, Value};
-use crate::native::types;
-use crate::scalar::Unary;
-use crate::{Binary, Dtype, Program};
+use crate::flat::{Access, Looped, Step, Value};
+use crate::types;
+use broadloom_loops::scalar::Unary;
+use broadloom_loops::{Binary, Dtype, Program};
 
 /// How a unit is shared among threads: the range of a loop is cut into parts.
 #[derive(Clone, PartialEq, Debug)]

@@ -7,12 +7,12 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
-use crate::native::contract::Contraction;
-use crate::native::flat::Access;
-use crate::native::names::comment;
-use crate::native::order::Bare;
-use crate::native::types::Real;
-use crate::{Dtype, Program};
+use crate::contract::Contraction;
+use crate::flat::Access;
+use crate::names::comment;
+use crate::order::Bare;
+use crate::types::Real;
+use broadloom_loops::{Dtype, Program};
 
 /// Plans and tables.
 #[derive(Default)]

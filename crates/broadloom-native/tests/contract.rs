@@ -1,9 +1,9 @@
 //! Contractions, in every role that loops can play, against the reference evaluator.
 
-use crate::native_support;
+use crate::support;
 
 use broadloom_loops::{Binary, BufferId, Cell, Local, Program, Scalar, Statement, Unary};
-use native_support::*;
+use support::*;
 
 fn product(a: Cell, b: Cell) -> Scalar {
     two(Binary::Mul, Scalar::Load(a), Scalar::Load(b))
@@ -15,7 +15,7 @@ fn within(loops: &[(u32, u64)], body: Vec<Statement>) -> Vec<Statement> {
 
 /// Whether the kernel is used for some nests of a program.
 fn kernels(program: &Program) -> usize {
-    let source = broadloom_loops::native::emit(program).expect("it is in order");
+    let source = broadloom_native::emit(program).expect("it is in order");
     source.matches("    run_f32(parallel").count() + source.matches("    run_f64(parallel").count()
 }
 
@@ -255,7 +255,7 @@ fn repeated_blocks_share_code() {
         program.nest(&format!("y{layer} = tanh(h{layer})"), within(&[(i, 16), (j, 16)], body));
         last = y;
     }
-    let source = broadloom_loops::native::emit(&program).unwrap();
+    let source = broadloom_native::emit(&program).unwrap();
     assert_eq!(source.matches("static contraction contraction_").count(), 1);
     assert_eq!(source.matches("NEST void nest_").count(), 2, "{source}");
     judge(&program, &[], 1e-4);

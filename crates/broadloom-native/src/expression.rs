@@ -2,11 +2,11 @@
 
 use broadloom_core::projection::Component;
 
-use crate::Dtype;
-use crate::native::flat::{Access, Value};
-use crate::native::print::{Argument, Printer};
-use crate::native::types::Real;
-use crate::scalar::{Binary, Unary};
+use crate::flat::{Access, Value};
+use crate::print::{Argument, Printer};
+use crate::types::Real;
+use broadloom_loops::Dtype;
+use broadloom_loops::scalar::{Binary, Unary};
 
 impl Printer<'_> {
     fn sum(&self, sum: &Component) -> String {

@@ -1,7 +1,7 @@
 //! The native backend: programs become C, and C becomes machine code.
 //!
 //! [`emit`] gives the text, one function per nest with the names the user wrote; [`Compiler`] has it compiled and
-//! loads it; [`Compiled::run`] runs it on [`Block`](crate::Block)s. [`write_out`] writes a program as a file of C and
+//! loads it; [`Compiled::run`] runs it on [`Block`](broadloom_loops::Block)s. [`write_out`] writes a program as a file of C and
 //! a header, for use without Broadloom.
 
 mod arena;
@@ -38,11 +38,11 @@ pub use compiler::Compiler;
 pub use error::Error;
 pub use polynomial::large;
 
-use crate::Program;
-use crate::native::file::Sizing;
-use crate::native::runtime::Kernels;
+use crate::file::Sizing;
+use crate::runtime::Kernels;
 use broadloom_array::replace::replace_text;
 use broadloom_array::shown_path;
+use broadloom_loops::Program;
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {
@@ -65,3 +65,8 @@ pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Err
     }
     Ok(())
 }
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

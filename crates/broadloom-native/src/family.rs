@@ -2,7 +2,7 @@
 //!
 //! A family of programs is a function from sizes to programs. Its text is written for several large sizes, and the
 //! texts are laid on top of each other: they must agree in everything but numbers, and every number must be a
-//! [polynomial](crate::native::polynomial) in the sizes. Then the text with these polynomials in place of the numbers
+//! [polynomial](crate::polynomial) in the sizes. Then the text with these polynomials in place of the numbers
 //! is the text for all sizes.
 //!
 //! ```c
@@ -16,13 +16,13 @@
 //! each size by itself. What is decided at large sizes holds at small ones too: nests are written for loops that may
 //! run any number of times, and only large sizes are rid of special cases.
 
-use crate::native::Error;
-use crate::native::arena::{self, Need};
-use crate::native::file::{File, Sizing, file};
-use crate::native::polynomial::{Interpolation, Polynomial, large};
-use crate::native::runtime::Kernels;
-use crate::native::types::Real;
-use crate::{Buffer, BufferId, Program};
+use crate::Error;
+use crate::arena::{self, Need};
+use crate::file::{File, Sizing, file};
+use crate::polynomial::{Interpolation, Polynomial, large};
+use crate::runtime::Kernels;
+use crate::types::Real;
+use broadloom_loops::{Buffer, BufferId, Program};
 
 /// The text of a family, and what has to be known of its members.
 #[derive(Clone, Debug)]

@@ -1,14 +1,14 @@
 //! Whatever tensors are called, the C that is made of them compiles.
 
-use crate::native_support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use broadloom_loops::native::{Cache, emit};
 use broadloom_loops::{Binary, Dtype, Program, Storage};
-use native_support::*;
+use broadloom_native::{Cache, emit};
+use support::*;
 
 /// The words of all standards, and what compilers define by themselves.
 const KEYWORDS: &str = "alignas alignof asm auto bool break case char complex const constexpr continue default do double else enum \

@@ -1,10 +1,10 @@
 //! Shapes of nests that have code of their own: rows on the stack, sums in parts, loops side by side, inverses.
 
-use crate::native_support;
+use crate::support;
 
-use broadloom_loops::native::emit;
 use broadloom_loops::{Binary, Local, Program, Scalar, Statement, Unary};
-use native_support::*;
+use broadloom_native::emit;
+use support::*;
 
 fn update(local: Local, function: Binary, value: Scalar) -> Statement {
     Statement::Update { local, accumulate: Some(function), value }

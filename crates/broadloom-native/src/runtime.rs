@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::native::types::Real;
+use crate::types::Real;
 
 /// Helpers of the code around nests.
 const SMALL: &str = include_str!("small.c");
@@ -215,8 +215,8 @@ mod tests {
     fn every_function_is_found() {
         let all: Vec<&str> =
             pieces(SMALL).into_iter().chain(pieces(MATH)).flat_map(|piece| piece.defines).collect();
-        for (function, name) in crate::Unary::ALL {
-            if matches!(function, crate::Unary::Neg | crate::Unary::Not) {
+        for (function, name) in broadloom_loops::Unary::ALL {
+            if matches!(function, broadloom_loops::Unary::Neg | broadloom_loops::Unary::Not) {
                 continue;
             }
             for prefix in ["f32", "f64"] {

@@ -1,14 +1,14 @@
 //! The compiler, its cache, and programs written out.
 
-use crate::native_support;
+use crate::support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use broadloom_loops::native::{Compiler, Error, emit, write_out};
 use broadloom_loops::{Binary, Block, Program, Scalar, Statement, Unary};
+use broadloom_native::{Compiler, Error, emit, write_out};
 use expect_test::expect;
-use native_support::*;
+use support::*;
 
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

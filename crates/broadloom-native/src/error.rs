@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a program could not be compiled. Callers can always fall back to [`evaluate`](crate::reference::evaluate).
+/// Why a program could not be compiled. Callers can always fall back to [`evaluate`](broadloom_loops::reference::evaluate).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
     /// The program is not in order: a defect of whoever made it.

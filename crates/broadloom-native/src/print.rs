@@ -18,14 +18,14 @@ use std::fmt::Write;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::native::expression::{Level, converted};
-use crate::native::flat::{Access, Looped, Step, Value};
-use crate::native::names::Names;
-use crate::native::order::{Split, is_independent};
-use crate::native::rows::Row;
-use crate::native::types::{self, Locals, Real, stored};
-use crate::scalar::{Binary, Unary};
-use crate::{BufferId, Dtype, Program};
+use crate::expression::{Level, converted};
+use crate::flat::{Access, Looped, Step, Value};
+use crate::names::Names;
+use crate::order::{Split, is_independent};
+use crate::rows::Row;
+use crate::types::{self, Locals, Real, stored};
+use broadloom_loops::scalar::{Binary, Unary};
+use broadloom_loops::{BufferId, Dtype, Program};
 
 /// A function and what it is called with.
 #[derive(Clone, Debug)]

@@ -5,12 +5,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::native::Error;
-use crate::native::family::Family;
-use crate::native::file::{File, Sizing, file};
-use crate::native::flat::{Flat, Step};
-use crate::native::runtime::Kernels;
-use crate::{Buffer, BufferId, Program, Storage};
+use crate::Error;
+use crate::family::Family;
+use crate::file::{File, Sizing, file};
+use crate::flat::{Flat, Step};
+use crate::runtime::Kernels;
+use broadloom_loops::{Buffer, BufferId, Program, Storage};
 
 /// Where local buffers lie.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ pub fn bytes_of(buffer: &Buffer) -> u64 {
 /// use broadloom_loops::{Program, native::ArenaPlan};
 /// let nothing = Program::default();
 /// assert_eq!(ArenaPlan::new(&nothing)?.bytes(&nothing), 0);
-/// # Ok::<(), broadloom_loops::native::Error>(())
+/// # Ok::<(), crate::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ArenaPlan {
@@ -66,7 +66,7 @@ impl ArenaPlan {
         Ok(ArenaPlan { needs, buffers })
     }
 
-    /// The plan of code [for all sizes](crate::native::Compiler::compile_family), if there is such code.
+    /// The plan of code [for all sizes](crate::Compiler::compile_family), if there is such code.
     pub fn for_all_sizes(
         multiples: &[u64],
         make: impl FnMut(&[u64]) -> Result<Program, Error>,

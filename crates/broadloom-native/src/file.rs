@@ -19,21 +19,21 @@ use std::fmt::Write;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::native::arena::{self, Arena, Need};
-use crate::native::compiler::advice;
-use crate::native::contract::{Contraction, MOST_ENTRIES, Unit, contraction};
-use crate::native::flat::{Access, Flat, FlatProgram, MOST_CELLS, Step, Value, flatten};
-use crate::native::names::{Names, comment, inline_comment};
-use crate::native::order::{Fresh, Split, arrange, has_blocks, split};
-use crate::native::parts::{self, units};
-use crate::native::plans::Plans;
-use crate::native::print::{self, Argument, Function, Naming};
-use crate::native::rows::{Row, rows};
-use crate::native::runtime::Kernels;
-use crate::native::spread::spread;
-use crate::native::types::{Real, stored};
-use crate::native::{Error, runtime};
-use crate::{Buffer, BufferId, Program, Storage};
+use crate::arena::{self, Arena, Need};
+use crate::compiler::advice;
+use crate::contract::{Contraction, MOST_ENTRIES, Unit, contraction};
+use crate::flat::{Access, Flat, FlatProgram, MOST_CELLS, Step, Value, flatten};
+use crate::names::{Names, comment, inline_comment};
+use crate::order::{Fresh, Split, arrange, has_blocks, split};
+use crate::parts::{self, units};
+use crate::plans::Plans;
+use crate::print::{self, Argument, Function, Naming};
+use crate::rows::{Row, rows};
+use crate::runtime::Kernels;
+use crate::spread::spread;
+use crate::types::{Real, stored};
+use crate::{Error, runtime};
+use broadloom_loops::{Buffer, BufferId, Program, Storage};
 
 /// A program as text, and what must be known to run it.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub(crate) struct File {
 pub(crate) enum Sizing {
     /// As numbers.
     Numbers,
-    /// Some are arguments: see [`family`](crate::native::family). Nothing may be decided by a size, and a number that
+    /// Some are arguments: see [`family`](crate::family). Nothing may be decided by a size, and a number that
     /// is at least so large may be one.
     Arguments { count: usize, least: u64 },
 }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use crate::native::scratch::{Scratch, is_stale, private, remove_stale};
+use crate::scratch::{Scratch, is_stale, private, remove_stale};
 use broadloom_array::shown_path;
 
 /// How many bytes are kept, unless it is said otherwise.

@@ -10,11 +10,11 @@
 
 use broadloom_core::projection::Component;
 
-use crate::native::contract::{MOST_ENTRIES, Unit, contraction};
-use crate::native::flat::{Access, Looped, Step, Value};
-use crate::native::order::{Bare, Fresh, best_innermost, chain, has_blocks, is_injective, nested};
-use crate::native::spread::spread;
-use crate::{Binary, Buffer, BufferId, Dtype, Program, Storage};
+use crate::contract::{MOST_ENTRIES, Unit, contraction};
+use crate::flat::{Access, Looped, Step, Value};
+use crate::order::{Bare, Fresh, best_innermost, chain, has_blocks, is_injective, nested};
+use crate::spread::spread;
+use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
 
 /// How many terms a cell holds without losing digits that matter.
 const LEAST_TERMS: u64 = 4096;

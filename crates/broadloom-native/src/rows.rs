@@ -8,8 +8,8 @@
 //! if nothing else uses `e`. The row lies on the stack of the function, and stays near; iterations that run on
 //! different threads have different rows.
 
-use crate::native::flat::{Access, Looped, Step};
-use crate::{BufferId, Program};
+use crate::flat::{Access, Looped, Step};
+use broadloom_loops::{BufferId, Program};
 
 /// A row: the buffer it stands for, and how many cells it has.
 pub(crate) type Row = (BufferId, u64);

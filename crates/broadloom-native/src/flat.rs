@@ -11,9 +11,9 @@
 use broadloom_core::projection::Component;
 use rustc_hash::FxHashSet;
 
-use crate::native::Error;
-use crate::program::{BufferId, Cell, Index, Program, Statement};
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::Error;
+use broadloom_loops::program::{BufferId, Cell, Index, Program, Statement};
+use broadloom_loops::scalar::{Binary, Scalar, Unary};
 
 /// A place in the memory of a buffer.
 #[derive(Clone, PartialEq, Debug)]

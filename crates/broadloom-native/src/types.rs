@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::native::flat::{Step, Value};
-use crate::{Dtype, Program};
+use crate::flat::{Step, Value};
+use broadloom_loops::{Dtype, Program};
 
 /// The type that is computed with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

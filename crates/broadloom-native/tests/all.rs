@@ -1,0 +1,9 @@
+//! Every test of this crate that is written in Rust, in one binary: `cargo test -p broadloom-native --test all contract::` runs a part.
+
+mod compiler;
+mod contract;
+mod names;
+mod random;
+mod shapes;
+mod support;
+mod values;
