@@ -10,12 +10,12 @@ use std::panic::Location;
 
 use broadloom_array::Array;
 
-use crate::error::{Error, ErrorKind};
-use crate::initial::Initial;
-use crate::logic::{Accumulate, Index, Options};
-use crate::operation::Operation;
-use crate::step::Tensor;
 use crate::{Dtype, Graph};
+use broadloom_graph::Initial;
+use broadloom_graph::Operation;
+use broadloom_graph::Tensor;
+use broadloom_graph::{Accumulate, Index, Options};
+use broadloom_graph::{Error, ErrorKind};
 
 /// A graph under construction by expressions.
 ///
@@ -176,7 +176,7 @@ impl Builder {
     #[track_caller]
     pub fn dim(&self, name: &str, range: impl RangeBounds<u64>, sample: impl Into<Option<u64>>) {
         // Like any other mistake, a range without a size is told at the end.
-        self.with(|graph| graph.dim(name, range, sample).map(|()| Tensor(0)));
+        self.with(|graph| graph.dim(name, range, sample).map(|()| Tensor::NONE));
     }
 
     /// A tensor filled with one value, in whatever shape the context asks for.
@@ -383,7 +383,7 @@ binary! {
 impl<'b> Expr<'b> {
     /// The tensor in the graph. After a mistake it is one that no graph has.
     pub fn tensor(self) -> Tensor {
-        self.tensor.unwrap_or(Tensor(u32::MAX))
+        self.tensor.unwrap_or(Tensor::NONE)
     }
 
     /// The builder it belongs to.

@@ -2,8 +2,8 @@
 
 use broadloom_spec::Kind;
 
-use crate::error::{Error, ErrorKind};
 use crate::expr::{Builder, Expr};
+use broadloom_graph::{Error, ErrorKind};
 
 impl Builder {
     /// Tensors one after another, along the first axis of one kind. All other axes are the same.

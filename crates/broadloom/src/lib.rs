@@ -32,70 +32,24 @@
 //! - [`Error`]: what is wrong, in the names of the program.
 
 pub mod blocks;
-mod broadcasts;
-mod capture;
-pub mod certificate;
-mod discard;
-mod elaborate;
-mod error;
 mod expr;
-mod fit;
-mod formula;
-mod graph;
-mod how;
-mod initial;
 mod join;
-mod leaves;
-pub mod logic;
-mod lower;
-mod message;
-mod names;
-mod nest;
-mod node;
-mod operation;
-mod project;
-mod routine;
-mod rules;
-mod session;
-mod shape;
-mod size;
-mod step;
-mod sum;
-mod symbols;
 pub mod typed;
-mod undetermined;
-mod update;
 
-pub use broadcasts::Broadcast;
-pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
-pub use broadloom_array::{files, random};
-pub use broadloom_core::Padding;
-pub use broadloom_native::{Cache, CacheUsage};
-pub use broadloom_spec::Kind;
-pub use capture::Captured;
-pub use certificate::Certificate;
-pub use error::{Error, ErrorKind, Part, Remedy};
-pub use expr::{Builder, Expr, Operand};
-pub use fit::{Fit, FoundSize, Input, Misfit, Said};
-pub use graph::{Graph, Stats};
-pub use how::How;
-pub use initial::Initial;
-pub use logic::{Accumulate, Combine, Index, Options};
-pub use message::Why;
-pub use node::{LeafKind, Node};
-pub use operation::Operation;
-pub use project::{Fill, Margins, Projected};
-pub use routine::Routine;
-pub use session::{
-    Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Session, Settings, Stored,
-    Temporaries,
+pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16, files, random};
+pub use broadloom_graph::{
+    Accumulate, Axis, Broadcast, Captured, Certificate, Combine, Error, ErrorKind, Extent, Fill, Fit,
+    FoundSize, Graph, How, Index, Initial, Input, Kind, LeafKind, Margins, Misfit, Node, Operation, Options,
+    Padding, Part, PartialAxis, PartialRow, PartialShape, Projected, Remedy, RuntimeCheck, Said, Shape,
+    Shapes, SizeSum, Stats, SymbolicSize, Tensor, Why, certificate, logic,
 };
-pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
-pub use size::{Extent, SymbolicSize};
-pub use step::Tensor;
-pub use sum::SizeSum;
-pub use symbols::RuntimeCheck;
-pub use update::{Adam, Sgd};
+#[cfg(feature = "native")]
+pub use broadloom_native::{Cache, CacheUsage};
+pub use broadloom_run::{
+    Adam, Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Routine, Session,
+    Settings, Sgd, Stored, Temporaries, nest_linalg, show_assignments, show_backward, trainable,
+};
+pub use expr::{Builder, Expr, Operand};
 
 /// The code in the guide is compiled and run by the tests.
 #[cfg(doctest)]

@@ -6,6 +6,7 @@ mod derivatives;
 mod dice;
 mod dims;
 mod family;
+mod fit;
 mod golden;
 mod gradients;
 mod language;

@@ -170,7 +170,9 @@ struct Nest {
 
 fn derived(program: &mut Program, tensors: &[Tensor], args: &Args) -> Result<Vec<Nest>, String> {
     let mut backward = match args.forward {
-        false => program.graph.show_backward(tensors).map_err(|error| error.to_string())?.into_iter(),
+        false => broadloom::show_backward(&mut program.graph, tensors)
+            .map_err(|error| error.to_string())?
+            .into_iter(),
         true => Vec::new().into_iter(),
     };
     let mut nests = Vec::new();
@@ -210,7 +212,8 @@ fn assignments(program: &mut Program, args: &Args) -> Result<(Vec<Nest>, usize),
     let (mut nests, mut hidden) = (Vec::new(), 0);
     for routine in program.routines() {
         let targets = routine.assigned(&program.graph);
-        let shown = program.graph.show_assignments(&routine).map_err(|error| error.to_string())?;
+        let shown =
+            broadloom::show_assignments(&mut program.graph, &routine).map_err(|error| error.to_string())?;
         for ((step, text), target) in shown.into_iter().zip(targets) {
             let origin = program.origins.get(step);
             let chosen = match asked {

@@ -119,7 +119,7 @@ impl Eval<'_> {
             return self.wrong(codes::KIND, message, at, format!("write `by sgd({rate})`"));
         }
         // What no gradient reaches is not touched.
-        let params = self.graph.trainable(loss);
+        let params = broadloom::trainable(&self.graph, loss);
         if params.is_empty() {
             let message =
                 format!("`{}` depends on no parameter, so nothing can be learned", self.graph.label_of(loss));

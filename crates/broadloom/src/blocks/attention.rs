@@ -1,8 +1,8 @@
 //! Attention with several heads.
 
 use super::{Rotary, axis, softmax};
-use crate::error::Error;
 use crate::{Builder, Expr, Graph, Tensor};
+use broadloom_graph::Error;
 
 /// What is put in the place of a score that is not to count: its exponential is 0.
 const NEVER: f64 = -1e30;

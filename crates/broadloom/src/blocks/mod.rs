@@ -66,8 +66,8 @@ pub use transformer::{
     TransformerConfig, decoder, decoder_block, decoder_only, encoder, encoder_block, transformer,
 };
 
-use crate::error::{Error, ErrorKind};
 use crate::{Builder, Expr};
+use broadloom_graph::{Error, ErrorKind};
 
 /// Whether a layer is being trained or used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -7,8 +7,8 @@ use broadloom_core::{
 };
 
 use super::{Dim, ShapeError, TensorShape};
-use crate::size::SymbolicSize;
-use crate::symbols::SymbolData;
+use broadloom_graph::SymbolicSize;
+use broadloom_graph::lowering::SymbolData;
 
 /// Whether a literal one broadcasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

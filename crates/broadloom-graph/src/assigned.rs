@@ -1,0 +1,155 @@
+//! Free-standing assignments: the constraints and the law of one, as a step of the graph.
+
+use crate::error::{Error, ErrorKind, Remedy};
+use crate::formula::{self, Assignment};
+use crate::graph::Graph;
+use crate::logic::Accumulate;
+use crate::operation::{Law, Operation, Slot};
+use crate::step::{Leaf, Op, Tensor};
+
+/// What assignments added to a graph.
+pub struct Assigned {
+    /// The steps, one for each assignment.
+    pub steps: Vec<u32>,
+    /// The tensors that did not exist before.
+    pub made: Vec<Tensor>,
+}
+
+impl Graph {
+    /// Adds assignments, all of them or none: each adds its own constraints. `shown` stands for the text in messages.
+    pub fn assign(
+        &mut self,
+        logic: &str,
+        text: &str,
+        names: &[(&str, Tensor)],
+        shown: Option<&str>,
+    ) -> Result<Assigned, Error> {
+        let parsed = formula::parse(text);
+        let mut parsed = self.refusing(parsed)?;
+        if let Some(shown) = shown {
+            parsed.assignments.iter_mut().for_each(|assignment| assignment.source = shown.into());
+        }
+        let mut bound: Vec<Option<Tensor>> = parsed
+            .names
+            .iter()
+            .map(|name| names.iter().find(|(known, _)| *known == &**name).map(|(_, tensor)| *tensor))
+            .collect();
+        let (before, first) = (self.begin(&[])?, self.steps.len());
+        let mut assigned = Assigned { steps: Vec::new(), made: Vec::new() };
+        for assignment in &parsed.assignments {
+            match self.assign_one(logic, &parsed.names, assignment, &mut bound, &mut assigned.made) {
+                Ok(step) => assigned.steps.push(step),
+                Err(error) => {
+                    let error = error.about_step(self.steps.len() as u32);
+                    self.take_back(before);
+                    self.steps.truncate(first);
+                    self.laws.retain(|step, _| (*step as usize) < first);
+                    self.facts.texts.retain(|step, _| (*step as usize) < first);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(assigned)
+    }
+
+    /// Adds one assignment: its constraints, its law, and its target if that is new. Returns its step.
+    fn assign_one(
+        &mut self,
+        logic: &str,
+        names: &[Box<str>],
+        assignment: &Assignment,
+        bound: &mut [Option<Tensor>],
+        made: &mut Vec<Tensor>,
+    ) -> Result<u32, Error> {
+        let mut order: Vec<u32> = Vec::new();
+        assignment.value.names(&mut order);
+        let target_name = &names[assignment.target as usize];
+        let target = &mut bound[assignment.target as usize];
+        if assignment.fresh && target.is_some() {
+            let message = format!("`{{{target_name}}}` would be a new tensor, but there is one of that name");
+            return Err(Error::new(ErrorKind::Use, message).with_help("leave out the braces to assign to it"));
+        }
+        // What is read before it is assigned was there before.
+        if assignment.fresh && (order.contains(&assignment.target) || !assignment.clear) {
+            let state = self.state(target_name);
+            *target = Some(state);
+            made.push(state);
+        }
+        let target = *target;
+        if let Some(tensor) = target
+            && matches!(self.leaf(tensor), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_)))
+        {
+            let message = format!("`{target_name}` is a number, which cannot be assigned to");
+            let help = format!("make it a state: `graph.state_shaped(\"{target_name}\", \"\")`");
+            return Err(Error::new(ErrorKind::Use, message).with_remedy(Remedy::State, help));
+        }
+        if target.is_none() && !assignment.fresh {
+            return Err(unknown(target_name).with_help(format!("write `{{{target_name}}}` for a new tensor")));
+        }
+        let operands: Vec<Tensor> = order
+            .iter()
+            .map(|name| bound[*name as usize].ok_or_else(|| unknown(&names[*name as usize])))
+            .collect::<Result<_, _>>()?;
+        let operation = assignment_law(assignment, &order);
+        // Before the step is made: it may be refused, and the message is about it.
+        self.facts.texts.insert(self.steps.len() as u32, assignment.source.clone());
+        let result = self.produced(logic, &operands, target, operation.forward.accumulate())?;
+        let step = self.steps.len() as u32 - 1;
+        self.laws.insert(step, operation.into());
+        if target.is_none() {
+            self.name(result, target_name);
+            bound[assignment.target as usize] = Some(result);
+            made.push(result);
+        }
+        Ok(step)
+    }
+
+    /// The constraints of an assignment: those of an operation with the same logic, into a tensor that is there or
+    /// into a new one.
+    fn produced(
+        &mut self,
+        logic: &str,
+        operands: &[Tensor],
+        target: Option<Tensor>,
+        accumulate: Accumulate,
+    ) -> Result<Tensor, Error> {
+        let arity = |wanted: usize, what: &str| {
+            let plural = if wanted == 1 { "" } else { "s" };
+            let message =
+                format!("{what} takes {wanted} operand{plural}; on the right there are {}", operands.len());
+            if operands.len() == wanted { Ok(()) } else { Err(Error::new(ErrorKind::Use, message)) }
+        };
+        match logic {
+            "." => self.broadcasting_into(Op::Pointwise("assign"), operands, target),
+            "@" => {
+                arity(2, "the logic `@`")?;
+                self.broadcasting_into(Op::Compose, operands, target)
+            }
+            "T" => {
+                arity(1, "the logic `T`")?;
+                self.broadcasting_into(Op::Transpose, operands, target)
+            }
+            spec => self.by_spec_into(spec, operands, target, accumulate),
+        }
+    }
+}
+
+/// The assignment as the law of its step: its target is the result, its names are operands in order.
+fn assignment_law(assignment: &Assignment, order: &[u32]) -> Operation {
+    let highest = order.iter().copied().chain([assignment.target]).max().unwrap_or(0);
+    let mut slots = vec![Slot::Value(0); highest as usize + 1];
+    for (place, name) in order.iter().enumerate() {
+        slots[*name as usize] = Slot::Value(place as u32 + 1);
+    }
+    // The target may also be an operand: then it is read as one, and written as the result.
+    let mut assignment = assignment.clone();
+    slots.push(Slot::Value(0));
+    assignment.target = slots.len() as u32 - 1;
+    let forward = Law { slots, assignments: vec![assignment] };
+    Operation { forward, ..Operation::new("assignment", order.len()) }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(ErrorKind::Use, format!("there is no tensor for the name `{name}`"))
+        .with_help("names are bound in the last argument: `&[(\"name\", tensor)]`")
+}

@@ -1,0 +1,385 @@
+//! What went wrong, in the names of the program.
+
+use std::fmt;
+
+use crate::step::Tensor;
+
+/// What kind of mistake an [`Error`] is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Two sizes, or two numbers of axes, do not agree.
+    Mismatch,
+    /// A named size would have to lie outside its range, or has no number where one is needed.
+    Range,
+    /// Sizes do not fit a window, a concatenation, or a number of elements.
+    Arithmetic,
+    /// A parameter has a size that nothing decides.
+    Undetermined,
+    /// A spec or a shape is not well written.
+    Notation,
+    /// An operation is not used as it should be.
+    Use,
+    /// A limit of the solver was reached.
+    GaveUp,
+    /// Numbers do not fit: sizes, types, positions, or values that are missing or not numbers.
+    Value,
+    /// A tensor is read that has no values yet.
+    NoValues,
+    /// A gradient is read that nothing has computed.
+    NoGradient,
+    /// A number that was to be finite is infinite or not a number.
+    NotFinite,
+    /// A file cannot be read or written.
+    File,
+    /// A program cannot be run.
+    Run,
+}
+
+/// What would mend a mistake, where a front end has its own way to write it; the help of the error is for Rust.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Give a tensor its values before it is read.
+    Values,
+    /// Compute gradients before they are read.
+    Backward,
+    /// Make numbers whole: they count something.
+    Integers,
+    /// Reduce a loss to one number.
+    Reduce,
+    /// Let a loss depend on a parameter.
+    Parameter,
+    /// Declare what is assigned to as a state.
+    State,
+    /// Give a named size its number.
+    Size,
+    /// Capture sizes from what a spec made.
+    Capture,
+    /// Keep the number of elements.
+    Reshape,
+    /// State the shape that something is reshaped into.
+    Shape,
+    /// Drop what a window leaves over, or change the sizes.
+    Drop,
+    /// Mend something else: this follows from it.
+    Follows,
+}
+
+/// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are
+/// connected, and what to do.
+///
+/// Everything that was said to a graph has a number ([`Graph::steps`](crate::Graph::steps)), and an error says
+/// which of them it speaks of: whoever knows where each was written can show the places.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let x = g.data("x", "32 | 784")?;
+/// let y = g.data("y", "32 | 64")?;
+/// let refused = g.steps();
+/// let error = g.add(x, y).unwrap_err();
+/// assert_eq!(error.step(), Some(refused));
+/// // `x` was said first and `y` second: that is where the two sizes come from.
+/// let ends: Vec<_> = error.ends().iter().map(|end| (end.step, end.short.as_deref())).collect();
+/// assert_eq!(ends, [(Some(0), Some("784")), (Some(1), Some("64"))]);
+/// assert_eq!(error.ends()[0].text, "784: the output axis of `x`, declared `32 | 784`");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Data>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Data {
+    kind: ErrorKind,
+    message: String,
+    /// Where the sentence begins in the message: what stands before it says what it is about.
+    sentence: usize,
+    /// A text with a mark under the place.
+    excerpt: Option<String>,
+    /// The tensor whose numbers it is about, and its name.
+    tensor: Option<(Tensor, String)>,
+    step: Option<usize>,
+    ends: Vec<Part>,
+    chain: Vec<Part>,
+    help: Vec<String>,
+    remedy: Option<Remedy>,
+}
+
+/// A line of an [`Error`] or of an explanation: a text, and what was said to the graph that it speaks of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Part {
+    /// The line in full.
+    pub text: String,
+    /// Which of the things said to the graph it speaks of, by their [number](crate::Graph::steps).
+    pub step: Option<usize>,
+    /// The line for a reader who has the step before his eyes: of an end of a conflict, the size alone; of a
+    /// link of a chain, what is said without the operation that says it.
+    pub short: Option<String>,
+    /// Of an end of a conflict, why it has that size, for a reader who has its declaration before his eyes.
+    pub reason: Option<String>,
+}
+
+impl Part {
+    /// A line that speaks of a step.
+    pub(crate) fn at(step: u32, text: impl Into<String>) -> Part {
+        Part { text: text.into(), step: Some(step as usize), short: None, reason: None }
+    }
+
+    pub(crate) fn with_short(self, short: impl Into<String>) -> Part {
+        Part { short: Some(short.into()), ..self }
+    }
+
+    pub(crate) fn with_reason(self, reason: impl Into<String>) -> Part {
+        Part { reason: Some(reason.into()), ..self }
+    }
+}
+
+impl Part {
+    /// The line for a label at the step itself: `64 because of the output axis of x`.
+    pub fn label(&self) -> String {
+        match (&self.short, &self.reason) {
+            (Some(short), Some(reason)) if !self.text.ends_with(short.as_str()) => {
+                format!("{short} because of {reason}")
+            }
+            _ => self.text.clone(),
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for Part {
+    fn from(text: T) -> Part {
+        Part { text: text.into(), step: None, short: None, reason: None }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error {
+    /// An error of a kind, with its sentence.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        let message = message.into();
+        let (ends, chain, help) = (Vec::new(), Vec::new(), Vec::new());
+        let (sentence, excerpt, tensor) = (0, None, None);
+        Error(Box::new(Data {
+            kind,
+            message,
+            sentence,
+            excerpt,
+            tensor,
+            step: None,
+            ends,
+            chain,
+            help,
+            remedy: None,
+        }))
+    }
+
+    /// A program cannot be run.
+    pub fn run(message: String) -> Error {
+        Error::new(ErrorKind::Run, message)
+    }
+
+    /// A mistake in a spec or a shape, with the text and a caret under the place.
+    pub fn notation(text: &str, error: &broadloom_spec::Error) -> Error {
+        let mut bare = error.clone();
+        let help = size_first(text, error).map(String::into_boxed_str).or(bare.help.take());
+        bare.help = None;
+        let rendered = bare.render(text);
+        let excerpt = rendered.split_once('\n').map(|(_, excerpt)| excerpt.trim_end().to_string());
+        let mut error = Error::new(ErrorKind::Notation, bare.to_string());
+        if let Some(excerpt) = excerpt {
+            error = error.with_excerpt(excerpt);
+        }
+        match help {
+            Some(help) => error.with_help(help),
+            None => error,
+        }
+    }
+
+    /// Says what the message is about, in front of it.
+    pub fn about(mut self, subject: &str) -> Error {
+        self.0.message = format!("{subject}: {}", self.0.message);
+        self.0.sentence = 0;
+        self
+    }
+
+    /// Says which part of the program the message is about, in front of the sentence.
+    pub fn inside(mut self, subject: &str) -> Error {
+        let sentence = self.0.sentence;
+        self = self.about(subject);
+        self.0.sentence = subject.len() + 2 + sentence;
+        self
+    }
+
+    /// Sets the text that is not well written, with a mark under the place.
+    pub fn with_excerpt(mut self, excerpt: String) -> Error {
+        self.0.excerpt = Some(excerpt);
+        self
+    }
+
+    /// Says what the message begins with, if it does: what it is about.
+    pub fn of(mut self, subject: &str) -> Error {
+        if self.0.sentence == 0
+            && self.0.message.strip_prefix(subject).is_some_and(|rest| rest.starts_with(": "))
+        {
+            self.0.sentence = subject.len() + 2;
+        }
+        self
+    }
+
+    /// Says whose numbers it is about.
+    pub fn about_values_of(mut self, tensor: Tensor, name: &str) -> Error {
+        self.0.tensor = Some((tensor, name.to_string()));
+        self
+    }
+
+    /// Says which step it is about, unless that was said before.
+    pub fn about_step(mut self, step: u32) -> Error {
+        self.0.step.get_or_insert(step as usize);
+        self
+    }
+
+    /// Says which step was refused, whatever was said before.
+    pub fn refused_at(mut self, step: u32) -> Error {
+        self.0.step = Some(step as usize);
+        self
+    }
+
+    /// Adds an end of the conflict.
+    pub fn with_end(mut self, end: impl Into<Part>) -> Error {
+        self.0.ends.push(end.into());
+        self
+    }
+
+    /// Says how the ends meet.
+    pub fn with_chain(mut self, chain: Vec<Part>) -> Error {
+        self.0.chain = chain;
+        self
+    }
+
+    /// Says what to write instead.
+    pub fn with_help(mut self, help: impl Into<String>) -> Error {
+        self.0.help.push(help.into());
+        self
+    }
+
+    /// What would mend it, and how that is said in Rust.
+    pub fn with_remedy(mut self, remedy: Remedy, help: impl Into<String>) -> Error {
+        self.0.remedy = Some(remedy);
+        self.with_help(help)
+    }
+
+    /// What kind of mistake it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What is wrong, in one sentence.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The message without what it is about, for a reader who has that before his eyes.
+    pub fn sentence(&self) -> &str {
+        &self.0.message[self.0.sentence..]
+    }
+
+    /// The spec or shape that is not well written, with a mark under the place.
+    pub fn excerpt(&self) -> Option<&str> {
+        self.0.excerpt.as_deref()
+    }
+
+    /// The tensor whose values, or gradients, are missing, and its name.
+    pub fn tensor(&self) -> Option<(Tensor, &str)> {
+        self.0.tensor.as_ref().map(|(tensor, name)| (*tensor, name.as_str()))
+    }
+
+    /// What it is about: the step that was refused, by the number that it would have had, or the parameter that
+    /// lacks a size. A call that is several steps may be refused at a later one than its first; nothing of it
+    /// is kept.
+    pub fn step(&self) -> Option<usize> {
+        self.0.step
+    }
+
+    /// Where the parts of the conflict come from.
+    pub fn ends(&self) -> &[Part] {
+        &self.0.ends
+    }
+
+    /// The operations that connect them, in order.
+    pub fn chain(&self) -> &[Part] {
+        &self.0.chain
+    }
+
+    /// What would mend it, if that is written differently elsewhere: then [`Error::help`] is for Rust.
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.0.remedy
+    }
+
+    /// What to do.
+    pub fn help(&self) -> &[String] {
+        &self.0.help
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Data { message, excerpt, ends, chain, help, .. } = &*self.0;
+        f.write_str(message)?;
+        if let Some(excerpt) = excerpt {
+            write!(f, "\n{excerpt}")?;
+        }
+        for end in ends {
+            write!(f, "\n  {end}")?;
+        }
+        if !chain.is_empty() {
+            f.write_str("\nhow they meet:")?;
+            for link in chain {
+                write!(f, "\n  {link}")?;
+            }
+        }
+        for help in help {
+            write!(f, "\nhelp: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What was meant by `rgb:3`.
+fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
+    if error.kind != broadloom_spec::ErrorKind::MisplacedBasis {
+        return None;
+    }
+    let (before, after) = text.split_at_checked(error.span.start as usize)?;
+    let letter = |c: char| c.is_alphanumeric() || c == '_';
+    let name = &before[before.trim_end_matches(letter).len()..];
+    let after = after.strip_prefix(':')?.trim_start();
+    let size = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
+    let named = name.starts_with(char::is_alphabetic) && !size.is_empty();
+    named.then(|| format!("the size comes first: write `{size}:{name}`"))
+}
+
+impl From<broadloom_array::files::FileError> for Error {
+    fn from(error: broadloom_array::files::FileError) -> Error {
+        Error::new(ErrorKind::File, error.to_string())
+    }
+}
+
+impl From<broadloom_array::ArrayError> for Error {
+    fn from(error: broadloom_array::ArrayError) -> Error {
+        Error::new(ErrorKind::Value, error.message)
+    }
+}

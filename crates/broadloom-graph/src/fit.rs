@@ -1,0 +1,335 @@
+//! Whether arrays fit the data of a program, before anything runs.
+//!
+//! [`Graph::fit`] looks at sizes and types alone, and tells everything that is wrong at once: whoever has ten files to correct
+//! wants to hear of all ten. Each axis with a [named size](Graph::dim) says what number the name has; names that get two
+//! numbers, numbers out of range and sizes at which the program has no meaning are found by comparing what all axes say.
+//!
+//! ```
+//! use broadloom::{Dtype, Graph, Input};
+//! let mut g = Graph::new();
+//! g.dim("batch", 1..=64, 32)?;
+//! let (x, target) = (g.data("x", "batch | 784")?, g.data("target", "batch | 10")?);
+//! let input = |tensor, sizes| Input { tensor, sizes, dtype: Dtype::F32 };
+//!
+//! let fit = g.fit(&[input(x, &[16, 784]), input(target, &[16, 10])])?;
+//! assert!(fit.is_ok());
+//! assert_eq!((fit.sizes[0].name.as_str(), fit.sizes[0].number), ("batch", Some(16)));
+//!
+//! let fit = g.fit(&[input(x, &[16, 784]), input(target, &[65, 9])])?;
+//! let problems: Vec<String> = fit.misfits.iter().map(|misfit| misfit.to_string()).collect();
+//! assert_eq!(problems, [
+//!     "the array for `target` has sizes [65, 9], its shape is `batch | 10`: axis 1 should be 10",
+//!     "`x` makes `batch` 16, `target` makes it 65",
+//!     "`target` makes `batch` 65, its range is 1..64",
+//! ]);
+//! # Ok::<(), broadloom::Error>(())
+//! ```
+
+mod misfit;
+
+use std::rc::Rc;
+
+use broadloom_array::{Array, Dtype};
+use broadloom_core::Symbol;
+
+pub use misfit::{Misfit, Said};
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::inferred::Inferred;
+use crate::precision::precisions;
+use crate::project::MEMORY;
+use crate::shape::{Axis, Shapes};
+use crate::size::SymbolicSize;
+use crate::step::{Leaf, Tensor};
+use crate::symbols::contains;
+
+/// What has to be known of an array to tell whether it fits.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The data, parameter or state whose values it would be.
+    pub tensor: Tensor,
+    /// Its sizes, in memory order.
+    pub sizes: &'a [u64],
+    /// How its numbers are stored.
+    pub dtype: Dtype,
+}
+
+impl<'a> Input<'a> {
+    /// An array as the values of a tensor.
+    pub fn new(tensor: Tensor, array: &'a Array) -> Input<'a> {
+        Input { tensor, sizes: array.sizes(), dtype: array.dtype() }
+    }
+}
+
+/// How arrays fit a program: the numbers they give to named sizes, and what is wrong.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// All named sizes, in the order of their declaration.
+    pub sizes: Vec<FoundSize>,
+    /// Everything that is wrong: array by array, then what concerns several.
+    pub misfits: Vec<Misfit>,
+}
+
+impl Fit {
+    /// Whether nothing is wrong.
+    pub fn is_ok(&self) -> bool {
+        self.misfits.is_empty()
+    }
+}
+
+/// A named size and the number it gets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoundSize {
+    /// Its name.
+    pub name: String,
+    /// Its number: what arrays say, or else what the program says or has as a sample.
+    pub number: Option<u64>,
+    /// The range, as far as the program narrows it.
+    pub range: (u64, Option<u64>),
+    /// The first data whose array says the number; nothing if no array does.
+    pub by: Option<Tensor>,
+    /// Whether the size of some tensor, or some number, depends on it.
+    pub used: bool,
+}
+
+impl Graph {
+    /// Whether arrays fit the tensors whose values they would be, and which numbers they give to named sizes. Changes
+    /// nothing; `Session::set_all` accepts what fits.
+    ///
+    /// A tensor of another graph, or one that is computed, is an error, and so are shapes that cannot be inferred.
+    pub fn fit(&mut self, inputs: &[Input<'_>]) -> Result<Fit, Error> {
+        self.fit_at(&[], inputs)
+    }
+
+    /// The same, with numbers for some named sizes in place of their samples.
+    pub fn fit_at(&mut self, sizes: &[(&str, u64)], inputs: &[Input<'_>]) -> Result<Fit, Error> {
+        inputs.iter().try_for_each(|input| self.settable(input.tensor))?;
+        let inferred = Inferred::new(self)?;
+        let (shapes, used) = (Rc::clone(&inferred.shapes), inferred.symbols());
+        let checks = self.runtime_checks()?;
+        let (misfits, said) = (Vec::new(), Vec::new());
+        let known = (0..self.symbols.len()).map(|at| self.symbol_number(at)).collect();
+        let mut fitting = Fitting { graph: self, assumed: sizes, shapes, misfits, said, known };
+        fitting.alone(inputs);
+        fitting.decide(inputs);
+        fitting.compare();
+        fitting.check(checks);
+        let sizes = fitting.sizes(&used);
+        Ok(Fit { sizes, misfits: fitting.misfits })
+    }
+
+    /// Refuses tensors whose values cannot come from outside.
+    pub(crate) fn settable(&self, tensor: Tensor) -> Result<(), Error> {
+        self.known(tensor)?;
+        if matches!(self.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State)) {
+            return Ok(());
+        }
+        let message = format!("`{}` is computed, so its values cannot be set", self.label_of(tensor));
+        Err(Error::new(ErrorKind::Value, message))
+    }
+}
+
+/// What is known while arrays are compared.
+struct Fitting<'g> {
+    graph: &'g Graph,
+    /// Numbers of named sizes that come before samples.
+    assumed: &'g [(&'g str, u64)],
+    shapes: Rc<Shapes>,
+    misfits: Vec<Misfit>,
+    /// What axes say about named sizes, in the order of the arrays.
+    said: Vec<(Symbol, Said)>,
+    /// The number of each named size, as soon as there is one.
+    known: Vec<Option<u64>>,
+}
+
+/// An axis whose size is an expression.
+struct Open<'a> {
+    input: &'a Input<'a>,
+    axis: usize,
+    size: SymbolicSize,
+}
+
+impl Fitting<'_> {
+    /// The axes of a tensor in memory order.
+    fn axes(&self, tensor: Tensor) -> Vec<Axis> {
+        MEMORY.into_iter().flat_map(|kind| self.shapes.axes(tensor, kind)).collect()
+    }
+
+    /// What each array shows by itself: the number of its axes, sizes that are numbers, its type.
+    fn alone(&mut self, inputs: &[Input<'_>]) {
+        let dtypes = precisions(self.graph);
+        for input in inputs {
+            let (axes, wanted) = (self.axes(input.tensor), dtypes[input.tensor.index()]);
+            let number = |axis: &Axis| !matches!(axis, Axis::Symbolic(..));
+            let wrong: Vec<(usize, u64)> = (axes.iter().zip(input.sizes).enumerate())
+                .filter(|(_, (axis, size))| number(axis) && axis.size() != **size)
+                .map(|(at, (axis, _))| (at, axis.size()))
+                .collect();
+            if axes.len() != input.sizes.len() || !wrong.is_empty() {
+                let (label, shape) = (self.graph.label_of(input.tensor), self.shapes.get(input.tensor));
+                let (tensor, sizes) = (input.tensor, input.sizes.to_vec());
+                self.misfits.push(Misfit::Sizes { tensor, label, shape, sizes, wrong });
+            }
+            if !wanted.is_float() && input.dtype.is_float() {
+                let (tensor, label) = (input.tensor, self.graph.label_of(input.tensor));
+                self.misfits.push(Misfit::Dtype { tensor, label, wanted, given: input.dtype });
+            }
+        }
+    }
+
+    /// Gives numbers to named sizes: what data with one unknown in an axis says, as long as something follows; then the
+    /// samples of the program, and what follows from them.
+    fn decide(&mut self, inputs: &[Input<'_>]) {
+        let mut waiting = self.open(inputs);
+        // What speaks of one name alone comes first, so that it is heard whoever else speaks of the name.
+        waiting.sort_by_key(|open| open.size.names().count() > 1);
+        for with_samples in [false, true] {
+            if with_samples {
+                self.assume_samples();
+            }
+            loop {
+                let before = waiting.len();
+                waiting.retain(|open| !self.settle(open));
+                if waiting.len() == before {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The axes that depend on named sizes, of arrays that are laid out as they should be.
+    fn open<'a>(&self, inputs: &'a [Input<'a>]) -> Vec<Open<'a>> {
+        let mut open = Vec::new();
+        for input in inputs.iter().filter(|input| self.is_laid_out(input)) {
+            for (axis, size) in self.axes(input.tensor).into_iter().enumerate() {
+                if let Axis::Symbolic(size, _) = size {
+                    open.push(Open { input, axis, size });
+                }
+            }
+        }
+        open
+    }
+
+    /// Whether an array has the right number of axes, and not the right ones in another order: then its axes say nothing.
+    fn is_laid_out(&self, input: &Input<'_>) -> bool {
+        let own = |misfit: &Misfit| match misfit {
+            Misfit::Sizes { tensor, shape, sizes, wrong, .. } => {
+                *tensor == input.tensor && (wrong.is_empty() || misfit::other_order(shape, sizes).is_some())
+            }
+            _ => false,
+        };
+        self.axes(input.tensor).len() == input.sizes.len() && !self.misfits.iter().any(own)
+    }
+
+    /// Takes what an axis says, if it says a number or has nothing left to say.
+    fn settle(&mut self, open: &Open<'_>) -> bool {
+        let (given, symbols) = (open.input.sizes[open.axis], open.size.form().symbols());
+        let known = |symbol: Symbol| self.known.get(symbol.0 as usize).copied().flatten();
+        let decides = self.graph.leaf(open.input.tensor) == Some(Leaf::Data);
+        let missing = symbols.iter().filter(|symbol| known(**symbol).is_none()).count();
+        // One name in one axis says what it says, whatever others have said.
+        let solved = match (decides, symbols.len(), missing) {
+            (true, 1, _) => open.size.solved(given, |_| None),
+            (true, _, 1) => open.size.solved(given, known),
+            (_, _, 0) if open.size.form().size(known) == Some(given) => return true,
+            (_, _, 0) => None,
+            _ => return false,
+        };
+        let (tensor, axis, label) = (open.input.tensor, open.axis, self.graph.label_of(open.input.tensor));
+        match solved {
+            Some((symbol, number)) => {
+                self.known[symbol.0 as usize].get_or_insert(number);
+                self.said.push((symbol, Said { tensor, label, axis, number }));
+            }
+            None => {
+                let numbers = symbols.iter().filter_map(|symbol| Some((self.name(*symbol), known(*symbol)?)));
+                let numbers = if symbols.len() == 1 && decides { Vec::new() } else { numbers.collect() };
+                let (shape, sizes) = (self.shapes.get(tensor), open.input.sizes.to_vec());
+                let wanted = open.size.clone();
+                self.misfits.push(Misfit::Expression { tensor, label, shape, sizes, axis, wanted, numbers });
+            }
+        }
+        true
+    }
+
+    fn assume_samples(&mut self) {
+        for at in 0..self.known.len() {
+            let range = self.graph.symbol_range(at);
+            let data = &self.graph.symbols[at];
+            let assumed = self.assumed.iter().find(|(name, _)| **name == *data.name).map(|(_, size)| *size);
+            let sample = data.sample.filter(|sample| contains(range, *sample));
+            self.known[at] = self.known[at].or(assumed).or(sample);
+        }
+    }
+
+    /// Names that get two numbers, and numbers out of range.
+    fn compare(&mut self) {
+        let (mut disagreements, mut out_of_range) = (Vec::new(), Vec::new());
+        for at in 0..self.known.len() {
+            let symbol = Symbol(at as u32);
+            let mut said: Vec<&Said> = Vec::new();
+            for (_, each) in self.said.iter().filter(|(own, _)| *own == symbol) {
+                if said.iter().all(|known| known.number != each.number) {
+                    said.push(each);
+                }
+            }
+            let (range, declared) = (self.graph.symbol_range(at), self.graph.symbols[at].range);
+            for each in said.iter().filter(|each| !contains(range, each.number)) {
+                let (name, said) = (self.name(symbol), (*each).clone());
+                out_of_range.push(Misfit::Range { name, said, range, declared });
+            }
+            if said.len() > 1 {
+                let said = said.into_iter().cloned().collect();
+                disagreements.push(Misfit::Disagreement { name: self.name(symbol), said });
+            }
+        }
+        self.misfits.append(&mut disagreements);
+        self.misfits.append(&mut out_of_range);
+    }
+
+    /// What the program relies on, at the numbers that were found.
+    fn check(&mut self, checks: Vec<crate::RuntimeCheck>) {
+        let names: Vec<&str> = self.graph.symbols.iter().map(|data| &*data.name).collect();
+        let known = names.iter().zip(&self.known).filter_map(|(name, number)| Some((*name, (*number)?)));
+        let known: Vec<(&str, u64)> = known.collect();
+        let told = |name: &str| {
+            let own = |misfit: &Misfit| matches!(misfit, Misfit::Range { name: own, .. } if own == name);
+            self.misfits.iter().any(own)
+        };
+        let mut failed = Vec::new();
+        for check in checks.into_iter().filter(|check| check.holds(&known) == Some(false)) {
+            // A size out of its range breaks bounds that follow from the range: it has been told.
+            if check.is_bound() && check.names().any(told) {
+                continue;
+            }
+            let numbers: Vec<(String, u64)> = (known.iter())
+                .filter(|(name, _)| check.names().any(|own| own == *name))
+                .map(|(name, number)| (name.to_string(), *number))
+                .collect();
+            let by = |name: &String| self.said.iter().find(|(symbol, _)| self.name(*symbol) == *name);
+            let tensors = numbers.iter().filter_map(|(name, _)| Some(by(name)?.1.tensor)).collect();
+            failed.push(Misfit::Check { check, numbers, tensors });
+        }
+        self.misfits.append(&mut failed);
+    }
+
+    fn sizes(&self, used: &[Symbol]) -> Vec<FoundSize> {
+        let size = |at: usize| {
+            let own = Symbol(self.graph.symbol_stands_for(at) as u32);
+            let by = self.said.iter().find(|(symbol, _)| *symbol == own).map(|(_, said)| said.tensor);
+            FoundSize {
+                name: self.graph.symbols[at].name.to_string(),
+                number: self.known[at].filter(|_| by.is_none()).or(self.known[own.0 as usize]),
+                range: self.graph.symbol_range(at),
+                by,
+                used: used.contains(&own),
+            }
+        };
+        (0..self.known.len()).map(size).collect()
+    }
+
+    fn name(&self, symbol: Symbol) -> String {
+        self.graph.symbol_data(symbol).map_or(String::new(), |data| data.name.to_string())
+    }
+}

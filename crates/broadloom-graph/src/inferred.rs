@@ -1,0 +1,40 @@
+//! What inference says of a whole graph.
+
+use std::rc::Rc;
+
+use broadloom_core as core;
+
+use crate::error::Error;
+use crate::graph::Graph;
+use crate::shape::Shapes;
+use crate::size::Extent;
+
+/// What inference says of a graph, whatever its named sizes are.
+pub struct Inferred {
+    /// The shapes of all tensors.
+    pub shapes: Rc<Shapes>,
+    /// The captured sizes that are used as numbers: the sizes of their axes.
+    pub captured: Vec<Vec<Extent>>,
+}
+
+impl Inferred {
+    /// Infers all shapes.
+    pub fn new(graph: &mut Graph) -> Result<Inferred, Error> {
+        let shapes = graph.final_shapes()?;
+        let captured = graph.facts.sizes.clone();
+        Ok(Inferred { shapes, captured: graph.all_final_extents(&captured)? })
+    }
+
+    /// The symbols that some size depends on, or some number, in their order.
+    pub fn symbols(&self) -> Vec<core::Symbol> {
+        let mut symbols = self.shapes.symbols();
+        for extent in self.captured.iter().flatten() {
+            if let Extent::Symbolic(size) = extent {
+                symbols.extend(size.form().symbols());
+            }
+        }
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols
+    }
+}

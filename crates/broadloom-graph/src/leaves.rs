@@ -1,0 +1,552 @@
+//! Leaves: tensors that no operation makes.
+//!
+//! | leaf | rows that are not stated | closing |
+//! |---|---|---|
+//! | data, with a declared shape | have no axes | what is stated stays; `...` and names take the least that fits |
+//! | parameter | batch has no axes; input and output are inferred | from its uses; a hole is an error |
+//! | constant | are all inferred | from its uses; a hole is filled with the least shape |
+//! | number | have no axes | – |
+//!
+//! In a declared shape `1` is a size like any other and does not broadcast; `1:unit` is the unit, an axis of
+//! one element that broadcasts.
+
+use std::rc::Rc;
+
+use broadloom_core::order::{Atom, Basis};
+use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
+use broadloom_spec::{DeclAxis, Kind, Names, Row, RowVariable, ShapeDecl, parse_shape};
+
+use broadloom_array::{Array, Dtype};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::Graph;
+use crate::capture::Captured;
+use crate::error::{Error, ErrorKind};
+use crate::initial::Initial;
+use crate::step::{Leaf, Part, RowRef, Rows, Step, Tensor, place};
+use crate::sum::SizeSum;
+
+impl Graph {
+    /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
+    ///
+    /// A row that is not written has no axes. `...` stands for axes to be inferred, a name for a size to
+    /// be inferred. A size, even 1, is a claim and has to be met; `1:unit` is an axis of one element that
+    /// claims nothing and broadcasts.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (image, mask) = (g.data("image", "32 | 28, 28, 3")?, g.data("mask", "28, 28, 1:unit")?);
+    /// let masked = g.mul(image, mask)?;
+    /// assert_eq!(g.final_shape(masked)?.to_string(), "32 | 28, 28, 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn data(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Data, Given::Nothing)
+    }
+
+    /// Data whose buffer has exactly these axes, in the order batch, output, input; the shape says how
+    /// they are divided up.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data_with_axes("x", "... | 3, 3, 1", &[8, 3, 3, 1])?;
+    /// assert_eq!(g.final_shape(x)?.to_string(), "8 | 3, 3, 1");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn data_with_axes(&mut self, name: &str, shape: &str, axes: &[u64]) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Data, Given::Axes(axes.into()))
+    }
+
+    /// Data with this many elements, in whatever shape the uses ask for.
+    pub fn data_with_count(&mut self, name: &str, shape: &str, count: u64) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Data, Given::Count(count))
+    }
+
+    /// A parameter; its shape is inferred from its uses.
+    pub fn param(&mut self, name: &str) -> Tensor {
+        let rows = [None, Some(Role::Param), Some(Role::Param)];
+        self.undeclared(Some(name), Leaf::Param, rows)
+    }
+
+    /// A parameter whose shape is stated, in part or in full: `"64"`, `"... -> hidden"`.
+    pub fn param_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Param, Given::Nothing)
+    }
+
+    /// A parameter whose values have exactly these axes, in the order batch, output, input; its uses say how they are
+    /// divided up.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let w = g.param_with_axes("w", &[3, 4])?;
+    /// let x = g.data("x", "8 | 4")?;
+    /// g.compose(w, x)?;
+    /// assert_eq!(g.final_shape(w)?.to_string(), "4 -> 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn param_with_axes(&mut self, name: &str, axes: &[u64]) -> Result<Tensor, Error> {
+        self.declared(name, "... | ... -> ...", Leaf::Param, Given::Axes(axes.into()))
+    }
+
+    /// A tensor filled with one value, in whatever shape the context asks for.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "5")?;
+    /// // Sum by a vector of ones whose length the context decides.
+    /// let ones = g.constant(1.0);
+    /// let sum = g.einsum("i; i => 0", &[x, ones])?;
+    /// assert_eq!(g.final_shape(ones)?.to_string(), "5");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn constant(&mut self, value: f64) -> Tensor {
+        self.undeclared(None, Leaf::Constant(value), [Some(Role::Filler); 3])
+    }
+
+    /// A number: a tensor without axes. It broadcasts everywhere and shapes nothing.
+    pub fn number(&mut self, value: f64) -> Tensor {
+        self.undeclared(None, Leaf::Number(value), [None; 3])
+    }
+
+    /// A captured size as a number: for means, scales and normalisations.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "8 | 3, 4")?;
+    /// let sum = g.einsum("... | ..d.. => ... | 0", &[x])?;
+    /// let d = g.captured(sum, "d")?;
+    /// let d = g.size_number(d)?;
+    /// let mean = g.div(sum, d)?;
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn size_number(&mut self, captured: Captured) -> Result<Tensor, Error> {
+        self.resolve(captured)?;
+        self.facts.sizes.push(captured);
+        let place = self.facts.sizes.len() as u32 - 1;
+        Ok(self.undeclared(None, Leaf::Size(place), [None; 3]))
+    }
+
+    /// Data with values of its own: its axes in memory order are those of the array, the shape says how they
+    /// are divided up.
+    ///
+    /// ```
+    /// use broadloom::{Array, Graph};
+    /// let mut g = Graph::new();
+    /// let values = Array::from_slice(&[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let x = g.array("x", "... | 3", values)?;
+    /// assert_eq!(g.final_shape(x)?.to_string(), "2 | 3");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn array(&mut self, name: &str, shape: &str, values: Array) -> Result<Tensor, Error> {
+        let tensor = self.data_with_axes(name, shape, values.sizes())?;
+        self.facts.precisions.insert(tensor, values.dtype());
+        self.facts.arrays.insert(tensor, Rc::new(values));
+        Ok(tensor)
+    }
+
+    /// Whether data has [values of its own](Graph::array).
+    pub fn has_values(&self, tensor: Tensor) -> bool {
+        self.facts.arrays.contains_key(&tensor)
+    }
+
+    /// The [values of its own](Graph::array) that data has.
+    pub fn values_of(&self, tensor: Tensor) -> Option<&Array> {
+        self.facts.arrays.get(&tensor).map(Rc::as_ref)
+    }
+
+    /// How the numbers of each tensor are stored: what is [said](Graph::set_precision) of leaves, inferred for the rest.
+    pub fn dtypes(&self) -> Vec<Dtype> {
+        crate::precision::precisions(self)
+    }
+
+    /// Positions 0, 1, 2, … in memory order, in a declared shape, such as `"seq"` or `"128 |"`.
+    pub fn range(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::Range, Given::Nothing)
+    }
+
+    /// Random numbers, uniform in `[0, 1)`, in whatever shape the context asks for; new ones in every run.
+    /// They depend on the name, on the seed and the number of the run, and on nothing else.
+    pub fn uniform(&mut self, name: &str) -> Tensor {
+        self.undeclared(Some(name), Leaf::Uniform, [Some(Role::Filler); 3])
+    }
+
+    /// The gradient of a tensor, as a tensor: it has the same shape. Routines that go
+    /// backward compute it.
+    pub fn gradient(&mut self, tensor: Tensor) -> Result<Tensor, Error> {
+        self.known(tensor)?;
+        if let Some(known) = self.facts.gradients.get(&tensor) {
+            return Ok(*known);
+        }
+        let rows = self.rows(tensor);
+        let gradient = self.tensor(rows);
+        let name = format!("{}.grad", self.label_of(tensor));
+        self.name(gradient, &name);
+        self.steps.push(Step::Leaf { leaf: Leaf::Gradient(tensor), tensor: gradient.0 });
+        self.shapes = None;
+        self.facts.gradients.insert(tensor, gradient);
+        Ok(gradient)
+    }
+
+    /// A tensor with a declared shape that lasts from run to run and is not trained: running statistics, counters.
+    /// It begins at 0, or as [`set_initial`](Graph::set_initial) says, and routines
+    /// assign to it.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Initial, Routine, Session};
+    /// let mut g = Graph::new();
+    /// let (x, seen) = (g.number(2.0), g.state_shaped("seen", "|")?);
+    /// g.set_initial(seen, Initial::Constant(1.0))?;
+    /// let mut routine = Routine::new("count");
+    /// routine.assign(&mut g, "seen =+ x", &[("seen", seen), ("x", x)])?;
+    /// let mut session = Session::new(g)?;
+    /// session.run(&routine)?;
+    /// session.run(&routine)?;
+    /// assert_eq!(session.item(seen)?, 5.0);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn state_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
+        self.declared(name, shape, Leaf::State, Given::Nothing)
+    }
+
+    /// A state whose values have exactly these axes: see [`Graph::param_with_axes`].
+    pub fn state_with_axes(&mut self, name: &str, axes: &[u64]) -> Result<Tensor, Error> {
+        self.declared(name, "... | ... -> ...", Leaf::State, Given::Axes(axes.into()))
+    }
+
+    /// A state whose shape follows from what is assigned to it: it is 0 before the first
+    /// run and lasts from run to run.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine};
+    /// let mut g = Graph::new();
+    /// let (x, mean) = (g.data("x", "8 | 3")?, g.state("mean"));
+    /// let mut routine = Routine::new("follow");
+    /// routine.assign(&mut g, "mean = 0.9 * mean + 0.1 * x", &[("mean", mean), ("x", x)])?;
+    /// assert_eq!(g.final_shape(mean)?.to_string(), "8 | 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn state(&mut self, name: &str) -> Tensor {
+        self.undeclared(Some(name), Leaf::State, [Some(Role::Interior); 3])
+    }
+
+    /// Says how the shape of a leaf was written by whoever declared it, where that is more than its text has here:
+    /// messages show it.
+    pub fn written_as(&mut self, leaf: Tensor, shape: &str) {
+        if let Some(declaration) = self.declarations.get_mut(&leaf.0) {
+            declaration.shape = shape.into();
+        }
+    }
+
+    /// Says how a result without a name was written by whoever asked for it, where that is not how it is made here:
+    /// messages call it so.
+    pub fn shown_as(&mut self, tensor: Tensor, text: &str) {
+        self.facts.shown.insert(tensor, text.into());
+    }
+
+    /// Says how the numbers of a leaf are stored. What is computed from it follows.
+    pub fn set_precision(&mut self, tensor: Tensor, dtype: Dtype) -> Result<(), Error> {
+        self.known(tensor)?;
+        self.facts.precisions.insert(tensor, dtype);
+        Ok(())
+    }
+
+    /// Says how the numbers are stored that nothing else decides; 32-bit floats at first.
+    pub fn set_default_precision(&mut self, dtype: Dtype) {
+        self.facts.default_precision = dtype;
+    }
+
+    /// Says how a parameter or a state begins.
+    pub fn set_initial(&mut self, param: Tensor, initial: Initial) -> Result<(), Error> {
+        self.known(param)?;
+        if !matches!(self.leaf(param), Some(Leaf::Param | Leaf::State)) {
+            let message = format!("`{}` is neither a parameter nor a state", self.label_of(param));
+            return Err(
+                Error::new(ErrorKind::Use, message).with_help("only those begin with values of their own")
+            );
+        }
+        self.facts.initials.insert(param, initial);
+        Ok(())
+    }
+
+    /// All parameters, in the order they were made.
+    pub fn params(&self) -> Vec<Tensor> {
+        self.tensors().filter(|tensor| self.leaf(*tensor) == Some(Leaf::Param)).collect()
+    }
+
+    /// What kind of leaf a tensor is, if it is one.
+    pub(crate) fn leaf(&self, tensor: Tensor) -> Option<Leaf> {
+        let data = self.tensors.get(tensor.index())?;
+        match self.steps.get(data.step as usize) {
+            Some(Step::Leaf { leaf, .. }) => Some(*leaf),
+            _ => None,
+        }
+    }
+
+    /// A leaf with nothing stated: rows with a role are inferred, the others have no axes.
+    fn undeclared(&mut self, name: Option<&str>, leaf: Leaf, roles: [Option<Role>; 3]) -> Tensor {
+        let rows = roles.map(|role| role.map_or(RowRef::EMPTY, |role| RowRef::var(self.fresh_row(role, 0))));
+        let tensor = self.tensor(rows);
+        if let Some(name) = name {
+            self.name(tensor, name);
+        }
+        self.steps.push(Step::Leaf { leaf, tensor: tensor.0 });
+        self.shapes = None;
+        tensor
+    }
+
+    fn declared(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
+        let made = self.declared_leaf(name, shape, leaf, given);
+        self.refusing(made)
+    }
+
+    fn declared_leaf(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
+        let about = |error: Error| error.about(&format!("the shape of `{name}`"));
+        let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
+        check_units(&decl).map_err(about)?;
+        if matches!(given, Given::Count(0)) || matches!(&given, Given::Axes(axes) if axes.contains(&0)) {
+            return Err(Error::new(ErrorKind::Use, format!("`{name}` would have no elements"))
+                .with_help("every axis has at least one element"));
+        }
+        let (before, first_label) = (self.begin(&[])?, self.labels.len());
+        let rows = self.declared_rows(&decl, if leaf == Leaf::Param { Role::Param } else { Role::Leaf });
+        let tensor = self.tensor(rows);
+        self.name(tensor, name);
+        self.describe_buffer(rows, &given);
+        let named = self.declared_names(decl, rows, first_label);
+        self.declarations.insert(tensor.0, Declaration { shape: shape.trim().into(), given, named });
+        let made = self.finish(before, Step::Leaf { leaf, tensor: tensor.0 });
+        if made.is_err() {
+            self.declarations.remove(&tensor.0);
+        }
+        made.map(|()| tensor)
+    }
+
+    /// Says what shape a tensor has that an operation made, in part or in full, as it is written for
+    /// [data](Graph::data): a row that is not written has no axes.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, w) = (g.data("x", "32 | 784")?, g.param("w"));
+    /// let y = g.compose(w, x)?;
+    /// g.declare_shape(y, "32 | 10")?;
+    /// assert_eq!(g.final_shape(w)?.to_string(), "784 -> 10");
+    /// assert!(g.declare_shape(y, "... | 3").is_err());
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn declare_shape(&mut self, tensor: Tensor, shape: &str) -> Result<(), Error> {
+        self.declare_shape_with(tensor, shape, &[])
+    }
+
+    /// The same, with sizes that some of the names stand for.
+    pub fn declare_shape_with(
+        &mut self,
+        tensor: Tensor,
+        shape: &str,
+        sizes: &[(&str, &SizeSum)],
+    ) -> Result<(), Error> {
+        let (name, step) = (self.label_of(tensor), self.steps.len() as u32);
+        let about = |error: Error| error.about(&format!("the shape of `{name}`")).about_step(step);
+        let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
+        check_units(&decl).map_err(about)?;
+        let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
+        let own = self.rows(tensor);
+        let declared = self.declared_rows(&decl, Role::Interior);
+        for kind in Kind::ALL {
+            self.equate_rows(declared[place(kind)], own[place(kind)], 0, Part::Row(kind));
+        }
+        for (label, size) in sizes {
+            if let Some(label) = decl.names.axes.find(label) {
+                self.say_size(self.labels[first_label + label.0 as usize], size)?;
+            }
+        }
+        let named = self.declared_names(decl, declared, first_label);
+        let declaration = Declaration { shape: shape.trim().into(), given: Given::Nothing, named };
+        let first = !self.declarations.contains_key(&tensor.0);
+        if first {
+            self.declarations.insert(tensor.0, declaration);
+        }
+        self.facts.texts.insert(step, format!("{name} : {}", shape.trim()).into());
+        let made = self.finish(before, Step::Declared(tensor));
+        if made.is_err() {
+            self.facts.texts.remove(&step);
+            if first {
+                self.declarations.remove(&tensor.0);
+            }
+        }
+        made
+    }
+
+    /// The rows of a declaration.
+    fn declared_rows(&mut self, decl: &ShapeDecl, role: Role) -> Rows {
+        // The name of a declared size is that size; another name is one to be inferred, here.
+        let named = |(_, name): (_, &broadloom_spec::Name)| match self.symbol_at(&name.text) {
+            Some(at) => self.symbols[at].var.into(),
+            None => self.solver.dim_var(role).into(),
+        };
+        let named: Vec<DimTerm> = decl.names.axes.iter().map(named).collect();
+        self.labels.extend_from_slice(&named);
+        let holes: Vec<RowVar> = decl.names.rows.iter().map(|_| self.fresh_row(role, 0)).collect();
+        Kind::ALL.map(|kind| {
+            decl.shape
+                .row(kind)
+                .map_or(RowRef::EMPTY, |row| self.declared_row(decl, row, role, &named, &holes))
+        })
+    }
+
+    /// The names of a declaration and what they stand for, to be captured; none if everything is a number.
+    fn declared_names(&mut self, decl: ShapeDecl, rows: Rows, first_label: usize) -> Option<Box<Named>> {
+        let hole = |kind: Kind| decl.shape.row(kind)?.hole().map(|hole| hole.variable);
+        if decl.names.axes.is_empty() && Kind::ALL.into_iter().all(|kind| hole(kind).is_none()) {
+            return None;
+        }
+        let first_row = self.spec_rows.len();
+        let inner = |kind: Kind| rows[place(kind)].hole.map_or(RowRef::EMPTY, RowRef::var);
+        let plain = Kind::ALL.map(|kind| hole(kind) == Some(RowVariable::Ellipsis));
+        for (kind, plain) in Kind::ALL.into_iter().zip(plain) {
+            self.spec_rows.push(if plain { inner(kind) } else { RowRef::EMPTY });
+        }
+        for (id, _) in decl.names.rows.iter() {
+            let kind = Kind::ALL.into_iter().find(|kind| hole(*kind) == Some(RowVariable::Named(id)));
+            self.spec_rows.push(kind.map_or(RowRef::EMPTY, inner));
+        }
+        let (labels, rows) = (first_label as u32, first_row as u32);
+        Some(Box::new(Named { names: decl.names, plain, labels, rows }))
+    }
+
+    fn declared_row(
+        &mut self,
+        decl: &ShapeDecl,
+        row: &Row<DeclAxis>,
+        role: Role,
+        named: &[DimTerm],
+        holes: &[RowVar],
+    ) -> RowRef {
+        let start = self.axes.len() as u32;
+        for axis in row.axes() {
+            let name = axis.name.map(|name| named[name.0 as usize]);
+            let size = axis.size.map(|size| match size.basis.map(|basis| decl.names.bases.text(basis)) {
+                Some(UNIT) => DimTerm::UNIT,
+                basis => {
+                    let basis = basis.map_or(Basis::DEFAULT, |basis| self.basis(basis));
+                    self.solver.atom(Atom { size: size.size.get(), basis })
+                }
+            });
+            if let (Some(name), Some(size)) = (name, size) {
+                self.say(Constraint::DimEq(name, size), 0, Part::Whole);
+            }
+            let term = size.or(name).unwrap_or_else(|| self.solver.dim_var(role).into());
+            self.axes.push(term);
+        }
+        let hole = row.hole().map(|hole| match hole.variable {
+            RowVariable::Ellipsis => self.fresh_row(role, 0),
+            RowVariable::Named(name) => holes[name.0 as usize],
+        });
+        RowRef { start, lead: row.lead().len() as u16, trail: row.trail.len() as u16, hole }
+    }
+
+    /// What is known of the buffer of a leaf, as a constraint on its rows in memory order.
+    fn describe_buffer(&mut self, rows: Rows, given: &Given) {
+        let (pieces, rest) = self.pieces(rows);
+        match given {
+            Given::Nothing => {}
+            Given::Axes(axes) => {
+                let axes: Vec<DimTerm> = axes.iter().map(|size| self.solver.size(*size)).collect();
+                self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Part::Whole);
+            }
+            Given::Count(count) => {
+                let numerator = Numerator::literal(*count);
+                self.say(
+                    Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
+                    0,
+                    Part::Whole,
+                );
+            }
+        }
+    }
+
+    /// The number of a named basis.
+    pub(crate) fn basis(&mut self, name: &str) -> Basis {
+        if name == "default" {
+            return Basis::DEFAULT;
+        }
+        let known = self.bases.iter().position(|basis| &**basis == name);
+        let index = known.unwrap_or_else(|| {
+            self.bases.push(name.into());
+            self.bases.len() - 1
+        });
+        Basis(index as u32 + 1)
+    }
+}
+
+/// The basis of an axis that claims no size.
+const UNIT: &str = "unit";
+
+/// Only one element can be without a claim.
+fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
+    for size in decl.shape.axes().filter_map(|axis| axis.size) {
+        let elements = size.size.get();
+        if size.basis.is_some_and(|basis| decl.names.bases.text(basis) == UNIT) && elements != 1 {
+            let message = format!("`{elements}:{UNIT}` is not possible, a unit has one element");
+            let help = format!(
+                "write `1:{UNIT}` for an axis that broadcasts, `{elements}` for one that has {elements} elements"
+            );
+            return Err(Error::new(ErrorKind::Use, message).with_help(help));
+        }
+    }
+    Ok(())
+}
+
+/// What runs need to know of leaves and steps, and shapes do not.
+#[derive(Clone, Default)]
+pub(crate) struct Facts {
+    /// The sum that each mean is made of, whose spec its sizes are captured from.
+    pub means: FxHashMap<Tensor, Tensor>,
+    /// Sums on the way to a mean, which may be too large for the type of the mean.
+    pub wide: FxHashSet<Tensor>,
+    /// Captured sizes that are used as numbers.
+    pub sizes: Vec<Captured>,
+    /// The gradients that were asked for, by the tensor they belong to.
+    pub gradients: FxHashMap<Tensor, Tensor>,
+    /// Steps that look up rows of a table.
+    pub gathers: FxHashSet<u32>,
+    pub precisions: FxHashMap<Tensor, Dtype>,
+    pub default_precision: Dtype,
+    pub initials: FxHashMap<Tensor, Initial>,
+    /// Assignments as they were written, by step.
+    pub texts: FxHashMap<u32, Box<str>>,
+    /// Tensors without a name that were written in another way than they are made: messages call them so.
+    pub shown: FxHashMap<Tensor, Box<str>>,
+    /// The values of data that brings its own.
+    pub arrays: FxHashMap<Tensor, Rc<Array>>,
+}
+
+/// What was said of a leaf when it was made.
+#[derive(Clone)]
+pub(crate) struct Declaration {
+    /// Its shape, as it was written.
+    pub shape: Box<str>,
+    pub given: Given,
+    /// The names in it; none if everything is a number.
+    pub named: Option<Box<Named>>,
+}
+
+/// The names of a declaration, and where the graph keeps what they stand for.
+#[derive(Clone)]
+pub(crate) struct Named {
+    pub names: Names,
+    /// Which rows have a plain `...`.
+    pub plain: [bool; 3],
+    /// The first of its labels among the graph's, and of its rows.
+    pub labels: u32,
+    pub rows: u32,
+}
+
+/// What is known of the buffer of a leaf besides its shape.
+#[derive(Clone)]
+pub(crate) enum Given {
+    Nothing,
+    /// Its axes in memory order.
+    Axes(Box<[u64]>),
+    /// How many elements it has.
+    Count(u64),
+}

@@ -1,0 +1,58 @@
+//! Tensor programs as graphs: tensors and operations, the constraints they make, the shapes that follow, and how each
+//! operation maps its axes to loops.
+//!
+//! A [`Graph`] is built step by step, and refuses what contradicts itself with an [`Error`] in the names of the program. What
+//! runs a graph reads it through [`lowering`], and nothing else.
+
+mod assigned;
+mod broadcasts;
+mod capture;
+pub mod certificate;
+mod discard;
+mod elaborate;
+mod error;
+mod fit;
+mod formula;
+mod graph;
+mod how;
+mod inferred;
+mod initial;
+mod leaves;
+pub mod logic;
+pub mod lowering;
+mod message;
+mod names;
+mod nest;
+mod node;
+mod operation;
+mod precision;
+mod project;
+mod rules;
+mod shape;
+mod size;
+mod step;
+mod sum;
+mod symbols;
+mod undetermined;
+
+pub use assigned::Assigned;
+pub use broadcasts::Broadcast;
+pub use broadloom_core::Padding;
+pub use broadloom_spec::Kind;
+pub use capture::Captured;
+pub use certificate::Certificate;
+pub use error::{Error, ErrorKind, Part, Remedy};
+pub use fit::{Fit, FoundSize, Input, Misfit, Said};
+pub use graph::{Graph, Stats};
+pub use how::How;
+pub use initial::Initial;
+pub use logic::{Accumulate, Combine, Index, Options};
+pub use message::Why;
+pub use node::{LeafKind, Node};
+pub use operation::Operation;
+pub use project::{Fill, Margins, Projected};
+pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
+pub use size::{Extent, SymbolicSize};
+pub use step::Tensor;
+pub use sum::SizeSum;
+pub use symbols::RuntimeCheck;

@@ -1,0 +1,197 @@
+//! The face of a graph that lowering reads: its steps, what they compute, and what is known of leaves. Nothing here changes
+//! a graph.
+//!
+//! [`Face`] is a trait so that users of a graph, who build it and ask for shapes, do not meet it.
+
+use std::rc::Rc;
+
+use broadloom_array::Array;
+
+pub use crate::formula::{Assignment, Formula};
+pub use crate::inferred::Inferred;
+pub use crate::operation::{Law, Slot};
+pub use crate::precision::{accumulated, precisions};
+pub use crate::project::MEMORY;
+pub use crate::size::{list, range_text};
+pub use crate::step::{Leaf, Op};
+pub use crate::symbols::{SymbolData, contains, out_of_range};
+
+use crate::step::Step;
+use crate::{Error, Graph, Initial, Operation, Part, Projected, Shapes, Tensor};
+
+/// What lowering reads of a graph.
+pub trait Face {
+    /// The kind of leaf that a tensor is, if no operation makes it.
+    fn leaf(&self, tensor: Tensor) -> Option<Leaf>;
+    /// Whether no operation makes a tensor.
+    fn is_leaf(&self, tensor: Tensor) -> bool;
+    /// The step that made a tensor.
+    fn made_by(&self, tensor: Tensor) -> u32;
+    /// The operation of a step, if it is one, and the number of its operands.
+    fn op(&self, step: u32) -> Option<(Op, usize)>;
+    /// The operands of a step.
+    fn step_operands(&self, step: u32) -> &[Tensor];
+    /// The results of a step.
+    fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<Self>;
+    /// The first result of a step that is an operation or an assignment.
+    fn first_result(&self, step: u32) -> Tensor;
+    /// The law of a step, where it is not what its operation says.
+    fn law(&self, step: u32) -> Option<&Rc<Operation>>;
+    /// Whether a step looks up rows of a table.
+    fn gathers(&self, step: u32) -> bool;
+    /// The text of an assignment, as it was written.
+    fn assignment_text(&self, step: u32) -> Option<&str>;
+    /// The index maps of a step at some shapes.
+    fn projection_at(&self, shapes: &Shapes, step: u32) -> Result<Projected, Error>;
+    /// The tensors whose gradients were asked for.
+    fn with_gradients(&self) -> Vec<Tensor>;
+    /// The leaf that stands for the gradient of a tensor, if it was asked for.
+    fn gradient_leaf(&self, tensor: Tensor) -> Option<Tensor>;
+    /// How a parameter or a state begins, if that was said.
+    fn initial(&self, tensor: Tensor) -> Option<&Initial>;
+    /// The values of data that brings its own.
+    fn array(&self, tensor: Tensor) -> Option<&Rc<Array>>;
+    /// The name of a tensor, or one made from its place.
+    fn short_name(&self, tensor: Tensor) -> String;
+    /// What messages call a step.
+    fn subject(&self, step: u32) -> String;
+    /// A text about a tensor, as one end of an error.
+    fn about_tensor(&self, tensor: Tensor, text: String) -> Part;
+    /// A leaf and how it is declared, as one end of an error.
+    fn declared_end(&self, tensor: Tensor) -> Part;
+    /// Refuses tensors of other graphs.
+    fn known(&self, tensor: Tensor) -> Result<(), Error>;
+    /// Refuses tensors whose values cannot come from outside.
+    fn settable(&self, tensor: Tensor) -> Result<(), Error>;
+    /// The named sizes, in the order of their declaration.
+    fn symbols(&self) -> &[SymbolData];
+    /// The number of the named size with a name.
+    fn symbol_at(&self, name: &str) -> Option<usize>;
+    /// The number that a named size has, if the program decides it.
+    fn symbol_number(&self, at: usize) -> Option<u64>;
+    /// The range of a named size, as far as the program narrows it.
+    fn symbol_range(&self, at: usize) -> (u64, Option<u64>);
+    /// The error for a name that no size has.
+    fn no_such_size(&self, name: &str) -> Error;
+    /// For each named size the one that it is known by, once the program is closed.
+    fn same_sizes(&mut self) -> Result<Vec<usize>, Error>;
+    /// A number for each named size with which the program has a meaning, if such numbers are near.
+    fn some_sizes(&mut self) -> Result<Vec<u64>, Error>;
+}
+
+impl Face for Graph {
+    fn leaf(&self, tensor: Tensor) -> Option<Leaf> {
+        self.leaf(tensor)
+    }
+
+    fn is_leaf(&self, tensor: Tensor) -> bool {
+        self.leaf(tensor).is_some()
+    }
+
+    fn made_by(&self, tensor: Tensor) -> u32 {
+        self.tensors[tensor.index()].step
+    }
+
+    fn op(&self, step: u32) -> Option<(Op, usize)> {
+        match self.steps.get(step as usize)? {
+            Step::Op { op, arity, .. } => Some((*op, usize::from(*arity))),
+            _ => None,
+        }
+    }
+
+    fn step_operands(&self, step: u32) -> &[Tensor] {
+        self.step_operands(step)
+    }
+
+    fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<> {
+        self.step_results(step)
+    }
+
+    fn first_result(&self, step: u32) -> Tensor {
+        self.step_results(step).next().unwrap_or(Tensor(0))
+    }
+
+    fn law(&self, step: u32) -> Option<&Rc<Operation>> {
+        self.laws.get(&step)
+    }
+
+    fn gathers(&self, step: u32) -> bool {
+        self.facts.gathers.contains(&step)
+    }
+
+    fn assignment_text(&self, step: u32) -> Option<&str> {
+        self.facts.texts.get(&step).map(|text| &**text)
+    }
+
+    fn projection_at(&self, shapes: &Shapes, step: u32) -> Result<Projected, Error> {
+        self.projection_at(shapes, step)
+    }
+
+    fn with_gradients(&self) -> Vec<Tensor> {
+        self.facts.gradients.keys().copied().collect()
+    }
+
+    fn gradient_leaf(&self, tensor: Tensor) -> Option<Tensor> {
+        self.facts.gradients.get(&tensor).copied()
+    }
+
+    fn initial(&self, tensor: Tensor) -> Option<&Initial> {
+        self.facts.initials.get(&tensor)
+    }
+
+    fn array(&self, tensor: Tensor) -> Option<&Rc<Array>> {
+        self.facts.arrays.get(&tensor)
+    }
+
+    fn short_name(&self, tensor: Tensor) -> String {
+        self.name_of(tensor).map_or_else(|| format!("tmp{}", tensor.index()), str::to_string)
+    }
+
+    fn subject(&self, step: u32) -> String {
+        self.subject(step)
+    }
+
+    fn about_tensor(&self, tensor: Tensor, text: String) -> Part {
+        self.about_tensor(tensor, text)
+    }
+
+    fn declared_end(&self, tensor: Tensor) -> Part {
+        self.declared_end(tensor)
+    }
+
+    fn known(&self, tensor: Tensor) -> Result<(), Error> {
+        self.known(tensor)
+    }
+
+    fn settable(&self, tensor: Tensor) -> Result<(), Error> {
+        self.settable(tensor)
+    }
+
+    fn symbols(&self) -> &[SymbolData] {
+        &self.symbols
+    }
+
+    fn symbol_at(&self, name: &str) -> Option<usize> {
+        self.symbol_at(name)
+    }
+
+    fn symbol_number(&self, at: usize) -> Option<u64> {
+        self.symbol_number(at)
+    }
+
+    fn symbol_range(&self, at: usize) -> (u64, Option<u64>) {
+        self.symbol_range(at)
+    }
+
+    fn no_such_size(&self, name: &str) -> Error {
+        self.no_such_size(name)
+    }
+
+    fn same_sizes(&mut self) -> Result<Vec<usize>, Error> {
+        self.same_sizes()
+    }
+
+    fn some_sizes(&mut self) -> Result<Vec<u64>, Error> {
+        self.some_sizes()
+    }
+}

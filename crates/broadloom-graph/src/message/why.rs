@@ -1,0 +1,604 @@
+//! Why an axis has its size, and a row its number of axes: the shortest chain from what somebody wrote.
+//!
+//! `w` in `w @ x + b`, with `b: 64`, has 64 outputs, because
+//!
+//! ```text
+//! the output axis of `b`, declared `64`
+//! `w @ x + b`: the output of `b` goes into its output; the output of `w @ x` goes into its output
+//! `w @ x`: the output of `w` becomes its output
+//! closing: `w` takes the size of what it is used with
+//! ```
+
+use broadloom_core::order::Dim;
+use broadloom_core::{
+    Cause, Closed, ConstraintId, Derived, DimShape, DimTerm, Policy, RowTerm, RowVar, Written,
+};
+use broadloom_spec::Kind;
+use rustc_hash::FxHashSet;
+
+use super::axes;
+use crate::Graph;
+use crate::capture::Captured;
+use crate::error::{Error, ErrorKind, Part};
+use crate::rules::Spot;
+use crate::shape::{PartialAxis, PartialRow};
+use crate::size::range_text;
+use crate::step::{Leaf, Op, Origin, Part as About, RowRef, Step, Tensor, place};
+
+/// Why an axis of a closed program has its size, or a row its number of axes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Why {
+    /// The size, as shapes are written; of a row, the number of its axes.
+    pub size: String,
+    /// Whether the program entails it; else closing chose it, and the parts say by which rule.
+    pub forced: bool,
+    /// From what forced it to the tensor that was asked for. Lines about closing have the kind of the rule as their
+    /// short text: `leaf`, `interior`, `arithmetic` or `search`.
+    pub parts: Vec<Part>,
+}
+
+/// A row of a tensor.
+type TensorRow = (Tensor, Kind);
+
+/// What was read of a closed program about an axis.
+struct Asked {
+    dim: Dim,
+    /// The number of axes of the row.
+    rank: usize,
+    /// The place in the solver; none if the tensor's own row writes the size.
+    what: Option<DimShape>,
+    chain: Vec<Derived>,
+    /// Why the row has so many axes, if the chain does not tell of a choice.
+    ranks: Vec<Derived>,
+}
+
+impl Graph {
+    /// Why an axis of the closed program has its size: the shortest chain of steps from what forced it to the tensor,
+    /// what somebody wrote first. Axes are counted from 0. Changes nothing.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Kind};
+    /// let mut g = Graph::new();
+    /// let (w, x, b) = (g.param("w"), g.data("x", "32 | 784")?, g.data("b", "64")?);
+    /// let y = g.compose(w, x)?;
+    /// let y = g.add(y, b)?;
+    /// let why = g.why(w, Kind::Input, 0)?;
+    /// assert!(why.forced);
+    /// assert_eq!(why.size, "784");
+    /// assert_eq!(why.parts[0].text, "the output axis of `x`, declared `32 | 784`");
+    /// assert_eq!(why.parts[1].text, "`w @ x`: contracts the input of `w` with the output of `x`");
+    /// // The output is only bounded by `b`: a parameter takes its bound.
+    /// let why = g.why(w, Kind::Output, 0)?;
+    /// assert!(!why.forced);
+    /// assert_eq!(why.parts[0].text, "the output axis of `b`, declared `64`");
+    /// let last = why.parts.last().map(|part| part.text.as_str());
+    /// assert_eq!(last, Some("closing: `w` takes the size of what it is used with"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn why(&mut self, tensor: Tensor, kind: Kind, axis: usize) -> Result<Why, Error> {
+        self.known(tensor)?;
+        let row = self.rows(tensor)[place(kind)];
+        let partial = self.partial_row(row);
+        let ((asked, rank), _) = self.closed(|closed, view| ask(closed, row, view.axes, axis))?;
+        let Some(asked) = asked else {
+            let (name, has) = (self.label_of(tensor), axes(rank as u32));
+            let message =
+                format!("`{name}` has no {} axis {axis}: its {} has {has}", kind.name(), kind.name());
+            return Err(Error::new(ErrorKind::Use, message).with_help("axes are counted from 0"));
+        };
+        let forced = is_known(&partial, axis, asked.rank);
+        let size = self.shown_axis(asked.dim);
+        let goal = (tensor, kind);
+        if matches!(asked.dim, Dim::Symbolic(_))
+            && let Some(parts) = self.why_named(goal, axis, &asked)
+        {
+            return Ok(Why { size, forced, parts });
+        }
+        let Some(what) = asked.what else {
+            return Ok(Why { size, forced: true, parts: self.own_size(goal, axis, &asked) });
+        };
+        let mut chain = asked.chain;
+        if asked.dim == Dim::Unit && chain.iter().all(|link| link.what.is_none()) {
+            // A bound that nothing takes is no reason.
+            chain.clear();
+        }
+        if forced {
+            chain.retain(|link| !is_choice(link));
+        } else if !chain.is_empty() {
+            chain.extend(asked.ranks.into_iter().filter(is_choice).take(1));
+        }
+        let mut parts = self.told(&chain, goal);
+        if parts.is_empty() && !forced {
+            parts.push(self.nothing_said(what));
+        } else if asked.dim == Dim::Unit
+            && !chain.iter().any(|link| matches!(link.cause, Cause::Policy(Policy::RelaxedLeaf, _)))
+            && !parts.iter().any(|part| part.short.as_deref() == Some(UNIT))
+        {
+            // Two atoms below it: neither is what it is.
+            let text = "sizes that differ leave only one element, which broadcasts";
+            parts.push(self.about_tensor(tensor, text.into()));
+        }
+        if !forced && !parts.iter().any(|part| RULES.iter().any(|rule| part.short.as_deref() == Some(rule))) {
+            // What is passed on is certain; how many axes there are is not.
+            let (rule, text) = policy_words(Policy::LeastRank, "");
+            parts.push(self.about_tensor(tensor, text).with_short(rule));
+        }
+        Ok(Why { size, forced, parts })
+    }
+
+    /// Why an axis has a size that depends on named ones: as if they had numbers, beginning where they are declared.
+    fn why_named(&mut self, goal: TensorRow, axis: usize, asked: &Asked) -> Option<Vec<Part>> {
+        let sizes = self.some_sizes().ok()?;
+        let sizes: Vec<(&str, u64)> = self.dims().zip(sizes).collect();
+        let mut numbered = self.with_sizes(&sizes).ok()?;
+        let told = numbered.why(goal.0, goal.1, axis).ok()?;
+        let declared = |part: Part| match part.step.map(|step| &numbered.steps[step]) {
+            Some(Step::Size(at, _)) => self.declared_size(*at),
+            _ => part,
+        };
+        let mut parts: Vec<Part> = told.parts.into_iter().map(declared).collect();
+        if parts.len() == 1 {
+            // The row of a declaration has the name in it.
+            parts.append(&mut self.own_size(goal, axis, asked));
+        }
+        Some(parts)
+    }
+
+    /// The declaration of a named size.
+    fn declared_size(&self, at: u32) -> Part {
+        let step = self.steps.iter().position(|step| matches!(step, Step::Dim(known, _) if *known == at));
+        let data = &self.symbols[at as usize];
+        let text = match data.dynamic {
+            true => format!("`{}`, a size that is known when the program runs", data.name),
+            false => format!("`{}`, a named size in {}", data.name, range_text(data.range)),
+        };
+        Part { text, step, short: Some(data.name.to_string()), reason: None }
+    }
+
+    /// Why a row of the closed program has so many axes, told in the same way.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Kind};
+    /// let mut g = Graph::new();
+    /// let (x, y) = (g.data("x", "28, 28")?, g.data("y", "28")?);
+    /// let z = g.add(y, x)?;
+    /// let why = g.why_axes(z, Kind::Output)?;
+    /// assert_eq!(why.size, "2");
+    /// assert_eq!(why.parts[0].text, "the output of `x` has 2 axes, declared `28, 28`");
+    /// let said = "the output of `x` goes into its output; its output has what its operands have, and nothing else";
+    /// assert_eq!(why.parts[1].text, format!("`y + x`: {said}"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn why_axes(&mut self, tensor: Tensor, kind: Kind) -> Result<Why, Error> {
+        self.known(tensor)?;
+        let row = self.rows(tensor)[place(kind)];
+        let forced = !self.partial_row(row).open;
+        let ((rank, chain), _) = self.closed(|closed, view| {
+            let mut rank = 0;
+            closed.each_axis(row.term(view.axes), |_| rank += 1);
+            (rank, row.hole.map(|hole| closed.shortest_rank(hole)))
+        })?;
+        let goal = (tensor, kind);
+        let size = rank.to_string();
+        let Some(mut chain) = chain else {
+            return Ok(Why { size, forced: true, parts: self.own_axes(goal, rank) });
+        };
+        if forced {
+            chain.retain(|link| !is_choice(link));
+        }
+        Ok(Why { size, forced, parts: self.told(&chain, goal) })
+    }
+
+    /// Why a captured dimension of the closed program has its size, told in the same way.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "29")?;
+    /// let kernel = g.data("kernel", "3")?;
+    /// let y = g.einsum("2*o<+k; k => o", &[x, kernel])?;
+    /// let k = g.captured(y, "k")?;
+    /// let why = g.why_size(k)?;
+    /// assert_eq!((why.size.as_str(), why.forced), ("3", true));
+    /// assert_eq!(why.parts[0].text, "the output axis of `kernel`, declared `3`");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn why_size(&mut self, captured: Captured) -> Result<Why, Error> {
+        self.resolve(captured)?;
+        let Some(Ok(term)) = self.captured_place(captured) else {
+            let message = format!("`{}` is a row, not an axis", self.captured_name(captured));
+            return Err(Error::new(ErrorKind::Use, message).with_help("ask for an axis of it"));
+        };
+        let what = term.var().map(DimShape::Var);
+        let ((dim, mut chain), _) = self.closed(|closed, _| {
+            let mut size = Dim::Unit;
+            closed.each_axis(RowTerm::closed(std::slice::from_ref(&term)), |dim| size = dim);
+            (size, what.map(|what| closed.shortest_dim(what)).unwrap_or_default())
+        })?;
+        let forced = self.term_size(term).is_some();
+        if forced {
+            chain.retain(|link| !matches!(link.cause, Cause::Policy(..)));
+        }
+        let mut parts =
+            captured.tensor.map_or_else(Vec::new, |tensor| self.told(&chain, (tensor, Kind::Output)));
+        if let Some(what) = what.filter(|_| parts.is_empty() && !forced) {
+            parts.push(self.nothing_said(what));
+        }
+        Ok(Why { size: self.shown_axis(dim), forced, parts })
+    }
+
+    /// A size as shapes are written.
+    fn shown_axis(&self, dim: Dim) -> String {
+        self.axis_of(dim).to_string()
+    }
+
+    /// A size that the row of a tensor writes itself: where it is from.
+    fn own_size(&self, goal: TensorRow, axis: usize, asked: &Asked) -> Vec<Part> {
+        let (first, mut passed) = self.walk_back(goal);
+        passed.reverse();
+        let spot = self.spot(first, axis, asked.rank);
+        let (tensor, kind) = first;
+        let text = self.written_text(tensor, kind, Some(spot));
+        let mut parts = vec![self.about_tensor(tensor, text).with_short(self.shown(asked.dim))];
+        parts.append(&mut passed);
+        parts
+    }
+
+    /// A row that is written in full: where.
+    fn own_axes(&self, goal: TensorRow, rank: u32) -> Vec<Part> {
+        let (first, mut passed) = self.walk_back(goal);
+        passed.reverse();
+        let mut parts = vec![self.rank_origin(first, rank)];
+        parts.append(&mut passed);
+        parts
+    }
+
+    /// How many axes a row has, and where that is written.
+    fn rank_origin(&self, (tensor, kind): TensorRow, rank: u32) -> Part {
+        let step = self.tensors[tensor.index()].step;
+        let results = self.step_operands(step).len();
+        let (name, kind_name) = (self.label_of(tensor), kind.name());
+        let text = if let Some(declared) = self.declarations.get(&tensor.0) {
+            format!("the {kind_name} of `{name}` has {}, declared `{}`", axes(rank), declared.shape)
+        } else if let Some(Step::Op { result, .. }) = self.steps.get(step as usize) {
+            let slot = results + (tensor.0 - result) as usize;
+            match self.spec_row_text(step, slot, kind) {
+                Some(written) => format!("{}: its {kind_name} is `{written}`", self.called(step)),
+                None => format!("{}: has no {kind_name} axes", self.called(step)),
+            }
+        } else if let Some(Leaf::Param) = self.leaf(tensor) {
+            format!("`{name}` is a parameter, which has no {kind_name} axes unless its shape says so")
+        } else {
+            format!("`{name}` is a number, which has no axes")
+        };
+        Part::at(step, text).with_short(axes(rank))
+    }
+
+    /// A chain in words, one line for what one step says in a row, with the steps that pass rows on as they are.
+    fn told(&self, chain: &[Derived], goal: TensorRow) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        // The rows that have the axis which the last link reached, and that link.
+        let mut reached: Vec<TensorRow> = Vec::new();
+        let mut before: Option<&Derived> = None;
+        let mut told: FxHashSet<ConstraintId> = FxHashSet::default();
+        for link in chain {
+            let Cause::Constraint(id) = link.cause else {
+                let owner = self.chosen_for(link).into_iter();
+                let rows = owner.flat_map(|tensor| Kind::ALL.map(|kind| (tensor, kind)));
+                let rows: Vec<TensorRow> = rows.filter(|row| self.has(*row, link)).collect();
+                parts.extend(self.bridge(&reached, &rows));
+                parts.push(self.chosen(link));
+                if !rows.is_empty() {
+                    reached = rows;
+                }
+                continue;
+            };
+            let rows = self.rows_related(id);
+            if let Some(written) = link.written {
+                parts.extend(self.origin_of(id, written, link.what.is_some()));
+            } else if let Some(from) = before {
+                let next: Vec<TensorRow> = rows.iter().copied().filter(|row| self.has(*row, from)).collect();
+                parts.extend(self.bridge(&reached, &next));
+            }
+            if told.insert(id) {
+                self.add_link(&mut parts, id);
+            }
+            reached = rows.into_iter().filter(|row| self.has(*row, link)).collect();
+            before = Some(link);
+        }
+        // The way there may be the way that led to the choice.
+        let last = self.bridge(&reached, &[goal]);
+        let new = |part: &Part| parts.iter().all(|known| known.text != part.text);
+        let last: Vec<Part> = last.into_iter().filter(new).collect();
+        parts.extend(last);
+        parts
+    }
+
+    /// Adds what a constraint says to the lines, or to the last one if that is about the same step.
+    fn add_link(&self, parts: &mut Vec<Part>, id: ConstraintId) {
+        let (step, said) = (self.origin(id).step, self.said(id));
+        let is_op = matches!(self.steps.get(step as usize), Some(Step::Op { .. }));
+        if let Some(Part { text, step: last, short: Some(short), .. }) = parts.last_mut()
+            && (*last == Some(step as usize) && is_op && text.ends_with(&*short))
+        {
+            if !short.split("; ").any(|known| known == said) {
+                text.push_str(&format!("; {said}"));
+                short.push_str(&format!("; {said}"));
+            }
+            return;
+        }
+        let part = if is_op {
+            Part::at(step, format!("{}: {said}", self.called(step))).with_short(said)
+        } else {
+            let short = if let Some(Step::Set(_, size)) = self.steps.get(step as usize) {
+                size.to_string()
+            } else {
+                said.clone()
+            };
+            Part::at(step, said).with_short(short)
+        };
+        if parts.last().is_none_or(|known| known.text != part.text) {
+            parts.push(part);
+        }
+    }
+
+    /// Where the size, or the number of axes, that a chain begins with is written, and how it gets to the first link.
+    fn origin_of(&self, id: ConstraintId, written: Written, is_axis: bool) -> Vec<Part> {
+        let Written { at, of, .. } = written;
+        let writes = |row: &TensorRow| {
+            let row = self.rows(row.0)[place(row.1)];
+            if is_axis { self.literal(row, at, of).is_some() } else { row.hole.is_none() && row.len() == of }
+        };
+        let Some(row) = self.rows_read(id).into_iter().find(writes) else { return Vec::new() };
+        let (first, mut passed) = self.walk_back(row);
+        passed.reverse();
+        let mut parts = if is_axis {
+            let (at, of) = (at as usize, of as usize);
+            let text = self.written_text(first.0, first.1, Some(self.spot(first, at, of)));
+            let size = self.literal(self.rows(first.0)[place(first.1)], at as u32, of as u32);
+            let size =
+                size.and_then(|term| self.solver.ground(term)).map_or(text.clone(), |dim| self.shown(dim));
+            vec![self.about_tensor(first.0, text).with_short(size)]
+        } else {
+            vec![self.rank_origin(first, of)]
+        };
+        parts.append(&mut passed);
+        parts
+    }
+
+    /// The size that a row writes at a position, if it does.
+    fn literal(&self, row: RowRef, at: u32, of: u32) -> Option<DimTerm> {
+        let (lead, trail) = row.flanks(&self.axes);
+        let at_front = lead.get(at as usize);
+        let term = at_front.or_else(|| trail.get(trail.len().checked_sub((of - at) as usize)?))?;
+        self.solver.ground(*term).map(|_| *term)
+    }
+
+    fn spot(&self, row: TensorRow, at: usize, of: usize) -> Spot {
+        let row = self.rows(row.0)[place(row.1)];
+        if row.hole.is_some() && at < usize::from(row.lead) {
+            Spot::Front(at)
+        } else {
+            Spot::Back(of - 1 - at)
+        }
+    }
+
+    /// The rows of tensors that a constraint relates.
+    fn rows_related(&self, id: ConstraintId) -> Vec<TensorRow> {
+        let Origin { step, part, .. } = self.origin(id);
+        let mut rows = self.rows_read(id);
+        let all = |tensor: Tensor| Kind::ALL.map(|kind| (tensor, kind));
+        match (self.steps.get(step as usize), part) {
+            (Some(Step::Op { .. }), About::Contract) => {}
+            (Some(Step::Op { .. }), About::Axis(_) | About::Whole) => {
+                rows.extend(self.step_operands(step).iter().copied().flat_map(all));
+                rows.extend(self.step_results(step).flat_map(all));
+            }
+            (Some(Step::Op { .. } | Step::Leaf { .. }), _) => {
+                rows.extend(self.step_results(step).flat_map(all))
+            }
+            (Some(Step::Set(captured, _) | Step::Sum(captured)), _) => {
+                rows.extend(captured.tensor.into_iter().flat_map(all))
+            }
+            (Some(Step::Equal(a, b) | Step::Scale(a, _, b)), _) => {
+                rows.extend([a, b].into_iter().filter_map(|captured| captured.tensor).flat_map(all));
+            }
+            _ => {}
+        }
+        rows
+    }
+
+    /// Whether a row of a tensor has the axis that a link is about; for numbers of axes, the row variable.
+    fn has(&self, (tensor, kind): TensorRow, link: &Derived) -> bool {
+        let row = self.rows(tensor)[place(kind)];
+        match link.what {
+            Some(DimShape::Front(var, _) | DimShape::Back(var, _)) => row.hole == Some(var),
+            Some(DimShape::Var(var)) => {
+                let (lead, trail) = row.flanks(&self.axes);
+                lead.iter().chain(trail).any(|axis| axis.var() == Some(var))
+            }
+            _ => link.row.is_some() && row.hole == link.row,
+        }
+    }
+
+    /// The steps that pass a row on as it is, from one of some rows to one of others; none if they have one in common.
+    fn bridge(&self, from: &[TensorRow], to: &[TensorRow]) -> Vec<Part> {
+        if from.is_empty() || to.iter().any(|row| from.contains(row)) {
+            return Vec::new();
+        }
+        let forward = to.iter().find_map(|row| self.walk_to(*row, from)).map(|mut passed| {
+            passed.reverse();
+            passed
+        });
+        forward.or_else(|| from.iter().find_map(|row| self.walk_to(*row, to))).unwrap_or_default()
+    }
+
+    /// The steps by which a tensor got its row, back to one of some rows.
+    fn walk_to(&self, mut row: TensorRow, goals: &[TensorRow]) -> Option<Vec<Part>> {
+        let mut passed = Vec::new();
+        while !goals.contains(&row) {
+            let (source, part) = self.passed_from(row)?;
+            passed.push(part);
+            row = source;
+        }
+        Some(passed)
+    }
+
+    /// The steps by which a tensor got its row, back to where it was made.
+    pub(super) fn walk_back(&self, mut row: TensorRow) -> (TensorRow, Vec<Part>) {
+        let mut passed = Vec::new();
+        while let Some((source, part)) = self.passed_from(row) {
+            passed.push(part);
+            row = source;
+        }
+        (row, passed)
+    }
+
+    /// The row that a tensor has as its own because an operation, or a gradient, passes it on as it is.
+    pub(super) fn passed_from(&self, (tensor, kind): TensorRow) -> Option<(TensorRow, Part)> {
+        let row = self.rows(tensor)[place(kind)];
+        let same = |(other, kind): &TensorRow| {
+            let other = self.rows(*other)[place(*kind)];
+            (other.start, other.lead, other.trail, other.hole) == (row.start, row.lead, row.trail, row.hole)
+        };
+        let step = self.tensors[tensor.index()].step;
+        if let Some(Leaf::Gradient(of)) = self.leaf(tensor) {
+            let (own, of) = (self.label_of(tensor), of);
+            let text = format!("`{own}` has the shape of `{}`", self.label_of(of));
+            return Some(((of, kind), Part::at(step, text)));
+        }
+        // Where there are no axes, nothing tells which were meant, except that a slice passes on all but the batch.
+        if row.is_empty() && !matches!(self.op(step), Some(Op::Slice(_))) {
+            return None;
+        }
+        let rows = self.step_operands(step).iter().flat_map(|operand| Kind::ALL.map(|kind| (*operand, kind)));
+        let source = rows
+            .into_iter()
+            .find(|row| same(row) && (row.1 == kind || !self.rows(row.0)[place(row.1)].is_empty()))?;
+        let said =
+            format!("the {} of `{}` becomes its {}", source.1.name(), self.label_of(source.0), kind.name());
+        Some((source, Part::at(step, format!("{}: {said}", self.called(step))).with_short(said)))
+    }
+
+    /// A choice in words.
+    fn chosen(&self, link: &Derived) -> Part {
+        let Cause::Policy(policy, _) = link.cause else { return Part::from(String::new()) };
+        let owner = self.chosen_for(link);
+        let name = owner.map_or("it".into(), |tensor| format!("`{}`", self.label_of(tensor)));
+        let (rule, text) = policy_words(policy, &name);
+        let part = match owner {
+            Some(tensor) => self.about_tensor(tensor, text),
+            None => Part::from(text),
+        };
+        part.with_short(rule)
+    }
+
+    /// The tensor that a choice is about.
+    fn chosen_for(&self, link: &Derived) -> Option<Tensor> {
+        let Cause::Policy(_, row) = link.cause else { return None };
+        match link.what {
+            Some(what) => self.owner(what),
+            None => row.and_then(|row| self.owner(DimShape::Front(row, 0))),
+        }
+    }
+
+    /// An axis that nothing gives a size.
+    fn nothing_said(&self, what: DimShape) -> Part {
+        let owner = self.owner(what);
+        let leaf = owner.filter(|tensor| self.leaf(*tensor).is_some());
+        let (rule, text) = match leaf {
+            Some(tensor) => (
+                LEAF,
+                format!("closing: nothing that `{}` is used with has a size here", self.label_of(tensor)),
+            ),
+            None => (INTERIOR, "closing: nothing gives the axis a size".into()),
+        };
+        // A parameter should have one.
+        let is_hole = leaf.is_some_and(|tensor| self.leaf(tensor) == Some(Leaf::Param));
+        let text = if is_hole { text } else { format!("{text}, so it has one element and broadcasts") };
+        owner.map_or(Part::from(text.clone()), |tensor| self.about_tensor(tensor, text)).with_short(rule)
+    }
+
+    /// The tensor that a place in the solver belongs to: the first that has it.
+    fn owner(&self, what: DimShape) -> Option<Tensor> {
+        let cause = Cause::Policy(Policy::LeafCap, None);
+        let link = Derived { cause, what: Some(what), row: None, written: None };
+        self.tensors().find(|tensor| Kind::ALL.into_iter().any(|kind| self.has((*tensor, kind), &link)))
+    }
+}
+
+/// How an axis that claims no size is declared.
+const UNIT: &str = "1:unit";
+
+/// The kinds of rules by which closing chooses.
+const LEAF: &str = "leaf";
+const INTERIOR: &str = "interior";
+const ARITHMETIC: &str = "arithmetic";
+const SEARCH: &str = "search";
+const RULES: [&str; 4] = [LEAF, INTERIOR, ARITHMETIC, SEARCH];
+
+/// A choice about something, in words, and the kind of its rule.
+fn policy_words(policy: Policy, name: &str) -> (&'static str, String) {
+    let (rule, text) = match policy {
+        Policy::LeafCap => (LEAF, format!("closing: {name} takes the size of what it is used with")),
+        Policy::LeafRank => (LEAF, format!("closing: {name} takes the axes of what it is used with")),
+        Policy::RelaxedLeaf => (
+            LEAF,
+            format!("closing: {name} is used with several sizes, so it takes none of them and broadcasts"),
+        ),
+        Policy::LeastRank => (INTERIOR, "closing: nothing asks for more axes".into()),
+        Policy::CountedRank => {
+            (ARITHMETIC, format!("closing: {name} takes no more axes than its elements need"))
+        }
+        Policy::DefaultBasis => {
+            (ARITHMETIC, "closing: the size is computed, and counts nothing in particular".into())
+        }
+        Policy::JointSizes => (ARITHMETIC, "several equations together leave only this size".into()),
+        Policy::Symbolic => (INTERIOR, "a named size, which stays open until a run says it".into()),
+        Policy::GuessedSize => {
+            (ARITHMETIC, "closing: nothing decides the size, so it is the least that fits".into())
+        }
+        Policy::SearchRank => {
+            (SEARCH, format!("closing: with fewer axes for {name} something would not fit"))
+        }
+        Policy::PreferredMarker | Policy::SearchMarker => {
+            (SEARCH, format!("closing: {name} broadcasts where it fits"))
+        }
+    };
+    (rule, text)
+}
+
+/// Whether a link is a choice.
+fn is_choice(link: &Derived) -> bool {
+    matches!(link.cause, Cause::Policy(..))
+}
+
+/// What a closed program says of an axis of a row; nothing if there is no such axis. Also how many there are.
+fn ask(closed: &Closed<'_>, row: RowRef, axes: &[DimTerm], axis: usize) -> (Option<Asked>, usize) {
+    let mut dims = Vec::new();
+    closed.each_axis(row.term(axes), |dim| dims.push(dim));
+    let rank = dims.len();
+    let Some(dim) = dims.get(axis).copied() else { return (None, rank) };
+    let (lead, trail) = row.flanks(axes);
+    let written = lead.get(axis).or_else(|| trail.get((axis + trail.len()).checked_sub(rank)?));
+    let what = match (written, row.hole) {
+        (Some(term), _) => term.var().map(DimShape::Var),
+        (None, hole) => hole.map(|hole: RowVar| DimShape::Front(hole, (axis - lead.len()) as u32)),
+    };
+    let chain = what.map(|what| closed.shortest_dim(what)).unwrap_or_default();
+    // Only where no choice is told: then what was chosen is how many axes there are.
+    let ranks = match row.hole.filter(|_| !chain.iter().any(is_choice)) {
+        Some(hole) => closed.shortest_rank(hole),
+        None => Vec::new(),
+    };
+    (Some(Asked { dim, rank, what, chain, ranks }), rank)
+}
+
+/// Whether an axis of a row of so many axes was known before closing.
+fn is_known(row: &PartialRow, axis: usize, rank: usize) -> bool {
+    let known = if axis < row.lead.len() {
+        row.lead.get(axis)
+    } else {
+        row.trail.len().checked_sub(rank - axis).and_then(|at| row.trail.get(at))
+    };
+    known.is_some_and(|axis| *axis != PartialAxis::Unknown)
+}

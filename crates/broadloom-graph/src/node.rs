@@ -1,0 +1,143 @@
+//! What a tensor is: a leaf of some kind, or the result of an operation.
+
+use crate::Graph;
+use crate::step::{Leaf, Op, Step, Tensor};
+
+/// What made a tensor.
+///
+/// ```
+/// use broadloom::{Graph, LeafKind, Node};
+/// let mut g = Graph::new();
+/// let (w, x) = (g.param("w"), g.data("x", "32 | 784")?);
+/// let y = g.compose(w, x)?;
+/// assert_eq!(g.node(w), Some(Node::Leaf { kind: LeafKind::Param }));
+/// let Some(Node::Operation { text, operands, .. }) = g.node(y) else { unreachable!() };
+/// assert_eq!((text.as_str(), operands), ("w @ x", &[w, x][..]));
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub enum Node<'a> {
+    /// Nothing was computed.
+    Leaf {
+        /// What kind of leaf it is.
+        kind: LeafKind,
+    },
+    /// An operation.
+    Operation {
+        /// The operation as a program would write it, with the names of its operands; an assignment as it was
+        /// written.
+        text: String,
+        /// Its name or sign: `+`, `@`, `einsum`.
+        name: &'a str,
+        /// What it reads.
+        operands: &'a [Tensor],
+        /// The [number](Graph::steps) of its step.
+        step: usize,
+    },
+}
+
+/// What kind of leaf a tensor is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum LeafKind {
+    /// Data, from outside of the program.
+    Data,
+    /// A parameter, to be trained.
+    Param,
+    /// One value everywhere, in whatever shape the context asks for.
+    Constant(f64),
+    /// A number: no axes.
+    Number(f64),
+    /// A captured size as a number.
+    Size,
+    /// The gradient of a tensor.
+    Gradient(Tensor),
+    /// What lasts from run to run and is not trained.
+    State,
+    /// Positions 0, 1, 2, … in memory order.
+    Range,
+    /// Random numbers.
+    Uniform,
+}
+
+impl Graph {
+    /// What made a tensor; nothing, if it is a tensor of another graph.
+    pub fn node(&self, tensor: Tensor) -> Option<Node<'_>> {
+        let step = self.tensors.get(tensor.index())?.step;
+        Some(match self.steps.get(step as usize)? {
+            Step::Op { op, .. } => Node::Operation {
+                text: self.step_text(step)?,
+                name: op.name(),
+                operands: self.step_operands(step),
+                step: step as usize,
+            },
+            Step::Leaf { leaf, .. } => Node::Leaf { kind: (*leaf).into() },
+            _ => return None,
+        })
+    }
+
+    /// The shape that a tensor was declared with, as it was written; nothing, if none was.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, x) = (g.param("w"), g.data("x", "batch=32 | ...")?);
+    /// assert_eq!(g.declaration_of(x), Some("batch=32 | ..."));
+    /// assert_eq!(g.declaration_of(w), None);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn declaration_of(&self, tensor: Tensor) -> Option<&str> {
+        self.declarations.get(&tensor.0).map(|declaration| &*declaration.shape)
+    }
+
+    /// How often operations and assignments read a tensor. To ask for many, [`use_counts`](Graph::use_counts).
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "3")?;
+    /// let y = g.mul(x, x)?;
+    /// assert_eq!((g.uses(x), g.uses(y)), (2, 0));
+    /// assert_eq!(g.use_counts(), [2, 0]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn uses(&self, tensor: Tensor) -> usize {
+        self.operands.iter().filter(|operand| **operand == tensor).count()
+    }
+
+    /// How often each tensor is read, by [its place](Tensor::index).
+    pub fn use_counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.tensors.len()];
+        for operand in &self.operands {
+            counts[operand.index()] += 1;
+        }
+        counts
+    }
+}
+
+impl Op {
+    /// Its name or sign.
+    fn name(&self) -> &'static str {
+        match self {
+            Op::Pointwise(name) | Op::Einsum { name, .. } => name,
+            Op::Compose => "@",
+            Op::ComposeAccumulate => "@ +",
+            Op::Transpose => "transpose",
+            Op::Slice(_) => "slice",
+            Op::Convert { .. } => "convert",
+        }
+    }
+}
+
+impl From<Leaf> for LeafKind {
+    fn from(leaf: Leaf) -> LeafKind {
+        match leaf {
+            Leaf::Data => LeafKind::Data,
+            Leaf::Param => LeafKind::Param,
+            Leaf::Constant(value) => LeafKind::Constant(value),
+            Leaf::Number(value) => LeafKind::Number(value),
+            Leaf::Size(_) => LeafKind::Size,
+            Leaf::Gradient(of) => LeafKind::Gradient(of),
+            Leaf::State => LeafKind::State,
+            Leaf::Range => LeafKind::Range,
+            Leaf::Uniform => LeafKind::Uniform,
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! Projections of a graph's operations: the same rules, read as an equivalence.
+//!
+//! Sizes are global and settled; identities are local. Every axis of every occurrence of a tensor in the
+//! operation gets an axis of its own, the operation's rules ([`sources`], [`contraction`], its spec) are read
+//! once more, and what they relate shares a loop. The six rules of Def. 7.2 (Formal Core) are here:
+//!
+//! | rule | where |
+//! |---|---|
+//! | P1, equal dimensions share a loop | [`Equations::equal`] |
+//! | P2, P3, a dimension below another: severed at size one, else shared | [`Equations::refine`] |
+//! | P4, equal rows: axis by axis | [`Reading::spec_row`], [`Reading::slice`] |
+//! | P5, a row below another: aligned at both outer edges, the surplus is visited | [`refine_rows`] |
+//! | P6, every axis that exists is visited | [`Reading::occurrence`] |
+//!
+//! What has no nest, and how that is said, is in [`refusal`].
+
+mod refusal;
+
+use broadloom_core::projection::Component;
+use broadloom_core::projection::{
+    AxisId, Equations, Part, Pin, Projection, Verdict, is_injective, is_surjective,
+};
+use broadloom_core::{Affine, Padding};
+use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
+use smallvec::SmallVec;
+
+use crate::Graph;
+use crate::elaborate::{hole_index, window_form};
+use crate::error::Error;
+use crate::graph::KnownSpec;
+use crate::logic::{Accumulate, Index, contraction, sources};
+use crate::shape::Shapes;
+use crate::step::{Choice, Op, Step, Tensor, place};
+
+/// Memory order: batch, output, input.
+pub const MEMORY: [Kind; 3] = [Kind::Batch, Kind::Output, Kind::Input];
+
+/// The loop nest of one operation: its product space, and where each point reads and writes.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let (a, b) = (g.data("a", "3 -> 2")?, g.data("b", "4 -> 3")?);
+/// let c = g.compose(a, b)?;
+/// let nest = g.projection(c)?;
+/// // Two output rows, four inputs, and the contraction of three.
+/// assert_eq!(nest.projection.extents(), [2, 4, 3]);
+/// assert_eq!(nest.projection.missing(0), [2]);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Projected {
+    /// Results, then operands; a tensor that occurs twice is listed twice.
+    pub tensors: Vec<Tensor>,
+    /// How many of them are results.
+    pub results: usize,
+    /// The sizes of each, in memory order (batch, output, input).
+    pub sizes: Vec<Vec<u64>>,
+    /// Loops and index maps; maps are in the order of `tensors`, their axes in memory order.
+    pub projection: Projection,
+    /// How values that meet in one cell of a result are put together.
+    pub accumulate: Accumulate,
+    /// For each loop the label of the spec that it drives, if there is one.
+    pub(crate) labels: SmallVec<[Option<u32>; 6]>,
+    /// The step it belongs to.
+    pub(crate) step: u32,
+}
+
+/// What a tensor's buffer has around its axes, for the windows that reach beyond them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Margins {
+    /// Before and after each axis, in memory order; empty if nobody reads the tensor.
+    pub axes: Vec<(u64, u64)>,
+    /// What the margins hold.
+    pub fill: Fill,
+}
+
+/// What the margins of a tensor hold.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Fill {
+    /// There are none.
+    #[default]
+    Nothing,
+    /// One value, the neutral element of every reader.
+    Value(f64),
+    /// Readers disagree: each sets the margins before it reads.
+    ByReader,
+}
+
+impl Margins {
+    /// The margins of so many tensors, over the nests that read them.
+    pub fn over<'a>(tensors: usize, nests: impl Iterator<Item = &'a Projected>) -> Vec<Margins> {
+        let mut all = vec![Margins::default(); tensors];
+        for nest in nests {
+            for (at, tensor) in nest.tensors.iter().enumerate() {
+                all[tensor.index()].widen(&nest.margins(at), nest.accumulate);
+            }
+        }
+        all
+    }
+
+    /// Takes another reader in.
+    fn widen(&mut self, reach: &[(u64, u64)], accumulate: Accumulate) {
+        self.axes.resize(reach.len(), (0, 0));
+        for (margin, (left, right)) in self.axes.iter_mut().zip(reach) {
+            *margin = (margin.0.max(*left), margin.1.max(*right));
+        }
+        if reach.iter().any(|reach| *reach != (0, 0)) {
+            let wanted = Fill::Value(accumulate.neutral());
+            self.fill =
+                if self.fill == Fill::Nothing || self.fill == wanted { wanted } else { Fill::ByReader };
+        }
+    }
+}
+
+impl Projected {
+    /// Whether no cell of a result is written twice: then the write is plain.
+    pub fn is_injective(&self, result: usize) -> Verdict {
+        if self.repeats(result) {
+            return Verdict::No;
+        }
+        self.each_phase(result, is_injective)
+    }
+
+    /// Whether every cell of a result is written.
+    pub fn is_surjective(&self, result: usize) -> Verdict {
+        let phases = self.phases_of(result);
+        if let [phase] = phases.as_slice() {
+            let Some(map) = self.projection.in_phase(result, phase) else { return Verdict::Unsettled };
+            return is_surjective(&map, &self.extents_in(phase), &self.sizes[result]);
+        }
+        // The phases write different cells, so their points add up if none is written twice or outside.
+        let outside = self.margins(result).iter().any(|margin| *margin != (0, 0));
+        if outside || self.is_injective(result) != Verdict::Yes {
+            return Verdict::Unsettled;
+        }
+        let points =
+            |phase: &Vec<u32>| self.extents_in(phase).iter().map(|n| u128::from(*n)).product::<u128>();
+        let cells: u128 = self.sizes[result].iter().map(|size| u128::from(*size)).product();
+        if phases.iter().map(points).sum::<u128>() == cells { Verdict::Yes } else { Verdict::No }
+    }
+
+    /// Whether a result that is to start afresh must be set to the neutral element first: unless every cell is
+    /// written exactly once, for certain.
+    pub fn needs_initialisation(&self, result: usize) -> bool {
+        !(self.is_injective(result).holds() && self.is_surjective(result).holds())
+    }
+
+    /// Whether a result that is to start afresh can be written without being read: no cell is written twice.
+    pub fn writes_plainly(&self, result: usize) -> bool {
+        self.is_injective(result).holds()
+    }
+
+    /// The loops that are reductions: those that no result's map mentions.
+    pub fn reductions(&self) -> Vec<u32> {
+        let used = |index: &u32| (0..self.results).any(|result| self.projection.mentions(result, *index));
+        (0..self.projection.loops.len() as u32).filter(|index| !used(index)).collect()
+    }
+
+    /// Whether several phases write the same cells of a result.
+    fn repeats(&self, result: usize) -> bool {
+        let factors = self.projection.factors();
+        let coupled = factors.iter().enumerate().filter(|(_, loops)| loops.len() > 1);
+        coupled.into_iter().any(|(factor, _)| !self.projection.depends_on(result, factor as u32))
+    }
+
+    /// The phases in which a tensor takes part.
+    fn phases_of(&self, tensor: usize) -> Vec<Vec<u32>> {
+        let all = self.projection.phases().into_iter();
+        all.filter(|phase| self.projection.takes_part(tensor, phase)).collect()
+    }
+
+    /// The extents in a phase: loops that do not run have one iteration.
+    fn extents_in(&self, phase: &[u32]) -> Vec<u64> {
+        let extent = |(at, each): (usize, &broadloom_core::projection::Loop)| {
+            if phase.contains(&(at as u32)) { each.extent } else { 1 }
+        };
+        self.projection.loops.iter().enumerate().map(extent).collect()
+    }
+
+    /// Whether something holds of a tensor's map in every phase.
+    fn each_phase(&self, tensor: usize, judge: impl Fn(&[Component], &[u64]) -> Verdict) -> Verdict {
+        for phase in self.phases_of(tensor) {
+            let Some(map) = self.projection.in_phase(tensor, &phase) else { return Verdict::Unsettled };
+            match judge(&map, &self.extents_in(&phase)) {
+                Verdict::Yes => {}
+                other => return other,
+            }
+        }
+        Verdict::Yes
+    }
+}
+
+impl Graph {
+    /// The loop nest of the operation that makes a tensor.
+    pub fn projection(&mut self, result: Tensor) -> Result<Projected, Error> {
+        self.begin(&[result])?;
+        let shapes = self.final_shapes()?;
+        let step = self.tensors[result.index()].step;
+        let mut reading = Reading::new(self, &shapes);
+        reading.read(step)
+    }
+
+    /// The loop nest of a step, which may assign to a tensor that another step made.
+    pub(crate) fn projection_at(&self, shapes: &Shapes, step: u32) -> Result<Projected, Error> {
+        Reading::new(self, shapes).read(step)
+    }
+
+    /// How far reads of each tensor reach beyond the ends of its axes, over all operations that read it: the
+    /// margins its buffer needs. Shapes never include them.
+    ///
+    /// A margin is the maximum over its readers (Prop. 8.1), so it does not depend on their order. Readers
+    /// that accumulate differently need different values in it: then each sets the margin before it reads.
+    ///
+    /// ```
+    /// use broadloom::{Accumulate, Fill, Graph, Options};
+    /// let mut g = Graph::new();
+    /// let (x, kernel) = (g.data("x", "8")?, g.data("kernel", "3")?);
+    /// g.einsum("o=+k; k => o", &[x, kernel])?;
+    /// assert_eq!(g.margins()?[x.index()].fill, Fill::Value(0.0));
+    /// let options = Options { accumulate: Accumulate::Max, ..Options::default() };
+    /// g.einsum_with("o=+2*k; k => o", &[x, kernel], &options)?;
+    /// let margins = &g.margins()?[x.index()];
+    /// assert_eq!((margins.axes[0], margins.fill), ((2, 2), Fill::ByReader));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn margins(&mut self) -> Result<Vec<Margins>, Error> {
+        let nests = self.projections()?;
+        Ok(Margins::over(self.tensors.len(), nests.iter()))
+    }
+
+    /// The loop nests of all operations, in the order they were made. A conversion that changes the number of
+    /// elements has none.
+    pub fn projections(&mut self) -> Result<Vec<Projected>, Error> {
+        let shapes = self.final_shapes()?;
+        let mut reading = Reading::new(self, &shapes);
+        let operation = |step: &u32| match self.steps[*step as usize] {
+            Step::Op { op: Op::Convert { factor, divisor }, .. } => factor == divisor,
+            Step::Op { .. } => true,
+            _ => false,
+        };
+        (0..self.steps.len() as u32).filter(operation).map(|step| reading.read(step)).collect()
+    }
+}
+
+/// One occurrence of a tensor: its axes by kind.
+type Occurrence = [SmallVec<[AxisId; 4]>; 3];
+
+/// The second reading; its memory is used again for the next operation.
+pub(crate) struct Reading<'a> {
+    graph: &'a Graph,
+    shapes: &'a Shapes,
+    equations: Equations,
+    labels: Vec<AxisId>,
+    holes: Vec<Option<SmallVec<[AxisId; 4]>>>,
+    memory: Vec<AxisId>,
+}
+
+impl<'a> Reading<'a> {
+    pub fn new(graph: &'a Graph, shapes: &'a Shapes) -> Reading<'a> {
+        Reading {
+            graph,
+            shapes,
+            equations: Equations::default(),
+            labels: Vec::new(),
+            holes: Vec::new(),
+            memory: Vec::new(),
+        }
+    }
+
+    /// The loop nest of a step.
+    pub fn read(&mut self, step: u32) -> Result<Projected, Error> {
+        let graph = self.graph;
+        let Some(Step::Op { op, operands, arity, results, result }) = graph.steps.get(step as usize) else {
+            return Err(refusal::not_computed(graph, step));
+        };
+        self.equations.clear();
+        self.labels.clear();
+        let made = (*result..*result + u32::from(*results)).map(Tensor);
+        let read = &graph.operands[*operands as usize..(*operands + u32::from(*arity)) as usize];
+        let tensors: Vec<Tensor> = made.chain(read.iter().copied()).collect();
+        let places: SmallVec<[Occurrence; 4]> =
+            tensors.iter().map(|tensor| self.occurrence(*tensor)).collect();
+        let (made, read) = places.split_at(*results as usize);
+        match op {
+            Op::Einsum { spec, labels, .. } => {
+                self.spec(&graph.spec(*spec), *labels as usize, *op, made, read);
+            }
+            Op::Slice(index) => self.slice(*index, &made[0], &read[0]),
+            Op::Convert { factor, divisor } if factor == divisor => self.reshape(&made[0], &read[0]),
+            Op::Convert { .. } => {
+                return Err(refusal::conversion(graph, self.shapes, step, tensors[1], tensors[0]));
+            }
+            broadcasting => self.broadcasting(*broadcasting, &tensors[made.len()..], &made[0], read),
+        }
+        self.solved(tensors, &places, *results as usize, step)
+    }
+
+    /// P6: every axis of every occurrence has an id of its own, and is visited.
+    fn occurrence(&mut self, tensor: Tensor) -> Occurrence {
+        Kind::ALL.map(|kind| {
+            let sizes = self.shapes.sizes(tensor, kind);
+            sizes
+                .map(|size| {
+                    let axis = self.equations.axis(size);
+                    self.equations.iterate(axis);
+                    axis
+                })
+                .collect()
+        })
+    }
+
+    fn broadcasting(&mut self, op: Op, operands: &[Tensor], result: &Occurrence, read: &[Occurrence]) {
+        let marker = |slot: usize, kind: Kind| {
+            self.graph.marker(self.graph.rows(operands[slot])[place(kind)]) as usize
+        };
+        if let Some([(a, input), (b, output)]) = contraction(op) {
+            let at = marker(b, output);
+            refine_rows(&mut self.equations, &read[a][place(input)], &read[b][place(output)], at);
+        }
+        for kind in Kind::ALL {
+            for (slot, from) in sources(op, operands.len(), kind) {
+                let at = marker(slot, from);
+                refine_rows(&mut self.equations, &result[place(kind)], &read[slot][place(from)], at);
+            }
+        }
+    }
+
+    /// The rest of the batch, the input and the output are the operand's; its first batch axis is pinned.
+    fn slice(&mut self, index: Index, result: &Occurrence, read: &Occurrence) {
+        let Some((first, rest)) = read[place(Kind::Batch)].split_first() else { return };
+        self.equations.pin(
+            *first,
+            match index {
+                Index::At(at) => Pin::At(at),
+                Index::Run { .. } => Pin::Symbol(0),
+            },
+        );
+        self.equal_rows(&result[place(Kind::Batch)], rest);
+        for kind in [Kind::Input, Kind::Output] {
+            self.equal_rows(&result[place(kind)], &read[place(kind)]);
+        }
+    }
+
+    /// A conversion that keeps the number of elements: both go through memory order, and one of them has a single
+    /// axis.
+    fn reshape(&mut self, result: &Occurrence, read: &Occurrence) {
+        match (self.joined(result), self.joined(read)) {
+            (Some(result), Some(read)) => self.equations.equal(read, result),
+            (Some(all), None) | (None, Some(all)) => self.equations.pin(all, Pin::At(0)),
+            (None, None) => {}
+        }
+    }
+
+    /// All axes of an occurrence as one, in memory order; none if there are none. Neighbours are joined in pairs, so
+    /// that the depth is the logarithm of the rank.
+    fn joined(&mut self, axes: &Occurrence) -> Option<AxisId> {
+        let mut joined: Vec<AxisId> =
+            MEMORY.iter().flat_map(|kind| axes[place(*kind)].iter().copied()).collect();
+        while joined.len() > 1 {
+            joined = joined.chunks(2).map(|pair| self.join(pair)).collect();
+        }
+        joined.first().copied()
+    }
+
+    /// Two axes as one, the second running faster; an axis without a partner stays.
+    fn join(&mut self, pair: &[AxisId]) -> AxisId {
+        let &[slow, fast] = pair else { return pair[0] };
+        let size = self.equations.size(fast);
+        let both = self.equations.axis(self.equations.size(slow).saturating_mul(size));
+        let rows = Affine::strided(size).with_kernel(1, Padding::Valid);
+        self.equations.affine(both, rows, slow, Some(fast));
+        both
+    }
+
+    fn equal_rows(&mut self, a: &[AxisId], b: &[AxisId]) {
+        for (a, b) in a.iter().zip(b) {
+            self.equations.equal(*a, *b);
+        }
+    }
+
+    fn spec(&mut self, known: &KnownSpec, first: usize, op: Op, made: &[Occurrence], read: &[Occurrence]) {
+        for at in 0..known.spec.names.axes.len() {
+            let label = self.equations.axis(self.shapes.label(first + at));
+            self.labels.push(label);
+        }
+        self.holes.clear();
+        self.holes.resize(3 + known.spec.names.rows.len(), None);
+        for (shape, place) in known.spec.shapes().zip(read.iter().chain(made)) {
+            for (kind, row) in shape.rows() {
+                self.spec_row(known, op, kind, row, &place[kind as usize]);
+            }
+        }
+    }
+
+    /// A row of a spec against the axes it stands for: the flanks from either end, the hole in between.
+    fn spec_row(
+        &mut self,
+        known: &KnownSpec,
+        op: Op,
+        kind: Kind,
+        row: &spec::Row<spec::Axis>,
+        axes: &[AxisId],
+    ) {
+        let (lead, trail) = (row.lead(), &row.trail);
+        let back = axes.len().saturating_sub(trail.len());
+        for (axis, id) in lead.iter().zip(axes).chain(trail.iter().zip(&axes[back..])) {
+            self.spec_axis(known, op, axis, *id);
+        }
+        if let Some(hole) = row.hole() {
+            let middle = &axes[lead.len().min(back)..back];
+            let index = hole_index(hole, kind);
+            match self.holes[index].take() {
+                None => self.holes[index] = Some(middle.iter().copied().collect()),
+                Some(same) => {
+                    self.equal_rows(&same, middle);
+                    self.holes[index] = Some(same);
+                }
+            }
+        }
+    }
+
+    fn spec_axis(&mut self, known: &KnownSpec, op: Op, axis: &spec::Axis, id: AxisId) {
+        let labels = &self.labels;
+        let label = |name: spec::AxisId| labels[name.0 as usize];
+        match &axis.kind {
+            AxisKind::Label(name) => self.equations.equal(id, label(*name)),
+            AxisKind::Wildcard => {}
+            AxisKind::Fixed(index) => self.equations.pin(id, Pin::At(*index)),
+            AxisKind::Affine(affine) => {
+                let Op::Einsum { choice, .. } = op else { return };
+                let choice = self.graph.choice_of(choice);
+                let value = |name: &str| choice.and_then(|choice| choice.value(name));
+                let padding = choice.and_then(|choice| choice.padding);
+                if let Ok(form) = window_form(known, affine, padding, value) {
+                    let kernel = affine.kernel.map(|kernel| label(kernel.term.label));
+                    self.equations.affine(id, form, label(affine.over.label), kernel);
+                }
+            }
+            AxisKind::Concat(components) => {
+                let named = |kind: ComponentKind| match kind {
+                    ComponentKind::Label(name) => self.equations.size(label(name)),
+                    ComponentKind::Size(size) => size.get(),
+                    ComponentKind::Wildcard => 0,
+                };
+                let taken: u64 = components.iter().map(|component| named(component.kind)).sum();
+                // What wildcards stand for is visited, by a loop of its own.
+                let mut rest = self.equations.size(id).saturating_sub(taken);
+                let mut parts: SmallVec<[Part; 4]> = SmallVec::new();
+                for component in components {
+                    parts.push(match component.kind {
+                        ComponentKind::Label(name) => Part::Axis(self.labels[name.0 as usize]),
+                        ComponentKind::Size(size) => Part::Gap(size.get()),
+                        ComponentKind::Wildcard => Part::Axis(self.equations.axis(std::mem::take(&mut rest))),
+                    });
+                }
+                self.equations.concat(id, parts);
+            }
+        }
+    }
+
+    fn solved(
+        &mut self,
+        tensors: Vec<Tensor>,
+        places: &[Occurrence],
+        results: usize,
+        step: u32,
+    ) -> Result<Projected, Error> {
+        // All axes in memory order, in memory that is used again.
+        let mut all = std::mem::take(&mut self.memory);
+        all.clear();
+        let mut ends: SmallVec<[usize; 8]> = SmallVec::new();
+        for place in places {
+            all.extend(MEMORY.iter().flat_map(|kind| place[*kind as usize].iter().copied()));
+            ends.push(all.len());
+        }
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let axes: SmallVec<[&[AxisId]; 8]> =
+            starts.zip(&ends).map(|(start, end)| &all[start..*end]).collect();
+        let solved = self.equations.solve(&axes);
+        let sizes: Vec<Vec<u64>> =
+            axes.iter().map(|axes| axes.iter().map(|axis| self.equations.size(*axis)).collect()).collect();
+        drop(axes);
+        self.memory = all;
+        let projection = match solved {
+            Ok(projection) => projection,
+            Err(failure) => {
+                let error = self.unsolved(failure, &tensors, places, results, step);
+                return Err(error.about_step(step).of(&self.graph.subject(step)));
+            }
+        };
+        let label = |axis: AxisId| self.labels.iter().position(|label| self.equations.same(*label, axis));
+        let labels = projection.loops.iter().map(|each| label(each.axis).map(|at| at as u32)).collect();
+        let accumulate = match self.graph.steps.get(step as usize) {
+            Some(Step::Op { op: Op::Einsum { accumulate, .. }, .. }) => *accumulate,
+            _ => Accumulate::Sum,
+        };
+        let nest = Projected { tensors, results, sizes, projection, accumulate, labels, step };
+        match nest.mistake() {
+            Some(mistake) => {
+                Err(self.refused(mistake, &nest, step).about_step(step).of(&self.graph.subject(step)))
+            }
+            None => Ok(nest),
+        }
+    }
+}
+
+impl Choice {
+    fn value(&self, name: &str) -> Option<u64> {
+        self.coefficients.iter().find(|(known, _)| **known == *name).map(|(_, value)| *value)
+    }
+}
+
+/// P5: the operand's axes before its marker face the result's first axes, the others its last; what the
+/// result has in between is visited anyway.
+fn refine_rows(equations: &mut Equations, res: &[AxisId], opnd: &[AxisId], marker: usize) {
+    let marker = marker.min(opnd.len());
+    for (res, opnd) in res.iter().zip(&opnd[..marker]) {
+        equations.refine(*res, *opnd);
+    }
+    for (res, opnd) in res.iter().rev().zip(opnd[marker..].iter().rev()) {
+        equations.refine(*res, *opnd);
+    }
+}

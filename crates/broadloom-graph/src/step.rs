@@ -1,0 +1,203 @@
+//! What a graph is made of: tensors, the steps that made them, and where each constraint comes from.
+
+use broadloom_core::{DimTerm, Hole, Padding, RowTerm, RowVar};
+use broadloom_spec::Kind;
+
+/// A tensor of a [`Graph`](crate::Graph): a cheap handle.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Tensor(pub(crate) u32);
+
+impl Tensor {
+    /// A tensor that no graph has: what stands for one after a mistake.
+    pub const NONE: Tensor = Tensor(u32::MAX);
+
+    /// Position in the order in which the graph's tensors were made.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A row of a tensor: axes in the graph's arena around a hole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RowRef {
+    pub start: u32,
+    pub lead: u16,
+    pub trail: u16,
+    pub hole: Option<RowVar>,
+}
+
+impl RowRef {
+    /// No axes.
+    pub const EMPTY: RowRef = RowRef { start: 0, lead: 0, trail: 0, hole: None };
+
+    pub fn var(var: RowVar) -> RowRef {
+        RowRef { hole: Some(var), ..RowRef::EMPTY }
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.hole.is_none() && self.lead + self.trail == 0
+    }
+
+    /// How many axes are written out.
+    pub fn len(self) -> u32 {
+        u32::from(self.lead + self.trail)
+    }
+
+    /// The axes written out: those before the hole, those after it.
+    pub fn flanks(self, axes: &[DimTerm]) -> (&[DimTerm], &[DimTerm]) {
+        let start = self.start as usize;
+        axes[start..start + (self.lead + self.trail) as usize].split_at(self.lead as usize)
+    }
+
+    /// The row as a term.
+    pub fn term(self, axes: &[DimTerm]) -> RowTerm<'_> {
+        let (lead, trail) = self.flanks(axes);
+        RowTerm { lead, hole: self.hole.map_or(Hole::Marker, Hole::Var), trail }
+    }
+}
+
+/// The rows of a tensor, in the order of [`Kind::ALL`].
+pub(crate) type Rows = [RowRef; 3];
+
+/// The place of a kind in [`Rows`].
+pub(crate) fn place(kind: Kind) -> usize {
+    kind as usize
+}
+
+/// What kind of leaf a tensor is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Leaf {
+    /// Values from outside.
+    Data,
+    /// A parameter.
+    Param,
+    /// One value in whatever shape its context asks for.
+    Constant(f64),
+    /// A single number.
+    Number(f64),
+    /// A captured size as a number: its place among the graph's.
+    Size(u32),
+    /// The gradient of a tensor.
+    Gradient(Tensor),
+    /// Set to 0 before the first run, and kept from run to run.
+    State,
+    /// Positions: 0, 1, 2, … in memory order.
+    Range,
+    /// Random numbers in `[0, 1)`, new ones in every run.
+    Uniform,
+}
+
+/// An operation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Op {
+    /// A function of elements that face each other, by its name.
+    Pointwise(&'static str),
+    /// Composition: the input of the first is contracted with the output of the second.
+    Compose,
+    /// A composition and a sum with a third operand.
+    ComposeAccumulate,
+    /// Inputs and outputs change places.
+    Transpose,
+    /// The index of the spec, of the first label and of the first row variable; and which of the graph's
+    /// choices it was used with, counted from 1, or 0 for none.
+    Einsum {
+        /// The name of the operation that was written.
+        name: &'static str,
+        /// The spec, among those of the graph.
+        spec: u32,
+        /// Where its labels begin among those of the graph.
+        labels: u32,
+        /// Where its row variables begin.
+        rows: u32,
+        /// Which of the options of the graph it was used with.
+        choice: u16,
+        /// How results are accumulated.
+        accumulate: crate::logic::Accumulate,
+        /// How operands are combined.
+        combine: crate::logic::Combine,
+    },
+    /// A part of a tensor at a place of its first axis.
+    Slice(crate::logic::Index),
+    /// Elements in memory order under another shape.
+    Convert {
+        /// How many elements of the result there are for each `divisor` of the operand.
+        factor: u64,
+        /// See `factor`.
+        divisor: u64,
+    },
+}
+
+/// The options with which a spec was used: kept once for all its uses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Choice {
+    pub padding: Option<Padding>,
+    pub coefficients: Vec<(Box<str>, u64)>,
+}
+
+/// One thing that was said to the graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    Leaf {
+        leaf: Leaf,
+        tensor: u32,
+    },
+    Op {
+        op: Op,
+        /// Where the operands begin, and how many there are.
+        operands: u32,
+        arity: u16,
+        /// How many results there are.
+        results: u16,
+        /// The first result.
+        result: u32,
+    },
+    Set(crate::Captured, u64),
+    Equal(crate::Captured, crate::Captured),
+    Scale(crate::Captured, u64, crate::Captured),
+    /// A captured size as an expression over others; how it is written is among the texts of the graph's steps.
+    Sum(crate::Captured),
+    Square(Tensor),
+    /// The shape of a tensor that is there; how it is written is among the texts of the graph's steps.
+    Declared(Tensor),
+    /// A named size and the range it was declared with, by its place among the graph's.
+    Dim(u32, (u64, Option<u64>)),
+    /// A named size and the number it was given.
+    Size(u32, u64),
+}
+
+/// What a constraint of a step is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// The rows of one kind of an operand and of the result (or of the spec).
+    Row(Kind),
+    /// What the rows of one kind of the result are made of.
+    Made(Kind),
+    /// The rows that a composition contracts.
+    Contract,
+    /// An axis of the spec, by its place among all axes of all shapes.
+    Axis(u16),
+    /// Anything else; the step has only one constraint.
+    Whole,
+}
+
+/// Where a constraint comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub step: u32,
+    /// Which operand; the operands of a spec are followed by its results.
+    pub slot: u16,
+    pub part: Part,
+}
+
+#[derive(Clone)]
+pub(crate) struct TensorData {
+    pub rows: Rows,
+    pub step: u32,
+    /// The index of its name, or [`NONE`].
+    pub name: u32,
+    /// Whether an operation reads it.
+    pub used: bool,
+}
+
+/// No name.
+pub(crate) const NONE: u32 = u32::MAX;

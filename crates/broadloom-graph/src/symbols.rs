@@ -1,0 +1,419 @@
+//! Named sizes of a graph (*Tensor Dimension Inference*, "Dimension Representation"): `dim batch in 1..64`.
+//!
+//! A named size stands for the same number wherever its name is in a declared shape. Inference works with the
+//! name: `batch | 784` goes through a layer as `batch | 10`, a stride makes `batch/2` of it, a concatenation
+//! `batch + 1`. It meets a number and becomes that number; it never meets another name.
+//!
+//! ```
+//! use broadloom::Graph;
+//! let mut g = Graph::new();
+//! g.dim("batch", 1..=64, 32)?;
+//! let (x, w) = (g.data("x", "batch | 784")?, g.param_shaped("w", "... -> 10")?);
+//! let y = g.compose(w, x)?;
+//! assert_eq!(g.final_shape(y)?.to_string(), "batch | 10");
+//! assert_eq!(g.final_shape(y)?.elements_range(), (10, Some(640)));
+//!
+//! let small = g.with_sizes(&[("batch", 8)])?.final_shape(y)?;
+//! assert_eq!(small.to_string(), "8 | 10");
+//! assert!(g.with_sizes(&[("batch", 65)]).is_err());
+//! # Ok::<(), broadloom::Error>(())
+//! ```
+
+mod table;
+
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use broadloom_core::order::Dim;
+use broadloom_core::{Check, Constraint, DimTerm, DimVar, Form, Need, Symbol};
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind, Remedy};
+use crate::size::{SymbolicSize, range_text};
+use crate::step::{Part, Step};
+
+pub(crate) use table::SymbolTable;
+
+/// A named size of a graph.
+#[derive(Clone, Debug)]
+pub struct SymbolData {
+    /// What it is called.
+    pub name: Box<str>,
+    /// The variable of the solver.
+    pub var: DimVar,
+    /// The least and the greatest size it was declared with.
+    pub range: (u64, Option<u64>),
+    /// The size at which a program runs if nothing else is said.
+    pub sample: Option<u64>,
+    /// Whether it is unknown until run time, and gives way to any other size.
+    pub dynamic: bool,
+}
+
+/// Something a program relies on that holds only for some sizes of its symbols.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// g.dim("seq", .., None)?;
+/// let x = g.data("x", "seq")?;
+/// let even = g.einsum("2*i => i", &[x])?;
+/// assert_eq!(g.final_shape(even)?.to_string(), "seq/2");
+/// let [check] = &g.runtime_checks()?[..] else { panic!("one check") };
+/// assert_eq!(check.to_string(), "`seq` is a multiple of 2");
+/// assert_eq!((check.holds(&[("seq", 6)]), check.holds(&[("seq", 7)])), (Some(true), Some(false)));
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuntimeCheck {
+    form: Form,
+    need: Need,
+    names: Arc<[Box<str>]>,
+}
+
+impl RuntimeCheck {
+    /// The named sizes that it is about.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let name = |symbol: Symbol| self.names.get(symbol.0 as usize).map(|name| &**name);
+        self.form.symbols().into_iter().filter_map(name)
+    }
+
+    /// Whether it holds at given sizes; nothing if one is missing.
+    pub fn holds(&self, sizes: &[(&str, u64)]) -> Option<bool> {
+        let of = |symbol: Symbol| {
+            let name = self.names.get(symbol.0 as usize)?;
+            sizes.iter().find(|(own, _)| **own == **name).map(|(_, size)| *size)
+        };
+        self.form.value(of).map(|value| self.need.holds(value))
+    }
+
+    /// What it is about.
+    pub fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// Whether it only keeps a size within bounds.
+    pub fn is_bound(&self) -> bool {
+        matches!(self.need, Need::AtLeast(_) | Need::AtMost(_))
+    }
+}
+
+impl std::fmt::Display for RuntimeCheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name =
+            |symbol: Symbol| self.names.get(symbol.0 as usize).map_or("?".into(), |name| name.to_string());
+        let text = self.form.show(name);
+        match self.need {
+            Need::Whole => {
+                let whole = self.form.numerator().show(name);
+                write!(f, "`{whole}` is a multiple of {}", self.form.denominator())
+            }
+            Need::Zero => {
+                let (left, right) = self.form.sides();
+                write!(f, "`{}` = `{}`", left.show(name), right.show(name))
+            }
+            Need::AtLeast(least) => write!(f, "`{text}` is at least {least}"),
+            Need::AtMost(most) => write!(f, "`{text}` is at most {most}"),
+        }
+    }
+}
+
+impl Graph {
+    /// Declares a named size, with a range (inclusive or not, as it is written) and a sample, the size at which
+    /// programs run if nothing else is said. Declared again, the ranges intersect.
+    ///
+    /// A name of a size may stand in declared shapes from then on. (Elsewhere a name in a declared shape is a
+    /// size to be inferred, the same within that declaration.)
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// g.dim("batch", 1..=64, 32)?; // from 1 to 64, usually 32
+    /// g.dim("seq", .., None)?; // any size
+    /// let (x, y) = (g.data("x", "batch | seq")?, g.data("y", "seq | batch")?);
+    /// let error = g.add(x, y).unwrap_err();
+    /// assert!(error.message().contains("`batch` and `seq` are different sizes"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn dim(
+        &mut self,
+        name: &str,
+        range: impl RangeBounds<u64>,
+        sample: impl Into<Option<u64>>,
+    ) -> Result<(), Error> {
+        let (lo, hi) = bounds(&range).unwrap_or((1, Some(0)));
+        if hi.is_some_and(|hi| hi < lo) {
+            let message = format!("the range of `{name}` has no size in it");
+            return Err(Error::new(ErrorKind::Range, message).with_help("a size is at least 1"));
+        }
+        let sample = sample.into();
+        if let Some(sample) = sample.filter(|sample| *sample < lo || hi.is_some_and(|hi| *sample > hi)) {
+            let message =
+                format!("the sample {sample} of `{name}` is not in its range {}", range_text((lo, hi)));
+            return Err(
+                Error::new(ErrorKind::Range, message).with_help("a sample is one of the sizes in the range")
+            );
+        }
+        self.declare_size(name, (lo, hi), sample, false)
+    }
+
+    /// Declares a size that is unknown until run time. It takes any size, and any other name, that it meets.
+    pub fn dynamic(&mut self, name: &str, sample: impl Into<Option<u64>>) -> Result<(), Error> {
+        self.declare_size(name, (1, None), sample.into(), true)
+    }
+
+    fn declare_size(
+        &mut self,
+        name: &str,
+        range: (u64, Option<u64>),
+        sample: Option<u64>,
+        dynamic: bool,
+    ) -> Result<(), Error> {
+        if !is_name(name) {
+            let message = format!("`{name}` is not a name for a size");
+            return Err(
+                Error::new(ErrorKind::Notation, message).with_help("a name is a word: `batch`, `seq_len`")
+            );
+        }
+        let before = self.begin(&[])?;
+        let known = self.symbol_at(name);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let var = if dynamic { self.solver.dynamic() } else { self.solver.symbol() };
+                let range = (1, None);
+                self.symbols.push(SymbolData { name: name.into(), var, range, sample: None, dynamic })
+            }
+        };
+        let var: DimTerm = self.symbols[at].var.into();
+        self.say(Constraint::AtLeast(var, range.0), 0, Part::Whole);
+        if let Some(most) = range.1 {
+            self.say(Constraint::AtMost(var, most), 0, Part::Whole);
+        }
+        self.finish(before, Step::Dim(at as u32, range))?;
+        let data = &mut self.symbols[at];
+        data.range.0 = data.range.0.max(range.0);
+        data.range.1 = [data.range.1, range.1].into_iter().flatten().min();
+        data.sample = sample.or(data.sample).filter(|sample| contains(data.range, *sample));
+        Ok(())
+    }
+
+    /// Gives named sizes a number. A size outside its range is refused, with the range; so is one that the
+    /// program has no room for, with the reason.
+    pub fn set_sizes(&mut self, sizes: &[(&str, u64)]) -> Result<(), Error> {
+        // What the sizes were called, for those who look at the program afterwards.
+        let symbolic = if self.is_symbolic() { self.final_shapes().ok() } else { None };
+        for (name, size) in sizes {
+            let at = self.symbol_at(name).ok_or_else(|| self.no_such_size(name))?;
+            let SymbolData { var, range, .. } = self.symbols[at];
+            if !contains(range, *size) {
+                return Err(out_of_range(name, *size, range));
+            }
+            let before = self.begin(&[])?;
+            let term = self.solver.size(*size);
+            self.say(Constraint::DimEq(var.into(), term), 0, Part::Whole);
+            self.finish(before, Step::Size(at as u32, *size))?;
+        }
+        if symbolic.is_some() {
+            self.symbolic = symbolic;
+        }
+        Ok(())
+    }
+
+    /// The program with numbers for named sizes; this one stays as it is.
+    pub fn with_sizes(&self, sizes: &[(&str, u64)]) -> Result<Graph, Error> {
+        let mut graph = self.clone();
+        graph.set_sizes(sizes)?;
+        Ok(graph)
+    }
+
+    /// Whether some named size has no number yet.
+    pub fn is_symbolic(&self) -> bool {
+        self.symbols.iter().any(|data| self.solver.observe_dim(data.var).is_none())
+    }
+
+    /// The names of all named sizes, in the order of their declaration.
+    pub fn dims(&self) -> impl Iterator<Item = &str> {
+        self.symbols.iter().map(|data| &*data.name)
+    }
+
+    /// The range of a named size, as far as the program narrows it.
+    pub fn dim_range(&self, name: &str) -> Option<(u64, Option<u64>)> {
+        let data = &self.symbols[self.symbol_at(name)?];
+        self.solver.symbol_of(data.var).map(|symbol| self.solver.symbol_bounds(symbol))
+    }
+
+    /// What the program relies on that holds only for some sizes of its symbols.
+    pub fn runtime_checks(&mut self) -> Result<Vec<RuntimeCheck>, Error> {
+        let names = self.symbol_names();
+        let (checks, _) = self.closed(|closed, _| closed.checks())?;
+        let check = |Check { form, need, .. }: Check| RuntimeCheck { form, need, names: Arc::clone(&names) };
+        Ok(checks.into_iter().map(check).collect())
+    }
+
+    /// Gives every named size that has no number its sample: what runs needs numbers.
+    pub(crate) fn settle_sizes(&mut self) -> Result<(), Error> {
+        let open = self.symbols.iter().filter(|data| self.solver.observe_dim(data.var).is_none());
+        let open: Vec<(Box<str>, Option<u64>)> = open.map(|data| (data.name.clone(), data.sample)).collect();
+        if let Some((name, _)) = open.iter().find(|(_, sample)| sample.is_none()) {
+            let message = format!("`{name}` has no number, and what runs needs one");
+            let help = format!("declare it with a sample, or say `set_sizes(&[(\"{name}\", …)])` before");
+            return Err(Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help));
+        }
+        let sizes: Vec<(&str, u64)> =
+            open.iter().filter_map(|(name, sample)| Some((&**name, (*sample)?))).collect();
+        if sizes.is_empty() { Ok(()) } else { self.set_sizes(&sizes) }
+    }
+
+    /// The number of a named size, if it has one.
+    pub(crate) fn symbol_number(&self, at: usize) -> Option<u64> {
+        self.solver.observe_dim(self.symbols[at].var).and_then(crate::shape::elements)
+    }
+
+    /// The range of a named size, as far as the program narrows it.
+    pub(crate) fn symbol_range(&self, at: usize) -> (u64, Option<u64>) {
+        match self.symbol_number(at) {
+            Some(number) => (number, Some(number)),
+            None => self.solver.symbol_bounds(Symbol(self.symbol_stands_for(at) as u32)),
+        }
+    }
+
+    /// The symbol that a named size is known by; another one if it has met another.
+    pub(crate) fn symbol_stands_for(&self, at: usize) -> usize {
+        self.solver.symbol_of(self.symbols[at].var).map_or(at, |symbol| symbol.0 as usize)
+    }
+
+    /// For each named size the one that it is known by, once the program is closed: dynamic ones take other names.
+    pub(crate) fn same_sizes(&mut self) -> Result<Vec<usize>, Error> {
+        let vars: Vec<DimVar> = self.symbols.iter().map(|data| data.var).collect();
+        let (symbols, _) = self.closed(|closed, _| {
+            let symbol = |var: &DimVar| match closed.dim(*var) {
+                Dim::Symbolic(symbolic) => closed.form(symbolic.form).as_symbol(),
+                _ => None,
+            };
+            vars.iter().map(symbol).collect::<Vec<_>>()
+        })?;
+        let own = symbols.into_iter().enumerate();
+        Ok(own.map(|(at, symbol)| symbol.map_or(at, |symbol| symbol.0 as usize)).collect())
+    }
+
+    /// A number for each named size: its own, its sample, or one in its range; so that the program has a meaning, if
+    /// such numbers are near. Samples give way last.
+    pub(crate) fn some_sizes(&mut self) -> Result<Vec<u64>, Error> {
+        let checks = self.runtime_checks()?;
+        let size = |at: usize| {
+            let (lo, hi) = self.symbol_range(at);
+            let sample = self.symbols[at].sample.filter(|sample| contains((lo, hi), *sample));
+            // Two rather than one: a size of one looks like less than it is.
+            self.symbol_number(at).or(sample).unwrap_or(lo.max(2).min(hi.unwrap_or(u64::MAX)))
+        };
+        let usual: Vec<u64> = (0..self.symbols.len()).map(size).collect();
+        let fits = |sizes: &[u64]| {
+            let names = self.symbols.iter().map(|data| &*data.name);
+            let pairs: Vec<(&str, u64)> = names.zip(sizes.iter().copied()).collect();
+            checks.iter().all(|check| check.holds(&pairs) != Some(false))
+        };
+        if fits(&usual) {
+            return Ok(usual);
+        }
+        let mentioned = |at: &usize| {
+            checks.iter().flat_map(RuntimeCheck::names).any(|name| *name == *self.symbols[*at].name)
+        };
+        let open: Vec<usize> =
+            (0..usual.len()).filter(mentioned).filter(|at| self.symbol_number(*at).is_none()).collect();
+        let without_sample: Vec<usize> =
+            open.iter().copied().filter(|at| self.symbols[*at].sample.is_none()).collect();
+        let found = [without_sample, open].iter().find_map(|changed| self.sizes_near(&usual, changed, fits));
+        Ok(found.unwrap_or(usual))
+    }
+
+    /// Sizes that fit, some of them changed to numbers from the least of their ranges on.
+    fn sizes_near(
+        &self,
+        usual: &[u64],
+        changed: &[usize],
+        fits: impl Fn(&[u64]) -> bool,
+    ) -> Option<Vec<u64>> {
+        /// How many sizes are tried, all in all.
+        const TRIED: f64 = 16_384.0;
+        let each = TRIED.powf(1.0 / changed.len().max(1) as f64) as u64;
+        let ranges: Vec<(u64, u64)> = changed
+            .iter()
+            .map(|at| {
+                let (lo, hi) = self.symbol_range(*at);
+                (lo, lo.saturating_add(each).min(hi.unwrap_or(u64::MAX)))
+            })
+            .collect();
+        let mut sizes = usual.to_vec();
+        changed.iter().zip(&ranges).for_each(|(at, (lo, _))| sizes[*at] = *lo);
+        while !fits(&sizes) {
+            let next = changed.iter().zip(&ranges).find(|(at, (lo, hi))| {
+                let size = &mut sizes[**at];
+                *size = if *size < *hi { *size + 1 } else { *lo };
+                *size != *lo
+            });
+            next?;
+        }
+        Some(sizes)
+    }
+
+    pub(crate) fn symbol_at(&self, name: &str) -> Option<usize> {
+        self.symbols.find(name)
+    }
+
+    /// The names of symbols, by their numbers.
+    pub(crate) fn symbol_names(&self) -> Arc<[Box<str>]> {
+        self.symbols.iter().map(|data| data.name.clone()).collect()
+    }
+
+    /// What is known of a symbol, by its number: the graph makes them all, in the same order.
+    pub(crate) fn symbol_data(&self, symbol: Symbol) -> Option<&SymbolData> {
+        self.symbols.get(symbol.0 as usize)
+    }
+
+    /// An expression, as it is shown while the program is open.
+    pub(crate) fn expression_of(&self, form: &Form) -> SymbolicSize {
+        SymbolicSize::new(form, &self.symbols, |symbol| self.solver.symbol_bounds(symbol))
+    }
+
+    pub(crate) fn no_such_size(&self, name: &str) -> Error {
+        let error = Error::new(ErrorKind::Use, format!("there is no size called `{name}`"));
+        let names: Vec<String> = self.dims().map(|name| format!("`{name}`")).collect();
+        if names.is_empty() {
+            error.with_help("sizes are declared with `dim`")
+        } else {
+            error.with_help(format!("there is {}", names.join(", ")))
+        }
+    }
+}
+
+/// The error for a size outside of its range.
+pub fn out_of_range(name: &str, size: u64, range: (u64, Option<u64>)) -> Error {
+    let message = format!("`{name}` cannot be {size}: its range is {}", range_text(range));
+    Error::new(ErrorKind::Range, message).with_help("give it a size in its range, or declare a wider one")
+}
+
+/// Whether a size is in a range.
+pub fn contains((lo, hi): (u64, Option<u64>), size: u64) -> bool {
+    lo <= size && hi.is_none_or(|hi| size <= hi)
+}
+
+/// The least and the greatest size of a range; nothing if it is empty by how it is written.
+fn bounds(range: &impl RangeBounds<u64>) -> Option<(u64, Option<u64>)> {
+    let lo = match range.start_bound() {
+        Bound::Included(lo) => *lo,
+        Bound::Excluded(lo) => lo.checked_add(1)?,
+        Bound::Unbounded => 1,
+    };
+    let hi = match range.end_bound() {
+        Bound::Included(hi) => Some(*hi),
+        Bound::Excluded(hi) => Some(hi.checked_sub(1)?),
+        Bound::Unbounded => None,
+    };
+    Some((lo.max(1), hi))
+}
+
+/// Whether a text is one name in a declared shape.
+fn is_name(text: &str) -> bool {
+    let Ok(decl) = broadloom_spec::parse_shape(text) else { return false };
+    let mut axes = decl.shape.axes();
+    let one = axes.next().is_some_and(|axis| axis.name.is_some() && axis.size.is_none());
+    one && axes.next().is_none() && decl.names.axes.find(text.trim()).is_some() && text.trim() == text
+}

@@ -1,0 +1,18 @@
+//! Running tensor programs: what is computed, in order; gradients; from steps to loops; numbers.
+//!
+//! - [`Routine`]: what is to be computed, in order, with gradients and updates; [`Sgd`] and [`Adam`] are written in it.
+//! - [`Session`]: the numbers of a graph, and the routines compiled for them.
+//! - [`show_backward`], [`show_assignments`], [`nest_linalg`]: what will run, as text.
+
+mod lower;
+mod routine;
+mod session;
+mod update;
+
+pub use lower::{nest_linalg, show_assignments, show_backward, trainable};
+pub use routine::Routine;
+pub use session::{
+    Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Session, Settings, Stored,
+    Temporaries,
+};
+pub use update::{Adam, Sgd};

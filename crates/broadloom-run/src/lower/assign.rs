@@ -1,0 +1,445 @@
+//! One assignment with its projections becomes nests.
+
+use broadloom_graph::lowering::{Face, Formula, Slot, accumulated};
+use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
+use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement, Unary};
+use rustc_hash::FxHashMap;
+
+use super::backward::own_name;
+use super::law::Piece;
+use super::law::{check_margins, forward_pieces};
+use super::{Lowering, Node, slice_symbol};
+
+/// Where an assignment stands: its step, the projections, and which of the results is meant.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub step: u32,
+    pub nest: Rc<Projected>,
+    pub result: usize,
+    pub backward: bool,
+    /// How targets start, by their place and how they accumulate. It is the same in all phases, of which there may be many.
+    starts: RefCell<FxHashMap<(usize, Option<Binary>), Start>>,
+}
+
+/// What a target is filled with first, if it has to be, and whether values are written without reading what is there.
+type Start = (Option<f64>, bool);
+
+impl Place {
+    pub fn new(step: u32, nest: Rc<Projected>, result: usize, backward: bool) -> Place {
+        Place { step, nest, result, backward, starts: RefCell::default() }
+    }
+
+    /// Where the tensor at a place of a slot stands in the nest.
+    pub fn at(&self, place: usize) -> usize {
+        if place == 0 { self.result } else { self.nest.results + place - 1 }
+    }
+
+    pub fn tensor(&self, slot: &Slot) -> Tensor {
+        self.nest.tensors[self.at(slot.place())]
+    }
+
+    /// The phases in which the result takes part, and the operands that do, by place from 1.
+    pub fn phases(&self) -> Vec<(Vec<u32>, Vec<u32>)> {
+        let projection = &self.nest.projection;
+        let operands = self.nest.tensors.len() - self.nest.results;
+        let parts = |phase: &[u32]| {
+            let takes_part = |place: &u32| projection.takes_part(self.at(*place as usize), phase);
+            (1..=operands as u32).filter(takes_part).collect::<Vec<u32>>()
+        };
+        let phases =
+            projection.phases().into_iter().filter(|phase| projection.takes_part(self.result, phase));
+        phases
+            .map(|phase| {
+                let parts = parts(&phase);
+                (phase, parts)
+            })
+            .collect()
+    }
+}
+
+impl Lowering<'_> {
+    /// Everything a step computes.
+    pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
+        let nest = self.layout.nest(step)?;
+        self.check_indices(step);
+        for result in 0..nest.results {
+            let place = Place::new(step, Rc::clone(&nest), result, false);
+            let phases = place.phases();
+            check_margins(self.graph, &place)?;
+            self.look_back(&place);
+            // Parts of a concatenation that no operand fills start afresh like the others.
+            let computes = |parts: &[u32]| nest.results == nest.tensors.len() || !parts.is_empty();
+            if !phases.iter().all(|(_, parts)| computes(parts)) {
+                let buffer = self.buffer(self.node(nest.tensors[result]));
+                self.fill_cells(buffer, nest.accumulate.neutral(), self.comment(&place));
+            }
+            // Every phase has the same assignments, over the operands that take part in it.
+            let computing = phases.iter().filter(|(_, parts)| computes(parts));
+            for (number, (phase, parts)) in computing.enumerate() {
+                for piece in forward_pieces(self.graph, step, parts)? {
+                    self.assign(&place, phase, &piece, number == 0)?;
+                }
+            }
+            self.narrow(&place);
+        }
+        self.belong_to(step);
+        Ok(())
+    }
+
+    /// An assignment that reads its own target elsewhere than where it writes reads what was there before.
+    fn look_back(&mut self, place: &Place) {
+        let nest = &place.nest;
+        let target = nest.tensors[place.result];
+        let reads: Vec<usize> =
+            (nest.results..nest.tensors.len()).filter(|at| nest.tensors[*at] == target).collect();
+        if reads.is_empty() {
+            return;
+        }
+        let maps = &nest.projection.maps;
+        let elsewhere = reads.iter().any(|at| maps[*at] != maps[place.result]);
+        if elsewhere || !nest.writes_plainly(place.result) || nest.needs_initialisation(place.result) {
+            self.copy(self.node(target), Node::Before(target, place.step), self.comment(place));
+        }
+    }
+
+    /// Sums that were kept in wider numbers go where they belong.
+    fn narrow(&mut self, place: &Place) {
+        let tensor = place.nest.tensors[place.result];
+        if self.written.remove(&Node::Wide(tensor)) {
+            self.copy(Node::Wide(tensor), self.node(tensor), self.comment(place));
+        }
+    }
+
+    /// Where an assignment accumulates: beside its target, if that is too narrow to add up in.
+    fn accumulator(&mut self, node: Node, place: &Place, piece: &Piece, plain: bool) -> Node {
+        let Node::Value(tensor) = node else { return node };
+        let dtype = self.layout.dtypes[tensor.index()];
+        if plain || piece.accumulate.is_none() || accumulated(dtype) == dtype {
+            return node;
+        }
+        let wide = Node::Wide(tensor);
+        if !piece.clear && !self.written.contains(&wide) {
+            self.need(node);
+            self.copy(node, wide, self.comment(place));
+        }
+        wide
+    }
+
+    /// Sets the cells of a buffer; its margins keep what readers expect there.
+    fn fill_cells(&mut self, buffer: BufferId, value: f64, comment: String) {
+        let filled = self.program.buffer(buffer);
+        let mut body = vec![Statement::Fill { buffer, value }];
+        if filled.has_margins() && filled.fill != value {
+            body.push(Statement::FillMargins { buffer, value: filled.fill });
+        }
+        self.program.nests.push(Nest { comment, body });
+    }
+
+    /// One assignment in one phase; `first` if no phase of it came before.
+    pub(super) fn assign(
+        &mut self,
+        place: &Place,
+        phase: &[u32],
+        piece: &Piece,
+        first: bool,
+    ) -> Result<(), Error> {
+        let at = place.at(piece.target.place());
+        check_plain(self.graph, place, at, piece)?;
+        let (fill, plain) = self.start(place, at, piece);
+        let node = self.target_node(place, piece);
+        if !piece.clear {
+            self.need(node);
+        }
+        let node = self.accumulator(node, place, piece, plain);
+        let buffer = self.buffer(node);
+        let comment = self.comment(place);
+        if let (true, Some(value)) = (first, fill) {
+            self.fill_cells(buffer, value, comment.clone());
+        }
+        self.fill_margins(place, piece);
+        let loops = self.loops(place, phase, piece, at);
+        let value = self.scalar(place, &piece.value, &piece.slots, &loops)?;
+        let (accumulate, value) = match (piece.accumulate, plain) {
+            (Some(function), true) => (None, first_value(function, value)),
+            (accumulate, _) => (accumulate, value),
+        };
+        let cell = self.cell(place, at, buffer, &loops);
+        let store = Statement::Store { cell, accumulate, value };
+        let extent = |(index, var): &(u32, u32)| (*var, place.nest.projection.loops[*index as usize].extent);
+        let extents: Vec<(u32, u64)> = loops.iter().map(extent).collect();
+        self.program.nests.push(Nest { comment, body: vec![store.within(extents.into_iter())] });
+        self.written.insert(node);
+        if place.nest.margins(at).iter().any(|margin| *margin != (0, 0)) {
+            self.spilled.insert(node);
+        }
+        Ok(())
+    }
+
+    /// How a target starts: clearing and not both one-to-one and onto; clearing and one-to-one.
+    fn start(&self, place: &Place, at: usize, piece: &Piece) -> Start {
+        if !piece.clear {
+            return (None, false);
+        }
+        if self.graph.gathers(place.step) {
+            return (None, true);
+        }
+        let key = (at, piece.accumulate);
+        if let Some(known) = place.starts.borrow().get(&key) {
+            return *known;
+        }
+        let view = place.nest.with_result(at);
+        let neutral = piece.accumulate.and_then(Binary::neutral).unwrap_or(0.0);
+        let fill = match piece.accumulate {
+            Some(_) => view.needs_initialisation(0),
+            None => !view.is_surjective(0).holds(),
+        };
+        let start = (fill.then_some(neutral), piece.accumulate.is_none() || view.writes_plainly(0));
+        place.starts.borrow_mut().insert(key, start);
+        start
+    }
+
+    /// The loops of a phase with their variables, those of the target first: its axes in memory order.
+    fn loops(&mut self, place: &Place, phase: &[u32], piece: &Piece, at: usize) -> Vec<(u32, u32)> {
+        let nest = &place.nest;
+        let looked_up = self.looked_up(place);
+        let mentioned = |index: &u32| {
+            let slots = piece.slots.iter().chain([&piece.target]);
+            slots.map(|slot| place.at(slot.place())).any(|at| nest.projection.mentions(at, *index))
+        };
+        let mut order: Vec<u32> = Vec::new();
+        let target = nest.projection.maps[at].iter().flat_map(|index| match index {
+            AxisIndex::Sum(sum) => sum.terms.iter().map(|(_, index)| *index).collect::<Vec<u32>>(),
+            AxisIndex::Symbol(_) => Vec::new(),
+            AxisIndex::Concat(segments) => segments.iter().map(|segment| segment.index).collect(),
+        });
+        for index in target.chain(phase.iter().copied()) {
+            let runs = phase.contains(&index) && Some(index) != looked_up;
+            if runs && !order.contains(&index) && (!piece.own_loops || mentioned(&index)) {
+                order.push(index);
+            }
+        }
+        let names = self.graph.loop_names(nest);
+        order.into_iter().map(|index| (index, self.program.add_var(names[index as usize].clone()))).collect()
+    }
+
+    /// The loop over the rows of a table, which looking up makes superfluous.
+    fn looked_up(&self, place: &Place) -> Option<u32> {
+        if !self.graph.gathers(place.step) {
+            return None;
+        }
+        match place.nest.projection.maps[place.at(1)].last() {
+            Some(AxisIndex::Sum(sum)) => sum.terms.first().map(|(_, index)| *index),
+            _ => None,
+        }
+    }
+
+    fn cell(&mut self, place: &Place, at: usize, buffer: BufferId, loops: &[(u32, u32)]) -> Cell {
+        let var = |index: u32| loops.iter().find(|(known, _)| *known == index).map(|(_, var)| *var);
+        let renamed = |sum: &Component| {
+            let terms = sum.terms.iter().filter_map(|(c, index)| var(*index).map(|var| (*c, var)));
+            Component::new(sum.offset, terms)
+        };
+        let nest = Rc::clone(&place.nest);
+        let mut index: Vec<Index> = Vec::new();
+        for axis in &nest.projection.maps[at] {
+            index.push(match axis {
+                AxisIndex::Sum(sum) => Index::At(renamed(sum)),
+                AxisIndex::Symbol(_) => self.run_time_index(place.step),
+                AxisIndex::Concat(segments) => {
+                    let running = segments.iter().find_map(|segment| {
+                        var(segment.index).map(|var| Component::new(segment.offset as i64, [(1, var)]))
+                    });
+                    Index::At(running.unwrap_or_default())
+                }
+            });
+        }
+        if self.graph.gathers(place.step) && at == place.at(1) {
+            let ids = place.at(2);
+            let buffer = self.buffer(self.node(nest.tensors[ids]));
+            let row = self.cell(place, ids, buffer, loops);
+            if let Some(last) = index.last_mut() {
+                *last = Index::Value(Box::new(row));
+            }
+        }
+        Cell { buffer, index }
+    }
+
+    fn run_time_index(&mut self, step: u32) -> Index {
+        match slice_symbol(self.graph, step, self.layout) {
+            Some((symbol, name)) => Index::Symbol(self.symbol(symbol, &name)),
+            None => Index::At(Component::fixed(0)),
+        }
+    }
+
+    /// What an assignment writes to.
+    fn target_node(&self, place: &Place, piece: &Piece) -> Node {
+        match piece.target {
+            Slot::Value(_) => self.node(place.tensor(&piece.target)),
+            _ => self.slot_node(place, &piece.target, &piece.slots),
+        }
+    }
+
+    /// What an assignment reads for a slot.
+    fn slot_node(&self, place: &Place, slot: &Slot, slots: &[Slot]) -> Node {
+        match slot {
+            Slot::Value(_) => {
+                let tensor = place.tensor(slot);
+                let before = Node::Before(tensor, place.step);
+                if self.written.contains(&before) { before } else { self.node(tensor) }
+            }
+            Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
+            // Without a law of its own a step keeps the number of ties, for each result.
+            Slot::Own(..) if !self.graph.law(place.step).is_some() => {
+                Node::Own(place.step, place.result as u32, place.backward)
+            }
+            Slot::Own(..) => {
+                let at = slots.iter().position(|known| known == slot).unwrap_or(0);
+                Node::Own(place.step, at as u32, place.backward)
+            }
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        place: &Place,
+        formula: &Formula,
+        slots: &[Slot],
+        loops: &[(u32, u32)],
+    ) -> Result<Scalar, Error> {
+        let mut inner = |formula: &Formula| self.scalar(place, formula, slots, loops);
+        Ok(match formula {
+            Formula::Number(value) => Scalar::Number(*value),
+            Formula::Unary(function, a) => Scalar::unary(*function, inner(a)?),
+            Formula::Binary(function, a, b) => Scalar::binary(*function, inner(a)?, inner(b)?),
+            Formula::Select(a, b, c) => {
+                Scalar::Select(Box::new(inner(a)?), Box::new(inner(b)?), Box::new(inner(c)?))
+            }
+            Formula::Name(name) => {
+                let slot = &slots[*name as usize];
+                if matches!(slot, Slot::Value(_))
+                    && let Some(number) = self.number(place.tensor(slot))
+                {
+                    // Beyond the ends of its axes a constant is what margins hold.
+                    if place.nest.margins(place.at(slot.place())).iter().all(|margin| *margin == (0, 0)) {
+                        return Ok(number);
+                    }
+                    if !self.written.contains(&Node::Value(place.tensor(slot))) {
+                        self.positions(place.tensor(slot), |_| number.clone());
+                    }
+                }
+                let node = self.slot_node(place, slot, slots);
+                if matches!(slot, Slot::Own(..)) && !self.written.contains(&node) {
+                    let name = &own_name(self.graph, place.step, *name, place.backward);
+                    let message = format!("`{name}` is read before it is assigned");
+                    return Err(Error::new(ErrorKind::Use, message).inside(&self.graph.subject(place.step)));
+                }
+                let buffer = self.buffer(node);
+                Scalar::Load(self.cell(place, place.at(slot.place()), buffer, loops))
+            }
+        })
+    }
+
+    /// Margins are set before they are read if readers disagree about them, or if they have been written to.
+    fn fill_margins(&mut self, place: &Place, piece: &Piece) {
+        for slot in &piece.slots {
+            let at = place.at(slot.place());
+            let tensor = place.nest.tensors[at];
+            if place.nest.margins(at).iter().all(|margin| *margin == (0, 0)) {
+                continue;
+            }
+            let node = self.slot_node(place, slot, &piece.slots);
+            let is_value = matches!(slot, Slot::Value(_)) && !self.is_number(tensor);
+            let disputed = is_value && self.layout.margins[tensor.index()].fill == Fill::ByReader;
+            if disputed || self.spilled.remove(&node) {
+                let value = if is_value { place.nest.accumulate.neutral() } else { 0.0 };
+                let buffer = self.buffer(node);
+                let body = vec![Statement::FillMargins { buffer, value }];
+                self.program.nests.push(Nest { comment: self.comment(place), body });
+            }
+        }
+    }
+
+    /// Before rows are looked up, every index is checked.
+    fn check_indices(&mut self, step: u32) {
+        let &[table, ids] = self.graph.step_operands(step) else { return };
+        if !self.graph.gathers(step) {
+            return;
+        }
+        let below = self.layout.sizes_of(table).last().copied().unwrap_or(0);
+        let (of, buffer) = (self.buffer(self.node(table)), self.buffer(self.node(ids)));
+        let sizes = self.layout.sizes_of(ids);
+        let loops: Vec<(u32, u64)> =
+            sizes.into_iter().map(|size| (self.program.add_var("i"), size)).collect();
+        let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+        let check = Statement::Check { cell: Cell { buffer, index }, below, of };
+        let comment = format!("indices of {}", self.graph.short_name(table));
+        self.program.nests.push(Nest { comment, body: vec![check.within(loops.into_iter())] });
+    }
+
+    /// The run ends if an element of a tensor is infinite or not a number: its difference with itself is not 0 then.
+    pub(super) fn check_finite(&mut self, tensor: Tensor) -> Result<(), Error> {
+        self.value(tensor)?;
+        let (values, flags) = (self.buffer(self.node(tensor)), self.buffer(Node::NotFinite(tensor)));
+        let comment = format!("whether {} is finite", self.graph.short_name(tensor));
+        let mut each = |make: &dyn Fn(Vec<Index>) -> Statement| {
+            let sizes = self.layout.sizes_of(tensor).into_iter();
+            let loops: Vec<(u32, u64)> = sizes.map(|size| (self.program.add_var("i"), size)).collect();
+            let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+            let body = vec![make(index).within(loops.into_iter())];
+            self.program.nests.push(Nest { comment: comment.clone(), body });
+        };
+        each(&|index| {
+            let value = || Scalar::Load(Cell { buffer: values, index: index.clone() });
+            let difference = Scalar::binary(Binary::Sub, value(), value());
+            let finite = Scalar::binary(Binary::Equal, difference, Scalar::Number(0.0));
+            let flag = Scalar::unary(Unary::Not, finite);
+            Statement::Store { cell: Cell { buffer: flags, index }, accumulate: None, value: flag }
+        });
+        each(&|index| Statement::Check { cell: Cell { buffer: flags, index }, below: 1, of: flags });
+        Ok(())
+    }
+
+    fn comment(&self, place: &Place) -> String {
+        let mut subject = self.graph.subject(place.step).replace('`', "");
+        if self.graph.assignment_text(place.step).is_some() {
+            // The names of the text may stand for anything; the target tells which.
+            let target = self.graph.short_name(place.nest.tensors[place.result]);
+            subject = format!("{target}: {subject}");
+        }
+        if place.backward { format!("gradients of {subject}") } else { subject }
+    }
+}
+
+/// The first value of an accumulation, written without reading what is there: for a difference, a quotient or a power
+/// it is not the value itself.
+fn first_value(function: Binary, value: Scalar) -> Scalar {
+    match (function, function.neutral()) {
+        (Binary::Add | Binary::Mul | Binary::Max | Binary::Min, _) | (_, None) => value,
+        (function, Some(neutral)) => Scalar::binary(function, Scalar::Number(neutral), value),
+    }
+}
+
+/// Refuses an assignment that would write a cell several times and keep the last value only.
+fn check_plain(graph: &Graph, place: &Place, at: usize, piece: &Piece) -> Result<(), Error> {
+    let gathers = graph.gathers(place.step);
+    // What an operation writes for itself may repeat itself.
+    let is_value = matches!(piece.target, Slot::Value(0));
+    let is_plain = piece.accumulate.is_none() && is_value && !place.backward && !gathers;
+    if !is_plain || place.nest.with_result(at).is_injective(0) != Verdict::No {
+        return Ok(());
+    }
+    let names = graph.loop_names(&place.nest);
+    let lost: Vec<String> =
+        place.nest.reductions().iter().map(|index| format!("`{}`", names[*index as usize])).collect();
+    let target = graph.label_of(place.nest.tensors[at]);
+    let over = if lost.is_empty() { String::new() } else { format!(" for each {}", lost.join(" and ")) };
+    let message = format!("every value{over} would overwrite the one before in `{target}`");
+    Err(Error::new(ErrorKind::Use, message)
+        .inside(&graph.subject(place.step))
+        .about_step(place.step)
+        .with_help("say how they are put together: `=:+` adds them up, `=:max` keeps the greatest"))
+}

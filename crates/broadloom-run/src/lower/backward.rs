@@ -1,0 +1,204 @@
+//! Gradients: the steps backwards, each with the projections of its forward pass.
+
+use super::law::{differentiable, gradient_pieces, ties};
+use broadloom_graph::lowering::{Face, Leaf, Slot};
+use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
+use std::rc::Rc;
+
+use broadloom_loops::{Nest, Statement};
+use rustc_hash::FxHashSet;
+
+use super::assign::Place;
+use super::{Lowering, Node};
+
+impl Lowering<'_> {
+    /// The gradients of a single number.
+    pub(super) fn backward(&mut self, loss: Tensor) -> Result<(), Error> {
+        let elements: u64 = self.layout.sizes_of(loss).iter().product();
+        if elements != 1 {
+            let name = self.graph.label_of(loss);
+            let shape = self.layout.shapes.get(loss);
+            let message = format!("gradients are of one number, but `{name}` has shape `{shape}`");
+            let shown = self.graph.about_tensor(loss, format!("`{name}` is `{shape}`"));
+            return Err(Error::new(ErrorKind::Use, message)
+                .with_end(shown)
+                .with_remedy(Remedy::Reduce, "sum it up first, for example by the spec `... | ... => 0`"));
+        }
+        let steps = steps_to(self.graph, loss);
+        let wanted = wants_gradient(self.graph, &steps);
+        if !wanted[loss.index()] {
+            let name = self.graph.label_of(loss);
+            let message = format!("`{name}` depends on no parameter, so it has no gradients");
+            return Err(Error::new(ErrorKind::Use, message)
+                .with_remedy(Remedy::Parameter, "ask for the gradient of other tensors with `gradient`"));
+        }
+        self.fill(Node::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");
+        // Gradients begin afresh in every pass.
+        let mut begun = FxHashSet::from_iter([loss]);
+        for step in steps.into_iter().rev() {
+            if self.graph.step_results(step).any(|result| wanted[result.index()]) {
+                self.backward_step(step, &wanted, &mut begun)?;
+                self.belong_to(step);
+            }
+        }
+        self.changed.extend(begun.iter().filter_map(|tensor| self.graph.gradient_leaf(*tensor)));
+        self.fill_untouched();
+        self.belong_to(self.graph.made_by(loss));
+        Ok(())
+    }
+
+    pub(super) fn backward_step(
+        &mut self,
+        step: u32,
+        wanted: &[bool],
+        begun: &mut FxHashSet<Tensor>,
+    ) -> Result<(), Error> {
+        let nest = self.layout.nest(step)?;
+        for result in 0..nest.results {
+            if !begun.contains(&nest.tensors[result]) {
+                continue;
+            }
+            let place = Place::new(step, Rc::clone(&nest), result, true);
+            let mut first = true;
+            let phases = place.phases();
+            let shared = !nest.writes_plainly(result);
+            if shared {
+                self.count_ties(&place, &phases)?;
+            }
+            for (phase, parts) in phases {
+                for piece in gradient_pieces(self.graph, step, &parts, shared)? {
+                    let tensor = place.tensor(&piece.target);
+                    if matches!(piece.target, Slot::Gradient(_)) {
+                        if !wanted[tensor.index()] {
+                            continue;
+                        }
+                        if begun.insert(tensor) {
+                            let name = self.graph.label_of(tensor);
+                            self.fill(
+                                Node::Gradient(tensor),
+                                0.0,
+                                &format!("the gradient of {name} begins at 0"),
+                            );
+                        }
+                    }
+                    self.assign(&place, &phase, &piece, first)?;
+                }
+                first = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// The candidates of a cell may come from several parts of a concatenation: all are counted before any gets its share.
+    fn count_ties(&mut self, place: &Place, phases: &[(Vec<u32>, Vec<u32>)]) -> Result<(), Error> {
+        for (number, (phase, parts)) in phases.iter().enumerate() {
+            if let Some(ties) = ties(self.graph, place.step, parts)? {
+                self.assign(place, phase, &ties, number == 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, node: Node, value: f64, comment: &str) {
+        let buffer = self.buffer(node);
+        let body = vec![Statement::Fill { buffer, value }];
+        self.program.nests.push(Nest { comment: comment.into(), body });
+        self.written.insert(node);
+    }
+
+    /// Gradients that were asked for and that nothing reached are 0.
+    fn fill_untouched(&mut self) {
+        let mut asked = self.graph.with_gradients();
+        asked.sort_unstable();
+        for tensor in asked {
+            let node = Node::Gradient(tensor);
+            if !self.written.contains(&node) && !self.needs.contains(&node) {
+                self.fill(node, 0.0, "a gradient that nothing contributes to");
+            }
+        }
+    }
+}
+
+/// The steps that a tensor is computed by, in order.
+fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<u32> {
+    let mut seen = vec![false; graph.len()];
+    let mut steps = Vec::new();
+    let mut stack = vec![tensor];
+    while let Some(tensor) = stack.pop() {
+        if std::mem::replace(&mut seen[tensor.index()], true) || graph.is_leaf(tensor) {
+            continue;
+        }
+        steps.push(graph.made_by(tensor));
+        stack.extend_from_slice(graph.step_operands(graph.made_by(tensor)));
+    }
+    steps.sort_unstable();
+    steps.dedup();
+    steps
+}
+
+/// Which tensors have gradients: parameters, those that were asked for, and what is computed from them by
+/// operations that gradients go through.
+pub(super) fn wants_gradient(graph: &Graph, steps: &[u32]) -> Vec<bool> {
+    let mut wanted: Vec<bool> = graph
+        .tensors()
+        .map(|tensor| graph.leaf(tensor) == Some(Leaf::Param) || graph.gradient_leaf(tensor).is_some())
+        .collect();
+    for step in steps {
+        let operands = graph.step_operands(*step);
+        let through = differentiable(graph, *step);
+        if through.iter().any(|place| wanted[operands[*place as usize - 1].index()]) {
+            graph.step_results(*step).for_each(|result| wanted[result.index()] = true);
+        }
+    }
+    wanted
+}
+
+/// The parameters that a gradient of a tensor reaches, in the order they were made: those behind `stop_gradient`,
+/// comparisons and the like are none.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let (w, v) = (g.param_shaped("w", "3")?, g.param_shaped("v", "3")?);
+/// let fixed = g.stop_gradient(v)?;
+/// let y = g.mul(w, fixed)?;
+/// assert_eq!(broadloom::trainable(&g, y), [w]);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn trainable(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
+    let mut reached = vec![false; graph.len()];
+    reached[tensor.index()] = true;
+    for step in steps_to(graph, tensor).into_iter().rev() {
+        if !graph.step_results(step).any(|result| reached[result.index()]) {
+            continue;
+        }
+        let operands = graph.step_operands(step);
+        for place in differentiable(graph, step) {
+            reached[operands[place as usize - 1].index()] = true;
+        }
+    }
+    graph.params().into_iter().filter(|param| reached[param.index()]).collect()
+}
+
+/// The name of a tensor that an operation keeps for itself, and the place of the tensor whose indices it has.
+fn own(graph: &Graph, step: u32, slot: u32, backward: bool) -> Option<(&str, usize)> {
+    let Some(law) = graph.law(step) else { return Some(("ties", 0)) };
+    let law = if backward { law.gradient_law() } else { law.forward_law() };
+    match law.slots.get(slot as usize)? {
+        Slot::Own(name, place) => Some((&**name, *place as usize)),
+        _ => None,
+    }
+}
+
+pub(crate) fn own_name(graph: &Graph, step: u32, slot: u32, backward: bool) -> String {
+    own(graph, step, slot, backward).map_or_else(String::new, |(name, _)| name.to_string())
+}
+
+pub(crate) fn own_like(graph: &Graph, step: u32, slot: u32, backward: bool) -> Tensor {
+    let result = graph.first_result(step);
+    if graph.law(step).is_none() {
+        return graph.step_results(step).nth(slot as usize).unwrap_or(result);
+    }
+    let place = own(graph, step, slot, backward).map_or(0, |(_, place)| place);
+    let operand = place.checked_sub(1).and_then(|at| graph.step_operands(step).get(at).copied());
+    operand.unwrap_or(result)
+}

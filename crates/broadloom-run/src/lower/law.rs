@@ -1,0 +1,248 @@
+//! What each step computes, as assignments over slots.
+
+use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot};
+use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation};
+use std::rc::Rc;
+
+use broadloom_loops::Binary;
+
+use super::assign::Place;
+
+/// An assignment of a law, ready to be lowered: where its target is, and which operands it is about.
+pub(super) struct Piece {
+    pub target: Slot,
+    pub clear: bool,
+    pub accumulate: Option<Binary>,
+    pub value: Formula,
+    pub slots: Vec<Slot>,
+    /// Whether loops that none of its tensors mentions are left out: for what is added once to a contraction.
+    pub own_loops: bool,
+}
+
+/// What a step computes when the operands at some places take part (place 1 is the first).
+pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<Piece>, Error> {
+    Ok(match rule(graph, step)? {
+        Rule::Law(operation) => {
+            all_take_part(graph, step, parts)?;
+            pieces(operation.forward_law())
+        }
+        Rule::BuiltIn(operation) => pieces(operation.forward_law()),
+        Rule::Product { accumulate, combine } => {
+            let (value, slots) = combined(combine, factors(graph, step, parts));
+            vec![Piece { own_loops: true, ..piece(Slot::Value(0), true, Some(accumulate), value, slots) }]
+        }
+        Rule::ProductAndSum => {
+            let (value, slots) = combined(Combine::Product, &[1, 2]);
+            let sum = piece(Slot::Value(0), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Value(3)]);
+            vec![
+                piece(Slot::Value(0), true, Some(Binary::Add), value, slots),
+                Piece { own_loops: true, ..sum },
+            ]
+        }
+    })
+}
+
+/// The counting of candidates that are the greatest or the least of their cell, before gradients go back through a
+/// step: they share the gradient.
+pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Option<Piece>, Error> {
+    let Rule::Product { accumulate: Binary::Max | Binary::Min, combine } = rule(graph, step)? else {
+        return Ok(None);
+    };
+    let (all, mut slots) = combined(combine, factors(graph, step, parts));
+    slots.push(Slot::Value(0));
+    let counts = Formula::binary(Binary::Equal, all, Formula::Name(slots.len() as u32 - 1));
+    let counted = piece(ties_slot(), true, Some(Binary::Add), counts, slots);
+    Ok(Some(Piece { own_loops: true, ..counted }))
+}
+
+/// How gradients go back through a step when the operands at some places take part. Where several candidates meet in
+/// a cell, `shared` says that [`Graph::ties`] were counted.
+pub(super) fn gradient_pieces(
+    graph: &Graph,
+    step: u32,
+    parts: &[u32],
+    shared: bool,
+) -> Result<Vec<Piece>, Error> {
+    Ok(match rule(graph, step)? {
+        Rule::Law(operation) => {
+            all_take_part(graph, step, parts)?;
+            pieces(operation.gradient_law())
+        }
+        Rule::BuiltIn(operation) => pieces(operation.gradient_law()),
+        Rule::Product { accumulate, combine } => {
+            let parts = factors(graph, step, parts);
+            // The only candidate of a cell is what the cell holds, like a sum of one.
+            let chosen = !shared && matches!(accumulate, Binary::Max | Binary::Min);
+            let accumulate = if chosen { Binary::Add } else { accumulate };
+            parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
+        }
+        Rule::ProductAndSum => {
+            let sum =
+                piece(Slot::Gradient(3), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Gradient(0)]);
+            let factor = |part| partial(Binary::Add, Combine::Product, part, &[1, 2]);
+            vec![factor(1), factor(2), Piece { own_loops: true, ..sum }]
+        }
+    })
+}
+
+/// Windows reach into margins, which hold what their accumulation does not notice. Combined with another operand it
+/// must still be that: `0 · x` for sums, `−∞ + x` for the greatest.
+pub(super) fn check_margins(graph: &Graph, place: &Place) -> Result<(), Error> {
+    let nest = &place.nest;
+    let Rule::Product { accumulate, combine } = rule(graph, place.step)? else { return Ok(()) };
+    let operands = nest.results..nest.tensors.len();
+    let reaches = |at: usize| nest.margins(at).iter().any(|margin| *margin != (0, 0));
+    let absorbed = matches!(
+        (accumulate, combine),
+        (Binary::Add, Combine::Product) | (Binary::Max | Binary::Min, Combine::Sum)
+    );
+    if absorbed || operands.len() < 2 || !operands.clone().any(reaches) {
+        return Ok(());
+    }
+    let message = "a padded window needs sums of products, or the greatest or least of sums";
+    let error = Error::new(ErrorKind::Use, message).inside(&graph.subject(place.step));
+    Err(error.with_help("use a window inside the axis: `o<+k`"))
+}
+
+/// Assignments that name their operands need all of them at every point; where axes are concatenated, some are
+/// missing.
+fn all_take_part(graph: &Graph, step: u32, parts: &[u32]) -> Result<(), Error> {
+    let operands = graph.step_operands(step);
+    let Some(missing) = (1..=operands.len() as u32).find(|place| !parts.contains(place)) else {
+        return Ok(());
+    };
+    let name = graph.label_of(operands[missing as usize - 1]);
+    let message = format!("`{name}` is not there in every part of the result");
+    Err(Error::new(ErrorKind::Use, message)
+        .inside(&graph.subject(step))
+        .with_help("concatenate with `einsum` first, then compute with the result"))
+}
+
+/// The operands that are combined: of a lookup only the table, since the other one is its index.
+fn factors<'a>(graph: &Graph, step: u32, parts: &'a [u32]) -> &'a [u32] {
+    if graph.gathers(step) { &parts[..parts.len().min(1)] } else { parts }
+}
+
+/// Which operands can get a gradient, by place from 1.
+pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
+    let places: Vec<u32> = (1..=graph.step_operands(step).len() as u32).collect();
+    let pieces = gradient_pieces(graph, step, &places, true).unwrap_or_default();
+    let target = |piece: &Piece| match piece.target {
+        Slot::Gradient(place) => Some(place),
+        _ => None,
+    };
+    pieces.iter().filter_map(target).collect()
+}
+
+fn rule(graph: &Graph, step: u32) -> Result<Rule, Error> {
+    if let Some(law) = graph.law(step) {
+        return Ok(Rule::Law(Rc::clone(law)));
+    }
+    let Some((op, arity)) = graph.op(step) else {
+        return Err(Error::new(ErrorKind::Use, "a leaf computes nothing"));
+    };
+    let product = |accumulate, combine| Ok(Rule::Product { accumulate, combine });
+    match op {
+        Op::Pointwise(name) => match Operation::built_in(name) {
+            Some(operation) if operation.arity() == arity => Ok(Rule::BuiltIn(operation)),
+            _ => Err(no_law(graph, step, name)),
+        },
+        Op::Compose | Op::Transpose | Op::Slice(_) => product(Binary::Add, Combine::Product),
+        Op::ComposeAccumulate => Ok(Rule::ProductAndSum),
+        Op::Einsum { accumulate, combine, .. } => product(function(accumulate), combine),
+        Op::Convert { factor, divisor } if factor == divisor => product(Binary::Add, Combine::Product),
+        Op::Convert { .. } => {
+            let message = "a conversion that changes the number of elements cannot be run";
+            Err(Error::new(ErrorKind::Use, message).inside(&graph.subject(step)))
+        }
+    }
+}
+
+fn no_law(graph: &Graph, step: u32, name: &str) -> Error {
+    let operands = graph.step_operands(step).len();
+    let message = format!("there is no operation `{name}` of {operands} operands that could be run");
+    Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).with_help(
+        "say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it",
+    )
+}
+
+/// What the steps of an operation compute.
+enum Rule {
+    Law(Rc<Operation>),
+    BuiltIn(&'static Operation),
+    /// All operands that take part are combined, and accumulated.
+    Product {
+        accumulate: Binary,
+        combine: Combine,
+    },
+    /// `a @ b + d`.
+    ProductAndSum,
+}
+
+fn function(accumulate: Accumulate) -> Binary {
+    match accumulate {
+        Accumulate::Sum => Binary::Add,
+        Accumulate::Product => Binary::Mul,
+        Accumulate::Max => Binary::Max,
+        Accumulate::Min => Binary::Min,
+    }
+}
+
+fn piece(target: Slot, clear: bool, accumulate: Option<Binary>, value: Formula, slots: Vec<Slot>) -> Piece {
+    Piece { target, clear, accumulate, value, slots, own_loops: false }
+}
+
+fn pieces(law: &Law) -> Vec<Piece> {
+    let each = |assignment: &Assignment| {
+        let Assignment { target, clear, accumulate, value, .. } = assignment;
+        piece(law.slots[*target as usize].clone(), *clear, *accumulate, value.clone(), law.slots.clone())
+    };
+    law.assignments.iter().map(each).collect()
+}
+
+/// All operands that take part, combined.
+fn combined(combine: Combine, parts: &[u32]) -> (Formula, Vec<Slot>) {
+    let function = match combine {
+        Combine::Product => Binary::Mul,
+        Combine::Sum => Binary::Add,
+    };
+    let names = (0..parts.len() as u32).map(Formula::Name);
+    let value = names.reduce(|a, b| Formula::binary(function, a, b)).unwrap_or(Formula::Number(0.0));
+    (value, parts.iter().map(|part| Slot::Value(*part)).collect())
+}
+
+/// The number of candidates that are the greatest or least of a cell of the result.
+fn ties_slot() -> Slot {
+    Slot::Own("ties".into(), 0)
+}
+
+/// The gradient of one operand: what the others make of it, and whether it was the one that counted.
+///
+/// | accumulated by | contribution |
+/// |---|---|
+/// | sum | `g · others` |
+/// | product | `g · v / (this · others) · others`: not for zeros |
+/// | greatest, least | `g / ties · others` where `this · others` is the result |
+///
+/// `others` is their product; where operands are added, it is 1. `ties` is the number of candidates that are the
+/// result, so that equals share the gradient and it goes back whole.
+fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> Piece {
+    let (all, mut slots) = combined(combine, parts);
+    let mut name = |slot: Slot| {
+        slots.push(slot);
+        Formula::Name(slots.len() as u32 - 1)
+    };
+    let (g, v) = (name(Slot::Gradient(0)), name(Slot::Value(0)));
+    let incoming = match accumulate {
+        Binary::Mul => Formula::binary(Binary::Div, Formula::binary(Binary::Mul, g, v), all),
+        Binary::Max | Binary::Min => {
+            let share = Formula::binary(Binary::Div, g, name(ties_slot()));
+            Formula::select(Formula::binary(Binary::Equal, all, v), share, Formula::Number(0.0))
+        }
+        _ => g,
+    };
+    let others = parts.iter().enumerate().filter(|(_, other)| combine == Combine::Product && **other != part);
+    let value =
+        others.fold(incoming, |value, (at, _)| Formula::binary(Binary::Mul, value, Formula::Name(at as u32)));
+    Piece { own_loops: true, ..piece(Slot::Gradient(part), false, Some(Binary::Add), value, slots) }
+}

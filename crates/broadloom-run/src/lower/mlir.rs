@@ -1,0 +1,138 @@
+//! Lowered routines as MLIR: what each argument and each result is, in the words of the graph.
+
+use broadloom_graph::lowering::{Face, Inferred, Leaf};
+use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
+use broadloom_loops::BufferId;
+use broadloom_loops::mlir::{self, Function, Supplied};
+
+use super::{Layout, Lowered, Lowering, Node, Symbol};
+use crate::routine::Routine;
+use crate::session::Sizes;
+
+/// Lowered routines with their names as one module, a function each. Nests have places before what they do, if steps have
+/// any.
+pub(crate) fn module(
+    graph: &Graph,
+    layout: &Layout,
+    routines: &[(&str, Lowered)],
+    place: &dyn Fn(usize) -> Option<String>,
+) -> Result<String, Error> {
+    let function = |(name, lowered): &'_ (&str, Lowered)| {
+        let place = |step: &u32| place(*step as usize).map_or(String::new(), |place| format!("{place}: "));
+        (name.to_string(), lowered.ports(graph, layout), lowered.steps.iter().map(place).collect::<Vec<_>>())
+    };
+    let described: Vec<_> = routines.iter().map(function).collect();
+    let functions = routines.iter().zip(&described).map(|((_, lowered), (name, ports, places))| Function {
+        name,
+        comment: Vec::new(),
+        program: &lowered.program,
+        arguments: ports.arguments.clone(),
+        results: ports.results.clone(),
+        places: places.clone(),
+        symbols: lowered.symbols.iter().map(|symbol| layout.supplied(*symbol)).collect(),
+    });
+    mlir::module(&functions.collect::<Vec<_>>())
+        .map_err(|refusal| Error::new(ErrorKind::Use, format!("this cannot be said in MLIR: {refusal}")))
+}
+
+/// What a function gets and what it returns, with notes for readers.
+struct Ports {
+    arguments: Vec<(BufferId, String)>,
+    results: Vec<(BufferId, String)>,
+}
+
+impl Lowered {
+    fn ports(&self, graph: &Graph, layout: &Layout) -> Ports {
+        let id = |node: &Node| {
+            let at = self.nodes.iter().position(|known| known == node);
+            at.map(|at| BufferId(at as u32))
+        };
+        let argument = |node: Node| Some((id(&node)?, layout.note(graph, node, true)));
+        let result = |node: Node| Some((id(&node)?, layout.note(graph, node, false)));
+        Ports {
+            arguments: in_order(&self.needs).into_iter().filter_map(argument).collect(),
+            results: in_order(&self.gives).into_iter().filter_map(result).collect(),
+        }
+    }
+}
+
+/// Values in the order in which the program makes them, then gradients.
+fn in_order(nodes: &[Node]) -> Vec<Node> {
+    let mut nodes = nodes.to_vec();
+    nodes.sort_by_key(|node| match node {
+        Node::Value(tensor) => (0, tensor.index()),
+        Node::Gradient(tensor) => (1, tensor.index()),
+        Node::Own(step, ..) => (2, *step as usize),
+        Node::Before(tensor, _) | Node::Wide(tensor) | Node::NotFinite(tensor) => (3, tensor.index()),
+    });
+    nodes
+}
+
+impl Layout {
+    fn supplied(&self, symbol: Symbol) -> Supplied {
+        match symbol {
+            Symbol::Position(_, below) => Supplied::Position(below),
+            Symbol::Key => Supplied::Key,
+            Symbol::Size(at) => Supplied::Known(self.captured(at)),
+        }
+    }
+
+    /// What a node is: `data, 4 | 2` where its name stands already, `hidden, 4 | 8` where it does not.
+    fn note(&self, graph: &Graph, node: Node, is_named: bool) -> String {
+        let (kind, name, tensor) = match node {
+            Node::Value(tensor) => {
+                (graph.leaf(tensor).map_or("a tensor", kind), graph.label_of(tensor), tensor)
+            }
+            Node::Gradient(tensor) => ("a gradient", format!("{}.grad", graph.label_of(tensor)), tensor),
+            _ => return self.buffer(graph, node).name,
+        };
+        format!("{}, {}", if is_named { kind } else { &name }, self.shapes.get(tensor))
+    }
+}
+
+fn kind(leaf: Leaf) -> &'static str {
+    match leaf {
+        Leaf::Data => "data",
+        Leaf::Param => "a parameter",
+        Leaf::State => "a state",
+        Leaf::Gradient(_) => "a gradient",
+        _ => "a tensor",
+    }
+}
+
+/// The operation that makes a tensor as a module of MLIR: a function of its operands, with one `linalg.generic` for each
+/// nest. What has a loop nest has this, at the declared sizes.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let (a, b) = (g.data("a", "3 -> 2")?, g.data("b", "4 -> 3")?);
+/// let c = g.compose(a, b)?;
+/// let text = broadloom::nest_linalg(&mut g, c)?;
+/// assert!(text.contains("affine_map<(i, j, k) -> (i, k)>"));
+/// assert!(text.contains(r#"iterator_types = ["parallel", "parallel", "reduction"]"#));
+/// assert!(text.contains("%0 = arith.mulf %in, %in_1 : f32"));
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn nest_linalg(graph: &mut Graph, result: Tensor) -> Result<String, Error> {
+    graph.known(result)?;
+    if graph.is_leaf(result) {
+        return Err(Error::new(ErrorKind::Use, "a leaf has no loop nest"));
+    }
+    let inferred = Inferred::new(graph)?;
+    let sizes = Sizes::new(graph, &inferred)?;
+    let layout = Layout::at(graph, &inferred, &sizes.now)?;
+    let step = graph.made_by(result);
+    let mut routine = Routine::new("forward");
+    graph.step_results(step).for_each(|tensor| {
+        routine.keep(tensor);
+    });
+    let mut lowering = Lowering::new(graph, &layout, &routine, false);
+    for operand in graph.step_operands(step) {
+        match graph.leaf(*operand) {
+            Some(leaf) => lowering.leaf(*operand, leaf),
+            None => lowering.need(Node::Value(*operand)),
+        }
+    }
+    lowering.forward(step)?;
+    module(graph, &layout, &[(routine.name(), lowering.finish())], &|_| None)
+}

@@ -1,0 +1,530 @@
+//! From a routine to a program of loops: assignments with their projections become nests.
+//!
+//! Each step computes what its law says (its operation, or the assignment that made it). Gradients run through the
+//! steps backwards and re-address the same projections by slot; nothing is inferred here.
+
+mod assign;
+mod backward;
+mod law;
+mod mlir;
+mod shown;
+
+use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
+use broadloom_graph::{
+    Error, ErrorKind, Extent, Fill, Graph, Index as Position, Margins, Projected, Shapes, Tensor,
+};
+use std::rc::Rc;
+
+use broadloom_core::projection::Component;
+use broadloom_loops::{Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::routine::{Action, Routine};
+
+pub use backward::trainable;
+pub(crate) use backward::{own_like, own_name};
+pub(crate) use mlir::module;
+pub use mlir::nest_linalg;
+pub(crate) use shown::written_node;
+pub use shown::{show_assignments, show_backward};
+
+/// What a buffer holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Node {
+    /// The value of a tensor.
+    Value(Tensor),
+    /// The gradient of a tensor.
+    Gradient(Tensor),
+    /// A tensor that a step keeps for itself: the step, its place among the slots, and whether it belongs to the
+    /// gradient.
+    Own(u32, u32, bool),
+    /// What a tensor held before a step that reads it while it assigns to it.
+    Before(Tensor, u32),
+    /// The sums of a tensor whose own numbers are too narrow to add up in.
+    Wide(Tensor),
+    /// For each element of a tensor whether it is infinite or not a number: 1 or 0.
+    NotFinite(Tensor),
+}
+
+/// What a number supplied to a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Symbol {
+    /// The position at which the slice made by a step reads, and the number of positions.
+    Position(u32, u64),
+    /// The key of random numbers.
+    Key,
+    /// A captured size that depends on named sizes, by its place.
+    Size(u32),
+}
+
+/// A routine as a program.
+pub(crate) struct Lowered {
+    pub program: Program,
+    /// What each buffer holds.
+    pub nodes: Vec<Node>,
+    pub symbols: Vec<Symbol>,
+    /// Kept nodes that the program reads before it writes them.
+    pub needs: Vec<Node>,
+    /// Kept nodes that it writes.
+    pub gives: Vec<Node>,
+    /// Nodes that are kept only to be looked at afterwards.
+    pub watched: FxHashSet<Node>,
+    /// The step that each nest belongs to.
+    pub steps: Vec<u32>,
+}
+
+/// What all routines of a graph share at some sizes: final shapes, projections, margins and types.
+pub(crate) struct Layout {
+    pub shapes: Rc<Shapes>,
+    nests: Vec<Option<Result<Rc<Projected>, Error>>>,
+    pub margins: Vec<Margins>,
+    pub dtypes: Vec<Dtype>,
+    /// The values of captured sizes that are used as numbers, with the expressions of those that depend on named sizes.
+    sizes: Vec<(f64, Option<String>)>,
+}
+
+/// More elements than any machine holds; products of such sizes would not even be numbers.
+const MOST_ELEMENTS: u64 = 1 << 62;
+
+/// Refuses tensors with more elements than can be counted, by name.
+fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
+    for tensor in graph.tensors() {
+        let mut sizes = MEMORY.iter().flat_map(|kind| shapes.sizes(tensor, *kind));
+        let elements = sizes.try_fold(1u64, u64::checked_mul);
+        if elements.is_none_or(|elements| elements > MOST_ELEMENTS) {
+            let (name, shape) = (graph.label_of(tensor), shapes.get(tensor));
+            let message =
+                format!("`{name}`, of shape `{shape}`, would have more elements than any memory holds");
+            return Err(Error::new(ErrorKind::Run, message)
+                .about_step(graph.made_by(tensor))
+                .with_end(graph.about_tensor(tensor, format!("`{name}` is `{shape}`")))
+                .with_help(
+                    "look for an axis that should have been contracted, or for a size that is a mistake",
+                ));
+        }
+    }
+    Ok(())
+}
+
+impl Layout {
+    /// The layout at some sizes of the symbols, by their numbers.
+    pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
+        let shapes = Rc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?);
+        check_elements(graph, &shapes)?;
+        let captured = |extents: &Vec<Extent>| {
+            let size = |extent: &Extent| match extent {
+                Extent::Literal(size) => Some(*size),
+                Extent::Symbolic(size) => size.form().size(|symbol| sizes.get(symbol.0 as usize).copied()),
+            };
+            let mut sizes = extents.iter().map(|extent| size(extent).map(|size| size as f64));
+            let product = sizes.try_fold(1.0, |product, size| Some(product * size?)).ok_or_else(no_size)?;
+            let symbolic = extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_)));
+            let text = || extents.iter().map(Extent::to_string).collect::<Vec<_>>().join("*");
+            Ok((product, symbolic.then(text)))
+        };
+        let sizes = inferred.captured.iter().map(captured).collect::<Result<_, Error>>()?;
+        let nest = |step: u32| graph.op(step).map(|_| graph.projection_at(&shapes, step).map(Rc::new));
+        let nests: Vec<_> = (0..graph.steps() as u32).map(nest).collect();
+        let margins = Margins::over(graph.len(), nests.iter().flatten().flatten().map(Rc::as_ref));
+        Ok(Layout { shapes, nests, margins, dtypes: precisions(graph), sizes })
+    }
+
+    fn nest(&self, step: u32) -> Result<Rc<Projected>, Error> {
+        match self.nests.get(step as usize) {
+            Some(Some(Ok(nest))) => Ok(Rc::clone(nest)),
+            Some(Some(Err(error))) => Err(error.clone()),
+            _ => Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")),
+        }
+    }
+
+    /// The steps that have no loop nest, with the reasons.
+    pub fn refused(&self) -> impl Iterator<Item = (u32, &Error)> {
+        let refused = |(step, nest)| match nest {
+            &Some(Err(ref error)) => Some((step, error)),
+            _ => None,
+        };
+        (0..).zip(&self.nests).filter_map(refused)
+    }
+
+    /// The number that a tensor stands for, if it is the same everywhere and always.
+    pub fn number(&self, graph: &Graph, tensor: Tensor) -> Option<f64> {
+        match graph.leaf(tensor)? {
+            Leaf::Number(value) | Leaf::Constant(value) => Some(value),
+            Leaf::Size(at) => self.sizes.get(at as usize).map(|(size, _)| *size),
+            _ => None,
+        }
+    }
+
+    /// The value of a captured size.
+    pub fn captured(&self, at: u32) -> f64 {
+        self.sizes.get(at as usize).map_or(f64::NAN, |(size, _)| *size)
+    }
+
+    /// The captured size that a tensor stands for, and its expression, if it depends on named sizes.
+    fn symbolic_size(&self, graph: &Graph, tensor: Tensor) -> Option<(u32, &str)> {
+        match graph.leaf(tensor)? {
+            Leaf::Size(at) => Some((at, self.sizes.get(at as usize)?.1.as_deref()?)),
+            _ => None,
+        }
+    }
+
+    /// The sizes of a tensor in memory order.
+    pub fn sizes_of(&self, tensor: Tensor) -> Vec<u64> {
+        MEMORY.iter().flat_map(|kind| self.shapes.sizes(tensor, *kind)).collect()
+    }
+
+    /// The buffer of a node, apart from how long it lasts.
+    pub fn buffer(&self, graph: &Graph, node: Node) -> Buffer {
+        let (tensor, name, dtype, fill) = match node {
+            Node::Value(tensor) => {
+                let fill = match self.margins[tensor.index()].fill {
+                    Fill::Value(value) => value,
+                    Fill::Nothing | Fill::ByReader => 0.0,
+                };
+                (tensor, graph.short_name(tensor), self.dtypes[tensor.index()], fill)
+            }
+            Node::Gradient(tensor) => {
+                let name = format!("{}.grad", graph.short_name(tensor));
+                (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
+            }
+            Node::Own(step, slot, backward) => {
+                let tensor = own_like(graph, step, slot, backward);
+                let name = format!("{}.{}", graph.short_name(tensor), own_name(graph, step, slot, backward));
+                (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
+            }
+            Node::Before(tensor, _) => {
+                let name = format!("{}.before", graph.short_name(tensor));
+                return Buffer { name, storage: Storage::Local, ..self.buffer(graph, Node::Value(tensor)) };
+            }
+            Node::Wide(tensor) => {
+                let name = format!("{}.sum", graph.short_name(tensor));
+                (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
+            }
+            Node::NotFinite(tensor) => {
+                let name = format!("{}.not_finite", graph.short_name(tensor));
+                let (sizes, margins) = (self.sizes_of(tensor), Vec::new());
+                return Buffer {
+                    name,
+                    dtype: Dtype::I64,
+                    sizes,
+                    margins,
+                    fill: 0.0,
+                    storage: Storage::Local,
+                };
+            }
+        };
+        let margins = self.margins_of(graph, node, tensor);
+        Buffer { name, dtype, sizes: self.sizes_of(tensor), margins, fill, storage: Storage::Local }
+    }
+
+    /// The margins of a node that is like a tensor. A gradient is written as far as its tensor is read, and read as
+    /// far as the tensor that stands for it.
+    fn margins_of(&self, graph: &Graph, node: Node, tensor: Tensor) -> Vec<(u64, u64)> {
+        let mut margins = self.margins[tensor.index()].axes.clone();
+        if let (Node::Gradient(_), Some(leaf)) = (node, graph.gradient_leaf(tensor)) {
+            let read = &self.margins[leaf.index()].axes;
+            margins.resize(margins.len().max(read.len()), (0, 0));
+            for (margin, read) in margins.iter_mut().zip(read) {
+                *margin = (margin.0.max(read.0), margin.1.max(read.1));
+            }
+        }
+        if margins.iter().all(|margin| *margin == (0, 0)) { Vec::new() } else { margins }
+    }
+}
+
+fn no_size() -> Error {
+    Error::new(ErrorKind::Range, "at these numbers of named sizes, some size is no whole number")
+}
+
+/// Lowers a routine. With `keep_all` every tensor on the way is kept, for guards that look at each.
+pub(crate) fn lower(
+    graph: &Graph,
+    layout: &Layout,
+    routine: &Routine,
+    keep_all: bool,
+) -> Result<Lowered, Error> {
+    lower_each(graph, layout, routine, keep_all).map_err(|(_, error)| error)
+}
+
+/// Lowers a routine; an error comes with the place of its action in the routine.
+pub(crate) fn lower_each(
+    graph: &Graph,
+    layout: &Layout,
+    routine: &Routine,
+    keep_all: bool,
+) -> Result<Lowered, (usize, Error)> {
+    let mut lowering = Lowering::new(graph, layout, routine, keep_all);
+    for (at, action) in routine.actions.iter().enumerate() {
+        let lowered = match *action {
+            Action::Forward(tensor) => lowering.value(tensor),
+            Action::Backward(loss) => lowering.backward(loss),
+            Action::Assign(step) => lowering.assign_step(step),
+            Action::Finite(tensor) => lowering.check_finite(tensor),
+        };
+        lowered.map_err(|error| (at, error))?;
+    }
+    Ok(lowering.finish())
+}
+
+struct Lowering<'a> {
+    graph: &'a Graph,
+    layout: &'a Layout,
+    routine: &'a Routine,
+    keep_all: bool,
+    program: Program,
+    nodes: Vec<Node>,
+    buffers: FxHashMap<Node, BufferId>,
+    symbols: Vec<Symbol>,
+    /// Tensors whose value is there.
+    computed: FxHashSet<Tensor>,
+    /// Nodes that have been written.
+    written: FxHashSet<Node>,
+    /// Nodes whose margins have been written to by windows that reach beyond the ends.
+    spilled: FxHashSet<Node>,
+    /// Tensors that were assigned to since it was last looked what depends on them.
+    changed: FxHashSet<Tensor>,
+    /// Nodes that are kept only to be looked at afterwards.
+    watched: FxHashSet<Node>,
+    needs: Vec<Node>,
+    /// The step that each nest belongs to.
+    steps: Vec<u32>,
+}
+
+impl<'a> Lowering<'a> {
+    /// Nothing has been computed yet.
+    fn new(graph: &'a Graph, layout: &'a Layout, routine: &'a Routine, keep_all: bool) -> Lowering<'a> {
+        Lowering {
+            graph,
+            layout,
+            routine,
+            keep_all,
+            program: Program::default(),
+            nodes: Vec::new(),
+            buffers: FxHashMap::default(),
+            symbols: Vec::new(),
+            computed: FxHashSet::default(),
+            written: FxHashSet::default(),
+            spilled: FxHashSet::default(),
+            changed: FxHashSet::default(),
+            watched: FxHashSet::default(),
+            needs: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// The nests that have come since this was last said belong to a step.
+    fn belong_to(&mut self, step: u32) {
+        self.steps.resize(self.program.nests.len(), step);
+    }
+
+    fn finish(self) -> Lowered {
+        let Lowering { program, nodes, symbols, needs, written, watched, steps, .. } = self;
+        let kept = |(node, buffer): &(&Node, &Buffer)| {
+            buffer.storage == Storage::Kept && written.contains(node) && !watched.contains(node)
+        };
+        let gives = nodes.iter().zip(&program.buffers).filter(kept).map(|(node, _)| *node).collect();
+        Lowered { program, nodes, symbols, needs, gives, watched, steps }
+    }
+
+    /// The buffer of a node.
+    fn buffer(&mut self, node: Node) -> BufferId {
+        if let Some(known) = self.buffers.get(&node) {
+            return *known;
+        }
+        let mut buffer = self.layout.buffer(self.graph, node);
+        if self.is_kept(node) {
+            buffer.storage = Storage::Kept;
+        } else if self.keep_all {
+            buffer.storage = Storage::Kept;
+            self.watched.insert(node);
+        }
+        let id = self.program.add_buffer(buffer);
+        self.nodes.push(node);
+        self.buffers.insert(node, id);
+        id
+    }
+
+    /// Whether a node outlives the run.
+    fn is_kept(&self, node: Node) -> bool {
+        match node {
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => false,
+            Node::Value(tensor) => {
+                let lasting = matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State));
+                lasting || self.routine.kept.contains(&tensor)
+            }
+            Node::Gradient(tensor) => {
+                let asked = self.graph.gradient_leaf(tensor);
+                asked.is_some_and(|gradient| self.routine.kept.contains(&gradient))
+            }
+        }
+    }
+
+    /// Reads a node that nothing in the routine has written: its numbers come from before the run.
+    fn need(&mut self, node: Node) {
+        if !self.written.contains(&node) && !self.needs.contains(&node) {
+            let buffer = self.buffer(node);
+            self.program.buffers[buffer.index()].storage = Storage::Kept;
+            self.watched.remove(&node);
+            self.needs.push(node);
+        }
+    }
+
+    /// The node that a tensor stands for.
+    fn node(&self, tensor: Tensor) -> Node {
+        match self.graph.leaf(tensor) {
+            Some(Leaf::Gradient(of)) => Node::Gradient(of),
+            _ => Node::Value(tensor),
+        }
+    }
+
+    /// The number that a tensor stands for, if it is the same everywhere: a size that depends on named ones is supplied
+    /// to the run, so that one program does for all sizes.
+    fn number(&mut self, tensor: Tensor) -> Option<Scalar> {
+        let number = self.layout.number(self.graph, tensor)?;
+        Some(match self.layout.symbolic_size(self.graph, tensor) {
+            Some((at, text)) => Scalar::Symbol(self.symbol(Symbol::Size(at), text)),
+            None => Scalar::Number(number),
+        })
+    }
+
+    fn is_number(&self, tensor: Tensor) -> bool {
+        self.layout.number(self.graph, tensor).is_some()
+    }
+
+    /// Computes a tensor and everything it needs, unless it is there.
+    fn value(&mut self, tensor: Tensor) -> Result<(), Error> {
+        if !self.graph.is_leaf(tensor) {
+            self.forget_what_changed();
+        }
+        let mut missing = Vec::new();
+        let mut stack = vec![tensor];
+        while let Some(tensor) = stack.pop() {
+            if self.computed.insert(tensor) {
+                missing.push(tensor);
+                if !self.graph.is_leaf(tensor) {
+                    stack.extend_from_slice(self.graph.step_operands(self.graph.made_by(tensor)));
+                }
+            }
+        }
+        missing.sort_unstable();
+        let mut last = None;
+        for tensor in missing {
+            let step = self.graph.made_by(tensor);
+            if let Some(leaf) = self.graph.leaf(tensor) {
+                self.leaf(tensor, leaf);
+                self.belong_to(step);
+                continue;
+            }
+            // A step with several results makes them all at once.
+            if last.replace(step) != Some(step) {
+                self.computed.extend(self.graph.step_results(step));
+                self.forward(step)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the leaves that are computed, and asks for those that are not.
+    fn leaf(&mut self, tensor: Tensor, leaf: Leaf) {
+        match leaf {
+            Leaf::Data | Leaf::Param | Leaf::State | Leaf::Gradient(_) => {
+                self.need(self.node(tensor));
+            }
+            Leaf::Range => self.positions(tensor, Scalar::Position),
+            Leaf::Uniform => {
+                let key = self.symbol(Symbol::Key, "key");
+                let stream = broadloom_array::random::key_of(0, &self.graph.short_name(tensor));
+                self.positions(tensor, |at| Scalar::Uniform { key, stream, at });
+            }
+            Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_) => {}
+        }
+    }
+
+    /// Sets each element of a tensor to a function of its position in memory.
+    fn positions(&mut self, tensor: Tensor, value: impl Fn(Component) -> Scalar) {
+        self.each_cell(Node::Value(tensor), self.graph.short_name(tensor), |_, at| value(at));
+    }
+
+    /// Sets each element of a node to a function of its index, and of its position in memory.
+    fn each_cell(&mut self, node: Node, comment: String, value: impl Fn(&[Index], Component) -> Scalar) {
+        let buffer = self.buffer(node);
+        let sizes = self.program.buffer(buffer).sizes.clone();
+        let loops: Vec<(u32, u64)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
+        let mut stride = 1;
+        let mut terms: Vec<(i64, u32)> = Vec::new();
+        for (var, size) in loops.iter().rev() {
+            terms.push((stride, *var));
+            stride *= *size as i64;
+        }
+        let index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+        let value = value(&index, Component::new(0, terms));
+        let store = Statement::Store { cell: Cell { buffer, index }, accumulate: None, value };
+        self.program.nests.push(Nest { comment, body: vec![store.within(loops.into_iter())] });
+        self.written.insert(node);
+    }
+
+    /// Copies one node to another of the same sizes.
+    fn copy(&mut self, from: Node, to: Node, comment: String) {
+        let buffer = self.buffer(from);
+        self.each_cell(to, comment, |index, _| Scalar::Load(Cell { buffer, index: index.to_vec() }));
+    }
+
+    /// The place of a number supplied to the run.
+    fn symbol(&mut self, symbol: Symbol, name: &str) -> u32 {
+        let known = self.symbols.iter().position(|known| *known == symbol);
+        known.unwrap_or_else(|| {
+            self.symbols.push(symbol);
+            self.program.symbols.push(name.to_string());
+            self.symbols.len() - 1
+        }) as u32
+    }
+
+    fn assign_step(&mut self, step: u32) -> Result<(), Error> {
+        for tensor in self.graph.step_operands(step) {
+            self.value(*tensor)?;
+        }
+        for result in self.graph.step_results(step) {
+            // Something computed that is assigned to has its value first.
+            if !self.graph.is_leaf(result) && self.graph.made_by(result) != step {
+                self.value(result)?;
+            }
+            self.changed.insert(result);
+        }
+        self.computed.extend(self.graph.step_results(step));
+        self.forward(step)
+    }
+
+    /// What was computed from a tensor before it was assigned to is not its value any more.
+    fn forget_what_changed(&mut self) {
+        if self.changed.is_empty() {
+            return;
+        }
+        let mut changed = std::mem::take(&mut self.changed);
+        for step in 0..self.graph.steps() as u32 {
+            let depends = self.graph.step_operands(step).iter().any(|operand| changed.contains(operand));
+            for result in self.graph.step_results(step) {
+                let made_here = self.graph.made_by(result) == step;
+                if depends && made_here && !changed.contains(&result) {
+                    self.computed.remove(&result);
+                    changed.insert(result);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a tensor is a slice whose position is given when the program runs.
+pub(crate) fn is_run_time_slice(graph: &Graph, tensor: Tensor) -> bool {
+    graph.known(tensor).is_ok()
+        && matches!(graph.op(graph.made_by(tensor)), Some((Op::Slice(Position::Run { .. }), _)))
+}
+
+/// The number of positions of a run-time slice, and the name for its index.
+fn slice_symbol(graph: &Graph, step: u32, layout: &Layout) -> Option<(Symbol, String)> {
+    let Some((Op::Slice(Position::Run { .. }), _)) = graph.op(step) else { return None };
+    let operand = *graph.step_operands(step).first()?;
+    let size = layout.sizes_of(operand).first().copied().unwrap_or(0);
+    Some((Symbol::Position(step, size), format!("index of {}", graph.short_name(operand))))
+}

@@ -1,0 +1,148 @@
+//! Gradients for people: the assignments by which gradients go back through an operation, as loop nests.
+//!
+//! What is shown is what is lowered: each assignment of the operation's gradient, with the index maps of its forward
+//! pass by slot, before anything is optimised.
+//!
+//! ```text
+//! for i in 0..64
+//!   for k in 0..784
+//!     for b in 0..32
+//!       w.grad[i, k] += h.grad[b, i] * x[b, k]
+//! ```
+
+use broadloom_graph::lowering::{Face, Inferred};
+use broadloom_graph::{Error, Graph, Tensor};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::backward::{own_like, own_name, wants_gradient};
+use super::{Layout, Lowering, Node};
+use crate::routine::{Action, Routine};
+use crate::session::Sizes;
+
+/// How gradients go back through the operations that make some tensors: for each tensor, the nests of its
+/// operation's gradient, one text for each assignment. Only operands that gradients are wanted for, because they are
+/// parameters or are computed from parameters, have any. The gradients themselves begin at 0.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let (w, x) = (g.param_shaped("w", "... -> 2")?, g.data("x", "8 | 3")?);
+/// let y = g.compose(w, x)?;
+/// g.name(y, "y");
+/// let shown = broadloom::show_backward(&mut g, &[y])?;
+/// // The data has no gradient: nobody asked for it.
+/// assert_eq!(shown[0], ["\
+/// for j in 0..2
+///   for k in 0..3
+///     for i in 0..8
+///       w.grad[j, k] += y.grad[i, j] * x[i, k]
+/// "]);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn show_backward(graph: &mut Graph, tensors: &[Tensor]) -> Result<Vec<Vec<String>>, Error> {
+    for tensor in tensors {
+        graph.known(*tensor)?;
+    }
+    let (layout, names) = shown_layout(graph)?;
+    let steps: Vec<u32> = (0..graph.steps() as u32).filter(|step| is_made_by(graph, *step)).collect();
+    let wanted = wants_gradient(graph, &steps);
+    tensors.iter().map(|tensor| backward_texts(graph, &layout, &wanted, &names, *tensor)).collect()
+}
+
+/// The assignments of a routine, in order: the step of each, and its nests.
+///
+/// ```
+/// use broadloom::{Graph, Routine};
+/// let mut g = Graph::new();
+/// let (w, x) = (g.param_shaped("w", "3")?, g.data("x", "3")?);
+/// let mut routine = Routine::new("move");
+/// routine.assign(&mut g, "w =- 0.1 * x", &[("w", w), ("x", x)])?;
+/// let shown = broadloom::show_assignments(&mut g, &routine)?;
+/// assert_eq!(shown[0].1, "for i in 0..3\n  w[i] -= 0.1 * x[i]\n");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn show_assignments(graph: &mut Graph, routine: &Routine) -> Result<Vec<(usize, String)>, Error> {
+    let (layout, names) = shown_layout(graph)?;
+    let steps = routine.actions.iter().filter_map(|action| match action {
+        Action::Assign(step) => Some(*step),
+        _ => None,
+    });
+    let empty = Routine::new("assignments");
+    let shown = |step: u32| {
+        let mut lowering = Lowering::new(graph, &layout, &empty, false);
+        lowering.forward(step)?;
+        Ok((step as usize, nest_texts(graph, lowering, &names).concat()))
+    };
+    steps.map(shown).collect()
+}
+
+/// A layout at sizes that are all different, so that a number tells which size it is; and the names of the sizes.
+fn shown_layout(graph: &mut Graph) -> Result<(Layout, FxHashMap<u64, String>), Error> {
+    let inferred = Inferred::new(graph)?;
+    let sizes = Sizes::new(graph, &inferred)?;
+    let large = sizes.large();
+    Ok(match sizes.is_possible(&large) {
+        true => (Layout::at(graph, &inferred, &large)?, inferred.shapes.named_at(&large)),
+        false => (Layout::at(graph, &inferred, &sizes.now)?, FxHashMap::default()),
+    })
+}
+
+/// Whether a step makes its results, rather than assign to what is there.
+fn is_made_by(graph: &Graph, step: u32) -> bool {
+    let made = |result: Tensor| graph.made_by(result) == step;
+    graph.op(step).is_some() && graph.step_results(step).all(made)
+}
+
+fn backward_texts(
+    graph: &Graph,
+    layout: &Layout,
+    wanted: &[bool],
+    names: &FxHashMap<u64, String>,
+    tensor: Tensor,
+) -> Result<Vec<String>, Error> {
+    let step = graph.made_by(tensor);
+    if graph.is_leaf(tensor) || !wanted[tensor.index()] || !is_made_by(graph, step) {
+        return Ok(Vec::new());
+    }
+    let routine = Routine::new("backward");
+    let mut lowering = Lowering::new(graph, layout, &routine, false);
+    // As if everything had begun: where gradients begin is no part of the operation.
+    let mut begun: FxHashSet<Tensor> = graph.step_operands(step).iter().copied().collect();
+    begun.extend(graph.step_results(step));
+    lowering.backward_step(step, wanted, &mut begun)?;
+    Ok(nest_texts(graph, lowering, names))
+}
+
+/// The nests of what was lowered, in the names of the program.
+fn nest_texts(graph: &Graph, lowering: Lowering<'_>, names: &FxHashMap<u64, String>) -> Vec<String> {
+    let Lowering { mut program, nodes, .. } = lowering;
+    for (buffer, node) in program.buffers.iter_mut().zip(&nodes) {
+        if let Some(name) = written_node(graph, *node) {
+            buffer.name = name;
+        }
+    }
+    (0..program.nests.len())
+        .map(|at| program.nest_text_with(at, &|extent| names.get(&extent).cloned()))
+        .collect()
+}
+
+/// A value or a gradient in a formula.
+pub(crate) fn written_node(graph: &Graph, node: Node) -> Option<String> {
+    match node {
+        Node::Value(tensor) => Some(written_name(graph, tensor)),
+        Node::Gradient(tensor) => Some(format!("{}.grad", written_name(graph, tensor))),
+        Node::Own(step, slot, backward) => {
+            let like = written_name(graph, own_like(graph, step, slot, backward));
+            Some(format!("{like}.{}", own_name(graph, step, slot, backward)))
+        }
+        Node::NotFinite(tensor) => Some(format!("{}.not_finite", written_name(graph, tensor))),
+        Node::Before(..) | Node::Wide(_) => None,
+    }
+}
+
+/// A tensor in a formula: its name, or what it is computed from in parentheses.
+fn written_name(graph: &Graph, tensor: Tensor) -> String {
+    match graph.name_of(tensor) {
+        Some(name) => name.to_string(),
+        None => format!("({})", graph.label_of(tensor)),
+    }
+}

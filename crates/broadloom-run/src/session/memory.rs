@@ -1,0 +1,297 @@
+//! How much memory routines need: what is planned, by tensor, and what the backend has really allocated.
+//!
+//! What lasts from run to run (data, parameters, states, results that are kept) has a block each. What is needed only
+//! within a run is temporary: optimisation does away with much of it, and the rest shares one arena per routine, in which
+//! two tensors may lie at the same place if they are not needed at the same time.
+
+use crate::lower::{own_like, written_node};
+use broadloom_graph::lowering::{Face, Leaf};
+use broadloom_graph::{Error, Tensor};
+use std::rc::Rc;
+
+use broadloom_loops::{Buffer, Program, Storage};
+use broadloom_native::{ArenaPlan, bytes_of};
+use rustc_hash::FxHashSet;
+
+use super::{Code, Session};
+use crate::lower::{Layout, Lowered, Node};
+use crate::routine::Routine;
+
+/// The memory that some routines need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Every tensor that is stored. What lasts is there once, in the order in which the routines mention it; then the
+    /// temporaries of each routine.
+    pub stored: Vec<Stored>,
+    /// The temporaries of each routine together.
+    pub temporaries: Vec<Temporaries>,
+}
+
+/// A tensor in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// What it is called: `w`, `w.grad`.
+    pub name: String,
+    /// The tensor it is, or is the gradient of.
+    pub tensor: Tensor,
+    /// What it is for.
+    pub role: MemoryRole,
+    /// How many bytes it has, margins included.
+    pub bytes: u64,
+    /// How many are allocated for it, if it lasts.
+    pub allocated: u64,
+    /// The routine within whose runs it is needed, by its place; none if it lasts.
+    pub routine: Option<usize>,
+}
+
+/// What a tensor in memory is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemoryRole {
+    /// A parameter.
+    Parameter,
+    /// The gradient of a parameter.
+    Gradient,
+    /// A state: of an optimiser, or the program's own.
+    State,
+    /// Data from outside.
+    Data,
+    /// Anything that is computed, its gradient included.
+    Activation,
+}
+
+/// What a routine needs only while it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Temporaries {
+    /// The name of the routine.
+    pub routine: String,
+    /// The bytes of all tensors on the way, if each were stored.
+    pub unoptimised: u64,
+    /// The bytes of those that are stored, each by itself.
+    pub separate: u64,
+    /// What they take if they share memory: two may lie at the same place if they are not needed at the same time.
+    pub shared: u64,
+}
+
+/// How long the temporaries of a routine are needed, whatever their sizes are.
+pub(super) struct Plan {
+    /// For each buffer the first and the last nest that mention it.
+    used: Vec<Option<(usize, usize)>>,
+    /// How the backend lays them out; nothing if it cannot compile the routine.
+    arena: Option<ArenaPlan>,
+}
+
+/// What the backend has allocated for some routines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocated {
+    /// The bytes of everything that lasts.
+    pub blocks: u64,
+    /// The bytes of the arenas, in which temporaries lie.
+    pub arenas: u64,
+    /// The bytes in which threads rearrange what they multiply.
+    pub scratch: u64,
+    /// How many threads there are.
+    pub threads: usize,
+}
+
+impl Memory {
+    /// The bytes of everything that lasts.
+    pub fn lasting(&self) -> u64 {
+        self.stored.iter().filter(|each| each.routine.is_none()).map(|each| each.bytes).sum()
+    }
+
+    /// The bytes of all tensors of a role, each by itself.
+    pub fn of(&self, role: MemoryRole) -> u64 {
+        self.stored.iter().filter(|each| each.role == role).map(|each| each.bytes).sum()
+    }
+
+    /// The bytes that are allocated when all routines have run: for what lasts, and an arena for each routine.
+    pub fn peak(&self) -> u64 {
+        let lasting = self.stored.iter().filter(|each| each.routine.is_none()).map(|each| each.allocated);
+        lasting.chain(self.temporaries.iter().map(|each| each.shared)).fold(0, u64::saturating_add)
+    }
+}
+
+impl Allocated {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.blocks + self.arenas + self.scratch
+    }
+}
+
+impl Session {
+    /// How much memory routines need, one after another in this session. Nothing is allocated, nor compiled.
+    ///
+    /// ```
+    /// use broadloom::{Graph, MemoryRole, Routine, Session};
+    /// let mut g = Graph::new();
+    /// let (w, x) = (g.param_shaped("w", "... -> 10")?, g.data("x", "64 | 784")?);
+    /// let y = g.compose(w, x)?;
+    /// let y = g.square(y)?;
+    /// let loss = g.einsum("... | ... => 0", &[y])?;
+    /// let mut train = Routine::new("train");
+    /// train.backward(&mut g, loss)?;
+    /// let gradient = g.gradient(w)?;
+    /// train.assign(&mut g, "w =- 0.1 * gradient", &[("w", w), ("gradient", gradient)])?;
+    ///
+    /// let memory = Session::new(g)?.memory(&[train])?;
+    /// assert_eq!(memory.of(MemoryRole::Parameter), 4 * 784 * 10);
+    /// assert_eq!(memory.of(MemoryRole::Data), 4 * 64 * 784);
+    /// assert!(memory.temporaries[0].shared <= memory.temporaries[0].separate);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn memory(&mut self, routines: &[Routine]) -> Result<Memory, Error> {
+        self.refresh()?;
+        let plans = self.plans(routines)?;
+        self.planned_at(&self.layout, routines, &plans)
+    }
+
+    /// What runs for routines, at whatever sizes: the program for all sizes, if sizes have names and there is such a
+    /// program.
+    pub(super) fn plans(&mut self, routines: &[Routine]) -> Result<Vec<Rc<Plan>>, Error> {
+        for routine in routines {
+            if self.plans.iter().all(|(known, _)| known != routine) {
+                let plan = Rc::new(self.plan(routine)?);
+                self.plans.push((routine.clone(), plan));
+            }
+        }
+        let known = |routine: &Routine| self.plans.iter().find(|(known, _)| known == routine);
+        Ok(routines.iter().filter_map(|routine| Some(Rc::clone(&known(routine)?.1))).collect())
+    }
+
+    fn plan(&self, routine: &Routine) -> Result<Plan, Error> {
+        let lowered = self.lowered(&self.layout, routine)?;
+        let symbols = self.symbols_in(&lowered);
+        if !symbols.is_empty() && !self.settings.specialise {
+            let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
+            let arena = ArenaPlan::for_all_sizes(&multiples, self.members(routine, &symbols));
+            let large = self.program_at(routine, &self.sizes.large());
+            if let (Ok(arena), Ok(large)) = (arena, large) {
+                return Ok(Plan { used: needed(&large), arena: Some(arena) });
+            }
+        }
+        let program = self.optimised(&lowered.program);
+        Ok(Plan { used: needed(&program), arena: ArenaPlan::new(&program).ok() })
+    }
+
+    /// The memory of planned routines at some sizes.
+    pub(super) fn planned_at(
+        &self,
+        layout: &Layout,
+        routines: &[Routine],
+        plans: &[Rc<Plan>],
+    ) -> Result<Memory, Error> {
+        let mut memory = Memory::default();
+        let mut seen = FxHashSet::default();
+        let mut within = Vec::new();
+        for (number, (routine, plan)) in routines.iter().zip(plans).enumerate() {
+            let Plan { used, arena } = &**plan;
+            let Lowered { program, nodes, .. } = self.lowered(layout, routine)?;
+            for ((node, buffer), used) in nodes.iter().zip(&program.buffers).zip(used) {
+                let lasts = buffer.storage == Storage::Kept;
+                if (lasts && seen.insert(*node)) || (!lasts && used.is_some()) {
+                    let routine = (!lasts).then_some(number);
+                    let list = if lasts { &mut memory.stored } else { &mut within };
+                    let (tensor, role) = self.role(*node);
+                    list.push(Stored {
+                        name: written_node(&self.graph, *node).unwrap_or_else(|| buffer.name.clone()),
+                        tensor,
+                        role,
+                        bytes: bytes(buffer),
+                        allocated: bytes_of(buffer),
+                        routine,
+                    });
+                }
+            }
+            memory.temporaries.push(Temporaries {
+                routine: routine.name().to_string(),
+                unoptimised: separate(&program, &needed(&program)),
+                separate: separate(&program, used),
+                shared: arena.as_ref().map_or(separate(&program, used), |arena| arena.bytes(&program)),
+            });
+        }
+        memory.stored.append(&mut within);
+        Ok(memory)
+    }
+
+    /// What the backend allocates for routines: compiles them, and counts. Nothing, if the reference evaluator runs them,
+    /// which keeps every number as a 64-bit float.
+    pub fn allocated(&mut self, routines: &[Routine]) -> Result<Option<Allocated>, Error> {
+        self.refresh()?;
+        let mut places = FxHashSet::default();
+        let mut allocated = Allocated::default();
+        for routine in routines {
+            let at = self.prepare(routine)?;
+            self.tell_sizes(at)?;
+            let compiled = match &self.prepared[at].code {
+                Code::Reference => return Ok(None),
+                Code::Own(compiled) => compiled,
+                Code::Family(at) => &self.families[*at].compiled,
+            };
+            let (all, shared) = (compiled.arena_bytes() as u64, compiled.shared_bytes() as u64);
+            allocated.arenas += shared.min(all);
+            allocated.scratch += all.saturating_sub(shared);
+            allocated.threads = allocated.threads.max(compiled.threads());
+            places.extend(self.prepared[at].places.iter().copied());
+        }
+        let blocks = self.store.blocks();
+        allocated.blocks =
+            places.iter().filter_map(|place| blocks.get(*place)).map(|block| block.allocated() as u64).sum();
+        Ok(Some(allocated))
+    }
+
+    /// The tensor of a node, and what it is for.
+    pub(super) fn role(&self, node: Node) -> (Tensor, MemoryRole) {
+        let tensor = match node {
+            Node::Value(tensor)
+            | Node::Gradient(tensor)
+            | Node::Before(tensor, _)
+            | Node::Wide(tensor)
+            | Node::NotFinite(tensor) => tensor,
+            Node::Own(step, slot, backward) => own_like(&self.graph, step, slot, backward),
+        };
+        let role = match (node, self.graph.leaf(tensor)) {
+            (Node::Value(_), Some(Leaf::Param)) => MemoryRole::Parameter,
+            (Node::Value(_), Some(Leaf::State)) => MemoryRole::State,
+            (Node::Value(_), Some(Leaf::Data)) => MemoryRole::Data,
+            (Node::Gradient(_), Some(Leaf::Param)) => MemoryRole::Gradient,
+            _ => MemoryRole::Activation,
+        };
+        (tensor, role)
+    }
+}
+
+fn bytes(buffer: &Buffer) -> u64 {
+    buffer.padded().fold(buffer.dtype.bytes() as u64, u64::saturating_mul)
+}
+
+/// For each buffer the first and the last nest that mention it.
+fn needed(program: &Program) -> Vec<Option<(usize, usize)>> {
+    let mut needed: Vec<Option<(usize, usize)>> = vec![None; program.buffers.len()];
+    for (number, nest) in program.nests.iter().enumerate() {
+        let mut see = |buffer: usize| {
+            let (first, _) = needed[buffer].unwrap_or((number, number));
+            needed[buffer] = Some((first, number));
+        };
+        for statement in &nest.body {
+            statement.each(&mut |inner| {
+                inner.written().into_iter().for_each(|buffer| see(buffer.index()));
+                inner.each_read(&mut |cell| see(cell.buffer.index()));
+            });
+        }
+    }
+    needed
+}
+
+/// The temporaries that are mentioned at all.
+fn local<'p>(
+    program: &'p Program,
+    needed: &'p [Option<(usize, usize)>],
+) -> impl Iterator<Item = (u64, (usize, usize))> + 'p {
+    let all = program.buffers.iter().zip(needed);
+    all.filter(|(buffer, _)| buffer.storage == Storage::Local)
+        .filter_map(|(buffer, needed)| Some((bytes(buffer), (*needed)?)))
+}
+
+fn separate(program: &Program, needed: &[Option<(usize, usize)>]) -> u64 {
+    local(program, needed).fold(0, |sum, (bytes, _)| sum.saturating_add(bytes))
+}

@@ -1,0 +1,667 @@
+//! Sessions: the numbers of a graph, and running routines on them.
+
+mod finite;
+mod memory;
+mod mlir;
+mod prepare;
+mod prepared;
+mod ranges;
+mod rehearse;
+mod sizes;
+mod store;
+
+use crate::lower::is_run_time_slice;
+use broadloom_graph::lowering::{Face, Inferred, Leaf, SymbolData, list};
+use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
+use prepare::check_names;
+pub(crate) use prepare::lasting;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use broadloom_array::{Array, Dtype, shown_path};
+use broadloom_core as core;
+use broadloom_loops::Program;
+use broadloom_loops::reference::Stop;
+use broadloom_native::{self as native, Compiled, Compiler};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::lower::{Layout, Lowered, Node, Symbol};
+use crate::routine::Routine;
+use broadloom_array::files::{Tensors, read_safetensors, write_safetensors};
+pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
+use prepared::PreparedRoutines;
+pub use ranges::{MemoryRange, OpenSize};
+pub use rehearse::Rehearsal;
+pub(crate) use sizes::Sizes;
+use store::Store;
+
+/// What runs programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Backend {
+    /// Machine code if there is a C compiler, the reference evaluator otherwise; [`Session::notices`] says so.
+    #[default]
+    Auto,
+    /// Machine code, or an error.
+    Native,
+    /// The reference evaluator: slow and obvious.
+    Reference,
+}
+
+/// How a session runs programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What runs them.
+    pub backend: Backend,
+    /// The seed of initial values and random numbers.
+    pub seed: u64,
+    /// The number of threads; as many as there are processors if nothing is said.
+    pub threads: Option<usize>,
+    /// Whether programs are optimised.
+    pub optimise: bool,
+    /// Whether programs with [named sizes](Graph::dim) are compiled for each size by itself. The code is faster, but every
+    /// size costs a compilation; otherwise there is one for all sizes.
+    pub specialise: bool,
+    /// Whether a run fails if any tensor has an element that is not a number. Costs time: every tensor
+    /// is kept and looked at.
+    pub guard: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            backend: Backend::Auto,
+            seed: 0,
+            threads: None,
+            optimise: true,
+            specialise: false,
+            guard: false,
+        }
+    }
+}
+
+/// A graph with numbers: data, parameters and states, and the routines compiled for them.
+///
+/// ```
+/// use broadloom::{Array, Graph, Routine, Session};
+/// let mut g = Graph::new();
+/// let (a, b) = (g.data("a", "2 -> 2")?, g.data("b", "2")?);
+/// let product = g.compose(a, b)?;
+///
+/// let mut session = Session::new(g)?;
+/// session.set(a, &Array::from_slice(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0])?)?;
+/// session.set(b, &Array::from_slice(&[2], &[10.0f32, 1.0])?)?;
+/// let mut routine = Routine::new("product");
+/// routine.forward(product);
+/// session.run(&routine)?;
+/// assert_eq!(session.get(product)?.to_f64s(), [12.0, 34.0]);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub struct Session {
+    graph: Graph,
+    settings: Settings,
+    inferred: Inferred,
+    /// The numbers of named sizes.
+    sizes: Sizes,
+    /// The layout at these sizes.
+    layout: Rc<Layout>,
+    /// The layouts at the last few sizes.
+    layouts: Vec<(Vec<u64>, Rc<Layout>)>,
+    /// Whether the graph may have changed since the layout was made.
+    stale: bool,
+    store: Store,
+    prepared: PreparedRoutines,
+    families: Vec<Family>,
+    /// How long temporaries are needed, by routine.
+    plans: Vec<(Routine, Rc<memory::Plan>)>,
+    compiler: Option<Compiler>,
+    notices: Vec<String>,
+    positions: FxHashMap<Tensor, u64>,
+    runs: u64,
+}
+
+/// A routine that can be run.
+struct Prepared {
+    routine: Routine,
+    /// The numbers of named sizes for which it was prepared.
+    sizes: Vec<u64>,
+    lowered: Lowered,
+    /// The program that runs.
+    program: Program,
+    /// The block of each kept buffer.
+    places: Vec<usize>,
+    code: Code,
+}
+
+/// What runs a routine.
+enum Code {
+    /// The reference evaluator.
+    Reference,
+    /// Machine code for these sizes.
+    Own(Box<Compiled>),
+    /// Machine code for all sizes, by its place among the families.
+    Family(usize),
+}
+
+/// Machine code for all sizes.
+struct Family {
+    routine: Routine,
+    compiled: Compiled,
+    /// The named sizes that are its arguments.
+    symbols: Vec<core::Symbol>,
+    /// The numbers it was told last.
+    told: Vec<u64>,
+}
+
+/// Some names; of many the first.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// What is said of a cache that cannot be used.
+fn unusable_cache(folder: &Path, reason: &str) -> String {
+    format!(
+        "the cache {} is not used: {reason}; programs are compiled anew each time. Name another folder in BROADLOOM_CACHE, or see \
+         what `broadloom cache` says",
+        shown_path(folder)
+    )
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("graph", &self.graph)
+            .field("runs", &self.runs)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session with the usual settings.
+    pub fn new(graph: Graph) -> Result<Session, Error> {
+        Session::with(graph, Settings::default())
+    }
+
+    /// A session.
+    pub fn with(mut graph: Graph, settings: Settings) -> Result<Session, Error> {
+        let inferred = Inferred::new(&mut graph)?;
+        let sizes = Sizes::new(&mut graph, &inferred)?;
+        let layout = Rc::new(Layout::at(&graph, &inferred, &sizes.now)?);
+        let mut notices = Vec::new();
+        let compiler = match settings.backend {
+            Backend::Reference => None,
+            backend => match Compiler::find() {
+                Ok(compiler) => {
+                    if let Some(reason) = compiler.cache().unusable() {
+                        notices.push(unusable_cache(compiler.cache().folder(), reason));
+                    }
+                    Some(compiler)
+                }
+                // Who names a compiler wants that one and nothing else.
+                Err(error @ native::Error::NamedCompiler { .. }) => {
+                    return Err(Error::run(error.to_string()));
+                }
+                Err(error) if backend == Backend::Native => return Err(Error::run(error.to_string())),
+                Err(error) => {
+                    notices.push(format!("{error}; programs run slowly, by the reference evaluator"));
+                    None
+                }
+            },
+        };
+        let compiler = match (compiler, settings.threads) {
+            (Some(compiler), Some(threads)) => Some(compiler.with_threads(threads)),
+            (compiler, _) => compiler,
+        };
+        check_names(&graph)?;
+        Ok(Session {
+            graph,
+            settings,
+            layouts: vec![(sizes.now.clone(), Rc::clone(&layout))],
+            inferred,
+            sizes,
+            layout,
+            stale: false,
+            store: Store::default(),
+            prepared: PreparedRoutines::default(),
+            families: Vec::new(),
+            plans: Vec::new(),
+            compiler,
+            notices,
+            positions: FxHashMap::default(),
+            runs: 0,
+        })
+    }
+
+    /// What the user should know about how programs run, as far as it is known by now: that there is no compiler, that a routine
+    /// is compiled for each size by itself.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The graph, to be extended. Tensors whose shape stays the same keep their numbers.
+    pub fn graph_mut(&mut self) -> &mut Graph {
+        self.stale = true;
+        &mut self.graph
+    }
+
+    /// How often routines have run.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Sets the values of data, of a parameter or of a state. The sizes of the array are those of the tensor in
+    /// memory order: batch, output, input. [Named sizes](Graph::dim) of data become what the values imply.
+    pub fn set(&mut self, tensor: Tensor, values: &Array) -> Result<(), Error> {
+        self.set_all(&[(tensor, values)])
+    }
+
+    /// Sets the values of several tensors. Named sizes become what all of them imply together; if anything does not fit,
+    /// nothing is changed.
+    ///
+    /// ```
+    /// use broadloom::{Array, Dtype, Graph, Session};
+    /// let mut g = Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let (x, target) = (g.data("x", "batch | 4")?, g.data("target", "batch | 1")?);
+    /// let ones = |sizes: &[u64]| Array::full(Dtype::F32, sizes, 1.0);
+    /// let mut session = Session::new(g)?;
+    /// session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[16, 1])?)])?;
+    /// let error = session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[17, 1])?)]).unwrap_err();
+    /// assert!(error.message().contains("`target` have sizes [17, 1], which do not fit its shape `batch | 1`"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn set_all(&mut self, inputs: &[(Tensor, &Array)]) -> Result<(), Error> {
+        self.refresh()?;
+        for (tensor, values) in inputs {
+            self.graph.settable(*tensor)?;
+            self.store.suits(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+        }
+        let sizes: Vec<(Tensor, &[u64])> =
+            inputs.iter().map(|(tensor, values)| (*tensor, values.sizes())).collect();
+        self.follow(&sizes)?;
+        for (tensor, values) in inputs {
+            self.store.fits(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+        }
+        for (tensor, values) in inputs {
+            self.store.write(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+        }
+        Ok(())
+    }
+
+    /// How the numbers of a tensor are stored.
+    pub fn dtype(&mut self, tensor: Tensor) -> Result<Dtype, Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        Ok(self.layout.dtypes[tensor.index()])
+    }
+
+    /// The values of a tensor: of a leaf, or of one that a routine has computed and [kept](Routine::keep).
+    pub fn get(&mut self, tensor: Tensor) -> Result<Array, Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        let node = match self.graph.leaf(tensor) {
+            Some(Leaf::Gradient(of)) => Node::Gradient(of),
+            _ => Node::Value(tensor),
+        };
+        self.initialise(node)?;
+        if let Some(values) = self.store.read(node) {
+            return Ok(values);
+        }
+        if let Some(number) = self.layout.number(&self.graph, tensor) {
+            return Ok(Array::full(
+                self.layout.dtypes[tensor.index()],
+                &self.layout.sizes_of(tensor),
+                number,
+            )?);
+        }
+        let name = self.graph.label_of(tensor);
+        Err(match self.graph.leaf(tensor) {
+            Some(Leaf::Data) => Error::new(ErrorKind::Value, format!("`{name}` has no values yet"))
+                .with_end(self.graph.declared_end(tensor))
+                .with_remedy(Remedy::Values, "set them with `Session::set`"),
+            Some(Leaf::Gradient(_)) => {
+                Error::new(ErrorKind::Value, format!("the values of `{name}` are not there"))
+                    .with_remedy(Remedy::Backward, "`keep` it in the routine that goes `backward`")
+            }
+            _ => Error::new(ErrorKind::Value, format!("the values of `{name}` are not there"))
+                .with_help("run a routine with `forward` or `keep` for it first"),
+        })
+    }
+
+    /// The value of a tensor of one element.
+    pub fn item(&mut self, tensor: Tensor) -> Result<f64, Error> {
+        let values = self.get(tensor)?;
+        values.item().ok_or_else(|| {
+            let name = self.graph.label_of(tensor);
+            Error::new(ErrorKind::Value, format!("`{name}` has {} elements, not one", values.len()))
+        })
+    }
+
+    /// Sets the position that a slice made with [`Index::Run`](broadloom_graph::Index::Run) takes.
+    pub fn set_position(&mut self, slice: Tensor, position: u64) -> Result<(), Error> {
+        self.graph.known(slice)?;
+        if !is_run_time_slice(&self.graph, slice) {
+            let message =
+                format!("`{}` is not a slice at a position given at run time", self.graph.label_of(slice));
+            return Err(
+                Error::new(ErrorKind::Use, message).with_help("make one: `slice(x, Index::Run { .. })`")
+            );
+        }
+        self.positions.insert(slice, position);
+        Ok(())
+    }
+
+    /// Runs a routine; compiles it when it runs for the first time.
+    pub fn run(&mut self, routine: &Routine) -> Result<(), Error> {
+        self.refresh()?;
+        if let Some(name) = self.sizes.undecided() {
+            return Err(self.no_number(name));
+        }
+        let at = self.prepare(routine)?;
+        for node in self.prepared[at].lowered.needs.clone() {
+            self.initialise(node)?;
+            if !self.store.has_values(node) {
+                return Err(self.no_values(node, routine));
+            }
+        }
+        let symbols = self.symbols(at)?;
+        self.tell_sizes(at)?;
+        let Prepared { program, places, code, lowered, .. } = &mut self.prepared[at];
+        let stopped = match code {
+            Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
+            Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
+            Code::Reference => self.store.evaluate(program, places, &symbols),
+        };
+        let gives = lowered.gives.clone();
+        if let Err(stop) = stopped {
+            return Err(match self.not_finite(at, &stop) {
+                Some(tensor) => self.where_not_finite(tensor),
+                None => self.stopped(at, &stop),
+            });
+        }
+        gives.into_iter().for_each(|node| self.store.has_now(node));
+        self.runs += 1;
+        if self.settings.guard { self.guard(at) } else { Ok(()) }
+    }
+
+    fn no_number(&self, name: &str) -> Error {
+        let message = format!("`{name}` has no number, and what runs needs one");
+        let help = "set data that has this size, say it with `set_sizes`, or declare it with a sample";
+        let error = Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help);
+        let sample = |data: &SymbolData| data.sample.filter(|_| *data.name == *name);
+        let samples = self.graph.symbols().iter().zip(&self.sizes.now);
+        let samples: Vec<u64> = samples.map(|(data, now)| data.sample.unwrap_or(*now)).collect();
+        match (self.graph.symbols().iter().find_map(sample), self.sizes.broken_at(&samples)) {
+            (Some(sample), Some(check)) => {
+                error.with_end(format!("its sample is {sample}, but the program relies on this: {check}"))
+            }
+            _ => error,
+        }
+    }
+
+    /// Tells code for all sizes the sizes of this run.
+    fn tell_sizes(&mut self, at: usize) -> Result<(), Error> {
+        let Code::Family(family) = self.prepared[at].code else { return Ok(()) };
+        let family = &mut self.families[family];
+        let numbers = self.sizes.of(&family.symbols);
+        if family.told != numbers {
+            family.told.clear();
+            family.compiled.resize(&numbers).map_err(|error| Error::run(error.to_string()))?;
+            family.told = numbers;
+        }
+        Ok(())
+    }
+
+    /// The loop nests of a routine as text: as they are derived, and as they run.
+    pub fn show(&mut self, routine: &Routine) -> Result<(String, String), Error> {
+        self.refresh()?;
+        let (lowered, program) = self.planned(routine)?;
+        Ok((lowered.program.to_string(), program.to_string()))
+    }
+
+    /// The program of a routine, as it runs: to be written out or looked at.
+    pub fn program(&mut self, routine: &Routine) -> Result<Program, Error> {
+        self.refresh()?;
+        Ok(self.planned(routine)?.1)
+    }
+
+    /// Writes a routine out as C: `name.c` and `name.h`, which need nothing else.
+    pub fn write_c(&mut self, routine: &Routine, folder: impl AsRef<Path>, name: &str) -> Result<(), Error> {
+        let program = self.program(routine)?;
+        native::write_out(&program, folder.as_ref(), name).map_err(|error| Error::run(error.to_string()))
+    }
+
+    /// Writes all parameters and states to a safetensors file, with what is needed to go on as if nothing had
+    /// happened.
+    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.refresh()?;
+        let mut arrays = Vec::new();
+        for tensor in lasting(&self.graph) {
+            self.initialise(Node::Value(tensor))?;
+            if let Some(values) = self.store.read(Node::Value(tensor)) {
+                arrays.push((self.graph.short_name(tensor), values));
+            }
+        }
+        let text =
+            [("broadloom.runs", self.runs.to_string()), ("broadloom.seed", self.settings.seed.to_string())];
+        let metadata: BTreeMap<String, String> =
+            text.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        Ok(write_safetensors(path, arrays, &metadata)?)
+    }
+
+    /// Reads parameters and states from a safetensors file. Every parameter must be there, with its shape;
+    /// if anything is wrong nothing is changed.
+    pub fn load(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.refresh()?;
+        let path = path.as_ref();
+        let file = read_safetensors(path)?;
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        for tensor in lasting(&self.graph) {
+            let name = self.graph.short_name(tensor);
+            match file.get(&name) {
+                Some(values) => {
+                    let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values);
+                    fits.map_err(|error| {
+                        error.about(&shown_path(path)).with_end(self.graph.declared_end(tensor))
+                    })?;
+                    found.push((tensor, values));
+                }
+                None => missing.push(tensor),
+            }
+        }
+        self.check_loaded(path, &file, &missing)?;
+        for (tensor, values) in found {
+            self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)?;
+        }
+        let number = |key: &str| file.metadata.get(key).and_then(|text| text.parse().ok());
+        self.runs = number("broadloom.runs").unwrap_or(self.runs);
+        self.settings.seed = number("broadloom.seed").unwrap_or(self.settings.seed);
+        Ok(())
+    }
+
+    /// Refuses a file that lacks parameters; notes what else it lacks, and what it has that nobody asks for.
+    fn check_loaded(&mut self, path: &Path, file: &Tensors, missing: &[Tensor]) -> Result<(), Error> {
+        let known: Vec<String> =
+            lasting(&self.graph).into_iter().map(|tensor| self.graph.short_name(tensor)).collect();
+        let extra = file.arrays.iter().map(|(name, _)| name).filter(|name| !known.contains(name));
+        let extra: Vec<String> = extra.cloned().collect();
+        let is_param = |tensor: &&Tensor| self.graph.leaf(**tensor) == Some(Leaf::Param);
+        let names = |tensors: &[&Tensor]| -> Vec<String> {
+            tensors.iter().map(|tensor| self.graph.short_name(**tensor)).collect()
+        };
+        let (params, states): (Vec<&Tensor>, Vec<&Tensor>) = missing.iter().partition(is_param);
+        if let Some(first) = params.first() {
+            let plural = if params.len() == 1 { "is no parameter" } else { "are no parameters" };
+            let message = format!("{}: there {plural} {} in it", shown_path(path), listed(&names(&params)));
+            let mut error = Error::new(ErrorKind::File, message).with_end(self.graph.declared_end(**first));
+            let all: Vec<&str> = file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
+            let all = if all.is_empty() { "no arrays".into() } else { all.join(", ") };
+            error = error.with_end(format!("it has {all}"));
+            if !extra.is_empty() {
+                error = error.with_end(format!("nothing in the program is called {}", listed(&extra)));
+            }
+            let help = "load a file that was saved with these parameters, or give them these names";
+            return Err(error.with_help(help));
+        }
+        let states = names(&states);
+        if !states.is_empty() {
+            let notice = format!("{} has no {}: they begin anew", shown_path(path), listed(&states));
+            self.notices.push(notice);
+        }
+        if !extra.is_empty() {
+            let notice =
+                format!("{} has {}, which the program has no use for", shown_path(path), listed(&extra));
+            self.notices.push(notice);
+        }
+        Ok(())
+    }
+
+    /// The numbers supplied to a run.
+    fn symbols(&self, at: usize) -> Result<Vec<i64>, Error> {
+        let value = |symbol: &Symbol| match *symbol {
+            Symbol::Key => {
+                Ok(broadloom_array::random::key_of(self.settings.seed, &format!("run {}", self.runs)) as i64)
+            }
+            Symbol::Position(step, below) => self.position(step, below),
+            Symbol::Size(at) => Ok(self.layout.captured(at) as i64),
+        };
+        self.prepared[at].lowered.symbols.iter().map(value).collect()
+    }
+
+    fn position(&self, step: u32, below: u64) -> Result<i64, Error> {
+        let slice = self.graph.first_result(step);
+        let name = self.graph.label_of(slice);
+        match self.positions.get(&slice) {
+            Some(position) if *position < below => Ok(*position as i64),
+            Some(position) => {
+                let message = format!("position {position} of `{name}` is beyond its {below} positions");
+                Err(Error::new(ErrorKind::Value, message)
+                    .with_help(format!("positions are 0 to {}", below - 1)))
+            }
+            None => Err(Error::new(ErrorKind::Value, format!("`{name}` has no position"))
+                .with_help("set it with `Session::set_position`")),
+        }
+    }
+
+    fn no_values(&self, node: Node, routine: &Routine) -> Error {
+        let (Node::Value(tensor) | Node::Gradient(tensor)) = node else {
+            return Error::run("an operation reads a tensor of its own before it is assigned".into());
+        };
+        let (name, routine) = (self.graph.label_of(tensor), routine.name());
+        match node {
+            Node::Gradient(_) => {
+                let message = format!("`{routine}` reads the gradient of `{name}`, which is not there");
+                Error::new(ErrorKind::NoGradient, message).about_values_of(tensor, &name).with_remedy(
+                    Remedy::Backward,
+                    "call `backward` in the same routine, or `keep` the gradient in the routine that computes it",
+                )
+            }
+            _ => match self.store.gone(node) {
+                Some(sizes) => self.gone(tensor, sizes, routine),
+                None => Error::new(
+                    ErrorKind::NoValues,
+                    format!("`{routine}` reads `{name}`, which has no values yet"),
+                )
+                .about_values_of(tensor, &name)
+                .with_end(self.graph.declared_end(tensor))
+                .with_remedy(Remedy::Values, "set them with `Session::set`"),
+            },
+        }
+    }
+
+    /// Values that went because a size has changed.
+    fn gone(&self, tensor: Tensor, sizes: &[u64], routine: &str) -> Error {
+        let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
+        let message = format!(
+            "`{routine}` reads `{name}`, whose values have sizes {}: its shape is `{shape}`",
+            list(sizes)
+        );
+        let now = list(&self.layout.sizes_of(tensor));
+        let help = format!("set `{name}` again, with sizes {now}");
+        let error = Error::new(ErrorKind::Value, message).with_help(help);
+        match self.sizes.decided_by(&self.inferred.shapes.symbols_of(tensor)) {
+            Some((by, size, number)) => {
+                error.with_end(format!("`{size}` is {number} since `{}` was set", self.graph.label_of(by)))
+            }
+            None => error,
+        }
+    }
+
+    /// Why a run stopped, in the names of the program.
+    fn stopped(&self, at: usize, stop: &Stop) -> Error {
+        let program = &self.prepared[at].lowered.program;
+        match *stop {
+            Stop::Index { buffer, cell, value, below, of } => {
+                let (ids, table) = (program.buffer(buffer), program.buffer(of));
+                let mut rest = cell;
+                let index = |(axis, stride): (usize, &u64)| {
+                    let at = rest / stride;
+                    rest %= stride;
+                    at.saturating_sub(ids.margin(axis).0).to_string()
+                };
+                let place: Vec<String> = ids.strides().iter().enumerate().map(index).collect();
+                let message = format!(
+                    "index {value} at [{}] of `{}` is outside `{}`, which has {below} rows",
+                    place.join(", "),
+                    ids.name,
+                    table.name
+                );
+                let help = format!("indices are 0 to {}", below - 1);
+                let nodes = &self.prepared[at].lowered.nodes;
+                let ends = [buffer, of].into_iter().filter_map(|id| match nodes.get(id.index()) {
+                    Some(Node::Value(tensor)) => Some(self.graph.declared_end(*tensor)),
+                    _ => None,
+                });
+                ends.fold(Error::new(ErrorKind::Value, message), Error::with_end).with_help(help)
+            }
+            Stop::Memory { buffer } => {
+                let buffer = program.buffer(buffer);
+                let sizes: Vec<String> = buffer.sizes.iter().map(u64::to_string).collect();
+                let message =
+                    format!("there is no room for `{}`, {} numbers", buffer.name, sizes.join(" × "));
+                Error::run(message)
+                    .with_help("the reference evaluator keeps every tensor; machine code does not")
+            }
+            Stop::Address { buffer } => {
+                let name = &program.buffer(buffer).name;
+                Error::run(format!("a cell outside `{name}` was addressed; this is a defect of the library"))
+            }
+        }
+    }
+
+    /// The first tensor with an element that is not a number, in the order in which they are written.
+    fn guard(&mut self, at: usize) -> Result<(), Error> {
+        let Lowered { program, nodes, .. } = &self.prepared[at].lowered;
+        let mut order: Vec<Node> = Vec::new();
+        for statement in program.nests.iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| order.extend(inner.written().map(|buffer| nodes[buffer.index()])));
+        }
+        // Data first: it may have come with the flaw.
+        let mut seen = FxHashSet::default();
+        let all = self.prepared[at].lowered.needs.iter().copied().filter(|node| !order.contains(node));
+        let order: Vec<Node> = all.chain(order.iter().copied()).filter(|node| seen.insert(*node)).collect();
+        for node in order {
+            let (Node::Value(tensor) | Node::Gradient(tensor)) = node else { continue };
+            let watched = self.prepared[at].lowered.watched.contains(&node);
+            let values = if watched { self.store.seen(node) } else { self.store.read(node) };
+            let Some(values) = values else { continue };
+            if let Some(place) = values.to_f64s().iter().position(|value| value.is_nan()) {
+                let of = if matches!(node, Node::Gradient(_)) { "the gradient of " } else { "" };
+                let name = self.graph.label_of(tensor);
+                let message = format!("{of}`{name}` is not a number at element {place}");
+                return Err(Error::new(ErrorKind::Value, message).with_help(
+                    "it is the first in the order of computation; look at what it is computed from",
+                ));
+            }
+        }
+        Ok(())
+    }
+}

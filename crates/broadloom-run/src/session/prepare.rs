@@ -1,0 +1,217 @@
+//! Making routines ready to run, and leaves ready to be read.
+
+use broadloom_graph::lowering::{Face, Inferred, Leaf};
+use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
+use std::rc::Rc;
+
+use broadloom_core::Symbol;
+use broadloom_loops::optimise::{self, optimise};
+use broadloom_loops::{Array, Program, Storage};
+use broadloom_native::{self as native, Compiler};
+
+use super::sizes::Sizes;
+use super::store::Store;
+use super::{Code, Family, Prepared, Session};
+use crate::lower::{Layout, Lowered, Node, lower};
+use crate::routine::Routine;
+
+impl Session {
+    /// Takes in changes of the graph.
+    pub(super) fn refresh(&mut self) -> Result<(), Error> {
+        if self.stale {
+            let inferred = Inferred::new(&mut self.graph)?;
+            let sizes = Sizes::new(&mut self.graph, &inferred)?;
+            let sizes = self.sizes.carried_to(sizes, &self.graph);
+            let layout = Rc::new(Layout::at(&self.graph, &inferred, &sizes.now)?);
+            check_names(&self.graph)?;
+            self.store.forget_watched();
+            self.store.move_to(&self.graph, &layout)?;
+            self.prepared.clear();
+            self.families.clear();
+            self.plans.clear();
+            self.layouts = vec![(sizes.now.clone(), Rc::clone(&layout))];
+            (self.inferred, self.sizes, self.layout) = (inferred, sizes, layout);
+            self.stale = false;
+        }
+        Ok(())
+    }
+
+    /// The place of a routine among the prepared ones.
+    pub(super) fn prepare(&mut self, routine: &Routine) -> Result<usize, Error> {
+        if let Some(known) = self.prepared.find(routine, &self.sizes.now) {
+            return Ok(known);
+        }
+        let (lowered, program) = self.planned(routine)?;
+        let mut places = Vec::new();
+        for (node, buffer) in lowered.nodes.iter().zip(&program.buffers) {
+            if buffer.storage == Storage::Kept {
+                let watched = lowered.watched.contains(node);
+                let place = if watched { Store::watch } else { Store::place };
+                places.push(place(&mut self.store, &self.graph, &self.layout, *node)?);
+            }
+        }
+        let code = self.code(routine, &lowered, &program)?;
+        let (routine, sizes) = (routine.clone(), self.sizes.now.clone());
+        Ok(self.prepared.push(Prepared { routine, sizes, lowered, program, places, code }))
+    }
+
+    /// A routine as a program, as it is derived and as it runs. Nothing is allocated.
+    pub(super) fn planned(&self, routine: &Routine) -> Result<(Lowered, Program), Error> {
+        for tensor in &routine.kept {
+            self.graph.known(*tensor)?;
+        }
+        let lowered = self.lowered(&self.layout, routine)?;
+        check_memory(&lowered.program)?;
+        let program = self.optimised(&lowered.program);
+        Ok((lowered, program))
+    }
+
+    pub(super) fn lowered(&self, layout: &Layout, routine: &Routine) -> Result<Lowered, Error> {
+        lower(&self.graph, layout, routine, self.settings.guard)
+            .map_err(|error| error.inside(&format!("routine `{}`", routine.name())))
+    }
+
+    pub(super) fn optimised(&self, program: &Program) -> Program {
+        let all = self.settings.optimise;
+        optimise(program, &if all { optimise::Options::all() } else { optimise::Options::none() })
+    }
+
+    /// What runs a routine: code for all sizes if sizes have names and there is such code, else code for these sizes.
+    fn code(&mut self, routine: &Routine, lowered: &Lowered, program: &Program) -> Result<Code, Error> {
+        let Some(compiler) = &self.compiler else { return Ok(Code::Reference) };
+        let symbols = self.symbols_in(lowered);
+        if symbols.is_empty() || self.settings.specialise || !self.sizes.are_usual(&symbols) {
+            return own_code(compiler, program);
+        }
+        if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
+            return Ok(Code::Family(known));
+        }
+        let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
+        let compiled = match compiler.compile_family(&multiples, self.members(routine, &symbols)) {
+            Ok(compiled) => compiled,
+            Err(native::Error::Sizes { message }) => {
+                let name = routine.name();
+                let notice = format!("`{name}` is compiled for each size by itself: {message}");
+                let own = own_code(compiler, program);
+                if !self.notices.contains(&notice) {
+                    self.notices.push(notice);
+                }
+                return own;
+            }
+            Err(error) => return Err(Error::run(error.to_string())),
+        };
+        self.families.push(Family { routine: routine.clone(), compiled, symbols, told: Vec::new() });
+        Ok(Code::Family(self.families.len() - 1))
+    }
+
+    /// The named sizes that tensors of a program depend on.
+    pub(super) fn symbols_in(&self, lowered: &Lowered) -> Vec<Symbol> {
+        let tensors = lowered.nodes.iter().map(|node| self.role(*node).0);
+        let mut symbols: Vec<Symbol> =
+            tensors.flat_map(|tensor| self.inferred.shapes.symbols_of(tensor)).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols
+    }
+
+    /// Programs of a routine for all numbers of some named sizes. The others are large, and others each time: if something
+    /// depends on them after all, the programs do not go together.
+    pub(super) fn members<'s>(
+        &'s self,
+        routine: &'s Routine,
+        symbols: &'s [Symbol],
+    ) -> impl FnMut(&[u64]) -> Result<Program, native::Error> {
+        let mut time = 0;
+        move |numbers| {
+            time += 1;
+            self.program_at(routine, &self.sizes.general(symbols, numbers, time))
+        }
+    }
+
+    /// The program of a routine at any sizes, whether they are in range or not.
+    pub(super) fn program_at(&self, routine: &Routine, sizes: &[u64]) -> Result<Program, native::Error> {
+        if !self.sizes.is_possible(sizes) {
+            return Err(native::Error::Sizes { message: "it relies on relations between its sizes".into() });
+        }
+        let program = Layout::at(&self.graph, &self.inferred, sizes)
+            .and_then(|layout| self.lowered(&layout, routine))
+            .map(|lowered| self.optimised(&lowered.program));
+        program.map_err(|error| native::Error::Sizes { message: error.message().into() })
+    }
+
+    /// Gives a leaf its first values, if it has any and does not have values yet.
+    pub(super) fn initialise(&mut self, node: Node) -> Result<(), Error> {
+        let Node::Value(tensor) = node else { return Ok(()) };
+        if self.store.has_values(node) {
+            return Ok(());
+        }
+        let values = match self.graph.leaf(tensor) {
+            Some(Leaf::Param | Leaf::State) => self.first_values(tensor)?,
+            Some(Leaf::Data) => match self.graph.array(tensor) {
+                Some(values) => (**values).clone(),
+                None => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        self.store.write(&self.graph, &self.layout, node, &values)
+    }
+
+    /// The first values of a parameter or a state: as it was said, or 0 for a state and for what has no inputs, or
+    /// so that the variance of what goes through a parameter stays about the same.
+    fn first_values(&self, param: Tensor) -> Result<Array, Error> {
+        let fan = |kind: Kind| self.layout.shapes.sizes(param, kind).product::<u64>();
+        let has_inputs = self.layout.shapes.sizes(param, Kind::Input).next().is_some();
+        let trained = self.graph.leaf(param) == Some(Leaf::Param);
+        let usual =
+            if has_inputs && trained { Initial::Kaiming { gain: 1.0 } } else { Initial::Constant(0.0) };
+        let initial = self.graph.initial(param).unwrap_or(&usual);
+        let (sizes, dtype) = (self.layout.sizes_of(param), self.layout.dtypes[param.index()]);
+        let name = self.graph.short_name(param);
+        initial.values(&name, self.settings.seed, &sizes, fan(Kind::Input), fan(Kind::Output), dtype)
+    }
+}
+
+/// Code for these sizes.
+fn own_code(compiler: &Compiler, program: &Program) -> Result<Code, Error> {
+    let compiled = compiler.compile(program).map_err(|error| Error::run(error.to_string()))?;
+    Ok(Code::Own(Box::new(compiled)))
+}
+
+/// What no machine has, in bytes.
+const TOO_MUCH: u64 = 1 << 44;
+
+/// Refuses tensors that no memory holds, by name.
+pub(super) fn check_memory(program: &Program) -> Result<(), Error> {
+    for buffer in &program.buffers {
+        let bytes = buffer.padded().try_fold(buffer.dtype.bytes() as u64, u64::checked_mul);
+        if bytes.is_none_or(|bytes| bytes > TOO_MUCH) {
+            let sizes: Vec<String> = buffer.sizes.iter().map(u64::to_string).collect();
+            let sizes = sizes.join(" × ");
+            let message = format!("`{}` would have {sizes} elements, too many for any memory", buffer.name);
+            let help = "look for an axis that should have been contracted";
+            return Err(Error::new(ErrorKind::Run, message).with_help(help));
+        }
+    }
+    Ok(())
+}
+
+/// What is saved: parameters and states.
+pub(crate) fn lasting(graph: &Graph) -> Vec<Tensor> {
+    let lasts = |tensor: &Tensor| matches!(graph.leaf(*tensor), Some(Leaf::Param | Leaf::State));
+    graph.tensors().filter(lasts).collect()
+}
+
+/// Parameters and states are known by their names, to initialisers and in files: no two may share one.
+pub(crate) fn check_names(graph: &Graph) -> Result<(), Error> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    for tensor in lasting(graph) {
+        let name = graph.short_name(tensor);
+        if !seen.insert(name.clone()) {
+            let message = format!("two parameters or states are called `{name}`");
+            return Err(Error::new(ErrorKind::Use, message).with_help(
+                "their first values and their place in files depend on the name: give each its own",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Rehearsals: what a session would refuse, found without numbers.
+//!
+//! Much of what a run refuses depends on the program alone: a loss that is not one number, an operation without a loop
+//! nest, first values of other sizes, a gradient that nothing computes. A [`Rehearsal`] goes through the routines of a
+//! program in the order in which they would run, lowers each, and keeps track of which tensors would have values. Data
+//! that has none is taken to be set from outside.
+
+use broadloom_array::{Array, Dtype};
+use broadloom_graph::lowering::{Face, Leaf};
+use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
+
+use super::prepare::check_memory;
+use super::{Backend, Session, Settings};
+use crate::lower::{Node, lower_each};
+use crate::routine::Routine;
+
+/// A run of a program without numbers.
+///
+/// ```
+/// use broadloom::{Graph, Rehearsal, Routine};
+/// let mut g = Graph::new();
+/// let (w, x) = (g.param_shaped("w", "3")?, g.data("x", "3")?);
+/// let y = g.mul(w, x)?;
+/// let mut train = Routine::new("train");
+/// train.backward(&mut g, y)?;
+/// let mut rehearsal = Rehearsal::new(g, &[])?;
+/// let (action, error) = rehearsal.run(&train).unwrap_err();
+/// assert_eq!(action, 1, "the first computes the loss, the second goes back");
+/// assert!(error.message().ends_with("gradients are of one number, but `w * x` has shape `3`"));
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub struct Rehearsal {
+    session: Session,
+}
+
+impl std::fmt::Debug for Rehearsal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.session.fmt(f)
+    }
+}
+
+impl Rehearsal {
+    /// A rehearsal at these numbers of named sizes; those that are not given are what a session would begin with.
+    pub fn new(graph: Graph, sizes: &[(&str, u64)]) -> Result<Rehearsal, Error> {
+        let settings = Settings { backend: Backend::Reference, ..Settings::default() };
+        let mut session = Session::with(graph, settings)?;
+        session.set_sizes(sizes)?;
+        Ok(Rehearsal { session })
+    }
+
+    /// The operations that have a shape but no loop nest: their steps, and why.
+    pub fn refused_steps(&self) -> Vec<(usize, Error)> {
+        self.session.layout.refused().map(|(step, error)| (step as usize, error.clone())).collect()
+    }
+
+    /// The parameters, states and data whose own values do not fit them, and why.
+    pub fn refused_values(&self) -> Vec<(Tensor, Error)> {
+        let refused = |tensor: Tensor| Some((tensor, self.first_values(tensor).err()?));
+        self.session.graph.tensors().filter_map(refused).collect()
+    }
+
+    /// Refuses values that would be drawn for a tensor.
+    pub fn drawn(&self, tensor: Tensor, name: &str, initial: &Initial) -> Result<(), Error> {
+        initial.check(name, &self.session.layout.sizes_of(tensor), self.dtype(tensor))
+    }
+
+    /// Refuses values that look up rows outside of a table: the steps that do so, and why.
+    pub fn lookups(&self, ids: Tensor, values: &Array) -> Vec<(usize, Error)> {
+        let Session { graph, layout, .. } = &self.session;
+        let refused = |step: u32| {
+            let &[table, by] = graph.step_operands(step) else { return None };
+            if by != ids || values.sizes() != layout.sizes_of(ids) {
+                return None;
+            }
+            let rows: u64 = layout.shapes.sizes(table, Kind::Input).product();
+            let numbers = values.to_f64s();
+            let (at, value) = numbers.iter().enumerate().find(|(_, id)| !(0.0..rows as f64).contains(*id))?;
+            let mut rest = at as u64;
+            let mut place: Vec<String> = Vec::new();
+            for size in values.sizes().iter().rev() {
+                place.push((rest % size).to_string());
+                rest /= size;
+            }
+            place.reverse();
+            let (by, of) = (graph.short_name(ids), graph.short_name(table));
+            let message = format!(
+                "index {value} at [{}] of `{by}` is outside `{of}`, which has {rows} rows",
+                place.join(", ")
+            );
+            let help = format!("indices are 0 to {}", rows - 1);
+            let ends = [ids, table].map(|tensor| graph.declared_end(tensor));
+            let error = ends.into_iter().fold(Error::new(ErrorKind::Value, message), Error::with_end);
+            Some((step as usize, error.with_help(help)))
+        };
+        (0..graph.steps() as u32).filter(|step| graph.gathers(*step)).filter_map(refused).collect()
+    }
+
+    /// Goes through a routine. An error comes with the place of its action in the routine.
+    pub fn run(&mut self, routine: &Routine) -> Result<(), (usize, Error)> {
+        let session = &mut self.session;
+        // Which named sizes have no number yet is decided by data from outside.
+        if session.sizes.undecided().is_some() {
+            return Ok(());
+        }
+        let lowered = lower_each(&session.graph, &session.layout, routine, false)
+            .map_err(|(at, error)| (at, error.inside(&format!("routine `{}`", routine.name()))))?;
+        check_memory(&lowered.program).map_err(|error| (0, error))?;
+        for node in &lowered.needs {
+            if !session.store.has_values(*node) && !begins_with_values(&session.graph, *node) {
+                return Err((self.first_reader(*node, routine), self.session.no_values(*node, routine)));
+            }
+        }
+        lowered.gives.into_iter().for_each(|node| session.store.has_now(node));
+        Ok(())
+    }
+
+    /// The place of the first action of a routine that reads a node from before it.
+    fn first_reader(&self, node: Node, routine: &Routine) -> usize {
+        let Session { graph, layout, .. } = &self.session;
+        let reads = |actions: &usize| {
+            let part = Routine { actions: routine.actions[..=*actions].to_vec(), ..routine.clone() };
+            lower_each(graph, layout, &part, false).is_ok_and(|lowered| lowered.needs.contains(&node))
+        };
+        (0..routine.len()).find(reads).unwrap_or(0)
+    }
+
+    /// Reads the values of a tensor, as [`Session::get`] does.
+    pub fn get(&mut self, tensor: Tensor) -> Result<(), Error> {
+        let node = match self.session.graph.leaf(tensor) {
+            Some(Leaf::Gradient(of)) => Node::Gradient(of),
+            _ => Node::Value(tensor),
+        };
+        let is_there = self.session.store.has_values(node) || begins_with_values(&self.session.graph, node);
+        if is_there { Ok(()) } else { self.session.get(tensor).map(|_| ()) }
+    }
+
+    fn dtype(&self, tensor: Tensor) -> Dtype {
+        self.session.layout.dtypes[tensor.index()]
+    }
+
+    fn first_values(&self, tensor: Tensor) -> Result<(), Error> {
+        let Session { graph, layout, store, .. } = &self.session;
+        match graph.leaf(tensor) {
+            Some(Leaf::Param | Leaf::State) => match graph.initial(tensor) {
+                Some(initial) => {
+                    initial.check(&graph.short_name(tensor), &layout.sizes_of(tensor), self.dtype(tensor))
+                }
+                None => Ok(()),
+            },
+            Some(Leaf::Data) => match graph.array(tensor) {
+                Some(values) => store.fits(graph, layout, Node::Value(tensor), values),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a node has values without being computed: parameters, states, and data, which may be set from outside.
+fn begins_with_values(graph: &Graph, node: Node) -> bool {
+    let Node::Value(tensor) = node else { return false };
+    matches!(graph.leaf(tensor), Some(Leaf::Param | Leaf::State | Leaf::Data))
+}

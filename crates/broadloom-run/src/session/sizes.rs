@@ -1,0 +1,432 @@
+//! Named sizes of a session: the numbers they have now, and how they get others.
+//!
+//! A program with [named sizes](broadloom_graph::Graph::dim) is compiled once. Before each run every size has a number: its sample,
+//! what [`Session::set_sizes`] said, or what data implies that was set since. Blocks of memory follow.
+
+use super::prepare::lasting;
+use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, contains, list, out_of_range};
+use broadloom_graph::{Error, ErrorKind, Graph, RuntimeCheck, SymbolicSize, Tensor};
+use std::rc::Rc;
+
+use broadloom_core::Symbol;
+use broadloom_native::large;
+
+use super::Session;
+use crate::lower::Layout;
+
+/// The named sizes of a graph, by symbol, with the numbers they have.
+#[derive(Clone)]
+pub(crate) struct Sizes {
+    names: Vec<Box<str>>,
+    ranges: Vec<(u64, Option<u64>)>,
+    /// The symbol that each is known by: another one if they are the same size.
+    same: Rc<[usize]>,
+    checks: Rc<[RuntimeCheck]>,
+    /// The symbols that sizes of tensors, or numbers, depend on.
+    open: Rc<[Symbol]>,
+    /// The number of each symbol.
+    pub now: Vec<u64>,
+    /// What decided it.
+    by: Vec<By>,
+}
+
+/// What decided the number of a named size.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    /// Nobody: the number only stands in for one.
+    Nobody,
+    /// The program, or its sample.
+    Program,
+    /// [`Session::set_sizes`].
+    Caller,
+    /// Data that was set.
+    Data(Tensor),
+}
+
+impl Sizes {
+    pub fn new(graph: &mut Graph, inferred: &Inferred) -> Result<Sizes, Error> {
+        let checks = graph.runtime_checks()?.into();
+        let decided = |sample: bool| if sample { By::Program } else { By::Nobody };
+        let now = graph.some_sizes()?;
+        let known = |at: usize| graph.symbol_number(at);
+        let by = graph.symbols().iter().enumerate();
+        // A sample at which the program has no meaning decides nothing.
+        let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample == Some(now[at]))).collect();
+        let names = graph.symbols().iter().map(|data| data.name.clone()).collect();
+        let same = graph.same_sizes()?;
+        let ranges = same.iter().map(|at| graph.symbol_range(*at)).collect();
+        let open = inferred.symbols().into();
+        Ok(Sizes { names, ranges, same: same.into(), checks, open, now, by })
+    }
+
+    /// The same for a graph that has changed: what was said stays said, as far as it still can be.
+    pub fn carried_to(&self, changed: Sizes, graph: &Graph) -> Sizes {
+        let mut carried = changed.clone();
+        for (at, name) in self.names.iter().enumerate() {
+            let kept = match self.by[at] {
+                By::Caller => true,
+                By::Data(tensor) => graph.known(tensor).is_ok(),
+                By::Nobody | By::Program => false,
+            };
+            if let Some(to) = changed.names.iter().position(|known| known == name)
+                && kept
+                && graph.symbol_number(to).is_none()
+            {
+                carried.give(to, self.now[at], self.by[at]);
+            }
+        }
+        if carried.check(graph).is_ok() { carried } else { changed }
+    }
+
+    /// Gives a size a number, under all its names.
+    fn give(&mut self, at: usize, number: u64, by: By) {
+        for other in (0..self.same.len()).filter(|other| self.same[*other] == self.same[at]) {
+            (self.now[other], self.by[other]) = (number, by);
+        }
+    }
+
+    /// The symbol that a size is known by.
+    pub fn known_as(&self, at: usize) -> usize {
+        self.same[at]
+    }
+
+    /// The numbers of some sizes.
+    pub fn of(&self, symbols: &[Symbol]) -> Vec<u64> {
+        symbols.iter().map(|symbol| self.now[symbol.0 as usize]).collect()
+    }
+
+    /// Numbers for all sizes: these for some, and for the others large ones, another time others.
+    pub fn general(&self, symbols: &[Symbol], numbers: &[u64], time: u64) -> Vec<u64> {
+        let mut sizes = self.now.clone();
+        for (place, symbol) in self.open.iter().enumerate() {
+            let given = symbols.iter().position(|known| known == symbol).and_then(|at| numbers.get(at));
+            let large = large(self.open.len()) + 2 * (time + 1) * (place as u64 + 1);
+            sizes[symbol.0 as usize] =
+                given.copied().unwrap_or_else(|| large.saturating_mul(self.multiple(*symbol)));
+        }
+        sizes
+    }
+
+    /// A number whose multiples a size can be, as far as divisions of it alone tell.
+    pub fn multiple(&self, symbol: Symbol) -> u64 {
+        let forms = self.checks.iter().map(RuntimeCheck::form);
+        let alone = forms.filter(|form| form.symbols() == [symbol]);
+        let whole = alone.filter(|form| form.value(|_| Some(0)).is_some_and(|(value, _)| value == 0));
+        whole.filter_map(|form| u64::try_from(form.denominator()).ok()).fold(1, least_common_multiple)
+    }
+
+    /// Whether some sizes are multiples of what they usually are.
+    pub fn are_usual(&self, symbols: &[Symbol]) -> bool {
+        symbols.iter().zip(self.of(symbols)).all(|(symbol, size)| size.is_multiple_of(self.multiple(*symbol)))
+    }
+
+    /// Name, number and range of the sizes that something depends on.
+    pub fn each_open(&self) -> impl Iterator<Item = (&str, u64, (u64, Option<u64>))> {
+        self.open.iter().map(|symbol| {
+            let at = symbol.0 as usize;
+            (&*self.names[at], self.now[at], self.ranges[at])
+        })
+    }
+
+    /// Whether something depends on a size.
+    pub fn is_open(&self, at: usize) -> bool {
+        self.open.iter().any(|symbol| symbol.0 as usize == at)
+    }
+
+    /// The numbers that a size can have, ranges and divisions considered: the first, the last and the distance.
+    pub fn choices(&self, at: usize) -> (u64, Option<u64>, u64) {
+        let step = self.multiple(Symbol(at as u32));
+        let (lo, hi) = self.ranges[at];
+        let first = lo.checked_next_multiple_of(step).unwrap_or(lo);
+        (first, hi.map(|hi| (hi - hi % step).max(first)), step)
+    }
+
+    /// The least sizes, and the greatest if there are any.
+    pub fn ends(&self) -> (Vec<u64>, Option<Vec<u64>>) {
+        let (mut least, mut most) = (self.now.clone(), Some(self.now.clone()));
+        for symbol in self.open.iter() {
+            let at = symbol.0 as usize;
+            let (first, last, _) = self.choices(at);
+            least[at] = first;
+            most = most.zip(last).map(|(mut most, last)| {
+                most[at] = last;
+                most
+            });
+        }
+        (least, most)
+    }
+
+    /// Large numbers for them, all different: what is decided there holds for all sizes.
+    pub fn large(&self) -> Vec<u64> {
+        self.general(&[], &[], 0)
+    }
+
+    /// Whether the program has a meaning at these sizes, ranges aside.
+    pub fn is_possible(&self, sizes: &[u64]) -> bool {
+        let pairs = self.pairs(sizes);
+        self.checks.iter().all(|check| check.is_bound() || check.holds(&pairs) != Some(false))
+    }
+
+    fn pairs<'a>(&'a self, sizes: &[u64]) -> Vec<(&'a str, u64)> {
+        self.names.iter().map(|name| &**name).zip(sizes.iter().copied()).collect()
+    }
+
+    /// The names and numbers of all sizes.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.names.iter().map(|name| &**name).zip(self.now.iter().copied())
+    }
+
+    /// Refuses sizes out of their ranges, and sizes at which the program has no meaning.
+    pub fn check(&self, graph: &Graph) -> Result<(), Error> {
+        for symbol in self.open.iter() {
+            let at = symbol.0 as usize;
+            if !contains(self.ranges[at], self.now[at]) {
+                return Err(
+                    self.explained(out_of_range(&self.names[at], self.now[at], self.ranges[at]), graph)
+                );
+            }
+        }
+        let Some(check) = self.broken_at(&self.now) else { return Ok(()) };
+        let sizes: Vec<String> = check.names().map(|name| self.equation(name)).collect();
+        let message = format!("there is no program for {}: it relies on this: {check}", sizes.join(", "));
+        let error = Error::new(ErrorKind::Range, message).with_help("choose sizes for which this holds");
+        Err(self.explained(error, graph))
+    }
+
+    fn equation(&self, name: &str) -> String {
+        let number = self.iter().find(|(known, _)| *known == name).map_or(0, |(_, size)| size);
+        format!("`{name}` = {number}")
+    }
+
+    /// With who decided the sizes.
+    fn explained(&self, error: Error, graph: &Graph) -> Error {
+        self.open.iter().fold(error, |error, symbol| match self.by[symbol.0 as usize] {
+            By::Data(tensor) => {
+                let (name, size) = (&self.names[symbol.0 as usize], self.now[symbol.0 as usize]);
+                error.with_end(format!("`{name}` is {size} in the values for `{}`", graph.label_of(tensor)))
+            }
+            _ => error,
+        })
+    }
+
+    /// The first size that something depends on and nobody has decided.
+    pub fn undecided(&self) -> Option<&str> {
+        let nobody = |symbol: &&Symbol| self.by[symbol.0 as usize] == By::Nobody;
+        self.open.iter().find(nobody).map(|symbol| &*self.names[symbol.0 as usize])
+    }
+
+    /// What the program relies on that does not hold at some sizes.
+    pub fn broken_at(&self, sizes: &[u64]) -> Option<&RuntimeCheck> {
+        let pairs = self.pairs(sizes);
+        self.checks.iter().find(|check| check.holds(&pairs) == Some(false))
+    }
+
+    /// The data that decided a size on which another tensor depends, with name and number of the size.
+    pub fn decided_by(&self, symbols: &[Symbol]) -> Option<(Tensor, &str, u64)> {
+        symbols.iter().rev().find_map(|symbol| {
+            let at = symbol.0 as usize;
+            match self.by[at] {
+                By::Data(tensor) => Some((tensor, &*self.names[at], self.now[at])),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// How many sizes a session remembers the layout of.
+const REMEMBERED: usize = 8;
+
+impl Session {
+    /// Gives named sizes numbers, from now on. Sizes out of range, and sizes at which the program has no meaning, are
+    /// refused, and nothing changes. Data whose shape changes has to be set again.
+    ///
+    /// Nothing is compiled again for other sizes. Data that is [set](Session::set) decides sizes too: values of 16 rows for
+    /// `x : batch | 784` make `batch` 16.
+    ///
+    /// ```
+    /// use broadloom::{Array, Graph, Routine, Session};
+    /// let mut g = Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let x = g.data("x", "batch | 2")?;
+    /// let sum = g.einsum("b | i => i", &[x])?;
+    /// let mut routine = Routine::new("sum");
+    /// routine.forward(sum);
+    ///
+    /// let mut session = Session::new(g)?;
+    /// for batch in [3, 64] {
+    ///     session.set(x, &Array::full(broadloom::Dtype::F32, &[batch, 2], 1.0)?)?;
+    ///     session.run(&routine)?;
+    ///     assert_eq!(session.get(sum)?.to_f64s(), [batch as f64; 2]);
+    /// }
+    /// let error = session.set_sizes(&[("batch", 65)]).unwrap_err();
+    /// assert_eq!(error.message(), "`batch` cannot be 65: its range is 1..64");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn set_sizes(&mut self, sizes: &[(&str, u64)]) -> Result<(), Error> {
+        self.refresh()?;
+        let wanted = self.wanted(sizes)?;
+        self.resize(wanted)
+    }
+
+    /// The present sizes, but for some that are given.
+    pub(super) fn wanted(&self, sizes: &[(&str, u64)]) -> Result<Sizes, Error> {
+        let mut wanted = self.sizes.clone();
+        for (name, size) in sizes {
+            let own = self.graph.symbol_at(name).ok_or_else(|| self.graph.no_such_size(name))?;
+            if let Some(number) = self.graph.symbol_number(own).filter(|number| number != size) {
+                let message = format!("`{name}` cannot be {size}: it is {number} in this program");
+                let help = "it is a number because it meets one; give that tensor the named size as well";
+                return Err(Error::new(ErrorKind::Range, message).with_help(help));
+            }
+            let same = |(other, number): &&(&str, u64)| {
+                let other = self.graph.symbol_at(other).map(|other| self.sizes.same[other]);
+                other == Some(self.sizes.same[own]) && number != size
+            };
+            if let Some((other, number)) = sizes.iter().find(same) {
+                let message =
+                    format!("`{name}` and `{other}` are one size here, and cannot be {size} and {number}");
+                return Err(Error::new(ErrorKind::Range, message));
+            }
+            wanted.give(own, *size, By::Caller);
+        }
+        Ok(wanted)
+    }
+
+    /// The named sizes and the numbers they have now.
+    pub fn sizes(&mut self) -> Result<impl Iterator<Item = (&str, u64)>, Error> {
+        self.refresh()?;
+        Ok(self.sizes.iter())
+    }
+
+    /// The sizes of a tensor in memory order: batch, output, input axes; at the present numbers of named sizes.
+    pub fn sizes_of(&mut self, tensor: Tensor) -> Result<Vec<u64>, Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        Ok(self.layout.sizes_of(tensor))
+    }
+
+    /// The same, row by row.
+    pub fn rows_of(&mut self, tensor: Tensor) -> Result<[Vec<u64>; 3], Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        Ok(MEMORY.map(|kind| self.layout.shapes.sizes(tensor, kind).collect()))
+    }
+
+    /// Lets named sizes be what values for data imply, all of them together.
+    pub(super) fn follow(&mut self, inputs: &[(Tensor, &[u64])]) -> Result<(), Error> {
+        if inputs.iter().all(|(tensor, given)| self.layout.sizes_of(*tensor) == *given) {
+            // As it is most of the time: nothing changes, but for who says so.
+            for (tensor, _) in
+                inputs.iter().filter(|(tensor, _)| self.graph.leaf(*tensor) == Some(Leaf::Data))
+            {
+                for symbol in self.inferred.shapes.symbols_of(*tensor) {
+                    self.sizes.by[symbol.0 as usize] = By::Data(*tensor);
+                }
+            }
+            return Ok(());
+        }
+        let mut waiting = Vec::new();
+        for (tensor, given) in inputs {
+            let axes: Vec<Option<SymbolicSize>> = MEMORY
+                .into_iter()
+                .flat_map(|kind| self.inferred.shapes.expressions(*tensor, kind))
+                .map(|size| size.cloned())
+                .collect();
+            let follows = axes.len() == given.len() && self.graph.leaf(*tensor) == Some(Leaf::Data);
+            let axes = axes.into_iter().zip(*given).filter(|_| follows);
+            waiting.extend(axes.filter_map(|(axis, size)| Some((*tensor, axis?, *size))));
+        }
+        let mut wanted = self.sizes.clone();
+        let mut decided: Vec<Symbol> = Vec::new();
+        // First what arrays say by themselves, then what follows from it and from what was said before: samples give way.
+        for with_said in [false, true] {
+            while let Some(at) = waiting.iter().position(|(tensor, axis, size)| {
+                let known = |symbol: Symbol| {
+                    let said = matches!(wanted.by[symbol.0 as usize], By::Caller | By::Data(_));
+                    let known = decided.contains(&symbol) || (with_said && said);
+                    known.then(|| wanted.now[symbol.0 as usize])
+                };
+                let solved = axis.solved(*size, known).filter(|(symbol, _)| !decided.contains(symbol));
+                if let Some((symbol, number)) = solved {
+                    wanted.give(symbol.0 as usize, number, By::Data(*tensor));
+                    decided.push(symbol);
+                }
+                solved.is_some()
+            }) {
+                waiting.remove(at);
+            }
+        }
+        for (tensor, given) in inputs {
+            let has_names = !self.inferred.shapes.symbols_of(*tensor).is_empty();
+            if has_names && self.shape_at(*tensor, &wanted.now).as_deref() != Some(*given) {
+                // A size at which the program has no meaning says more than an array that does not fit.
+                wanted.check(&self.graph)?;
+                return Err(self.misfit(*tensor, given));
+            }
+        }
+        self.resize(wanted)
+    }
+
+    /// The sizes of a tensor in memory order, if named sizes were these.
+    fn shape_at(&self, tensor: Tensor, sizes: &[u64]) -> Option<Vec<u64>> {
+        MEMORY.into_iter().flat_map(|kind| self.inferred.shapes.sizes_at(tensor, kind, sizes)).collect()
+    }
+
+    fn misfit(&self, tensor: Tensor, given: &[u64]) -> Error {
+        let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
+        let message = format!(
+            "the values for `{name}` have sizes {}, which do not fit its shape `{shape}`",
+            list(given)
+        );
+        Error::new(ErrorKind::Value, message).with_help(
+            "sizes are in memory order: batch axes, output axes, input axes; a name is one size everywhere",
+        )
+    }
+
+    fn resize(&mut self, wanted: Sizes) -> Result<(), Error> {
+        if wanted.now != self.sizes.now {
+            wanted.check(&self.graph)?;
+            let layout = self.layout_at(&wanted.now)?;
+            self.refuse_to_forget(&layout)?;
+            self.store.move_to(&self.graph, &layout)?;
+            self.layout = layout;
+        }
+        self.sizes = wanted;
+        Ok(())
+    }
+
+    /// The layout at some sizes; the last few are remembered.
+    fn layout_at(&mut self, sizes: &[u64]) -> Result<Rc<Layout>, Error> {
+        if let Some((_, known)) = self.layouts.iter().find(|(known, _)| known == sizes) {
+            return Ok(Rc::clone(known));
+        }
+        let layout = Rc::new(Layout::at(&self.graph, &self.inferred, sizes)?);
+        if self.layouts.len() == REMEMBERED {
+            let (forgotten, _) = self.layouts.remove(0);
+            self.prepared.forget(&forgotten);
+        }
+        self.layouts.push((sizes.to_vec(), Rc::clone(&layout)));
+        Ok(layout)
+    }
+
+    /// What was learned is not thrown away because of a size.
+    fn refuse_to_forget(&self, layout: &Layout) -> Result<(), Error> {
+        let changes = |tensor: &Tensor| {
+            let node = crate::lower::Node::Value(*tensor);
+            self.store.has_values(node) && layout.sizes_of(*tensor) != self.layout.sizes_of(*tensor)
+        };
+        let Some(tensor) = lasting(&self.graph).into_iter().find(changes) else { return Ok(()) };
+        let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
+        let message = format!("`{name}` has values and cannot change its size: its shape is `{shape}`");
+        let help = "give what lasts a shape without named sizes, or run each size by itself";
+        Err(Error::new(ErrorKind::Range, message).with_help(help))
+    }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).saturating_mul(b)
+}

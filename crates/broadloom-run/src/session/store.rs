@@ -1,0 +1,169 @@
+//! The numbers that last from run to run.
+
+use broadloom_graph::lowering::list;
+use broadloom_graph::{Error, ErrorKind, Graph, Remedy};
+use broadloom_loops::reference::{self, Memory, Stop};
+use broadloom_loops::{Array, Block, BufferId, Program, Storage};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::lower::{Layout, Node};
+
+/// A block of memory for each node that was ever needed, and whether it holds anything.
+#[derive(Default)]
+pub(super) struct Store {
+    blocks: Vec<Block>,
+    places: FxHashMap<Node, usize>,
+    filled: FxHashSet<Node>,
+    /// Blocks of nodes that are kept only to be looked at after a run. They are not those of routines that really
+    /// keep them.
+    watched: FxHashMap<Node, usize>,
+    /// The sizes that values had which went when a size changed.
+    gone: FxHashMap<Node, Vec<u64>>,
+}
+
+impl Store {
+    pub fn blocks(&mut self) -> &mut [Block] {
+        &mut self.blocks
+    }
+
+    pub fn has_values(&self, node: Node) -> bool {
+        self.filled.contains(&node)
+    }
+
+    pub fn has_now(&mut self, node: Node) {
+        self.filled.insert(node);
+    }
+
+    /// The sizes that the values of a node had before a size changed.
+    pub fn gone(&self, node: Node) -> Option<&[u64]> {
+        self.gone.get(&node).filter(|_| !self.has_values(node)).map(Vec::as_slice)
+    }
+
+    /// The block of a node.
+    pub fn place(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
+        if let Some(known) = self.places.get(&node) {
+            return Ok(*known);
+        }
+        self.blocks.push(Block::new(&layout.buffer(graph, node))?);
+        self.places.insert(node, self.blocks.len() - 1);
+        Ok(self.blocks.len() - 1)
+    }
+
+    /// The block of a node that is only looked at.
+    pub fn watch(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
+        if let Some(known) = self.watched.get(&node) {
+            return Ok(*known);
+        }
+        self.blocks.push(Block::new(&layout.buffer(graph, node))?);
+        self.watched.insert(node, self.blocks.len() - 1);
+        Ok(self.blocks.len() - 1)
+    }
+
+    /// What a node that is only looked at holds.
+    pub fn seen(&self, node: Node) -> Option<Array> {
+        self.watched.get(&node).map(|place| self.blocks[*place].read())
+    }
+
+    pub fn read(&self, node: Node) -> Option<Array> {
+        let place = self.places.get(&node).filter(|_| self.filled.contains(&node))?;
+        Some(self.blocks[*place].read())
+    }
+
+    /// Whether values are numbers of a kind that a node has.
+    pub fn suits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+        let buffer = layout.buffer(graph, node);
+        let name = &buffer.name;
+        if !buffer.dtype.is_float() && values.dtype().is_float() {
+            let message =
+                format!("`{name}` holds integers ({}), the values are {}", buffer.dtype, values.dtype());
+            return Err(Error::new(ErrorKind::Value, message)
+                .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
+        }
+        Ok(())
+    }
+
+    /// Whether values could be those of a node.
+    pub fn fits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+        let buffer = layout.buffer(graph, node);
+        let name = &buffer.name;
+        if values.sizes() != buffer.sizes {
+            let shape = match node {
+                Node::Value(tensor) | Node::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
+                Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => String::new(),
+            };
+            let message = format!(
+                "the values for `{name}` have sizes {}, but its shape is `{shape}`: sizes {}",
+                list(values.sizes()),
+                list(&buffer.sizes)
+            );
+            return Err(Error::new(ErrorKind::Value, message)
+                .with_help("sizes are in memory order: batch axes, output axes, input axes"));
+        }
+        self.suits(graph, layout, node, values)
+    }
+
+    pub fn write(&mut self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+        self.fits(graph, layout, node, values)?;
+        let place = self.place(graph, layout, node)?;
+        self.blocks[place].write(values)?;
+        self.filled.insert(node);
+        Ok(())
+    }
+
+    /// Before the graph changes: what was only looked at may mean something else afterwards.
+    pub fn forget_watched(&mut self) {
+        self.watched.clear();
+    }
+
+    /// After the graph or a named size has changed: what has the same sizes keeps its numbers, with other margins if need
+    /// be.
+    pub fn move_to(&mut self, graph: &Graph, layout: &Layout) -> Result<(), Error> {
+        let there = |node: &Node| match node {
+            Node::Value(tensor) | Node::Gradient(tensor) => tensor.index() < graph.len(),
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => false,
+        };
+        if !self.places.keys().all(there) {
+            // Another graph: nothing is known about it.
+            *self = Store::default();
+        }
+        // Everything new is there before anything old goes: there may not be room for it.
+        let mut moved = Vec::new();
+        for (node, place) in self.places.iter().chain(&self.watched) {
+            let (buffer, old) = (layout.buffer(graph, *node), &self.blocks[*place]);
+            if !old.fits(&buffer) {
+                let mut block = Block::new(&buffer)?;
+                let stays = old.sizes() == buffer.sizes;
+                if stays {
+                    block.write(&old.read().convert(buffer.dtype))?;
+                }
+                moved.push((*node, *place, block, stays));
+            }
+        }
+        for (node, place, block, stays) in moved {
+            let old = std::mem::replace(&mut self.blocks[place], block);
+            if !stays && self.places.get(&node) == Some(&place) && self.filled.remove(&node) {
+                self.gone.insert(node, old.sizes().to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a program by the reference evaluator.
+    pub fn evaluate(&mut self, program: &Program, places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
+        let mut memory = Memory::new(program)?;
+        let ids = (0..program.buffers.len() as u32).map(BufferId);
+        let kept: Vec<(BufferId, usize)> = ids
+            .filter(|id| program.buffer(*id).storage == Storage::Kept)
+            .zip(places.iter().copied())
+            .collect();
+        for (id, place) in &kept {
+            memory.write(program, *id, &self.blocks[*place].numbers());
+        }
+        reference::evaluate(program, &mut memory, symbols)?;
+        for (id, place) in &kept {
+            // The sizes are those of the program, so they fit.
+            let _ = self.blocks[*place].set_numbers(&memory.read(program, *id));
+        }
+        Ok(())
+    }
+}
