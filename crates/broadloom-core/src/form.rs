@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use crate::solver::gcd;
+use crate::number::gcd;
 
 /// A named or dynamic size of a [`Solver`](crate::Solver), numbered in the order they were made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -20,7 +20,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Dim, Rigid};
+use super::dim::Dim;
 
 /// Storage for the axes of one row; ranks above four are rare enough to allocate.
 pub(super) type Axes = SmallVec<[Dim; 4]>;
@@ -327,19 +327,6 @@ impl Row {
             axes.push(dim.meet(claim)?);
         }
         Some(Row { axes, marker })
-    }
-
-    /// The flattening `flat(R)•` (Formal Core, Remark 2.15(ii)): the same axes, with
-    /// no place left to grow. It lies directly below the row.
-    ///
-    /// ```
-    /// use broadloom_core::order::{Dim, Rigid, Row};
-    ///
-    /// let (three, four) = (Dim::sized(3), Dim::sized(4));
-    /// assert_eq!(Row::new([three], [four]).rigid(), Rigid::new([three, four]));
-    /// ```
-    pub fn rigid(&self) -> Rigid {
-        Rigid::from_axes(self.axes.clone())
     }
 }
 

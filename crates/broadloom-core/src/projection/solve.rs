@@ -10,8 +10,9 @@
 
 use smallvec::SmallVec;
 
-use super::classes::{AxisId, Derived, Equations, Failure, Part, Pin};
+use super::classes::{AxisId, Derived, Equations, Failure, Part};
 use super::maps::Component;
+use super::scratch::{Label, Pin, Scratch};
 
 /// A loop of the product space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,36 +125,6 @@ impl Projection {
             factors[each.factor as usize].push(index as u32);
         }
         factors
-    }
-}
-
-/// What a class is, once solved.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Label {
-    Unknown,
-    Pin(Pin),
-    Loop(u32),
-    Derived(u32),
-}
-
-/// Working memory of a solution.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
-    /// By class.
-    labels: Vec<Label>,
-    /// The group of coupled classes a class belongs to, or `u32::MAX`.
-    coupled: Vec<u32>,
-    /// Classes in the order in which they get loops.
-    order: Vec<u32>,
-}
-
-impl Scratch {
-    fn reset(&mut self, axes: usize) {
-        self.labels.clear();
-        self.labels.resize(axes, Label::Unknown);
-        self.coupled.clear();
-        self.coupled.resize(axes, u32::MAX);
-        self.order.clear();
     }
 }
 

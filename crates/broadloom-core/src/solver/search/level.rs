@@ -1,9 +1,8 @@
 //! One decision of the search: what it is about, which values are left, and who is to blame for those that failed.
 
+use crate::ids::NIL;
+use crate::solver::stores::state::Mark;
 use rustc_hash::FxHashSet;
-
-use super::super::Mark;
-use super::super::reason::NIL;
 
 /// What a decision is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

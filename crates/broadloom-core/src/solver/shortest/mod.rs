@@ -13,17 +13,14 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
+use crate::solver::explain::chain::{Cause, chain_dim};
+use crate::solver::report::DimShape;
+use crate::solver::stores::reason::Policy;
+use crate::solver::stores::state::State;
+use crate::term::{ConstraintId, DimTerm, RowVar};
+use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-use rustc_hash::FxHashSet;
-
-use super::Solver;
-use super::closing::Closed;
-use super::explain::Cause;
-use super::reason::{Policy, Reason};
-use super::report::DimShape;
-use crate::term::{ConstraintId, DimTerm, RowVar};
 
 /// A link of a shortest chain; sources stand first, what was asked for last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,91 +46,38 @@ pub struct Written {
     pub of: u32,
 }
 
-impl Closed<'_> {
-    /// The shortest chain that leads to the value of a dimension; empty if nothing says what it is.
-    ///
-    /// ```
-    /// # use broadloom_core::{Answer, Cause, Constraint, DimShape, Policy, Role, Solver};
-    /// let mut solver = Solver::new();
-    /// let (a, b, c) = (solver.dim_var(Role::Leaf), solver.dim_var(Role::Leaf), solver.dim_var(Role::Leaf));
-    /// let three = solver.size(3);
-    /// let vars = [a, b, c].map(|var| var.into());
-    /// solver.add(Constraint::DimEq(vars[0], three));
-    /// solver.add(Constraint::DimEq(vars[0], vars[1]));
-    /// solver.add(Constraint::DimEq(vars[1], vars[2]));
-    /// let direct = solver.add(Constraint::DimEq(vars[2], three));
-    /// let Answer::Solved(closed) = solver.close() else { panic!("satisfiable") };
-    /// let chain = closed.shortest_dim(DimShape::Var(c));
-    /// assert_eq!(chain.len(), 1);
-    /// assert_eq!(chain[0].cause, Cause::Constraint(direct));
-    /// ```
-    pub fn shortest_dim(&self, dim: DimShape) -> Vec<Derived> {
-        let solver = self.solver();
-        match sizes::shortest(solver, |row| self.marker(row), dim) {
-            Some(chain) => chain,
-            None => solver.recorded(dim),
-        }
-    }
+/// The shortest chain that leads to the value of a dimension; empty if nothing says what it is.
+pub(crate) fn shortest_dim(state: &State, marker: impl Fn(RowVar) -> u32, dim: DimShape) -> Vec<Derived> {
+    sizes::shortest(state, marker, dim).unwrap_or_else(|| recorded(state, dim))
+}
 
-    /// The shortest chain that leads to the number of axes of a row variable.
-    pub fn shortest_rank(&self, row: RowVar) -> Vec<Derived> {
-        ranks::shortest(self.solver(), row.0)
-    }
+/// The shortest chain that leads to the number of axes of a row variable.
+pub(crate) fn shortest_rank(state: &State, row: RowVar) -> Vec<Derived> {
+    ranks::shortest(state, row.0)
+}
 
-    /// The policy step that gave an axis its value, if one did directly.
-    pub fn policy_of(&self, dim: DimShape) -> Option<Policy> {
-        let solver = self.solver();
-        solver.value_policy(solver.term_of(dim))
-    }
+/// The policy step that gave an axis its value, if one did directly.
+pub(crate) fn policy_of(state: &State, dim: DimShape) -> Option<Policy> {
+    state.value_policy(term_of(state, dim))
+}
 
-    /// The policy step that decided how many axes a row variable has, if one did directly.
-    pub fn rank_policy_of(&self, row: RowVar) -> Option<Policy> {
-        self.solver().rank_policy(row.0).map(|(policy, _)| policy)
-    }
-
-    /// Whether anything was decided without a reason: a size that arithmetic leaves open, the axes of what is only
-    /// counted, a number of axes that took a search.
-    pub fn has_guessed(&self) -> bool {
-        let guess =
-            |policy: Policy| matches!(policy, Policy::GuessedSize | Policy::CountedRank | Policy::SearchRank);
-        self.solver().policies.iter().any(|choice| guess(choice.policy))
-    }
-
-    /// How many axes a row variable has.
-    pub fn rank(&self, row: RowVar) -> u32 {
-        self.solver().ranks.lo(row.0)
+/// What stands for a dimension.
+fn term_of(state: &State, dim: DimShape) -> DimTerm {
+    let rank = |row: RowVar| state.ranks.lo(row.0);
+    match dim {
+        DimShape::Ground(_) => DimTerm::NONE,
+        DimShape::Var(var) => var.into(),
+        DimShape::Front(row, at) if at < rank(row) => state.row_axis(row.0, at),
+        DimShape::Back(row, at) if at < rank(row) => state.row_axis(row.0, rank(row) - 1 - at),
+        DimShape::Front(..) | DimShape::Back(..) => DimTerm::NONE,
     }
 }
 
-impl Solver {
-    /// What stands for a dimension.
-    fn term_of(&self, dim: DimShape) -> DimTerm {
-        let rank = |row: RowVar| self.ranks.lo(row.0);
-        match dim {
-            DimShape::Ground(_) => DimTerm::NONE,
-            DimShape::Var(var) => var.into(),
-            DimShape::Front(row, at) if at < rank(row) => self.row_axis(row.0, at),
-            DimShape::Back(row, at) if at < rank(row) => self.row_axis(row.0, rank(row) - 1 - at),
-            DimShape::Front(..) | DimShape::Back(..) => DimTerm::NONE,
-        }
-    }
-
-    /// The policy step that gave a term its value.
-    pub(crate) fn value_policy(&self, term: DimTerm) -> Option<Policy> {
-        let node = term.node()?;
-        self.dims.value(self.dims.find(node))?;
-        match self.dims.reason_at(self.dims.value_reason(self.dims.value_node(node)))? {
-            Reason::Policy(step) => self.policies.get(step as usize).map(|choice| choice.policy),
-            _ => None,
-        }
-    }
-
-    /// The chain as it was recorded, where no other is found.
-    fn recorded(&self, dim: DimShape) -> Vec<Derived> {
-        let Some(var) = self.term_of(dim).var() else { return Vec::new() };
-        let links = self.chain_dim(var).into_iter();
-        links.map(|link| Derived { cause: link.cause, what: None, row: None, written: None }).collect()
-    }
+/// The chain as it was recorded, where no other is found.
+fn recorded(state: &State, dim: DimShape) -> Vec<Derived> {
+    let Some(var) = term_of(state, dim).var() else { return Vec::new() };
+    let links = chain_dim(state, var).into_iter();
+    links.map(|link| Derived { cause: link.cause, what: None, row: None, written: None }).collect()
 }
 
 /// What one policy step costs: more than all constraints together.

@@ -4,11 +4,12 @@
 //! to its result, which has no fewer; of a result to its operand, which has no more; of equal rows both ways. What
 //! a result has is also offered to its operands, and a leaf takes what it is offered.
 
-use super::{Derived, Fact, Search, Step, Written};
-use crate::solver::Solver;
-use crate::solver::ranks::Cause as RankCause;
-use crate::solver::reason::{NIL, Policy};
-use crate::solver::rows::{Kind, RowCon, Term};
+use crate::ids::NIL;
+use crate::solver::shortest::{Derived, Fact, Search, Step, Written};
+use crate::solver::stores::ranks::Cause as RankCause;
+use crate::solver::stores::reason::Policy;
+use crate::solver::stores::rows::{Kind, RowCon, Term};
+use crate::solver::stores::state::State;
 use crate::term::RowVar;
 
 /// A way on: from a row, or from a closed one, to another.
@@ -34,25 +35,25 @@ fn offered(row: u32) -> Fact {
 }
 
 /// The shortest chain to the number of axes of a row.
-pub(super) fn shortest(solver: &Solver, row: u32) -> Vec<Derived> {
-    let mut search = Search::new(3 * solver.rows.len());
-    let edges = edges(solver);
+pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
+    let mut search = Search::new(3 * state.rows.len());
+    let edges = edges(state);
     for edge in edges.iter().filter(|edge| edge.from == NIL) {
         search.start(edge.to, edge.step);
     }
-    let mut starts = vec![0u32; solver.rows.len() * 3 + 1];
+    let mut starts = vec![0u32; state.rows.len() * 3 + 1];
     let inner = || edges.iter().filter(|edge| edge.from != NIL);
     inner().for_each(|edge| starts[edge.from as usize + 1] += 1);
     (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
     let mut sorted: Vec<&Edge> = inner().collect();
     sorted.sort_by_key(|edge| edge.from);
-    begin(solver, &mut search);
+    begin(state, &mut search);
     let goals = [least(row), most(row)];
     while let Some(fact) = search.next() {
         if goals.iter().all(|goal| search.settled[*goal as usize]) {
             break;
         }
-        if fact % 3 == 2 && is_chosen_leaf(solver, fact / 3) {
+        if fact % 3 == 2 && is_chosen_leaf(state, fact / 3) {
             search.by(least(fact / 3), Step::Policy(Policy::LeafRank), fact);
         }
         for edge in &sorted[starts[fact as usize] as usize..starts[fact as usize + 1] as usize] {
@@ -71,21 +72,20 @@ pub(super) fn shortest(solver: &Solver, row: u32) -> Vec<Derived> {
 }
 
 /// What is so without a row constraint.
-fn begin(solver: &Solver, search: &mut Search) {
-    for row in 0..solver.rows.len() as u32 {
-        if solver.ranks.lo(row) == 0 {
+fn begin(state: &State, search: &mut Search) {
+    for row in 0..state.rows.len() as u32 {
+        if state.ranks.lo(row) == 0 {
             search.start(least(row), Step::Silent);
         }
-        for (cause, fact) in
-            [(solver.ranks.lo_cause(row), least(row)), (solver.ranks.hi_cause(row), most(row))]
+        for (cause, fact) in [(state.ranks.lo_cause(row), least(row)), (state.ranks.hi_cause(row), most(row))]
         {
             match cause {
-                RankCause::Arith(con) => search.start(fact, Step::Constraint(solver.ariths.id(con), None)),
+                RankCause::Arith(con) => search.start(fact, Step::Constraint(state.ariths.id(con), None)),
                 RankCause::Support(support) => {
-                    search.start(fact, Step::Constraint(solver.supports.get(support).id, None));
+                    search.start(fact, Step::Constraint(state.supports.get(support).id, None));
                 }
                 RankCause::Policy(step) => {
-                    let policy = solver.policies.get(step as usize).map(|choice| choice.policy);
+                    let policy = state.policies.get(step as usize).map(|choice| choice.policy);
                     if let Some(policy) = policy.filter(|policy| *policy != Policy::LeafRank) {
                         search.start(fact, Step::Policy(policy));
                     }
@@ -97,14 +97,14 @@ fn begin(solver: &Solver, search: &mut Search) {
     }
 }
 
-fn is_chosen_leaf(solver: &Solver, row: u32) -> bool {
-    solver.rank_policy(row).is_some_and(|(policy, _)| policy == Policy::LeafRank)
+fn is_chosen_leaf(state: &State, row: u32) -> bool {
+    state.rank_policy(row).is_some_and(|(policy, _)| policy == Policy::LeafRank)
 }
 
-fn edges(solver: &Solver) -> Vec<Edge> {
+fn edges(state: &State) -> Vec<Edge> {
     let mut edges = Vec::new();
-    let rank = |term: Term| term.flanks() + if term.hole == NIL { 0 } else { solver.ranks.lo(term.hole) };
-    for RowCon { res, opnd, kind, id, .. } in solver.rows.cons() {
+    let rank = |term: Term| term.flanks() + if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
+    for RowCon { res, opnd, kind, id, .. } in state.rows.cons() {
         let of = rank(res);
         if of != rank(opnd) || res.hole == opnd.hole {
             continue;

@@ -15,15 +15,17 @@
 //! | two atoms cap a place | – | it is the unit |
 //! | all sizes of an equation but one | the equation | that one |
 
-use rustc_hash::FxHashMap;
-
-use super::{Derived, Fact, Search, Step, Way, Written};
-use crate::solver::arith::Arith;
-use crate::solver::reason::{NIL, Policy, Side};
+use crate::ids::NIL;
+use crate::solver::propagate::support::facing_place;
 use crate::solver::report::DimShape;
-use crate::solver::rows::{Kind, RowCon, Term};
-use crate::solver::{Solver, Stored};
+use crate::solver::shortest::{Derived, Fact, Search, Step, Way, Written};
+use crate::solver::stores::ariths::Arith;
+use crate::solver::stores::constraints::Stored;
+use crate::solver::stores::reason::{Policy, Side};
+use crate::solver::stores::rows::{Kind, RowCon, Term};
+use crate::solver::stores::state::State;
 use crate::term::{DimTerm, DimVar, Piece, Role, RowVar};
+use rustc_hash::FxHashMap;
 
 /// A place by its number, or, with the highest bit, a ground term.
 type End = u32;
@@ -49,7 +51,7 @@ struct Equation {
 }
 
 struct Places<'a> {
-    solver: &'a Solver,
+    state: &'a State,
     /// The first place of each row, after those of the dimension variables.
     rows: Vec<u32>,
     pairs: Vec<Pair>,
@@ -63,12 +65,8 @@ struct Places<'a> {
 }
 
 /// The shortest chain to the value of a dimension, if there is one.
-pub(super) fn shortest(
-    solver: &Solver,
-    marker: impl Fn(RowVar) -> u32,
-    dim: DimShape,
-) -> Option<Vec<Derived>> {
-    let mut places = Places::new(solver, marker);
+pub(super) fn shortest(state: &State, marker: impl Fn(RowVar) -> u32, dim: DimShape) -> Option<Vec<Derived>> {
+    let mut places = Places::new(state, marker);
     let goal = value_fact(places.place_of(dim)?);
     let mut search = Search::new(3 * places.count());
     places.begin(&mut search);
@@ -94,16 +92,16 @@ fn is_ground(end: End) -> bool {
 }
 
 impl<'a> Places<'a> {
-    fn new(solver: &'a Solver, marker: impl Fn(RowVar) -> u32) -> Places<'a> {
-        let mut next = solver.dims.len() as u32;
-        let mut rows = Vec::with_capacity(solver.rows.len() + 1);
-        for row in 0..solver.rows.len() as u32 {
+    fn new(state: &'a State, marker: impl Fn(RowVar) -> u32) -> Places<'a> {
+        let mut next = state.dims.len() as u32;
+        let mut rows = Vec::with_capacity(state.rows.len() + 1);
+        for row in 0..state.rows.len() as u32 {
             rows.push(next);
-            next += solver.ranks.lo(row);
+            next += state.ranks.lo(row);
         }
         rows.push(next);
         let mut places = Places {
-            solver,
+            state,
             rows,
             pairs: Vec::new(),
             starts: Vec::new(),
@@ -112,7 +110,7 @@ impl<'a> Places<'a> {
             in_equations: FxHashMap::default(),
             caps: vec![[DimTerm::NONE; 2]; next as usize],
         };
-        for id in 0..solver.constraints.len() as u32 {
+        for id in 0..state.constraints.len() as u32 {
             places.read(id, &marker);
         }
         places.index();
@@ -125,16 +123,16 @@ impl<'a> Places<'a> {
 
     /// The pairs or the equation of a constraint.
     fn read(&mut self, id: u32, marker: &impl Fn(RowVar) -> u32) {
-        let solver = self.solver;
-        match solver.constraints.get(id) {
+        let state = self.state;
+        match state.constraints.get(id) {
             Stored::DimEq(a, b) => self.pair([a.0, b.0], [0; 2], [1; 2], id, true),
             Stored::DimLe(a, b) => self.pair([a.0, b.0], [0; 2], [1; 2], id, false),
             Stored::AtLeast(..) | Stored::AtMost(..) => {}
             Stored::Row(con) => {
-                let RowCon { res, opnd, kind, .. } = solver.rows.con(con);
+                let RowCon { res, opnd, kind, .. } = state.rows.con(con);
                 let [below, above] = [res, opnd].map(|term| self.rank(term));
                 let of = [below, above];
-                let rank = |hole: u32| if hole == NIL { 0 } else { solver.ranks.lo(hole) };
+                let rank = |hole: u32| if hole == NIL { 0 } else { state.ranks.lo(hole) };
                 let inner = if opnd.hole == NIL { 0 } else { marker(RowVar(opnd.hole)).min(rank(opnd.hole)) };
                 let (split, surplus) = (opnd.lead + inner, below.saturating_sub(above));
                 for at in 0..above {
@@ -152,15 +150,15 @@ impl<'a> Places<'a> {
 
     /// An axis that only one operand supports is that operand's.
     fn read_support(&mut self, support: u32, id: u32) {
-        let solver = self.solver;
-        let res = solver.supports.get(support).res;
-        let rank = solver.ranks.lo(res);
+        let state = self.state;
+        let res = state.supports.get(support).res;
+        let rank = state.ranks.lo(res);
         for at in 0..rank {
             let own = self.rows[res as usize] + at;
             let mut claims = Vec::new();
-            for term in solver.supports.terms(support) {
+            for term in state.supports.terms(support) {
                 let length = self.rank(*term);
-                let Some((side, place)) = solver.facing_place(*term, rank, at) else { continue };
+                let Some((side, place)) = facing_place(state, *term, rank, at) else { continue };
                 let place = if side == Side::Left { place } else { length - 1 - place };
                 let end = self.end(*term, place);
                 let value = if is_ground(end) { DimTerm(end) } else { self.value(end) };
@@ -175,7 +173,7 @@ impl<'a> Places<'a> {
     }
 
     fn read_arith(&mut self, con: u32, id: u32) {
-        match self.solver.ariths.get(con) {
+        match self.state.ariths.get(con) {
             Arith::Linear { items, .. } => {
                 let matters = items.iter().filter(|item| item.coeff != 0).map(|item| item.dim.0);
                 let ends: Vec<End> = matters.collect();
@@ -209,13 +207,13 @@ impl<'a> Places<'a> {
     }
 
     fn rank(&self, term: Term) -> u32 {
-        term.flanks() + if term.hole == NIL { 0 } else { self.solver.ranks.lo(term.hole) }
+        term.flanks() + if term.hole == NIL { 0 } else { self.state.ranks.lo(term.hole) }
     }
 
     /// What stands at a position of a term.
     fn end(&self, term: Term, at: u32) -> End {
-        let literals = self.solver.rows.literals(term);
-        let rank = if term.hole == NIL { 0 } else { self.solver.ranks.lo(term.hole) };
+        let literals = self.state.rows.literals(term);
+        let rank = if term.hole == NIL { 0 } else { self.state.ranks.lo(term.hole) };
         if at < term.lead {
             literals[at as usize].0
         } else if at < term.lead + rank {
@@ -262,7 +260,7 @@ impl<'a> Places<'a> {
 
     fn place_of(&self, dim: DimShape) -> Option<u32> {
         let axis = |row: RowVar, at: u32| Some(self.rows[row.index()] + at);
-        let rank = |row: RowVar| self.solver.ranks.lo(row.0);
+        let rank = |row: RowVar| self.state.ranks.lo(row.0);
         match dim {
             DimShape::Ground(_) => None,
             DimShape::Var(var) => Some(var.0),
@@ -281,19 +279,19 @@ impl<'a> Places<'a> {
     /// The row that a place is an axis of.
     fn row_of(&self, place: u32) -> Option<u32> {
         let row = self.rows.partition_point(|first| *first <= place).checked_sub(1)?;
-        (place >= self.solver.dims.len() as u32).then_some(row as u32)
+        (place >= self.state.dims.len() as u32).then_some(row as u32)
     }
 
     fn term(&self, place: u32) -> DimTerm {
         match self.row_of(place) {
-            Some(row) => self.solver.row_axis(row, place - self.rows[row as usize]),
+            Some(row) => self.state.row_axis(row, place - self.rows[row as usize]),
             None => DimTerm(place),
         }
     }
 
     /// The value of a place.
     fn value(&self, place: u32) -> DimTerm {
-        let value = self.solver.dims.resolve(self.term(place));
+        let value = self.state.dims.resolve(self.term(place));
         if value.is_ground() && !value.is_none() { value } else { DimTerm::UNIT }
     }
 
@@ -317,10 +315,10 @@ impl<'a> Places<'a> {
             self.solve(search, number);
         }
         let decided = |policy: Policy| policy != Policy::LeafCap;
-        if self.solver.policies.iter().any(|choice| decided(choice.policy)) {
+        if self.state.policies.iter().any(|choice| decided(choice.policy)) {
             for place in 0..self.count() as u32 {
                 if let Some(policy) =
-                    self.solver.value_policy(self.term(place)).filter(|policy| decided(*policy))
+                    self.state.value_policy(self.term(place)).filter(|policy| decided(*policy))
                 {
                     search.start(value_fact(place), Step::Policy(policy));
                 }
@@ -385,15 +383,15 @@ impl<'a> Places<'a> {
 
     /// A place that takes its cap: because it has to have a size, or because it is a leaf.
     fn take_cap(&self, search: &mut Search, place: u32, cap: Fact) {
-        let (solver, term) = (self.solver, self.term(place));
-        let claims = term.node().is_some_and(|node| solver.dims.claims(solver.dims.find(node)));
+        let (state, term) = (self.state, self.term(place));
+        let claims = term.node().is_some_and(|node| state.dims.claims(state.dims.find(node)));
         let role = match self.row_of(place) {
-            Some(row) => solver.rows.role(row),
-            None => solver.dim_role(DimVar(place)),
+            Some(row) => state.rows.role(row),
+            None => state.dim_role(DimVar(place)),
         };
         if claims {
             search.by(value_fact(place), Step::Silent, cap);
-        } else if role != Role::Interior || solver.value_policy(term) == Some(Policy::LeafCap) {
+        } else if role != Role::Interior || state.value_policy(term) == Some(Policy::LeafCap) {
             search.by(value_fact(place), Step::Policy(Policy::LeafCap), cap);
         }
     }

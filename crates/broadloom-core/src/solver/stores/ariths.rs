@@ -1,0 +1,226 @@
+//! The store of arithmetic constraints: their forms, who waits for them, and the queue.
+
+use crate::affine::Affine;
+use crate::solver::stores::trail::{Cell, Trail};
+use crate::term::{DimTerm, Numerator, Piece, RowVar};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A dimension of a linear equation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub coeff: i128,
+    pub dim: DimTerm,
+    /// Whether it shares the basis of the others that do.
+    pub carries: bool,
+    /// Whether it claims a size.
+    pub claims: bool,
+}
+
+/// An arithmetic constraint.
+#[derive(Clone, Debug)]
+pub(crate) enum Arith {
+    /// `0 = constant + Σ coeff·size`; the first item is the axis. An affine axis keeps its form: it is
+    /// followed by what is iterated, and perhaps by a kernel. If its window drops a rest, the equation holds
+    /// up to the slack of the form.
+    Linear { items: SmallVec<[Item; 3]>, constant: i128, form: Option<Affine> },
+    /// `denom·∏ pieces·∏ divided_by = coeff·over`.
+    Count { pieces: Vec<Piece>, numerator: Numerator, divided_by: Vec<DimTerm>, rest: Option<RowVar> },
+    /// The pieces are the axes.
+    Exact { pieces: Vec<Piece>, axes: Vec<DimTerm>, rest: Option<RowVar> },
+}
+
+impl Arith {
+    /// How much the axis of a linear equation may be greater than the rest of it says.
+    pub fn slack(&self) -> i128 {
+        match self {
+            Arith::Linear { form: Some(form), .. } => form.slack().into(),
+            _ => 0,
+        }
+    }
+
+    /// The rows whose axes it speaks of.
+    pub fn pieces(&self) -> &[Piece] {
+        match self {
+            Arith::Linear { .. } => &[],
+            Arith::Count { pieces, .. } | Arith::Exact { pieces, .. } => pieces,
+        }
+    }
+
+    /// The row that takes what the others leave.
+    pub fn rest(&self) -> Option<RowVar> {
+        match self {
+            Arith::Linear { .. } => None,
+            Arith::Count { rest, .. } | Arith::Exact { rest, .. } => *rest,
+        }
+    }
+
+    /// The row variables, in order.
+    pub fn rows(&self) -> impl Iterator<Item = u32> + '_ {
+        self.pieces().iter().filter_map(|piece| if let Piece::Row(row) = piece { Some(row.0) } else { None })
+    }
+
+    /// The dimensions written out.
+    pub fn dims(&self) -> SmallVec<[DimTerm; 8]> {
+        let pieces = self
+            .pieces()
+            .iter()
+            .filter_map(|piece| if let Piece::Dim(dim) = piece { Some(*dim) } else { None });
+        let mut dims: SmallVec<[DimTerm; 8]> = pieces.collect();
+        match self {
+            Arith::Linear { items, .. } => dims.extend(items.iter().map(|item| item.dim)),
+            Arith::Count { numerator, divided_by, .. } => {
+                dims.extend(divided_by.iter().copied().chain(numerator.over))
+            }
+            Arith::Exact { axes, .. } => dims.extend(axes.iter().copied()),
+        }
+        dims
+    }
+}
+
+#[derive(Clone)]
+struct Con {
+    id: u32,
+    what: Arith,
+    done: bool,
+    queued: bool,
+    /// Whether the axes of its rows are watched.
+    expanded: bool,
+    /// How often it narrowed a bound without fixing it.
+    narrowed: u32,
+}
+
+/// Two equations may push each other's bounds for ever (`x = y + 1`, `y = x + 1`); after so many pushes
+/// an equation only passes on sizes that are fixed. Closing then says that it has no bound to search in.
+const MOST_PUSHES: u32 = 256;
+
+/// The store of arithmetic constraints.
+#[derive(Clone, Default)]
+pub(crate) struct Ariths {
+    cons: Vec<Con>,
+    queue: Vec<u32>,
+    /// The dimensions that arithmetic mentions by name.
+    mentioned: Vec<DimTerm>,
+    /// Row variables in counts and lists.
+    rows: FxHashMap<u32, SmallVec<[u32; 2]>>,
+}
+
+impl Ariths {
+    pub fn clear(&mut self) {
+        self.cons.clear();
+        self.queue.clear();
+        self.mentioned.clear();
+        self.rows.clear();
+    }
+
+    /// The dimensions that arithmetic mentions by name.
+    pub fn mentioned(&self) -> &[DimTerm] {
+        &self.mentioned
+    }
+
+    pub fn mention(&mut self, dims: &[DimTerm]) {
+        self.mentioned.extend_from_slice(dims);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.cons.is_empty()
+    }
+
+    /// Keeps a constraint.
+    pub fn push(&mut self, what: Arith, id: u32) -> u32 {
+        let con = self.len();
+        for row in what.rows() {
+            self.rows.entry(row).or_default().push(con);
+        }
+        self.mention(&what.dims());
+        self.cons.push(Con { id, what, done: false, queued: false, expanded: false, narrowed: 0 });
+        con
+    }
+
+    pub fn len(&self) -> u32 {
+        self.cons.len() as u32
+    }
+
+    pub fn get(&self, con: u32) -> &Arith {
+        &self.cons[con as usize].what
+    }
+
+    /// The constraint's id.
+    pub fn id(&self, con: u32) -> u32 {
+        self.cons[con as usize].id
+    }
+
+    /// The constraints that are not settled.
+    pub fn pending(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len()).filter(|con| !self.cons[*con as usize].done)
+    }
+
+    /// The counts and lists that speak of a row variable.
+    pub fn of_row(&self, row: u32) -> &[u32] {
+        if self.rows.is_empty() { &[] } else { self.rows.get(&row).map_or(&[], |cons| cons.as_slice()) }
+    }
+
+    pub fn enqueue(&mut self, con: u32) {
+        let entry = &mut self.cons[con as usize];
+        if !entry.done && !entry.queued {
+            entry.queued = true;
+            self.queue.push(con);
+        }
+    }
+
+    pub fn enqueue_row(&mut self, row: u32) {
+        if let Some(cons) = self.rows.get(&row) {
+            for con in cons.clone() {
+                self.enqueue(con);
+            }
+        }
+    }
+
+    pub fn pop(&mut self) -> Option<u32> {
+        let con = self.queue.pop()?;
+        self.cons[con as usize].queued = false;
+        Some(con)
+    }
+
+    /// Empties the queue.
+    pub fn clear_queue(&mut self) {
+        while self.pop().is_some() {}
+    }
+
+    /// Notes that the axes of its rows are watched. Returns whether that is news.
+    pub fn expand(&mut self, trail: &mut Trail, con: u32) -> bool {
+        if self.cons[con as usize].expanded {
+            return false;
+        }
+        self.save(trail, con);
+        self.cons[con as usize].expanded = true;
+        true
+    }
+
+    /// Counts a bound that is narrowed without being fixed. Returns whether there were not too many of them.
+    pub fn may_push(&mut self, trail: &mut Trail, con: u32) -> bool {
+        if self.cons[con as usize].narrowed >= MOST_PUSHES {
+            return false;
+        }
+        self.save(trail, con);
+        self.cons[con as usize].narrowed += 1;
+        true
+    }
+
+    /// Notes that a constraint has nothing left to say.
+    pub fn finish(&mut self, trail: &mut Trail, con: u32) {
+        self.save(trail, con);
+        self.cons[con as usize].done = true;
+    }
+
+    fn save(&self, trail: &mut Trail, con: u32) {
+        let Con { done, expanded, narrowed, .. } = self.cons[con as usize];
+        trail.save_pair(Cell::Arith, con, u32::from(done) | u32::from(expanded) << 1, narrowed);
+    }
+
+    /// Puts a logged word back.
+    pub fn restore(&mut self, at: u32, flags: u32, narrowed: u32) {
+        let con = &mut self.cons[at as usize];
+        (con.done, con.expanded, con.narrowed) = (flags & 1 != 0, flags & 2 != 0, narrowed);
+    }
+}
