@@ -4,8 +4,9 @@
 //! to its result, which has no fewer; of a result to its operand, which has no more; of equal rows both ways. What
 //! a result has is also offered to its operands, and a leaf takes what it is offered.
 
+use super::ways::{Derived, Fact, Inference, Ways, Written};
 use crate::ids::NIL;
-use crate::solver::shortest::{Derived, Fact, Search, Step, Written};
+use crate::solver::explain::chain::Cause;
 use crate::solver::stores::ranks::Cause as RankCause;
 use crate::solver::stores::reason::Policy;
 use crate::solver::stores::rows::{Kind, RowCon, Term};
@@ -16,7 +17,7 @@ use crate::term::RowVar;
 struct Edge {
     from: u32,
     to: Fact,
-    step: Step,
+    step: Inference,
 }
 
 /// The row has no fewer axes than it has.
@@ -36,10 +37,10 @@ fn offered(row: u32) -> Fact {
 
 /// The shortest chain to the number of axes of a row.
 pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
-    let mut search = Search::new(3 * state.rows.len());
+    let mut ways = Ways::new(3 * state.rows.len());
     let edges = edges(state);
     for edge in edges.iter().filter(|edge| edge.from == NIL) {
-        search.start(edge.to, edge.step);
+        ways.start(edge.to, edge.step);
     }
     let mut starts = vec![0u32; state.rows.len() * 3 + 1];
     let inner = || edges.iter().filter(|edge| edge.from != NIL);
@@ -47,24 +48,24 @@ pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
     (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
     let mut sorted: Vec<&Edge> = inner().collect();
     sorted.sort_by_key(|edge| edge.from);
-    begin(state, &mut search);
+    begin(state, &mut ways);
     let goals = [least(row), most(row)];
-    while let Some(fact) = search.next() {
-        if goals.iter().all(|goal| search.settled[*goal as usize]) {
+    while let Some(fact) = ways.next() {
+        if goals.iter().all(|goal| ways.settled[*goal as usize]) {
             break;
         }
         if fact % 3 == 2 && is_chosen_leaf(state, fact / 3) {
-            search.by(least(fact / 3), Step::Policy(Policy::LeafRank), fact);
+            ways.by(least(fact / 3), Inference::Policy(Policy::LeafRank), fact);
         }
         for edge in &sorted[starts[fact as usize] as usize..starts[fact as usize + 1] as usize] {
-            search.by(edge.to, edge.step, fact);
+            ways.by(edge.to, edge.step, fact);
         }
     }
     let what = |fact: Fact| (Some(RowVar(fact / 3)), None);
-    let mut chain = search.chain(&goals[..1], what);
+    let mut chain = ways.chain(&goals[..1], what);
     // That there are no more is worth a word if it was not a choice, or is the only one.
-    let chosen = |chain: &[Derived]| chain.iter().any(|link| matches!(link.cause, super::Cause::Policy(..)));
-    let above = search.chain(&goals[1..], what);
+    let chosen = |chain: &[Derived]| chain.iter().any(|link| matches!(link.cause, Cause::Policy(..)));
+    let above = ways.chain(&goals[1..], what);
     if !(chosen(&chain) && chosen(&above)) {
         chain.extend(above.into_iter().filter(|link| !chain.contains(link)).collect::<Vec<_>>());
     }
@@ -72,28 +73,28 @@ pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
 }
 
 /// What is so without a row constraint.
-fn begin(state: &State, search: &mut Search) {
+fn begin(state: &State, ways: &mut Ways) {
     for row in 0..state.rows.len() as u32 {
         if state.ranks.lo(row) == 0 {
-            search.start(least(row), Step::Silent);
+            ways.start(least(row), Inference::Silent);
         }
         for (cause, fact) in [(state.ranks.lo_cause(row), least(row)), (state.ranks.hi_cause(row), most(row))]
         {
             match cause {
-                RankCause::Arith(con) => search.start(fact, Step::Constraint(state.ariths.id(con), None)),
+                RankCause::Arith(con) => ways.start(fact, Inference::Constraint(state.ariths.id(con), None)),
                 RankCause::Support(support) => {
-                    search.start(fact, Step::Constraint(state.supports.get(support).id, None));
+                    ways.start(fact, Inference::Constraint(state.supports.get(support).id, None));
                 }
                 RankCause::Policy(step) => {
                     let policy = state.policies.get(step as usize).map(|choice| choice.policy);
                     if let Some(policy) = policy.filter(|policy| *policy != Policy::LeafRank) {
-                        search.start(fact, Step::Policy(policy));
+                        ways.start(fact, Inference::Policy(policy));
                     }
                 }
                 _ => {}
             }
         }
-        search.start(most(row), Step::Policy(Policy::LeastRank));
+        ways.start(most(row), Inference::Policy(Policy::LeastRank));
     }
 }
 
@@ -117,7 +118,7 @@ fn edges(state: &State) -> Vec<Edge> {
             let written = Some(Written { second, at: of, of }).filter(|_| from.hole == NIL);
             let (start, goal) = (facts[0], facts[1]);
             let from = if from.hole == NIL { NIL } else { start(from.hole) };
-            edges.push(Edge { from, to: goal(to.hole), step: Step::Constraint(id, written) });
+            edges.push(Edge { from, to: goal(to.hole), step: Inference::Constraint(id, written) });
         };
         edge(opnd, res, [least, least]);
         edge(res, opnd, [most, most]);

@@ -15,10 +15,10 @@
 //! | two atoms cap a place | – | it is the unit |
 //! | all sizes of an equation but one | the equation | that one |
 
+use super::ways::{Derived, Fact, Inference, Way, Ways, Written};
 use crate::ids::NIL;
 use crate::solver::propagate::support::facing_place;
 use crate::solver::report::DimShape;
-use crate::solver::shortest::{Derived, Fact, Search, Step, Way, Written};
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::constraints::Stored;
 use crate::solver::stores::reason::{Policy, Side};
@@ -68,17 +68,17 @@ struct Places<'a> {
 pub(super) fn shortest(state: &State, marker: impl Fn(RowVar) -> u32, dim: DimShape) -> Option<Vec<Derived>> {
     let mut places = Places::new(state, marker);
     let goal = value_fact(places.place_of(dim)?);
-    let mut search = Search::new(3 * places.count());
-    places.begin(&mut search);
-    while let Some(fact) = search.next() {
+    let mut ways = Ways::new(3 * places.count());
+    places.begin(&mut ways);
+    while let Some(fact) = ways.next() {
         if fact == goal {
             let what = |fact: Fact| match places.shape_of(fact / 3) {
                 shape @ DimShape::Front(row, _) => (Some(row), Some(shape)),
                 shape => (None, Some(shape)),
             };
-            return Some(search.chain(&[goal], what));
+            return Some(ways.chain(&[goal], what));
         }
-        places.follow(&mut search, fact);
+        places.follow(&mut ways, fact);
     }
     None
 }
@@ -296,23 +296,23 @@ impl<'a> Places<'a> {
     }
 
     /// What constraints write, what equations give by themselves, and what policies decided without a cap.
-    fn begin(&mut self, search: &mut Search) {
+    fn begin(&mut self, ways: &mut Ways) {
         for at in 0..self.pairs.len() {
             let Pair { ends, at, of, con, equal } = self.pairs[at];
             let Some(second) = ends.into_iter().position(is_ground).map(|side| side == 1) else { continue };
             let (side, other) = (usize::from(second), ends[usize::from(!second)]);
             let (value, written) = (DimTerm(ends[side]), Written { second, at: at[side], of: of[side] });
-            let step = Step::Constraint(con, Some(written));
+            let step = Inference::Constraint(con, Some(written));
             let from_above = second && value != DimTerm::UNIT;
             let from_below = !second && value == DimTerm::UNIT;
             if equal || from_above || from_below {
-                search.start(value_fact(other), step);
+                ways.start(value_fact(other), step);
             } else if !second {
-                self.cap(search, other, value, 0, step, Way::Start);
+                self.cap(ways, other, value, 0, step, Way::Start);
             }
         }
         for number in 0..self.equations.len() {
-            self.solve(search, number);
+            self.solve(ways, number);
         }
         let decided = |policy: Policy| policy != Policy::LeafCap;
         if self.state.policies.iter().any(|choice| decided(choice.policy)) {
@@ -320,14 +320,14 @@ impl<'a> Places<'a> {
                 if let Some(policy) =
                     self.state.value_policy(self.term(place)).filter(|policy| decided(*policy))
                 {
-                    search.start(value_fact(place), Step::Policy(policy));
+                    ways.start(value_fact(place), Inference::Policy(policy));
                 }
             }
         }
     }
 
     /// What follows from a settled fact.
-    fn follow(&mut self, search: &mut Search, fact: Fact) {
+    fn follow(&mut self, ways: &mut Ways, fact: Fact) {
         let place = fact / 3;
         let is_value = fact == value_fact(place);
         let value = self.value(place);
@@ -339,26 +339,26 @@ impl<'a> Places<'a> {
             if is_ground(other) {
                 continue;
             }
-            let step = Step::Constraint(con, None);
+            let step = Inference::Constraint(con, None);
             let passes = equal || below == (told == DimTerm::UNIT);
             if is_value && passes && self.value(other) == told {
-                search.by(value_fact(other), step, fact);
+                ways.by(value_fact(other), step, fact);
             } else if (equal || below) && told != DimTerm::UNIT {
-                let before = search.best[fact as usize];
-                self.cap(search, other, told, before, step, |step| Way::From(step, fact));
+                let before = ways.best[fact as usize];
+                self.cap(ways, other, told, before, step, |step| Way::From(step, fact));
             }
         }
         if is_value {
-            self.tell(search, place);
+            self.tell(ways, place);
         } else if told == value {
-            self.take_cap(search, place, fact);
+            self.take_cap(ways, place, fact);
         } else if let [first, second] = self.caps[place as usize].map(|cap| !cap.is_none())
             && (first && second)
             && value == DimTerm::UNIT
         {
             let caps = [fact_of_cap(place, 0), fact_of_cap(place, 1)];
-            if caps.iter().all(|cap| search.settled[*cap as usize]) {
-                search.by_all(value_fact(place), Step::Silent, &caps);
+            if caps.iter().all(|cap| ways.settled[*cap as usize]) {
+                ways.by_all(value_fact(place), Inference::Silent, &caps);
             }
         }
     }
@@ -366,23 +366,23 @@ impl<'a> Places<'a> {
     /// An atom below a place; up to two are kept.
     fn cap(
         &mut self,
-        search: &mut Search,
+        ways: &mut Ways,
         place: u32,
         atom: DimTerm,
         before: u64,
-        step: Step,
-        way: impl FnOnce(Step) -> Way,
+        step: Inference,
+        way: impl FnOnce(Inference) -> Way,
     ) {
         let caps = &mut self.caps[place as usize];
         let free = |cap: &DimTerm| *cap == atom || cap.is_none();
         if let Some(at) = caps.iter().position(free) {
             caps[at] = atom;
-            search.offer(fact_of_cap(place, at as u32), before, step, way);
+            ways.offer(fact_of_cap(place, at as u32), before, step, way);
         }
     }
 
     /// A place that takes its cap: because it has to have a size, or because it is a leaf.
-    fn take_cap(&self, search: &mut Search, place: u32, cap: Fact) {
+    fn take_cap(&self, ways: &mut Ways, place: u32, cap: Fact) {
         let (state, term) = (self.state, self.term(place));
         let claims = term.node().is_some_and(|node| state.dims.claims(state.dims.find(node)));
         let role = match self.row_of(place) {
@@ -390,31 +390,31 @@ impl<'a> Places<'a> {
             None => state.dim_role(DimVar(place)),
         };
         if claims {
-            search.by(value_fact(place), Step::Silent, cap);
+            ways.by(value_fact(place), Inference::Silent, cap);
         } else if role != Role::Interior || state.value_policy(term) == Some(Policy::LeafCap) {
-            search.by(value_fact(place), Step::Policy(Policy::LeafCap), cap);
+            ways.by(value_fact(place), Inference::Policy(Policy::LeafCap), cap);
         }
     }
 
     /// Tells the equations of a place that its size is known.
-    fn tell(&mut self, search: &mut Search, place: u32) {
+    fn tell(&mut self, ways: &mut Ways, place: u32) {
         let Some(numbers) = self.in_equations.remove(&place) else { return };
         for number in numbers {
             self.equations[number as usize].open -= 1;
-            self.solve(search, number as usize);
+            self.solve(ways, number as usize);
         }
     }
 
     /// The last size of an equation.
-    fn solve(&self, search: &mut Search, number: usize) {
+    fn solve(&self, ways: &mut Ways, number: usize) {
         let Equation { con, places, open } = &self.equations[number];
         if *open != 1 {
             return;
         }
-        let known = |place: &&u32| search.settled[value_fact(**place) as usize];
+        let known = |place: &&u32| ways.settled[value_fact(**place) as usize];
         let Some(last) = places.iter().find(|place| !known(place)) else { return };
         let others: Vec<Fact> = places.iter().filter(known).map(|place| value_fact(*place)).collect();
-        search.by_all(value_fact(*last), Step::Constraint(*con, None), &others);
+        ways.by_all(value_fact(*last), Inference::Constraint(*con, None), &others);
     }
 }
 
