@@ -102,6 +102,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "solver::closed",
         &[
             "form",
+            "ids",
             "order",
             "solver::closing",
             "solver::cores",

@@ -5,11 +5,11 @@ use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::constraints::Stored;
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
-use crate::term::DimTerm;
+use crate::term::{ConstraintId, DimTerm};
 
 /// Every constraint, in an order that does not depend on the order of addition.
-pub(crate) fn canonical_order(state: &State) -> Vec<u32> {
-    let mut ids: Vec<u32> = (0..state.constraints.len() as u32).collect();
+pub(crate) fn canonical_order(state: &State) -> Vec<ConstraintId> {
+    let mut ids: Vec<ConstraintId> = state.constraints.ids().collect();
     ids.sort_by_cached_key(|id| canonical_key(state, *id));
     ids
 }
@@ -29,7 +29,7 @@ pub(crate) fn canonical_dim(state: &State, term: DimTerm) -> [u64; 3] {
 
 /// A constraint as a sequence of numbers that names variables by their order and atoms by value;
 /// the sides of an equality are put in order.
-fn canonical_key(state: &State, id: u32) -> (u8, Vec<[u64; 3]>, Vec<[u64; 3]>) {
+fn canonical_key(state: &State, id: ConstraintId) -> (u8, Vec<[u64; 3]>, Vec<[u64; 3]>) {
     let dim = |term: &DimTerm| canonical_dim(state, *term);
     let row = |term: Term| {
         let mut key = vec![[u64::from(term.hole), u64::from(term.lead), u64::from(term.trail)]];

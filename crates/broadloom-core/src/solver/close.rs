@@ -1,6 +1,6 @@
 //! Closing as a whole: the policy, search where it fails, and the answer.
 
-use crate::ids::NIL;
+use crate::ids::{NIL, StepId};
 use crate::solver::canonical::canonical_order;
 use crate::solver::closed::{Answer, Closed, Closing};
 use crate::solver::closing::close_policy;
@@ -82,7 +82,7 @@ pub(crate) fn close(state: &mut State, history: bool) -> Answer<'_> {
         }
         Verdict::Unknown(limit) => Answer::GaveUp(limit),
         Verdict::Unsatisfiable => {
-            let all = || (0..state.constraints.len() as u32).collect();
+            let all = || state.constraints.ids().collect();
             let refuted = search.refuted.map(|ids| ids.iter().map(|id| copy.original_id(*id)).collect());
             Answer::Unsatisfiable(core_from(state, refuted.unwrap_or_else(all)))
         }
@@ -121,7 +121,7 @@ fn take_over(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Ste
             && let Some(marker) = copy.state.rows.marker(twin)
         {
             let theirs = copy.state.rows.marker_policy(twin);
-            let policy = copy.state.policies.get(theirs as usize).map(|choice| choice.policy);
+            let policy = copy.state.policies.get(theirs.index()).map(|choice| choice.policy);
             let step = adopt(state, copy, policy.unwrap_or(Policy::PreferredMarker), theirs, row);
             state.rows.set_marker(&mut state.trail, row, marker, step);
             state.rows.wake(&state.ranks, row, &mut state.queue);
@@ -133,7 +133,7 @@ fn take_over(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Ste
 }
 
 /// Records a policy step of a copy, with the failure that led to it, as one of this system.
-fn adopt(state: &mut State, copy: &Subsystem, policy: Policy, theirs: u32, row: u32) -> u32 {
+fn adopt(state: &mut State, copy: &Subsystem, policy: Policy, theirs: StepId, row: u32) -> StepId {
     let step = state.choose(policy, row);
     if let Some(because) = copy.state.failures.get(&theirs) {
         state.failures.insert(step, because.iter().map(|id| copy.original_id(*id)).collect());

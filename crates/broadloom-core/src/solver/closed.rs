@@ -1,6 +1,7 @@
 //! The answer of closing, and a closed system to read values and reasons from.
 
 use crate::form::{Form, Symbol};
+use crate::ids::StepId;
 use crate::order::{Dim, FormId, Row};
 use crate::solver::closing::holes::{Gaps, Silence, Unfilled};
 use crate::solver::closing::short::Short;
@@ -204,7 +205,7 @@ impl Closed<'_> {
     /// How a row variable came by its value.
     pub fn how_row(&self, var: RowVar) -> How {
         let state = &*self.state;
-        let policy = |step: u32| state.policies.get(step as usize).map(|choice| choice.policy);
+        let policy = |step: StepId| state.policies.get(step.index()).map(|choice| choice.policy);
         if policy(state.rows.marker_policy(var.0)) == Some(Policy::SearchMarker) {
             return How::Search;
         }

@@ -1,13 +1,13 @@
 //! Sizes as expressions over symbols, as far as the constraints so far give them: readings of the stores.
 
 use crate::form::{Form, Symbol};
-use crate::ids::NIL;
+use crate::ids::{ArithId, NIL};
 use crate::solver::known::size_bounds;
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::reason::{Reason, ReasonId};
+use crate::solver::stores::sizes::Watcher;
 use crate::solver::stores::state::State;
-use crate::solver::stores::supports::is_clause;
-use crate::term::DimTerm;
+use crate::term::{ConstraintId, DimTerm};
 
 /// How many equations an expression may take that is asked for before closing.
 const MOST_EQUATIONS: u32 = 4;
@@ -44,13 +44,16 @@ fn form_within(state: &State, term: DimTerm, equations: u32) -> Option<Form> {
     let less = equations.checked_sub(1);
     let watchers = state.dims.extra_of(root).filter(|_| less.is_some());
     let watchers = watchers.into_iter().flat_map(|extra| state.dims.sizes.watchers(extra));
-    let mut watchers = watchers.filter(|watch| !is_clause(*watch));
-    let found = watchers.find_map(|con| form_by(state, con, root, less?));
+    let mut equations = watchers.filter_map(|watcher| match watcher {
+        Watcher::Arith(con) => Some(con),
+        Watcher::Clause(_) => None,
+    });
+    let found = equations.find_map(|con| form_by(state, con, root, less?));
     found.or_else(|| expressed(state, term).ok())
 }
 
 /// What a linear equation makes of a class, if all others in it have a name or a number, and one a name.
-fn form_by(state: &State, con: u32, class: u32, equations: u32) -> Option<Form> {
+fn form_by(state: &State, con: ArithId, class: u32, equations: u32) -> Option<Form> {
     let arith = state.ariths.get(con);
     let Arith::Linear { items, constant, .. } = arith else { return None };
     let (mut sum, mut own) = (Form::constant(*constant), 0i128);
@@ -72,7 +75,7 @@ fn form_by(state: &State, con: u32, class: u32, equations: u32) -> Option<Form> 
 
 /// The sizes of the dimensions of an arithmetic constraint, as far as they are known: of its rows, then of
 /// those written out.
-pub(crate) fn known_forms(state: &State, con: u32) -> Vec<Option<Form>> {
+pub(crate) fn known_forms(state: &State, con: ArithId) -> Vec<Option<Form>> {
     let arith = state.ariths.get(con);
     let rows = arith.rows().filter(|row| state.rows.is_fixed(*row));
     let axes = rows.flat_map(|row| (0..state.ranks.lo(row)).map(move |at| state.rows.axis(row, at)));
@@ -85,7 +88,7 @@ pub(crate) fn known_forms(state: &State, con: u32) -> Vec<Option<Form>> {
 
 /// Whether an arithmetic constraint is about a symbol that no literal has specialised: numbers that bounds
 /// pushed it to are no news to anybody.
-pub(crate) fn names_open_symbol(state: &State, con: u32) -> bool {
+pub(crate) fn names_open_symbol(state: &State, con: ArithId) -> bool {
     state.ariths.get(con).dims().into_iter().any(|dim| is_open_form(state, dim))
 }
 
@@ -105,7 +108,7 @@ pub(crate) fn is_open_form(state: &State, dim: DimTerm) -> bool {
 }
 
 /// The constraint that last moved the bounds of a class.
-pub(crate) fn bounded_by(state: &State, root: u32) -> Option<u32> {
+pub(crate) fn bounded_by(state: &State, root: u32) -> Option<ConstraintId> {
     let steps = state.dims.sizes.steps(state.dims.extra_of(root)?);
     let id = |(_, reason): &(u32, ReasonId)| match reason.as_constraint().filter(|_| reason.0 != NIL) {
         Some(id) => Some(id),

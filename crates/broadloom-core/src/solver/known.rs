@@ -1,7 +1,7 @@
 //! What is known of the size of a dimension and of the range of a symbol: readings of the stores.
 
 use crate::form::{Form, Symbol};
-use crate::ids::NIL;
+use crate::ids::{ArithId, NIL};
 use crate::order::{Atom, Basis};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::State;
@@ -58,7 +58,7 @@ pub(crate) fn size_bounds(state: &State, term: DimTerm) -> (u64, u64) {
 
 /// The sizes of the dimensions of an arithmetic constraint, as far as they are known: of its rows,
 /// then of those written out.
-pub(crate) fn known_sizes(state: &State, con: u32) -> Vec<Option<u64>> {
+pub(crate) fn known_sizes(state: &State, con: ArithId) -> Vec<Option<u64>> {
     let arith = state.ariths.get(con);
     let rows = arith.rows().filter(|row| state.rows.is_fixed(*row));
     let axes = rows.flat_map(|row| (0..state.ranks.lo(row)).map(move |at| state.rows.axis(row, at)));

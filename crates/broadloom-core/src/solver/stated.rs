@@ -9,7 +9,7 @@ use crate::term::{Constraint, DimTerm, DimVar, Hole, RowTerm, RowVar};
 
 /// Calls `each` with every constraint as it was added, in the order of addition.
 pub(crate) fn each_constraint(state: &State, mut each: impl FnMut(Constraint<'_>)) {
-    for id in 0..state.constraints.len() as u32 {
+    for id in state.constraints.ids() {
         match state.constraints.get(id) {
             Stored::DimEq(a, b) => each(Constraint::DimEq(a, b)),
             Stored::DimLe(res, opnd) => each(Constraint::DimLe { res, opnd }),

@@ -20,7 +20,7 @@ pub(crate) struct Subsystem {
     /// The original variables, in their order, with their copies.
     dims: Vec<(u32, DimVar)>,
     rows: Vec<(u32, RowVar)>,
-    ids: Vec<u32>,
+    ids: Vec<ConstraintId>,
 }
 
 impl Subsystem {
@@ -55,17 +55,13 @@ impl Subsystem {
     }
 
     /// The original of a constraint.
-    pub fn original_id(&self, copy: u32) -> u32 {
-        self.ids[copy as usize]
-    }
-
-    pub fn original_constraint(&self, copy: ConstraintId) -> ConstraintId {
-        ConstraintId(self.original_id(copy.0))
+    pub fn original_id(&self, copy: ConstraintId) -> ConstraintId {
+        self.ids[copy.index()]
     }
 }
 
 /// Some constraints as a system of their own. Variables keep their roles and their order.
-pub(crate) fn subsystem(state: &State, ids: &[u32]) -> Subsystem {
+pub(crate) fn subsystem(state: &State, ids: &[ConstraintId]) -> Subsystem {
     let mut sub = Subsystem {
         state: State::with_budget(state.budget),
         dims: Vec::new(),
@@ -120,7 +116,7 @@ pub(crate) fn subsystem(state: &State, ids: &[u32]) -> Subsystem {
 pub(crate) fn add_copy(
     state: &State,
     to: &mut State,
-    id: u32,
+    id: ConstraintId,
     dim: &impl Fn(DimTerm) -> DimTerm,
     row: &impl Fn(RowVar) -> RowVar,
 ) {
@@ -161,12 +157,12 @@ pub(crate) fn add_copy(
 }
 
 /// The row variables some constraints mention, with repetitions.
-pub(crate) fn rows_of(state: &State, ids: &[u32]) -> Vec<u32> {
+pub(crate) fn rows_of(state: &State, ids: &[ConstraintId]) -> Vec<u32> {
     variables(state, ids).1
 }
 
 /// The variables some constraints mention, with repetitions.
-fn variables(state: &State, ids: &[u32]) -> (Vec<u32>, Vec<u32>) {
+fn variables(state: &State, ids: &[ConstraintId]) -> (Vec<u32>, Vec<u32>) {
     let (mut dims, mut rows) = (Vec::new(), Vec::new());
     for id in ids {
         match state.constraints.get(*id) {
@@ -253,7 +249,7 @@ pub(crate) fn retract(state: &mut State, point: Point) {
             };
         }
     };
-    for id in 0..point.constraints as u32 {
+    for id in state.constraints.ids().take(point.constraints) {
         make(&mut fresh, false);
         add_copy(state, &mut fresh, id, &|dim| dim, &|row| row);
     }

@@ -87,7 +87,7 @@ fn pass_answers(state: &State, answered: &mut [bool]) -> bool {
     let (mut any, mut more) = (false, true);
     while std::mem::take(&mut more) {
         // Results are usually made after their operands.
-        for con in (0..state.rows.con_count()).rev() {
+        for con in state.rows.con_ids().rev() {
             let RowCon { res, opnd, kind, .. } = state.rows.con(con);
             let mut pass = |from: Term, to: Term| {
                 let says = from.flanks() > 0 || (from.hole != NIL && passes(answered, from.hole));
@@ -116,7 +116,7 @@ fn said_rows(state: &State, open: &[bool], answered: &[bool]) -> Vec<bool> {
         })
         .collect();
     // Results are usually made after their operands.
-    for support in 0..state.supports.len() {
+    for support in state.supports.ids() {
         let mut terms = state.supports.terms(support).iter();
         let all = terms.all(|term| term.hole == NIL || said[term.hole as usize]);
         said[state.supports.get(support).res as usize] |= all;

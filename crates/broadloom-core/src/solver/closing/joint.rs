@@ -4,7 +4,7 @@
 //! without noticing that `2·a = 1` has no whole solution. Before sizes are guessed, the open equations are
 //! therefore eliminated as a system: exactly, in integers.
 
-use crate::ids::NIL;
+use crate::ids::{ArithId, NIL};
 use crate::number::gcd;
 use crate::solver::known::{observe_symbol, size_bounds};
 use crate::solver::propagate::fixpoint::propagate;
@@ -23,7 +23,7 @@ const MOST_ROWS: usize = 64;
 struct Row {
     terms: SmallVec<[(u32, i128); 4]>,
     constant: i128,
-    con: u32,
+    con: ArithId,
 }
 
 impl Row {
@@ -123,7 +123,7 @@ fn within_bounds(state: &State, row: &Row) -> bool {
 
 /// The linear equations with open classes; sizes that are fixed are constants.
 fn open_rows(state: &State) -> Vec<Row> {
-    let row = |con: u32| {
+    let row = |con: ArithId| {
         let arith = state.ariths.get(con);
         let Arith::Linear { items, constant, .. } = arith else { return None };
         if arith.slack() > 0 {

@@ -1,6 +1,6 @@
 //! Markers that no operation declares: where they would rather be, and closing them there.
 
-use crate::ids::NIL;
+use crate::ids::{NIL, RowConId};
 use crate::solver::closing::extents::join_lead;
 use crate::solver::propagate::align::align;
 use crate::solver::propagate::fixpoint::propagate;
@@ -11,7 +11,7 @@ use crate::term::Role;
 
 /// Step 4.
 pub(crate) fn close_markers(state: &mut State, markers: &[u32]) -> Step {
-    for con in 0..state.rows.con_count() {
+    for con in state.rows.con_ids() {
         if let Some(row) = awaited_marker(state, con) {
             let step = state.choose(Policy::PreferredMarker, row);
             let marker = markers[row as usize].min(state.ranks.lo(row));
@@ -25,7 +25,7 @@ pub(crate) fn close_markers(state: &mut State, markers: &[u32]) -> Step {
 }
 
 /// The row variable whose marker an inequality waits for.
-pub(crate) fn awaited_marker(state: &State, con: u32) -> Option<u32> {
+pub(crate) fn awaited_marker(state: &State, con: RowConId) -> Option<u32> {
     let RowCon { opnd, kind, done, .. } = state.rows.con(con);
     let waits = !done && kind == Kind::Le && opnd.hole != NIL;
     (waits && state.rows.is_fixed(opnd.hole) && state.rows.marker(opnd.hole).is_none()).then_some(opnd.hole)
@@ -38,7 +38,7 @@ pub(crate) fn preferred_markers(state: &State, mut markers: Vec<u32>) -> Vec<u32
     if !state.declared_markers && !state.rows.any_marker() {
         return markers;
     }
-    let mut queue: Vec<u32> = (0..state.rows.con_count()).collect();
+    let mut queue: Vec<RowConId> = state.rows.con_ids().collect();
     queue.reverse();
     while let Some(con) = queue.pop() {
         let RowCon { res, opnd, kind, .. } = state.rows.con(con);

@@ -1,6 +1,6 @@
 //! Results that claim more than closing gives to their operands.
 
-use crate::ids::NIL;
+use crate::ids::{NIL, SupportId};
 use crate::solver::explain::blame::blame_least;
 use crate::solver::explain::chain::chain_dim;
 use crate::solver::propagate::support::facing_place;
@@ -29,24 +29,24 @@ pub(crate) fn all_long_enough(state: &State) -> Step {
         let inner = if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
         term.flanks() + inner
     };
-    let short = |support: &u32| {
+    let short = |support: &SupportId| {
         let longest = state.supports.terms(*support).iter().map(length).max();
         state.ranks.lo(state.supports.get(*support).res) > longest.unwrap_or(0)
     };
-    (0..state.supports.len()).find(short).map_or(Ok(()), |support| Err(Conflict::Short { support }))
+    state.supports.ids().find(short).map_or(Ok(()), |support| Err(Conflict::Short { support }))
 }
 
 /// What there is to say of a supported row that is longer than its operands.
-pub(crate) fn short_row(state: &State, support: u32) -> Short {
+pub(crate) fn short_row(state: &State, support: SupportId) -> Short {
     let Support { res, id, .. } = state.supports.get(support);
-    let because = blame_least(state, res).constraints.into_iter().map(ConstraintId).collect();
-    Short { row: RowVar(res), at: None, made_of: ConstraintId(id), because }
+    let because = blame_least(state, res).constraints;
+    Short { row: RowVar(res), at: None, made_of: id, because }
 }
 
 /// A size that a supported row claims and none of its operands, once everything is closed.
 pub(crate) fn short_axis(state: &State) -> Option<Short> {
     let value = |term: DimTerm| if term.is_none() { DimTerm::UNIT } else { state.dims.resolve(term) };
-    for support in 0..state.supports.len() {
+    for support in state.supports.ids() {
         let Support { res, id, .. } = state.supports.get(support);
         let rank = state.ranks.lo(res);
         for at in 0..rank {
@@ -62,7 +62,7 @@ pub(crate) fn short_axis(state: &State) -> Option<Short> {
                 let because = state.row_axis(res, at).var().map_or(Vec::new(), |var| {
                     chain_dim(state, var).iter().filter_map(|link| link.constraint()).collect()
                 });
-                let (row, made_of) = (RowVar(res), ConstraintId(id));
+                let (row, made_of) = (RowVar(res), id);
                 return Some(Short { row, at: Some(at), made_of, because });
             }
         }

@@ -11,15 +11,15 @@ use crate::term::{ConstraintId, DimVar, RowVar};
 /// Shrinks the constraints of a chain to a minimal set that still entails something, in the
 /// chain's order.
 fn shrink_chain(state: &State, chain: &[Link], entails: impl Fn(&Subsystem) -> bool) -> Vec<ConstraintId> {
-    let ids: Vec<u32> = chain.iter().filter_map(|link| link.constraint()).map(|id| id.0).collect();
+    let ids: Vec<ConstraintId> = chain.iter().filter_map(|link| link.constraint()).collect();
     let mut work = 0;
-    let mut enough = |ids: &[u32]| {
+    let mut enough = |ids: &[ConstraintId]| {
         let sub = subsystem(state, ids);
         work += sub.state.stats().steps + ids.len() as u64;
         (work < PATIENCE).then(|| entails(&sub))
     };
-    let ids = if enough(&ids) == Some(true) { ids } else { (0..state.constraints.len() as u32).collect() };
-    shrink(ids, enough).0.into_iter().map(ConstraintId).collect()
+    let ids = if enough(&ids) == Some(true) { ids } else { state.constraints.ids().collect() };
+    shrink(ids, enough).0
 }
 
 /// The chain of constraints that forces a dimension variable, if they do: minimal, sources first.

@@ -1,7 +1,7 @@
 //! The two ends of a contradiction, in the names of the system it was found in.
 
 use crate::form::{Form, Symbol};
-use crate::ids::NIL;
+use crate::ids::{ArithId, NIL};
 use crate::order::Dim;
 use crate::solver::closing::close_policy;
 use crate::solver::explain::blame::{aligned_axis, sources};
@@ -127,7 +127,7 @@ pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
                 return clash;
             }
             if let Some((id, con)) = open_equation(state, node) {
-                let constraint = sub.original_constraint(id);
+                let constraint = sub.original_id(id);
                 return Clash::Expressions { constraint, sizes: known_forms(state, con) };
             }
             let what = name_of(state, node).and_then(|shape| sub.original_shape(shape));
@@ -140,18 +140,18 @@ pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
             return Clash::Size { what: None, bounds: (size, most) };
         }
         Conflict::Arith { con } if closing.is_some() || names_open_symbol(state, con) => {
-            let constraint = sub.original_constraint(ConstraintId(state.ariths.id(con)));
+            let constraint = sub.original_id(state.ariths.id(con));
             return Clash::Expressions { constraint, sizes: known_forms(state, con) };
         }
         Conflict::Arith { con } => {
-            let constraint = sub.original_constraint(ConstraintId(state.ariths.id(con)));
+            let constraint = sub.original_id(state.ariths.id(con));
             return Clash::Arithmetic { constraint, sizes: known_sizes(state, con) };
         }
         Conflict::Contents | Conflict::Short { .. } | Conflict::TooMuch(_) => return Clash::Exhausted,
     };
     let what = if node == NIL { aligned_axis(state, conflict) } else { name_of(state, node) };
     let what = what.and_then(|shape| sub.original_shape(shape));
-    let sources = sources(state, conflict, ends).map(|id| id.map(|id| sub.original_constraint(id)));
+    let sources = sources(state, conflict, ends).map(|id| id.map(|id| sub.original_id(id)));
     let ends = ends.map(|end| state.ground(end).unwrap_or(Dim::Unit));
     Clash::Dims { what, ends, sources }
 }
@@ -173,8 +173,8 @@ fn range_clash(state: &State, node: u32) -> Option<Clash> {
 }
 
 /// The equation that bounds a class which is an expression over symbols without a size.
-fn open_equation(state: &State, node: u32) -> Option<(ConstraintId, u32)> {
+fn open_equation(state: &State, node: u32) -> Option<(ConstraintId, ArithId)> {
     let root = state.dims.find(node);
-    let id = ConstraintId(bounded_by(state, root).filter(|_| is_open_form(state, DimTerm(root)))?);
+    let id = bounded_by(state, root).filter(|_| is_open_form(state, DimTerm(root)))?;
     Some((id, state.constraints.arith(id)?))
 }

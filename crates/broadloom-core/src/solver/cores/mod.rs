@@ -30,19 +30,19 @@ pub struct Core {
 
 impl Core {
     /// Constraints whose rank facts form a cycle with a gain, not shrunk.
-    pub(crate) fn rank_cycle(mut ids: Vec<u32>) -> Core {
+    pub(crate) fn rank_cycle(mut ids: Vec<ConstraintId>) -> Core {
         ids.sort_unstable();
-        let constraints = ids.into_iter().map(ConstraintId).collect();
+        let constraints = ids;
         Core { constraints, minimal: false, clash: Clash::RankCycle }
     }
 }
 
 /// Shrinks a set of constraints that has no solution to a minimal one.
-pub(crate) fn core_from(state: &mut State, mut ids: Vec<u32>) -> Core {
+pub(crate) fn core_from(state: &mut State, mut ids: Vec<ConstraintId>) -> Core {
     ids.sort_unstable();
     ids.dedup();
     let (mut work, mut unknown) = (0, false);
-    let mut judge = |ids: &[u32]| {
+    let mut judge = |ids: &[ConstraintId]| {
         let mut sub = subsystem(state, ids).state;
         let verdict = settle_choices(&mut sub, &mut Search::new(state.budget.branches), &mut Vec::new());
         work += sub.stats().steps + ids.len() as u64;
@@ -51,7 +51,7 @@ pub(crate) fn core_from(state: &mut State, mut ids: Vec<u32>) -> Core {
     };
     // The walk should have named a core; if it missed a dependence, the whole system is one.
     if judge(&ids).0 == Verdict::Satisfiable {
-        ids = (0..state.constraints.len() as u32).collect();
+        ids = state.constraints.ids().collect();
     }
     let (ids, complete) = shrink(ids, |ids| {
         let (verdict, patient) = judge(ids);
@@ -60,18 +60,21 @@ pub(crate) fn core_from(state: &mut State, mut ids: Vec<u32>) -> Core {
     let mut sub = subsystem(state, &ids);
     let clash = clash(&mut sub);
     state.symbols.take_forms(sub.state.symbols);
-    Core { constraints: ids.into_iter().map(ConstraintId).collect(), minimal: complete && !unknown, clash }
+    Core { constraints: ids, minimal: complete && !unknown, clash }
 }
 
 /// Deletes members as long as what is left still holds; whether it holds must be monotone. Stops,
 /// and says so, when `holds` has no more patience.
-fn shrink(mut ids: Vec<u32>, mut holds: impl FnMut(&[u32]) -> Option<bool>) -> (Vec<u32>, bool) {
+fn shrink(
+    mut ids: Vec<ConstraintId>,
+    mut holds: impl FnMut(&[ConstraintId]) -> Option<bool>,
+) -> (Vec<ConstraintId>, bool) {
     let mut chunk = ids.len().div_ceil(2).max(1);
     loop {
         let mut at = 0;
         while at < ids.len() {
             let end = (at + chunk).min(ids.len());
-            let rest: Vec<u32> = ids[..at].iter().chain(&ids[end..]).copied().collect();
+            let rest: Vec<ConstraintId> = ids[..at].iter().chain(&ids[end..]).copied().collect();
             match holds(&rest) {
                 Some(true) => ids = rest,
                 Some(false) => at = end,

@@ -1,7 +1,7 @@
 //! The constraints and policy steps behind a conflict.
 
 use crate::form::Symbol;
-use crate::ids::NIL;
+use crate::ids::{NIL, RowConId, StepId};
 use crate::solver::explain::walk::{Fact, Walked, walk};
 use crate::solver::report::DimShape;
 use crate::solver::stores::constraints::Stored;
@@ -64,8 +64,8 @@ pub(crate) fn blame(state: &State, conflict: Conflict) -> Walked {
             }
             // Every constraint may have a part in what rows are made of, and so may every choice.
             Conflict::Contents => {
-                let steps = (0..state.policies.len() as u32).map(Fact::PolicyStep);
-                (0..state.rows.con_count()).map(Fact::RowCon).chain(steps).collect()
+                let steps = (0..state.policies.len()).map(StepId::new).map(Fact::PolicyStep);
+                state.rows.con_ids().map(Fact::RowCon).chain(steps).collect()
             }
             Conflict::TooMuch(_) => Vec::new(),
         },
@@ -88,7 +88,7 @@ pub(crate) fn sources(state: &State, conflict: Conflict, ends: [DimTerm; 2]) -> 
     let source = |facts: Vec<Fact>, end: DimTerm| {
         let chain = walk(state, facts).constraints;
         let writer = chain.iter().find(|id| writes(state, **id, end)).or(chain.first());
-        writer.map(|id| ConstraintId(*id))
+        writer.copied()
     };
     let value = |node: u32, end: DimTerm| {
         let at = state.dims.value_node(node);
@@ -105,9 +105,8 @@ pub(crate) fn sources(state: &State, conflict: Conflict, ends: [DimTerm; 2]) -> 
         Conflict::Ground { reason, .. } => match aligned(state, reason) {
             Some((con, side, at)) => {
                 let RowCon { res, opnd, id, .. } = state.rows.con(con);
-                let named = |term: Term, end: DimTerm| {
-                    source(named_by(state, term, side, at), end).or(Some(ConstraintId(id)))
-                };
+                let named =
+                    |term: Term, end: DimTerm| source(named_by(state, term, side, at), end).or(Some(id));
                 [named(res, ends[0]), named(opnd, ends[1])]
             }
             None => [None, None],
@@ -121,7 +120,7 @@ fn named_by(state: &State, term: Term, side: Side, at: u32) -> Vec<Fact> {
     let row = term.hole;
     let Some(inner) = at.checked_sub(term.near(side)).filter(|_| row != NIL) else { return Vec::new() };
     let rank = state.ranks.lo(row);
-    if state.rows.is_fixed(row) && state.rows.source(row) != NIL {
+    if state.rows.is_fixed(row) && state.rows.source(row) != RowConId::NIL {
         return vec![Fact::RowCon(state.rows.source(row))];
     }
     let mut whys = vec![state.rows.slot(Slot::Edge { row, side, at: inner }).why];
@@ -140,7 +139,7 @@ fn named_by(state: &State, term: Term, side: Side, at: u32) -> Vec<Fact> {
     facts
 }
 
-fn aligned(state: &State, reason: ReasonId) -> Option<(u32, Side, u32)> {
+fn aligned(state: &State, reason: ReasonId) -> Option<(RowConId, Side, u32)> {
     if reason.as_constraint().is_some() {
         return None;
     }
@@ -166,7 +165,7 @@ pub(crate) fn aligned_axis(state: &State, conflict: Conflict) -> Option<DimShape
 }
 
 /// Whether a constraint was written with a term.
-fn writes(state: &State, id: u32, term: DimTerm) -> bool {
+fn writes(state: &State, id: ConstraintId, term: DimTerm) -> bool {
     match state.constraints.get(id) {
         Stored::DimEq(a, b) | Stored::DimLe(a, b) => a == term || b == term,
         Stored::Row(con) => {

@@ -68,8 +68,8 @@ pub(crate) fn chain_row(state: &State, var: RowVar) -> Vec<Link> {
 
 fn links(state: &State, walked: Walked) -> Vec<Link> {
     let cause = |ended: &Ended| match *ended {
-        Ended::Constraint(id) => Some(Cause::Constraint(ConstraintId(id))),
-        Ended::Policy(step) => state.policies.get(step as usize).map(|choice| {
+        Ended::Constraint(id) => Some(Cause::Constraint(id)),
+        Ended::Policy(step) => state.policies.get(step.index()).map(|choice| {
             let Choice { policy, row, .. } = *choice;
             Cause::Policy(policy, (row != NIL).then_some(RowVar(row)))
         }),

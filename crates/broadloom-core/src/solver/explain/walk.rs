@@ -8,7 +8,7 @@
 //! recorded it takes the rank's whole proof. [Cores](super::cores) and chains of forced values are
 //! therefore shrunk by deletion.
 
-use crate::ids::NIL;
+use crate::ids::{ArithId, ClauseId, NIL, RowConId, StepId, SupportId};
 use crate::solver::propagate::support::facing_place;
 use crate::solver::stores::dims::Edge;
 use crate::solver::stores::ranks::Cause as RankCause;
@@ -16,7 +16,7 @@ use crate::solver::stores::reason::{Policy, Reason, ReasonId, Side};
 use crate::solver::stores::rows::{Kind, RowCon, Slot, Term};
 use crate::solver::stores::state::State;
 use crate::solver::stores::supports::Clause;
-use crate::term::DimTerm;
+use crate::term::{ConstraintId, DimTerm};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -33,23 +33,23 @@ pub(crate) enum Fact {
     LoRank(u32),
     HiRank(u32),
     Marker(u32),
-    RowCon(u32),
-    PolicyStep(u32),
+    RowCon(RowConId),
+    PolicyStep(StepId),
     /// What arithmetic knows of the size of a node's class.
     Size(u32),
     /// An arithmetic constraint and all it knows of what it mentions.
-    Arith(u32),
+    Arith(ArithId),
     /// A support and the bounds of all its rows.
-    Support(u32),
+    Support(SupportId),
 }
 
 /// What a walk found.
 #[derive(Default)]
 pub(crate) struct Walked {
     /// Constraint ids in derivation order.
-    pub constraints: Vec<u32>,
+    pub constraints: Vec<ConstraintId>,
     /// Policy steps in derivation order.
-    pub policies: Vec<u32>,
+    pub policies: Vec<StepId>,
     /// For each row whose marker mattered: the first and last marker with the same consequences.
     pub markers: FxHashMap<u32, (u32, u32)>,
     /// Both, interleaved.
@@ -58,8 +58,8 @@ pub(crate) struct Walked {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Ended {
-    Constraint(u32),
-    Policy(u32),
+    Constraint(ConstraintId),
+    Policy(StepId),
 }
 
 struct Walk<'a> {
@@ -152,7 +152,7 @@ impl Walk<'_> {
                 cause => rank_root(cause, out),
             },
             Fact::Marker(row) => match self.state.rows.marker_policy(row) {
-                NIL => {}
+                StepId::NIL => {}
                 step => out.push(Fact::PolicyStep(step)),
             },
             Fact::PolicyStep(step) => {
@@ -170,7 +170,7 @@ impl Walk<'_> {
     }
 
     /// The bounds that a support relies on.
-    fn expand_support(&self, support: u32, out: &mut Vec<Fact>) {
+    fn expand_support(&self, support: SupportId, out: &mut Vec<Fact>) {
         let State { supports, .. } = self.state;
         let holes = supports.terms(support).iter().map(|term| term.hole).filter(|hole| *hole != NIL);
         for row in holes.chain([supports.get(support).res]) {
@@ -179,7 +179,7 @@ impl Walk<'_> {
     }
 
     /// What a clause relies on: its support, the axes that face each other, and what is known of them.
-    fn expand_clause(&self, clause: u32, out: &mut Vec<Fact>) {
+    fn expand_clause(&self, clause: ClauseId, out: &mut Vec<Fact>) {
         let State { supports, ranks, .. } = self.state;
         let Clause { support, at, result, .. } = supports.clause(clause);
         let res = supports.get(support).res;
@@ -208,7 +208,7 @@ impl Walk<'_> {
         }
     }
 
-    fn expand_arith(&self, con: u32, out: &mut Vec<Fact>) {
+    fn expand_arith(&self, con: ArithId, out: &mut Vec<Fact>) {
         let State { ariths, rows, ranks, .. } = self.state;
         let arith = ariths.get(con);
         for row in arith.rows() {
@@ -310,7 +310,7 @@ impl Walk<'_> {
         }
     }
 
-    fn expand_align(&mut self, con: u32, side: Side, at: u32, out: &mut Vec<Fact>) {
+    fn expand_align(&mut self, con: RowConId, side: Side, at: u32, out: &mut Vec<Fact>) {
         let State { rows, ranks, .. } = self.state;
         let RowCon { res, opnd, kind, .. } = rows.con(con);
         for term in [res, opnd] {
@@ -363,7 +363,7 @@ impl Walk<'_> {
             out.push(Fact::HiRank(row));
             return;
         }
-        if rows.source(row) != NIL {
+        if rows.source(row) != RowConId::NIL {
             out.extend([Fact::HiRank(row), Fact::RowCon(rows.source(row))]);
             return;
         }
@@ -383,8 +383,8 @@ impl Walk<'_> {
         if id.0 == NIL || id.as_constraint().is_some() { None } else { self.state.dims.reason_at(id) }
     }
 
-    fn policy(&self, step: u32) -> Option<Policy> {
-        self.state.policies.get(step as usize).map(|choice| choice.policy)
+    fn policy(&self, step: StepId) -> Option<Policy> {
+        self.state.policies.get(step.index()).map(|choice| choice.policy)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::term::{Constraint, ConstraintId, Hole, RowTerm};
 /// Adds a constraint and takes every semantic step it allows.
 #[inline]
 pub(crate) fn add(state: &mut State, constraint: Constraint<'_>) -> ConstraintId {
-    let id = state.constraints.len() as u32;
+    let id = state.constraints.next();
     let outcome = match constraint {
         Constraint::RowEq(a, b) => add_row(state, Kind::Eq, a, b, id),
         Constraint::RowLe { res, opnd } => add_row(state, Kind::Le, res, opnd, id),
@@ -24,11 +24,11 @@ pub(crate) fn add(state: &mut State, constraint: Constraint<'_>) -> ConstraintId
     if outcome.is_err() {
         record_failure(state, outcome);
     }
-    ConstraintId(id)
+    id
 }
 
 /// Adds a constraint that is not about two rows.
-fn add_other(state: &mut State, constraint: Constraint<'_>, id: u32) -> Step {
+fn add_other(state: &mut State, constraint: Constraint<'_>, id: ConstraintId) -> Step {
     let reason = ReasonId::constraint(id);
     let failed = state.conflict.is_some();
     match constraint {
@@ -58,12 +58,12 @@ fn add_other(state: &mut State, constraint: Constraint<'_>, id: u32) -> Step {
         }
         Constraint::MadeOf { res, opnds } => {
             release(state);
-            state.constraints.push(Stored::Support(state.supports.len()));
+            state.constraints.push(Stored::Support(state.supports.next()));
             add_support(state, res, opnds, id)?;
         }
         other => {
             release(state);
-            state.constraints.push(Stored::Arith(state.ariths.len()));
+            state.constraints.push(Stored::Arith(state.ariths.next()));
             if let Some(what) = arithmetic(other) {
                 add_arith(state, what, id)?;
             }
@@ -74,18 +74,18 @@ fn add_other(state: &mut State, constraint: Constraint<'_>, id: u32) -> Step {
 
 /// Adds an arithmetic constraint in the form it is kept in.
 pub(crate) fn add_stored(state: &mut State, what: Arith) -> ConstraintId {
-    let id = state.constraints.len() as u32;
+    let id = state.constraints.next();
     release(state);
-    state.constraints.push(Stored::Arith(state.ariths.len()));
+    state.constraints.push(Stored::Arith(state.ariths.next()));
     let mut outcome = add_arith(state, what, id);
     if outcome.is_ok() && state.conflict.is_none() {
         outcome = propagate(state);
     }
     record_failure(state, outcome);
-    ConstraintId(id)
+    id
 }
 
-fn add_row(state: &mut State, kind: Kind, res: RowTerm<'_>, opnd: RowTerm<'_>, id: u32) -> Step {
+fn add_row(state: &mut State, kind: Kind, res: RowTerm<'_>, opnd: RowTerm<'_>, id: ConstraintId) -> Step {
     state.declared_markers |= opnd.hole == Hole::Marker && !opnd.lead.is_empty();
     state.declared_markers |= kind == Kind::Eq && res.hole == Hole::Marker && !res.lead.is_empty();
     let (res, opnd) = (state.rows.store(res), state.rows.store(opnd));

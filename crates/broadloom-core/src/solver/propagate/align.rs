@@ -9,7 +9,7 @@
 //! result's first axes, its trailing flank the last ones, and the axes of the operand's row
 //! variable face one or the other depending on its marker, unless the ranks agree.
 
-use crate::ids::NIL;
+use crate::ids::{NIL, RowConId};
 use crate::solver::stores::ranks::Pred;
 use crate::solver::stores::reason::{Conflict, Reason, ReasonId, Side, Step};
 use crate::solver::stores::rows::{Kind, RowCon, Slot, Spot, Term};
@@ -17,14 +17,14 @@ use crate::solver::stores::state::State;
 use crate::term::DimTerm;
 
 /// The rank facts of a row constraint (Def. 5.2.1).
-pub(crate) fn rank_facts(state: &mut State, con: u32) -> Step {
+pub(crate) fn rank_facts(state: &mut State, con: RowConId) -> Step {
     let RowCon { res, opnd, kind, .. } = state.rows.con(con);
     rank_fact(state, con, res, opnd)?;
     if kind == Kind::Eq { rank_fact(state, con, opnd, res) } else { Ok(()) }
 }
 
 /// `rank res ≥ rank opnd`, with the flanks moved to the constant side.
-fn rank_fact(state: &mut State, con: u32, res: Term, opnd: Term) -> Step {
+fn rank_fact(state: &mut State, con: RowConId, res: Term, opnd: Term) -> Step {
     let k = i64::from(opnd.flanks()) - i64::from(res.flanks());
     let State { ranks, trail, .. } = state;
     match (res.hole, opnd.hole) {
@@ -38,7 +38,7 @@ fn rank_fact(state: &mut State, con: u32, res: Term, opnd: Term) -> Step {
 
 /// Equality case (b): a row variable whose axes are still unspoken takes the uncovered middle of
 /// the closed side as its axes. The content is entailed; the marker stays open (Remark 2.11).
-pub(crate) fn bind_middle(state: &mut State, con: u32) -> Step {
+pub(crate) fn bind_middle(state: &mut State, con: RowConId) -> Step {
     let RowCon { res, opnd, id, .. } = state.rows.con(con);
     let (open, closed) = match (res.hole, opnd.hole) {
         (NIL, NIL) => return Ok(()),
@@ -59,7 +59,7 @@ pub(crate) fn bind_middle(state: &mut State, con: u32) -> Step {
 }
 
 /// Aligns as much of a row constraint as is certain by now.
-pub(crate) fn align(state: &mut State, con: u32) -> Step {
+pub(crate) fn align(state: &mut State, con: RowConId) -> Step {
     state.steps += 1;
     match state.rows.con(con).kind {
         Kind::Eq => align_equal(state, con),
@@ -70,7 +70,7 @@ pub(crate) fn align(state: &mut State, con: u32) -> Step {
 /// Equality `R₁ ≈ R₂`, all cases: equate what faces each other from either edge. With both
 /// ranks fixed this is the flat zip of case (a); with open ranks it stops where a position
 /// depends on a rank, which is how the split-surplus case (c) and the rotational case (d) wait.
-fn align_equal(state: &mut State, con: u32) -> Step {
+fn align_equal(state: &mut State, con: RowConId) -> Step {
     let row_con = state.rows.con(con);
     let RowCon { res, opnd, .. } = row_con;
     let total = match (state.rows.rank(&state.ranks, res), state.rows.rank(&state.ranks, opnd)) {
@@ -88,7 +88,7 @@ fn align_equal(state: &mut State, con: u32) -> Step {
 /// Inequality `res ⊑ opnd`. The flanks of the operand face the result's outer axes (cases (iii)
 /// and (iv) are rank facts); what faces the operand's inserted middle is unconstrained (case
 /// (ii)); the middle of an open operand is a cap (case (i)), which closing joins.
-fn align_refine(state: &mut State, con: u32) -> Step {
+fn align_refine(state: &mut State, con: RowConId) -> Step {
     let row_con = state.rows.con(con);
     let RowCon { res, opnd, .. } = row_con;
     let (mut left, mut right) = (opnd.lead, opnd.trail);
@@ -122,7 +122,7 @@ fn align_refine(state: &mut State, con: u32) -> Step {
 /// Inequality whose result is a row variable that nobody mentioned before, which is how the result of
 /// an operation meets its first operand: its rank and its axes follow from the operand at once, and
 /// nobody has to be told.
-pub(crate) fn align_fresh(state: &mut State, con: u32) -> Step {
+pub(crate) fn align_fresh(state: &mut State, con: RowConId) -> Step {
     state.steps += 1;
     let RowCon { res, opnd, .. } = state.rows.con(con);
     let State { ranks, trail, .. } = state;
@@ -142,11 +142,11 @@ pub(crate) fn is_fresh_result(state: &State, res: Term, opnd: Term) -> bool {
 /// Relates the pairs of positions from one edge that are certain, from `at` up to a goal. Returns
 /// how many are related by now.
 #[inline]
-fn face(state: &mut State, con: u32, side: Side, at: u32, goal: u32) -> Step<u32> {
+fn face(state: &mut State, con: RowConId, side: Side, at: u32, goal: u32) -> Step<u32> {
     if at < goal { face_on(state, con, side, at, goal) } else { Ok(at) }
 }
 
-fn face_on(state: &mut State, con: u32, side: Side, mut at: u32, goal: u32) -> Step<u32> {
+fn face_on(state: &mut State, con: RowConId, side: Side, mut at: u32, goal: u32) -> Step<u32> {
     let RowCon { res, opnd, kind, .. } = state.rows.con(con);
     while at < goal {
         let below = state.rows.spot(&state.ranks, res, side, at);

@@ -5,7 +5,7 @@
 //! its last line only. Constraints that are all there before anybody asks are better looked at together: the
 //! ranks of all rows are found in one pass ([`Ranks::settle`](super::ranks::Ranks::settle)), before any axes are spoken of.
 
-use crate::ids::NIL;
+use crate::ids::{NIL, RowConId};
 use crate::solver::propagate::align::{bind_middle, rank_facts};
 use crate::solver::propagate::fixpoint::{propagate, record_failure};
 use crate::solver::stores::reason::Step;
@@ -16,7 +16,7 @@ use crate::solver::stores::state::State;
 /// knows the same as if they had come one by one; of large systems it knows it sooner. Until then nothing is
 /// known of the rows they mention.
 pub(crate) fn hold(state: &mut State) {
-    state.held.get_or_insert(state.rows.con_count());
+    state.held.get_or_insert(state.rows.next_con());
 }
 
 /// Looks at the constraints that were held, if any were.
@@ -28,7 +28,7 @@ pub(crate) fn release(state: &mut State) {
 }
 
 /// Records the rank facts of a row constraint without moving any rank.
-pub(crate) fn hold_row(state: &mut State, con: u32) -> Step {
+pub(crate) fn hold_row(state: &mut State, con: RowConId) -> Step {
     let RowCon { res, opnd, kind, .. } = state.rows.con(con);
     if res.hole == NIL || opnd.hole == NIL {
         state.held_bounds.push(con);
@@ -50,12 +50,12 @@ fn propagate_held(state: &mut State) -> Step {
     for con in bounded {
         rank_facts(state, con)?;
     }
-    for con in first..state.rows.con_count() {
+    for con in state.rows.con_ids_from(first) {
         if state.rows.con(con).kind == Kind::Eq {
             bind_middle(state, con)?;
         }
     }
-    for con in (first..state.rows.con_count()).rev() {
+    for con in state.rows.con_ids_from(first).rev() {
         state.rows.set_queued(con, true);
         state.queue.push(con);
     }

@@ -14,14 +14,15 @@
 //! For example `z` made of `a` and `[3, _]`, read as `[3, 4]`: only `a` can have the 4, so `a` has two axes,
 //! and its last one is 4.
 
-use crate::ids::NIL;
+use crate::ids::{ClauseId, NIL, SupportId};
 use crate::solver::propagate::align::{fresh_axis, term_at};
 use crate::solver::stores::ranks::{Pred, UNBOUNDED};
 use crate::solver::stores::reason::{Reason, Side, Step};
 use crate::solver::stores::rows::{Slot, Term};
+use crate::solver::stores::sizes::Watcher;
 use crate::solver::stores::state::State;
-use crate::solver::stores::supports::{CLAUSE, Support};
-use crate::term::{DimTerm, RowTerm, RowVar};
+use crate::solver::stores::supports::Support;
+use crate::term::{ConstraintId, DimTerm, RowTerm, RowVar};
 use smallvec::SmallVec;
 
 /// What a clause says at present.
@@ -37,7 +38,7 @@ pub(crate) enum Standing {
 }
 
 /// Adds a support.
-pub(crate) fn add_support(state: &mut State, res: RowVar, opnds: &[RowTerm<'_>], id: u32) -> Step {
+pub(crate) fn add_support(state: &mut State, res: RowVar, opnds: &[RowTerm<'_>], id: ConstraintId) -> Step {
     let mut terms: SmallVec<[Term; 4]> = SmallVec::new();
     for opnd in opnds {
         terms.push(stored_operand(state, res.0, *opnd).unwrap_or_else(|| state.rows.store(*opnd)));
@@ -69,7 +70,7 @@ fn stored_operand(state: &State, res: u32, opnd: RowTerm<'_>) -> Option<Term> {
 }
 
 /// Looks at a support again: its ranks and, once they are all known, its axes.
-pub(crate) fn run_support(state: &mut State, support: u32) -> Step {
+pub(crate) fn run_support(state: &mut State, support: SupportId) -> Step {
     state.steps += 1;
     let Support { res, spread, .. } = state.supports.get(support);
     let (most, sole) = reach(state, support);
@@ -91,7 +92,7 @@ pub(crate) fn run_support(state: &mut State, support: u32) -> Step {
 
 /// The greatest rank that the operands allow, if there is one; and the row that has to be longer if it
 /// is the only one that can be, with its least rank.
-fn reach(state: &State, support: u32) -> (Option<u32>, Option<(u32, u32)>) {
+fn reach(state: &State, support: SupportId) -> (Option<u32>, Option<(u32, u32)>) {
     let least = state.ranks.lo(state.supports.get(support).res);
     let (mut most, mut bounded) = (0, true);
     // The rows that can be long enough, each with the most axes written around it.
@@ -116,7 +117,7 @@ fn reach(state: &State, support: u32) -> (Option<u32>, Option<(u32, u32)>) {
 }
 
 /// Says of an axis of a supported row what the operands leave of it.
-fn support_axis(state: &mut State, support: u32, at: u32) -> Step {
+fn support_axis(state: &mut State, support: SupportId, at: u32) -> Step {
     let res = state.supports.get(support).res;
     let rank = state.ranks.lo(res);
     let terms: SmallVec<[Term; 4]> = state.supports.terms(support).iter().copied().collect();
@@ -156,21 +157,21 @@ pub(crate) fn facing_place(state: &State, term: Term, rank: u32, at: u32) -> Opt
     }
 }
 
-fn add_clause(state: &mut State, support: u32, at: u32, result: DimTerm, facing: &[DimTerm]) -> Step {
+fn add_clause(state: &mut State, support: SupportId, at: u32, result: DimTerm, facing: &[DimTerm]) -> Step {
     let clause = state.supports.push_clause(support, at, result, facing);
     run_clause(state, clause)?;
     if matches!(judge_clause(state, clause), Standing::Open) {
         let nodes = facing.iter().chain([&result]).filter_map(|term| term.node());
         for node in nodes.collect::<SmallVec<[u32; 4]>>() {
             let extra = state.dims.extra(&mut state.trail, node);
-            state.dims.sizes.watch(&mut state.trail, extra, CLAUSE | clause);
+            state.dims.sizes.watch(&mut state.trail, extra, Watcher::Clause(clause));
         }
     }
     Ok(())
 }
 
 /// What the operands leave of the axis of a clause.
-fn judge_clause(state: &State, clause: u32) -> Standing {
+fn judge_clause(state: &State, clause: ClauseId) -> Standing {
     let result = state.dims.resolve(state.supports.clause(clause).result);
     if result == DimTerm::UNIT {
         return Standing::Supported;
@@ -199,13 +200,15 @@ fn judge_clause(state: &State, clause: u32) -> Standing {
 
 /// Whether nothing is left to be said by rows that are made of others.
 pub(crate) fn supports_settled(state: &State) -> bool {
-    (0..state.supports.len()).all(|support| state.supports.get(support).spread)
-        && (0..state.supports.clauses())
+    state.supports.ids().all(|support| state.supports.get(support).spread)
+        && state
+            .supports
+            .clause_ids()
             .all(|clause| matches!(judge_clause(state, clause), Standing::Supported))
 }
 
 /// Takes the steps that a clause allows.
-pub(crate) fn run_clause(state: &mut State, clause: u32) -> Step {
+pub(crate) fn run_clause(state: &mut State, clause: ClauseId) -> Step {
     state.steps += 1;
     let term = state.supports.clause(clause).result;
     let result = state.dims.resolve(term);

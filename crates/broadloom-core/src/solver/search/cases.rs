@@ -7,6 +7,7 @@
 //! needed: the unit can take the place of any such size in a solution.
 
 use super::level::{Level, What};
+use crate::ids::StepId;
 use crate::solver::canonical::canonical_dim;
 use crate::solver::search::contents::contents_fit;
 use crate::solver::search::residues::find_moduli;
@@ -74,7 +75,7 @@ pub(crate) fn next_case(state: &State, cases: &Cases, levels: &[Level]) -> Optio
 }
 
 /// Gives a dimension variable a value, by a policy step.
-pub(crate) fn assume_value(state: &mut State, dim: u32, value: DimTerm, step: u32) -> Step {
+pub(crate) fn assume_value(state: &mut State, dim: u32, value: DimTerm, step: StepId) -> Step {
     let reason = state.dims.reason(Reason::Policy(step));
     state.dims.equate(&mut state.trail, DimTerm(dim), value, reason)
 }

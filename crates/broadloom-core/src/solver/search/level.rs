@@ -1,7 +1,8 @@
 //! One decision of the search: what it is about, which values are left, and who is to blame for those that failed.
 
-use crate::ids::NIL;
+use crate::ids::StepId;
 use crate::solver::stores::state::Mark;
+use crate::term::ConstraintId;
 use rustc_hash::FxHashSet;
 
 /// What a decision is about.
@@ -43,11 +44,11 @@ pub(super) struct Level {
     /// The current value.
     pub value: u32,
     /// The policy step of the current value: of a rank's lower bound; the next one is the upper's.
-    pub step: u32,
+    pub step: StepId,
     /// Earlier levels that failures of this one rest on.
     pub blamed: Vec<Blame>,
     /// The constraints behind the last failure.
-    pub because: Vec<u32>,
+    pub because: Vec<ConstraintId>,
     /// Markers that fail for the same reason as one that was tried: first and last.
     pub dead: Vec<(u32, u32)>,
     /// Where in the order of decisions of its kind this one stands.
@@ -67,7 +68,7 @@ impl Level {
             fresh: true,
             mark: None,
             value: 0,
-            step: NIL,
+            step: StepId::NIL,
             blamed: Vec::new(),
             because: Vec::new(),
             dead: Vec::new(),
@@ -114,9 +115,9 @@ pub(super) enum Half {
 }
 
 /// The decisions behind some policy steps.
-pub(super) fn levels_of(levels: &[Level], steps: &[u32]) -> Vec<Blame> {
+pub(super) fn levels_of(levels: &[Level], steps: &[StepId]) -> Vec<Blame> {
     let decided = |level: &Level| level.mark.is_some();
-    let of = |step: &u32| {
+    let of = |step: &StepId| {
         // Steps grow with levels, so the owner is the last level that begins at or before the step.
         let decided = levels.partition_point(|level| decided(level) && level.step <= *step);
         let level = decided.checked_sub(1)?;

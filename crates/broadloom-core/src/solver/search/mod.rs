@@ -37,7 +37,7 @@ use crate::solver::stores::ranks::Pred;
 use crate::solver::stores::reason::{Conflict, Limit, Policy, Step};
 use crate::solver::stores::state::State;
 use crate::solver::subsystem::{rows_of, subsystem};
-use crate::term::Role;
+use crate::term::{ConstraintId, Role};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whether a set of constraints has a solution.
@@ -59,7 +59,7 @@ pub(crate) struct Search {
     /// Values that fail whatever else is decided.
     hopeless: Hopeless,
     /// Sets of constraints already tried on their own.
-    isolated: FxHashSet<Vec<u32>>,
+    isolated: FxHashSet<Vec<ConstraintId>>,
     /// Whether sizes and residues are decided before ranks.
     by_cases: bool,
     /// How often each row was part of a conflict.
@@ -67,7 +67,7 @@ pub(crate) struct Search {
     /// Where markers would rather be, while all ranks are decided.
     wishes: Option<Vec<u32>>,
     /// Constraints proved to have no solution together.
-    pub refuted: Option<Vec<u32>>,
+    pub refuted: Option<Vec<ConstraintId>>,
 }
 
 impl Search {
@@ -195,7 +195,7 @@ fn settle_level(
 }
 
 /// Counts a failed branch.
-fn fail_branch(state: &mut State, search: &mut Search, blamed: Vec<u32>) -> Result<(), Verdict> {
+fn fail_branch(state: &mut State, search: &mut Search, blamed: Vec<ConstraintId>) -> Result<(), Verdict> {
     search.failed += 1;
     if search.branches == 0 {
         return Err(Verdict::Unknown(Limit::Branches));
@@ -205,7 +205,7 @@ fn fail_branch(state: &mut State, search: &mut Search, blamed: Vec<u32>) -> Resu
 }
 
 /// If the constraints a failure rests on have no solution by themselves, the search is over.
-fn isolate(state: &State, search: &mut Search, mut blamed: Vec<u32>) -> Result<(), Verdict> {
+fn isolate(state: &State, search: &mut Search, mut blamed: Vec<ConstraintId>) -> Result<(), Verdict> {
     blamed.sort_unstable();
     let small = blamed.len() < state.constraints.len() && search.isolated.len() < Search::ISOLATED;
     if !(search.isolating && small && search.isolated.insert(blamed.clone())) {

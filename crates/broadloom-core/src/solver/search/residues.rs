@@ -9,7 +9,7 @@
 //! For example `[3, 5, ..r..] ~ [..r.., 5, 3]` excludes even ranks at once: their residue asks for `3 = 5`.
 //! [`Search`](super::search) can therefore decide residues before it tries ranks, one by one, without an end.
 
-use crate::ids::NIL;
+use crate::ids::{NIL, RowConId, StepId};
 use crate::solver::stores::reason::{Reason, Step};
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
@@ -69,8 +69,13 @@ pub(crate) fn find_moduli(state: &State) -> Vec<(u32, u32)> {
 
 /// What the flanks of a row's shifted self-constraints have to do with each other if its rank has this
 /// residue, by policy step `step`.
-pub(crate) fn assume_residue(state: &mut State, row: u32, (residue, modulus): (u32, u32), step: u32) -> Step {
-    let watching: Vec<u32> = state.rows.watchers(row).collect();
+pub(crate) fn assume_residue(
+    state: &mut State,
+    row: u32,
+    (residue, modulus): (u32, u32),
+    step: StepId,
+) -> Step {
+    let watching: Vec<RowConId> = state.rows.watchers(row).collect();
     for con in watching {
         let Some(shifted) = Shifted::new(state.rows.con(con)) else { continue };
         if modulus % shifted.period != 0 {

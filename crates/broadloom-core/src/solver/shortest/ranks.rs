@@ -86,7 +86,7 @@ fn begin(state: &State, ways: &mut Ways) {
                     ways.start(fact, Inference::Constraint(state.supports.get(support).id, None));
                 }
                 RankCause::Policy(step) => {
-                    let policy = state.policies.get(step as usize).map(|choice| choice.policy);
+                    let policy = state.policies.get(step.index()).map(|choice| choice.policy);
                     if let Some(policy) = policy.filter(|policy| *policy != Policy::LeafRank) {
                         ways.start(fact, Inference::Policy(policy));
                     }

@@ -16,7 +16,7 @@
 //! | all sizes of an equation but one | the equation | that one |
 
 use super::ways::{Derived, Fact, Inference, Way, Ways, Written};
-use crate::ids::NIL;
+use crate::ids::{ArithId, NIL, SupportId};
 use crate::solver::propagate::support::facing_place;
 use crate::solver::report::DimShape;
 use crate::solver::stores::ariths::Arith;
@@ -24,7 +24,7 @@ use crate::solver::stores::constraints::Stored;
 use crate::solver::stores::reason::{Policy, Side};
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
-use crate::term::{DimTerm, DimVar, Piece, Role, RowVar};
+use crate::term::{ConstraintId, DimTerm, DimVar, Piece, Role, RowVar};
 use rustc_hash::FxHashMap;
 
 /// A place by its number, or, with the highest bit, a ground term.
@@ -38,13 +38,13 @@ struct Pair {
     /// Their positions, counted from the front, and the lengths of their rows.
     at: [u32; 2],
     of: [u32; 2],
-    con: u32,
+    id: ConstraintId,
     equal: bool,
 }
 
 /// An equation, which gives one size if all others are known.
 struct Equation {
-    con: u32,
+    id: ConstraintId,
     places: Vec<u32>,
     /// How many of them are not known yet.
     open: usize,
@@ -110,7 +110,7 @@ impl<'a> Places<'a> {
             in_equations: FxHashMap::default(),
             caps: vec![[DimTerm::NONE; 2]; next as usize],
         };
-        for id in 0..state.constraints.len() as u32 {
+        for id in state.constraints.ids() {
             places.read(id, &marker);
         }
         places.index();
@@ -122,7 +122,7 @@ impl<'a> Places<'a> {
     }
 
     /// The pairs or the equation of a constraint.
-    fn read(&mut self, id: u32, marker: &impl Fn(RowVar) -> u32) {
+    fn read(&mut self, id: ConstraintId, marker: &impl Fn(RowVar) -> u32) {
         let state = self.state;
         match state.constraints.get(id) {
             Stored::DimEq(a, b) => self.pair([a.0, b.0], [0; 2], [1; 2], id, true),
@@ -149,7 +149,7 @@ impl<'a> Places<'a> {
     }
 
     /// An axis that only one operand supports is that operand's.
-    fn read_support(&mut self, support: u32, id: u32) {
+    fn read_support(&mut self, support: SupportId, id: ConstraintId) {
         let state = self.state;
         let res = state.supports.get(support).res;
         let rank = state.ranks.lo(res);
@@ -172,7 +172,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn read_arith(&mut self, con: u32, id: u32) {
+    fn read_arith(&mut self, con: ArithId, id: ConstraintId) {
         match self.state.ariths.get(con) {
             Arith::Linear { items, .. } => {
                 let matters = items.iter().filter(|item| item.coeff != 0).map(|item| item.dim.0);
@@ -223,13 +223,13 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn pair(&mut self, ends: [End; 2], at: [u32; 2], of: [u32; 2], con: u32, equal: bool) {
+    fn pair(&mut self, ends: [End; 2], at: [u32; 2], of: [u32; 2], id: ConstraintId, equal: bool) {
         if ends[0] != ends[1] && !ends.into_iter().all(is_ground) {
-            self.pairs.push(Pair { ends, at, of, con, equal });
+            self.pairs.push(Pair { ends, at, of, id, equal });
         }
     }
 
-    fn equation(&mut self, con: u32, ends: Vec<End>) {
+    fn equation(&mut self, id: ConstraintId, ends: Vec<End>) {
         let mut places: Vec<u32> = ends.into_iter().filter(|end| !is_ground(*end)).collect();
         places.sort_unstable();
         places.dedup();
@@ -238,7 +238,7 @@ impl<'a> Places<'a> {
             self.in_equations.entry(*place).or_default().push(number);
         }
         let open = places.len();
-        self.equations.push(Equation { con, places, open });
+        self.equations.push(Equation { id, places, open });
     }
 
     /// Sorts the pairs by place.
@@ -298,11 +298,11 @@ impl<'a> Places<'a> {
     /// What constraints write, what equations give by themselves, and what policies decided without a cap.
     fn begin(&mut self, ways: &mut Ways) {
         for at in 0..self.pairs.len() {
-            let Pair { ends, at, of, con, equal } = self.pairs[at];
+            let Pair { ends, at, of, id, equal } = self.pairs[at];
             let Some(second) = ends.into_iter().position(is_ground).map(|side| side == 1) else { continue };
             let (side, other) = (usize::from(second), ends[usize::from(!second)]);
             let (value, written) = (DimTerm(ends[side]), Written { second, at: at[side], of: of[side] });
-            let step = Inference::Constraint(con, Some(written));
+            let step = Inference::Constraint(id, Some(written));
             let from_above = second && value != DimTerm::UNIT;
             let from_below = !second && value == DimTerm::UNIT;
             if equal || from_above || from_below {
@@ -333,13 +333,13 @@ impl<'a> Places<'a> {
         let value = self.value(place);
         let told = if is_value { value } else { self.caps[place as usize][(fact % 3) as usize - 1] };
         for at in self.starts[place as usize]..self.starts[place as usize + 1] {
-            let Pair { ends, con, equal, .. } = self.pairs[self.of_place[at as usize] as usize];
+            let Pair { ends, id, equal, .. } = self.pairs[self.of_place[at as usize] as usize];
             let below = ends[0] == place;
             let other = ends[usize::from(below)];
             if is_ground(other) {
                 continue;
             }
-            let step = Inference::Constraint(con, None);
+            let step = Inference::Constraint(id, None);
             let passes = equal || below == (told == DimTerm::UNIT);
             if is_value && passes && self.value(other) == told {
                 ways.by(value_fact(other), step, fact);
@@ -407,14 +407,14 @@ impl<'a> Places<'a> {
 
     /// The last size of an equation.
     fn solve(&self, ways: &mut Ways, number: usize) {
-        let Equation { con, places, open } = &self.equations[number];
+        let Equation { id, places, open } = &self.equations[number];
         if *open != 1 {
             return;
         }
         let known = |place: &&u32| ways.settled[value_fact(**place) as usize];
         let Some(last) = places.iter().find(|place| !known(place)) else { return };
         let others: Vec<Fact> = places.iter().filter(known).map(|place| value_fact(*place)).collect();
-        ways.by_all(value_fact(*last), Inference::Constraint(*con, None), &others);
+        ways.by_all(value_fact(*last), Inference::Constraint(*id, None), &others);
     }
 }
 

@@ -84,7 +84,7 @@ fn entails(closed: &Closed<'_>, links: &[&Derived], dim: DimShape) -> bool {
     }
     for link in links {
         match link.cause {
-            Cause::Constraint(id) => add_copy(state, &mut copy, id.0, &|dim| dim, &|row| row),
+            Cause::Constraint(id) => add_copy(state, &mut copy, id, &|dim| dim, &|row| row),
             Cause::Policy(..) => {
                 let what = link.what.expect("sizes are chosen for places");
                 let (term, value) = (term_of(&copy, what), state.dims.resolve(term_of(state, what)));

@@ -43,7 +43,7 @@ pub(super) type Fact = u32;
 #[derive(Clone, Copy)]
 pub(super) enum Inference {
     /// By a constraint, which may itself write what is told.
-    Constraint(u32, Option<Written>),
+    Constraint(ConstraintId, Option<Written>),
     Policy(Policy),
     /// Without another word.
     Silent,
@@ -134,7 +134,7 @@ impl Ways {
                 let (Way::Start(step) | Way::From(step, _) | Way::All(step, _)) = way else { continue };
                 let (row, what) = what(fact);
                 let (cause, written) = match *step {
-                    Inference::Constraint(id, written) => (Cause::Constraint(ConstraintId(id)), written),
+                    Inference::Constraint(id, written) => (Cause::Constraint(id), written),
                     Inference::Policy(policy) => (Cause::Policy(policy, row), None),
                     Inference::Silent => continue,
                 };

@@ -1,8 +1,9 @@
 //! The store of arithmetic constraints: their forms, who waits for them, and the queue.
 
 use crate::affine::Affine;
+use crate::ids::ArithId;
 use crate::solver::stores::trail::{Cell, Trail};
-use crate::term::{DimTerm, Numerator, Piece, RowVar};
+use crate::term::{ConstraintId, DimTerm, Numerator, Piece, RowVar};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -80,7 +81,7 @@ impl Arith {
 
 #[derive(Clone)]
 struct Con {
-    id: u32,
+    id: ConstraintId,
     what: Arith,
     done: bool,
     queued: bool,
@@ -98,11 +99,11 @@ const MOST_PUSHES: u32 = 256;
 #[derive(Clone, Default)]
 pub(crate) struct Ariths {
     cons: Vec<Con>,
-    queue: Vec<u32>,
+    queue: Vec<ArithId>,
     /// The dimensions that arithmetic mentions by name.
     mentioned: Vec<DimTerm>,
     /// Row variables in counts and lists.
-    rows: FxHashMap<u32, SmallVec<[u32; 2]>>,
+    rows: FxHashMap<u32, SmallVec<[ArithId; 2]>>,
 }
 
 impl Ariths {
@@ -127,8 +128,8 @@ impl Ariths {
     }
 
     /// Keeps a constraint.
-    pub fn push(&mut self, what: Arith, id: u32) -> u32 {
-        let con = self.len();
+    pub fn push(&mut self, what: Arith, id: ConstraintId) -> ArithId {
+        let con = self.next();
         for row in what.rows() {
             self.rows.entry(row).or_default().push(con);
         }
@@ -137,31 +138,32 @@ impl Ariths {
         con
     }
 
-    pub fn len(&self) -> u32 {
-        self.cons.len() as u32
+    /// The number that the next constraint gets.
+    pub fn next(&self) -> ArithId {
+        ArithId::new(self.cons.len())
     }
 
-    pub fn get(&self, con: u32) -> &Arith {
-        &self.cons[con as usize].what
+    pub fn get(&self, con: ArithId) -> &Arith {
+        &self.cons[con.index()].what
     }
 
     /// The constraint's id.
-    pub fn id(&self, con: u32) -> u32 {
-        self.cons[con as usize].id
+    pub fn id(&self, con: ArithId) -> ConstraintId {
+        self.cons[con.index()].id
     }
 
     /// The constraints that are not settled.
-    pub fn pending(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.len()).filter(|con| !self.cons[*con as usize].done)
+    pub fn pending(&self) -> impl Iterator<Item = ArithId> + '_ {
+        (0..self.cons.len()).map(ArithId::new).filter(|con| !self.cons[con.index()].done)
     }
 
     /// The counts and lists that speak of a row variable.
-    pub fn of_row(&self, row: u32) -> &[u32] {
+    pub fn of_row(&self, row: u32) -> &[ArithId] {
         if self.rows.is_empty() { &[] } else { self.rows.get(&row).map_or(&[], |cons| cons.as_slice()) }
     }
 
-    pub fn enqueue(&mut self, con: u32) {
-        let entry = &mut self.cons[con as usize];
+    pub fn enqueue(&mut self, con: ArithId) {
+        let entry = &mut self.cons[con.index()];
         if !entry.done && !entry.queued {
             entry.queued = true;
             self.queue.push(con);
@@ -176,9 +178,9 @@ impl Ariths {
         }
     }
 
-    pub fn pop(&mut self) -> Option<u32> {
+    pub fn pop(&mut self) -> Option<ArithId> {
         let con = self.queue.pop()?;
-        self.cons[con as usize].queued = false;
+        self.cons[con.index()].queued = false;
         Some(con)
     }
 
@@ -188,34 +190,34 @@ impl Ariths {
     }
 
     /// Notes that the axes of its rows are watched. Returns whether that is news.
-    pub fn expand(&mut self, trail: &mut Trail, con: u32) -> bool {
-        if self.cons[con as usize].expanded {
+    pub fn expand(&mut self, trail: &mut Trail, con: ArithId) -> bool {
+        if self.cons[con.index()].expanded {
             return false;
         }
         self.save(trail, con);
-        self.cons[con as usize].expanded = true;
+        self.cons[con.index()].expanded = true;
         true
     }
 
     /// Counts a bound that is narrowed without being fixed. Returns whether there were not too many of them.
-    pub fn may_push(&mut self, trail: &mut Trail, con: u32) -> bool {
-        if self.cons[con as usize].narrowed >= MOST_PUSHES {
+    pub fn may_push(&mut self, trail: &mut Trail, con: ArithId) -> bool {
+        if self.cons[con.index()].narrowed >= MOST_PUSHES {
             return false;
         }
         self.save(trail, con);
-        self.cons[con as usize].narrowed += 1;
+        self.cons[con.index()].narrowed += 1;
         true
     }
 
     /// Notes that a constraint has nothing left to say.
-    pub fn finish(&mut self, trail: &mut Trail, con: u32) {
+    pub fn finish(&mut self, trail: &mut Trail, con: ArithId) {
         self.save(trail, con);
-        self.cons[con as usize].done = true;
+        self.cons[con.index()].done = true;
     }
 
-    fn save(&self, trail: &mut Trail, con: u32) {
-        let Con { done, expanded, narrowed, .. } = self.cons[con as usize];
-        trail.save_pair(Cell::Arith, con, u32::from(done) | u32::from(expanded) << 1, narrowed);
+    fn save(&self, trail: &mut Trail, con: ArithId) {
+        let Con { done, expanded, narrowed, .. } = self.cons[con.index()];
+        trail.save_pair(Cell::Arith, con.0, u32::from(done) | u32::from(expanded) << 1, narrowed);
     }
 
     /// Puts a logged word back.

@@ -1,5 +1,6 @@
 //! The constraints, in the order of addition.
 
+use crate::ids::{ArithId, RowConId, SupportId};
 use crate::term::{ConstraintId, DimTerm};
 
 /// Where an added constraint is kept.
@@ -7,11 +8,11 @@ use crate::term::{ConstraintId, DimTerm};
 pub(crate) enum Stored {
     DimEq(DimTerm, DimTerm),
     DimLe(DimTerm, DimTerm),
-    Row(u32),
+    Row(RowConId),
     AtLeast(DimTerm, u64),
     AtMost(DimTerm, u64),
-    Arith(u32),
-    Support(u32),
+    Arith(ArithId),
+    Support(SupportId),
 }
 
 /// The added constraints, in order: a word each for the many that are about rows, which are kept
@@ -29,9 +30,19 @@ impl Constraints {
         self.words.len()
     }
 
+    /// The id that the next constraint gets.
+    pub fn next(&self) -> ConstraintId {
+        ConstraintId(self.words.len() as u32)
+    }
+
+    /// The ids of all constraints, in the order of addition.
+    pub fn ids(&self) -> impl Iterator<Item = ConstraintId> + use<> {
+        (0..self.words.len() as u32).map(ConstraintId)
+    }
+
     pub fn push(&mut self, stored: Stored) {
         let word = match stored {
-            Stored::Row(con) => con,
+            Stored::Row(con) => con.0,
             other => {
                 self.others.push(other);
                 Self::OTHER | (self.others.len() as u32 - 1)
@@ -40,14 +51,18 @@ impl Constraints {
         self.words.push(word);
     }
 
-    pub fn get(&self, id: u32) -> Stored {
-        let word = self.words[id as usize];
-        if word & Self::OTHER == 0 { Stored::Row(word) } else { self.others[(word & !Self::OTHER) as usize] }
+    pub fn get(&self, id: ConstraintId) -> Stored {
+        let word = self.words[id.index()];
+        if word & Self::OTHER == 0 {
+            Stored::Row(RowConId(word))
+        } else {
+            self.others[(word & !Self::OTHER) as usize]
+        }
     }
 
     /// The place of a constraint among the arithmetic ones, if it is one.
-    pub fn arith(&self, id: ConstraintId) -> Option<u32> {
-        if let Stored::Arith(con) = self.get(id.0) { Some(con) } else { None }
+    pub fn arith(&self, id: ConstraintId) -> Option<ArithId> {
+        if let Stored::Arith(con) = self.get(id) { Some(con) } else { None }
     }
 
     pub fn clear(&mut self) {

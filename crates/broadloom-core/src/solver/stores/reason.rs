@@ -3,6 +3,8 @@
 //! A [`ReasonId`] is either a constraint (no record needed) or an index into the solver's list of
 //! [`Reason`]s. Reading reasons is rare and happens in [`explain`](super::explain); writing one is a push.
 
+use crate::ids::{ArithId, ClauseId, RowConId, StepId, SupportId};
+use crate::term::ConstraintId;
 /// Why a leaf had to give way: two leaves with different caps, and the adjacencies between them.
 #[derive(Clone)]
 pub(crate) struct Rivalry {
@@ -18,13 +20,13 @@ impl ReasonId {
     const CONSTRAINT: u32 = 1 << 31;
 
     /// The reason "this constraint says so".
-    pub fn constraint(id: u32) -> ReasonId {
-        ReasonId(Self::CONSTRAINT | id)
+    pub fn constraint(id: ConstraintId) -> ReasonId {
+        ReasonId(Self::CONSTRAINT | id.0)
     }
 
     /// The constraint, if the reason is one.
-    pub fn as_constraint(self) -> Option<u32> {
-        (self.0 & Self::CONSTRAINT != 0).then_some(self.0 & !Self::CONSTRAINT)
+    pub fn as_constraint(self) -> Option<ConstraintId> {
+        (self.0 & Self::CONSTRAINT != 0).then_some(ConstraintId(self.0 & !Self::CONSTRAINT))
     }
 }
 
@@ -39,9 +41,9 @@ pub(crate) enum Side {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reason {
     /// Row constraint `con` aligned its two rows at position `at` from `side`.
-    Align { con: u32, side: Side, at: u32 },
+    Align { con: RowConId, side: Side, at: u32 },
     /// The same, where the operand's axis is an atom: so the result's axis is that atom.
-    Pinned { con: u32, side: Side, at: u32 },
+    Pinned { con: RowConId, side: Side, at: u32 },
     /// An atom moved down adjacency `edge` from the class whose value was recorded at `from`.
     FlowDown { edge: u32, from: u32 },
     /// A value moved up adjacency `edge` from the class whose value was recorded at `from`.
@@ -53,21 +55,21 @@ pub(crate) enum Reason {
     /// The known front and back of `row` share axis `at` once its rank is fixed.
     Overlap { row: u32, at: u32 },
     /// Row constraint `con` of a row with itself relates its flanks, because policy step `step` assumes a residue of the rank.
-    Chain { con: u32, step: u32 },
+    Chain { con: RowConId, step: StepId },
     /// A policy step; the index of a [`Policy`].
-    Policy(u32),
+    Policy(StepId),
     /// The upper end of adjacency `edge` claims a size, so the lower end equals it.
     Claimed { edge: u32 },
     /// The class claims a size, so it is the cap recorded at `node`.
     ClaimedCap { node: u32 },
     /// Arithmetic constraint `con`, from what it knows of everything it mentions.
-    Arith { con: u32 },
+    Arith { con: ArithId },
     /// The bounds on the size of the class of `node` leave only the unit, or only one size.
     OnlyUnit { node: u32 },
     /// No operand can claim a size at the axis of `clause`, so it is the unit.
-    Unsupported { clause: u32 },
+    Unsupported { clause: ClauseId },
     /// Only one operand can: because the axis claims a size, or lies below the operand by `edge`, they are one.
-    Sole { clause: u32, edge: u32 },
+    Sole { clause: ClauseId, edge: u32 },
 }
 
 /// A choice among solutions (policy step, Lemma 5.1), as opposed to an entailed fact.
@@ -139,15 +141,15 @@ pub(crate) enum Conflict {
     /// The least rank of `row` exceeds the greatest.
     Rank { row: u32, lo: u32, hi: u32 },
     /// A positive cycle of rank facts through `row`, closed by constraint `con`.
-    RankCycle { row: u32, con: u32 },
+    RankCycle { row: u32, con: RowConId },
     /// One row of constraint `con` writes more axes than the other can have.
-    Overflow { con: u32 },
+    Overflow { con: RowConId },
     /// The class of `node` claims a size and `reason` makes it the unit.
     Claim { node: u32, reason: ReasonId },
     /// The bounds on the size of the class of `node` exclude each other, or its value, or its cap.
     Size { node: u32 },
     /// What is known of the dimensions of an arithmetic constraint contradicts it.
-    Arith { con: u32 },
+    Arith { con: ArithId },
     /// A ground dimension is smaller than `reason` asks for.
     TooSmall { size: u64, least: u64, reason: ReasonId },
     /// A ground dimension is larger than `reason` allows.
@@ -157,7 +159,7 @@ pub(crate) enum Conflict {
     /// A flank asks for what no axis that faces it can be, at any rank.
     Contents,
     /// Not a contradiction: closing gives the last axes of a supported row to none of its operands.
-    Short { support: u32 },
+    Short { support: SupportId },
     /// Not a contradiction: a limit is reached.
     TooMuch(Limit),
 }

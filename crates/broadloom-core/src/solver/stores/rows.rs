@@ -10,11 +10,11 @@
 //! is fixed they become one block of axes. An axis about which nothing was said is
 //! [`DimTerm::NONE`], so no variable is minted before somebody needs to speak of it.
 
-use crate::ids::NIL;
+use crate::ids::{NIL, RowConId, StepId};
 use crate::solver::stores::ranks::Ranks;
 use crate::solver::stores::reason::{ReasonId, Side};
 use crate::solver::stores::trail::{Cell, Entry, Trail, set};
-use crate::term::{DimTerm, Hole, Role, RowTerm};
+use crate::term::{ConstraintId, DimTerm, Hole, Role, RowTerm};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -56,7 +56,7 @@ pub(crate) struct RowCon {
     /// The operand (or the second side).
     pub opnd: Term,
     /// The constraint's id.
-    pub id: u32,
+    pub id: ConstraintId,
     /// Positions already aligned, counted from the left edge.
     pub left: u32,
     /// Positions already aligned, counted from the right edge.
@@ -74,11 +74,11 @@ struct PackedCon {
     /// Lead and trail of the result, then of the operand.
     flanks: [u32; 4],
     holes: [u32; 2],
-    id: u32,
+    id: ConstraintId,
     left: u32,
     right: u32,
     /// The next constraints that watch the two row variables.
-    next: [u32; 2],
+    next: [RowConId; 2],
     kind: Kind,
     done: bool,
     queued: bool,
@@ -105,9 +105,9 @@ struct RowState {
     /// Where the block of axes begins, once the rank is fixed; else `NIL`.
     axes: u32,
     /// The row constraint whose literal axes serve as the block, or `NIL` for a block of our own.
-    source: u32,
+    source: RowConId,
     partial: u32,
-    watch: u32,
+    watch: RowConId,
     /// The declared place of the marker, or `NIL`.
     declared: u32,
     role: Role,
@@ -152,7 +152,7 @@ pub(crate) struct Rows {
     /// Rows whose marker is not declared.
     undeclared: u32,
     /// Decided markers and the policy steps that decided them: few rows have one.
-    markers: FxHashMap<u32, (u32, u32)>,
+    markers: FxHashMap<u32, (u32, StepId)>,
 }
 
 /// Lengths to cut back to on undo.
@@ -176,7 +176,14 @@ impl Rows {
     }
 
     pub fn fresh(&mut self, role: Role) -> u32 {
-        self.states.push(RowState { axes: NIL, source: NIL, partial: NIL, watch: NIL, declared: NIL, role });
+        self.states.push(RowState {
+            axes: NIL,
+            source: RowConId::NIL,
+            partial: NIL,
+            watch: RowConId::NIL,
+            declared: NIL,
+            role,
+        });
         let row = self.states.len() as u32 - 1;
         self.undeclared += 1;
         if role != Role::Interior {
@@ -223,11 +230,11 @@ impl Rows {
     /// Whether no constraint mentions a row variable.
     pub fn is_unmentioned(&self, row: u32) -> bool {
         let RowState { axes, partial, watch, .. } = self.states[row as usize];
-        axes == NIL && partial == NIL && watch == NIL
+        axes == NIL && partial == NIL && watch == RowConId::NIL
     }
 
     /// The row constraint whose literal axes are this row's axes, if it was bound in bulk.
-    pub fn source(&self, row: u32) -> u32 {
+    pub fn source(&self, row: u32) -> RowConId {
         self.states[row as usize].source
     }
 
@@ -262,46 +269,57 @@ impl Rows {
     }
 
     /// The policy step that decided the marker, or `NIL`.
-    pub fn marker_policy(&self, row: u32) -> u32 {
-        self.markers.get(&row).map_or(NIL, |(_, policy)| *policy)
+    pub fn marker_policy(&self, row: u32) -> StepId {
+        self.markers.get(&row).map_or(StepId::NIL, |(_, policy)| *policy)
     }
 
-    pub fn set_marker(&mut self, trail: &mut Trail, row: u32, marker: u32, policy: u32) {
-        let (old, more) = self.markers.insert(row, (marker, policy)).unwrap_or((NIL, NIL));
-        trail.save_pair(Cell::Marker, row, old, more);
+    pub fn set_marker(&mut self, trail: &mut Trail, row: u32, marker: u32, step: StepId) {
+        let (old, before) = self.markers.insert(row, (marker, step)).unwrap_or((NIL, StepId::NIL));
+        trail.save_pair(Cell::Marker, row, old, before.0);
     }
 
     /// A row constraint, unpacked.
     #[inline]
-    pub fn con(&self, con: u32) -> RowCon {
-        let PackedCon { start, flanks, holes, id, left, right, kind, done, .. } = self.cons[con as usize];
+    pub fn con(&self, con: RowConId) -> RowCon {
+        let PackedCon { start, flanks, holes, id, left, right, kind, done, .. } = self.cons[con.index()];
         let res = Term { start, lead: flanks[0], trail: flanks[1], hole: holes[0] };
         let opnd = Term { start: start + res.flanks(), lead: flanks[2], trail: flanks[3], hole: holes[1] };
         RowCon { res, opnd, id, left, right, kind, done }
     }
 
-    pub fn con_count(&self) -> u32 {
-        self.cons.len() as u32
+    /// The number that the next row constraint gets.
+    pub fn next_con(&self) -> RowConId {
+        RowConId::new(self.cons.len())
+    }
+
+    /// The numbers of all row constraints, in the order of addition.
+    pub fn con_ids(&self) -> impl DoubleEndedIterator<Item = RowConId> + use<> {
+        self.con_ids_from(RowConId(0))
+    }
+
+    /// The numbers of the row constraints from one on.
+    pub fn con_ids_from(&self, first: RowConId) -> impl DoubleEndedIterator<Item = RowConId> + use<> {
+        (first.0..self.cons.len() as u32).map(RowConId)
     }
 
     /// All row constraints, in the order of addition.
     pub fn cons(&self) -> impl Iterator<Item = RowCon> + '_ {
-        (0..self.con_count()).map(|con| self.con(con))
+        self.con_ids().map(|con| self.con(con))
     }
 
     /// Records how far an alignment has come.
     #[inline]
-    pub fn advance(&mut self, trail: &mut Trail, con: u32, left: u32, right: u32, done: bool) {
-        let entry = &mut self.cons[con as usize];
+    pub fn advance(&mut self, trail: &mut Trail, con: RowConId, left: u32, right: u32, done: bool) {
+        let entry = &mut self.cons[con.index()];
         if (entry.left, entry.right, entry.done) != (left, right, done) {
-            trail.save_pair(Cell::Progress, con, entry.left, entry.right);
+            trail.save_pair(Cell::Progress, con.0, entry.left, entry.right);
             (entry.left, entry.right, entry.done) = (left, right, done);
         }
     }
 
     /// Notes that a constraint is queued, or no longer.
-    pub fn set_queued(&mut self, con: u32, queued: bool) {
-        self.cons[con as usize].queued = queued;
+    pub fn set_queued(&mut self, con: RowConId, queued: bool) {
+        self.cons[con.index()].queued = queued;
     }
 
     /// Copies a term into the store.
@@ -330,9 +348,9 @@ impl Rows {
     }
 
     /// Adds a constraint to the watch lists of its row variables.
-    pub fn watch(&mut self, kind: Kind, res: Term, opnd: Term, id: u32) -> u32 {
-        let con = self.cons.len() as u32;
-        let mut next = [NIL; 2];
+    pub fn watch(&mut self, kind: Kind, res: Term, opnd: Term, id: ConstraintId) -> RowConId {
+        let con = self.next_con();
+        let mut next = [RowConId::NIL; 2];
         for (at, hole) in [res.hole, opnd.hole].into_iter().enumerate() {
             if hole != NIL && !(at == 1 && hole == res.hole) {
                 next[at] = std::mem::replace(&mut self.states[hole as usize].watch, con);
@@ -360,16 +378,16 @@ impl Rows {
 
     /// The constraint after `con` in the watch list of `row`.
     #[inline]
-    fn next_watch(&self, con: u32, row: u32) -> u32 {
-        let PackedCon { holes, next, .. } = self.cons[con as usize];
+    fn next_watch(&self, con: RowConId, row: u32) -> RowConId {
+        let PackedCon { holes, next, .. } = self.cons[con.index()];
         if holes[0] == row { next[0] } else { next[1] }
     }
 
     /// The constraints that mention a row variable.
-    pub fn watchers(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+    pub fn watchers(&self, row: u32) -> impl Iterator<Item = RowConId> + '_ {
         let mut next = self.states[row as usize].watch;
         std::iter::from_fn(move || {
-            let con = (next != NIL).then_some(next)?;
+            let con = (next != RowConId::NIL).then_some(next)?;
             next = self.next_watch(con, row);
             Some(con)
         })
@@ -377,11 +395,11 @@ impl Rows {
 
     /// Queues the unfinished constraints that mention a row variable, except inequalities in which all
     /// that is certain is aligned and that wait for a rank to be fixed while this one only rose.
-    pub fn wake(&mut self, ranks: &Ranks, row: u32, queue: &mut Vec<u32>) {
+    pub fn wake(&mut self, ranks: &Ranks, row: u32, queue: &mut Vec<RowConId>) {
         let fixed = self.is_fixed(row);
         let mut con = self.states[row as usize].watch;
-        while con != NIL {
-            let PackedCon { kind, left, right, flanks, holes, done, queued, .. } = self.cons[con as usize];
+        while con != RowConId::NIL {
+            let PackedCon { kind, left, right, flanks, holes, done, queued, .. } = self.cons[con.index()];
             if !done
                 && !queued
                 && (fixed || kind == Kind::Eq || {
@@ -390,7 +408,7 @@ impl Rows {
                     left < flanks[2] || right < flanks[3] || left + right < flanks[2] + flanks[3] + certain
                 })
             {
-                self.cons[con as usize].queued = true;
+                self.cons[con.index()].queued = true;
                 queue.push(con);
             }
             con = self.next_watch(con, row);
@@ -398,9 +416,9 @@ impl Rows {
     }
 
     /// Takes the literal axes of a closed term as the axes of `row`, without copying them.
-    pub fn bind_literals(&mut self, trail: &mut Trail, row: u32, start: u32, con: u32) {
+    pub fn bind_literals(&mut self, trail: &mut Trail, row: u32, start: u32, con: RowConId) {
         let state = &mut self.states[row as usize];
-        trail.save_pair(Cell::Axes, row, state.axes, state.source);
+        trail.save_pair(Cell::Axes, row, state.axes, state.source.0);
         (state.axes, state.source) = (start, con);
     }
 
@@ -435,7 +453,7 @@ impl Rows {
             }
         }
         let state = &mut self.states[row as usize];
-        trail.save_pair(Cell::Axes, row, state.axes, state.source);
+        trail.save_pair(Cell::Axes, row, state.axes, state.source.0);
         state.axes = start as u32;
         overlaps
     }
@@ -444,7 +462,7 @@ impl Rows {
     pub fn axis(&self, row: u32, at: u32) -> DimTerm {
         let RowState { axes, source, .. } = self.states[row as usize];
         let index = (axes + at) as usize;
-        if source == NIL { self.blocks[index].term } else { self.literals[index] }
+        if source == RowConId::NIL { self.blocks[index].term } else { self.literals[index] }
     }
 
     /// What is recorded at a slot: the term (or `NONE`) and why.
@@ -461,7 +479,7 @@ impl Rows {
                 let RowState { axes, source, .. } = self.states[row as usize];
                 let index = (axes + at) as usize;
                 // A rank that was pushed beyond what was laid out is a conflict under explanation.
-                if source == NIL {
+                if source == RowConId::NIL {
                     self.blocks.get(index).copied().unwrap_or(UNSPOKEN)
                 } else {
                     let term = self.literals.get(index).copied().unwrap_or(DimTerm::NONE);
@@ -567,14 +585,14 @@ impl Rows {
         match cell {
             Cell::Axes => {
                 let state = &mut self.states[index];
-                (state.axes, state.source) = (old, more);
+                (state.axes, state.source) = (old, RowConId(more));
             }
             Cell::Partial => self.states[index].partial = old,
             Cell::Marker if old == NIL => {
                 self.markers.remove(&at);
             }
             Cell::Marker => {
-                self.markers.insert(at, (old, more));
+                self.markers.insert(at, (old, StepId(more)));
             }
             Cell::Progress => {
                 let con = &mut self.cons[index];

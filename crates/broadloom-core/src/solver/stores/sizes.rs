@@ -5,7 +5,7 @@
 //! that take part in arithmetic. A class *claims* a size if it is not the unit; what lies below such a
 //! class is equal to it.
 
-use crate::ids::NIL;
+use crate::ids::{ArithId, ClauseId, NIL};
 use crate::solver::stores::reason::ReasonId;
 use crate::solver::stores::trail::{Cell, Entry, Trail, set};
 
@@ -31,10 +31,40 @@ pub(crate) struct Extra {
 /// A tag with this bit is of a dynamic size: it gives way to any other.
 const DYNAMIC: u32 = 1 << 30;
 
-/// An arithmetic constraint that mentions a class.
+/// Something that waits for news of a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Watcher {
+    Arith(ArithId),
+    Clause(ClauseId),
+}
+
+/// A [`Watcher`] in one word.
+#[derive(Clone, Copy)]
+struct PackedWatcher(u32);
+
+impl PackedWatcher {
+    const CLAUSE: u32 = 1 << 31;
+
+    fn pack(watcher: Watcher) -> PackedWatcher {
+        match watcher {
+            Watcher::Arith(con) => PackedWatcher(con.0),
+            Watcher::Clause(clause) => PackedWatcher(Self::CLAUSE | clause.0),
+        }
+    }
+
+    fn unpack(self) -> Watcher {
+        if self.0 & Self::CLAUSE == 0 {
+            Watcher::Arith(ArithId(self.0))
+        } else {
+            Watcher::Clause(ClauseId(self.0 & !Self::CLAUSE))
+        }
+    }
+}
+
+/// An entry in the list of those that wait for a class.
 #[derive(Clone, Copy)]
 struct Watch {
-    con: u32,
+    watcher: PackedWatcher,
     next: u32,
 }
 
@@ -200,10 +230,10 @@ impl Sizes {
         }
     }
 
-    /// Adds a constraint to those that wait for a class.
-    pub fn watch(&mut self, trail: &mut Trail, extra: u32, con: u32) {
+    /// Adds a watcher to those that wait for a class.
+    pub fn watch(&mut self, trail: &mut Trail, extra: u32, watcher: Watcher) {
         let watch = self.watches.len() as u32;
-        self.watches.push(Watch { con, next: NIL });
+        self.watches.push(Watch { watcher: PackedWatcher::pack(watcher), next: NIL });
         let at = extra as usize;
         match self.extras[at].tail {
             NIL => set!(trail, WatchHead, extra, self.extras[at].head, watch),
@@ -212,13 +242,13 @@ impl Sizes {
         set!(trail, WatchTail, extra, self.extras[at].tail, watch);
     }
 
-    /// The constraints that wait for a class.
-    pub fn watchers(&self, extra: u32) -> impl Iterator<Item = u32> + '_ {
+    /// Those that wait for a class.
+    pub fn watchers(&self, extra: u32) -> impl Iterator<Item = Watcher> + '_ {
         let mut next = self.extras[extra as usize].head;
         std::iter::from_fn(move || {
             let watch = self.watches.get(next as usize)?;
             next = watch.next;
-            Some(watch.con)
+            Some(watch.watcher.unpack())
         })
     }
 

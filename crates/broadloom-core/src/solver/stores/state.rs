@@ -1,7 +1,7 @@
 //! The state of a solver: its stores, the variables and atoms of the caller, the budget, and marks to return to.
 
 use crate::form::{Form, Symbol};
-use crate::ids::NIL;
+use crate::ids::{NIL, RowConId, StepId, SupportId};
 use crate::order::{Atom, Basis, Dim, FormId};
 use crate::solver::stores::ariths::Ariths;
 use crate::solver::stores::constraints::Constraints;
@@ -12,7 +12,7 @@ use crate::solver::stores::rows::{Rows, RowsMark};
 use crate::solver::stores::supports::{Supports, SupportsMark};
 use crate::solver::stores::symbols::Symbols;
 use crate::solver::stores::trail::{Floor, Trail};
-use crate::term::{DimTerm, DimVar, Role, RowVar};
+use crate::term::{ConstraintId, DimTerm, DimVar, Role, RowVar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -79,16 +79,16 @@ pub(crate) struct State {
     pub atom_ids: FxHashMap<Atom, u32>,
     pub constraints: Constraints,
     /// Row constraints to align.
-    pub queue: Vec<u32>,
+    pub queue: Vec<RowConId>,
     /// While constraints are held: the first row constraint of them, and those that bound a rank.
-    pub held: Option<u32>,
-    pub held_bounds: Vec<u32>,
+    pub held: Option<RowConId>,
+    pub held_bounds: Vec<RowConId>,
     pub conflict: Option<Conflict>,
     pub policies: Vec<Choice>,
     /// Per policy step that search took, the constraints behind the failure of its last rival.
-    pub failures: FxHashMap<u32, Vec<u32>>,
+    pub failures: FxHashMap<StepId, Vec<ConstraintId>>,
     /// Per policy step that relaxed a leaf, why it had to give way.
-    pub rivalries: FxHashMap<u32, Rivalry>,
+    pub rivalries: FxHashMap<StepId, Rivalry>,
     /// Dimensions of parameters that had no size when guessing began.
     pub undecided: Option<Vec<u32>>,
     pub absences: Vec<Absence>,
@@ -144,18 +144,18 @@ pub(crate) struct Mark {
 
 impl State {
     /// The policy step that decided a row's rank, if one did directly.
-    pub fn rank_policy(&self, row: u32) -> Option<(Policy, u32)> {
+    pub fn rank_policy(&self, row: u32) -> Option<(Policy, StepId)> {
         let by = |cause| match cause {
-            Cause::Policy(step) => self.policies.get(step as usize).map(|choice| (choice.policy, step)),
+            Cause::Policy(step) => self.policies.get(step.index()).map(|choice| (choice.policy, step)),
             _ => None,
         };
         by(self.ranks.lo_cause(row)).or_else(|| by(self.ranks.hi_cause(row)))
     }
 
     /// Records a policy step.
-    pub fn choose(&mut self, policy: Policy, row: u32) -> u32 {
+    pub fn choose(&mut self, policy: Policy, row: u32) -> StepId {
         self.policies.push(Choice { policy, row });
-        self.policies.len() as u32 - 1
+        StepId::new(self.policies.len() - 1)
     }
 
     /// Whether any constraint is about sizes.
@@ -411,7 +411,7 @@ impl State {
             match entry.cell {
                 Lo | Hi => self.ranks.restore(entry),
                 Arith => self.ariths.restore(entry.at, entry.old, entry.more),
-                Spread => self.supports.restore(entry.at),
+                Spread => self.supports.restore(SupportId(entry.at)),
                 SizeLo | SizeHi | Claims | Basis | Tag | Told | WatchHead | WatchTail | WatchNext => {
                     self.dims.sizes.restore(entry)
                 }
@@ -435,7 +435,7 @@ impl State {
         let node = term.node()?;
         self.dims.value(self.dims.find(node))?;
         match self.dims.reason_at(self.dims.value_reason(self.dims.value_node(node)))? {
-            Reason::Policy(step) => self.policies.get(step as usize).map(|choice| choice.policy),
+            Reason::Policy(step) => self.policies.get(step.index()).map(|choice| choice.policy),
             _ => None,
         }
     }

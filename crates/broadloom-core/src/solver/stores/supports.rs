@@ -1,24 +1,16 @@
 //! The store of supports: rows that are made of their operands, and the clauses about their axes.
 
-use crate::ids::NIL;
+use crate::ids::{ClauseId, NIL, SupportId};
 use crate::solver::stores::rows::Term;
 use crate::solver::stores::trail::{Cell, Trail};
-use crate::term::DimTerm;
-
-/// Set in a watch of a class for the clauses of supports, which share the lists of arithmetic.
-pub(crate) const CLAUSE: u32 = 1 << 31;
-
-/// Whether a watch of a class is one of a clause, and not of an arithmetic constraint.
-pub(crate) fn is_clause(watch: u32) -> bool {
-    watch & CLAUSE != 0
-}
+use crate::term::{ConstraintId, DimTerm};
 
 /// A row, and the operands it is made of.
 #[derive(Clone, Copy)]
 pub(crate) struct Support {
     pub res: u32,
     /// The constraint's id.
-    pub id: u32,
+    pub id: ConstraintId,
     start: u32,
     len: u32,
     queued: bool,
@@ -29,7 +21,7 @@ pub(crate) struct Support {
 /// An axis of a supported row, and the axes of operands that face it.
 #[derive(Clone, Copy)]
 pub(crate) struct Clause {
-    pub support: u32,
+    pub support: SupportId,
     /// The place of the axis, counted from the front.
     pub at: u32,
     pub result: DimTerm,
@@ -47,9 +39,9 @@ pub(crate) struct Supports {
     facing: Vec<DimTerm>,
     /// The supports that wait for the bounds of a row: a list for each row, by its first entry.
     heads: Vec<u32>,
-    entries: Vec<(u32, u32)>,
-    queue: Vec<u32>,
-    clause_queue: Vec<u32>,
+    entries: Vec<(SupportId, u32)>,
+    queue: Vec<SupportId>,
+    clause_queue: Vec<ClauseId>,
 }
 
 /// Lengths to cut back to on undo.
@@ -65,51 +57,66 @@ impl Supports {
     }
 
     /// Keeps a support of a row by some terms.
-    pub fn push(&mut self, res: u32, id: u32, terms: &[Term]) -> u32 {
+    pub fn push(&mut self, res: u32, id: ConstraintId, terms: &[Term]) -> SupportId {
+        let support = self.next();
         let (start, len) = (self.terms.len() as u32, terms.len() as u32);
         self.terms.extend_from_slice(terms);
         self.supports.push(Support { res, id, start, len, queued: false, spread: false });
-        self.len() - 1
+        support
     }
 
     /// Keeps a clause about an axis of a supported row.
-    pub fn push_clause(&mut self, support: u32, at: u32, result: DimTerm, facing: &[DimTerm]) -> u32 {
+    pub fn push_clause(
+        &mut self,
+        support: SupportId,
+        at: u32,
+        result: DimTerm,
+        facing: &[DimTerm],
+    ) -> ClauseId {
+        let clause = ClauseId::new(self.clauses.len());
         let (start, len) = (self.facing.len() as u32, facing.len() as u32);
         self.facing.extend_from_slice(facing);
         self.clauses.push(Clause { support, at, result, start, len, queued: false });
-        self.clauses() - 1
+        clause
     }
 
-    pub fn len(&self) -> u32 {
-        self.supports.len() as u32
+    /// The number that the next support gets.
+    pub fn next(&self) -> SupportId {
+        SupportId::new(self.supports.len())
     }
 
-    pub fn get(&self, support: u32) -> Support {
-        self.supports[support as usize]
+    /// The numbers of all supports.
+    pub fn ids(&self) -> impl Iterator<Item = SupportId> + use<> {
+        (0..self.supports.len()).map(SupportId::new)
+    }
+
+    pub fn get(&self, support: SupportId) -> Support {
+        self.supports[support.index()]
     }
 
     /// The operands of a support.
-    pub fn terms(&self, support: u32) -> &[Term] {
-        let Support { start, len, .. } = self.supports[support as usize];
+    pub fn terms(&self, support: SupportId) -> &[Term] {
+        let Support { start, len, .. } = self.supports[support.index()];
         &self.terms[start as usize..(start + len) as usize]
     }
 
-    pub fn clause(&self, clause: u32) -> Clause {
-        self.clauses[clause as usize]
+    pub fn clause(&self, clause: ClauseId) -> Clause {
+        self.clauses[clause.index()]
     }
 
-    pub fn clauses(&self) -> u32 {
-        self.clauses.len() as u32
+    /// The numbers of all clauses.
+    pub fn clause_ids(&self) -> impl Iterator<Item = ClauseId> + use<> {
+        (0..self.clauses.len()).map(ClauseId::new)
     }
 
     /// The axes of operands that face the axis of a clause.
-    pub fn facing(&self, clause: u32) -> &[DimTerm] {
-        let Clause { start, len, .. } = self.clauses[clause as usize];
+    pub fn facing(&self, clause: ClauseId) -> &[DimTerm] {
+        let Clause { start, len, .. } = self.clauses[clause.index()];
         &self.facing[start as usize..(start + len) as usize]
     }
 
     /// Makes a support wait for the bounds of a row.
-    pub fn wait_for(&mut self, row: u32, support: u32) {
+    pub fn wait_for(&mut self, row: u32, support: SupportId) {
         if self.heads.len() <= row as usize {
             self.heads.resize(row as usize + 1, NIL);
         }
@@ -126,31 +133,29 @@ impl Supports {
         }
     }
 
-    pub fn enqueue(&mut self, support: u32) {
-        let entry = &mut self.supports[support as usize];
+    pub fn enqueue(&mut self, support: SupportId) {
+        let entry = &mut self.supports[support.index()];
         if !std::mem::replace(&mut entry.queued, true) {
             self.queue.push(support);
         }
     }
 
-    /// A watch of a class woke: true if it was one of a clause.
-    pub fn wake_watch(&mut self, watch: u32) -> bool {
-        let clause = watch & !CLAUSE;
-        if watch & CLAUSE != 0 && !std::mem::replace(&mut self.clauses[clause as usize].queued, true) {
+    /// Queues a clause to be looked at again.
+    pub fn enqueue_clause(&mut self, clause: ClauseId) {
+        if !std::mem::replace(&mut self.clauses[clause.index()].queued, true) {
             self.clause_queue.push(clause);
         }
-        watch & CLAUSE != 0
     }
 
-    pub fn pop(&mut self) -> Option<u32> {
+    pub fn pop(&mut self) -> Option<SupportId> {
         let support = self.queue.pop()?;
-        self.supports[support as usize].queued = false;
+        self.supports[support.index()].queued = false;
         Some(support)
     }
 
-    pub fn pop_clause(&mut self) -> Option<u32> {
+    pub fn pop_clause(&mut self) -> Option<ClauseId> {
         let clause = self.clause_queue.pop()?;
-        self.clauses[clause as usize].queued = false;
+        self.clauses[clause.index()].queued = false;
         Some(clause)
     }
 
@@ -170,14 +175,14 @@ impl Supports {
     }
 
     /// Notes that the axes of a supported row have clauses.
-    pub fn set_spread(&mut self, trail: &mut Trail, support: u32) {
-        trail.save(Cell::Spread, support, 0);
-        self.supports[support as usize].spread = true;
+    pub fn set_spread(&mut self, trail: &mut Trail, support: SupportId) {
+        trail.save(Cell::Spread, support.0, 0);
+        self.supports[support.index()].spread = true;
     }
 
     /// Puts a logged word back.
-    pub fn restore(&mut self, support: u32) {
-        self.supports[support as usize].spread = false;
+    pub fn restore(&mut self, support: SupportId) {
+        self.supports[support.index()].spread = false;
     }
 
     /// Bytes held, for the benchmarks.
@@ -187,6 +192,6 @@ impl Supports {
             + self.clauses.capacity() * size_of::<Clause>()
             + self.facing.capacity() * size_of::<DimTerm>()
             + self.heads.capacity() * size_of::<u32>()
-            + self.entries.capacity() * size_of::<(u32, u32)>()
+            + self.entries.capacity() * size_of::<(SupportId, u32)>()
     }
 }

@@ -181,7 +181,7 @@ fn refinements(state: &State, leaves: &[u32]) -> Rows {
     }
     leaves.iter().for_each(|row| rows.open[rows.members[*row as usize].group as usize] = true);
     // A row that is made of its operands has theirs, whoever reads it.
-    for support in 0..state.supports.len() {
+    for support in state.supports.ids() {
         let res = state.supports.get(support).res;
         let Member { group, .. } = rows.members[res as usize];
         if group == NIL {
@@ -228,8 +228,7 @@ fn silence_fillers(state: &State, rows: &mut Rows) {
     }
     let mut more = absent.contains(&true);
     while std::mem::take(&mut more) {
-        for RowCon { res, opnd, kind, .. } in (0..state.rows.con_count()).rev().map(|con| state.rows.con(con))
-        {
+        for RowCon { res, opnd, kind, .. } in state.rows.con_ids().rev().map(|con| state.rows.con(con)) {
             let alike = res.flanks() == 0 && opnd.flanks() == 0 && res.hole != NIL && opnd.hole != NIL;
             let interior =
                 alike && state.rows.role(res.hole) == Role::Interior && state.ranks.lo(res.hole) == 0;
@@ -288,7 +287,7 @@ fn taking_part(state: &State) -> Vec<bool> {
     let mut part: Vec<bool> = (0..state.rows.len() as u32).map(|row| !state.rows.is_fixed(row)).collect();
     let mut more = true;
     while std::mem::take(&mut more) {
-        for support in 0..state.supports.len() {
+        for support in state.supports.ids() {
             let res = state.supports.get(support).res as usize;
             let takes = |term: &Term| term.hole != NIL && part[term.hole as usize];
             if !part[res] && state.supports.terms(support).iter().any(takes) {

@@ -1,5 +1,6 @@
 //! The basis that the dimensions of a linear equation share.
 
+use crate::ids::ArithId;
 use crate::order::{Atom, Basis};
 use crate::solver::known::size_of;
 use crate::solver::stores::ariths::Arith;
@@ -10,7 +11,7 @@ use smallvec::SmallVec;
 
 /// What carries the basis of an equation has one and the same: known of one, it is known of all, and
 /// with the size it is the value.
-pub(crate) fn share_basis(state: &mut State, con: u32, holds: bool) -> Step {
+pub(crate) fn share_basis(state: &mut State, con: ArithId, holds: bool) -> Step {
     let Arith::Linear { items, .. } = state.ariths.get(con) else { return Ok(()) };
     let mut basis: Option<Basis> = None;
     let (mut open, mut settled) = (SmallVec::<[u32; 3]>::new(), true);

@@ -1,6 +1,6 @@
 //! Element counts: an equation between products of sizes.
 
-use crate::ids::NIL;
+use crate::ids::{ArithId, NIL};
 use crate::number::gcd;
 use crate::solver::known::{Known, size_of};
 use crate::solver::propagate::align::fresh_axis;
@@ -9,13 +9,13 @@ use crate::solver::propagate::arith::symbolic::run_count_symbolic;
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::reason::{Conflict, Side, Step};
 use crate::solver::stores::rows::{Slot, Spot, Term};
-use crate::solver::stores::sizes::ANY;
+use crate::solver::stores::sizes::{ANY, Watcher};
 use crate::solver::stores::state::State;
 use crate::term::{DimTerm, Numerator, Piece, RowVar};
 use smallvec::SmallVec;
 
 /// The axes of the pieces, if every rank is fixed; axes nobody spoke of yet get a variable.
-fn flatten(state: &mut State, con: u32) -> Option<Vec<DimTerm>> {
+fn flatten(state: &mut State, con: ArithId) -> Option<Vec<DimTerm>> {
     let pieces = state.ariths.get(con).pieces().to_vec();
     let mut axes = Vec::new();
     for piece in pieces {
@@ -34,12 +34,12 @@ fn flatten(state: &mut State, con: u32) -> Option<Vec<DimTerm>> {
 }
 
 /// `denom·∏ axes·∏ divided_by = coeff·over`, once the ranks are fixed.
-pub(crate) fn run_count(state: &mut State, con: u32) -> Step {
+pub(crate) fn run_count(state: &mut State, con: ArithId) -> Step {
     let Some(axes) = flatten(state, con) else { return Ok(()) };
     if state.ariths.expand(&mut state.trail, con) {
         for node in axes.iter().filter_map(|axis| axis.node()) {
             let extra = state.dims.extra(&mut state.trail, node);
-            state.dims.sizes.watch(&mut state.trail, extra, con);
+            state.dims.sizes.watch(&mut state.trail, extra, Watcher::Arith(con));
         }
     }
     if !state.symbols.is_empty() && run_count_symbolic(state, con, &axes)? {
@@ -73,7 +73,7 @@ pub(crate) fn run_count(state: &mut State, con: u32) -> Step {
 /// further axes if that can do, else one axis of the size that is missing.
 pub(crate) fn counted_rank(state: &State, row: u32) -> Option<u32> {
     let least = state.ranks.lo(row);
-    let counted = |con: &u32| {
+    let counted = |con: &ArithId| {
         let arith = state.ariths.get(*con);
         let Arith::Count { pieces, numerator, divided_by, .. } = arith else { return least };
         let others_open = arith.rows().any(|other| other != row && !state.rows.is_fixed(other));

@@ -1,5 +1,6 @@
 //! Listed axes: an equation between sequences.
 
+use crate::ids::ArithId;
 use crate::solver::propagate::align::require_elements;
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::ranks::Pred;
@@ -10,7 +11,7 @@ use crate::term::{DimTerm, Piece, RowVar};
 use smallvec::SmallVec;
 
 /// The pieces are the axes: ranks add up, and what is certain from either end is equal.
-pub(crate) fn run_exact(state: &mut State, con: u32) -> Step {
+pub(crate) fn run_exact(state: &mut State, con: ArithId) -> Step {
     let Arith::Exact { pieces, axes, .. } = state.ariths.get(con) else { return Ok(()) };
     let (pieces, axes) = (pieces.clone(), axes.clone());
     let total = axes.len() as i64;
@@ -47,7 +48,7 @@ pub(crate) fn run_exact(state: &mut State, con: u32) -> Step {
 /// Equates pieces with axes from one end, up to the first row of open rank.
 fn align_exact<'a>(
     state: &mut State,
-    con: u32,
+    con: ArithId,
     pieces: &mut dyn Iterator<Item = &'a Piece>,
     axes: &mut dyn Iterator<Item = &'a DimTerm>,
     back: bool,

@@ -1,5 +1,6 @@
 //! Linear equations between sizes: affine axes and concatenations.
 
+use crate::ids::ArithId;
 use crate::solver::known::{Known, size_of};
 use crate::solver::propagate::arith::basis::share_basis;
 use crate::solver::propagate::arith::narrow::narrow;
@@ -11,7 +12,7 @@ use crate::solver::stores::state::State;
 use smallvec::SmallVec;
 
 /// `0 = constant + Σ coeff·size`, or between that and the slack: bounds consistency, then bases.
-pub(crate) fn run_linear(state: &mut State, con: u32) -> Step {
+pub(crate) fn run_linear(state: &mut State, con: ArithId) -> Step {
     if !state.symbols.is_empty() && run_linear_symbolic(state, con)? {
         return Ok(());
     }

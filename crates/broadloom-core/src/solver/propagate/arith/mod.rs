@@ -17,6 +17,7 @@ mod linear;
 mod narrow;
 mod symbolic;
 
+use crate::ids::ArithId;
 use crate::order::{Atom, Basis};
 use crate::solver::known::{ground_size, size_of};
 use crate::solver::propagate::arith::count::run_count;
@@ -25,13 +26,13 @@ use crate::solver::propagate::arith::linear::run_linear;
 use crate::solver::propagate::arith::symbolic::symbol_within;
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::reason::{Conflict, Reason, ReasonId, Step};
-use crate::solver::stores::sizes::ANY;
+use crate::solver::stores::sizes::{ANY, Watcher};
 use crate::solver::stores::state::State;
-use crate::term::DimTerm;
+use crate::term::{ConstraintId, DimTerm};
 use smallvec::SmallVec;
 
 /// Adds an arithmetic constraint and makes it wait for what it mentions.
-pub(crate) fn add_arith(state: &mut State, what: Arith, id: u32) -> Step {
+pub(crate) fn add_arith(state: &mut State, what: Arith, id: ConstraintId) -> Step {
     let dims = what.dims();
     let waits = !matches!(what, Arith::Exact { .. });
     let claimed: SmallVec<[DimTerm; 3]> = match &what {
@@ -45,7 +46,7 @@ pub(crate) fn add_arith(state: &mut State, what: Arith, id: u32) -> Step {
     if waits {
         for node in dims.into_iter().filter_map(|dim| dim.node()) {
             let extra = state.dims.extra(&mut state.trail, node);
-            state.dims.sizes.watch(&mut state.trail, extra, con);
+            state.dims.sizes.watch(&mut state.trail, extra, Watcher::Arith(con));
         }
     }
     let reason = state.dims.reason(Reason::Arith { con });
@@ -61,8 +62,8 @@ pub(crate) fn add_arith(state: &mut State, what: Arith, id: u32) -> Step {
 }
 
 /// `size ≥ n`.
-pub(crate) fn require_at_least(state: &mut State, dim: DimTerm, least: u64, con: u32) -> Step {
-    let reason = ReasonId::constraint(con);
+pub(crate) fn require_at_least(state: &mut State, dim: DimTerm, least: u64, id: ConstraintId) -> Step {
+    let reason = ReasonId::constraint(id);
     state.ariths.mention(&[dim]);
     match dim.node() {
         Some(node) => state.dims.narrow(&mut state.trail, node, (least, ANY), reason)?,
@@ -75,8 +76,8 @@ pub(crate) fn require_at_least(state: &mut State, dim: DimTerm, least: u64, con:
 }
 
 /// `size ≤ n`.
-pub(crate) fn require_at_most(state: &mut State, dim: DimTerm, most: u64, con: u32) -> Step {
-    let reason = ReasonId::constraint(con);
+pub(crate) fn require_at_most(state: &mut State, dim: DimTerm, most: u64, id: ConstraintId) -> Step {
+    let reason = ReasonId::constraint(id);
     state.ariths.mention(&[dim]);
     match dim.node() {
         Some(node) => state.dims.narrow(&mut state.trail, node, (0, most), reason)?,
@@ -139,16 +140,17 @@ pub(crate) fn check_bounds(state: &mut State, root: u32) -> Step {
         return Err(Conflict::Size { node: root });
     }
     let State { dims, ariths, supports, .. } = state;
-    for watch in dims.sizes.watchers(extra) {
-        if !supports.wake_watch(watch) {
-            ariths.enqueue(watch);
+    for watcher in dims.sizes.watchers(extra) {
+        match watcher {
+            Watcher::Arith(con) => ariths.enqueue(con),
+            Watcher::Clause(clause) => supports.enqueue_clause(clause),
         }
     }
     Ok(())
 }
 
 /// Runs a propagator.
-pub(crate) fn run_arith(state: &mut State, con: u32) -> Step {
+pub(crate) fn run_arith(state: &mut State, con: ArithId) -> Step {
     state.steps += 1;
     match state.ariths.get(con) {
         Arith::Linear { .. } => run_linear(state, con),

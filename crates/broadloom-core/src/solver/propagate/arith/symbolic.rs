@@ -17,6 +17,7 @@
 //! sizes of the symbols it would choose another one.
 
 use crate::form::Form;
+use crate::ids::ArithId;
 use crate::order::Basis;
 use crate::solver::forms::{bounded_by, expressed};
 use crate::solver::known::{may_be_zero, range_before_closing, size_bounds, symbol_bounds, symbolic_atom};
@@ -41,7 +42,7 @@ fn occurs(open: &mut Open, class: u32, times: i128) {
 }
 
 /// A linear equation in which something is symbolic. False if there is nothing to be said symbolically.
-pub(crate) fn run_linear_symbolic(state: &mut State, con: u32) -> Step<bool> {
+pub(crate) fn run_linear_symbolic(state: &mut State, con: ArithId) -> Step<bool> {
     let Arith::Linear { items, constant, .. } = state.ariths.get(con) else { return Ok(false) };
     if !items.iter().any(|item| state.symbols.form_of(state.dims.resolve(item.dim)).is_some()) {
         return Ok(false);
@@ -86,7 +87,7 @@ pub(crate) fn run_linear_symbolic(state: &mut State, con: u32) -> Step<bool> {
 }
 
 /// An element count in which something is symbolic. False if there is nothing to be said symbolically.
-pub(crate) fn run_count_symbolic(state: &mut State, con: u32, axes: &[DimTerm]) -> Step<bool> {
+pub(crate) fn run_count_symbolic(state: &mut State, con: ArithId, axes: &[DimTerm]) -> Step<bool> {
     let Arith::Count { numerator, divided_by, .. } = state.ariths.get(con) else { return Ok(false) };
     let Numerator { coeff, over, denom } = *numerator;
     let mentioned = || axes.iter().chain(divided_by).chain(over.as_ref());
@@ -126,7 +127,7 @@ pub(crate) fn run_count_symbolic(state: &mut State, con: u32, axes: &[DimTerm]) 
 }
 
 /// Gives a class the size that an equation leaves to it.
-fn set_expressed(state: &mut State, con: u32, class: u32, value: Form) -> Step {
+fn set_expressed(state: &mut State, con: ArithId, class: u32, value: Form) -> Step {
     let impossible = Err(Conflict::Arith { con });
     let (lo, hi) = size_bounds(state, DimTerm(class));
     if let Some((numerator, denominator)) = value.as_constant() {
@@ -142,7 +143,7 @@ fn set_expressed(state: &mut State, con: u32, class: u32, value: Form) -> Step {
         return impossible;
     }
     if value.is_fraction() {
-        demand(state, ConstraintId(state.ariths.id(con)), value.clone(), Need::Whole)?;
+        demand(state, state.ariths.id(con), value.clone(), Need::Whole)?;
     }
     let root = state.dims.find(class);
     let basis = state.dims.basis(root).unwrap_or(Basis::DEFAULT);
@@ -153,7 +154,7 @@ fn set_expressed(state: &mut State, con: u32, class: u32, value: Form) -> Step {
 
 /// What must be between zero and minus the slack: proved or refuted. There is no check for it, because
 /// sizes are only ever rounded where that gives an expression.
-fn demand_slack(state: &mut State, con: u32, form: &Form, slack: i128) -> Step {
+fn demand_slack(state: &mut State, con: ArithId, form: &Form, slack: i128) -> Step {
     let (least, most) = form.bounds(|symbol| symbol_bounds(state, symbol));
     let inside = least.is_some_and(|least| least >= -slack) && most.is_some_and(|most| most <= 0);
     let outside = least.is_some_and(|least| least > 0) || most.is_some_and(|most| most < -slack);
@@ -165,14 +166,14 @@ fn demand_slack(state: &mut State, con: u32, form: &Form, slack: i128) -> Step {
 }
 
 /// What must be zero: proved, refuted, or left to be checked.
-fn demand_zero(state: &mut State, con: u32, form: Form) -> Step {
+fn demand_zero(state: &mut State, con: ArithId, form: Form) -> Step {
     if form.is_zero() {
         return Ok(());
     }
     if !may_be_zero(state, &form) {
         return Err(Conflict::Arith { con });
     }
-    demand(state, ConstraintId(state.ariths.id(con)), form, Need::Zero)
+    demand(state, state.ariths.id(con), form, Need::Zero)
 }
 
 /// A class with a symbolic size has it for all sizes of the symbols, or only for those that its bounds
@@ -183,7 +184,7 @@ pub(crate) fn symbol_within(state: &mut State, root: u32, value: DimTerm, (lo, h
     let short = least.is_none_or(|least| least < i128::from(lo));
     let long = hi != ANY && most.is_none_or(|most| most > i128::from(hi));
     let constraint =
-        if short || long { ConstraintId(bounded_by(state, root).unwrap_or(0)) } else { return Ok(()) };
+        if short || long { bounded_by(state, root).unwrap_or(ConstraintId(0)) } else { return Ok(()) };
     if short {
         demand(state, constraint, form.clone(), Need::AtLeast(lo))?;
     }

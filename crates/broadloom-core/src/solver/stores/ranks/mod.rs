@@ -13,7 +13,7 @@
 
 mod settle;
 
-use crate::ids::NIL;
+use crate::ids::{ArithId, NIL, RowConId, StepId, SupportId};
 use crate::solver::components::components;
 use crate::solver::stores::reason::{Conflict, Limit, Step};
 use crate::solver::stores::trail::{Cell, Entry, Trail};
@@ -43,7 +43,7 @@ pub(crate) struct RankEdge {
     pub from: u32,
     pub to: u32,
     pub k: i32,
-    pub con: u32,
+    pub con: RowConId,
     next_out: u32,
     next_into: u32,
 }
@@ -57,12 +57,12 @@ pub(crate) struct Pred(u32);
 pub(crate) enum Cause {
     Start,
     Edge(u32),
-    Constraint(u32),
-    Policy(u32),
+    Constraint(RowConId),
+    Policy(StepId),
     /// An arithmetic constraint.
-    Arith(u32),
+    Arith(ArithId),
     /// A support, from the bounds of all rows it speaks of.
-    Support(u32),
+    Support(SupportId),
 }
 
 impl Pred {
@@ -73,23 +73,23 @@ impl Pred {
     }
 
     /// An absolute bound from a row constraint.
-    pub fn constraint(con: u32) -> Pred {
-        Pred(con << 3 | 1)
+    pub fn constraint(con: RowConId) -> Pred {
+        Pred(con.0 << 3 | 1)
     }
 
     /// A policy step.
-    pub fn policy(policy: u32) -> Pred {
-        Pred(policy << 3 | 2)
+    pub fn policy(step: StepId) -> Pred {
+        Pred(step.0 << 3 | 2)
     }
 
     /// An absolute bound from an arithmetic constraint.
-    pub fn arith(con: u32) -> Pred {
-        Pred(con << 3 | 3)
+    pub fn arith(con: ArithId) -> Pred {
+        Pred(con.0 << 3 | 3)
     }
 
     /// A bound from a support.
-    pub fn support(support: u32) -> Pred {
-        Pred(support << 3 | 4)
+    pub fn support(support: SupportId) -> Pred {
+        Pred(support.0 << 3 | 4)
     }
 
     fn cause(self) -> Cause {
@@ -97,10 +97,10 @@ impl Pred {
         match bits & 7 {
             _ if self == Pred::NONE => Cause::Start,
             0 => Cause::Edge(bits >> 3),
-            1 => Cause::Constraint(bits >> 3),
-            2 => Cause::Policy(bits >> 3),
-            3 => Cause::Arith(bits >> 3),
-            _ => Cause::Support(bits >> 3),
+            1 => Cause::Constraint(RowConId(bits >> 3)),
+            2 => Cause::Policy(StepId(bits >> 3)),
+            3 => Cause::Arith(ArithId(bits >> 3)),
+            _ => Cause::Support(SupportId(bits >> 3)),
         }
     }
 }
@@ -193,7 +193,7 @@ impl Ranks {
 
     /// Adds the fact `rank to ≥ rank from + k`. Edges are permanent: they are never added under a
     /// mark, because only constraints bring them.
-    pub fn add_edge(&mut self, trail: &mut Trail, from: u32, to: u32, k: i32, con: u32) -> Step {
+    pub fn add_edge(&mut self, trail: &mut Trail, from: u32, to: u32, k: i32, con: RowConId) -> Step {
         if from == to {
             return if k > 0 { Err(Conflict::RankCycle { row: to, con }) } else { Ok(()) };
         }
@@ -210,7 +210,7 @@ impl Ranks {
     }
 
     /// Adds an edge to the lists of both ends.
-    fn link(&mut self, from: u32, to: u32, k: i32, con: u32) -> u32 {
+    fn link(&mut self, from: u32, to: u32, k: i32, con: RowConId) -> u32 {
         let edge = self.edges.len() as u32;
         let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
         let next_into = std::mem::replace(&mut self.nodes[to as usize].into, edge);
@@ -226,7 +226,7 @@ impl Ranks {
 
     /// Adds the fact `rank to ≥ rank from + k` for a row of which nothing is known: there is nobody to
     /// tell. `from` is `NIL` for a bound.
-    pub fn start_from(&mut self, trail: &mut Trail, to: u32, from: u32, k: u32, con: u32) {
+    pub fn start_from(&mut self, trail: &mut Trail, to: u32, from: u32, k: u32, con: RowConId) {
         let (least, pred) = if from == NIL {
             (k, Pred::constraint(con))
         } else {
@@ -261,7 +261,7 @@ impl Ranks {
         row: u32,
         bound: u32,
         pred: Pred,
-        cycle: Option<(u32, u32)>,
+        cycle: Option<(u32, RowConId)>,
     ) -> Step {
         self.heap.clear();
         let mut next = Some(Move { key: 0, row, bound, pred });

@@ -1,6 +1,6 @@
 //! The least ranks of a whole graph at once.
 
-use crate::ids::NIL;
+use crate::ids::{NIL, RowConId};
 use crate::solver::components::{Components, components};
 use crate::solver::stores::ranks::{Cause, Pred, RankEdge, Ranks};
 use crate::solver::stores::reason::{Conflict, Step};
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 impl Ranks {
     /// Adds the fact `rank to ≥ rank from + k` without moving anything: [`settle`](Ranks::settle) does.
-    pub fn hold_edge(&mut self, from: u32, to: u32, k: i32, con: u32) -> Step {
+    pub fn hold_edge(&mut self, from: u32, to: u32, k: i32, con: RowConId) -> Step {
         if from != to {
             self.link(from, to, k, con);
         } else if k > 0 {
