@@ -247,7 +247,7 @@ impl Row {
     /// assert!(!result.refines_once(&operand));
     /// ```
     ///
-    /// What does compose, for `a ⊑¹ b ⊑¹ c`:
+    /// The relation does compose in these cases, for `a ⊑¹ b ⊑¹ c`:
     ///
     /// * If `a` and `b` have equal rank, then `a ⊑¹ c`.
     /// * If `b ⊑ c` in the marked order, then `a ⊑¹ c`. In general `c` inherits
@@ -339,7 +339,7 @@ pub(super) fn axes_refine(result: &[Dim], operand: &Row) -> bool {
         && pointwise_refine(result.iter().rev(), backwards)
 }
 
-/// Whether each result axis refines the operand axis at the same place, up to the
+/// True if each result axis refines the operand axis at the same place, up to the
 /// end of the shorter sequence (Formal Core, Def. 1.2).
 pub(super) fn pointwise_refine<'a>(
     results: impl Iterator<Item = &'a Dim>,

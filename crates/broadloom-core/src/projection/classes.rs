@@ -174,12 +174,12 @@ impl Equations {
         self.iterate(res);
     }
 
-    /// Whether two axes are in one class.
+    /// True if two axes are in one class.
     pub fn same(&self, a: AxisId, b: AxisId) -> bool {
         self.find(a.0) == self.find(b.0)
     }
 
-    /// What is wrong, if something is.
+    /// The failure, if there is one.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure
     }

@@ -9,7 +9,7 @@ pub enum Pin {
     Symbol(u32),
 }
 
-/// What a class is, once solved.
+/// The solution of a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Label {
     Unknown,

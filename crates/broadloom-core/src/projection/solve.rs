@@ -17,7 +17,7 @@ use super::scratch::{Label, Pin, Scratch};
 /// A loop of the product space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loop {
-    /// How often it runs.
+    /// The number of its iterations.
     pub extent: u64,
     /// The factor of the product space it belongs to. Loops of one factor run one after another.
     pub factor: u32,
@@ -41,7 +41,7 @@ pub enum Index {
 pub struct Segment {
     /// The loop that drives it.
     pub index: u32,
-    /// Where it begins on the axis.
+    /// The position at which it begins on the axis.
     pub offset: u64,
 }
 
@@ -65,7 +65,7 @@ impl Projection {
         (0..self.loops.len() as u32).filter(|index| !self.mentions(map, *index)).collect()
     }
 
-    /// Whether a map mentions a loop.
+    /// True if a map mentions a loop.
     pub fn mentions(&self, map: usize, index: u32) -> bool {
         self.maps[map].iter().any(|axis| match axis {
             Index::Sum(sum) => sum.terms.iter().any(|(_, known)| *known == index),
@@ -74,7 +74,7 @@ impl Projection {
         })
     }
 
-    /// Whether a map depends on a factor of several loops, and so is only there while one of them runs.
+    /// True if a map depends on a factor of several loops, and so is only there while one of them runs.
     pub fn depends_on(&self, map: usize, factor: u32) -> bool {
         let in_factor = |index: &u32| self.loops[*index as usize].factor == factor;
         (0..self.loops.len() as u32).filter(in_factor).any(|index| self.mentions(map, index))
@@ -92,7 +92,7 @@ impl Projection {
         })
     }
 
-    /// Whether a tensor takes part in a phase: every axis has what drives it. A concatenated axis needs one of
+    /// True if a tensor takes part in a phase: every axis has what drives it. A concatenated axis needs one of
     /// its loops to run, any other axis all of them.
     pub fn takes_part(&self, map: usize, phase: &[u32]) -> bool {
         self.maps[map].iter().all(|index| match index {
@@ -284,7 +284,7 @@ impl Solving<'_> {
         }
     }
 
-    /// Whether a class is visited: asked for, or driving a derived index.
+    /// True if a class is visited: asked for, or driving a derived index.
     fn wants_loop(&self, class: u32) -> bool {
         self.equations.is_iterated(class)
             || self.equations.derived.iter().any(|derived| match derived {

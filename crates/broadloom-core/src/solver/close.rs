@@ -16,7 +16,7 @@ use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::propagate::held::release;
 use crate::solver::search::{Search, Verdict, settle_choices};
 use crate::solver::stores::ranks::Pred;
-use crate::solver::stores::reason::{Conflict, Limit, Policy, Step};
+use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy};
 use crate::solver::stores::state::{Mark, State};
 use crate::solver::subsystem::{Subsystem, subsystem};
 use crate::term::{DimTerm, RowVar};
@@ -96,7 +96,7 @@ fn abandon(state: &mut State, mark: Mark) {
 }
 
 /// Decides ranks and markers as a copy of the system did.
-fn take_over(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Step {
+fn take_over(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Outcome {
     close_symbols(state)?;
     let least = state.choose(Policy::LeastRank, NIL);
     for row in 0..state.rows.len() as u32 {

@@ -7,18 +7,18 @@ use crate::solver::closing::holes::{Gaps, Silence, Unfilled};
 use crate::solver::closing::short::Short;
 use crate::solver::closing::symbols::{final_form, remaining_checks};
 use crate::solver::cores::Core;
-use crate::solver::explain::chain::Cause as LinkCause;
+use crate::solver::explain::chain::Cause;
 use crate::solver::explain::chain::{Link, chain_dim, chain_row};
 use crate::solver::known::symbol_bounds;
 use crate::solver::report::DimShape;
 use crate::solver::shortest::{Derived, policy_of, shortest_dim, shortest_rank};
-use crate::solver::stores::ranks::Cause;
+use crate::solver::stores::ranks::RankCause;
 use crate::solver::stores::reason::{Limit, Policy, Reason};
 use crate::solver::stores::state::{Mark, State, Stats};
 use crate::solver::stores::symbols::Check;
 use crate::term::{DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
 
-/// What closing found.
+/// The answer of closing.
 ///
 /// ```
 /// # use broadloom_core::{Answer, Clash, Constraint, Role, Solver};
@@ -52,7 +52,7 @@ pub enum Answer<'a> {
     GaveUp(Limit),
 }
 
-/// How a variable came by its value.
+/// The way in which a variable got its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
     /// Entailed by the constraints; for a row, up to its marker.
@@ -88,7 +88,7 @@ pub struct Closed<'a> {
     pub(crate) closing: Closing,
 }
 
-/// What closing leaves behind besides the solver's state.
+/// The results of closing besides the solver's state.
 #[derive(Debug, Default)]
 pub(crate) struct Closing {
     /// The preferred marker of each row variable.
@@ -97,7 +97,7 @@ pub(crate) struct Closing {
     pub forced_dims: Vec<bool>,
     /// Which rows were.
     pub forced_rows: Vec<bool>,
-    /// What was open before.
+    /// The parameters that nothing was said about before.
     pub silence: Silence,
     pub gaps: Gaps,
     pub searched: bool,
@@ -170,7 +170,7 @@ impl Closed<'_> {
         symbol_bounds(self.state, symbol)
     }
 
-    /// What holds only for some sizes of the symbols, and has to be checked when they are known.
+    /// The conditions that hold only for some sizes of the symbols, and have to be checked when they are known.
     pub fn checks(&self) -> Vec<Check> {
         remaining_checks(self.state)
     }
@@ -181,7 +181,7 @@ impl Closed<'_> {
         &self.closing.gaps.gave_way
     }
 
-    /// How a dimension variable came by its value.
+    /// The way in which a dimension variable got its value.
     pub fn how_dim(&self, var: DimVar) -> How {
         let state = &*self.state;
         let made = state.dim_vars.binary_search_by_key(&var.0, |(node, _)| *node);
@@ -193,7 +193,7 @@ impl Closed<'_> {
         if state.dims.value(state.dims.find(var.0)).is_none() {
             return closed;
         }
-        let searched = |link: &Link| matches!(link.cause, LinkCause::Policy(policy, _) if policy.is_search());
+        let searched = |link: &Link| matches!(link.cause, Cause::Policy(policy, _) if policy.is_search());
         match state.dims.reason_at(state.dims.value_reason(state.dims.value_node(var.0))) {
             Some(Reason::Policy(_)) => How::Leaf,
             _ if self.closing.searched && self.why_dim(var).iter().any(searched) => How::Search,
@@ -202,7 +202,7 @@ impl Closed<'_> {
         }
     }
 
-    /// How a row variable came by its value.
+    /// The way in which a row variable got its value.
     pub fn how_row(&self, var: RowVar) -> How {
         let state = &*self.state;
         let policy = |step: StepId| state.policies.get(step.index()).map(|choice| choice.policy);
@@ -212,7 +212,7 @@ impl Closed<'_> {
         if self.closing.forced_rows.get(var.index()) == Some(&true) {
             return How::Forced;
         }
-        let by = |cause| if let Cause::Policy(step) = cause { policy(step) } else { None };
+        let by = |cause| if let RankCause::Policy(step) = cause { policy(step) } else { None };
         match (by(state.ranks.lo_cause(var.0)), by(state.ranks.hi_cause(var.0))) {
             (Some(Policy::SearchRank), _) | (_, Some(Policy::SearchRank)) => How::Search,
             (Some(Policy::LeafRank), _) | (_, Some(Policy::LeafRank)) => How::Leaf,
@@ -282,7 +282,7 @@ impl Closed<'_> {
         self.state.rank_policy(row.0).map(|(policy, _)| policy)
     }
 
-    /// Whether anything was decided without a reason: a size that arithmetic leaves open, the axes of what is only
+    /// True if anything was decided without a reason: a size that arithmetic leaves open, the axes of what is only
     /// counted, a number of axes that took a search.
     pub fn has_guessed(&self) -> bool {
         let guess =
@@ -290,7 +290,7 @@ impl Closed<'_> {
         self.state.policies.iter().any(|choice| guess(choice.policy))
     }
 
-    /// How many axes a row variable has.
+    /// The number of axes of a row variable.
     pub fn rank(&self, row: RowVar) -> u32 {
         self.state.ranks.lo(row.0)
     }

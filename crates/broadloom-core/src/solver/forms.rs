@@ -9,7 +9,7 @@ use crate::solver::stores::sizes::Watcher;
 use crate::solver::stores::state::State;
 use crate::term::{ConstraintId, DimTerm};
 
-/// How many equations an expression may take that is asked for before closing.
+/// The most equations that an expression may take before closing.
 const MOST_EQUATIONS: u32 = 4;
 
 /// The size of a term as an expression, if it is known; its class if it is not.
@@ -52,7 +52,7 @@ fn form_within(state: &State, term: DimTerm, equations: u32) -> Option<Form> {
     found.or_else(|| expressed(state, term).ok())
 }
 
-/// What a linear equation makes of a class, if all others in it have a name or a number, and one a name.
+/// The expression that a linear equation gives a class, if all others in it have a name or a number, and one a name.
 fn form_by(state: &State, con: ArithId, class: u32, equations: u32) -> Option<Form> {
     let arith = state.ariths.get(con);
     let Arith::Linear { items, constant, .. } = arith else { return None };
@@ -86,13 +86,13 @@ pub(crate) fn known_forms(state: &State, con: ArithId) -> Vec<Option<Form>> {
     axes.chain(arith.dims()).map(known).collect()
 }
 
-/// Whether an arithmetic constraint is about a symbol that no literal has specialised: numbers that bounds
+/// True if an arithmetic constraint is about a symbol that no literal has specialised: numbers that bounds
 /// pushed it to are no news to anybody.
 pub(crate) fn names_open_symbol(state: &State, con: ArithId) -> bool {
     state.ariths.get(con).dims().into_iter().any(|dim| is_open_form(state, dim))
 }
 
-/// Whether a dimension is an expression over such a symbol.
+/// True if a dimension is an expression over such a symbol.
 pub(crate) fn is_open_form(state: &State, dim: DimTerm) -> bool {
     let open = |symbol: Symbol| {
         let node = state.symbols.node(symbol);

@@ -1,4 +1,4 @@
-//! What is known of the size of a dimension and of the range of a symbol: readings of the stores.
+//! Readings of the stores: the known size of a dimension and the range of a symbol.
 
 use crate::form::{Form, Symbol};
 use crate::ids::{ArithId, NIL};
@@ -30,7 +30,7 @@ pub(crate) fn ground_size(state: &State, term: DimTerm) -> (u64, u64) {
     (size, size)
 }
 
-/// What is known of the size of a term.
+/// The known bounds on the size of a term.
 pub(crate) fn size_of(state: &State, term: DimTerm) -> Known {
     let resolved = state.dims.resolve(term);
     match resolved.node() {
@@ -49,7 +49,7 @@ pub(crate) fn size_of(state: &State, term: DimTerm) -> Known {
     }
 }
 
-/// What is known of the size of a dimension: the least and the greatest, both the same if it is
+/// The least and the greatest size of a dimension, as far as they are known: the same if it is
 /// fixed.
 pub(crate) fn size_bounds(state: &State, term: DimTerm) -> (u64, u64) {
     let known = size_of(state, term);
@@ -125,7 +125,7 @@ pub(crate) fn range_before_closing(state: &State, symbol: Symbol) -> (u64, Optio
     known.copied().unwrap_or_else(|| symbol_bounds(state, symbol))
 }
 
-/// Whether an expression can be zero within the ranges, without two named symbols that are equal.
+/// True if an expression can be zero within the ranges, without two named symbols that are equal.
 pub(crate) fn may_be_zero(state: &State, form: &Form) -> bool {
     let (least, most) = form.bounds(|symbol| symbol_bounds(state, symbol));
     let never = least.is_some_and(|least| least > 0) || most.is_some_and(|most| most < 0);

@@ -81,7 +81,7 @@ use crate::term::{Constraint, ConstraintId, DimTerm, DimVar, Role, RowVar};
 /// assert_eq!(closed.dim(a), Dim::sized(3));
 /// ```
 ///
-/// Where a choice must be made among equals, the variable made first goes first: a caller that
+/// Among equals, the variable made first goes first: a caller that
 /// makes its variables in the order of their names gets answers that depend on names alone.
 #[derive(Clone, Debug, Default)]
 pub struct Solver {
@@ -124,7 +124,7 @@ impl Solver {
         self.state.discardable_var(role)
     }
 
-    /// Whether a dimension variable may have size zero: whether
+    /// True if a dimension variable may have size zero, because
     /// [`discardable_var`](Solver::discardable_var) made it.
     pub fn is_discardable(&self, var: DimVar) -> bool {
         is_discardable(&self.state, var)
@@ -209,7 +209,7 @@ impl Solver {
         symbol_var(&self.state, symbol)
     }
 
-    /// Whether a symbol is a dynamic size.
+    /// True if a symbol is a dynamic size.
     pub fn is_dynamic(&self, symbol: Symbol) -> bool {
         self.state.is_dynamic(symbol)
     }
@@ -254,7 +254,7 @@ impl Solver {
         release(&mut self.state)
     }
 
-    /// What has been said so far; [`retract`](Solver::retract) returns to it.
+    /// The current point; [`retract`](Solver::retract) returns to it.
     pub fn point(&self) -> Point {
         self.state.point()
     }
@@ -301,18 +301,18 @@ impl Solver {
         self.state.len()
     }
 
-    /// Whether no constraint was added.
+    /// True if no constraint was added.
     pub fn is_empty(&self) -> bool {
         self.state.is_empty()
     }
 
-    /// Whether the constraints so far have no solution, as far as semantic steps tell. (A system
+    /// True if the constraints so far have no solution, as far as semantic steps tell. (A system
     /// whose contradiction depends on open ranks is found out by [`close`](Solver::close).)
     pub fn is_failed(&self) -> bool {
         self.state.is_failed()
     }
 
-    /// Whether propagation stopped: by a contradiction, or at a limit. What is known then is partial.
+    /// True if propagation stopped: by a contradiction, or at a limit. What is known then is partial.
     pub fn is_stuck(&self) -> bool {
         self.state.is_stuck()
     }
@@ -322,17 +322,17 @@ impl Solver {
         self.state.stats()
     }
 
-    /// What is known of a dimension variable so far. Changes nothing.
+    /// The value of a dimension variable, if it is known by now. Changes nothing.
     pub fn observe_dim(&self, var: DimVar) -> Option<Dim> {
         observe_dim(&self.state, var)
     }
 
-    /// What is known of a row variable so far. Changes nothing, and costs no more than the row.
+    /// The axes of a row variable, as far as they are known by now. Changes nothing, and costs no more than the row.
     pub fn observe_row(&self, var: RowVar) -> RowShape {
         observe_row(&self.state, var)
     }
 
-    /// What is known of the size of a dimension variable: the least and, if there is one, the greatest.
+    /// The known bounds on the size of a dimension variable: the least and, if there is one, the greatest.
     ///
     /// ```
     /// # use broadloom_core::{Constraint, Role, Solver};

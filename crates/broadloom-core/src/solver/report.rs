@@ -49,7 +49,7 @@ pub enum Middle {
 pub struct RowShape {
     /// Known axes at the front.
     pub lead: Vec<DimShape>,
-    /// What stands between.
+    /// The middle: what stands between the known ends.
     pub middle: Middle,
     /// Known axes at the back.
     pub trail: Vec<DimShape>,
@@ -104,12 +104,12 @@ pub struct Report {
     pub bindings: Vec<Binding>,
     /// Residual bounds.
     pub residual: Vec<Bound>,
-    /// Whether the bindings alone describe all solutions: nothing is residual, and everything is told.
+    /// True if the bindings alone describe all solutions: nothing is residual, and everything is told.
     ///
     /// The Formal Core allows adjacencies here (Cor. 5.8). That cannot be: `a ⊑ b` alone binds nothing, and
     /// not every pair satisfies it.
     pub principal: bool,
-    /// Whether everything is told; false of a solver that has stopped, where arithmetic and rows made of
+    /// True if everything is told; false of a solver that has stopped, where arithmetic and rows made of
     /// others wait, and where ranks are too large to write out.
     pub complete: bool,
 }
@@ -125,22 +125,23 @@ struct Nested {
     con: u32,
 }
 
-/// Names for unresolved classes.
-struct Names {
+/// ClassNames for unresolved classes.
+struct ClassNames {
     shapes: FxHashMap<u32, DimShape>,
     /// Class to the representative of its adjacency cycle.
     cycles: FxHashMap<u32, u32>,
 }
 
-/// What is known of a dimension variable so far. Changes nothing.
+/// The value of a dimension variable, if it is known by now. Changes nothing.
 pub(crate) fn observe_dim(state: &State, var: DimVar) -> Option<Dim> {
     state.ground(state.dims.resolve(var.into()))
 }
 
-/// What is known of a row variable so far. Changes nothing, and costs no more than the row.
+/// The axes of a row variable, as far as they are known by now. Changes nothing, and costs no more than the row.
 pub(crate) fn observe_row(state: &State, var: RowVar) -> RowShape {
     let term = Term { start: 0, lead: 0, trail: 0, hole: var.0 };
-    let mut shape = shape(state, term, &Names { shapes: FxHashMap::default(), cycles: FxHashMap::default() });
+    let mut shape =
+        shape(state, term, &ClassNames { shapes: FxHashMap::default(), cycles: FxHashMap::default() });
     // An axis without a size is named by its place: which variable stands for it is no fact.
     let last = shape.trail.len() as u32;
     let lead = shape.lead.iter_mut().zip(0..).map(|(axis, at)| (axis, DimShape::Front(var, at)));
@@ -177,7 +178,7 @@ pub(crate) fn report(state: &State) -> Report {
     report
 }
 
-fn bind_dims(state: &State, names: &Names, report: &mut Report) {
+fn bind_dims(state: &State, names: &ClassNames, report: &mut Report) {
     for (node, _) in &state.dim_vars {
         let shape = dim_shape(state, DimTerm(*node), names);
         if shape != DimShape::Var(DimVar(*node)) {
@@ -188,7 +189,7 @@ fn bind_dims(state: &State, names: &Names, report: &mut Report) {
 
 /// Equality cases (b) and (c): a fixed row, a row whose ends are known, a row equal to another, or
 /// a row that another row is nested in. Equations that are not told this way stay residual.
-fn bind_rows(state: &State, names: &Names, report: &mut Report) {
+fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
     let aliases = row_aliases(state);
     let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
     let nested = nested_rows(state, &first);
@@ -233,16 +234,16 @@ fn bind_rows(state: &State, names: &Names, report: &mut Report) {
     }
 }
 
-/// What is known of a row's ends and its binding does not tell is a bound of its own.
+/// Reports as a bound of its own what is known of a row's ends and its binding does not say.
 fn keep_ends(row: u32, ends: &RowShape, report: &mut Report) {
     let (lead, trail) = (Vec::new(), Vec::new());
     let bare = RowShape { lead, middle: Middle::Var(RowVar(row)), trail, ..ends.clone() };
     report.residual.push(Bound::RowEq(bare, ends.clone()));
 }
 
-/// Whether what is known of the ends of an open row is told of the row it equals: by the term that
+/// True if what is known of the ends of an open row is told of the row it equals: by the term that
 /// one is nested in, or by its own ends.
-fn same_ends(state: &State, row: u32, other: u32, nested: Option<&Nested>, names: &Names) -> bool {
+fn same_ends(state: &State, row: u32, other: u32, nested: Option<&Nested>, names: &ClassNames) -> bool {
     let slot = |row: u32, side: Side, at: u32| state.rows.slot(Slot::Edge { row, side, at }).term;
     let told = |side: Side, at: u32| {
         let literal = nested.and_then(|nested| {
@@ -262,16 +263,16 @@ fn same_ends(state: &State, row: u32, other: u32, nested: Option<&Nested>, names
     })
 }
 
-/// How far what is known of a row of open rank reaches, from the front and from the back.
-fn known(state: &State, row: u32, names: &Names) -> (usize, usize) {
+/// The numbers of known axes of a row of open rank, from the front and from the back.
+fn known(state: &State, row: u32, names: &ClassNames) -> (usize, usize) {
     let reach =
         |list: &[Axis]| list.iter().rposition(|axis| tells(state, axis.term, names)).map_or(0, |at| at + 1);
     state.rows.partial(row).map_or((0, 0), |ends| (reach(&ends.front), reach(&ends.back)))
 }
 
-/// Whether an axis says anything besides that it exists: a variable that was minted for two facing
+/// True if an axis says anything besides that it exists: a variable that was made for two facing
 /// axes and met nothing else only repeats that the rows are equal.
-fn tells(state: &State, axis: DimTerm, names: &Names) -> bool {
+fn tells(state: &State, axis: DimTerm, names: &ClassNames) -> bool {
     if axis.is_none() {
         return false;
     }
@@ -284,7 +285,7 @@ fn tells(state: &State, axis: DimTerm, names: &Names) -> bool {
         || state.dims.down(root).any(|edge| open(state.dims.edge(edge).lo))
 }
 
-/// Whether two terms face each other flank for flank, with open rows between.
+/// True if two terms face each other flank for flank, with open rows between.
 fn face_alike(state: &State, a: Term, b: Term) -> bool {
     a.lead == b.lead && a.trail == b.trail && is_open_row(state, a) && is_open_row(state, b)
 }
@@ -345,7 +346,7 @@ fn nested_rows(state: &State, first: &dyn Fn(u32) -> u32) -> FxHashMap<u32, Nest
     nested
 }
 
-fn dim_bounds(state: &State, names: &Names, report: &mut Report) {
+fn dim_bounds(state: &State, names: &ClassNames, report: &mut Report) {
     for root in (0..state.dims.len() as u32).filter(|node| state.dims.find(*node) == *node) {
         if state.dims.value(root).is_some() {
             continue;
@@ -367,7 +368,7 @@ fn dim_bounds(state: &State, names: &Names, report: &mut Report) {
 }
 
 /// Inequalities that wait: adjacencies between open rows of which nothing is known, and caps.
-fn row_bounds(state: &State, names: &Names, report: &mut Report) {
+fn row_bounds(state: &State, names: &ClassNames, report: &mut Report) {
     let aliases = row_aliases(state);
     let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
     for con in state.rows.cons().filter(|con| !con.done && con.kind == Kind::Le) {
@@ -381,8 +382,8 @@ fn row_bounds(state: &State, names: &Names, report: &mut Report) {
     }
 }
 
-/// Whether an inequality follows from the axes that the bindings tell, wherever its operand broadcasts.
-fn implied(state: &State, res: Term, opnd: Term, names: &Names) -> bool {
+/// True if an inequality follows from the axes that the bindings tell, wherever its operand broadcasts.
+fn implied(state: &State, res: Term, opnd: Term, names: &ClassNames) -> bool {
     if is_open_row(state, opnd) {
         return false;
     }
@@ -403,7 +404,7 @@ fn implied(state: &State, res: Term, opnd: Term, names: &Names) -> bool {
 }
 
 /// Rows whose known ends overlap at the least rank: the front is a bound of its own.
-fn overlap_bounds(state: &State, names: &Names, report: &mut Report) {
+fn overlap_bounds(state: &State, names: &ClassNames, report: &mut Report) {
     for row in (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)) {
         let (front, back) = known(state, row, names);
         if front + back <= state.ranks.lo(row) as usize {
@@ -426,7 +427,7 @@ fn overlap_bounds(state: &State, names: &Names, report: &mut Report) {
 
 /// A term as it was written. What is known of its row variable is told by the variable's binding;
 /// spelled out around the variable it would also say where the row broadcasts.
-fn written(state: &State, term: Term, names: &Names) -> RowShape {
+fn written(state: &State, term: Term, names: &ClassNames) -> RowShape {
     let mut shape = shape(state, term, names);
     if term.hole != NIL {
         let (front, back) = state.rows.literals(term).split_at(term.lead as usize);
@@ -439,7 +440,7 @@ fn written(state: &State, term: Term, names: &Names) -> RowShape {
 }
 
 /// A term with everything known put in.
-fn shape(state: &State, term: Term, names: &Names) -> RowShape {
+fn shape(state: &State, term: Term, names: &ClassNames) -> RowShape {
     let (front, back) = state.rows.literals(term).split_at(term.lead as usize);
     let name = |axis: &DimTerm| dim_shape(state, *axis, names);
     let mut lead: Vec<DimShape> = front.iter().map(name).collect();
@@ -473,7 +474,13 @@ fn shape(state: &State, term: Term, names: &Names) -> RowShape {
 
 /// The axes that a row of open rank is certain to have: those known at the back, as many of the
 /// front as cannot overlap them, and the rest of the least rank between.
-fn known_ends(state: &State, row: u32, names: &Names, lead: &mut Vec<DimShape>, trail: &mut Vec<DimShape>) {
+fn known_ends(
+    state: &State,
+    row: u32,
+    names: &ClassNames,
+    lead: &mut Vec<DimShape>,
+    trail: &mut Vec<DimShape>,
+) {
     let least = state.ranks.lo(row) as usize;
     let (front, back) = known(state, row, names);
     let back = back.max(least.saturating_sub(front)).min(least);
@@ -482,7 +489,7 @@ fn known_ends(state: &State, row: u32, names: &Names, lead: &mut Vec<DimShape>, 
 }
 
 /// The axis at a place from an edge of a row of open rank.
-fn end(state: &State, row: u32, side: Side, at: usize, names: &Names) -> DimShape {
+fn end(state: &State, row: u32, side: Side, at: usize, names: &ClassNames) -> DimShape {
     let at = at as u32;
     match (state.rows.slot(Slot::Edge { row, side, at }).term, side) {
         (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at),
@@ -491,7 +498,7 @@ fn end(state: &State, row: u32, side: Side, at: usize, names: &Names) -> DimShap
     }
 }
 
-fn dim_shape(state: &State, term: DimTerm, names: &Names) -> DimShape {
+fn dim_shape(state: &State, term: DimTerm, names: &ClassNames) -> DimShape {
     let resolved = state.dims.resolve(term);
     match (state.ground(resolved), resolved.node()) {
         (Some(dim), _) => DimShape::Ground(dim),
@@ -520,10 +527,10 @@ pub(crate) fn name_of(state: &State, node: u32) -> Option<DimShape> {
     var.or_else(|| (0..state.rows.len() as u32).find_map(axis))
 }
 
-/// Names unresolved classes: by the caller's first variable, else by the first axis.
-fn names(state: &State) -> Names {
-    let mut names = Names { shapes: FxHashMap::default(), cycles: dim_cycles(state) };
-    let root_of = |names: &Names, term: DimTerm| {
+/// ClassNames unresolved classes: by the caller's first variable, else by the first axis.
+fn names(state: &State) -> ClassNames {
+    let mut names = ClassNames { shapes: FxHashMap::default(), cycles: dim_cycles(state) };
+    let root_of = |names: &ClassNames, term: DimTerm| {
         let root = state.dims.resolve(term).node()?;
         Some(names.cycles.get(&root).copied().unwrap_or(root))
     };

@@ -1,4 +1,4 @@
-//! What was said to a solver, read back: for those who check an answer on their own.
+//! The constraints read back, for those who check an answer on their own.
 
 use crate::ids::NIL;
 use crate::solver::stores::ariths::Arith;
@@ -33,7 +33,7 @@ pub(crate) fn each_constraint(state: &State, mut each: impl FnMut(Constraint<'_>
     }
 }
 
-/// Whether a dimension variable may have size zero: whether
+/// True if a dimension variable may have size zero, because
 /// [`discardable_var`](Solver::discardable_var) made it.
 pub(crate) fn is_discardable(state: &State, var: DimVar) -> bool {
     state.discardable.contains(&var.0)

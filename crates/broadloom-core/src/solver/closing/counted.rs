@@ -3,14 +3,14 @@
 use crate::solver::propagate::arith::count::counted_rank;
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::ranks::Pred;
-use crate::solver::stores::reason::{Policy, Step};
+use crate::solver::stores::reason::{Outcome, Policy};
 use crate::solver::stores::state::State;
 use crate::term::RowVar;
 
 /// Step 2. Rows whose elements are counted, or whose axes are listed: all but the one that takes the
 /// rest get no further axes, then that one gets what is missing.
 /// Returns whether there were any.
-pub(crate) fn close_counted_ranks(state: &mut State) -> Step<bool> {
+pub(crate) fn close_counted_ranks(state: &mut State) -> Outcome<bool> {
     let mut rows: Vec<(bool, u32)> = Vec::new();
     for con in state.ariths.pending() {
         let arith = state.ariths.get(con);

@@ -1,4 +1,4 @@
-//! How many axes leaves take whose markers nobody declared: the join of their caps (Formal Core, Prop. 2.7).
+//! Ranks of leaves whose markers are not declared: the join of their caps (Formal Core, Prop. 2.7).
 //!
 //! A row of which it is open where it broadcasts can follow its uses at both edges, so the join of caps, which keeps
 //! the shorter flank on each side, says how many axes it takes, and where its marker stands. (Rows with declared
@@ -9,7 +9,7 @@ use crate::solver::components::{Components, components};
 use crate::solver::propagate::arith::count::counted_rank;
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::ranks::Pred;
-use crate::solver::stores::reason::{Policy, Step};
+use crate::solver::stores::reason::{Outcome, Policy};
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
 use crate::solver::stores::trail::Cell;
@@ -35,7 +35,7 @@ impl Extent {
     }
 }
 
-/// What is known of an open row below another.
+/// The known bounds of an open row below another.
 pub(crate) enum Below {
     /// It is on a cycle with the other.
     Cycle,
@@ -54,7 +54,7 @@ fn ready_leaves(leaves: &[u32], extents: &[Option<Extent>]) -> Vec<(u32, Extent)
 
 /// Step 1 of closing. Each leaf commits once; the extents are computed anew only if a commitment moved the
 /// rank of another row.
-pub(crate) fn join_leaf_ranks(state: &mut State, markers: &mut [u32]) -> Step {
+pub(crate) fn join_leaf_ranks(state: &mut State, markers: &mut [u32]) -> Outcome {
     let mut leaves: Vec<u32> = state.rows.leaves().to_vec();
     leaves.retain(|row| !state.rows.is_fixed(*row));
     if leaves.is_empty() {
@@ -90,7 +90,7 @@ pub(crate) fn join_leaf_ranks(state: &mut State, markers: &mut [u32]) -> Step {
     }
 }
 
-/// Whether the least rank of an open row, or of an interior one, rose since a point of the trail.
+/// True if the least rank of an open row, or of an interior one, rose since a point of the trail.
 fn others_moved(state: &State, logged: usize) -> bool {
     let moved =
         state.trail.entries[logged..].iter().filter(|entry| matches!(entry.cell, Cell::Lo | Cell::Axes));
@@ -99,7 +99,7 @@ fn others_moved(state: &State, logged: usize) -> bool {
         .any(|entry| state.rows.role(entry.at) == Role::Interior || !state.rows.is_fixed(entry.at))
 }
 
-/// How many axes each open row could take from below: the join of its caps (Prop. 2.7). Caps travel
+/// The number of axes that each open row could take from below: the join of its caps (Prop. 2.7). Caps travel
 /// up through open rows, so rows are visited from below; among rows on a cycle, which are equal,
 /// only caps from outside count.
 fn find_extents(state: &State, markers: &[u32]) -> Vec<Option<Extent>> {
@@ -145,7 +145,7 @@ fn join_extent(state: &State, row: u32, markers: &[u32], below: impl Fn(u32) -> 
     join
 }
 
-/// What a result offers to the row variable of its operand.
+/// The extent that a result offers to the row variable of its operand.
 fn residue(state: &State, res: Term, opnd: Term, markers: &[u32], below: Below) -> Option<Extent> {
     let (inner, marker, firm) = match res.hole {
         NIL => (0, 0, true),
@@ -172,7 +172,7 @@ fn residue(state: &State, res: Term, opnd: Term, markers: &[u32], below: Below) 
     Some(Extent { lead, trail: axes - lead, firm })
 }
 
-/// Where the join of a row's caps has its marker.
+/// The marker of the join of a row's caps.
 pub(crate) fn join_lead(state: &State, row: u32, markers: &[u32]) -> Option<u32> {
     join_extent(state, row, markers, |_| Below::Join(None)).map(|extent| extent.lead)
 }

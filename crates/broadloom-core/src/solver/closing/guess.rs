@@ -20,25 +20,25 @@ use crate::solver::closing::symbols::checks_are_possible;
 use crate::solver::known::size_bounds;
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::ariths::Arith;
-use crate::solver::stores::reason::{Conflict, Limit, Policy, Reason, Step};
+use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy, Reason};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::{Mark, State};
 use crate::term::{DimTerm, Role};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How many sizes to try where nothing bounds them.
+/// The number of sizes to try where nothing bounds them.
 const MOST_SIZES: u64 = 128;
 
-/// Where a dimension stands in the order of guesses: whether it must have elements, whether it follows from
+/// The place of a dimension in the order of guesses: whether it must have elements, whether it follows from
 /// others, and its name.
 type Key = ((bool, bool), (u32, u32));
 
 /// A size under decision.
-struct Level {
+struct SizeDecision {
     node: u32,
     options: Vec<(Policy, DimTerm)>,
     next: usize,
-    /// Whether greater sizes exist that are not tried.
+    /// True if greater sizes exist that are not tried.
     cut: bool,
     mark: Option<Mark>,
 }
@@ -58,7 +58,7 @@ fn open_params(state: &State) -> Vec<u32> {
 }
 
 /// Gives a value to every dimension of every arithmetic constraint. Fails only if there is none.
-pub(crate) fn close_sizes(state: &mut State) -> Step {
+pub(crate) fn close_sizes(state: &mut State) -> Outcome {
     if !state.has_arithmetic() {
         return Ok(());
     }
@@ -80,8 +80,8 @@ pub(crate) fn close_sizes(state: &mut State) -> Step {
     all_decided(state)
 }
 
-/// Whether no choice depended on the sizes of symbols.
-fn all_decided(state: &State) -> Step {
+/// True if no choice depended on the sizes of symbols.
+fn all_decided(state: &State) -> Outcome {
     if state.symbols.undecided {
         return Err(Conflict::TooMuch(Limit::Expressions));
     }
@@ -89,9 +89,9 @@ fn all_decided(state: &State) -> Step {
 }
 
 /// Decides open sizes one by one, with chronological backtracking.
-fn decide_sizes(state: &mut State) -> Step {
+fn decide_sizes(state: &mut State) -> Outcome {
     let order = size_order(state);
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<SizeDecision> = Vec::new();
     loop {
         let Some(node) = next_size(state, &order) else {
             for mark in levels.iter().rev().filter_map(|level| level.mark) {
@@ -105,13 +105,13 @@ fn decide_sizes(state: &mut State) -> Step {
         {
             state.undecided = Some(open_params(state));
         }
-        levels.push(Level { node, options, next: 0, cut, mark: None });
+        levels.push(SizeDecision { node, options, next: 0, cut, mark: None });
         settle_size(state, &mut levels)?;
     }
 }
 
 /// Finds a size for the last level, or moves an earlier one on.
-fn settle_size(state: &mut State, levels: &mut Vec<Level>) -> Step {
+fn settle_size(state: &mut State, levels: &mut Vec<SizeDecision>) -> Outcome {
     let mut last = Conflict::TooMuch(Limit::SizeBound);
     let mut cut = false;
     loop {
@@ -144,7 +144,7 @@ fn settle_size(state: &mut State, levels: &mut Vec<Level>) -> Step {
     }
 }
 
-fn try_size(state: &mut State, node: u32, policy: Policy, value: DimTerm) -> Step {
+fn try_size(state: &mut State, node: u32, policy: Policy, value: DimTerm) -> Outcome {
     let step = state.choose(policy, NIL);
     let reason = state.dims.reason(Reason::Policy(step));
     state.dims.commit(&mut state.trail, node, value, reason)?;

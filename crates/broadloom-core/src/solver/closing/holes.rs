@@ -26,16 +26,16 @@ pub enum Unfilled {
     Row(RowVar),
 }
 
-/// What was open before closing.
+/// The parameters that nothing was said about, and the rows that were open, before closing.
 #[derive(Debug, Default)]
 pub(crate) struct Silence {
     /// The rows of parameters that nobody was seen to speak of.
     params: Vec<u32>,
-    /// Whether a row could have had axes, for all rows if there are such parameters.
+    /// True if a row could have had axes, for all rows if there are such parameters.
     open: Vec<bool>,
 }
 
-/// Who was silent; to be asked before closing.
+/// Finds the parameters that nothing is said about; to be called before closing.
 pub(crate) fn find_silence(state: &State) -> Silence {
     let silent = |row: &u32| state.rows.role(*row) == Role::Param && is_silent(state, *row);
     let params: Vec<u32> = state.rows.leaves().iter().copied().filter(silent).collect();

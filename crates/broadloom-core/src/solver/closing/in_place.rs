@@ -11,14 +11,14 @@ use crate::solver::closing::leaf_ranks::raise_leaf_ranks;
 use crate::solver::closing::short::all_long_enough;
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::ranks::Pred;
-use crate::solver::stores::reason::{Policy, Step};
+use crate::solver::stores::reason::{Outcome, Policy};
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
 use crate::term::Role;
 
 /// Steps 1 and 2. Leaves take what their uses have; then counted rows divide up their elements, and
 /// leaves look again; then fillers take what there is.
-fn close_leaf_ranks(state: &mut State) -> Step {
+fn close_leaf_ranks(state: &mut State) -> Outcome {
     let leaf = |role: Role| matches!(role, Role::Leaf | Role::Param);
     raise_leaf_ranks(state, leaf)?;
     if close_counted_ranks(state)? {
@@ -29,7 +29,7 @@ fn close_leaf_ranks(state: &mut State) -> Step {
 }
 
 /// Steps 1-4 of closing.
-pub(crate) fn close_ranks_in_place(state: &mut State) -> Step {
+pub(crate) fn close_ranks_in_place(state: &mut State) -> Outcome {
     close_leaf_ranks(state)?;
     let rows = unsettled_rows(state);
     if rows.is_empty() {
@@ -66,7 +66,7 @@ fn unsettled_rows(state: &State) -> Vec<u32> {
     rows
 }
 
-/// Whether a constraint has nothing left to align if its rows take their least ranks.
+/// True if a constraint has nothing left to align if its rows take their least ranks.
 fn aligned_at_least(state: &State, con: &RowCon) -> bool {
     let rank = |hole: u32| if hole == NIL { 0 } else { state.ranks.lo(hole) };
     let needed = con.opnd.flanks() + rank(con.opnd.hole);

@@ -9,7 +9,7 @@ use crate::number::gcd;
 use crate::solver::known::{observe_symbol, size_bounds};
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::ariths::Arith;
-use crate::solver::stores::reason::{Conflict, Policy, Reason, Step};
+use crate::solver::stores::reason::{Conflict, Outcome, Policy, Reason};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::State;
 use crate::term::DimTerm;
@@ -20,19 +20,19 @@ const MOST_ROWS: usize = 64;
 
 /// `0 = constant + Σ coefficient·class`.
 #[derive(Clone)]
-struct Row {
+struct Equation {
     terms: SmallVec<[(u32, i128); 4]>,
     constant: i128,
     con: ArithId,
 }
 
-impl Row {
+impl Equation {
     fn coefficient(&self, class: u32) -> i128 {
         self.terms.iter().find(|(other, _)| *other == class).map_or(0, |(_, coeff)| *coeff)
     }
 
     /// Adds to the row `factor` times another, after multiplying it by `own`; none if numbers overflow.
-    fn combine(&self, own: i128, other: &Row, factor: i128) -> Option<Row> {
+    fn combine(&self, own: i128, other: &Equation, factor: i128) -> Option<Equation> {
         let mut terms: SmallVec<[(u32, i128); 4]> = SmallVec::new();
         for (class, coeff) in &self.terms {
             terms.push((*class, coeff.checked_mul(own)?));
@@ -46,11 +46,11 @@ impl Row {
         }
         terms.retain(|(_, coeff)| *coeff != 0);
         let constant = self.constant.checked_mul(own)?.checked_add(other.constant.checked_mul(factor)?)?;
-        Some(Row { terms, constant, con: self.con }.reduced())
+        Some(Equation { terms, constant, con: self.con }.reduced())
     }
 
     /// Divided by what all its numbers have in common.
-    fn reduced(mut self) -> Row {
+    fn reduced(mut self) -> Equation {
         let common =
             self.terms.iter().fold(self.constant.unsigned_abs(), |acc, (_, c)| gcd(acc, c.unsigned_abs()));
         if common > 1
@@ -62,7 +62,7 @@ impl Row {
         self
     }
 
-    /// Whether integers could satisfy the row.
+    /// True if integers could satisfy the row.
     fn is_possible(&self) -> bool {
         let common = self.terms.iter().fold(0, |acc, (_, coeff)| gcd(acc, coeff.unsigned_abs()));
         match common {
@@ -73,7 +73,7 @@ impl Row {
 }
 
 /// Eliminates the open equations. Fails if they exclude each other; fixes the sizes they determine.
-pub(crate) fn solve_jointly(state: &mut State) -> Step {
+pub(crate) fn solve_jointly(state: &mut State) -> Outcome {
     let rows = open_rows(state);
     if rows.len() < 2 || rows.len() > MOST_ROWS {
         return Ok(());
@@ -98,8 +98,8 @@ pub(crate) fn solve_jointly(state: &mut State) -> Step {
     propagate(state)
 }
 
-/// Whether a row says that two different named symbols are equal.
-fn equates_symbols(state: &State, row: &Row) -> bool {
+/// True if a row says that two different named symbols are equal.
+fn equates_symbols(state: &State, row: &Equation) -> bool {
     let [(a, x), (b, y)] = row.terms.as_slice() else { return false };
     let named = |class: u32| {
         let symbol = observe_symbol(state, DimTerm(class))?;
@@ -108,8 +108,8 @@ fn equates_symbols(state: &State, row: &Row) -> bool {
     row.constant == 0 && *x == -*y && named(*a).zip(named(*b)).is_some_and(|(a, b)| a != b)
 }
 
-/// Whether the bounds of the classes leave room for zero.
-fn within_bounds(state: &State, row: &Row) -> bool {
+/// True if the bounds of the classes leave room for zero.
+fn within_bounds(state: &State, row: &Equation) -> bool {
     let (mut least, mut most) = (Some(row.constant), Some(row.constant));
     for (class, coeff) in &row.terms {
         let (lo, hi) = size_bounds(state, DimTerm(*class));
@@ -122,14 +122,14 @@ fn within_bounds(state: &State, row: &Row) -> bool {
 }
 
 /// The linear equations with open classes; sizes that are fixed are constants.
-fn open_rows(state: &State) -> Vec<Row> {
+fn open_rows(state: &State) -> Vec<Equation> {
     let row = |con: ArithId| {
         let arith = state.ariths.get(con);
         let Arith::Linear { items, constant, .. } = arith else { return None };
         if arith.slack() > 0 {
             return None;
         }
-        let mut row = Row { terms: SmallVec::new(), constant: *constant, con };
+        let mut row = Equation { terms: SmallVec::new(), constant: *constant, con };
         for item in items {
             let (lo, hi) = size_bounds(state, item.dim);
             if lo == hi {
@@ -149,7 +149,7 @@ fn open_rows(state: &State) -> Vec<Row> {
 }
 
 /// Gauss-Jordan elimination over the integers; none if numbers overflow.
-fn eliminate(mut rows: Vec<Row>) -> Option<Vec<Row>> {
+fn eliminate(mut rows: Vec<Equation>) -> Option<Vec<Equation>> {
     for at in 0..rows.len() {
         let Some((class, pivot)) =
             rows[at].terms.iter().copied().min_by_key(|(_, coeff)| coeff.unsigned_abs())

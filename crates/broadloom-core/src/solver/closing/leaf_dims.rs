@@ -11,7 +11,7 @@
 
 use crate::ids::NIL;
 use crate::solver::propagate::fixpoint::propagate;
-use crate::solver::stores::reason::{Conflict, Limit, Policy, Reason, ReasonId, Rivalry, Step};
+use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy, Reason, ReasonId, Rivalry};
 use crate::solver::stores::state::State;
 use crate::term::{DimTerm, Role};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -79,7 +79,7 @@ fn commit_together(state: &mut State, mut wanted: Vec<Commitment>) {
 }
 
 /// Commits all of some dimensions, or none.
-fn commit_all(state: &mut State, wanted: &[Commitment]) -> Step {
+fn commit_all(state: &mut State, wanted: &[Commitment]) -> Outcome {
     let arithmetic = state.has_arithmetic();
     let before = arithmetic.then(|| (state.mark(), state.dims.capped.clone()));
     state.symbols.guessing = true;

@@ -1,16 +1,16 @@
-//! Markers that no operation declares: where they would rather be, and closing them there.
+//! Markers that no operation declares: where they are preferred, and closing them there.
 
 use crate::ids::{NIL, RowConId};
 use crate::solver::closing::extents::join_lead;
 use crate::solver::propagate::align::align;
 use crate::solver::propagate::fixpoint::propagate;
-use crate::solver::stores::reason::{Policy, Step};
+use crate::solver::stores::reason::{Outcome, Policy};
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
 use crate::term::Role;
 
 /// Step 4.
-pub(crate) fn close_markers(state: &mut State, markers: &[u32]) -> Step {
+pub(crate) fn close_markers(state: &mut State, markers: &[u32]) -> Outcome {
     for con in state.rows.con_ids() {
         if let Some(row) = awaited_marker(state, con) {
             let step = state.choose(Policy::PreferredMarker, row);
@@ -31,7 +31,7 @@ pub(crate) fn awaited_marker(state: &State, con: RowConId) -> Option<u32> {
     (waits && state.rows.is_fixed(opnd.hole) && state.rows.marker(opnd.hole).is_none()).then_some(opnd.hole)
 }
 
-/// Where each row variable's marker would rather be: at the longest leading flank declared by
+/// The preferred marker of each row variable: at the longest leading flank declared by
 /// the closed rows it equals and by the operands it refines, within its rank; at the left edge
 /// where nothing is declared. A function of the constraints, not of their order.
 pub(crate) fn preferred_markers(state: &State, mut markers: Vec<u32>) -> Vec<u32> {
@@ -42,7 +42,7 @@ pub(crate) fn preferred_markers(state: &State, mut markers: Vec<u32>) -> Vec<u32
     queue.reverse();
     while let Some(con) = queue.pop() {
         let RowCon { res, opnd, kind, .. } = state.rows.con(con);
-        let mut wish = |to: Term, from: Term, equal: bool| {
+        let mut prefer = |to: Term, from: Term, equal: bool| {
             if to.hole == NIL || state.rows.declared(to.hole).is_some() {
                 return;
             }
@@ -71,25 +71,25 @@ pub(crate) fn preferred_markers(state: &State, mut markers: Vec<u32>) -> Vec<u32
                 queue.extend(state.rows.watchers(to.hole));
             }
         };
-        wish(res, opnd, kind == Kind::Eq);
+        prefer(res, opnd, kind == Kind::Eq);
         if kind == Kind::Eq {
-            wish(opnd, res, true);
+            prefer(opnd, res, true);
         }
     }
     markers
 }
 
-/// Where markers would rather be now that ranks are fixed; a leaf's, where the join of its caps
+/// The preferred markers now that ranks are fixed; a leaf's is where the join of its caps
 /// puts it.
 pub(crate) fn final_markers(state: &State, markers: &[u32]) -> Vec<u32> {
-    let mut wishes = preferred_markers(state, markers.to_vec());
+    let mut preferred = preferred_markers(state, markers.to_vec());
     for row in 0..state.rows.len() as u32 {
         if state.rows.role(row) != Role::Interior
             && state.rows.declared(row).is_none()
             && let Some(lead) = join_lead(state, row, markers)
         {
-            wishes[row as usize] = wishes[row as usize].max(lead);
+            preferred[row as usize] = preferred[row as usize].max(lead);
         }
     }
-    wishes
+    preferred
 }

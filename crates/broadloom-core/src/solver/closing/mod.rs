@@ -47,18 +47,18 @@ use crate::solver::closing::short::all_long_enough;
 use crate::solver::closing::symbols::close_symbols;
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::ranks::Pred;
-use crate::solver::stores::reason::{Policy, Step};
+use crate::solver::stores::reason::{Outcome, Policy};
 use crate::solver::stores::state::State;
 
 /// Named sizes, ranks, markers and sizes, with every choice at its first value.
-pub(crate) fn close_policy(state: &mut State, markers: &mut Vec<u32>) -> Step {
+pub(crate) fn close_policy(state: &mut State, markers: &mut Vec<u32>) -> Outcome {
     close_symbols(state)?;
     close_ranks(state, markers)?;
     close_sizes(state)
 }
 
 /// Steps 1-4, with every choice at its first value.
-fn close_ranks(state: &mut State, markers: &mut Vec<u32>) -> Step {
+fn close_ranks(state: &mut State, markers: &mut Vec<u32>) -> Outcome {
     if state.rows.all_declared() {
         return close_ranks_in_place(state);
     }

@@ -4,7 +4,7 @@ use crate::ids::{NIL, SupportId};
 use crate::solver::explain::blame::blame_least;
 use crate::solver::explain::chain::chain_dim;
 use crate::solver::propagate::support::facing_place;
-use crate::solver::stores::reason::{Conflict, Side, Step};
+use crate::solver::stores::reason::{Conflict, Outcome, Side};
 use crate::solver::stores::rows::Term;
 use crate::solver::stores::state::State;
 use crate::solver::stores::supports::Support;
@@ -23,8 +23,8 @@ pub struct Short {
     pub because: Vec<ConstraintId>,
 }
 
-/// Whether every supported row has an operand as long as itself, at the least ranks.
-pub(crate) fn all_long_enough(state: &State) -> Step {
+/// True if every supported row has an operand as long as itself, at the least ranks.
+pub(crate) fn all_long_enough(state: &State) -> Outcome {
     let length = |term: &Term| {
         let inner = if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
         term.flanks() + inner
@@ -36,7 +36,7 @@ pub(crate) fn all_long_enough(state: &State) -> Step {
     state.supports.ids().find(short).map_or(Ok(()), |support| Err(Conflict::Short { support }))
 }
 
-/// What there is to say of a supported row that is longer than its operands.
+/// The report of a supported row that is longer than its operands.
 pub(crate) fn short_row(state: &State, support: SupportId) -> Short {
     let Support { res, id, .. } = state.supports.get(support);
     let because = blame_least(state, res).constraints;

@@ -6,7 +6,7 @@ use crate::order::{Basis, FormId};
 use crate::solver::closing::joint::solve_jointly;
 use crate::solver::known::{may_be_zero, range_before_closing, symbol_bounds, symbolic_atom};
 use crate::solver::propagate::fixpoint::propagate;
-use crate::solver::stores::reason::{Conflict, Limit, Policy, Reason, ReasonId, Step};
+use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy, Reason, ReasonId};
 use crate::solver::stores::state::State;
 use crate::solver::stores::symbols::{Check, Need};
 use crate::term::{ConstraintId, DimTerm};
@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 /// The first step of closing: what has no size by now stays symbolic. Named symbols go first, because a
 /// dynamic size may follow from them.
-pub(crate) fn close_symbols(state: &mut State) -> Step {
+pub(crate) fn close_symbols(state: &mut State) -> Outcome {
     if state.symbols.is_empty() {
         return Ok(());
     }
@@ -46,14 +46,14 @@ pub(crate) fn close_symbols(state: &mut State) -> Step {
     checks_are_possible(state)
 }
 
-/// What must be zero, whichever equations asked for it first.
+/// The expressions that must be zero, whichever equations asked for it first.
 fn zeros(state: &State) -> Vec<Form> {
     let zero = |check: &&Check| check.need == Need::Zero;
     independent(state.symbols.checks.iter().filter(zero).map(|check| check.form.clone()))
 }
 
 /// Everything that is left to be checked together: none of it is impossible.
-pub(crate) fn checks_are_possible(state: &State) -> Step {
+pub(crate) fn checks_are_possible(state: &State) -> Outcome {
     let Some(last) = state.symbols.checks.iter().rfind(|check| check.need == Need::Zero) else {
         return Ok(());
     };
@@ -66,7 +66,7 @@ pub(crate) fn checks_are_possible(state: &State) -> Step {
         .map_or(Conflict::TooMuch(Limit::Expressions), |con| Conflict::Arith { con }))
 }
 
-/// What closing relied on, in a form that does not depend on the order of the constraints.
+/// The checks that closing relied on, in a form that does not depend on the order of the constraints.
 pub(crate) fn remaining_checks(state: &State) -> Vec<Check> {
     let zeros = zeros(state);
     let all = &state.symbols.checks;
@@ -110,7 +110,7 @@ pub(crate) fn final_form(state: &State, id: FormId) -> Form {
 /// Two symbols specialised to the same size are equal only by accident; but where inequalities between
 /// sizes that were known already force them to be one dimension, they are not. Those are looked at here,
 /// because propagation is done with an inequality as soon as both its ends have a size.
-fn check_identities(state: &State) -> Step {
+fn check_identities(state: &State) -> Outcome {
     let named = (0..state.symbols.nodes.len() as u32).map(Symbol);
     let named = named.filter(|symbol| !state.symbols.is_dynamic(*symbol));
     let nodes = named.map(|symbol| state.symbols.node(symbol)).filter(|node| *node != NIL);

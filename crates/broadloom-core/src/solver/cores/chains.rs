@@ -1,7 +1,7 @@
 //! Minimal chains: the constraints that force a value, none of them superfluous.
 
 use crate::order::Dim;
-use crate::solver::cores::{PATIENCE, shrink};
+use crate::solver::cores::{MOST_WORK, shrink};
 use crate::solver::explain::chain::{Link, chain_dim, chain_row};
 use crate::solver::report::{DimShape, observe_dim, observe_row};
 use crate::solver::stores::state::State;
@@ -16,7 +16,7 @@ fn shrink_chain(state: &State, chain: &[Link], entails: impl Fn(&Subsystem) -> b
     let mut enough = |ids: &[ConstraintId]| {
         let sub = subsystem(state, ids);
         work += sub.state.stats().steps + ids.len() as u64;
-        (work < PATIENCE).then(|| entails(&sub))
+        (work < MOST_WORK).then(|| entails(&sub))
     };
     let ids = if enough(&ids) == Some(true) { ids } else { state.constraints.ids().collect() };
     shrink(ids, enough).0

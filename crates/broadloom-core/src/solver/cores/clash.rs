@@ -43,7 +43,7 @@ pub enum Clash {
         written: u32,
         /// Axes the other has.
         available: u32,
-        /// Whether the rows are equated; else the first is an operand and the second its result.
+        /// True if the rows are equated; else the first is an operand and the second its result.
         equal: bool,
     },
     /// The sizes that a dimension may have exclude each other, or it would have to be the unit.
@@ -53,7 +53,7 @@ pub enum Clash {
         /// The least and the greatest size it may have.
         bounds: (u64, u64),
     },
-    /// What is known of the dimensions of an arithmetic constraint contradicts it.
+    /// The known sizes of its dimensions contradict an arithmetic constraint.
     Arithmetic {
         /// The constraint.
         constraint: ConstraintId,
@@ -88,7 +88,7 @@ pub enum Clash {
     Exhausted,
 }
 
-/// What the system's contradiction is, in the names of the original.
+/// The contradiction of a subsystem, in the names of the original.
 pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
     // With named sizes, the first thing that closing cannot do is worth telling.
     let closing = if sub.state.conflict.is_none() && !sub.state.symbols.is_empty() {
@@ -156,7 +156,7 @@ pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
     Clash::Dims { what, ends, sources }
 }
 
-/// What is wrong with a class whose bounds exclude each other, or its value, if it is a symbol.
+/// The clash of a symbol whose bounds exclude each other, or its value.
 fn range_clash(state: &State, node: u32) -> Option<Clash> {
     let root = state.dims.find(node);
     let symbol = Symbol(state.dims.tag(root)?);

@@ -14,17 +14,17 @@ use crate::solver::subsystem::subsystem;
 use crate::term::ConstraintId;
 
 /// Units of work after which a core or a chain is returned as it is.
-const PATIENCE: u64 = 4_000_000;
+const MOST_WORK: u64 = 4_000_000;
 
 /// Constraints that have no solution together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Core {
     /// The members, in the order of addition.
     pub constraints: Vec<ConstraintId>,
-    /// Whether removing any one member makes the rest satisfiable. False only where that could not
+    /// True if removing any one member makes the rest satisfiable. False only where that could not
     /// be settled in reasonable time.
     pub minimal: bool,
-    /// What clashed, for the message.
+    /// The two ends of the contradiction, for the message.
     pub clash: Clash,
 }
 
@@ -47,15 +47,15 @@ pub(crate) fn core_from(state: &mut State, mut ids: Vec<ConstraintId>) -> Core {
         let verdict = settle_choices(&mut sub, &mut Search::new(state.budget.branches), &mut Vec::new());
         work += sub.stats().steps + ids.len() as u64;
         unknown |= matches!(verdict, Verdict::Unknown(_));
-        (verdict, work < PATIENCE)
+        (verdict, work < MOST_WORK)
     };
     // The walk should have named a core; if it missed a dependence, the whole system is one.
     if judge(&ids).0 == Verdict::Satisfiable {
         ids = state.constraints.ids().collect();
     }
     let (ids, complete) = shrink(ids, |ids| {
-        let (verdict, patient) = judge(ids);
-        patient.then_some(verdict == Verdict::Unsatisfiable)
+        let (verdict, affordable) = judge(ids);
+        affordable.then_some(verdict == Verdict::Unsatisfiable)
     });
     let mut sub = subsystem(state, &ids);
     let clash = clash(&mut sub);
@@ -64,7 +64,7 @@ pub(crate) fn core_from(state: &mut State, mut ids: Vec<ConstraintId>) -> Core {
 }
 
 /// Deletes members as long as what is left still holds; whether it holds must be monotone. Stops,
-/// and says so, when `holds` has no more patience.
+/// and says so, when `holds` has used up its work.
 fn shrink(
     mut ids: Vec<ConstraintId>,
     mut holds: impl FnMut(&[ConstraintId]) -> Option<bool>,

@@ -115,7 +115,7 @@ pub(crate) fn sources(state: &State, conflict: Conflict, ends: [DimTerm; 2]) -> 
     }
 }
 
-/// What said which dimension stands at a position of a term, without the proof that it exists.
+/// The facts that name the dimension at a position of a term, without the proof that it exists.
 fn named_by(state: &State, term: Term, side: Side, at: u32) -> Vec<Fact> {
     let row = term.hole;
     let Some(inner) = at.checked_sub(term.near(side)).filter(|_| row != NIL) else { return Vec::new() };
@@ -164,7 +164,7 @@ pub(crate) fn aligned_axis(state: &State, conflict: Conflict) -> Option<DimShape
     })
 }
 
-/// Whether a constraint was written with a term.
+/// True if a constraint was written with a term.
 fn writes(state: &State, id: ConstraintId, term: DimTerm) -> bool {
     match state.constraints.get(id) {
         Stored::DimEq(a, b) | Stored::DimLe(a, b) => a == term || b == term,

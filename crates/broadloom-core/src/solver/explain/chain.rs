@@ -6,7 +6,7 @@ use crate::solver::stores::reason::{Choice, Policy};
 use crate::solver::stores::state::State;
 use crate::term::{ConstraintId, DimVar, RowVar};
 
-/// What a link of a chain rests on.
+/// The cause of a link of a chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// A constraint the caller added.

@@ -10,8 +10,8 @@
 
 use crate::ids::{ArithId, ClauseId, NIL, RowConId, StepId, SupportId};
 use crate::solver::propagate::support::facing_place;
-use crate::solver::stores::dims::Edge;
-use crate::solver::stores::ranks::Cause as RankCause;
+use crate::solver::stores::dims::Adjacency;
+use crate::solver::stores::ranks::RankCause;
 use crate::solver::stores::reason::{Policy, Reason, ReasonId, Side};
 use crate::solver::stores::rows::{Kind, RowCon, Slot, Term};
 use crate::solver::stores::state::State;
@@ -35,7 +35,7 @@ pub(crate) enum Fact {
     Marker(u32),
     RowCon(RowConId),
     PolicyStep(StepId),
-    /// What arithmetic knows of the size of a node's class.
+    /// The bounds on the size of a node's class.
     Size(u32),
     /// An arithmetic constraint and all it knows of what it mentions.
     Arith(ArithId),
@@ -43,7 +43,7 @@ pub(crate) enum Fact {
     Support(SupportId),
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Default)]
 pub(crate) struct Walked {
     /// Constraint ids in derivation order.
@@ -67,7 +67,7 @@ struct Walk<'a> {
     seen: FxHashSet<Fact>,
     ended: FxHashSet<Ended>,
     found: Walked,
-    /// Whether a policy step is followed to the failures that led to it. Not for blame: there the
+    /// True if a policy step is followed to the failures that led to it. Not for blame: there the
     /// step itself is the culprit.
     beyond_policy: bool,
 }
@@ -178,7 +178,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a clause relies on: its support, the axes that face each other, and what is known of them.
+    /// The premises of a clause: its support, the axes that face each other, and what is known of them.
     fn expand_clause(&self, clause: ClauseId, out: &mut Vec<Fact>) {
         let State { supports, ranks, .. } = self.state;
         let Clause { support, at, result, .. } = supports.clause(clause);
@@ -226,7 +226,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What fixed or bounded the size of a dimension.
+    /// The facts that fixed or bounded the size of a dimension.
     fn expand_known(&self, dim: DimTerm, out: &mut Vec<Fact>) {
         let Some(node) = dim.node().filter(|_| !dim.is_none()) else { return };
         let dims = &self.state.dims;
@@ -240,9 +240,9 @@ impl Walk<'_> {
     fn expand_reason(&mut self, bits: u32, out: &mut Vec<Fact>) {
         let state = self.state;
         let dims = &state.dims;
-        let mut flow = |edge: u32, end: fn(&Edge) -> u32, from: u32, told: Fact| {
+        let mut flow = |edge: u32, end: fn(&Adjacency) -> u32, from: u32, premise: Fact| {
             let edge = dims.edge(edge);
-            out.extend([told, Fact::Equal(end(&edge), from), Fact::Reason(edge.reason.0)]);
+            out.extend([premise, Fact::Equal(end(&edge), from), Fact::Reason(edge.reason.0)]);
         };
         match self.reason(ReasonId(bits)) {
             None => {}
@@ -345,7 +345,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What identifies the dimension at a position of a term.
+    /// The facts that identify the dimension at a position of a term.
     fn expand_position(&self, term: Term, side: Side, at: u32, out: &mut Vec<Fact>) {
         let near = term.near(side);
         if at < near || term.hole == NIL {

@@ -7,7 +7,7 @@ use crate::solver::propagate::held::{hold_row, release};
 use crate::solver::propagate::support::add_support;
 use crate::solver::stores::ariths::{Arith, Item};
 use crate::solver::stores::constraints::Stored;
-use crate::solver::stores::reason::{ReasonId, Step};
+use crate::solver::stores::reason::{Outcome, ReasonId};
 use crate::solver::stores::rows::Kind;
 use crate::solver::stores::state::State;
 use crate::term::{Constraint, ConstraintId, Hole, RowTerm};
@@ -28,7 +28,7 @@ pub(crate) fn add(state: &mut State, constraint: Constraint<'_>) -> ConstraintId
 }
 
 /// Adds a constraint that is not about two rows.
-fn add_other(state: &mut State, constraint: Constraint<'_>, id: ConstraintId) -> Step {
+fn add_other(state: &mut State, constraint: Constraint<'_>, id: ConstraintId) -> Outcome {
     let reason = ReasonId::constraint(id);
     let failed = state.conflict.is_some();
     match constraint {
@@ -85,7 +85,7 @@ pub(crate) fn add_stored(state: &mut State, what: Arith) -> ConstraintId {
     id
 }
 
-fn add_row(state: &mut State, kind: Kind, res: RowTerm<'_>, opnd: RowTerm<'_>, id: ConstraintId) -> Step {
+fn add_row(state: &mut State, kind: Kind, res: RowTerm<'_>, opnd: RowTerm<'_>, id: ConstraintId) -> Outcome {
     state.declared_markers |= opnd.hole == Hole::Marker && !opnd.lead.is_empty();
     state.declared_markers |= kind == Kind::Eq && res.hole == Hole::Marker && !res.lead.is_empty();
     let (res, opnd) = (state.rows.store(res), state.rows.store(opnd));

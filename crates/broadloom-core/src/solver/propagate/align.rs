@@ -11,20 +11,20 @@
 
 use crate::ids::{NIL, RowConId};
 use crate::solver::stores::ranks::Pred;
-use crate::solver::stores::reason::{Conflict, Reason, ReasonId, Side, Step};
+use crate::solver::stores::reason::{Conflict, Outcome, Reason, ReasonId, Side};
 use crate::solver::stores::rows::{Kind, RowCon, Slot, Spot, Term};
 use crate::solver::stores::state::State;
 use crate::term::DimTerm;
 
 /// The rank facts of a row constraint (Def. 5.2.1).
-pub(crate) fn rank_facts(state: &mut State, con: RowConId) -> Step {
+pub(crate) fn rank_facts(state: &mut State, con: RowConId) -> Outcome {
     let RowCon { res, opnd, kind, .. } = state.rows.con(con);
     rank_fact(state, con, res, opnd)?;
     if kind == Kind::Eq { rank_fact(state, con, opnd, res) } else { Ok(()) }
 }
 
 /// `rank res ≥ rank opnd`, with the flanks moved to the constant side.
-fn rank_fact(state: &mut State, con: RowConId, res: Term, opnd: Term) -> Step {
+fn rank_fact(state: &mut State, con: RowConId, res: Term, opnd: Term) -> Outcome {
     let k = i64::from(opnd.flanks()) - i64::from(res.flanks());
     let State { ranks, trail, .. } = state;
     match (res.hole, opnd.hole) {
@@ -36,9 +36,9 @@ fn rank_fact(state: &mut State, con: RowConId, res: Term, opnd: Term) -> Step {
     }
 }
 
-/// Equality case (b): a row variable whose axes are still unspoken takes the uncovered middle of
+/// Equality case (b): a row variable whose axes have no terms yet takes the uncovered middle of
 /// the closed side as its axes. The content is entailed; the marker stays open (Remark 2.11).
-pub(crate) fn bind_middle(state: &mut State, con: RowConId) -> Step {
+pub(crate) fn bind_middle(state: &mut State, con: RowConId) -> Outcome {
     let RowCon { res, opnd, id, .. } = state.rows.con(con);
     let (open, closed) = match (res.hole, opnd.hole) {
         (NIL, NIL) => return Ok(()),
@@ -59,7 +59,7 @@ pub(crate) fn bind_middle(state: &mut State, con: RowConId) -> Step {
 }
 
 /// Aligns as much of a row constraint as is certain by now.
-pub(crate) fn align(state: &mut State, con: RowConId) -> Step {
+pub(crate) fn align(state: &mut State, con: RowConId) -> Outcome {
     state.steps += 1;
     match state.rows.con(con).kind {
         Kind::Eq => align_equal(state, con),
@@ -70,7 +70,7 @@ pub(crate) fn align(state: &mut State, con: RowConId) -> Step {
 /// Equality `R₁ ≈ R₂`, all cases: equate what faces each other from either edge. With both
 /// ranks fixed this is the flat zip of case (a); with open ranks it stops where a position
 /// depends on a rank, which is how the split-surplus case (c) and the rotational case (d) wait.
-fn align_equal(state: &mut State, con: RowConId) -> Step {
+fn align_equal(state: &mut State, con: RowConId) -> Outcome {
     let row_con = state.rows.con(con);
     let RowCon { res, opnd, .. } = row_con;
     let total = match (state.rows.rank(&state.ranks, res), state.rows.rank(&state.ranks, opnd)) {
@@ -78,8 +78,8 @@ fn align_equal(state: &mut State, con: RowConId) -> Step {
         _ => None,
     };
     let goal = |other: u32, own: u32| total.map_or(u32::MAX, |total| total.saturating_sub(other).max(own));
-    let left = face(state, con, Side::Left, row_con.left, goal(row_con.right, row_con.left))?;
-    let right = face(state, con, Side::Right, row_con.right, goal(left, row_con.right))?;
+    let left = align_side(state, con, Side::Left, row_con.left, goal(row_con.right, row_con.left))?;
+    let right = align_side(state, con, Side::Right, row_con.right, goal(left, row_con.right))?;
     let done = total.is_some_and(|total| left + right >= total);
     state.rows.advance(&mut state.trail, con, left, right, done);
     Ok(())
@@ -88,7 +88,7 @@ fn align_equal(state: &mut State, con: RowConId) -> Step {
 /// Inequality `res ⊑ opnd`. The flanks of the operand face the result's outer axes (cases (iii)
 /// and (iv) are rank facts); what faces the operand's inserted middle is unconstrained (case
 /// (ii)); the middle of an open operand is a cap (case (i)), which closing joins.
-fn align_refine(state: &mut State, con: RowConId) -> Step {
+fn align_refine(state: &mut State, con: RowConId) -> Outcome {
     let row_con = state.rows.con(con);
     let RowCon { res, opnd, .. } = row_con;
     let (mut left, mut right) = (opnd.lead, opnd.trail);
@@ -112,8 +112,8 @@ fn align_refine(state: &mut State, con: RowConId) -> Step {
             complete = true;
         }
     }
-    let done_left = face(state, con, Side::Left, row_con.left, left)?;
-    let done_right = face(state, con, Side::Right, row_con.right, right)?;
+    let done_left = align_side(state, con, Side::Left, row_con.left, left)?;
+    let done_right = align_side(state, con, Side::Right, row_con.right, right)?;
     let done = complete && done_left >= left && done_right >= right;
     state.rows.advance(&mut state.trail, con, done_left, done_right, done);
     Ok(())
@@ -121,8 +121,8 @@ fn align_refine(state: &mut State, con: RowConId) -> Step {
 
 /// Inequality whose result is a row variable that nobody mentioned before, which is how the result of
 /// an operation meets its first operand: its rank and its axes follow from the operand at once, and
-/// nobody has to be told.
-pub(crate) fn align_fresh(state: &mut State, con: RowConId) -> Step {
+/// no watcher has to be woken.
+pub(crate) fn align_fresh(state: &mut State, con: RowConId) -> Outcome {
     state.steps += 1;
     let RowCon { res, opnd, .. } = state.rows.con(con);
     let State { ranks, trail, .. } = state;
@@ -130,7 +130,7 @@ pub(crate) fn align_fresh(state: &mut State, con: RowConId) -> Step {
     align_refine(state, con)
 }
 
-/// Whether [`align_fresh`](Solver::align_fresh) applies to a constraint about to be added.
+/// True if [`align_fresh`](align_fresh) applies to a constraint about to be added.
 pub(crate) fn is_fresh_result(state: &State, res: Term, opnd: Term) -> bool {
     res.hole != NIL
         && res.flanks() == 0
@@ -142,11 +142,11 @@ pub(crate) fn is_fresh_result(state: &State, res: Term, opnd: Term) -> bool {
 /// Relates the pairs of positions from one edge that are certain, from `at` up to a goal. Returns
 /// how many are related by now.
 #[inline]
-fn face(state: &mut State, con: RowConId, side: Side, at: u32, goal: u32) -> Step<u32> {
-    if at < goal { face_on(state, con, side, at, goal) } else { Ok(at) }
+fn align_side(state: &mut State, con: RowConId, side: Side, at: u32, goal: u32) -> Outcome<u32> {
+    if at < goal { align_side_from(state, con, side, at, goal) } else { Ok(at) }
 }
 
-fn face_on(state: &mut State, con: RowConId, side: Side, mut at: u32, goal: u32) -> Step<u32> {
+fn align_side_from(state: &mut State, con: RowConId, side: Side, mut at: u32, goal: u32) -> Outcome<u32> {
     let RowCon { res, opnd, kind, .. } = state.rows.con(con);
     while at < goal {
         let below = state.rows.spot(&state.ranks, res, side, at);
@@ -154,12 +154,11 @@ fn face_on(state: &mut State, con: RowConId, side: Side, mut at: u32, goal: u32)
         if below == Spot::Unknown || above == Spot::Unknown {
             break;
         }
-        // In the declared world what is unspoken on both sides is related from the right alone.
-        if kind == Kind::Eq && side == Side::Left && both_unspoken(below, above) && state.rows.all_declared()
-        {
+        // In the declared world what has no term on either side is related from the right alone.
+        if kind == Kind::Eq && side == Side::Left && both_unnamed(below, above) && state.rows.all_declared() {
             break;
         }
-        // Each position speaks of at most two axes.
+        // Each position names at most two axes.
         state
             .spend(u32::from(matches!(below, Spot::Empty(_))) + u32::from(matches!(above, Spot::Empty(_))))?;
         let reason = Reason::Align { con, side, at };
@@ -172,7 +171,7 @@ fn face_on(state: &mut State, con: RowConId, side: Side, mut at: u32, goal: u32)
     Ok(at)
 }
 
-fn relate_equal(state: &mut State, a: Spot, b: Spot, reason: Reason) -> Step {
+fn relate_equal(state: &mut State, a: Spot, b: Spot, reason: Reason) -> Outcome {
     match (a, b) {
         (Spot::Known(a), Spot::Known(b)) if a == b => Ok(()),
         (Spot::Known(a), Spot::Known(b)) => {
@@ -193,7 +192,7 @@ fn relate_equal(state: &mut State, a: Spot, b: Spot, reason: Reason) -> Step {
     }
 }
 
-fn relate_refine(state: &mut State, below: Spot, above: Spot, reason: Reason) -> Step {
+fn relate_refine(state: &mut State, below: Spot, above: Spot, reason: Reason) -> Outcome {
     if let (Spot::Known(opnd), Some(_)) = (above, above.node()) {
         let value = state.dims.resolve(opnd);
         match below {
@@ -233,7 +232,7 @@ fn relate_refine(state: &mut State, below: Spot, above: Spot, reason: Reason) ->
     state.dims.refine(&mut state.trail, res, opnd, reason)
 }
 
-/// The term at a spot, minted if nothing was said there.
+/// The term at a spot, a new variable if it has none.
 pub(crate) fn term_at(state: &mut State, spot: Spot) -> DimTerm {
     match spot {
         Spot::Known(term) => term,
@@ -250,20 +249,20 @@ pub(crate) fn fresh_axis(state: &mut State, slot: Slot) -> DimTerm {
 }
 
 /// Records what an axis is.
-fn record_axis(state: &mut State, slot: Slot, term: DimTerm, reason: Reason) -> Step {
+fn record_axis(state: &mut State, slot: Slot, term: DimTerm, reason: Reason) -> Outcome {
     let why = state.dims.reason(reason);
     state.rows.fill(&mut state.trail, slot, term, why);
     require_elements(state, term, why)
 }
 
 /// An axis of a row has elements, whatever else may be empty.
-pub(crate) fn require_elements(state: &mut State, term: DimTerm, why: ReasonId) -> Step {
+pub(crate) fn require_elements(state: &mut State, term: DimTerm, why: ReasonId) -> Outcome {
     match term.node() {
         Some(node) if !state.discardable.is_empty() => state.dims.not_empty(&mut state.trail, node, why),
         _ => Ok(()),
     }
 }
 
-fn both_unspoken(a: Spot, b: Spot) -> bool {
+fn both_unnamed(a: Spot, b: Spot) -> bool {
     matches!((a, b), (Spot::Empty(_), Spot::Empty(_)))
 }

@@ -3,10 +3,10 @@
 use crate::solver::propagate::align::align;
 use crate::solver::propagate::arith::{check_bounds, run_arith};
 use crate::solver::propagate::support::{run_clause, run_support};
-use crate::solver::stores::reason::{Reason, Step};
+use crate::solver::stores::reason::{Outcome, Reason};
 use crate::solver::stores::state::State;
 
-pub(crate) fn record_failure(state: &mut State, outcome: Step) {
+pub(crate) fn record_failure(state: &mut State, outcome: Outcome) {
     if let Err(conflict) = outcome {
         state.clear_queues();
         state.conflict.get_or_insert(conflict);
@@ -14,7 +14,7 @@ pub(crate) fn record_failure(state: &mut State, outcome: Step) {
 }
 
 /// Runs every constraint that a rank event woke, to the fixpoint.
-pub(crate) fn propagate(state: &mut State) -> Step {
+pub(crate) fn propagate(state: &mut State) -> Outcome {
     if state.held.is_some() {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub(crate) fn propagate(state: &mut State) -> Step {
 }
 
 /// A row's least rank rose, or its rank became fixed: lay out its axes and wake who waits.
-fn settle_row(state: &mut State, row: u32) -> Step {
+fn settle_row(state: &mut State, row: u32) -> Outcome {
     if let Some(rank) = state.ranks.fixed(row)
         && !state.rows.is_fixed(row)
     {

@@ -8,7 +8,7 @@
 use crate::ids::{NIL, RowConId};
 use crate::solver::propagate::align::{bind_middle, rank_facts};
 use crate::solver::propagate::fixpoint::{propagate, record_failure};
-use crate::solver::stores::reason::Step;
+use crate::solver::stores::reason::Outcome;
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
 
@@ -28,7 +28,7 @@ pub(crate) fn release(state: &mut State) {
 }
 
 /// Records the rank facts of a row constraint without moving any rank.
-pub(crate) fn hold_row(state: &mut State, con: RowConId) -> Step {
+pub(crate) fn hold_row(state: &mut State, con: RowConId) -> Outcome {
     let RowCon { res, opnd, kind, .. } = state.rows.con(con);
     if res.hole == NIL || opnd.hole == NIL {
         state.held_bounds.push(con);
@@ -40,7 +40,7 @@ pub(crate) fn hold_row(state: &mut State, con: RowConId) -> Step {
 }
 
 /// Finds the ranks of all rows, then aligns all that was held.
-fn propagate_held(state: &mut State) -> Step {
+fn propagate_held(state: &mut State) -> Outcome {
     let Some(first) = state.held.take() else { return Ok(()) };
     let bounded = std::mem::take(&mut state.held_bounds);
     if state.conflict.is_some() {

@@ -17,7 +17,7 @@
 use crate::ids::{ClauseId, NIL, SupportId};
 use crate::solver::propagate::align::{fresh_axis, term_at};
 use crate::solver::stores::ranks::{Pred, UNBOUNDED};
-use crate::solver::stores::reason::{Reason, Side, Step};
+use crate::solver::stores::reason::{Outcome, Reason, Side};
 use crate::solver::stores::rows::{Slot, Term};
 use crate::solver::stores::sizes::Watcher;
 use crate::solver::stores::state::State;
@@ -25,7 +25,7 @@ use crate::solver::stores::supports::Support;
 use crate::term::{ConstraintId, DimTerm, RowTerm, RowVar};
 use smallvec::SmallVec;
 
-/// What a clause says at present.
+/// The present standing of a clause.
 pub(crate) enum Standing {
     /// An operand claims what the axis claims, or the axis claims nothing.
     Supported,
@@ -38,7 +38,12 @@ pub(crate) enum Standing {
 }
 
 /// Adds a support.
-pub(crate) fn add_support(state: &mut State, res: RowVar, opnds: &[RowTerm<'_>], id: ConstraintId) -> Step {
+pub(crate) fn add_support(
+    state: &mut State,
+    res: RowVar,
+    opnds: &[RowTerm<'_>],
+    id: ConstraintId,
+) -> Outcome {
     let mut terms: SmallVec<[Term; 4]> = SmallVec::new();
     for opnd in opnds {
         terms.push(stored_operand(state, res.0, *opnd).unwrap_or_else(|| state.rows.store(*opnd)));
@@ -70,7 +75,7 @@ fn stored_operand(state: &State, res: u32, opnd: RowTerm<'_>) -> Option<Term> {
 }
 
 /// Looks at a support again: its ranks and, once they are all known, its axes.
-pub(crate) fn run_support(state: &mut State, support: SupportId) -> Step {
+pub(crate) fn run_support(state: &mut State, support: SupportId) -> Outcome {
     state.steps += 1;
     let Support { res, spread, .. } = state.supports.get(support);
     let (most, sole) = reach(state, support);
@@ -117,7 +122,7 @@ fn reach(state: &State, support: SupportId) -> (Option<u32>, Option<(u32, u32)>)
 }
 
 /// Says of an axis of a supported row what the operands leave of it.
-fn support_axis(state: &mut State, support: SupportId, at: u32) -> Step {
+fn support_axis(state: &mut State, support: SupportId, at: u32) -> Outcome {
     let res = state.supports.get(support).res;
     let rank = state.ranks.lo(res);
     let terms: SmallVec<[Term; 4]> = state.supports.terms(support).iter().copied().collect();
@@ -157,7 +162,13 @@ pub(crate) fn facing_place(state: &State, term: Term, rank: u32, at: u32) -> Opt
     }
 }
 
-fn add_clause(state: &mut State, support: SupportId, at: u32, result: DimTerm, facing: &[DimTerm]) -> Step {
+fn add_clause(
+    state: &mut State,
+    support: SupportId,
+    at: u32,
+    result: DimTerm,
+    facing: &[DimTerm],
+) -> Outcome {
     let clause = state.supports.push_clause(support, at, result, facing);
     run_clause(state, clause)?;
     if matches!(judge_clause(state, clause), Standing::Open) {
@@ -170,7 +181,7 @@ fn add_clause(state: &mut State, support: SupportId, at: u32, result: DimTerm, f
     Ok(())
 }
 
-/// What the operands leave of the axis of a clause.
+/// The standing of a clause: what the operands leave of its axis.
 fn judge_clause(state: &State, clause: ClauseId) -> Standing {
     let result = state.dims.resolve(state.supports.clause(clause).result);
     if result == DimTerm::UNIT {
@@ -198,7 +209,7 @@ fn judge_clause(state: &State, clause: ClauseId) -> Standing {
     able.map_or(Standing::Unit, Standing::Sole)
 }
 
-/// Whether nothing is left to be said by rows that are made of others.
+/// True if nothing is left to be said by rows that are made of others.
 pub(crate) fn supports_settled(state: &State) -> bool {
     state.supports.ids().all(|support| state.supports.get(support).spread)
         && state
@@ -208,7 +219,7 @@ pub(crate) fn supports_settled(state: &State) -> bool {
 }
 
 /// Takes the steps that a clause allows.
-pub(crate) fn run_clause(state: &mut State, clause: ClauseId) -> Step {
+pub(crate) fn run_clause(state: &mut State, clause: ClauseId) -> Outcome {
     state.steps += 1;
     let term = state.supports.clause(clause).result;
     let result = state.dims.resolve(term);

@@ -1,4 +1,4 @@
-//! What rows can be made of, whatever their ranks.
+//! The values that the axes of rows can have, whatever their ranks.
 //!
 //! Axes do not come from nowhere. In `R ≈ S` every axis of the one is an axis of the other; in `res ⊑ opnd`
 //! every axis of the operand is the unit or an axis of the result; and the axes of a row that is
@@ -11,7 +11,7 @@
 
 use crate::ids::NIL;
 use crate::solver::search::residues::Shifted;
-use crate::solver::stores::reason::{Conflict, Step};
+use crate::solver::stores::reason::{Conflict, Outcome};
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
 use crate::term::DimTerm;
@@ -25,7 +25,7 @@ const UNIT: Values = 1;
 
 const ALL: Values = Values::MAX;
 
-/// What is possible for one step of the fixpoint.
+/// The possible values of all rows, in one step of the fixpoint.
 struct Contents<'a> {
     state: &'a State,
     bits: FxHashMap<DimTerm, u32>,
@@ -36,7 +36,7 @@ struct Contents<'a> {
 }
 
 /// Checks that every flank can be made of what faces it, given the residues of some ranks.
-pub(crate) fn contents_fit(state: &State, residues: &FxHashMap<u32, (u32, u32)>) -> Step {
+pub(crate) fn contents_fit(state: &State, residues: &FxHashMap<u32, (u32, u32)>) -> Outcome {
     let mut contents = Contents { state: state, bits: FxHashMap::default(), rows: Vec::new(), residues };
     for con in state.rows.cons() {
         for term in [con.res, con.opnd] {

@@ -5,9 +5,9 @@ use crate::solver::stores::state::Mark;
 use crate::term::ConstraintId;
 use rustc_hash::FxHashSet;
 
-/// What a decision is about.
+/// The subject of a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum What {
+pub(super) enum Subject {
     /// The value of a dimension variable: a place in a list of values.
     Value,
     /// The rank of a row, modulo what its shifted constraints with itself ask for.
@@ -16,26 +16,26 @@ pub(super) enum What {
     Marker,
 }
 
-impl What {
-    /// Whether it is decided before any rank.
+impl Subject {
+    /// True if it is decided before any rank.
     pub fn is_case(self) -> bool {
-        matches!(self, What::Value | What::Residue)
+        matches!(self, Subject::Value | Subject::Residue)
     }
 }
 
 /// Values that fail whatever else is decided.
-pub(super) type Hopeless = FxHashSet<(u32, What, u32)>;
+pub(super) type Impossible = FxHashSet<(u32, Subject, u32)>;
 
 /// A decision under way.
 pub(super) struct Level {
     /// The row variable, or the dimension variable.
     pub row: u32,
-    pub what: What,
+    pub what: Subject,
     pub preferred: u32,
     /// The next value to try, besides the preferred one.
     pub next: u32,
     pub last: u32,
-    /// Whether greater values exist that are not tried.
+    /// True if greater values exist that are not tried.
     pub cut: bool,
     /// Only ranks of this residue are tried: residue and modulus.
     pub residue: (u32, u32),
@@ -51,12 +51,12 @@ pub(super) struct Level {
     pub because: Vec<ConstraintId>,
     /// Markers that fail for the same reason as one that was tried: first and last.
     pub dead: Vec<(u32, u32)>,
-    /// Where in the order of decisions of its kind this one stands.
+    /// The place of this decision in the order of its kind.
     pub place: usize,
 }
 
 impl Level {
-    pub fn new(row: u32, what: What, place: usize, preferred: u32, (next, last): (u32, u32)) -> Level {
+    pub fn new(row: u32, what: Subject, place: usize, preferred: u32, (next, last): (u32, u32)) -> Level {
         Level {
             row,
             what,
@@ -76,8 +76,8 @@ impl Level {
         }
     }
 
-    /// The next value that is not hopeless: the preferred one, then all others upward.
-    pub fn next_value(&mut self, hopeless: &Hopeless) -> Option<u32> {
+    /// The next value that is not impossible: the preferred one, then all others upward.
+    pub fn next_value(&mut self, impossible: &Impossible) -> Option<u32> {
         loop {
             let value = if std::mem::take(&mut self.fresh) {
                 self.preferred
@@ -92,7 +92,7 @@ impl Level {
             };
             let (residue, modulus) = self.residue;
             let dead = self.dead.iter().any(|(first, last)| (*first..=*last).contains(&value));
-            if value % modulus == residue && !dead && !hopeless.contains(&(self.row, self.what, value)) {
+            if value % modulus == residue && !dead && !impossible.contains(&(self.row, self.what, value)) {
                 return Some(value);
             }
         }

@@ -1,4 +1,4 @@
-//! How large a rank is worth trying, and in which order rows are decided.
+//! The greatest rank worth trying, and the order in which rows are decided.
 //!
 //! Where the rank facts give no upper bound, the search stops at
 //! `max lo + K·(P + F) + F` per connected component of waiting constraints, with `K` groups of row
@@ -30,16 +30,16 @@ pub(super) struct Limits {
     /// Per row variable, the greatest least rank of its component and how far beyond it to go;
     /// absent for rows whose rank no open question depends on.
     pub limit: FxHashMap<u32, (u32, u32)>,
-    /// What is decided before ranks.
+    /// The cases that are decided before ranks.
     pub cases: Cases,
-    /// Whether exhausting them proves anything.
+    /// True if exhausting them proves anything.
     pub exact: bool,
 }
 
-/// The limits described in the module's header. With weights, rows are ordered by them, and cases told apart.
+/// The limits described in the module's header. With weights, rows are ordered by them, and cases are distinguished.
 pub(crate) fn rank_limits(state: &State, weights: Option<&FxHashMap<u32, u64>>) -> Limits {
     let waiting: Vec<RowCon> = state.rows.cons().filter(|con| !con.done).collect();
-    let mut component = Components::default();
+    let mut component = RowGroups::default();
     for con in &waiting {
         component.join(state, con);
     }
@@ -78,7 +78,7 @@ pub(crate) fn rank_limits(state: &State, weights: Option<&FxHashMap<u32, u64>>) 
 
 /// Connected components of waiting constraints, with the offsets of their rows.
 #[derive(Default)]
-struct Components {
+struct RowGroups {
     /// Open row variable to (component, offset from the left, offset from the right).
     place: FxHashMap<u32, (usize, i64, i64)>,
     /// Members of each component; a component merged into another is left empty.
@@ -87,7 +87,7 @@ struct Components {
     shifts: Vec<Vec<i64>>,
 }
 
-impl Components {
+impl RowGroups {
     fn place(&mut self, row: u32) -> (usize, i64, i64) {
         let next = self.members.len();
         let place = *self.place.entry(row).or_insert((next, 0, 0));

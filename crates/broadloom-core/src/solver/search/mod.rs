@@ -30,17 +30,17 @@ use crate::solver::closing::symbols::close_symbols;
 use crate::solver::explain::blame::{blame, blame_rank};
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::search::cases::{assume_value, cases_fit, has_cases, next_case};
-use crate::solver::search::level::{Blame, Half, Hopeless, Level, What, levels_of};
+use crate::solver::search::level::{Blame, Half, Impossible, Level, Subject, levels_of};
 use crate::solver::search::limits::{Limits, rank_limits};
 use crate::solver::search::residues::assume_residue;
 use crate::solver::stores::ranks::Pred;
-use crate::solver::stores::reason::{Conflict, Limit, Policy, Step};
+use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy};
 use crate::solver::stores::state::State;
 use crate::solver::subsystem::{rows_of, subsystem};
 use crate::term::{ConstraintId, Role};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Whether a set of constraints has a solution.
+/// The verdict on a set of constraints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Satisfiable,
@@ -48,24 +48,24 @@ pub(crate) enum Verdict {
     Unknown(Limit),
 }
 
-/// What one search remembers.
+/// The memory of one search.
 pub(crate) struct Search {
     /// Failed branches left.
     branches: u64,
     /// Failed branches, not counting those of isolated sets.
     pub failed: u64,
-    /// Whether to try failing sets of constraints on their own; not within such a set.
+    /// True if failing sets of constraints are tried on their own; not within such a set.
     isolating: bool,
     /// Values that fail whatever else is decided.
-    hopeless: Hopeless,
+    impossible: Impossible,
     /// Sets of constraints already tried on their own.
     isolated: FxHashSet<Vec<ConstraintId>>,
-    /// Whether sizes and residues are decided before ranks.
+    /// True if sizes and residues are decided before ranks.
     by_cases: bool,
-    /// How often each row was part of a conflict.
+    /// The number of conflicts that each row was part of.
     weights: FxHashMap<u32, u64>,
-    /// Where markers would rather be, while all ranks are decided.
-    wishes: Option<Vec<u32>>,
+    /// The preferred markers, while all ranks are decided.
+    preferred: Option<Vec<u32>>,
     /// Constraints proved to have no solution together.
     pub refuted: Option<Vec<ConstraintId>>,
 }
@@ -75,7 +75,7 @@ impl Search {
     const ISOLATED: usize = 64;
     /// The part of the branches left that one such set may use.
     const SHARE: u64 = 8;
-    /// The part of the branches that may be used before cases are told apart.
+    /// The part of the branches that may be used before cases are distinguished.
     const PLAIN: u64 = 10;
     /// The branches of the first turn in which they are.
     const TURN: u64 = 500;
@@ -85,11 +85,11 @@ impl Search {
             branches,
             failed: 0,
             isolating: true,
-            hopeless: Hopeless::default(),
+            impossible: Impossible::default(),
             isolated: FxHashSet::default(),
             by_cases: false,
             weights: FxHashMap::default(),
-            wishes: None,
+            preferred: None,
             refuted: None,
         }
     }
@@ -146,7 +146,7 @@ fn settle_level(
         let Some(top) = levels.last_mut() else {
             return Err(Verdict::Unsatisfiable);
         };
-        let blamed = match top.next_value(&search.hopeless) {
+        let blamed = match top.next_value(&search.impossible) {
             Some(value) => {
                 match decide_level(state, limits, top, value).and_then(|()| cases_fit(state, levels)) {
                     Ok(()) => return Ok(()),
@@ -163,7 +163,7 @@ fn settle_level(
                         let blamed = levels_of(levels, &walked.policies);
                         if let Some(level) = blamed.iter().max().and_then(|blame| levels.get_mut(blame.level))
                             && let Some(same) = walked.markers.get(&level.row)
-                            && level.what == What::Marker
+                            && level.what == Subject::Marker
                         {
                             level.dead.push(*same);
                         }
@@ -286,11 +286,13 @@ fn jump(state: &mut State, search: &mut Search, levels: &mut Vec<Level>, mut bla
     }
     if let Some(level) = levels.last_mut() {
         if blamed.is_empty() {
-            search.hopeless.insert((level.row, level.what, level.value));
+            search.impossible.insert((level.row, level.what, level.value));
         }
         match (level.what, half) {
-            (What::Rank, Half::Lower) if !both => level.last = level.last.min(level.value.saturating_sub(1)),
-            (What::Rank, Half::Upper) if !both => level.next = level.next.max(level.value + 1),
+            (Subject::Rank, Half::Lower) if !both => {
+                level.last = level.last.min(level.value.saturating_sub(1))
+            }
+            (Subject::Rank, Half::Upper) if !both => level.next = level.next.max(level.value + 1),
             _ => {}
         }
         level.blamed.append(&mut blamed);
@@ -316,23 +318,23 @@ fn next_level(
             .or_else(|| next_rank(state, limits, levels, markers));
     }
     let start = match levels.last() {
-        Some(last) if last.what == What::Marker => last.place as u32 + 1,
+        Some(last) if last.what == Subject::Marker => last.place as u32 + 1,
         _ => {
             if let Some(level) = next_rank(state, limits, levels, markers) {
                 return Some(level);
             }
-            search.wishes = None;
+            search.preferred = None;
             0
         }
     };
-    let wishes = search.wishes.get_or_insert_with(|| final_markers(state, markers));
-    next_marker(state, start, wishes)
+    let preferred = search.preferred.get_or_insert_with(|| final_markers(state, markers));
+    next_marker(state, start, preferred)
 }
 
 /// The first row of open rank, after those that were decided.
 fn next_rank(state: &State, limits: &Limits, levels: &[Level], markers: &[u32]) -> Option<Level> {
-    // What stands before the last decision is settled.
-    let decided = levels.iter().rfind(|level| level.what == What::Rank);
+    // Subject stands before the last decision is settled.
+    let decided = levels.iter().rfind(|level| level.what == Subject::Rank);
     let mut places = decided.map_or(0, |level| level.place + 1)..limits.order.len();
     let place = places.find(|place| !state.rows.is_fixed(limits.order[*place]))?;
     let row = limits.order[place];
@@ -340,9 +342,9 @@ fn next_rank(state: &State, limits: &Limits, levels: &[Level], markers: &[u32]) 
     let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((lo, 0));
     let preferred = preferred_rank(state, row, markers);
     let limit = least.max(lo).saturating_add(beyond).max(preferred);
-    let mut level = Level::new(row, What::Rank, place, preferred, (lo, hi.min(limit)));
+    let mut level = Level::new(row, Subject::Rank, place, preferred, (lo, hi.min(limit)));
     level.cut = hi > limit;
-    let own = |level: &Level| level.what == What::Residue && level.row == row;
+    let own = |level: &Level| level.what == Subject::Residue && level.row == row;
     if let Some(at) = levels.iter().position(own) {
         // Ranks of other residues are left out because of that decision.
         level.residue = (levels[at].value, levels[at].last + 1);
@@ -352,37 +354,37 @@ fn next_rank(state: &State, limits: &Limits, levels: &[Level], markers: &[u32]) 
 }
 
 /// The first row from a place on whose marker somebody waits for.
-fn next_marker(state: &State, start: u32, wishes: &[u32]) -> Option<Level> {
+fn next_marker(state: &State, start: u32, preferred: &[u32]) -> Option<Level> {
     let awaits = |row: &u32| state.rows.watchers(*row).any(|con| awaited_marker(state, con) == Some(*row));
     let row = (start..state.rows.len() as u32).find(awaits)?;
     let rank = state.ranks.lo(row);
-    Some(Level::new(row, What::Marker, row as usize, wishes[row as usize].min(rank), (0, rank)))
+    Some(Level::new(row, Subject::Marker, row as usize, preferred[row as usize].min(rank), (0, rank)))
 }
 
-fn decide_level(state: &mut State, limits: &Limits, level: &mut Level, value: u32) -> Step {
+fn decide_level(state: &mut State, limits: &Limits, level: &mut Level, value: u32) -> Outcome {
     let row = level.row;
     level.mark = Some(state.mark());
     level.value = value;
     let policy = match (level.what, value == level.preferred) {
-        (What::Value | What::Residue, _) | (What::Rank, false) => Policy::SearchRank,
-        (What::Rank, true) if state.rows.role(row) == Role::Interior => Policy::LeastRank,
-        (What::Rank, true) => Policy::LeafRank,
-        (What::Marker, true) => Policy::PreferredMarker,
-        (What::Marker, false) => Policy::SearchMarker,
+        (Subject::Value | Subject::Residue, _) | (Subject::Rank, false) => Policy::SearchRank,
+        (Subject::Rank, true) if state.rows.role(row) == Role::Interior => Policy::LeastRank,
+        (Subject::Rank, true) => Policy::LeafRank,
+        (Subject::Marker, true) => Policy::PreferredMarker,
+        (Subject::Marker, false) => Policy::SearchMarker,
     };
     level.step = state.choose(policy, row);
     if value != level.preferred {
         state.failures.insert(level.step, level.because.clone());
     }
     match level.what {
-        What::Value => assume_value(state, row, limits.cases.values[value as usize], level.step)?,
-        What::Residue => assume_residue(state, row, (value, level.last + 1), level.step)?,
-        What::Rank => {
+        Subject::Value => assume_value(state, row, limits.cases.values[value as usize], level.step)?,
+        Subject::Residue => assume_residue(state, row, (value, level.last + 1), level.step)?,
+        Subject::Rank => {
             let upper = state.choose(policy, row);
             state.ranks.at_least(&mut state.trail, row, value, Pred::policy(level.step))?;
             state.ranks.at_most(&mut state.trail, row, i64::from(value), Pred::policy(upper))?;
         }
-        What::Marker => {
+        Subject::Marker => {
             state.rows.set_marker(&mut state.trail, row, value, level.step);
             state.rows.wake(&state.ranks, row, &mut state.queue);
         }

@@ -10,7 +10,7 @@
 //! [`Search`](super::search) can therefore decide residues before it tries ranks, one by one, without an end.
 
 use crate::ids::{NIL, RowConId, StepId};
-use crate::solver::stores::reason::{Reason, Step};
+use crate::solver::stores::reason::{Outcome, Reason};
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
 use rustc_hash::FxHashMap;
@@ -22,7 +22,7 @@ const MOST: u32 = 60;
 #[derive(Clone, Copy)]
 pub(crate) struct Shifted {
     pub con: RowCon,
-    /// How far the row moves.
+    /// The distance by which the row is shifted.
     pub period: u32,
 }
 
@@ -67,14 +67,14 @@ pub(crate) fn find_moduli(state: &State) -> Vec<(u32, u32)> {
     moduli
 }
 
-/// What the flanks of a row's shifted self-constraints have to do with each other if its rank has this
+/// Relates the flanks of a row's shifted self-constraints, assuming that its rank has this
 /// residue, by policy step `step`.
 pub(crate) fn assume_residue(
     state: &mut State,
     row: u32,
     (residue, modulus): (u32, u32),
     step: StepId,
-) -> Step {
+) -> Outcome {
     let watching: Vec<RowConId> = state.rows.watchers(row).collect();
     for con in watching {
         let Some(shifted) = Shifted::new(state.rows.con(con)) else { continue };

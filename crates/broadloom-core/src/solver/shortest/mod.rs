@@ -37,7 +37,7 @@ pub(crate) fn policy_of(state: &State, dim: DimShape) -> Option<Policy> {
     state.value_policy(term_of(state, dim))
 }
 
-/// What stands for a dimension.
+/// The term that stands for a dimension.
 fn term_of(state: &State, dim: DimShape) -> DimTerm {
     let rank = |row: RowVar| state.ranks.lo(row.0);
     match dim {

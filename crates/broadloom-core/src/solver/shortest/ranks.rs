@@ -7,14 +7,14 @@
 use super::ways::{Derived, Fact, Inference, Ways, Written};
 use crate::ids::NIL;
 use crate::solver::explain::chain::Cause;
-use crate::solver::stores::ranks::Cause as RankCause;
+use crate::solver::stores::ranks::RankCause;
 use crate::solver::stores::reason::Policy;
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
 use crate::term::RowVar;
 
 /// A way on: from a row, or from a closed one, to another.
-struct Edge {
+struct RankLink {
     from: u32,
     to: Fact,
     step: Inference,
@@ -46,7 +46,7 @@ pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
     let inner = || edges.iter().filter(|edge| edge.from != NIL);
     inner().for_each(|edge| starts[edge.from as usize + 1] += 1);
     (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
-    let mut sorted: Vec<&Edge> = inner().collect();
+    let mut sorted: Vec<&RankLink> = inner().collect();
     sorted.sort_by_key(|edge| edge.from);
     begin(state, &mut ways);
     let goals = [least(row), most(row)];
@@ -72,7 +72,7 @@ pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
     chain
 }
 
-/// What is so without a row constraint.
+/// Starts from the bounds that need no row constraint.
 fn begin(state: &State, ways: &mut Ways) {
     for row in 0..state.rows.len() as u32 {
         if state.ranks.lo(row) == 0 {
@@ -102,7 +102,7 @@ fn is_chosen_leaf(state: &State, row: u32) -> bool {
     state.rank_policy(row).is_some_and(|(policy, _)| policy == Policy::LeafRank)
 }
 
-fn edges(state: &State) -> Vec<Edge> {
+fn edges(state: &State) -> Vec<RankLink> {
     let mut edges = Vec::new();
     let rank = |term: Term| term.flanks() + if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
     for RowCon { res, opnd, kind, id, .. } in state.rows.cons() {
@@ -118,7 +118,7 @@ fn edges(state: &State) -> Vec<Edge> {
             let written = Some(Written { second, at: of, of }).filter(|_| from.hole == NIL);
             let (start, goal) = (facts[0], facts[1]);
             let from = if from.hole == NIL { NIL } else { start(from.hole) };
-            edges.push(Edge { from, to: goal(to.hole), step: Inference::Constraint(id, written) });
+            edges.push(RankLink { from, to: goal(to.hole), step: Inference::Constraint(id, written) });
         };
         edge(opnd, res, [least, least]);
         edge(res, opnd, [most, most]);

@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 /// A place by its number, or, with the highest bit, a ground term.
 type End = u32;
 
-/// What one constraint says of two axes that face each other.
+/// Two axes that face each other in a constraint.
 #[derive(Clone, Copy)]
 struct Pair {
     /// The result and the operand, or the two sides of an equality.
@@ -46,7 +46,7 @@ struct Pair {
 struct Equation {
     id: ConstraintId,
     places: Vec<u32>,
-    /// How many of them are not known yet.
+    /// The number of those that are not known yet.
     open: usize,
 }
 
@@ -55,7 +55,7 @@ struct Places<'a> {
     /// The first place of each row, after those of the dimension variables.
     rows: Vec<u32>,
     pairs: Vec<Pair>,
-    /// Where the pairs of each place begin in `of_place`.
+    /// The place in `of_place` at which the pairs of each place begin.
     starts: Vec<u32>,
     of_place: Vec<u32>,
     equations: Vec<Equation>,
@@ -210,7 +210,7 @@ impl<'a> Places<'a> {
         term.flanks() + if term.hole == NIL { 0 } else { self.state.ranks.lo(term.hole) }
     }
 
-    /// What stands at a position of a term.
+    /// The end at a position of a term.
     fn end(&self, term: Term, at: u32) -> End {
         let literals = self.state.rows.literals(term);
         let rank = if term.hole == NIL { 0 } else { self.state.ranks.lo(term.hole) };
@@ -295,7 +295,7 @@ impl<'a> Places<'a> {
         if value.is_ground() && !value.is_none() { value } else { DimTerm::UNIT }
     }
 
-    /// What constraints write, what equations give by themselves, and what policies decided without a cap.
+    /// Starts from what constraints write, equations give by themselves, and policies decided without a cap.
     fn begin(&mut self, ways: &mut Ways) {
         for at in 0..self.pairs.len() {
             let Pair { ends, at, of, id, equal } = self.pairs[at];
@@ -326,12 +326,12 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// What follows from a settled fact.
+    /// Offers the facts that follow from a settled one.
     fn follow(&mut self, ways: &mut Ways, fact: Fact) {
         let place = fact / 3;
         let is_value = fact == value_fact(place);
         let value = self.value(place);
-        let told = if is_value { value } else { self.caps[place as usize][(fact % 3) as usize - 1] };
+        let known = if is_value { value } else { self.caps[place as usize][(fact % 3) as usize - 1] };
         for at in self.starts[place as usize]..self.starts[place as usize + 1] {
             let Pair { ends, id, equal, .. } = self.pairs[self.of_place[at as usize] as usize];
             let below = ends[0] == place;
@@ -340,17 +340,17 @@ impl<'a> Places<'a> {
                 continue;
             }
             let step = Inference::Constraint(id, None);
-            let passes = equal || below == (told == DimTerm::UNIT);
-            if is_value && passes && self.value(other) == told {
+            let passes = equal || below == (known == DimTerm::UNIT);
+            if is_value && passes && self.value(other) == known {
                 ways.by(value_fact(other), step, fact);
-            } else if (equal || below) && told != DimTerm::UNIT {
+            } else if (equal || below) && known != DimTerm::UNIT {
                 let before = ways.best[fact as usize];
-                self.cap(ways, other, told, before, step, |step| Way::From(step, fact));
+                self.cap(ways, other, known, before, step, |step| Way::From(step, fact));
             }
         }
         if is_value {
             self.tell(ways, place);
-        } else if told == value {
+        } else if known == value {
             self.take_cap(ways, place, fact);
         } else if let [first, second] = self.caps[place as usize].map(|cap| !cap.is_none())
             && (first && second)

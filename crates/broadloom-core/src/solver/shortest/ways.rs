@@ -18,28 +18,28 @@ pub struct Derived {
     pub what: Option<DimShape>,
     /// The row variable that it is an axis of, or whose axes are counted.
     pub row: Option<RowVar>,
-    /// Where the constraint itself writes what the chain begins with.
+    /// The place where the constraint itself writes what the chain begins with.
     pub written: Option<Written>,
 }
 
 /// A place in a row term of a constraint; of a whole row, its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written {
-    /// Whether it is in the second term of the constraint: the operand of an inequality.
+    /// True if it is in the second term of the constraint: the operand of an inequality.
     pub second: bool,
     /// The axis, counted from the front.
     pub at: u32,
-    /// How many axes the row has.
+    /// The number of axes of the row.
     pub of: u32,
 }
 
-/// What one policy step costs: more than all constraints together.
+/// The cost of a policy step: more than all constraints together.
 pub(super) const POLICY: u64 = 1 << 32;
 
 /// A fact, by its number; what that means is up to whoever searches.
 pub(super) type Fact = u32;
 
-/// How one fact follows from others.
+/// The step by which one fact follows from others.
 #[derive(Clone, Copy)]
 pub(super) enum Inference {
     /// By a constraint, which may itself write what is told.

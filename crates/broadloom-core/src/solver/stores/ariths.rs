@@ -12,9 +12,9 @@ use smallvec::SmallVec;
 pub(crate) struct Item {
     pub coeff: i128,
     pub dim: DimTerm,
-    /// Whether it shares the basis of the others that do.
+    /// True if it shares the basis of the others that do.
     pub carries: bool,
-    /// Whether it claims a size.
+    /// True if it claims a size.
     pub claims: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Arith {
 }
 
 impl Arith {
-    /// How much the axis of a linear equation may be greater than the rest of it says.
+    /// The slack of a linear equation: its axis may be greater by so much than the rest of it says.
     pub fn slack(&self) -> i128 {
         match self {
             Arith::Linear { form: Some(form), .. } => form.slack().into(),
@@ -85,9 +85,9 @@ struct Con {
     what: Arith,
     done: bool,
     queued: bool,
-    /// Whether the axes of its rows are watched.
+    /// True if the axes of its rows are watched.
     expanded: bool,
-    /// How often it narrowed a bound without fixing it.
+    /// The number of bounds it narrowed without fixing them.
     narrowed: u32,
 }
 

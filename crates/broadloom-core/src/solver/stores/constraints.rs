@@ -3,7 +3,7 @@
 use crate::ids::{ArithId, RowConId, SupportId};
 use crate::term::{ConstraintId, DimTerm};
 
-/// Where an added constraint is kept.
+/// An added constraint, by the store that keeps it.
 #[derive(Clone, Copy)]
 pub(crate) enum Stored {
     DimEq(DimTerm, DimTerm),

@@ -103,13 +103,13 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Whether the step was taken because another one failed.
+    /// True if the step was taken because another one failed.
     pub fn is_search(self) -> bool {
         matches!(self, Policy::SearchRank | Policy::SearchMarker)
     }
 }
 
-/// What a solver ran out of.
+/// A limit that a solver reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
     /// Branches of the search ([`Budget::branches`](super::Budget::branches)).
@@ -148,7 +148,7 @@ pub(crate) enum Conflict {
     Claim { node: u32, reason: ReasonId },
     /// The bounds on the size of the class of `node` exclude each other, or its value, or its cap.
     Size { node: u32 },
-    /// What is known of the dimensions of an arithmetic constraint contradicts it.
+    /// The known sizes of its dimensions contradict an arithmetic constraint.
     Arith { con: ArithId },
     /// A ground dimension is smaller than `reason` asks for.
     TooSmall { size: u64, least: u64, reason: ReasonId },
@@ -165,7 +165,7 @@ pub(crate) enum Conflict {
 }
 
 /// The outcome of a propagation step.
-pub(crate) type Step<T = ()> = Result<T, Conflict>;
+pub(crate) type Outcome<T = ()> = Result<T, Conflict>;
 
 /// A recorded policy step.
 #[derive(Clone, Copy)]

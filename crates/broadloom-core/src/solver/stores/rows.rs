@@ -1,14 +1,14 @@
 //! Row variables and row constraints: what is known of each row, and who waits for it.
 //!
 //! A row variable's value has three parts, decided at different times: its rank (in
-//! [`Ranks`](super::ranks::Ranks)), its axes, and its marker. Equality speaks of rank and axes only;
+//! [`Ranks`](super::ranks::Ranks)), its axes, and its marker. Equality relates rank and axes only;
 //! an inequality consults the marker of its operand, and that only where the ranks differ. So a
 //! marker is never fixed by a binding: it stays open until closing.
 //!
 //! While the rank is open, axes known from the front and axes known from the back are kept apart
 //! ([`Partial`]); both may reach up to the least rank, so they may turn out to overlap. When the rank
-//! is fixed they become one block of axes. An axis about which nothing was said is
-//! [`DimTerm::NONE`], so no variable is minted before somebody needs to speak of it.
+//! is fixed they become one block of axes. An axis that has no term yet is
+//! [`DimTerm::NONE`], so no variable is made before a rule needs one.
 
 use crate::ids::{NIL, RowConId, StepId};
 use crate::solver::stores::ranks::Ranks;
@@ -62,14 +62,14 @@ pub(crate) struct RowCon {
     /// Positions already aligned, counted from the right edge.
     pub right: u32,
     pub kind: Kind,
-    /// Whether nothing is left to align.
+    /// True if nothing is left to align.
     pub done: bool,
 }
 
 /// A row constraint as it is stored; [`RowCon`] is its readable form.
 #[derive(Clone, Copy)]
 struct PackedCon {
-    /// Where the literals of both terms begin: result, then operand.
+    /// The place of the literals of both terms: result, then operand.
     start: u32,
     /// Lead and trail of the result, then of the operand.
     flanks: [u32; 4],
@@ -91,7 +91,7 @@ pub(crate) struct Axis {
     pub why: ReasonId,
 }
 
-const UNSPOKEN: Axis = Axis { term: DimTerm::NONE, why: ReasonId(NIL) };
+const UNNAMED: Axis = Axis { term: DimTerm::NONE, why: ReasonId(NIL) };
 
 /// Axes known from either edge while the rank is open; each list reaches at most to the least rank.
 #[derive(Clone, Default)]
@@ -102,7 +102,7 @@ pub(crate) struct Partial {
 
 #[derive(Clone, Copy)]
 struct RowState {
-    /// Where the block of axes begins, once the rank is fixed; else `NIL`.
+    /// The place of the block of axes, once the rank is fixed; else `NIL`.
     axes: u32,
     /// The row constraint whose literal axes serve as the block, or `NIL` for a block of our own.
     source: RowConId,
@@ -122,7 +122,7 @@ pub(crate) enum Slot {
     Axis { row: u32, at: u32 },
 }
 
-/// What stands at a position of a row term.
+/// The content of a position of a row term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spot {
     Known(DimTerm),
@@ -204,7 +204,7 @@ impl Rows {
         }
     }
 
-    /// Whether every row has a declared marker.
+    /// True if every row has a declared marker.
     pub fn all_declared(&self) -> bool {
         self.undeclared == 0
     }
@@ -221,13 +221,13 @@ impl Rows {
         self.states[row as usize].role
     }
 
-    /// Whether the rank is fixed and the axes laid out.
+    /// True if the rank is fixed and the axes laid out.
     #[inline]
     pub fn is_fixed(&self, row: u32) -> bool {
         self.states[row as usize].axes != NIL
     }
 
-    /// Whether no constraint mentions a row variable.
+    /// True if no constraint mentions a row variable.
     pub fn is_unmentioned(&self, row: u32) -> bool {
         let RowState { axes, partial, watch, .. } = self.states[row as usize];
         axes == NIL && partial == NIL && watch == RowConId::NIL
@@ -258,12 +258,12 @@ impl Rows {
         if self.markers.is_empty() { None } else { self.markers.get(&row).map(|(marker, _)| *marker) }
     }
 
-    /// Where markers are declared; at the left edge elsewhere.
+    /// The declared markers of all rows; the left edge where none is declared.
     pub fn declared_markers(&self) -> Vec<u32> {
         self.states.iter().map(|state| if state.declared == NIL { 0 } else { state.declared }).collect()
     }
 
-    /// Whether any marker was decided.
+    /// True if any marker was decided.
     pub fn any_marker(&self) -> bool {
         !self.markers.is_empty()
     }
@@ -422,7 +422,7 @@ impl Rows {
         (state.axes, state.source) = (start, con);
     }
 
-    /// Whether anything is known of the axes of a row of open rank.
+    /// True if anything is known of the axes of a row of open rank.
     pub fn partial(&self, row: u32) -> Option<&Partial> {
         self.partials.get(self.states[row as usize].partial as usize)
     }
@@ -436,7 +436,7 @@ impl Rows {
         rank: u32,
     ) -> SmallVec<[(u32, DimTerm, DimTerm); 2]> {
         let start = self.blocks.len();
-        self.blocks.resize(start + rank as usize, UNSPOKEN);
+        self.blocks.resize(start + rank as usize, UNNAMED);
         let mut overlaps = SmallVec::new();
         if let Some(partial) = self.partials.get(self.states[row as usize].partial as usize) {
             let block = &mut self.blocks[start..];
@@ -465,22 +465,22 @@ impl Rows {
         if source == RowConId::NIL { self.blocks[index].term } else { self.literals[index] }
     }
 
-    /// What is recorded at a slot: the term (or `NONE`) and why.
+    /// The record of a slot: the term (or `NONE`) and why.
     pub fn slot(&self, slot: Slot) -> Axis {
         match slot {
-            Slot::Edge { row, side, at } => self.partial(row).map_or(UNSPOKEN, |partial| {
+            Slot::Edge { row, side, at } => self.partial(row).map_or(UNNAMED, |partial| {
                 let list = match side {
                     Side::Left => &partial.front,
                     Side::Right => &partial.back,
                 };
-                list.get(at as usize).copied().unwrap_or(UNSPOKEN)
+                list.get(at as usize).copied().unwrap_or(UNNAMED)
             }),
             Slot::Axis { row, at } => {
                 let RowState { axes, source, .. } = self.states[row as usize];
                 let index = (axes + at) as usize;
                 // A rank that was pushed beyond what was laid out is a conflict under explanation.
                 if source == RowConId::NIL {
-                    self.blocks.get(index).copied().unwrap_or(UNSPOKEN)
+                    self.blocks.get(index).copied().unwrap_or(UNNAMED)
                 } else {
                     let term = self.literals.get(index).copied().unwrap_or(DimTerm::NONE);
                     Axis { term, why: ReasonId(NIL) }
@@ -514,14 +514,14 @@ impl Rows {
                     return;
                 }
                 if list.len() < at as usize {
-                    list.resize(at as usize + 1, UNSPOKEN);
+                    list.resize(at as usize + 1, UNNAMED);
                 }
                 list[at as usize] = Axis { term, why };
             }
         }
     }
 
-    /// What stands at position `at` from `side` of a term.
+    /// The content of position `at` from `side` of a term.
     #[inline]
     pub fn spot(&self, ranks: &Ranks, term: Term, side: Side, at: u32) -> Spot {
         let near = term.near(side);
@@ -598,7 +598,7 @@ impl Rows {
                 let con = &mut self.cons[index];
                 (con.left, con.right, con.done) = (old, more, false);
             }
-            Cell::Axis => self.blocks[index] = UNSPOKEN,
+            Cell::Axis => self.blocks[index] = UNNAMED,
             Cell::Front => forget(&mut self.partials[index].front, old),
             Cell::Back => forget(&mut self.partials[index].back, old),
             _ => {}
@@ -617,7 +617,7 @@ impl Rows {
 
 /// Takes back what was said at `at`, and the silence it was padded with.
 fn forget(list: &mut SmallVec<[Axis; 2]>, at: u32) {
-    list[at as usize] = UNSPOKEN;
+    list[at as usize] = UNNAMED;
     while list.last().is_some_and(|axis| axis.term.is_none()) {
         list.pop();
     }

@@ -1,4 +1,4 @@
-//! What arithmetic knows of a class: bounds on its size, whether it claims one, and who waits for it.
+//! The sizes of classes: bounds, whether a class claims a size, and who waits for news of it.
 //!
 //! A size is less than a value: an axis of size 3 may still have any basis, and one of size 1 may be the
 //! unit. So bounds are kept beside the values of [`Dims`](super::dims::Dims), and only for the classes
@@ -14,7 +14,7 @@ pub(crate) const ANY: u64 = u64::MAX;
 
 /// Bounds on the size of a class, and who waits for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extra {
+pub(crate) struct SizeRecord {
     pub lo: u64,
     pub hi: u64,
     /// Not the unit: zero or one.
@@ -25,7 +25,7 @@ pub(crate) struct Extra {
     tag: u32,
     head: u32,
     tail: u32,
-    told: u32,
+    history: u32,
 }
 
 /// A tag with this bit is of a dynamic size: it gives way to any other.
@@ -70,16 +70,16 @@ struct Watch {
 
 /// Why a bound moved: a step, or all steps of two classes that became one.
 #[derive(Clone, Copy)]
-enum Told {
+enum History {
     Step { node: u32, reason: ReasonId, before: u32 },
     Both(u32, u32),
 }
 
 #[derive(Clone, Default)]
 pub(crate) struct Sizes {
-    extras: Vec<Extra>,
+    extras: Vec<SizeRecord>,
     watches: Vec<Watch>,
-    told: Vec<Told>,
+    history: Vec<History>,
 }
 
 /// Lengths to cut back to on undo.
@@ -87,19 +87,19 @@ pub(crate) struct Sizes {
 pub(crate) struct SizesMark {
     extras: usize,
     watches: usize,
-    told: usize,
+    history: usize,
 }
 
 impl Sizes {
     pub fn clear(&mut self) {
         self.extras.clear();
         self.watches.clear();
-        self.told.clear();
+        self.history.clear();
     }
 
     /// A new record: any size from `lo` on.
     pub fn fresh(&mut self, lo: u64) -> u32 {
-        self.extras.push(Extra {
+        self.extras.push(SizeRecord {
             lo,
             hi: ANY,
             claims: 0,
@@ -107,7 +107,7 @@ impl Sizes {
             tag: NIL,
             head: NIL,
             tail: NIL,
-            told: NIL,
+            history: NIL,
         });
         self.extras.len() as u32 - 1
     }
@@ -127,13 +127,13 @@ impl Sizes {
         (tag != NIL).then_some(tag & !DYNAMIC)
     }
 
-    /// Whether two classes are different named symbols.
+    /// True if two classes are different named symbols.
     pub fn name_two(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.extras[a as usize].tag, self.extras[b as usize].tag);
         a != b && (a | b) & DYNAMIC == 0
     }
 
-    pub fn get(&self, extra: u32) -> Extra {
+    pub fn get(&self, extra: u32) -> SizeRecord {
         self.extras[extra as usize]
     }
 
@@ -154,7 +154,7 @@ impl Sizes {
         if lo <= have.lo && hi >= have.hi {
             return false;
         }
-        self.tell(trail, extra, node, reason);
+        self.record(trail, extra, node, reason);
         self.set_bounds(trail, extra, lo.max(have.lo), hi.min(have.hi));
         true
     }
@@ -164,7 +164,7 @@ impl Sizes {
         if self.claims(extra) {
             return false;
         }
-        self.tell(trail, extra, node, reason);
+        self.record(trail, extra, node, reason);
         set!(trail, Claims, extra, self.extras[extra as usize].claims, 1);
         true
     }
@@ -187,7 +187,7 @@ impl Sizes {
         if self.extras[extra as usize].basis != NIL {
             return false;
         }
-        self.tell(trail, extra, node, reason);
+        self.record(trail, extra, node, reason);
         set!(trail, Basis, extra, self.extras[extra as usize].basis, basis);
         true
     }
@@ -211,15 +211,15 @@ impl Sizes {
         if kept.basis == NIL {
             set!(trail, Basis, keep, self.extras[at].basis, lost.basis);
         }
-        if lost.told != NIL {
-            let both = match kept.told {
-                NIL => lost.told,
-                told => {
-                    self.told.push(Told::Both(told, lost.told));
-                    self.told.len() as u32 - 1
+        if lost.history != NIL {
+            let both = match kept.history {
+                NIL => lost.history,
+                history => {
+                    self.history.push(History::Both(history, lost.history));
+                    self.history.len() as u32 - 1
                 }
             };
-            set!(trail, Told, keep, self.extras[at].told, both);
+            set!(trail, History, keep, self.extras[at].history, both);
         }
         if lost.head != NIL {
             match kept.tail {
@@ -255,24 +255,24 @@ impl Sizes {
     /// Every step that moved the bounds of a class: where it was recorded, and why.
     pub fn steps(&self, extra: u32) -> Vec<(u32, ReasonId)> {
         let mut steps = Vec::new();
-        let mut stack = vec![self.extras[extra as usize].told];
-        while let Some(told) = stack.pop() {
-            match self.told.get(told as usize) {
-                Some(Told::Step { node, reason, before }) => {
+        let mut stack = vec![self.extras[extra as usize].history];
+        while let Some(history) = stack.pop() {
+            match self.history.get(history as usize) {
+                Some(History::Step { node, reason, before }) => {
                     steps.push((*node, *reason));
                     stack.push(*before);
                 }
-                Some(Told::Both(a, b)) => stack.extend([*a, *b]),
+                Some(History::Both(a, b)) => stack.extend([*a, *b]),
                 None => {}
             }
         }
         steps
     }
 
-    fn tell(&mut self, trail: &mut Trail, extra: u32, node: u32, reason: ReasonId) {
-        let before = self.extras[extra as usize].told;
-        self.told.push(Told::Step { node, reason, before });
-        set!(trail, Told, extra, self.extras[extra as usize].told, self.told.len() as u32 - 1);
+    fn record(&mut self, trail: &mut Trail, extra: u32, node: u32, reason: ReasonId) {
+        let before = self.extras[extra as usize].history;
+        self.history.push(History::Step { node, reason, before });
+        set!(trail, History, extra, self.extras[extra as usize].history, self.history.len() as u32 - 1);
     }
 
     fn set_bounds(&mut self, trail: &mut Trail, extra: u32, lo: u64, hi: u64) {
@@ -288,13 +288,13 @@ impl Sizes {
     }
 
     pub fn mark(&self) -> SizesMark {
-        SizesMark { extras: self.extras.len(), watches: self.watches.len(), told: self.told.len() }
+        SizesMark { extras: self.extras.len(), watches: self.watches.len(), history: self.history.len() }
     }
 
     pub fn cut(&mut self, mark: SizesMark) {
         self.extras.truncate(mark.extras);
         self.watches.truncate(mark.watches);
-        self.told.truncate(mark.told);
+        self.history.truncate(mark.history);
     }
 
     /// Puts a logged word back.
@@ -308,7 +308,7 @@ impl Sizes {
             Cell::Claims => self.extras[index].claims = old,
             Cell::Basis => self.extras[index].basis = old,
             Cell::Tag => self.extras[index].tag = old,
-            Cell::Told => self.extras[index].told = old,
+            Cell::History => self.extras[index].history = old,
             Cell::WatchHead => self.extras[index].head = old,
             Cell::WatchTail => self.extras[index].tail = old,
             Cell::WatchNext => self.watches[index].next = old,
@@ -318,8 +318,8 @@ impl Sizes {
 
     /// Bytes held, for the benchmarks.
     pub fn bytes(&self) -> usize {
-        self.extras.capacity() * size_of::<Extra>()
+        self.extras.capacity() * size_of::<SizeRecord>()
             + self.watches.capacity() * size_of::<Watch>()
-            + self.told.capacity() * size_of::<Told>()
+            + self.history.capacity() * size_of::<History>()
     }
 }

@@ -6,8 +6,8 @@ use crate::order::{Atom, Basis, Dim, FormId};
 use crate::solver::stores::ariths::Ariths;
 use crate::solver::stores::constraints::Constraints;
 use crate::solver::stores::dims::{Dims, DimsMark};
-use crate::solver::stores::ranks::{Cause, Ranks};
-use crate::solver::stores::reason::{Choice, Conflict, Limit, Policy, Reason, Rivalry, Step};
+use crate::solver::stores::ranks::{RankCause, Ranks};
+use crate::solver::stores::reason::{Choice, Conflict, Limit, Outcome, Policy, Reason, Rivalry};
 use crate::solver::stores::rows::{Rows, RowsMark};
 use crate::solver::stores::supports::{Supports, SupportsMark};
 use crate::solver::stores::symbols::Symbols;
@@ -16,7 +16,7 @@ use crate::term::{ConstraintId, DimTerm, DimVar, Role, RowVar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// How much a solver may spend before it gives up.
+/// The limits within which a solver works; beyond them it gives up.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Failed branches of the search.
@@ -58,7 +58,7 @@ pub struct Stats {
 /// assert_eq!(closed.dim(a), Dim::sized(3));
 /// ```
 ///
-/// Where a choice must be made among equals, the variable made first goes first: a caller that
+/// Among equals, the variable made first goes first: a caller that
 /// makes its variables in the order of their names gets answers that depend on names alone.
 #[derive(Clone, Default)]
 pub(crate) struct State {
@@ -117,7 +117,7 @@ pub(crate) struct Absence {
     pub beside: SmallVec<[u32; 2]>,
 }
 
-/// How much had been said to a solver at some time.
+/// A point in the history of a solver, to return to.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     pub(crate) absences: usize,
@@ -136,7 +136,7 @@ pub(crate) struct Mark {
     pub policies: usize,
     pub axes: u64,
     pub moves: u64,
-    /// What closing relied on by then.
+    /// The number of checks that closing relied on by then.
     pub checks: usize,
     /// The floor of the mark around this one.
     pub floor: Floor,
@@ -146,7 +146,7 @@ impl State {
     /// The policy step that decided a row's rank, if one did directly.
     pub fn rank_policy(&self, row: u32) -> Option<(Policy, StepId)> {
         let by = |cause| match cause {
-            Cause::Policy(step) => self.policies.get(step.index()).map(|choice| (choice.policy, step)),
+            RankCause::Policy(step) => self.policies.get(step.index()).map(|choice| (choice.policy, step)),
             _ => None,
         };
         by(self.ranks.lo_cause(row)).or_else(|| by(self.ranks.hi_cause(row)))
@@ -158,12 +158,12 @@ impl State {
         StepId::new(self.policies.len() - 1)
     }
 
-    /// Whether any constraint is about sizes.
+    /// True if any constraint is about sizes.
     pub fn has_arithmetic(&self) -> bool {
         !self.ariths.is_empty() || !self.ariths.mentioned().is_empty()
     }
 
-    /// Whether an operand has axes, and none in the row it was met by.
+    /// True if an operand has axes, and none in the row it was met by.
     pub fn is_absent(&self, Absence { own, beside, .. }: &Absence) -> bool {
         (*own == NIL || self.ranks.lo(*own) == 0)
             && (beside.is_empty() || beside.iter().any(|row| self.ranks.lo(*row) > 0))
@@ -267,7 +267,7 @@ impl State {
         self.absences.push(Absence { row: row.0, own, beside: beside.iter().map(|row| row.0).collect() });
     }
 
-    /// What has been said so far; [`retract`](Solver::retract) returns to it.
+    /// The current point; [`retract`](Solver::retract) returns to it.
     pub fn point(&self) -> Point {
         Point {
             absences: self.absences.len(),
@@ -314,13 +314,13 @@ impl State {
         }
     }
 
-    /// Whether the constraints so far have no solution, as far as semantic steps tell. (A system
+    /// True if the constraints so far have no solution, as far as semantic steps tell. (A system
     /// whose contradiction depends on open ranks is found out by [`close`](Solver::close).)
     pub fn is_failed(&self) -> bool {
         self.conflict.is_some_and(|conflict| !matches!(conflict, Conflict::TooMuch(_)))
     }
 
-    /// Whether propagation stopped: by a contradiction, or at a limit. What is known then is partial.
+    /// True if propagation stopped: by a contradiction, or at a limit. What is known then is partial.
     pub fn is_stuck(&self) -> bool {
         self.conflict.is_some()
     }
@@ -336,7 +336,7 @@ impl State {
         self.constraints.len()
     }
 
-    /// Whether no constraint was added.
+    /// True if no constraint was added.
     pub fn is_empty(&self) -> bool {
         self.constraints.len() == 0
     }
@@ -356,7 +356,7 @@ impl State {
     }
 
     /// Takes axes from the budget, which grows with the system.
-    pub fn spend(&mut self, axes: u32) -> Step {
+    pub fn spend(&mut self, axes: u32) -> Outcome {
         const EACH: u64 = 64;
         self.axes_spent += u64::from(axes);
         let most = self.budget.axes + EACH * self.constraints.len() as u64;
@@ -412,7 +412,7 @@ impl State {
                 Lo | Hi => self.ranks.restore(entry),
                 Arith => self.ariths.restore(entry.at, entry.old, entry.more),
                 Spread => self.supports.restore(SupportId(entry.at)),
-                SizeLo | SizeHi | Claims | Basis | Tag | Told | WatchHead | WatchTail | WatchNext => {
+                SizeLo | SizeHi | Claims | Basis | Tag | History | WatchHead | WatchTail | WatchNext => {
                     self.dims.sizes.restore(entry)
                 }
                 Axes | Partial | Marker | Progress | Axis | Front | Back => self.rows.restore(entry),
@@ -468,7 +468,7 @@ impl State {
         self.symbols.made_at(var.0)
     }
 
-    /// Whether a symbol is a dynamic size.
+    /// True if a symbol is a dynamic size.
     pub fn is_dynamic(&self, symbol: Symbol) -> bool {
         self.symbols.is_dynamic(symbol)
     }

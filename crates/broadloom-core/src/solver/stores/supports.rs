@@ -14,7 +14,7 @@ pub(crate) struct Support {
     start: u32,
     len: u32,
     queued: bool,
-    /// Whether its axes have clauses.
+    /// True if its axes have clauses.
     pub spread: bool,
 }
 

@@ -38,13 +38,13 @@ use rustc_hash::FxHashMap;
 pub struct Check {
     /// The constraint that asks for it.
     pub constraint: ConstraintId,
-    /// What it is about.
+    /// The expression it is about.
     pub form: Form,
-    /// What must hold of it.
+    /// The condition on the expression.
     pub need: Need,
 }
 
-/// What must hold of a form at run time.
+/// A condition on an expression, to be checked at run time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Need {
     /// It is a whole number: something is divided.
@@ -58,7 +58,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether a value is as it must be: a fraction, as numerator and denominator.
+    /// True if a value is as it must be: a fraction, as numerator and denominator.
     pub fn holds(self, (numerator, denominator): (i128, i128)) -> bool {
         let compared = |limit: u64| numerator.cmp(&i128::from(limit).saturating_mul(denominator));
         match self {
@@ -84,13 +84,13 @@ pub(crate) struct Symbols {
     /// The form of each symbolic atom, by the place of the atom.
     pub of_atom: FxHashMap<usize, u32>,
     pub atoms: FxHashMap<(u32, Basis), DimTerm>,
-    /// What closing relies on so far.
+    /// The checks that closing relies on so far.
     pub checks: Vec<Check>,
     /// The range of each symbol when closing began: what narrows it further is a choice, and has to be checked.
     pub ranges: Vec<(u64, Option<u64>)>,
-    /// Whether sizes are being chosen: a choice must not ask for anything to be checked.
+    /// True if sizes are being chosen: a choice must not ask for anything to be checked.
     pub guessing: bool,
-    /// Whether a choice was given up for that.
+    /// True if a choice was given up for that.
     pub undecided: bool,
 }
 
@@ -99,7 +99,7 @@ impl Symbols {
         *self = Symbols::default();
     }
 
-    /// Whether there are none.
+    /// True if there are no symbols.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

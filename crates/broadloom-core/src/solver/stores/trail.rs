@@ -23,12 +23,12 @@ pub(crate) enum Cell {
     /// The bound, and what moved it.
     Lo,
     Hi,
-    /// Where the axes are, and whose literals they are.
+    /// The place of a row's axes, and the row constraint whose literals they are.
     Axes,
     Partial,
     /// The marker, and the policy step that set it.
     Marker,
-    /// How far an alignment has come from the left and from the right; it was not done.
+    /// The progress of an alignment from the left and from the right; it was not done.
     Progress,
     Axis,
     Front,
@@ -41,13 +41,13 @@ pub(crate) enum Cell {
     Claims,
     Basis,
     Tag,
-    Told,
+    History,
     WatchHead,
     WatchTail,
     WatchNext,
-    /// Whether the axes of a supported row have clauses; they had none.
+    /// True if the axes of a supported row have clauses; they had none.
     Spread,
-    /// Whether an arithmetic constraint is settled and whether it watches its axes; how often it pushed.
+    /// The flags of an arithmetic constraint (settled, axes watched), and how often it pushed.
     Arith,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Trail {
     pub floor: Floor,
 }
 
-/// How many nodes, edges and axes there were at the innermost mark.
+/// The numbers of nodes, edges and axes at the innermost mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Floor {
     pub nodes: u32,

@@ -1,11 +1,11 @@
-//! Who floats: axes that cannot be traced to a known row are given up.
+//! Floating axes: those that cannot be traced to a known row are given up.
 
 use crate::ids::NIL;
 use crate::solver::closing::leaf_ranks::sources::Greatest;
-use crate::solver::closing::leaf_ranks::{Edge, KNOWN, NEVER, Rows};
+use crate::solver::closing::leaf_ranks::{KNOWN, NEVER, RankProblem, Refinement};
 use std::collections::{BinaryHeap, VecDeque};
 
-impl Rows {
+impl RankProblem {
     /// Lowers the leaves that float to what can be traced to a known row, one leaf after the other: what a leaf is
     /// given by another one it does not give back. Returns whether any was lowered.
     pub(super) fn anchor(&self, ranks: &mut [i64]) -> bool {
@@ -69,7 +69,7 @@ impl Rows {
         let at = row as usize;
         let (length, certain) = (traced.lengths[at], traced.certain[at]);
         for edge in self.down.of(row) {
-            let Edge { below, longer, further, .. } = self.edges[*edge as usize];
+            let Refinement { below, longer, further, .. } = self.edges[*edge as usize];
             let more = (length + longer).min(self.bound);
             let is_longer = length > NEVER && more > traced.lengths[below as usize];
             if is_longer {
@@ -90,7 +90,7 @@ impl Rows {
             offer.add((traced.lengths[at] + self.front[at], KNOWN));
         }
         for edge in self.up.of(row) {
-            let Edge { above, further, .. } = self.edges[*edge as usize];
+            let Refinement { above, further, .. } = self.edges[*edge as usize];
             if traced.offered[above as usize].raise(offer, -further, self.bound) && again {
                 traced.look_at(above);
             }
@@ -98,25 +98,25 @@ impl Rows {
     }
 }
 
-/// What can be traced to known rows.
+/// The parts of rows that can be traced to known rows.
 struct Traced {
-    /// How long each row is by what is known, and by leaves that have their axes.
+    /// The length of each row by what is known, and by leaves that have their axes.
     lengths: Vec<i64>,
-    /// How far from the back each row goes by axes that stand behind leaves, whatever these have.
+    /// The reach of each row, from the back, by axes that stand behind leaves, whatever these have.
     certain: Vec<Greatest>,
-    /// How far from the back there is something to face, in the rows below each.
+    /// The distance from the back up to which there is something to face, in the rows below each.
     offered: Vec<Greatest>,
-    /// Whether a leaf has its axes; others have none of their own.
+    /// True if a leaf has its axes; others have none of their own.
     settled: Vec<bool>,
     /// Leaves of which only some axes can be traced, the most first.
     waiting: BinaryHeap<(i64, u32)>,
-    /// Rows to look at, each once.
+    /// RankProblem to look at, each once.
     queue: VecDeque<u32>,
     queued: Vec<bool>,
 }
 
 impl Traced {
-    fn new(rows: &Rows) -> Traced {
+    fn new(rows: &RankProblem) -> Traced {
         let of_leaf = |(row, open): (u32, &bool)| Greatest::of_one(0, if *open { row } else { NIL });
         let of_known = |offered: &i64| Greatest::of_one(*offered, if *offered > NEVER { KNOWN } else { NIL });
         Traced {

@@ -1,4 +1,4 @@
-//! Rows that equalities tie: one group, counted in the axes of its shortest row.
+//! RankProblem that equalities tie: one group, counted in the axes of its shortest row.
 
 use crate::ids::NIL;
 use crate::solver::stores::rows::{Kind, RowCon};
@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy)]
 pub(super) struct Member {
     pub group: u32,
-    /// How many axes more it has.
+    /// The number of axes it has more.
     pub longer: i64,
-    /// How far from the back of the group's row its last axis stands.
+    /// The distance of its last axis from the back of the group's row.
     pub behind: i64,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn numbered(mut members: Vec<Member>, taking_part: &[bool]) -> (Vec<M
     (members, count as usize)
 }
 
-/// Rows that equalities tie, each in terms of its parent.
+/// RankProblem that equalities tie, each in terms of its parent.
 struct Groups {
     parent: Vec<Member>,
 }

@@ -1,7 +1,7 @@
-//! How many axes leaves take (docs/solver.md, "How many axes a leaf takes"): a function of the set of
+//! Ranks of leaves (docs/solver.md, "How many axes a leaf takes"): a function of the set of
 //! constraints, whatever their order.
 //!
-//! A leaf that leaves its rank open takes the axes of what it is used with, and never widens it. Rows that
+//! A leaf that leaves its rank open takes the axes of what it is used with, and never widens it. RankProblem that
 //! equalities tie are one row here. The *sources* of a row are what is known of its axes, the open leaf it
 //! is (if it is one), and the sources of the operands it refines. A source has a *length*: all axes of the term it came
 //! with. An open leaf has a *reach*, too: how far its own axes go from the back, without those that a term has before
@@ -14,7 +14,7 @@
 //!    same row and so on, to one that is known.
 //!
 //! Given who has something to say, both rules survive unions, so there are greatest ranks. They are found
-//! from above: [`Rows::peel`] lowers leaves that stand out, [`Rows::anchor`] those that float, until nothing
+//! from above: [`RankProblem::peel`] lowers leaves that stand out, [`RankProblem::anchor`] those that float, until nothing
 //! moves. At first every open leaf has something to say; leaves that then turn out too short for that
 //! are silent the next time. For the first rule two different sources of each row are enough, the longest
 //! and the next.
@@ -40,7 +40,7 @@ use crate::ids::NIL;
 use crate::solver::closing::leaf_ranks::groups::{Member, equal_rows, numbered};
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::ranks::{Pred, UNBOUNDED};
-use crate::solver::stores::reason::{Policy, Step};
+use crate::solver::stores::reason::{Outcome, Policy};
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
 use crate::term::Role;
@@ -52,12 +52,12 @@ const NEVER: i64 = i64::MIN / 4;
 
 /// A row `below` that refines a row `above`, and by how much its length and its reach are greater.
 #[derive(Clone, Copy)]
-struct Edge {
+struct Refinement {
     below: u32,
     above: u32,
     /// The row of the group below that it is about.
     row: u32,
-    /// How much greater the reach is of the leaves that are the row above: all their axes behind the marker.
+    /// The increase in reach of the leaves that are the row above: all their axes behind the marker.
     leaf: i64,
     /// The row above, in terms of its group: how much longer it is, and how far behind.
     through: [i64; 2],
@@ -65,20 +65,20 @@ struct Edge {
     further: i64,
 }
 
-/// What stands for a source: what is known of a row, or an open leaf by its row.
+/// The number that stands for what is known of a row as a source; an open leaf is named by its row.
 const KNOWN: u32 = NIL - 1;
 
 /// The open rows and what is made of them, those that are equal as one, and how they refine each other. What is kept by row is that of its
 /// group, at the row that stands for it.
-struct Rows {
+struct RankProblem {
     /// The rows that are here.
     taking_part: Vec<bool>,
     members: Vec<Member>,
-    edges: Vec<Edge>,
+    edges: Vec<Refinement>,
     /// Operands before their results, as far as that is possible, and the place of each row in it.
     order: Vec<u32>,
     place: Vec<u32>,
-    /// Whether some row refines itself by way of others.
+    /// True if some row refines itself by way of others.
     circular: bool,
     /// The edges by which each row refines others, and those by which others refine it.
     up: Lists,
@@ -86,13 +86,13 @@ struct Rows {
     /// Bounds of each group.
     lo: Vec<i64>,
     hi: Vec<i64>,
-    /// What is known of the length of each group, apart from its open operands and from itself.
+    /// The known length of each group, apart from its open operands and from itself.
     known: Vec<i64>,
-    /// What known results offer.
+    /// The length that known results offer.
     offered: Vec<i64>,
-    /// Whether the group has an open leaf.
+    /// True if the group has an open leaf.
     open: Vec<bool>,
-    /// How far from the back the front of the longest row of each group is, beyond the length of the group.
+    /// The distance from the back to the front of the longest row of each group, beyond the length of the group.
     front: Vec<i64>,
     /// The results in each group that has several.
     results: FxHashMap<u32, SmallVec<[u32; 2]>>,
@@ -108,7 +108,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn new(rows: usize, edges: &[Edge], of: impl Fn(&Edge) -> u32) -> Lists {
+    fn new(rows: usize, edges: &[Refinement], of: impl Fn(&Refinement) -> u32) -> Lists {
         let mut starts = vec![0u32; rows + 1];
         edges.iter().for_each(|edge| starts[of(edge) as usize + 1] += 1);
         (0..rows).for_each(|row| starts[row + 1] += starts[row]);
@@ -128,7 +128,7 @@ impl Lists {
 }
 
 /// Gives open leaves of a role their ranks. Returns whether any has more axes than it had to have.
-pub(crate) fn raise_leaf_ranks(state: &mut State, wanted: impl Fn(Role) -> bool) -> Step<bool> {
+pub(crate) fn raise_leaf_ranks(state: &mut State, wanted: impl Fn(Role) -> bool) -> Outcome<bool> {
     let open = |row: &u32| wanted(state.rows.role(*row)) && !state.rows.is_fixed(*row);
     let leaves: Vec<u32> = state.rows.leaves().iter().copied().filter(open).collect();
     if leaves.is_empty() {
@@ -150,10 +150,10 @@ pub(crate) fn raise_leaf_ranks(state: &mut State, wanted: impl Fn(Role) -> bool)
     Ok(raised)
 }
 
-fn refinements(state: &State, leaves: &[u32]) -> Rows {
+fn refinements(state: &State, leaves: &[u32]) -> RankProblem {
     let taking_part = taking_part(state);
     let (members, count) = numbered(equal_rows(state), &taking_part);
-    let mut rows = Rows {
+    let mut rows = RankProblem {
         taking_part,
         members,
         edges: Vec::new(),
@@ -191,7 +191,7 @@ fn refinements(state: &State, leaves: &[u32]) -> Rows {
         rows.results.entry(group).or_default().push(res);
     }
     rows.results.retain(|_, results| results.len() > 1);
-    silence_fillers(state, &mut rows);
+    exclude_absent_fillers(state, &mut rows);
     // How long each row is by its operands.
     let mut derived = vec![NEVER; count];
     for con in state.rows.cons().filter(|con| con.kind == Kind::Le) {
@@ -216,7 +216,7 @@ fn refinements(state: &State, leaves: &[u32]) -> Rows {
 }
 
 /// A filler takes no axes where a tensor that it meets has none, and others elsewhere.
-fn silence_fillers(state: &State, rows: &mut Rows) {
+fn exclude_absent_fillers(state: &State, rows: &mut RankProblem) {
     let open = |row: &u32| state.rows.role(*row) == Role::Filler && rows.members[*row as usize].group != NIL;
     let fillers: Vec<u32> = state.rows.leaves().iter().copied().filter(open).collect();
     if fillers.is_empty() {
@@ -245,8 +245,8 @@ fn silence_fillers(state: &State, rows: &mut Rows) {
     }
 }
 
-/// What an inequality says about lengths.
-fn relate(state: &State, rows: &mut Rows, derived: &mut [i64], RowCon { res, opnd, .. }: RowCon) {
+/// Records what an inequality says about lengths.
+fn relate(state: &State, rows: &mut RankProblem, derived: &mut [i64], RowCon { res, opnd, .. }: RowCon) {
     let is_open = |row: u32| row != NIL && rows.taking_part[row as usize];
     let inner = |term: Term| if term.hole == NIL { 0 } else { i64::from(state.ranks.lo(term.hole)) };
     let length = |term: Term| i64::from(term.flanks()) + inner(term);
@@ -277,7 +277,7 @@ fn relate(state: &State, rows: &mut Rows, derived: &mut [i64], RowCon { res, opn
         let leaf = reach + above.behind + (above.longer - marker).max(-above.behind);
         let through = [above.longer, above.behind];
         let (below, above) = (own.group, above.group);
-        rows.edges.push(Edge { below, above, row, leaf, through, longer, further: reach });
+        rows.edges.push(Refinement { below, above, row, leaf, through, longer, further: reach });
     }
 }
 

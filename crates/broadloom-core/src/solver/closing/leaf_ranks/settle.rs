@@ -1,17 +1,17 @@
-//! Who stands out: the greatest ranks at which nobody does.
+//! The greatest ranks at which no leaf stands out.
 
 use crate::ids::NIL;
 use crate::solver::closing::leaf_ranks::sources::{Heard, Sources};
-use crate::solver::closing::leaf_ranks::{Edge, KNOWN, Lists, NEVER, Rows};
+use crate::solver::closing::leaf_ranks::{KNOWN, Lists, NEVER, RankProblem, Refinement};
 use crate::solver::components::components;
 
 /// More axes than flanks could sensibly add up to.
 const FAR: i64 = 4096;
 
-/// How often leaves that turned out to be silent are taken as such.
+/// The number of times that leaves which turned out to be silent are taken as such.
 const MOST_STAGES: usize = 6;
 
-impl Rows {
+impl RankProblem {
     /// Puts operands before results, and finds the bound.
     pub(super) fn sort(&mut self) {
         let count = self.lo.len();
@@ -32,7 +32,7 @@ impl Rows {
             self.place[*row as usize] = place;
         }
         let known = self.lo.iter().chain(&self.offered).copied().max().unwrap_or(0).max(0);
-        let shift = |edge: &Edge| edge.longer.abs() + edge.further.abs();
+        let shift = |edge: &Refinement| edge.longer.abs() + edge.further.abs();
         self.bound = known + self.edges.iter().map(shift).sum::<i64>().min(FAR) + 1;
         let place = |row: u32| self.place[row as usize];
         self.circular = self.edges.iter().any(|edge| place(edge.above) > place(edge.below));
@@ -80,7 +80,7 @@ impl Rows {
             return self.peel_circular(ranks, heard);
         }
         let mut sources = vec![Sources::NONE; self.lo.len()];
-        // Rows to look at, operands first; a leaf that was lowered leads back to it.
+        // RankProblem to look at, operands first; a leaf that was lowered leads back to it.
         let mut waits = vec![true; self.order.len()];
         let mut from = 0;
         while let Some(place) = (from..waits.len()).find(|place| waits[*place]) {
@@ -206,8 +206,8 @@ impl Rows {
     }
 
     /// Adds the sources of an operand.
-    fn add_operand(&self, own: &mut Sources, edge: Edge, ranks: &[i64], sources: &[Sources]) {
-        let Edge { above, longer, further, leaf: more, through: [more_axes, behind], .. } = edge;
+    fn add_operand(&self, own: &mut Sources, edge: Refinement, ranks: &[i64], sources: &[Sources]) {
+        let Refinement { above, longer, further, leaf: more, through: [more_axes, behind], .. } = edge;
         let Sources { lengths, furthest: (value, leaf) } = sources[above as usize];
         let bound = 2 * self.bound;
         own.lengths.add_all(lengths, longer, bound);

@@ -49,12 +49,12 @@ impl Greatest {
         *self != before
     }
 
-    /// How great a source is; one that is not among the greatest is no greater than those.
+    /// The value of a source; one that is not among the greatest is no greater than those.
     pub fn of(&self, source: u32) -> i64 {
         if self.first.1 == source { self.first.0 } else { self.second.0 }
     }
 
-    /// How great the greatest source is, but for one.
+    /// The value of the greatest source, but for one.
     pub fn without(&self, source: u32) -> i64 {
         if self.first.1 == source { self.second.0 } else { self.first.0 }
     }

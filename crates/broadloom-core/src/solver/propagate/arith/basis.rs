@@ -4,14 +4,14 @@ use crate::ids::ArithId;
 use crate::order::{Atom, Basis};
 use crate::solver::known::size_of;
 use crate::solver::stores::ariths::Arith;
-use crate::solver::stores::reason::{Conflict, Reason, ReasonId, Step};
+use crate::solver::stores::reason::{Conflict, Outcome, Reason, ReasonId};
 use crate::solver::stores::state::State;
 use crate::term::DimTerm;
 use smallvec::SmallVec;
 
-/// What carries the basis of an equation has one and the same: known of one, it is known of all, and
+/// Shares the basis of an equation among the dimensions that carry it: known of one, it is known of all, and
 /// with the size it is the value.
-pub(crate) fn share_basis(state: &mut State, con: ArithId, holds: bool) -> Step {
+pub(crate) fn share_basis(state: &mut State, con: ArithId, holds: bool) -> Outcome {
     let Arith::Linear { items, .. } = state.ariths.get(con) else { return Ok(()) };
     let mut basis: Option<Basis> = None;
     let (mut open, mut settled) = (SmallVec::<[u32; 3]>::new(), true);
@@ -50,14 +50,14 @@ pub(crate) fn share_basis(state: &mut State, con: ArithId, holds: bool) -> Step 
     Ok(())
 }
 
-/// Whether a class without a value is certain to be an atom with elements.
+/// True if a class without a value is certain to be an atom with elements.
 fn is_atom(state: &State, root: u32) -> bool {
     let known = size_of(state, DimTerm(root));
     known.lo >= 2 || (known.lo == 1 && state.dims.claims(root))
 }
 
 /// The value of a class whose size and basis are both known.
-fn value_from_size(state: &mut State, root: u32, reason: ReasonId) -> Step {
+fn value_from_size(state: &mut State, root: u32, reason: ReasonId) -> Outcome {
     let root = state.dims.find(root);
     let (Some(basis), true) = (state.dims.basis(root), state.dims.value(root).is_none()) else {
         return Ok(());

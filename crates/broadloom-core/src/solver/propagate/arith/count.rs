@@ -7,7 +7,7 @@ use crate::solver::propagate::align::fresh_axis;
 use crate::solver::propagate::arith::narrow::narrow;
 use crate::solver::propagate::arith::symbolic::run_count_symbolic;
 use crate::solver::stores::ariths::Arith;
-use crate::solver::stores::reason::{Conflict, Side, Step};
+use crate::solver::stores::reason::{Conflict, Outcome, Side};
 use crate::solver::stores::rows::{Slot, Spot, Term};
 use crate::solver::stores::sizes::{ANY, Watcher};
 use crate::solver::stores::state::State;
@@ -34,7 +34,7 @@ fn flatten(state: &mut State, con: ArithId) -> Option<Vec<DimTerm>> {
 }
 
 /// `denom·∏ axes·∏ divided_by = coeff·over`, once the ranks are fixed.
-pub(crate) fn run_count(state: &mut State, con: ArithId) -> Step {
+pub(crate) fn run_count(state: &mut State, con: ArithId) -> Outcome {
     let Some(axes) = flatten(state, con) else { return Ok(()) };
     if state.ariths.expand(&mut state.trail, con) {
         for node in axes.iter().filter_map(|axis| axis.node()) {
@@ -84,8 +84,8 @@ pub(crate) fn counted_rank(state: &State, row: u32) -> Option<u32> {
         let mut product =
             Product { left: u128::from(denom), right: u128::from(coeff), open: SmallVec::new() };
         let mut multiply = |dim: DimTerm, exponent: i32| {
-            let unspoken = Known { root: NIL, lo: 1, hi: ANY };
-            let known = if dim.is_none() { unspoken } else { size_of(state, dim) };
+            let unnamed = Known { root: NIL, lo: 1, hi: ANY };
+            let known = if dim.is_none() { unnamed } else { size_of(state, dim) };
             product.multiply(known, exponent)
         };
         let mut fits = divided_by.iter().all(|dim| multiply(*dim, 1));

@@ -4,14 +4,14 @@ use crate::ids::ArithId;
 use crate::solver::propagate::align::require_elements;
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::ranks::Pred;
-use crate::solver::stores::reason::{Conflict, Reason, Step};
+use crate::solver::stores::reason::{Conflict, Outcome, Reason};
 use crate::solver::stores::rows::Slot;
 use crate::solver::stores::state::State;
 use crate::term::{DimTerm, Piece, RowVar};
 use smallvec::SmallVec;
 
 /// The pieces are the axes: ranks add up, and what is certain from either end is equal.
-pub(crate) fn run_exact(state: &mut State, con: ArithId) -> Step {
+pub(crate) fn run_exact(state: &mut State, con: ArithId) -> Outcome {
     let Arith::Exact { pieces, axes, .. } = state.ariths.get(con) else { return Ok(()) };
     let (pieces, axes) = (pieces.clone(), axes.clone());
     let total = axes.len() as i64;
@@ -52,7 +52,7 @@ fn align_exact<'a>(
     pieces: &mut dyn Iterator<Item = &'a Piece>,
     axes: &mut dyn Iterator<Item = &'a DimTerm>,
     back: bool,
-) -> Step {
+) -> Outcome {
     for piece in pieces {
         match *piece {
             Piece::Dim(dim) => {

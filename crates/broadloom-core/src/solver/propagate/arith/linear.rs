@@ -6,13 +6,13 @@ use crate::solver::propagate::arith::basis::share_basis;
 use crate::solver::propagate::arith::narrow::narrow;
 use crate::solver::propagate::arith::symbolic::run_linear_symbolic;
 use crate::solver::stores::ariths::Arith;
-use crate::solver::stores::reason::{Conflict, Step};
+use crate::solver::stores::reason::{Conflict, Outcome};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::State;
 use smallvec::SmallVec;
 
 /// `0 = constant + Σ coeff·size`, or between that and the slack: bounds consistency, then bases.
-pub(crate) fn run_linear(state: &mut State, con: ArithId) -> Step {
+pub(crate) fn run_linear(state: &mut State, con: ArithId) -> Outcome {
     if !state.symbols.is_empty() && run_linear_symbolic(state, con)? {
         return Ok(());
     }

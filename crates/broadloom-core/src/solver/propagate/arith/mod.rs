@@ -25,14 +25,14 @@ use crate::solver::propagate::arith::exact::run_exact;
 use crate::solver::propagate::arith::linear::run_linear;
 use crate::solver::propagate::arith::symbolic::symbol_within;
 use crate::solver::stores::ariths::Arith;
-use crate::solver::stores::reason::{Conflict, Reason, ReasonId, Step};
+use crate::solver::stores::reason::{Conflict, Outcome, Reason, ReasonId};
 use crate::solver::stores::sizes::{ANY, Watcher};
 use crate::solver::stores::state::State;
 use crate::term::{ConstraintId, DimTerm};
 use smallvec::SmallVec;
 
 /// Adds an arithmetic constraint and makes it wait for what it mentions.
-pub(crate) fn add_arith(state: &mut State, what: Arith, id: ConstraintId) -> Step {
+pub(crate) fn add_arith(state: &mut State, what: Arith, id: ConstraintId) -> Outcome {
     let dims = what.dims();
     let waits = !matches!(what, Arith::Exact { .. });
     let claimed: SmallVec<[DimTerm; 3]> = match &what {
@@ -62,7 +62,7 @@ pub(crate) fn add_arith(state: &mut State, what: Arith, id: ConstraintId) -> Ste
 }
 
 /// `size ≥ n`.
-pub(crate) fn require_at_least(state: &mut State, dim: DimTerm, least: u64, id: ConstraintId) -> Step {
+pub(crate) fn require_at_least(state: &mut State, dim: DimTerm, least: u64, id: ConstraintId) -> Outcome {
     let reason = ReasonId::constraint(id);
     state.ariths.mention(&[dim]);
     match dim.node() {
@@ -76,7 +76,7 @@ pub(crate) fn require_at_least(state: &mut State, dim: DimTerm, least: u64, id: 
 }
 
 /// `size ≤ n`.
-pub(crate) fn require_at_most(state: &mut State, dim: DimTerm, most: u64, id: ConstraintId) -> Step {
+pub(crate) fn require_at_most(state: &mut State, dim: DimTerm, most: u64, id: ConstraintId) -> Outcome {
     let reason = ReasonId::constraint(id);
     state.ariths.mention(&[dim]);
     match dim.node() {
@@ -90,7 +90,7 @@ pub(crate) fn require_at_most(state: &mut State, dim: DimTerm, most: u64, id: Co
 }
 
 /// Something became known of a class in arithmetic: check it against its bounds, and wake who waits.
-pub(crate) fn check_bounds(state: &mut State, root: u32) -> Step {
+pub(crate) fn check_bounds(state: &mut State, root: u32) -> Outcome {
     let root = state.dims.find(root);
     let Some(extra) = state.dims.extra_of(root) else { return Ok(()) };
     state.steps += 1;
@@ -150,7 +150,7 @@ pub(crate) fn check_bounds(state: &mut State, root: u32) -> Step {
 }
 
 /// Runs a propagator.
-pub(crate) fn run_arith(state: &mut State, con: ArithId) -> Step {
+pub(crate) fn run_arith(state: &mut State, con: ArithId) -> Outcome {
     state.steps += 1;
     match state.ariths.get(con) {
         Arith::Linear { .. } => run_linear(state, con),

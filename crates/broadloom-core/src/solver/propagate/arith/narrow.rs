@@ -1,12 +1,12 @@
 //! Narrowing the bounds on a size, because of an arithmetic constraint.
 
 use crate::ids::ArithId;
-use crate::solver::stores::reason::{Reason, Step};
+use crate::solver::stores::reason::{Outcome, Reason};
 use crate::solver::stores::state::State;
 use crate::term::DimTerm;
 
 /// Narrows the bounds of a class. An equation that has pushed bounds too often without fixing one passes on fixed sizes only.
-pub(crate) fn narrow(state: &mut State, con: ArithId, root: u32, bounds: (u64, u64), fixes: bool) -> Step {
+pub(crate) fn narrow(state: &mut State, con: ArithId, root: u32, bounds: (u64, u64), fixes: bool) -> Outcome {
     if DimTerm(root).is_ground() {
         return Ok(());
     }

@@ -24,7 +24,7 @@ use crate::solver::known::{may_be_zero, range_before_closing, size_bounds, symbo
 use crate::solver::propagate::arith::basis::share_basis;
 use crate::solver::propagate::arith::narrow::narrow;
 use crate::solver::stores::ariths::Arith;
-use crate::solver::stores::reason::{Conflict, Limit, Reason, Step};
+use crate::solver::stores::reason::{Conflict, Limit, Outcome, Reason};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::State;
 use crate::solver::stores::symbols::{Check, Need};
@@ -42,7 +42,7 @@ fn occurs(open: &mut Open, class: u32, times: i128) {
 }
 
 /// A linear equation in which something is symbolic. False if there is nothing to be said symbolically.
-pub(crate) fn run_linear_symbolic(state: &mut State, con: ArithId) -> Step<bool> {
+pub(crate) fn run_linear_symbolic(state: &mut State, con: ArithId) -> Outcome<bool> {
     let Arith::Linear { items, constant, .. } = state.ariths.get(con) else { return Ok(false) };
     if !items.iter().any(|item| state.symbols.form_of(state.dims.resolve(item.dim)).is_some()) {
         return Ok(false);
@@ -87,7 +87,7 @@ pub(crate) fn run_linear_symbolic(state: &mut State, con: ArithId) -> Step<bool>
 }
 
 /// An element count in which something is symbolic. False if there is nothing to be said symbolically.
-pub(crate) fn run_count_symbolic(state: &mut State, con: ArithId, axes: &[DimTerm]) -> Step<bool> {
+pub(crate) fn run_count_symbolic(state: &mut State, con: ArithId, axes: &[DimTerm]) -> Outcome<bool> {
     let Arith::Count { numerator, divided_by, .. } = state.ariths.get(con) else { return Ok(false) };
     let Numerator { coeff, over, denom } = *numerator;
     let mentioned = || axes.iter().chain(divided_by).chain(over.as_ref());
@@ -127,7 +127,7 @@ pub(crate) fn run_count_symbolic(state: &mut State, con: ArithId, axes: &[DimTer
 }
 
 /// Gives a class the size that an equation leaves to it.
-fn set_expressed(state: &mut State, con: ArithId, class: u32, value: Form) -> Step {
+fn set_expressed(state: &mut State, con: ArithId, class: u32, value: Form) -> Outcome {
     let impossible = Err(Conflict::Arith { con });
     let (lo, hi) = size_bounds(state, DimTerm(class));
     if let Some((numerator, denominator)) = value.as_constant() {
@@ -152,9 +152,9 @@ fn set_expressed(state: &mut State, con: ArithId, class: u32, value: Form) -> St
     state.dims.commit(&mut state.trail, root, value, reason)
 }
 
-/// What must be between zero and minus the slack: proved or refuted. There is no check for it, because
+/// Proves or refutes that an expression is between zero and minus the slack. There is no check for it, because
 /// sizes are only ever rounded where that gives an expression.
-fn demand_slack(state: &mut State, con: ArithId, form: &Form, slack: i128) -> Step {
+fn demand_slack(state: &mut State, con: ArithId, form: &Form, slack: i128) -> Outcome {
     let (least, most) = form.bounds(|symbol| symbol_bounds(state, symbol));
     let inside = least.is_some_and(|least| least >= -slack) && most.is_some_and(|most| most <= 0);
     let outside = least.is_some_and(|least| least > 0) || most.is_some_and(|most| most < -slack);
@@ -165,8 +165,8 @@ fn demand_slack(state: &mut State, con: ArithId, form: &Form, slack: i128) -> St
     }
 }
 
-/// What must be zero: proved, refuted, or left to be checked.
-fn demand_zero(state: &mut State, con: ArithId, form: Form) -> Step {
+/// Proves or refutes that an expression is zero, or leaves it to be checked.
+fn demand_zero(state: &mut State, con: ArithId, form: Form) -> Outcome {
     if form.is_zero() {
         return Ok(());
     }
@@ -178,7 +178,7 @@ fn demand_zero(state: &mut State, con: ArithId, form: Form) -> Step {
 
 /// A class with a symbolic size has it for all sizes of the symbols, or only for those that its bounds
 /// leave.
-pub(crate) fn symbol_within(state: &mut State, root: u32, value: DimTerm, (lo, hi): (u64, u64)) -> Step {
+pub(crate) fn symbol_within(state: &mut State, root: u32, value: DimTerm, (lo, hi): (u64, u64)) -> Outcome {
     let Some(form) = state.symbols.form_of(value).cloned() else { return Ok(()) };
     let (least, most) = form.bounds(|symbol| range_before_closing(state, symbol));
     let short = least.is_none_or(|least| least < i128::from(lo));
@@ -192,7 +192,7 @@ pub(crate) fn symbol_within(state: &mut State, root: u32, value: DimTerm, (lo, h
 }
 
 /// Leaves something to be checked; a mere choice of a size is not worth that.
-fn demand(state: &mut State, constraint: ConstraintId, form: Form, need: Need) -> Step {
+fn demand(state: &mut State, constraint: ConstraintId, form: Form, need: Need) -> Outcome {
     if state.symbols.guessing {
         return Err(Conflict::TooMuch(Limit::Expressions));
     }

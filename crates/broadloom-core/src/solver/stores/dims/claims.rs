@@ -2,32 +2,32 @@
 
 use crate::ids::NIL;
 use crate::order::Basis;
-use crate::solver::stores::dims::{Dims, Edge, Event, Node};
-use crate::solver::stores::reason::{Conflict, Reason, ReasonId, Step};
+use crate::solver::stores::dims::{Adjacency, ClassNode, Dims, Event};
+use crate::solver::stores::reason::{Conflict, Outcome, Reason, ReasonId};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::trail::{Trail, set};
 use crate::term::DimTerm;
 
 impl Dims {
     /// Notes that a class is not empty.
-    pub fn not_empty(&mut self, trail: &mut Trail, node: u32, reason: ReasonId) -> Step {
+    pub fn not_empty(&mut self, trail: &mut Trail, node: u32, reason: ReasonId) -> Outcome {
         if self.may_be_empty(self.find(node)) { self.narrow(trail, node, (1, ANY), reason) } else { Ok(()) }
     }
 
-    /// Whether the class of a representative may have size zero.
+    /// True if the class of a representative may have size zero.
     pub(super) fn may_be_empty(&self, root: u32) -> bool {
         self.extra_of(root).is_some_and(|extra| self.sizes.get(extra).lo == 0)
     }
 
-    /// Whether the class of a representative claims a size.
+    /// True if the class of a representative claims a size.
     pub fn claims(&self, root: u32) -> bool {
         let extra = self.nodes[root as usize].extra;
         extra != NIL && self.sizes.claims(extra)
     }
 
-    /// What is not the unit is its cap.
-    pub(super) fn take_claimed_cap(&mut self, trail: &mut Trail, root: u32) -> Step {
-        let Node { cap, value, .. } = self.nodes[root as usize];
+    /// A class that is not the unit is its cap.
+    pub(super) fn take_claimed_cap(&mut self, trail: &mut Trail, root: u32) -> Outcome {
+        let ClassNode { cap, value, .. } = self.nodes[root as usize];
         if cap == NIL || value != NIL || !self.claims(root) {
             return Ok(());
         }
@@ -36,15 +36,15 @@ impl Dims {
         self.set_value(trail, node, DimTerm(cap), reason)
     }
 
-    /// What is below a class that is not the unit is equal to it.
-    pub(super) fn equate_claimed(&mut self, trail: &mut Trail, edge: u32) -> Step {
-        let Edge { lo, hi, .. } = self.edges[edge as usize];
+    /// A class below one that is not the unit is equal to it.
+    pub(super) fn equate_claimed(&mut self, trail: &mut Trail, edge: u32) -> Outcome {
+        let Adjacency { lo, hi, .. } = self.edges[edge as usize];
         let reason = self.reason(Reason::Claimed { edge });
         self.merge(trail, lo, hi, reason)
     }
 
     /// A class claims a size: its cap, if it has one, is its value, and what is below is equal.
-    pub(super) fn claim_event(&mut self, trail: &mut Trail, root: u32) -> Step {
+    pub(super) fn claim_event(&mut self, trail: &mut Trail, root: u32) -> Outcome {
         let root = self.find(root);
         if self.nodes[root as usize].value != NIL {
             return Ok(());
@@ -90,7 +90,7 @@ impl Dims {
     }
 
     /// Narrows the bounds on the size of a class; from two on, it claims one.
-    pub fn narrow(&mut self, trail: &mut Trail, node: u32, bounds: (u64, u64), reason: ReasonId) -> Step {
+    pub fn narrow(&mut self, trail: &mut Trail, node: u32, bounds: (u64, u64), reason: ReasonId) -> Outcome {
         let extra = self.extra(trail, node);
         if self.sizes.narrow(trail, extra, bounds, node, reason) {
             self.woken.push(self.find(node));
@@ -115,7 +115,7 @@ impl Dims {
     }
 
     /// Notes that a class is not the unit.
-    pub fn claim(&mut self, trail: &mut Trail, node: u32, reason: ReasonId) -> Step {
+    pub fn claim(&mut self, trail: &mut Trail, node: u32, reason: ReasonId) -> Outcome {
         let extra = self.extra(trail, node);
         if self.sizes.claim(trail, extra, node, reason) {
             let root = self.find(node);
@@ -130,7 +130,13 @@ impl Dims {
     }
 
     /// Brings what arithmetic knows of a merged class over to its new root.
-    pub(super) fn merge_sizes(&mut self, trail: &mut Trail, keep: u32, kept: Node, lost: Node) -> Step {
+    pub(super) fn merge_sizes(
+        &mut self,
+        trail: &mut Trail,
+        keep: u32,
+        kept: ClassNode,
+        lost: ClassNode,
+    ) -> Outcome {
         let extra = match (kept.extra, lost.extra) {
             (NIL, NIL) => return Ok(()),
             (NIL, extra) => {

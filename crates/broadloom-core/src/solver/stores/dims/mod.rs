@@ -3,7 +3,7 @@
 //! Each variable is a node; equal nodes form a class in a union-find. A class has at most one
 //! ground value, at most one atom cap, and adjacency lists to the classes above and below it. The
 //! rules of Def. 4.2 are [`equate`](Dims::equate) (the `DE-…` rules) and [`refine`](Dims::refine)
-//! (the `DI-…` rules); what they defer is kept as an [`Edge`] and replayed when an end learns
+//! (the `DI-…` rules); what they defer is kept as an [`Adjacency`] and replayed when an end learns
 //! something. Each class changes at most three times (cap, value, merge), and an edge is looked at
 //! once per change of its ends, so the work is linear in the number of edges.
 //!
@@ -16,14 +16,14 @@
 mod claims;
 
 use crate::ids::NIL;
-use crate::solver::stores::reason::{Conflict, Reason, ReasonId, Step};
+use crate::solver::stores::reason::{Conflict, Outcome, Reason, ReasonId};
 use crate::solver::stores::sizes::{Sizes, SizesMark};
 use crate::solver::stores::trail::{Cell, Entry, Trail, set};
 use crate::term::DimTerm;
 
 /// A class representative's state; only `parent` matters on other nodes.
 #[derive(Clone, Copy)]
-struct Node {
+struct ClassNode {
     parent: u32,
     size: u32,
     /// A ground term's bits, or `NIL`.
@@ -34,7 +34,7 @@ struct Node {
     up: List,
     /// Adjacencies whose upper end is in this class.
     down: List,
-    /// What arithmetic knows of the class, or `NIL`.
+    /// The record of the class's size, or `NIL`.
     extra: u32,
 }
 
@@ -62,7 +62,7 @@ struct Why {
 
 /// A dimension inequality between two nodes (`DI-adj`).
 #[derive(Clone, Copy)]
-pub(crate) struct Edge {
+pub(crate) struct Adjacency {
     /// The result, below.
     pub lo: u32,
     /// The operand, above.
@@ -82,14 +82,14 @@ enum Event {
 /// The store of dimension variables.
 #[derive(Clone, Default)]
 pub(crate) struct Dims {
-    nodes: Vec<Node>,
+    nodes: Vec<ClassNode>,
     whys: Vec<Why>,
-    edges: Vec<Edge>,
+    edges: Vec<Adjacency>,
     reasons: Vec<Reason>,
     events: Vec<Event>,
     /// Work done: events handled and edges looked at.
     pub steps: u64,
-    /// Whether the policy stage is under way.
+    /// True if the policy stage is under way.
     pub closing: bool,
     /// While closing: classes that received a cap, so that new candidates are found without a scan.
     pub capped: Vec<u32>,
@@ -126,7 +126,7 @@ impl Dims {
     /// A new variable.
     pub fn fresh(&mut self) -> u32 {
         let id = self.nodes.len() as u32;
-        self.nodes.push(Node {
+        self.nodes.push(ClassNode {
             parent: id,
             size: 1,
             value: NIL,
@@ -205,7 +205,7 @@ impl Dims {
     }
 
     /// `t1 = t2`: rules `DE-refl`, `DE-clash` and `DE-bind`.
-    pub fn equate(&mut self, trail: &mut Trail, a: DimTerm, b: DimTerm, reason: ReasonId) -> Step {
+    pub fn equate(&mut self, trail: &mut Trail, a: DimTerm, b: DimTerm, reason: ReasonId) -> Outcome {
         match (a.node(), b.node()) {
             (None, None) if a == b => Ok(()),
             (None, None) => Err(Conflict::Ground { a: a.0, b: b.0, reason }),
@@ -217,7 +217,7 @@ impl Dims {
     }
 
     /// `res ⊑ opnd`: the `DI-…` rules.
-    pub fn refine(&mut self, trail: &mut Trail, res: DimTerm, opnd: DimTerm, reason: ReasonId) -> Step {
+    pub fn refine(&mut self, trail: &mut Trail, res: DimTerm, opnd: DimTerm, reason: ReasonId) -> Outcome {
         match (res.node(), opnd.node()) {
             // DI-top, DI-ground.
             _ if opnd == DimTerm::UNIT || res == opnd => return Ok(()),
@@ -236,14 +236,14 @@ impl Dims {
     }
 
     /// `α ⊑ β` (DI-refl, DI-adj), with the rules above applied at once where an end is known.
-    fn adjoin(&mut self, trail: &mut Trail, lo: u32, hi: u32, reason: ReasonId) -> Step {
+    fn adjoin(&mut self, trail: &mut Trail, lo: u32, hi: u32, reason: ReasonId) -> Outcome {
         let (below, above) = (self.find(lo), self.find(hi));
         let (lo_value, hi_value) = (self.value(below), self.value(above));
         if below == above || hi_value == Some(DimTerm::UNIT) {
             return Ok(());
         }
         let edge = self.edges.len() as u32;
-        self.edges.push(Edge { lo, hi, next_up: NIL, next_down: NIL, reason });
+        self.edges.push(Adjacency { lo, hi, next_up: NIL, next_down: NIL, reason });
         if hi_value.is_some() {
             return self.flow_down(trail, edge);
         }
@@ -259,8 +259,8 @@ impl Dims {
     }
 
     /// The upper end is an atom: pin the lower end to it.
-    fn flow_down(&mut self, trail: &mut Trail, edge: u32) -> Step {
-        let Edge { lo, hi, .. } = self.edges[edge as usize];
+    fn flow_down(&mut self, trail: &mut Trail, edge: u32) -> Outcome {
+        let Adjacency { lo, hi, .. } = self.edges[edge as usize];
         let above = self.find(hi);
         if let Some(value) = self.value(above).filter(|value| *value != DimTerm::UNIT) {
             if self.tag(above).is_some() {
@@ -275,14 +275,14 @@ impl Dims {
     }
 
     /// The lower end has a value or a cap: the upper end is capped by it, or is the unit.
-    fn flow_up(&mut self, trail: &mut Trail, edge: u32) -> Step {
-        let Edge { lo, hi, .. } = self.edges[edge as usize];
+    fn flow_up(&mut self, trail: &mut Trail, edge: u32) -> Outcome {
+        let Adjacency { lo, hi, .. } = self.edges[edge as usize];
         let below = self.find(lo) as usize;
         let above = self.find(hi) as usize;
         if self.nodes[above].value == DimTerm::UNIT.0 {
             return Ok(());
         }
-        let Node { value, cap, .. } = self.nodes[below];
+        let ClassNode { value, cap, .. } = self.nodes[below];
         if value != NIL {
             let from = self.whys[below].value_node;
             let reason = self.reason(Reason::FlowUp { edge, from });
@@ -301,10 +301,10 @@ impl Dims {
     }
 
     /// Gives a class its value and queues the consequences.
-    pub fn set_value(&mut self, trail: &mut Trail, node: u32, value: DimTerm, reason: ReasonId) -> Step {
+    pub fn set_value(&mut self, trail: &mut Trail, node: u32, value: DimTerm, reason: ReasonId) -> Outcome {
         let root = self.find(node);
         let at = root as usize;
-        let Node { value: have, cap, .. } = self.nodes[at];
+        let ClassNode { value: have, cap, .. } = self.nodes[at];
         if have == value.0 {
             return Ok(());
         }
@@ -327,7 +327,7 @@ impl Dims {
         set!(trail, Value, root, self.nodes[at].value, value.0);
         self.whys[at].value_node = node;
         self.whys[node as usize].value_reason = reason;
-        let Node { up, down, .. } = self.nodes[at];
+        let ClassNode { up, down, .. } = self.nodes[at];
         if up.head != NIL || down.head != NIL {
             self.events.push(Event::Value(root));
         }
@@ -335,10 +335,10 @@ impl Dims {
     }
 
     /// DI-cap: record, discard, or collapse to the unit.
-    fn add_cap(&mut self, trail: &mut Trail, node: u32, atom: DimTerm, reason: ReasonId) -> Step {
+    fn add_cap(&mut self, trail: &mut Trail, node: u32, atom: DimTerm, reason: ReasonId) -> Outcome {
         let root = self.find(node);
         let at = root as usize;
-        let Node { value, cap, .. } = self.nodes[at];
+        let ClassNode { value, cap, .. } = self.nodes[at];
         if value == DimTerm::UNIT.0 || value == atom.0 || (value == NIL && cap == atom.0) {
             return Ok(());
         }
@@ -370,17 +370,17 @@ impl Dims {
     }
 
     /// Gives a class its value and follows every consequence; for policy steps.
-    pub fn commit(&mut self, trail: &mut Trail, node: u32, value: DimTerm, reason: ReasonId) -> Step {
+    pub fn commit(&mut self, trail: &mut Trail, node: u32, value: DimTerm, reason: ReasonId) -> Outcome {
         self.set_value(trail, node, value, reason)?;
         self.drain(trail)
     }
 
     #[inline]
-    fn drain(&mut self, trail: &mut Trail) -> Step {
+    fn drain(&mut self, trail: &mut Trail) -> Outcome {
         if self.events.is_empty() { Ok(()) } else { self.drain_events(trail) }
     }
 
-    fn drain_events(&mut self, trail: &mut Trail) -> Step {
+    fn drain_events(&mut self, trail: &mut Trail) -> Outcome {
         while let Some(event) = self.events.pop() {
             self.steps += 1;
             // A claim merges classes, so a representative may have been absorbed since.
@@ -399,7 +399,7 @@ impl Dims {
 
     /// A class got its value: tell its neighbours, then let go of the adjacencies, which are now
     /// discharged; a later merge must not look at them again.
-    fn value_event(&mut self, trail: &mut Trail, root: u32) -> Step {
+    fn value_event(&mut self, trail: &mut Trail, root: u32) -> Outcome {
         let at = root as usize;
         if self.nodes[at].value != DimTerm::UNIT.0 {
             let mut edge = self.nodes[at].down.head;
@@ -417,7 +417,7 @@ impl Dims {
         Ok(())
     }
 
-    fn each_up(&mut self, trail: &mut Trail, root: u32) -> Step {
+    fn each_up(&mut self, trail: &mut Trail, root: u32) -> Outcome {
         let mut edge = self.nodes[root as usize].up.head;
         while edge != NIL {
             self.steps += 1;
@@ -428,7 +428,7 @@ impl Dims {
     }
 
     /// `α = β`: one class, with the facts of both.
-    fn merge(&mut self, trail: &mut Trail, a: u32, b: u32, reason: ReasonId) -> Step {
+    fn merge(&mut self, trail: &mut Trail, a: u32, b: u32, reason: ReasonId) -> Outcome {
         let (root_a, root_b) = (self.find(a), self.find(b));
         if root_a == root_b {
             return Ok(());
@@ -451,7 +451,14 @@ impl Dims {
     }
 
     /// Brings the value, the cap and the adjacencies of a merged class over to its new root.
-    fn merge_facts(&mut self, trail: &mut Trail, keep: u32, gone: u32, kept: Node, lost: Node) -> Step {
+    fn merge_facts(
+        &mut self,
+        trail: &mut Trail,
+        keep: u32,
+        gone: u32,
+        kept: ClassNode,
+        lost: ClassNode,
+    ) -> Outcome {
         self.merge_sizes(trail, keep, kept, lost)?;
         let mut value_from = None;
         if kept.value == NIL && lost.value != NIL {
@@ -526,7 +533,7 @@ impl Dims {
 
 /// Reading, for closing and explanations.
 impl Dims {
-    pub fn edge(&self, edge: u32) -> Edge {
+    pub fn edge(&self, edge: u32) -> Adjacency {
         self.edges[edge as usize]
     }
 
@@ -630,9 +637,9 @@ impl Dims {
 
     /// Bytes held, for the benchmarks.
     pub fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
+        self.nodes.capacity() * size_of::<ClassNode>()
             + self.whys.capacity() * size_of::<Why>()
-            + self.edges.capacity() * size_of::<Edge>()
+            + self.edges.capacity() * size_of::<Adjacency>()
             + self.reasons.capacity() * size_of::<Reason>()
             + self.sizes.bytes()
     }

@@ -15,7 +15,7 @@ mod settle;
 
 use crate::ids::{ArithId, NIL, RowConId, StepId, SupportId};
 use crate::solver::components::components;
-use crate::solver::stores::reason::{Conflict, Limit, Step};
+use crate::solver::stores::reason::{Conflict, Limit, Outcome};
 use crate::solver::stores::trail::{Cell, Entry, Trail};
 use rustc_hash::FxHashSet;
 use std::collections::BinaryHeap;
@@ -24,7 +24,7 @@ use std::collections::BinaryHeap;
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
-struct Node {
+struct RankNode {
     lo: u32,
     hi: u32,
     /// Edges along which a raise of `lo` travels on.
@@ -33,7 +33,7 @@ struct Node {
     into: u32,
     lo_pred: Pred,
     hi_pred: Pred,
-    /// Whether a [support](super::support) waits for its bounds.
+    /// True if a [support](super::support) waits for its bounds.
     supports: bool,
 }
 
@@ -48,13 +48,13 @@ pub(crate) struct RankEdge {
     next_into: u32,
 }
 
-/// What last moved a bound: an edge, a row constraint, or a policy step.
+/// The cause that last moved a bound, packed in one word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Pred(u32);
 
 /// [`Pred`], unpacked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Cause {
+pub(crate) enum RankCause {
     Start,
     Edge(u32),
     Constraint(RowConId),
@@ -92,15 +92,15 @@ impl Pred {
         Pred(support.0 << 3 | 4)
     }
 
-    fn cause(self) -> Cause {
+    fn cause(self) -> RankCause {
         let Pred(bits) = self;
         match bits & 7 {
-            _ if self == Pred::NONE => Cause::Start,
-            0 => Cause::Edge(bits >> 3),
-            1 => Cause::Constraint(RowConId(bits >> 3)),
-            2 => Cause::Policy(StepId(bits >> 3)),
-            3 => Cause::Arith(ArithId(bits >> 3)),
-            _ => Cause::Support(SupportId(bits >> 3)),
+            _ if self == Pred::NONE => RankCause::Start,
+            0 => RankCause::Edge(bits >> 3),
+            1 => RankCause::Constraint(RowConId(bits >> 3)),
+            2 => RankCause::Policy(StepId(bits >> 3)),
+            3 => RankCause::Arith(ArithId(bits >> 3)),
+            _ => RankCause::Support(SupportId(bits >> 3)),
         }
     }
 }
@@ -117,7 +117,7 @@ struct Move {
 /// The graph, one node per row variable.
 #[derive(Clone, Default)]
 pub(crate) struct Ranks {
-    nodes: Vec<Node>,
+    nodes: Vec<RankNode>,
     edges: Vec<RankEdge>,
     heap: BinaryHeap<Move>,
     /// Row variables whose least rank rose, or whose rank became fixed, since the list was last emptied.
@@ -142,7 +142,7 @@ impl Ranks {
 
     /// A node for a new row variable: any rank.
     pub fn fresh(&mut self) {
-        self.nodes.push(Node {
+        self.nodes.push(RankNode {
             lo: 0,
             hi: UNBOUNDED,
             out: NIL,
@@ -173,17 +173,17 @@ impl Ranks {
     /// The rank, if it is entailed.
     #[inline]
     pub fn fixed(&self, row: u32) -> Option<u32> {
-        let Node { lo, hi, .. } = self.nodes[row as usize];
+        let RankNode { lo, hi, .. } = self.nodes[row as usize];
         (lo == hi).then_some(lo)
     }
 
-    /// What proved the least rank.
-    pub fn lo_cause(&self, row: u32) -> Cause {
+    /// The cause of the least rank.
+    pub fn lo_cause(&self, row: u32) -> RankCause {
         self.nodes[row as usize].lo_pred.cause()
     }
 
-    /// What proved the greatest rank.
-    pub fn hi_cause(&self, row: u32) -> Cause {
+    /// The cause of the greatest rank.
+    pub fn hi_cause(&self, row: u32) -> RankCause {
         self.nodes[row as usize].hi_pred.cause()
     }
 
@@ -193,7 +193,7 @@ impl Ranks {
 
     /// Adds the fact `rank to ≥ rank from + k`. Edges are permanent: they are never added under a
     /// mark, because only constraints bring them.
-    pub fn add_edge(&mut self, trail: &mut Trail, from: u32, to: u32, k: i32, con: RowConId) -> Step {
+    pub fn add_edge(&mut self, trail: &mut Trail, from: u32, to: u32, k: i32, con: RowConId) -> Outcome {
         if from == to {
             return if k > 0 { Err(Conflict::RankCycle { row: to, con }) } else { Ok(()) };
         }
@@ -218,9 +218,9 @@ impl Ranks {
         edge
     }
 
-    /// Whether nothing is known of a rank, and nobody waits for it.
+    /// True if nothing is known of a rank, and nobody waits for it.
     pub fn is_untouched(&self, row: u32) -> bool {
-        let Node { lo, hi, out, into, supports, .. } = self.nodes[row as usize];
+        let RankNode { lo, hi, out, into, supports, .. } = self.nodes[row as usize];
         lo == 0 && hi == UNBOUNDED && out == NIL && into == NIL && !supports
     }
 
@@ -245,12 +245,12 @@ impl Ranks {
     }
 
     /// Adds the fact `rank row ≥ bound`.
-    pub fn at_least(&mut self, trail: &mut Trail, row: u32, bound: u32, pred: Pred) -> Step {
+    pub fn at_least(&mut self, trail: &mut Trail, row: u32, bound: u32, pred: Pred) -> Outcome {
         if bound > self.lo(row) { self.raise(trail, row, bound, pred, None) } else { Ok(()) }
     }
 
     /// Adds the fact `rank row ≤ bound`; a negative bound is a conflict.
-    pub fn at_most(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Step {
+    pub fn at_most(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Outcome {
         if bound < i64::from(self.hi(row)) { self.lower(trail, row, bound, pred) } else { Ok(()) }
     }
 
@@ -262,7 +262,7 @@ impl Ranks {
         bound: u32,
         pred: Pred,
         cycle: Option<(u32, RowConId)>,
-    ) -> Step {
+    ) -> Outcome {
         self.heap.clear();
         let mut next = Some(Move { key: 0, row, bound, pred });
         // Most moves reach one row or none; the heap is for the others.
@@ -302,14 +302,14 @@ impl Ranks {
     }
 
     /// Lowers `hi` and everything that follows, smallest slack first.
-    fn lower(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Step {
+    fn lower(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Outcome {
         if bound < 0 {
             // Only a constraint whose own flanks overflow, or an edge from one, gets here.
             let node = &mut self.nodes[row as usize];
             trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
             node.hi_pred = pred;
             return match pred.cause() {
-                Cause::Constraint(con) => Err(Conflict::Overflow { con }),
+                RankCause::Constraint(con) => Err(Conflict::Overflow { con }),
                 _ => Err(Conflict::Rank { row, lo: self.lo(row), hi: 0 }),
             };
         }
@@ -336,7 +336,7 @@ impl Ranks {
             let mut edge = node.into;
             while edge != NIL {
                 let RankEdge { from, k, next_into, .. } = self.edges[edge as usize];
-                let Node { lo, hi, .. } = self.nodes[from as usize];
+                let RankNode { lo, hi, .. } = self.nodes[from as usize];
                 // `lo` is a model, so this is at least `lo from`, and the slack is not negative.
                 let reached = i64::from(bound) - i64::from(k);
                 if reached < i64::from(hi) {
@@ -353,7 +353,7 @@ impl Ranks {
     /// Counts a move. Each edge is worth a few; a system that makes ranks chase each other up one by
     /// one for longer than this is not one to wait for.
     #[inline]
-    fn spend(&mut self) -> Step {
+    fn spend(&mut self) -> Outcome {
         const MOST_MOVES: u64 = 100_000_000;
         self.steps += 1;
         self.moves += 1;
@@ -373,7 +373,7 @@ impl Ranks {
         }
     }
 
-    /// How many groups some rows fall into, if rows bounded by each other form one group. Counts
+    /// The number of groups that some rows fall into, if rows bounded by each other form one group. Counts
     /// every row as its own group where there are too many to compare.
     pub fn tied_groups(&self, rows: &[u32]) -> u64 {
         const MANY: usize = 64;
@@ -429,6 +429,6 @@ impl Ranks {
 
     /// Bytes held, for the benchmarks.
     pub fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>() + self.edges.capacity() * size_of::<RankEdge>()
+        self.nodes.capacity() * size_of::<RankNode>() + self.edges.capacity() * size_of::<RankEdge>()
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::ids::{NIL, RowConId};
 use crate::solver::components::{Components, components};
-use crate::solver::stores::ranks::{Cause, Pred, RankEdge, Ranks};
-use crate::solver::stores::reason::{Conflict, Step};
+use crate::solver::stores::ranks::{Pred, RankCause, RankEdge, Ranks};
+use crate::solver::stores::reason::{Conflict, Outcome};
 use crate::solver::stores::trail::{Cell, Trail};
 use rustc_hash::FxHashMap;
 
 impl Ranks {
     /// Adds the fact `rank to ≥ rank from + k` without moving anything: [`settle`](Ranks::settle) does.
-    pub fn hold_edge(&mut self, from: u32, to: u32, k: i32, con: RowConId) -> Step {
+    pub fn hold_edge(&mut self, from: u32, to: u32, k: i32, con: RowConId) -> Outcome {
         if from != to {
             self.link(from, to, k, con);
         } else if k > 0 {
@@ -22,7 +22,7 @@ impl Ranks {
     /// below, so that each is final before the next. Within one, rows are visited in the order in which they
     /// were reached and then in the opposite order, again and again until nothing moves; what goes around a cycle
     /// moves all the way with one of the two.
-    pub fn settle(&mut self, trail: &mut Trail) -> Step {
+    pub fn settle(&mut self, trail: &mut Trail) -> Outcome {
         let Components { of, mut order } = components(self.nodes.len(), |row, out| {
             out.extend(self.outward(row).map(|(_, edge)| edge.to));
         });
@@ -49,7 +49,7 @@ impl Ranks {
     }
 
     /// Raises what the given rows ask for, once. Returns whether anything moved.
-    fn raise_from<'r>(&mut self, trail: &mut Trail, rows: impl Iterator<Item = &'r u32>) -> Step<bool> {
+    fn raise_from<'r>(&mut self, trail: &mut Trail, rows: impl Iterator<Item = &'r u32>) -> Outcome<bool> {
         let mut moved = false;
         for row in rows {
             let mut next = self.nodes[*row as usize].out;
@@ -78,12 +78,12 @@ impl Ranks {
     }
 
     /// Fails if some of the rows raised each other in a circle: then the facts around it have a gain.
-    fn no_cycle(&self, rows: &[u32]) -> Step {
+    fn no_cycle(&self, rows: &[u32]) -> Outcome {
         // The walk that passed each row.
         let mut walk: FxHashMap<u32, u32> = FxHashMap::default();
         for start in rows {
             let mut at = *start;
-            while let Cause::Edge(edge) = self.lo_cause(at) {
+            while let RankCause::Edge(edge) = self.lo_cause(at) {
                 match walk.insert(at, *start) {
                     None => at = self.edge(edge).from,
                     Some(earlier) if earlier == *start => {
