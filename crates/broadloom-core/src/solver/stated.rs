@@ -34,7 +34,7 @@ pub(crate) fn each_constraint(state: &State, mut each: impl FnMut(Constraint<'_>
 }
 
 /// True if a dimension variable may have size zero, because
-/// [`discardable_var`](Solver::discardable_var) made it.
+/// [`discardable_var`](crate::Solver::discardable_var) made it.
 pub(crate) fn is_discardable(state: &State, var: DimVar) -> bool {
     state.discardable.contains(&var.0)
 }

@@ -2,7 +2,7 @@
 //!
 //! With declared markers an inequality aligns whatever is certain as soon as it is certain, so when the
 //! least ranks are taken there is usually nothing left to do: no axis is moved and no constraint looked at
-//! again. Rows are left as they are and read at their least rank ([`Solver::row_axis`]). Only rows of
+//! again. Rows are left as they are and read at their least rank ([`State::row_axis`]). Only rows of
 //! constraints that are not aligned in full, and rows whose known ends overlap, are laid out.
 
 use crate::ids::NIL;

@@ -3,8 +3,8 @@
 //! Leaves close downward, to the join of their caps; interiors close upward, to no further axes and
 //! to the unit. Every step is taken on the trail, so that asking for final shapes changes nothing.
 //!
-//! 1. *Leaf ranks.* A leaf row takes the axes of what it is used with ([`leaf_ranks`](super::leaf_ranks)); where
-//!    markers are not declared, as many as the join of its caps has ([`extents`](super::extents)).
+//! 1. *Leaf ranks.* A leaf row takes the axes of what it is used with ([`leaf_ranks`](leaf_ranks)); where
+//!    markers are not declared, as many as the join of its caps has ([`extents`](extents)).
 //! 2. *Counted ranks.* Rows whose elements are counted or whose axes are listed divide them up.
 //! 3. *Least ranks.* Every other row takes its least rank. The least ranks are a model of all rank
 //!    facts together, so this step cannot break one.
@@ -14,7 +14,7 @@
 //!    travelled to the fixpoint. Leaves commit to their caps in rounds; leaves that would pin one
 //!    dimension to two atoms relax to the unit together. What is left is the unit.
 //!
-//! 6. *Sizes* that arithmetic leaves open ([`guess`](super::guess)): known sizes get a basis, the rest the
+//! 6. *Sizes* that arithmetic leaves open ([`guess`](guess)): known sizes get a basis, the rest the
 //!    least size that fits.
 //!
 //! If steps 1-4 contradict a constraint, or no sizes fit, [`search`](super::search) decides ranks and markers,

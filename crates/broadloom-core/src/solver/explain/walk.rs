@@ -5,7 +5,7 @@
 //! causes in derivation order: what came first stands first.
 //!
 //! A walk may name more than is needed, never less: where the exact dependence on a rank is not
-//! recorded it takes the rank's whole proof. [Cores](super::cores) and chains of forced values are
+//! recorded it takes the rank's whole proof. Cores and chains of forced values are
 //! therefore shrunk by deletion.
 
 use crate::ids::{ArithId, ClauseId, NIL, RowConId, StepId, SupportId};

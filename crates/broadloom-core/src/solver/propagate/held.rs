@@ -3,7 +3,7 @@
 //! One by one, each constraint moves ranks at once, so that everything is known at any time. A chain of rows, each one
 //! longer than the next, then raises all earlier rows with every line: quadratic work, and a cycle is noticed at
 //! its last line only. Constraints that are all there before anybody asks are better looked at together: the
-//! ranks of all rows are found in one pass ([`Ranks::settle`](super::ranks::Ranks::settle)), before any axes are spoken of.
+//! ranks of all rows are found in one pass ([`Ranks::settle`](crate::solver::stores::ranks::Ranks::settle)), before any axes are spoken of.
 
 use crate::ids::{NIL, RowConId};
 use crate::solver::propagate::align::{bind_middle, rank_facts};
@@ -12,7 +12,7 @@ use crate::solver::stores::reason::Outcome;
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
 
-/// Holds the constraints that follow, until [`release`](Solver::release) or [`close`](Solver::close). The solver then
+/// Holds the constraints that follow, until [`release`](release) or [`close`](crate::Solver::close). The solver then
 /// knows the same as if they had come one by one; of large systems it knows it sooner. Until then nothing is
 /// known of the rows they mention.
 pub(crate) fn hold(state: &mut State) {

@@ -8,7 +8,7 @@
 //! - *Ranks.* The row has as many axes as the longest operand at most. Where one operand alone can be long
 //!   enough, it is.
 //! - *Sizes.* When all ranks are known, each axis of the row faces certain axes of operands. If it claims
-//!   a size, one of those claims it ([`Clause`]). Where all of them are units, so is the axis; where all
+//!   a size, one of those claims it (a [`Clause`](crate::solver::stores::supports::Clause)). Where all of them are units, so is the axis; where all
 //!   but one are, the axis is that one.
 //!
 //! For example `z` made of `a` and `[3, _]`, read as `[3, 4]`: only `a` can have the 4, so `a` has two axes,

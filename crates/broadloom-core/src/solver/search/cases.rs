@@ -2,7 +2,7 @@
 //!
 //! The plain search tries ranks with the sizes open, and then much has to be tried before a conflict shows. With a value for
 //! every dimension variable and a residue for every row that is shifted against itself, what rows are made of
-//! ([`contents`](super::super::contents)) refutes most systems before the first rank; in the others,
+//! ([`contents`](super::contents)) refutes most systems before the first rank; in the others,
 //! conflicts show at open ranks already, and so for all greater ranks at once. No size outside the system is
 //! needed: the unit can take the place of any such size in a solution.
 

@@ -7,7 +7,7 @@
 //! rank's *residue* modulo `p` alone, and there are only `p` of those.
 //!
 //! For example `[3, 5, ..r..] ~ [..r.., 5, 3]` excludes even ranks at once: their residue asks for `3 = 5`.
-//! [`Search`](super::search) can therefore decide residues before it tries ranks, one by one, without an end.
+//! [`Search`](super::Search) can therefore decide residues before it tries ranks, one by one, without an end.
 
 use crate::ids::{NIL, RowConId, StepId};
 use crate::solver::stores::reason::{Outcome, Reason};

@@ -1,7 +1,7 @@
 //! Why a fact holds: one small record per event, kept apart from the hot state.
 //!
 //! A [`ReasonId`] is either a constraint (no record needed) or an index into the solver's list of
-//! [`Reason`]s. Reading reasons is rare and happens in [`explain`](super::explain); writing one is a push.
+//! [`Reason`]s. Reading reasons is rare and happens in `explain`; writing one is a push.
 
 use crate::ids::{ArithId, ClauseId, RowConId, StepId, SupportId};
 use crate::term::ConstraintId;
@@ -112,9 +112,9 @@ impl Policy {
 /// A limit that a solver reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// Branches of the search ([`Budget::branches`](super::Budget::branches)).
+    /// Branches of the search ([`Budget::branches`](crate::Budget::branches)).
     Branches,
-    /// Axes to lay out ([`Budget::axes`](super::Budget::axes)).
+    /// Axes to lay out ([`Budget::axes`](crate::Budget::axes)).
     Axes,
     /// Moves of ranks that raise each other.
     RankMoves,

@@ -107,7 +107,7 @@ impl std::fmt::Debug for State {
     }
 }
 
-/// A row that meets an operand which may have no axes there: see [`Solver::meets_no_axes`].
+/// A row that meets an operand which may have no axes there: see [`Solver::meets_no_axes`](crate::Solver::meets_no_axes).
 #[derive(Clone)]
 pub(crate) struct Absence {
     pub row: u32,
@@ -267,7 +267,7 @@ impl State {
         self.absences.push(Absence { row: row.0, own, beside: beside.iter().map(|row| row.0).collect() });
     }
 
-    /// The current point; [`retract`](Solver::retract) returns to it.
+    /// The current point; [`retract`](crate::Solver::retract) returns to it.
     pub fn point(&self) -> Point {
         Point {
             absences: self.absences.len(),
@@ -315,7 +315,7 @@ impl State {
     }
 
     /// True if the constraints so far have no solution, as far as semantic steps tell. (A system
-    /// whose contradiction depends on open ranks is found out by [`close`](Solver::close).)
+    /// whose contradiction depends on open ranks is found out by [`close`](crate::Solver::close).)
     pub fn is_failed(&self) -> bool {
         self.conflict.is_some_and(|conflict| !matches!(conflict, Conflict::TooMuch(_)))
     }

@@ -10,7 +10,7 @@
 //! - it meets a dynamic size, whose tag gives way, or an unknown one, which takes the tag over.
 //!
 //! Closing leaves symbols symbolic. Its first step, before any rank is chosen, gives every symbol that has no
-//! value a *symbolic atom* ([`Policy::Symbolic`]): an atom like any other to the order, so caps, leaves and markers
+//! value a *symbolic atom* ([`Policy::Symbolic`](crate::Policy::Symbolic)): an atom like any other to the order, so caps, leaves and markers
 //! need to know nothing about it. Arithmetic then derives further symbolic atoms (`2*batch`, `seq/8`, a sum),
 //! interned by their [`Form`]. What it relies on and cannot prove is recorded as a [`Check`], for run time.
 

@@ -8,7 +8,7 @@
 //! | nothing | the equation holds for all sizes |
 //! | something that is never zero within the ranges | there is no solution |
 //! | a multiple of `s - t`, for two named symbols | no solution: a symbol never meets another |
-//! | anything else | a [`Check`](super::super::Check) |
+//! | anything else | a [`Check`](crate::Check) |
 //!
 //! A quotient of an expression and a number is accepted, with a check that it is whole. A quotient of two
 //! expressions has to be an expression itself, or to follow from another equation.

@@ -33,7 +33,7 @@ struct RankNode {
     into: u32,
     lo_pred: Pred,
     hi_pred: Pred,
-    /// True if a [support](super::support) waits for its bounds.
+    /// True if a [support](super::supports) waits for its bounds.
     supports: bool,
 }
 
