@@ -32,11 +32,11 @@ pub struct Affine {
 pub struct Window {
     /// The distance of neighbouring kernel positions on the axis; at least one.
     pub dilation: u64,
-    /// What happens at the ends of the axis.
+    /// The treatment of the ends of the axis.
     pub padding: Padding,
 }
 
-/// What a window does at the ends of an axis.
+/// The treatment of the ends of an axis by a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Padding {
     /// Windows may reach beyond the ends; the axis is read with margins.
@@ -81,7 +81,7 @@ impl Affine {
         }
     }
 
-    /// How many elements the axis may have beyond its equation: those that a window drops.
+    /// The number of elements the axis may have beyond its equation: those that a window drops.
     pub fn slack(&self) -> u64 {
         match self.window {
             Some(Window { padding: Padding::Dropped, .. }) => self.stride.saturating_sub(1),
@@ -111,7 +111,7 @@ impl Affine {
         }
     }
 
-    /// What a padded window reads before the first and beyond the last element; none elsewhere.
+    /// The margins that a padded window reads before the first and beyond the last element; none elsewhere.
     pub fn margins(&self, kernel_size: u64) -> (u64, u64) {
         match self.window {
             Some(Window { padding: Padding::Padded, dilation }) => {

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use crate::solver::gcd;
+use crate::number::gcd;
 
 /// A named or dynamic size of a [`Solver`](crate::Solver), numbered in the order they were made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -40,7 +40,7 @@ type Monomial = SmallVec<[Symbol; 4]>;
 pub struct Form {
     /// Greatest monomial first; no coefficient is zero.
     terms: SmallVec<[(Monomial, i128); 2]>,
-    /// What all coefficients are divided by: at least one, with no common divisor.
+    /// The denominator of all coefficients: at least one, with no common divisor.
     denominator: i128,
 }
 
@@ -87,12 +87,12 @@ impl Form {
         }
     }
 
-    /// Whether it is zero for all sizes.
+    /// True if it is zero for all sizes.
     pub fn is_zero(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Whether a value may fail to be a whole number.
+    /// True if a value may fail to be a whole number.
     pub fn is_fraction(&self) -> bool {
         self.denominator != 1
     }
@@ -116,7 +116,7 @@ impl Form {
         Some(Form { terms: terms?, denominator: 1 })
     }
 
-    /// What the coefficients are divided by.
+    /// The denominator of the coefficients.
     pub fn denominator(&self) -> i128 {
         self.denominator
     }
@@ -126,7 +126,7 @@ impl Form {
         Form { terms: self.terms.clone(), denominator: 1 }
     }
 
-    /// What has a plus and what has a minus in it, multiplied by the denominator: equal where the form is zero.
+    /// The positive and the negative part, multiplied by the denominator: equal where the form is zero.
     pub fn sides(&self) -> (Form, Form) {
         let part = |sign: i128| {
             let own = self.terms.iter().filter(|(_, value)| value.signum() == sign);
@@ -147,7 +147,7 @@ impl Form {
         symbols
     }
 
-    /// What is added, greatest product first: the symbols of a product, and what it is multiplied with before everything
+    /// The summands, greatest product first: the symbols of a product, and what it is multiplied with before everything
     /// is divided by the denominator.
     pub fn terms(&self) -> impl Iterator<Item = (&[Symbol], i128)> {
         self.terms.iter().map(|(monomial, value)| (monomial.as_slice(), *value))
@@ -163,7 +163,7 @@ impl Form {
         Form::normal(self.terms.iter().map(renamed).collect(), self.denominator)
     }
 
-    /// Whether some product of symbols is in both.
+    /// True if some product of symbols is in both.
     pub(crate) fn shares(&self, other: &Form) -> bool {
         self.terms.iter().any(|(own, _)| other.terms.iter().any(|(monomial, _)| own == monomial))
     }
@@ -321,7 +321,7 @@ impl Form {
         form
     }
 
-    /// Whether it is a whole number because some form is zero.
+    /// True if it is a whole number because some form is zero.
     pub(crate) fn is_whole_modulo(&self, zeros: &[Form]) -> bool {
         let without = |zero: &Form, monomial: &Monomial| {
             let own = self.terms.iter().find(|(own, _)| own == monomial)?.1;

@@ -24,6 +24,8 @@
 
 mod affine;
 mod form;
+mod ids;
+mod number;
 pub mod order;
 pub mod projection;
 mod solver;

@@ -135,7 +135,7 @@ impl fmt::Debug for DimTerm {
     }
 }
 
-/// What stands between the flanks of a row term.
+/// The middle of a row term, between its flanks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hole {
     /// The marker: the row is closed, and broadcasts here.
@@ -246,7 +246,7 @@ pub enum Constraint<'a> {
         axis: DimTerm,
         /// Stride, offset, window.
         form: Affine,
-        /// What is iterated.
+        /// The dimension that is iterated.
         over: DimTerm,
         /// The size of the window, if the form has one.
         kernel: Option<DimTerm>,
@@ -270,7 +270,7 @@ pub enum Constraint<'a> {
     Count {
         /// The axes counted.
         pieces: &'a [Piece],
-        /// How many elements.
+        /// The number of elements.
         numerator: Numerator,
         /// Dimensions that divide the number.
         divided_by: &'a [DimTerm],

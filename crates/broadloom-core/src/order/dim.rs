@@ -55,7 +55,7 @@ impl Basis {
 pub struct Atom {
     /// The number of elements along the axis.
     pub size: u64,
-    /// What the elements stand for.
+    /// The basis: the kind of thing that the elements count.
     pub basis: Basis,
 }
 
@@ -70,7 +70,7 @@ pub struct FormId(pub u32);
 pub struct Symbolic {
     /// The expression, in normal form: the same size has the same expression.
     pub form: FormId,
-    /// What the elements stand for.
+    /// The basis: the kind of thing that the elements count.
     pub basis: Basis,
 }
 

@@ -15,8 +15,8 @@
 //! assert!(marked.flat_eq(&rigid));
 //! ```
 
-use super::row::{Axes, axes_refine, pointwise_refine};
-use super::{Dim, Row};
+use super::dim::Dim;
+use super::row::{Axes, Row, axes_refine, pointwise_refine};
 
 /// A rigid row `F•`: a flat sequence with no marker (Formal Core, Def. 2.12).
 ///
@@ -111,6 +111,21 @@ impl Rigid {
     /// ```
     pub fn refines_row(&self, operand: &Row) -> bool {
         axes_refine(&self.axes, operand)
+    }
+}
+
+impl Row {
+    /// The flattening `flat(R)•` (Formal Core, Remark 2.15(ii)): the same axes, with
+    /// no place left to grow. It lies directly below the row.
+    ///
+    /// ```
+    /// use broadloom_core::order::{Dim, Rigid, Row};
+    ///
+    /// let (three, four) = (Dim::sized(3), Dim::sized(4));
+    /// assert_eq!(Row::new([three], [four]).rigid(), Rigid::new([three, four]));
+    /// ```
+    pub fn rigid(&self) -> Rigid {
+        Rigid::new(self.axes().iter().copied())
     }
 }
 

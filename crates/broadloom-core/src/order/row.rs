@@ -20,7 +20,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Dim, Rigid};
+use super::dim::Dim;
 
 /// Storage for the axes of one row; ranks above four are rare enough to allocate.
 pub(super) type Axes = SmallVec<[Dim; 4]>;
@@ -247,7 +247,7 @@ impl Row {
     /// assert!(!result.refines_once(&operand));
     /// ```
     ///
-    /// What does compose, for `a ⊑¹ b ⊑¹ c`:
+    /// The relation does compose in these cases, for `a ⊑¹ b ⊑¹ c`:
     ///
     /// * If `a` and `b` have equal rank, then `a ⊑¹ c`.
     /// * If `b ⊑ c` in the marked order, then `a ⊑¹ c`. In general `c` inherits
@@ -328,19 +328,6 @@ impl Row {
         }
         Some(Row { axes, marker })
     }
-
-    /// The flattening `flat(R)•` (Formal Core, Remark 2.15(ii)): the same axes, with
-    /// no place left to grow. It lies directly below the row.
-    ///
-    /// ```
-    /// use broadloom_core::order::{Dim, Rigid, Row};
-    ///
-    /// let (three, four) = (Dim::sized(3), Dim::sized(4));
-    /// assert_eq!(Row::new([three], [four]).rigid(), Rigid::new([three, four]));
-    /// ```
-    pub fn rigid(&self) -> Rigid {
-        Rigid::from_axes(self.axes.clone())
-    }
 }
 
 /// Clause (c) of Formal Core, Def. 2.12: `result• ⊑ operand`. The units that the
@@ -352,7 +339,7 @@ pub(super) fn axes_refine(result: &[Dim], operand: &Row) -> bool {
         && pointwise_refine(result.iter().rev(), backwards)
 }
 
-/// Whether each result axis refines the operand axis at the same place, up to the
+/// True if each result axis refines the operand axis at the same place, up to the
 /// end of the shorter sequence (Formal Core, Def. 1.2).
 pub(super) fn pointwise_refine<'a>(
     results: impl Iterator<Item = &'a Dim>,

@@ -7,21 +7,12 @@
 
 use smallvec::SmallVec;
 
-use super::solve::Scratch;
+use super::scratch::{Pin, Scratch};
 use crate::affine::Affine;
 
 /// An axis of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AxisId(pub(crate) u32);
-
-/// An index that the operation does not range over itself.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Pin {
-    /// A position.
-    At(u64),
-    /// A number supplied when the program runs.
-    Symbol(u32),
-}
 
 /// Why equations have no solution (Thm. 7.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,12 +174,12 @@ impl Equations {
         self.iterate(res);
     }
 
-    /// Whether two axes are in one class.
+    /// True if two axes are in one class.
     pub fn same(&self, a: AxisId, b: AxisId) -> bool {
         self.find(a.0) == self.find(b.0)
     }
 
-    /// What is wrong, if something is.
+    /// The failure, if there is one.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure
     }

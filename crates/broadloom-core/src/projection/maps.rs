@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Component {
-    /// What is added.
+    /// The constant that is added.
     pub offset: i64,
     /// Coefficients and loops: no loop twice, no coefficient zero, loops ascending.
     pub terms: SmallVec<[(i64, u32); 2]>,
@@ -100,7 +100,7 @@ impl Component {
     }
 }
 
-/// Whether something holds of a map.
+/// The answer to a question about a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It holds.
@@ -112,7 +112,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether it is certain.
+    /// True if it is certain.
     pub fn holds(self) -> bool {
         self == Verdict::Yes
     }
@@ -128,7 +128,7 @@ impl Verdict {
 /// Nodes of a search, or cells of an image, before it is given up.
 const BUDGET: usize = 1 << 16;
 
-/// Whether no two points of the box address the same cell.
+/// True if no two points of the box address the same cell.
 ///
 /// ```
 /// use broadloom_core::projection::{Component, Verdict, is_injective};
@@ -142,7 +142,7 @@ pub fn is_injective(map: &[Component], extents: &[u64]) -> Verdict {
     parts(map, extents).iter().fold(Verdict::Yes, |all, part| all.and(|| part.is_injective(map, extents)))
 }
 
-/// Whether every cell of an array of these sizes is addressed by some point.
+/// True if every cell of an array of these sizes is addressed by some point.
 ///
 /// ```
 /// use broadloom_core::projection::{Component, Verdict, is_surjective};
@@ -239,7 +239,7 @@ impl Part {
         if self.image(map, extents, sizes) == cells as usize { Verdict::Yes } else { Verdict::No }
     }
 
-    /// How many cells the part's points address.
+    /// The number of cells that the part's points address.
     fn image(&self, map: &[Component], extents: &[u64], sizes: &[u64]) -> usize {
         let cells: usize = self.axes.iter().map(|axis| sizes[*axis] as usize).product();
         let mut hit = vec![false; cells];
@@ -276,7 +276,7 @@ struct Collision<'a> {
 }
 
 impl Collision<'_> {
-    /// Whether the differences chosen so far, which sum up to `sums` on the axes, can be completed. None if
+    /// True if the differences chosen so far, which sum up to `sums` on the axes, can be completed. None if
     /// the budget ran out.
     fn exists(&mut self, depth: usize, sums: &mut [i64], moved: bool) -> Option<bool> {
         let Some(index) = self.order.get(depth).copied() else {
@@ -315,7 +315,7 @@ impl Collision<'_> {
         low..=high
     }
 
-    /// How far the loops from some depth on move on an axis.
+    /// The distance that the loops from some depth on move on an axis.
     fn reach(&self, axis: usize, depth: usize) -> i64 {
         let reach = |index: &u32| {
             self.map[axis].coefficient(*index).abs() * (self.extents[*index as usize] as i64 - 1)
@@ -329,7 +329,7 @@ impl Collision<'_> {
         }
     }
 
-    /// Whether the loops still to choose can bring every sum back to zero.
+    /// True if the loops still to choose can bring every sum back to zero.
     fn within_reach(&self, depth: usize, sums: &[i64]) -> bool {
         self.axes.iter().zip(sums).all(|(axis, sum)| sum.abs() <= self.reach(*axis, depth))
     }

@@ -13,8 +13,10 @@
 
 mod classes;
 mod maps;
+mod scratch;
 mod solve;
 
-pub use classes::{AxisId, Equations, Failure, Part, Pin};
+pub use classes::{AxisId, Equations, Failure, Part};
 pub use maps::{Component, Verdict, is_injective, is_surjective};
+pub use scratch::Pin;
 pub use solve::{Index, Loop, Projection, Segment};

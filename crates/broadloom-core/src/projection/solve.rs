@@ -10,13 +10,14 @@
 
 use smallvec::SmallVec;
 
-use super::classes::{AxisId, Derived, Equations, Failure, Part, Pin};
+use super::classes::{AxisId, Derived, Equations, Failure, Part};
 use super::maps::Component;
+use super::scratch::{Label, Pin, Scratch};
 
 /// A loop of the product space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loop {
-    /// How often it runs.
+    /// The number of its iterations.
     pub extent: u64,
     /// The factor of the product space it belongs to. Loops of one factor run one after another.
     pub factor: u32,
@@ -40,7 +41,7 @@ pub enum Index {
 pub struct Segment {
     /// The loop that drives it.
     pub index: u32,
-    /// Where it begins on the axis.
+    /// The position at which it begins on the axis.
     pub offset: u64,
 }
 
@@ -64,7 +65,7 @@ impl Projection {
         (0..self.loops.len() as u32).filter(|index| !self.mentions(map, *index)).collect()
     }
 
-    /// Whether a map mentions a loop.
+    /// True if a map mentions a loop.
     pub fn mentions(&self, map: usize, index: u32) -> bool {
         self.maps[map].iter().any(|axis| match axis {
             Index::Sum(sum) => sum.terms.iter().any(|(_, known)| *known == index),
@@ -73,7 +74,7 @@ impl Projection {
         })
     }
 
-    /// Whether a map depends on a factor of several loops, and so is only there while one of them runs.
+    /// True if a map depends on a factor of several loops, and so is only there while one of them runs.
     pub fn depends_on(&self, map: usize, factor: u32) -> bool {
         let in_factor = |index: &u32| self.loops[*index as usize].factor == factor;
         (0..self.loops.len() as u32).filter(in_factor).any(|index| self.mentions(map, index))
@@ -91,7 +92,7 @@ impl Projection {
         })
     }
 
-    /// Whether a tensor takes part in a phase: every axis has what drives it. A concatenated axis needs one of
+    /// True if a tensor takes part in a phase: every axis has what drives it. A concatenated axis needs one of
     /// its loops to run, any other axis all of them.
     pub fn takes_part(&self, map: usize, phase: &[u32]) -> bool {
         self.maps[map].iter().all(|index| match index {
@@ -124,36 +125,6 @@ impl Projection {
             factors[each.factor as usize].push(index as u32);
         }
         factors
-    }
-}
-
-/// What a class is, once solved.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Label {
-    Unknown,
-    Pin(Pin),
-    Loop(u32),
-    Derived(u32),
-}
-
-/// Working memory of a solution.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
-    /// By class.
-    labels: Vec<Label>,
-    /// The group of coupled classes a class belongs to, or `u32::MAX`.
-    coupled: Vec<u32>,
-    /// Classes in the order in which they get loops.
-    order: Vec<u32>,
-}
-
-impl Scratch {
-    fn reset(&mut self, axes: usize) {
-        self.labels.clear();
-        self.labels.resize(axes, Label::Unknown);
-        self.coupled.clear();
-        self.coupled.resize(axes, u32::MAX);
-        self.order.clear();
     }
 }
 
@@ -313,7 +284,7 @@ impl Solving<'_> {
         }
     }
 
-    /// Whether a class is visited: asked for, or driving a derived index.
+    /// True if a class is visited: asked for, or driving a derived index.
     fn wants_loop(&self, class: u32) -> bool {
         self.equations.is_iterated(class)
             || self.equations.derived.iter().any(|derived| match derived {

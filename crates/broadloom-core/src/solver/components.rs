@@ -1,6 +1,6 @@
 //! Strongly connected components, with an explicit stack (Tarjan's algorithm).
 
-use super::reason::NIL;
+use crate::ids::NIL;
 
 /// The components of a graph.
 pub(crate) struct Components {

@@ -5,15 +5,18 @@
 //! they are collapsed here, where they are visible, by one pass over the strongly connected
 //! components.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::Solver;
-use super::components::{Components, components};
-use super::ranks::UNBOUNDED;
-use super::reason::{NIL, Side};
-use super::rows::{Axis, Kind, RowCon, Slot, Spot, Term};
+use crate::ids::NIL;
 use crate::order::Dim;
+use crate::solver::canonical::canonical_dim;
+use crate::solver::components::{Components, components};
+use crate::solver::forms::observe_form;
+use crate::solver::propagate::support::supports_settled;
+use crate::solver::stores::ranks::UNBOUNDED;
+use crate::solver::stores::reason::Side;
+use crate::solver::stores::rows::{Axis, Kind, RowCon, Slot, Spot, Term};
+use crate::solver::stores::state::State;
 use crate::term::{DimTerm, DimVar, RowVar};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A dimension in an answer: ground, or named by the first variable or axis that stands for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -46,7 +49,7 @@ pub enum Middle {
 pub struct RowShape {
     /// Known axes at the front.
     pub lead: Vec<DimShape>,
-    /// What stands between.
+    /// The middle: what stands between the known ends.
     pub middle: Middle,
     /// Known axes at the back.
     pub trail: Vec<DimShape>,
@@ -101,12 +104,12 @@ pub struct Report {
     pub bindings: Vec<Binding>,
     /// Residual bounds.
     pub residual: Vec<Bound>,
-    /// Whether the bindings alone describe all solutions: nothing is residual, and everything is told.
+    /// True if the bindings alone describe all solutions: nothing is residual, and everything is told.
     ///
     /// The Formal Core allows adjacencies here (Cor. 5.8). That cannot be: `a ⊑ b` alone binds nothing, and
     /// not every pair satisfies it.
     pub principal: bool,
-    /// Whether everything is told; false of a solver that has stopped, where arithmetic and rows made of
+    /// True if everything is told; false of a solver that has stopped, where arithmetic and rows made of
     /// others wait, and where ranks are too large to write out.
     pub complete: bool,
 }
@@ -122,478 +125,463 @@ struct Nested {
     con: u32,
 }
 
-/// Names for unresolved classes.
-struct Names {
+/// ClassNames for unresolved classes.
+struct ClassNames {
     shapes: FxHashMap<u32, DimShape>,
     /// Class to the representative of its adjacency cycle.
     cycles: FxHashMap<u32, u32>,
 }
 
-impl Solver {
-    /// What is known of a dimension variable so far. Changes nothing.
-    pub fn observe_dim(&self, var: DimVar) -> Option<Dim> {
-        self.ground(self.dims.resolve(var.into()))
-    }
+/// The value of a dimension variable, if it is known by now. Changes nothing.
+pub(crate) fn observe_dim(state: &State, var: DimVar) -> Option<Dim> {
+    state.ground(state.dims.resolve(var.into()))
+}
 
-    /// What is known of a row variable so far. Changes nothing, and costs no more than the row.
-    pub fn observe_row(&self, var: RowVar) -> RowShape {
-        let term = Term { start: 0, lead: 0, trail: 0, hole: var.0 };
-        let mut shape =
-            self.shape(term, &Names { shapes: FxHashMap::default(), cycles: FxHashMap::default() });
-        // An axis without a size is named by its place: which variable stands for it is no fact.
-        let last = shape.trail.len() as u32;
-        let lead = shape.lead.iter_mut().zip(0..).map(|(axis, at)| (axis, DimShape::Front(var, at)));
-        let trail = shape.trail.iter_mut().zip(1..).map(|(axis, at)| (axis, DimShape::Back(var, last - at)));
-        for (axis, place) in lead.chain(trail) {
-            let named = |var: DimVar| self.observe_form(var.into()).is_some();
-            match axis {
-                DimShape::Ground(_) => {}
-                // Except by the expression for its size.
-                DimShape::Var(var) if named(*var) => {}
-                _ => *axis = place,
-            }
-        }
-        shape
-    }
-
-    /// Bindings, residual bounds, and whether they are principal. Changes nothing.
-    ///
-    /// ```
-    /// # use broadloom_core::{Constraint, Role, Solver};
-    /// let mut solver = Solver::new();
-    /// let (a, three) = (solver.dim_var(Role::Leaf), solver.size(3));
-    /// solver.add(Constraint::DimLe { res: three, opnd: a.into() });
-    /// // Example 3.5: `3 ⊑ a` binds nothing, and has no principal model.
-    /// let report = solver.report();
-    /// assert!(report.bindings.is_empty() && !report.principal);
-    /// assert_eq!(report.residual.len(), 1);
-    /// ```
-    ///
-    /// Of a solver that has stopped ([`Solver::is_stuck`]) there is nothing to tell: what is known then is
-    /// partial, and a contradiction entails everything.
-    pub fn report(&self) -> Report {
-        if self.is_stuck() {
-            return Report::default();
-        }
-        let names = self.names();
-        // Arithmetic, and rows made of others, leave more to be said than bounds can.
-        let settled = self.ariths.pending().next().is_none() && self.supports_settled();
-        let mut report = Report { complete: settled, ..Report::default() };
-        self.bind_dims(&names, &mut report);
-        self.bind_rows(&names, &mut report);
-        self.dim_bounds(&names, &mut report);
-        if report.complete || !settled {
-            self.row_bounds(&names, &mut report);
-            self.overlap_bounds(&names, &mut report);
-        }
-        report.principal = report.complete && report.residual.is_empty();
-        report
-    }
-
-    fn bind_dims(&self, names: &Names, report: &mut Report) {
-        for (node, _) in &self.dim_vars {
-            let shape = self.dim_shape(DimTerm(*node), names);
-            if shape != DimShape::Var(DimVar(*node)) {
-                report.bindings.push(Binding::Dim(DimVar(*node), shape));
-            }
+/// The axes of a row variable, as far as they are known by now. Changes nothing, and costs no more than the row.
+pub(crate) fn observe_row(state: &State, var: RowVar) -> RowShape {
+    let term = Term { start: 0, lead: 0, trail: 0, hole: var.0 };
+    let mut shape =
+        shape(state, term, &ClassNames { shapes: FxHashMap::default(), cycles: FxHashMap::default() });
+    // An axis without a size is named by its place: which variable stands for it is no fact.
+    let last = shape.trail.len() as u32;
+    let lead = shape.lead.iter_mut().zip(0..).map(|(axis, at)| (axis, DimShape::Front(var, at)));
+    let trail = shape.trail.iter_mut().zip(1..).map(|(axis, at)| (axis, DimShape::Back(var, last - at)));
+    for (axis, place) in lead.chain(trail) {
+        let named = |var: DimVar| observe_form(state, var.into()).is_some();
+        match axis {
+            DimShape::Ground(_) => {}
+            // Except by the expression for its size.
+            DimShape::Var(var) if named(*var) => {}
+            _ => *axis = place,
         }
     }
+    shape
+}
 
-    /// Equality cases (b) and (c): a fixed row, a row whose ends are known, a row equal to another, or
-    /// a row that another row is nested in. Equations that are not told this way stay residual.
-    fn bind_rows(&self, names: &Names, report: &mut Report) {
-        let aliases = self.row_aliases();
-        let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
-        let nested = self.nested_rows(&first);
-        let told: FxHashSet<u32> = nested.values().map(|nested| nested.con).collect();
-        let mut axes = 0;
-        for row in 0..self.rows.len() as u32 {
-            let mut shape = self.shape(Term { start: 0, lead: 0, trail: 0, hole: row }, names);
-            if shape.middle != Middle::Closed && first(row) != row {
-                if !self.same_ends(row, first(row), nested.get(&first(row)), names) {
-                    self.keep_ends(row, &shape, report);
-                }
-                shape.middle = Middle::Var(RowVar(first(row)));
-                (shape.lead, shape.trail) = (Vec::new(), Vec::new());
-            } else if shape.middle != Middle::Closed
-                && let Some(Nested { outer, lead, trail, .. }) = nested.get(&row)
-            {
-                let (front, back) = self.rows.literals(*outer).split_at(outer.lead as usize);
-                let name = |axis: &DimTerm| self.dim_shape(*axis, names);
-                let (at_front, at_back) = self.known(row, names);
-                if at_front > front.len() - *lead as usize || at_back > back.len() - *trail as usize {
-                    self.keep_ends(row, &shape, report);
-                }
-                shape.lead = front[*lead as usize..].iter().map(name).collect();
-                shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
-                shape.middle = Middle::Var(RowVar(first(outer.hole)));
-            }
-            axes += shape.lead.len() + shape.trail.len();
-            if axes > MOST_AXES {
-                report.complete = false;
-                break;
-            }
-            if shape.middle != Middle::Var(RowVar(row)) {
-                report.bindings.push(Binding::Row(RowVar(row), shape));
-            }
-        }
-        for (at, con) in self.rows.cons().enumerate() {
-            let RowCon { res, opnd, kind, done, .. } = con;
-            let told = told.contains(&(at as u32)) || self.face_alike(res, opnd);
-            if kind == Kind::Eq && !done && !told && axes <= MOST_AXES {
-                report.residual.push(Bound::RowEq(self.written(res, names), self.written(opnd, names)));
-            }
+/// Bindings, residual bounds, and whether they are principal. Changes nothing.
+pub(crate) fn report(state: &State) -> Report {
+    if state.is_stuck() {
+        return Report::default();
+    }
+    let names = names(state);
+    // Arithmetic, and rows made of others, leave more to be said than bounds can.
+    let settled = state.ariths.pending().next().is_none() && supports_settled(state);
+    let mut report = Report { complete: settled, ..Report::default() };
+    bind_dims(state, &names, &mut report);
+    bind_rows(state, &names, &mut report);
+    dim_bounds(state, &names, &mut report);
+    if report.complete || !settled {
+        row_bounds(state, &names, &mut report);
+        overlap_bounds(state, &names, &mut report);
+    }
+    report.principal = report.complete && report.residual.is_empty();
+    report
+}
+
+fn bind_dims(state: &State, names: &ClassNames, report: &mut Report) {
+    for (node, _) in &state.dim_vars {
+        let shape = dim_shape(state, DimTerm(*node), names);
+        if shape != DimShape::Var(DimVar(*node)) {
+            report.bindings.push(Binding::Dim(DimVar(*node), shape));
         }
     }
+}
 
-    /// What is known of a row's ends and its binding does not tell is a bound of its own.
-    fn keep_ends(&self, row: u32, ends: &RowShape, report: &mut Report) {
-        let (lead, trail) = (Vec::new(), Vec::new());
-        let bare = RowShape { lead, middle: Middle::Var(RowVar(row)), trail, ..ends.clone() };
-        report.residual.push(Bound::RowEq(bare, ends.clone()));
+/// Equality cases (b) and (c): a fixed row, a row whose ends are known, a row equal to another, or
+/// a row that another row is nested in. Equations that are not told this way stay residual.
+fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
+    let aliases = row_aliases(state);
+    let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
+    let nested = nested_rows(state, &first);
+    let told: FxHashSet<u32> = nested.values().map(|nested| nested.con).collect();
+    let mut axes = 0;
+    for row in 0..state.rows.len() as u32 {
+        let mut shape = shape(state, Term { start: 0, lead: 0, trail: 0, hole: row }, names);
+        if shape.middle != Middle::Closed && first(row) != row {
+            if !same_ends(state, row, first(row), nested.get(&first(row)), names) {
+                keep_ends(row, &shape, report);
+            }
+            shape.middle = Middle::Var(RowVar(first(row)));
+            (shape.lead, shape.trail) = (Vec::new(), Vec::new());
+        } else if shape.middle != Middle::Closed
+            && let Some(Nested { outer, lead, trail, .. }) = nested.get(&row)
+        {
+            let (front, back) = state.rows.literals(*outer).split_at(outer.lead as usize);
+            let name = |axis: &DimTerm| dim_shape(state, *axis, names);
+            let (at_front, at_back) = known(state, row, names);
+            if at_front > front.len() - *lead as usize || at_back > back.len() - *trail as usize {
+                keep_ends(row, &shape, report);
+            }
+            shape.lead = front[*lead as usize..].iter().map(name).collect();
+            shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
+            shape.middle = Middle::Var(RowVar(first(outer.hole)));
+        }
+        axes += shape.lead.len() + shape.trail.len();
+        if axes > MOST_AXES {
+            report.complete = false;
+            break;
+        }
+        if shape.middle != Middle::Var(RowVar(row)) {
+            report.bindings.push(Binding::Row(RowVar(row), shape));
+        }
     }
+    for (at, con) in state.rows.cons().enumerate() {
+        let RowCon { res, opnd, kind, done, .. } = con;
+        let told = told.contains(&(at as u32)) || face_alike(state, res, opnd);
+        if kind == Kind::Eq && !done && !told && axes <= MOST_AXES {
+            report.residual.push(Bound::RowEq(written(state, res, names), written(state, opnd, names)));
+        }
+    }
+}
 
-    /// Whether what is known of the ends of an open row is told of the row it equals: by the term that
-    /// one is nested in, or by its own ends.
-    fn same_ends(&self, row: u32, other: u32, nested: Option<&Nested>, names: &Names) -> bool {
-        let slot = |row: u32, side: Side, at: u32| self.rows.slot(Slot::Edge { row, side, at }).term;
-        let told = |side: Side, at: u32| {
-            let literal = nested.and_then(|nested| {
-                let own = if side == Side::Left { nested.lead } else { nested.trail };
-                let inside = own + at < nested.outer.near(side);
-                inside.then(|| self.rows.spot(&self.ranks, nested.outer, side, own + at))
-            });
-            if let Some(Spot::Known(term)) = literal { term } else { slot(other, side, at) }
-        };
-        let (front, back) = self.known(row, names);
-        [(Side::Left, front), (Side::Right, back)].into_iter().all(|(side, len)| {
-            (0..len as u32).all(|at| {
-                let (mine, theirs) = (slot(row, side, at), told(side, at));
-                !self.tells(mine, names)
-                    || (!theirs.is_none() && self.dims.resolve(mine) == self.dims.resolve(theirs))
-            })
+/// Reports as a bound of its own what is known of a row's ends and its binding does not say.
+fn keep_ends(row: u32, ends: &RowShape, report: &mut Report) {
+    let (lead, trail) = (Vec::new(), Vec::new());
+    let bare = RowShape { lead, middle: Middle::Var(RowVar(row)), trail, ..ends.clone() };
+    report.residual.push(Bound::RowEq(bare, ends.clone()));
+}
+
+/// True if what is known of the ends of an open row is told of the row it equals: by the term that
+/// one is nested in, or by its own ends.
+fn same_ends(state: &State, row: u32, other: u32, nested: Option<&Nested>, names: &ClassNames) -> bool {
+    let slot = |row: u32, side: Side, at: u32| state.rows.slot(Slot::Edge { row, side, at }).term;
+    let told = |side: Side, at: u32| {
+        let literal = nested.and_then(|nested| {
+            let own = if side == Side::Left { nested.lead } else { nested.trail };
+            let inside = own + at < nested.outer.near(side);
+            inside.then(|| state.rows.spot(&state.ranks, nested.outer, side, own + at))
+        });
+        if let Some(Spot::Known(term)) = literal { term } else { slot(other, side, at) }
+    };
+    let (front, back) = known(state, row, names);
+    [(Side::Left, front), (Side::Right, back)].into_iter().all(|(side, len)| {
+        (0..len as u32).all(|at| {
+            let (mine, theirs) = (slot(row, side, at), told(side, at));
+            !tells(state, mine, names)
+                || (!theirs.is_none() && state.dims.resolve(mine) == state.dims.resolve(theirs))
         })
-    }
+    })
+}
 
-    /// How far what is known of a row of open rank reaches, from the front and from the back.
-    fn known(&self, row: u32, names: &Names) -> (usize, usize) {
-        let reach =
-            |list: &[Axis]| list.iter().rposition(|axis| self.tells(axis.term, names)).map_or(0, |at| at + 1);
-        self.rows.partial(row).map_or((0, 0), |ends| (reach(&ends.front), reach(&ends.back)))
-    }
+/// The numbers of known axes of a row of open rank, from the front and from the back.
+fn known(state: &State, row: u32, names: &ClassNames) -> (usize, usize) {
+    let reach =
+        |list: &[Axis]| list.iter().rposition(|axis| tells(state, axis.term, names)).map_or(0, |at| at + 1);
+    state.rows.partial(row).map_or((0, 0), |ends| (reach(&ends.front), reach(&ends.back)))
+}
 
-    /// Whether an axis says anything besides that it exists: a variable that was minted for two facing
-    /// axes and met nothing else only repeats that the rows are equal.
-    fn tells(&self, axis: DimTerm, names: &Names) -> bool {
-        if axis.is_none() {
-            return false;
-        }
-        let Some(root) = self.dims.resolve(axis).node() else { return true };
-        let named = names.cycles.get(&root).copied().unwrap_or(root);
-        let open = |node: u32| self.dims.value(self.dims.find(node)).is_none();
-        matches!(names.shapes.get(&named), Some(DimShape::Var(_)))
-            || self.dims.cap(root).is_some()
-            || self.dims.up(root).any(|edge| open(self.dims.edge(edge).hi))
-            || self.dims.down(root).any(|edge| open(self.dims.edge(edge).lo))
+/// True if an axis says anything besides that it exists: a variable that was made for two facing
+/// axes and met nothing else only repeats that the rows are equal.
+fn tells(state: &State, axis: DimTerm, names: &ClassNames) -> bool {
+    if axis.is_none() {
+        return false;
     }
+    let Some(root) = state.dims.resolve(axis).node() else { return true };
+    let named = names.cycles.get(&root).copied().unwrap_or(root);
+    let open = |node: u32| state.dims.value(state.dims.find(node)).is_none();
+    matches!(names.shapes.get(&named), Some(DimShape::Var(_)))
+        || state.dims.cap(root).is_some()
+        || state.dims.up(root).any(|edge| open(state.dims.edge(edge).hi))
+        || state.dims.down(root).any(|edge| open(state.dims.edge(edge).lo))
+}
 
-    /// Whether two terms face each other flank for flank, with open rows between.
-    fn face_alike(&self, a: Term, b: Term) -> bool {
-        a.lead == b.lead && a.trail == b.trail && self.open(a) && self.open(b)
-    }
+/// True if two terms face each other flank for flank, with open rows between.
+fn face_alike(state: &State, a: Term, b: Term) -> bool {
+    a.lead == b.lead && a.trail == b.trail && is_open_row(state, a) && is_open_row(state, b)
+}
 
-    fn open(&self, term: Term) -> bool {
-        term.hole != NIL && !self.rows.is_fixed(term.hole)
-    }
+fn is_open_row(state: &State, term: Term) -> bool {
+    term.hole != NIL && !state.rows.is_fixed(term.hole)
+}
 
-    /// Open rows that equal an earlier one: equated flank for flank, or on a cycle of such inequalities.
-    /// The ranks on a cycle agree, so nothing broadcasts, and mutual `⊑¹` is `≈` (Remark 2.15).
-    fn row_aliases(&self) -> FxHashMap<u32, u32> {
-        let Components { of: component, .. } = components(self.rows.len(), |row, out| {
-            for con in self.rows.watchers(row) {
-                let RowCon { res, opnd, kind, .. } = self.rows.con(con);
-                if self.face_alike(res, opnd) && (kind == Kind::Eq || res.hole == row) {
-                    out.push(if res.hole == row { opnd.hole } else { res.hole });
-                }
-            }
-        });
-        let mut first: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut aliases = FxHashMap::default();
-        for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
-            let smallest = *first.entry(component[row as usize]).or_insert(row);
-            if smallest != row {
-                aliases.insert(row, smallest);
+/// Open rows that equal an earlier one: equated flank for flank, or on a cycle of such inequalities.
+/// The ranks on a cycle agree, so nothing broadcasts, and mutual `⊑¹` is `≈` (Remark 2.15).
+fn row_aliases(state: &State) -> FxHashMap<u32, u32> {
+    let Components { of: component, .. } = components(state.rows.len(), |row, out| {
+        for con in state.rows.watchers(row) {
+            let RowCon { res, opnd, kind, .. } = state.rows.con(con);
+            if face_alike(state, res, opnd) && (kind == Kind::Eq || res.hole == row) {
+                out.push(if res.hole == row { opnd.hole } else { res.hole });
             }
         }
-        aliases
-    }
-
-    /// For each open row at most one term it is nested in: the one that says most, then the smallest.
-    /// Ranks grow outward, so there are no cycles.
-    fn nested_rows(&self, first: &dyn Fn(u32) -> u32) -> FxHashMap<u32, Nested> {
-        let mut nested: FxHashMap<u32, Nested> = FxHashMap::default();
-        for (at, con) in self.rows.cons().enumerate().filter(|(_, con)| con.kind == Kind::Eq) {
-            for (inner, outer) in [(con.res, con.opnd), (con.opnd, con.res)] {
-                let fits = inner.lead <= outer.lead && inner.trail <= outer.trail && inner.hole != outer.hole;
-                if !(fits && inner.flanks() < outer.flanks() && self.open(inner) && self.open(outer)) {
-                    continue;
-                }
-                let more = Nested { outer, lead: inner.lead, trail: inner.trail, con: at as u32 };
-                let key = |nested: &Nested| {
-                    let told = nested.outer.flanks() - nested.lead - nested.trail;
-                    let literals = self.rows.literals(nested.outer).iter();
-                    let literals: Vec<[u64; 3]> = literals.map(|axis| self.canonical_dim(*axis)).collect();
-                    (
-                        std::cmp::Reverse(told),
-                        nested.outer.lead - nested.lead,
-                        first(nested.outer.hole),
-                        literals,
-                    )
-                };
-                let better = nested.get(&first(inner.hole)).is_none_or(|known| key(&more) < key(known));
-                if better {
-                    nested.insert(first(inner.hole), more);
-                }
-            }
+    });
+    let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut aliases = FxHashMap::default();
+    for row in (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)) {
+        let smallest = *first.entry(component[row as usize]).or_insert(row);
+        if smallest != row {
+            aliases.insert(row, smallest);
         }
-        nested
     }
+    aliases
+}
 
-    fn dim_bounds(&self, names: &Names, report: &mut Report) {
-        for root in (0..self.dims.len() as u32).filter(|node| self.dims.find(*node) == *node) {
-            if self.dims.value(root).is_some() {
-                continue;
-            }
-            let here = self.dim_shape(DimTerm(root), names);
-            if let Some(cap) = self.dims.cap(root).and_then(|cap| self.ground(cap))
-                && names.cycles.get(&root).is_none_or(|first| *first == root)
+/// For each open row at most one term it is nested in: the one that says most, then the smallest.
+/// Ranks grow outward, so there are no cycles.
+fn nested_rows(state: &State, first: &dyn Fn(u32) -> u32) -> FxHashMap<u32, Nested> {
+    let mut nested: FxHashMap<u32, Nested> = FxHashMap::default();
+    for (at, con) in state.rows.cons().enumerate().filter(|(_, con)| con.kind == Kind::Eq) {
+        for (inner, outer) in [(con.res, con.opnd), (con.opnd, con.res)] {
+            let fits = inner.lead <= outer.lead && inner.trail <= outer.trail && inner.hole != outer.hole;
+            if !(fits
+                && inner.flanks() < outer.flanks()
+                && is_open_row(state, inner)
+                && is_open_row(state, outer))
             {
-                report.residual.push(Bound::Cap(cap, here));
-            }
-            for edge in self.dims.up(root) {
-                let above = self.dims.find(self.dims.edge(edge).hi);
-                let there = self.dim_shape(DimTerm(above), names);
-                if self.dims.value(above).is_none() && here != there {
-                    report.residual.push(Bound::Below(here, there));
-                }
-            }
-        }
-    }
-
-    /// Inequalities that wait: adjacencies between open rows of which nothing is known, and caps.
-    fn row_bounds(&self, names: &Names, report: &mut Report) {
-        let aliases = self.row_aliases();
-        let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
-        for con in self.rows.cons().filter(|con| !con.done && con.kind == Kind::Le) {
-            let RowCon { res, opnd, .. } = con;
-            let alike = self.face_alike(res, opnd) && first(res.hole) == first(opnd.hole);
-            if alike || self.implied(res, opnd, names) {
                 continue;
             }
-            let (res, opnd) = (self.written(res, names), self.written(opnd, names));
-            report.residual.push(Bound::RowLe(res, opnd));
-        }
-    }
-
-    /// Whether an inequality follows from the axes that the bindings tell, wherever its operand broadcasts.
-    fn implied(&self, res: Term, opnd: Term, names: &Names) -> bool {
-        if self.open(opnd) {
-            return false;
-        }
-        let result = self.shape(res, names);
-        let operand = self.shape(opnd, names);
-        let axes: Vec<DimShape> = operand.lead.into_iter().chain(operand.trail).collect();
-        let inside = axes.len() as u32 - opnd.flanks();
-        let decided = if opnd.hole == NIL { Some(0) } else { self.rows.marker(opnd.hole) };
-        let markers = decided.map_or(0..=inside, |marker| marker.min(inside)..=marker.min(inside));
-        let faces = |at: usize, marker: u32| {
-            if at < (opnd.lead + marker) as usize {
-                result.front(at)
-            } else {
-                result.back(axes.len() - 1 - at)
-            }
-        };
-        let fits = |marker: u32| {
-            let mut axes = axes.iter().enumerate();
-            axes.all(|(at, axis)| *axis == DimShape::Ground(Dim::Unit) || faces(at, marker) == Some(*axis))
-        };
-        result.least as usize >= axes.len() && { markers }.all(fits)
-    }
-
-    /// Rows whose known ends overlap at the least rank: the front is a bound of its own.
-    fn overlap_bounds(&self, names: &Names, report: &mut Report) {
-        for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
-            let (front, back) = self.known(row, names);
-            if front + back <= self.ranks.lo(row) as usize {
-                continue;
-            }
-            let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
-            let lead = (0..front).map(|at| self.end(row, Side::Left, at, names)).collect();
-            let size = front as u32;
-            let declared = RowShape {
-                lead,
-                middle: Middle::Marker,
-                trail: Vec::new(),
-                rank: Some(size),
-                least: size,
-                greatest: Some(size),
+            let more = Nested { outer, lead: inner.lead, trail: inner.trail, con: at as u32 };
+            let key = |nested: &Nested| {
+                let told = nested.outer.flanks() - nested.lead - nested.trail;
+                let literals = state.rows.literals(nested.outer).iter();
+                let literals: Vec<[u64; 3]> = literals.map(|axis| canonical_dim(state, *axis)).collect();
+                (std::cmp::Reverse(told), nested.outer.lead - nested.lead, first(nested.outer.hole), literals)
             };
-            report.residual.push(Bound::RowLe(self.written(bare, names), declared));
-        }
-    }
-
-    /// A term as it was written. What is known of its row variable is told by the variable's binding;
-    /// spelled out around the variable it would also say where the row broadcasts.
-    fn written(&self, term: Term, names: &Names) -> RowShape {
-        let mut shape = self.shape(term, names);
-        if term.hole != NIL {
-            let (front, back) = self.rows.literals(term).split_at(term.lead as usize);
-            let name = |axis: &DimTerm| self.dim_shape(*axis, names);
-            shape.lead = front.iter().map(name).collect();
-            shape.trail = back.iter().map(name).collect();
-            shape.middle = Middle::Var(RowVar(term.hole));
-        }
-        shape
-    }
-
-    /// A term with everything known put in.
-    fn shape(&self, term: Term, names: &Names) -> RowShape {
-        let (front, back) = self.rows.literals(term).split_at(term.lead as usize);
-        let name = |axis: &DimTerm| self.dim_shape(*axis, names);
-        let mut lead: Vec<DimShape> = front.iter().map(name).collect();
-        let mut trail: Vec<DimShape> = Vec::new();
-        let flanks = term.flanks();
-        let (mut middle, mut least, mut greatest) = (Middle::Closed, flanks, Some(flanks));
-        if term.hole != NIL {
-            let (row, var) = (term.hole, RowVar(term.hole));
-            least = flanks + self.ranks.lo(row);
-            greatest = match self.ranks.hi(row) {
-                UNBOUNDED => None,
-                hi => Some(flanks + hi),
-            };
-            if self.rows.is_fixed(row) {
-                // In a contradiction the least rank may have risen above the number of axes that are there.
-                let rank = greatest.map_or(least, |greatest| least.min(greatest)) - flanks;
-                lead.extend((0..rank).map(|at| match self.rows.axis(row, at) {
-                    DimTerm::NONE => DimShape::Front(var, at),
-                    axis => self.dim_shape(axis, names),
-                }));
-            } else {
-                let known = lead.len() + trail.len();
-                self.known_ends(row, names, &mut lead, &mut trail);
-                middle = if lead.len() + trail.len() > known { Middle::Rest(var) } else { Middle::Var(var) };
+            let better = nested.get(&first(inner.hole)).is_none_or(|known| key(&more) < key(known));
+            if better {
+                nested.insert(first(inner.hole), more);
             }
         }
-        trail.extend(back.iter().map(name));
-        let rank = (greatest == Some(least)).then_some(least);
-        RowShape { lead, middle, trail, rank, least, greatest }
     }
+    nested
+}
 
-    /// The axes that a row of open rank is certain to have: those known at the back, as many of the
-    /// front as cannot overlap them, and the rest of the least rank between.
-    fn known_ends(&self, row: u32, names: &Names, lead: &mut Vec<DimShape>, trail: &mut Vec<DimShape>) {
-        let least = self.ranks.lo(row) as usize;
-        let (front, back) = self.known(row, names);
-        let back = back.max(least.saturating_sub(front)).min(least);
-        lead.extend((0..least - back).map(|at| self.end(row, Side::Left, at, names)));
-        trail.extend((0..back).rev().map(|at| self.end(row, Side::Right, at, names)));
-    }
-
-    /// The axis at a place from an edge of a row of open rank.
-    fn end(&self, row: u32, side: Side, at: usize, names: &Names) -> DimShape {
-        let at = at as u32;
-        match (self.rows.slot(Slot::Edge { row, side, at }).term, side) {
-            (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at),
-            (DimTerm::NONE, Side::Right) => DimShape::Back(RowVar(row), at),
-            (axis, _) => self.dim_shape(axis, names),
+fn dim_bounds(state: &State, names: &ClassNames, report: &mut Report) {
+    for root in (0..state.dims.len() as u32).filter(|node| state.dims.find(*node) == *node) {
+        if state.dims.value(root).is_some() {
+            continue;
         }
-    }
-
-    fn dim_shape(&self, term: DimTerm, names: &Names) -> DimShape {
-        let resolved = self.dims.resolve(term);
-        match (self.ground(resolved), resolved.node()) {
-            (Some(dim), _) => DimShape::Ground(dim),
-            (None, Some(root)) => {
-                let root = names.cycles.get(&root).copied().unwrap_or(root);
-                names.shapes.get(&root).copied().unwrap_or(DimShape::Var(DimVar(root)))
+        let here = dim_shape(state, DimTerm(root), names);
+        if let Some(cap) = state.dims.cap(root).and_then(|cap| state.ground(cap))
+            && names.cycles.get(&root).is_none_or(|first| *first == root)
+        {
+            report.residual.push(Bound::Cap(cap, here));
+        }
+        for edge in state.dims.up(root) {
+            let above = state.dims.find(state.dims.edge(edge).hi);
+            let there = dim_shape(state, DimTerm(above), names);
+            if state.dims.value(above).is_none() && here != there {
+                report.residual.push(Bound::Below(here, there));
             }
-            (None, None) => DimShape::Ground(Dim::Unit),
         }
     }
+}
 
-    /// The first of the caller's variables, or else the first axis, that stands for a node's class.
-    pub(crate) fn name_of(&self, node: u32) -> Option<DimShape> {
-        let class = self.dims.find(node);
-        let same = |term: DimTerm| term.node().is_some_and(|node| self.dims.find(node) == class);
-        let var = self
-            .dim_vars
-            .iter()
-            .find(|(var, _)| same(DimTerm(*var)))
-            .map(|(var, _)| DimShape::Var(DimVar(*var)));
-        let axis = |row: u32| {
-            let known = if self.rows.is_fixed(row) { self.ranks.lo(row) } else { 0 };
-            let front = (0..known).find(|at| same(self.rows.axis(row, *at)));
-            front.map(|at| DimShape::Front(RowVar(row), at))
+/// Inequalities that wait: adjacencies between open rows of which nothing is known, and caps.
+fn row_bounds(state: &State, names: &ClassNames, report: &mut Report) {
+    let aliases = row_aliases(state);
+    let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
+    for con in state.rows.cons().filter(|con| !con.done && con.kind == Kind::Le) {
+        let RowCon { res, opnd, .. } = con;
+        let alike = face_alike(state, res, opnd) && first(res.hole) == first(opnd.hole);
+        if alike || implied(state, res, opnd, names) {
+            continue;
+        }
+        let (res, opnd) = (written(state, res, names), written(state, opnd, names));
+        report.residual.push(Bound::RowLe(res, opnd));
+    }
+}
+
+/// True if an inequality follows from the axes that the bindings tell, wherever its operand broadcasts.
+fn implied(state: &State, res: Term, opnd: Term, names: &ClassNames) -> bool {
+    if is_open_row(state, opnd) {
+        return false;
+    }
+    let result = shape(state, res, names);
+    let operand = shape(state, opnd, names);
+    let axes: Vec<DimShape> = operand.lead.into_iter().chain(operand.trail).collect();
+    let inside = axes.len() as u32 - opnd.flanks();
+    let decided = if opnd.hole == NIL { Some(0) } else { state.rows.marker(opnd.hole) };
+    let markers = decided.map_or(0..=inside, |marker| marker.min(inside)..=marker.min(inside));
+    let faces = |at: usize, marker: u32| {
+        if at < (opnd.lead + marker) as usize { result.front(at) } else { result.back(axes.len() - 1 - at) }
+    };
+    let fits = |marker: u32| {
+        let mut axes = axes.iter().enumerate();
+        axes.all(|(at, axis)| *axis == DimShape::Ground(Dim::Unit) || faces(at, marker) == Some(*axis))
+    };
+    result.least as usize >= axes.len() && { markers }.all(fits)
+}
+
+/// Rows whose known ends overlap at the least rank: the front is a bound of its own.
+fn overlap_bounds(state: &State, names: &ClassNames, report: &mut Report) {
+    for row in (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)) {
+        let (front, back) = known(state, row, names);
+        if front + back <= state.ranks.lo(row) as usize {
+            continue;
+        }
+        let bare = Term { start: 0, lead: 0, trail: 0, hole: row };
+        let lead = (0..front).map(|at| end(state, row, Side::Left, at, names)).collect();
+        let size = front as u32;
+        let declared = RowShape {
+            lead,
+            middle: Middle::Marker,
+            trail: Vec::new(),
+            rank: Some(size),
+            least: size,
+            greatest: Some(size),
         };
-        var.or_else(|| (0..self.rows.len() as u32).find_map(axis))
+        report.residual.push(Bound::RowLe(written(state, bare, names), declared));
     }
+}
 
-    /// Names unresolved classes: by the caller's first variable, else by the first axis.
-    fn names(&self) -> Names {
-        let mut names = Names { shapes: FxHashMap::default(), cycles: self.dim_cycles() };
-        let root_of = |names: &Names, term: DimTerm| {
-            let root = self.dims.resolve(term).node()?;
-            Some(names.cycles.get(&root).copied().unwrap_or(root))
+/// A term as it was written. What is known of its row variable is told by the variable's binding;
+/// spelled out around the variable it would also say where the row broadcasts.
+fn written(state: &State, term: Term, names: &ClassNames) -> RowShape {
+    let mut shape = shape(state, term, names);
+    if term.hole != NIL {
+        let (front, back) = state.rows.literals(term).split_at(term.lead as usize);
+        let name = |axis: &DimTerm| dim_shape(state, *axis, names);
+        shape.lead = front.iter().map(name).collect();
+        shape.trail = back.iter().map(name).collect();
+        shape.middle = Middle::Var(RowVar(term.hole));
+    }
+    shape
+}
+
+/// A term with everything known put in.
+fn shape(state: &State, term: Term, names: &ClassNames) -> RowShape {
+    let (front, back) = state.rows.literals(term).split_at(term.lead as usize);
+    let name = |axis: &DimTerm| dim_shape(state, *axis, names);
+    let mut lead: Vec<DimShape> = front.iter().map(name).collect();
+    let mut trail: Vec<DimShape> = Vec::new();
+    let flanks = term.flanks();
+    let (mut middle, mut least, mut greatest) = (Middle::Closed, flanks, Some(flanks));
+    if term.hole != NIL {
+        let (row, var) = (term.hole, RowVar(term.hole));
+        least = flanks + state.ranks.lo(row);
+        greatest = match state.ranks.hi(row) {
+            UNBOUNDED => None,
+            hi => Some(flanks + hi),
         };
-        for (node, _) in &self.dim_vars {
-            if let Some(root) = root_of(&names, DimTerm(*node)) {
-                names.shapes.entry(root).or_insert(DimShape::Var(DimVar(*node)));
-            }
+        if state.rows.is_fixed(row) {
+            // In a contradiction the least rank may have risen above the number of axes that are there.
+            let rank = greatest.map_or(least, |greatest| least.min(greatest)) - flanks;
+            lead.extend((0..rank).map(|at| match state.rows.axis(row, at) {
+                DimTerm::NONE => DimShape::Front(var, at),
+                axis => dim_shape(state, axis, names),
+            }));
+        } else {
+            let known = lead.len() + trail.len();
+            known_ends(state, row, names, &mut lead, &mut trail);
+            middle = if lead.len() + trail.len() > known { Middle::Rest(var) } else { Middle::Var(var) };
         }
-        for row in 0..self.rows.len() as u32 {
-            let mut name = |axis: DimTerm, shape: DimShape| {
-                if !axis.is_none()
-                    && let Some(root) = root_of(&names, axis)
-                {
-                    names.shapes.entry(root).or_insert(shape);
-                }
-            };
-            if self.rows.is_fixed(row) {
-                for at in 0..self.ranks.lo(row) {
-                    name(self.rows.axis(row, at), DimShape::Front(RowVar(row), at));
-                }
-            } else if let Some(partial) = self.rows.partial(row) {
-                for (at, axis) in partial.front.iter().enumerate() {
-                    name(axis.term, DimShape::Front(RowVar(row), at as u32));
-                }
-                for (at, axis) in partial.back.iter().enumerate() {
-                    name(axis.term, DimShape::Back(RowVar(row), at as u32));
-                }
-            }
-        }
-        names
     }
+    trail.extend(back.iter().map(name));
+    let rank = (greatest == Some(least)).then_some(least);
+    RowShape { lead, middle, trail, rank, least, greatest }
+}
 
-    /// The adjacency-cycle rule: classes on a cycle of `⊑` are equal. Maps every class of a cycle to
-    /// its smallest member.
-    fn dim_cycles(&self) -> FxHashMap<u32, u32> {
-        let open = |root: u32| self.dims.find(root) == root && self.dims.value(root).is_none();
-        let Components { of: component, .. } = components(self.dims.len(), |root, out| {
-            if open(root) {
-                let above = self.dims.up(root).map(|edge| self.dims.find(self.dims.edge(edge).hi));
-                out.extend(above.filter(|above| *above != root && open(*above)));
+/// The axes that a row of open rank is certain to have: those known at the back, as many of the
+/// front as cannot overlap them, and the rest of the least rank between.
+fn known_ends(
+    state: &State,
+    row: u32,
+    names: &ClassNames,
+    lead: &mut Vec<DimShape>,
+    trail: &mut Vec<DimShape>,
+) {
+    let least = state.ranks.lo(row) as usize;
+    let (front, back) = known(state, row, names);
+    let back = back.max(least.saturating_sub(front)).min(least);
+    lead.extend((0..least - back).map(|at| end(state, row, Side::Left, at, names)));
+    trail.extend((0..back).rev().map(|at| end(state, row, Side::Right, at, names)));
+}
+
+/// The axis at a place from an edge of a row of open rank.
+fn end(state: &State, row: u32, side: Side, at: usize, names: &ClassNames) -> DimShape {
+    let at = at as u32;
+    match (state.rows.slot(Slot::Edge { row, side, at }).term, side) {
+        (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at),
+        (DimTerm::NONE, Side::Right) => DimShape::Back(RowVar(row), at),
+        (axis, _) => dim_shape(state, axis, names),
+    }
+}
+
+fn dim_shape(state: &State, term: DimTerm, names: &ClassNames) -> DimShape {
+    let resolved = state.dims.resolve(term);
+    match (state.ground(resolved), resolved.node()) {
+        (Some(dim), _) => DimShape::Ground(dim),
+        (None, Some(root)) => {
+            let root = names.cycles.get(&root).copied().unwrap_or(root);
+            names.shapes.get(&root).copied().unwrap_or(DimShape::Var(DimVar(root)))
+        }
+        (None, None) => DimShape::Ground(Dim::Unit),
+    }
+}
+
+/// The first of the caller's variables, or else the first axis, that stands for a node's class.
+pub(crate) fn name_of(state: &State, node: u32) -> Option<DimShape> {
+    let class = state.dims.find(node);
+    let same = |term: DimTerm| term.node().is_some_and(|node| state.dims.find(node) == class);
+    let var = state
+        .dim_vars
+        .iter()
+        .find(|(var, _)| same(DimTerm(*var)))
+        .map(|(var, _)| DimShape::Var(DimVar(*var)));
+    let axis = |row: u32| {
+        let known = if state.rows.is_fixed(row) { state.ranks.lo(row) } else { 0 };
+        let front = (0..known).find(|at| same(state.rows.axis(row, *at)));
+        front.map(|at| DimShape::Front(RowVar(row), at))
+    };
+    var.or_else(|| (0..state.rows.len() as u32).find_map(axis))
+}
+
+/// ClassNames unresolved classes: by the caller's first variable, else by the first axis.
+fn names(state: &State) -> ClassNames {
+    let mut names = ClassNames { shapes: FxHashMap::default(), cycles: dim_cycles(state) };
+    let root_of = |names: &ClassNames, term: DimTerm| {
+        let root = state.dims.resolve(term).node()?;
+        Some(names.cycles.get(&root).copied().unwrap_or(root))
+    };
+    for (node, _) in &state.dim_vars {
+        if let Some(root) = root_of(&names, DimTerm(*node)) {
+            names.shapes.entry(root).or_insert(DimShape::Var(DimVar(*node)));
+        }
+    }
+    for row in 0..state.rows.len() as u32 {
+        let mut name = |axis: DimTerm, shape: DimShape| {
+            if !axis.is_none()
+                && let Some(root) = root_of(&names, axis)
+            {
+                names.shapes.entry(root).or_insert(shape);
             }
-        });
-        let mut first: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut cycles = FxHashMap::default();
-        let linked =
-            (0..self.dims.len() as u32).filter(|root| open(*root) && self.dims.up(*root).next().is_some());
-        for root in linked {
-            let smallest = *first.entry(component[root as usize]).or_insert(root);
-            if smallest != root {
-                cycles.insert(root, smallest);
+        };
+        if state.rows.is_fixed(row) {
+            for at in 0..state.ranks.lo(row) {
+                name(state.rows.axis(row, at), DimShape::Front(RowVar(row), at));
+            }
+        } else if let Some(partial) = state.rows.partial(row) {
+            for (at, axis) in partial.front.iter().enumerate() {
+                name(axis.term, DimShape::Front(RowVar(row), at as u32));
+            }
+            for (at, axis) in partial.back.iter().enumerate() {
+                name(axis.term, DimShape::Back(RowVar(row), at as u32));
             }
         }
-        cycles
     }
+    names
+}
+
+/// The adjacency-cycle rule: classes on a cycle of `⊑` are equal. Maps every class of a cycle to
+/// its smallest member.
+fn dim_cycles(state: &State) -> FxHashMap<u32, u32> {
+    let open = |root: u32| state.dims.find(root) == root && state.dims.value(root).is_none();
+    let Components { of: component, .. } = components(state.dims.len(), |root, out| {
+        if open(root) {
+            let above = state.dims.up(root).map(|edge| state.dims.find(state.dims.edge(edge).hi));
+            out.extend(above.filter(|above| *above != root && open(*above)));
+        }
+    });
+    let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut cycles = FxHashMap::default();
+    let linked =
+        (0..state.dims.len() as u32).filter(|root| open(*root) && state.dims.up(*root).next().is_some());
+    for root in linked {
+        let smallest = *first.entry(component[root as usize]).or_insert(root);
+        if smallest != root {
+            cycles.insert(root, smallest);
+        }
+    }
+    cycles
 }

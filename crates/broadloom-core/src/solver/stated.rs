@@ -1,63 +1,48 @@
-//! What was said to a solver, read back: for those who check an answer on their own.
+//! The constraints read back, for those who check an answer on their own.
 
-use super::arith::Arith;
-use super::reason::NIL;
-use super::rows::{Kind, RowCon, Term};
-use super::{Solver, Stored};
+use crate::ids::NIL;
+use crate::solver::stores::ariths::Arith;
+use crate::solver::stores::constraints::Stored;
+use crate::solver::stores::rows::{Kind, RowCon, Term};
+use crate::solver::stores::state::State;
 use crate::term::{Constraint, DimTerm, DimVar, Hole, RowTerm, RowVar};
 
-impl Solver {
-    /// Calls `each` with every constraint as it was added, in the order of addition.
-    ///
-    /// ```
-    /// use broadloom_core::{Affine, Constraint, Role, Solver};
-    /// let mut solver = Solver::new();
-    /// let (axis, over) = (solver.size(8), solver.dim_var(Role::Interior));
-    /// let form = Affine::strided(2);
-    /// solver.add(Constraint::Affine { axis, form, over: over.into(), kernel: None });
-    /// let mut seen = Vec::new();
-    /// solver.each_constraint(|constraint| match constraint {
-    ///     Constraint::Affine { axis, form, over, .. } => seen.push((solver.ground(axis), form, over.var())),
-    ///     _ => unreachable!("nothing else was said"),
-    /// });
-    /// assert_eq!(seen, [(solver.ground(axis), form, Some(over))]);
-    /// ```
-    pub fn each_constraint(&self, mut each: impl FnMut(Constraint<'_>)) {
-        for id in 0..self.constraints.len() as u32 {
-            match self.constraints.get(id) {
-                Stored::DimEq(a, b) => each(Constraint::DimEq(a, b)),
-                Stored::DimLe(res, opnd) => each(Constraint::DimLe { res, opnd }),
-                Stored::AtLeast(term, least) => each(Constraint::AtLeast(term, least)),
-                Stored::AtMost(term, most) => each(Constraint::AtMost(term, most)),
-                Stored::Row(con) => {
-                    let RowCon { res, opnd, kind, .. } = self.rows.con(con);
-                    let (res, opnd) = (self.row_term(res), self.row_term(opnd));
-                    each(match kind {
-                        Kind::Eq => Constraint::RowEq(res, opnd),
-                        Kind::Le => Constraint::RowLe { res, opnd },
-                    });
-                }
-                Stored::Arith(con) => each_arith(self.ariths.get(con), &mut each),
-                Stored::Support(support) => {
-                    let opnds = self.supports.terms(support).iter().map(|term| self.row_term(*term));
-                    let opnds: Vec<RowTerm<'_>> = opnds.collect();
-                    each(Constraint::MadeOf { res: RowVar(self.supports.get(support).res), opnds: &opnds });
-                }
+/// Calls `each` with every constraint as it was added, in the order of addition.
+pub(crate) fn each_constraint(state: &State, mut each: impl FnMut(Constraint<'_>)) {
+    for id in state.constraints.ids() {
+        match state.constraints.get(id) {
+            Stored::DimEq(a, b) => each(Constraint::DimEq(a, b)),
+            Stored::DimLe(res, opnd) => each(Constraint::DimLe { res, opnd }),
+            Stored::AtLeast(term, least) => each(Constraint::AtLeast(term, least)),
+            Stored::AtMost(term, most) => each(Constraint::AtMost(term, most)),
+            Stored::Row(con) => {
+                let RowCon { res, opnd, kind, .. } = state.rows.con(con);
+                let (res, opnd) = (row_term(state, res), row_term(state, opnd));
+                each(match kind {
+                    Kind::Eq => Constraint::RowEq(res, opnd),
+                    Kind::Le => Constraint::RowLe { res, opnd },
+                });
+            }
+            Stored::Arith(con) => each_arith(state.ariths.get(con), &mut each),
+            Stored::Support(support) => {
+                let opnds = state.supports.terms(support).iter().map(|term| row_term(state, *term));
+                let opnds: Vec<RowTerm<'_>> = opnds.collect();
+                each(Constraint::MadeOf { res: RowVar(state.supports.get(support).res), opnds: &opnds });
             }
         }
     }
+}
 
-    /// Whether a dimension variable may have size zero: whether
-    /// [`discardable_var`](Solver::discardable_var) made it.
-    pub fn is_discardable(&self, var: DimVar) -> bool {
-        self.discardable.contains(&var.0)
-    }
+/// True if a dimension variable may have size zero, because
+/// [`discardable_var`](crate::Solver::discardable_var) made it.
+pub(crate) fn is_discardable(state: &State, var: DimVar) -> bool {
+    state.discardable.contains(&var.0)
+}
 
-    fn row_term(&self, term: Term) -> RowTerm<'_> {
-        let (lead, trail) = self.rows.literals(term).split_at(term.lead as usize);
-        let hole = if term.hole == NIL { Hole::Marker } else { Hole::Var(RowVar(term.hole)) };
-        RowTerm { lead, hole, trail }
-    }
+fn row_term(state: &State, term: Term) -> RowTerm<'_> {
+    let (lead, trail) = state.rows.literals(term).split_at(term.lead as usize);
+    let hole = if term.hole == NIL { Hole::Marker } else { Hole::Var(RowVar(term.hole)) };
+    RowTerm { lead, hole, trail }
 }
 
 /// An arithmetic constraint, from the form it is kept in.

@@ -1,13 +1,13 @@
 //! One decision of the search: what it is about, which values are left, and who is to blame for those that failed.
 
+use crate::ids::StepId;
+use crate::solver::stores::state::Mark;
+use crate::term::ConstraintId;
 use rustc_hash::FxHashSet;
 
-use super::super::Mark;
-use super::super::reason::NIL;
-
-/// What a decision is about.
+/// The subject of a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum What {
+pub(super) enum Subject {
     /// The value of a dimension variable: a place in a list of values.
     Value,
     /// The rank of a row, modulo what its shifted constraints with itself ask for.
@@ -16,26 +16,26 @@ pub(super) enum What {
     Marker,
 }
 
-impl What {
-    /// Whether it is decided before any rank.
+impl Subject {
+    /// True if it is decided before any rank.
     pub fn is_case(self) -> bool {
-        matches!(self, What::Value | What::Residue)
+        matches!(self, Subject::Value | Subject::Residue)
     }
 }
 
 /// Values that fail whatever else is decided.
-pub(super) type Hopeless = FxHashSet<(u32, What, u32)>;
+pub(super) type Impossible = FxHashSet<(u32, Subject, u32)>;
 
 /// A decision under way.
 pub(super) struct Level {
     /// The row variable, or the dimension variable.
     pub row: u32,
-    pub what: What,
+    pub what: Subject,
     pub preferred: u32,
     /// The next value to try, besides the preferred one.
     pub next: u32,
     pub last: u32,
-    /// Whether greater values exist that are not tried.
+    /// True if greater values exist that are not tried.
     pub cut: bool,
     /// Only ranks of this residue are tried: residue and modulus.
     pub residue: (u32, u32),
@@ -44,19 +44,19 @@ pub(super) struct Level {
     /// The current value.
     pub value: u32,
     /// The policy step of the current value: of a rank's lower bound; the next one is the upper's.
-    pub step: u32,
+    pub step: StepId,
     /// Earlier levels that failures of this one rest on.
     pub blamed: Vec<Blame>,
     /// The constraints behind the last failure.
-    pub because: Vec<u32>,
+    pub because: Vec<ConstraintId>,
     /// Markers that fail for the same reason as one that was tried: first and last.
     pub dead: Vec<(u32, u32)>,
-    /// Where in the order of decisions of its kind this one stands.
+    /// The place of this decision in the order of its kind.
     pub place: usize,
 }
 
 impl Level {
-    pub fn new(row: u32, what: What, place: usize, preferred: u32, (next, last): (u32, u32)) -> Level {
+    pub fn new(row: u32, what: Subject, place: usize, preferred: u32, (next, last): (u32, u32)) -> Level {
         Level {
             row,
             what,
@@ -68,7 +68,7 @@ impl Level {
             fresh: true,
             mark: None,
             value: 0,
-            step: NIL,
+            step: StepId::NIL,
             blamed: Vec::new(),
             because: Vec::new(),
             dead: Vec::new(),
@@ -76,8 +76,8 @@ impl Level {
         }
     }
 
-    /// The next value that is not hopeless: the preferred one, then all others upward.
-    pub fn next_value(&mut self, hopeless: &Hopeless) -> Option<u32> {
+    /// The next value that is not impossible: the preferred one, then all others upward.
+    pub fn next_value(&mut self, impossible: &Impossible) -> Option<u32> {
         loop {
             let value = if std::mem::take(&mut self.fresh) {
                 self.preferred
@@ -92,7 +92,7 @@ impl Level {
             };
             let (residue, modulus) = self.residue;
             let dead = self.dead.iter().any(|(first, last)| (*first..=*last).contains(&value));
-            if value % modulus == residue && !dead && !hopeless.contains(&(self.row, self.what, value)) {
+            if value % modulus == residue && !dead && !impossible.contains(&(self.row, self.what, value)) {
                 return Some(value);
             }
         }
@@ -115,9 +115,9 @@ pub(super) enum Half {
 }
 
 /// The decisions behind some policy steps.
-pub(super) fn levels_of(levels: &[Level], steps: &[u32]) -> Vec<Blame> {
+pub(super) fn levels_of(levels: &[Level], steps: &[StepId]) -> Vec<Blame> {
     let decided = |level: &Level| level.mark.is_some();
-    let of = |step: &u32| {
+    let of = |step: &StepId| {
         // Steps grow with levels, so the owner is the last level that begins at or before the step.
         let decided = levels.partition_point(|level| decided(level) && level.step <= *step);
         let level = decided.checked_sub(1)?;

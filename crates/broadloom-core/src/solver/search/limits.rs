@@ -1,4 +1,4 @@
-//! How large a rank is worth trying, and in which order rows are decided.
+//! The greatest rank worth trying, and the order in which rows are decided.
 //!
 //! Where the rank facts give no upper bound, the search stops at
 //! `max lo + K·(P + F) + F` per connected component of waiting constraints, with `K` groups of row
@@ -11,16 +11,14 @@
 //! periodic in every shift, hence in `P`. Cutting `P` axes there from every long row keeps every
 //! relation, and gives a smaller solution.
 
-use std::cmp::Reverse;
-
-use rustc_hash::FxHashMap;
-
-use super::super::Solver;
-use super::super::ranks::UNBOUNDED;
-use super::super::reason::NIL;
-use super::super::rows::{Kind, RowCon, Term};
-use super::cases::Cases;
+use crate::ids::NIL;
+use crate::solver::search::cases::{Cases, find_cases};
+use crate::solver::stores::ranks::UNBOUNDED;
+use crate::solver::stores::rows::{Kind, RowCon, Term};
+use crate::solver::stores::state::State;
 use crate::term::Role;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 
 /// Ranks beyond this are not tried.
 const LONGEST: u32 = 4096;
@@ -32,58 +30,55 @@ pub(super) struct Limits {
     /// Per row variable, the greatest least rank of its component and how far beyond it to go;
     /// absent for rows whose rank no open question depends on.
     pub limit: FxHashMap<u32, (u32, u32)>,
-    /// What is decided before ranks.
+    /// The cases that are decided before ranks.
     pub cases: Cases,
-    /// Whether exhausting them proves anything.
+    /// True if exhausting them proves anything.
     pub exact: bool,
 }
 
-impl Solver {
-    /// The limits described in the module's header. With weights, rows are ordered by them, and cases told apart.
-    pub(super) fn limits(&self, weights: Option<&FxHashMap<u32, u64>>) -> Limits {
-        let waiting: Vec<RowCon> = self.rows.cons().filter(|con| !con.done).collect();
-        let mut component = Components::default();
-        for con in &waiting {
-            component.join(self, con);
-        }
-        // A row whose known ends overlap at its least rank waits for nobody but itself.
-        for row in (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)) {
-            if self.rows.partial(row).is_some() {
-                component.place(row);
-            }
-        }
-        let mut limits = component.limits(self, &waiting);
-        // A count needs at most one axis more; a list bounds its rows itself.
-        for row in self.ariths.pending().flat_map(|con| self.ariths.get(con).rows()) {
-            let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((self.ranks.lo(row), 0));
-            let most = self.ranks.hi(row);
-            let more = if most == UNBOUNDED { 1 } else { most.saturating_sub(least).min(LONGEST) };
-            limits.limit.insert(row, (least, beyond.max(more)));
-        }
-        limits.order = (0..self.rows.len() as u32).filter(|row| !self.rows.is_fixed(*row)).collect();
-        if let Some(weights) = weights {
-            limits.cases = self.cases();
-            let heights = self.ranks.heights();
-            let weight = |row: &u32| Reverse(weights.get(row).copied().unwrap_or(0));
-            let key =
-                |row: &u32| (!limits.limit.contains_key(row), weight(row), heights[*row as usize], *row);
-            limits.order.sort_unstable_by_key(key);
-            return limits;
-        }
-        let late = |row: &u32| match self.rows.role(*row) {
-            Role::Leaf | Role::Param => 0,
-            Role::Filler => 1,
-            Role::Interior => 2,
-        };
-        let key = |row: &u32| (!limits.limit.contains_key(row), late(row), *row);
-        limits.order.sort_unstable_by_key(key);
-        limits
+/// The limits described in the module's header. With weights, rows are ordered by them, and cases are distinguished.
+pub(crate) fn rank_limits(state: &State, weights: Option<&FxHashMap<u32, u64>>) -> Limits {
+    let waiting: Vec<RowCon> = state.rows.cons().filter(|con| !con.done).collect();
+    let mut component = RowGroups::default();
+    for con in &waiting {
+        component.join(state, con);
     }
+    // A row whose known ends overlap at its least rank waits for nobody but itself.
+    for row in (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)) {
+        if state.rows.partial(row).is_some() {
+            component.place(row);
+        }
+    }
+    let mut limits = component.limits(state, &waiting);
+    // A count needs at most one axis more; a list bounds its rows itself.
+    for row in state.ariths.pending().flat_map(|con| state.ariths.get(con).rows()) {
+        let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((state.ranks.lo(row), 0));
+        let most = state.ranks.hi(row);
+        let more = if most == UNBOUNDED { 1 } else { most.saturating_sub(least).min(LONGEST) };
+        limits.limit.insert(row, (least, beyond.max(more)));
+    }
+    limits.order = (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)).collect();
+    if let Some(weights) = weights {
+        limits.cases = find_cases(state);
+        let heights = state.ranks.heights();
+        let weight = |row: &u32| Reverse(weights.get(row).copied().unwrap_or(0));
+        let key = |row: &u32| (!limits.limit.contains_key(row), weight(row), heights[*row as usize], *row);
+        limits.order.sort_unstable_by_key(key);
+        return limits;
+    }
+    let late = |row: &u32| match state.rows.role(*row) {
+        Role::Leaf | Role::Param => 0,
+        Role::Filler => 1,
+        Role::Interior => 2,
+    };
+    let key = |row: &u32| (!limits.limit.contains_key(row), late(row), *row);
+    limits.order.sort_unstable_by_key(key);
+    limits
 }
 
 /// Connected components of waiting constraints, with the offsets of their rows.
 #[derive(Default)]
-struct Components {
+struct RowGroups {
     /// Open row variable to (component, offset from the left, offset from the right).
     place: FxHashMap<u32, (usize, i64, i64)>,
     /// Members of each component; a component merged into another is left empty.
@@ -92,7 +87,7 @@ struct Components {
     shifts: Vec<Vec<i64>>,
 }
 
-impl Components {
+impl RowGroups {
     fn place(&mut self, row: u32) -> (usize, i64, i64) {
         let next = self.members.len();
         let place = *self.place.entry(row).or_insert((next, 0, 0));
@@ -103,12 +98,12 @@ impl Components {
         place
     }
 
-    fn open(&mut self, solver: &Solver, term: Term) -> Option<(usize, i64, i64)> {
-        (term.hole != NIL && !solver.rows.is_fixed(term.hole)).then(|| self.place(term.hole))
+    fn open(&mut self, state: &State, term: Term) -> Option<(usize, i64, i64)> {
+        (term.hole != NIL && !state.rows.is_fixed(term.hole)).then(|| self.place(term.hole))
     }
 
-    fn join(&mut self, solver: &Solver, con: &RowCon) {
-        let (Some(a), Some(b)) = (self.open(solver, con.res), self.open(solver, con.opnd)) else {
+    fn join(&mut self, state: &State, con: &RowCon) {
+        let (Some(a), Some(b)) = (self.open(state, con.res), self.open(state, con.opnd)) else {
             return;
         };
         // Position p of the one row faces position p + shift of the other.
@@ -134,12 +129,12 @@ impl Components {
         self.shifts[to].extend(shifts);
     }
 
-    fn limits(&self, solver: &Solver, waiting: &[RowCon]) -> Limits {
+    fn limits(&self, state: &State, waiting: &[RowCon]) -> Limits {
         const LONGEST: u64 = self::LONGEST as u64;
         let mut flanks = vec![0u64; self.members.len()];
         let length = |term: Term| {
-            let fixed = term.hole != NIL && solver.rows.is_fixed(term.hole);
-            u64::from(term.flanks()) + if fixed { u64::from(solver.ranks.lo(term.hole)) } else { 0 }
+            let fixed = term.hole != NIL && state.rows.is_fixed(term.hole);
+            u64::from(term.flanks()) + if fixed { u64::from(state.ranks.lo(term.hole)) } else { 0 }
         };
         for con in waiting {
             let hole = [con.res.hole, con.opnd.hole].into_iter().find(|hole| self.place.contains_key(hole));
@@ -149,7 +144,7 @@ impl Components {
             }
         }
         for (row, (component, ..)) in &self.place {
-            if let Some(partial) = solver.rows.partial(*row) {
+            if let Some(partial) = state.rows.partial(*row) {
                 flanks[*component] += (partial.front.len() + partial.back.len()) as u64;
             }
         }
@@ -159,8 +154,8 @@ impl Components {
             let shifts =
                 self.shifts[component].iter().map(|shift| shift.unsigned_abs()).filter(|shift| *shift > 0);
             let period = shifts.fold(1u64, |acc, shift| lcm(acc, shift).min(LONGEST));
-            let least = members.iter().map(|row| solver.ranks.lo(*row)).max().unwrap_or(0);
-            let beyond = solver.ranks.tied_groups(members) * (period + flanks[component]) + flanks[component];
+            let least = members.iter().map(|row| state.ranks.lo(*row)).max().unwrap_or(0);
+            let beyond = state.ranks.tied_groups(members) * (period + flanks[component]) + flanks[component];
             limits.exact &= beyond < LONGEST;
             let beyond = beyond.min(LONGEST) as u32;
             limits.limit.extend(members.iter().map(|row| (*row, (least, beyond))));

@@ -4,18 +4,20 @@
 //! to its result, which has no fewer; of a result to its operand, which has no more; of equal rows both ways. What
 //! a result has is also offered to its operands, and a leaf takes what it is offered.
 
-use super::{Derived, Fact, Search, Step, Written};
-use crate::solver::Solver;
-use crate::solver::ranks::Cause as RankCause;
-use crate::solver::reason::{NIL, Policy};
-use crate::solver::rows::{Kind, RowCon, Term};
+use super::ways::{Derived, Fact, Inference, Ways, Written};
+use crate::ids::NIL;
+use crate::solver::explain::chain::Cause;
+use crate::solver::stores::ranks::RankCause;
+use crate::solver::stores::reason::Policy;
+use crate::solver::stores::rows::{Kind, RowCon, Term};
+use crate::solver::stores::state::State;
 use crate::term::RowVar;
 
 /// A way on: from a row, or from a closed one, to another.
-struct Edge {
+struct RankLink {
     from: u32,
     to: Fact,
-    step: Step,
+    step: Inference,
 }
 
 /// The row has no fewer axes than it has.
@@ -34,77 +36,76 @@ fn offered(row: u32) -> Fact {
 }
 
 /// The shortest chain to the number of axes of a row.
-pub(super) fn shortest(solver: &Solver, row: u32) -> Vec<Derived> {
-    let mut search = Search::new(3 * solver.rows.len());
-    let edges = edges(solver);
+pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
+    let mut ways = Ways::new(3 * state.rows.len());
+    let edges = edges(state);
     for edge in edges.iter().filter(|edge| edge.from == NIL) {
-        search.start(edge.to, edge.step);
+        ways.start(edge.to, edge.step);
     }
-    let mut starts = vec![0u32; solver.rows.len() * 3 + 1];
+    let mut starts = vec![0u32; state.rows.len() * 3 + 1];
     let inner = || edges.iter().filter(|edge| edge.from != NIL);
     inner().for_each(|edge| starts[edge.from as usize + 1] += 1);
     (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
-    let mut sorted: Vec<&Edge> = inner().collect();
+    let mut sorted: Vec<&RankLink> = inner().collect();
     sorted.sort_by_key(|edge| edge.from);
-    begin(solver, &mut search);
+    begin(state, &mut ways);
     let goals = [least(row), most(row)];
-    while let Some(fact) = search.next() {
-        if goals.iter().all(|goal| search.settled[*goal as usize]) {
+    while let Some(fact) = ways.next() {
+        if goals.iter().all(|goal| ways.settled[*goal as usize]) {
             break;
         }
-        if fact % 3 == 2 && is_chosen_leaf(solver, fact / 3) {
-            search.by(least(fact / 3), Step::Policy(Policy::LeafRank), fact);
+        if fact % 3 == 2 && is_chosen_leaf(state, fact / 3) {
+            ways.by(least(fact / 3), Inference::Policy(Policy::LeafRank), fact);
         }
         for edge in &sorted[starts[fact as usize] as usize..starts[fact as usize + 1] as usize] {
-            search.by(edge.to, edge.step, fact);
+            ways.by(edge.to, edge.step, fact);
         }
     }
     let what = |fact: Fact| (Some(RowVar(fact / 3)), None);
-    let mut chain = search.chain(&goals[..1], what);
+    let mut chain = ways.chain(&goals[..1], what);
     // That there are no more is worth a word if it was not a choice, or is the only one.
-    let chosen = |chain: &[Derived]| chain.iter().any(|link| matches!(link.cause, super::Cause::Policy(..)));
-    let above = search.chain(&goals[1..], what);
+    let chosen = |chain: &[Derived]| chain.iter().any(|link| matches!(link.cause, Cause::Policy(..)));
+    let above = ways.chain(&goals[1..], what);
     if !(chosen(&chain) && chosen(&above)) {
         chain.extend(above.into_iter().filter(|link| !chain.contains(link)).collect::<Vec<_>>());
     }
     chain
 }
 
-/// What is so without a row constraint.
-fn begin(solver: &Solver, search: &mut Search) {
-    for row in 0..solver.rows.len() as u32 {
-        if solver.ranks.lo(row) == 0 {
-            search.start(least(row), Step::Silent);
+/// Starts from the bounds that need no row constraint.
+fn begin(state: &State, ways: &mut Ways) {
+    for row in 0..state.rows.len() as u32 {
+        if state.ranks.lo(row) == 0 {
+            ways.start(least(row), Inference::Silent);
         }
-        for (cause, fact) in
-            [(solver.ranks.lo_cause(row), least(row)), (solver.ranks.hi_cause(row), most(row))]
+        for (cause, fact) in [(state.ranks.lo_cause(row), least(row)), (state.ranks.hi_cause(row), most(row))]
         {
             match cause {
-                RankCause::Arith(con) => search.start(fact, Step::Constraint(solver.ariths.id(con), None)),
+                RankCause::Arith(con) => ways.start(fact, Inference::Constraint(state.ariths.id(con), None)),
                 RankCause::Support(support) => {
-                    search.start(fact, Step::Constraint(solver.supports.get(support).id, None));
+                    ways.start(fact, Inference::Constraint(state.supports.get(support).id, None));
                 }
                 RankCause::Policy(step) => {
-                    let policy = solver.policies.get(step as usize).map(|choice| choice.policy);
+                    let policy = state.policies.get(step.index()).map(|choice| choice.policy);
                     if let Some(policy) = policy.filter(|policy| *policy != Policy::LeafRank) {
-                        search.start(fact, Step::Policy(policy));
+                        ways.start(fact, Inference::Policy(policy));
                     }
                 }
                 _ => {}
             }
         }
-        search.start(most(row), Step::Policy(Policy::LeastRank));
+        ways.start(most(row), Inference::Policy(Policy::LeastRank));
     }
 }
 
-fn is_chosen_leaf(solver: &Solver, row: u32) -> bool {
-    solver.rank_policy(row).is_some_and(|(policy, _)| policy == Policy::LeafRank)
+fn is_chosen_leaf(state: &State, row: u32) -> bool {
+    state.rank_policy(row).is_some_and(|(policy, _)| policy == Policy::LeafRank)
 }
 
-fn edges(solver: &Solver) -> Vec<Edge> {
+fn edges(state: &State) -> Vec<RankLink> {
     let mut edges = Vec::new();
-    let rank = |term: Term| term.flanks() + if term.hole == NIL { 0 } else { solver.ranks.lo(term.hole) };
-    for RowCon { res, opnd, kind, id, .. } in solver.rows.cons() {
+    let rank = |term: Term| term.flanks() + if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
+    for RowCon { res, opnd, kind, id, .. } in state.rows.cons() {
         let of = rank(res);
         if of != rank(opnd) || res.hole == opnd.hole {
             continue;
@@ -117,7 +118,7 @@ fn edges(solver: &Solver) -> Vec<Edge> {
             let written = Some(Written { second, at: of, of }).filter(|_| from.hole == NIL);
             let (start, goal) = (facts[0], facts[1]);
             let from = if from.hole == NIL { NIL } else { start(from.hole) };
-            edges.push(Edge { from, to: goal(to.hole), step: Step::Constraint(id, written) });
+            edges.push(RankLink { from, to: goal(to.hole), step: Inference::Constraint(id, written) });
         };
         edge(opnd, res, [least, least]);
         edge(res, opnd, [most, most]);

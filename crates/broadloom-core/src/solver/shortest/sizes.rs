@@ -15,20 +15,22 @@
 //! | two atoms cap a place | – | it is the unit |
 //! | all sizes of an equation but one | the equation | that one |
 
-use rustc_hash::FxHashMap;
-
-use super::{Derived, Fact, Search, Step, Way, Written};
-use crate::solver::arith::Arith;
-use crate::solver::reason::{NIL, Policy, Side};
+use super::ways::{Derived, Fact, Inference, Way, Ways, Written};
+use crate::ids::{ArithId, NIL, SupportId};
+use crate::solver::propagate::support::facing_place;
 use crate::solver::report::DimShape;
-use crate::solver::rows::{Kind, RowCon, Term};
-use crate::solver::{Solver, Stored};
-use crate::term::{DimTerm, DimVar, Piece, Role, RowVar};
+use crate::solver::stores::ariths::Arith;
+use crate::solver::stores::constraints::Stored;
+use crate::solver::stores::reason::{Policy, Side};
+use crate::solver::stores::rows::{Kind, RowCon, Term};
+use crate::solver::stores::state::State;
+use crate::term::{ConstraintId, DimTerm, DimVar, Piece, Role, RowVar};
+use rustc_hash::FxHashMap;
 
 /// A place by its number, or, with the highest bit, a ground term.
 type End = u32;
 
-/// What one constraint says of two axes that face each other.
+/// Two axes that face each other in a constraint.
 #[derive(Clone, Copy)]
 struct Pair {
     /// The result and the operand, or the two sides of an equality.
@@ -36,24 +38,24 @@ struct Pair {
     /// Their positions, counted from the front, and the lengths of their rows.
     at: [u32; 2],
     of: [u32; 2],
-    con: u32,
+    id: ConstraintId,
     equal: bool,
 }
 
 /// An equation, which gives one size if all others are known.
 struct Equation {
-    con: u32,
+    id: ConstraintId,
     places: Vec<u32>,
-    /// How many of them are not known yet.
+    /// The number of those that are not known yet.
     open: usize,
 }
 
 struct Places<'a> {
-    solver: &'a Solver,
+    state: &'a State,
     /// The first place of each row, after those of the dimension variables.
     rows: Vec<u32>,
     pairs: Vec<Pair>,
-    /// Where the pairs of each place begin in `of_place`.
+    /// The place in `of_place` at which the pairs of each place begin.
     starts: Vec<u32>,
     of_place: Vec<u32>,
     equations: Vec<Equation>,
@@ -63,24 +65,20 @@ struct Places<'a> {
 }
 
 /// The shortest chain to the value of a dimension, if there is one.
-pub(super) fn shortest(
-    solver: &Solver,
-    marker: impl Fn(RowVar) -> u32,
-    dim: DimShape,
-) -> Option<Vec<Derived>> {
-    let mut places = Places::new(solver, marker);
+pub(super) fn shortest(state: &State, marker: impl Fn(RowVar) -> u32, dim: DimShape) -> Option<Vec<Derived>> {
+    let mut places = Places::new(state, marker);
     let goal = value_fact(places.place_of(dim)?);
-    let mut search = Search::new(3 * places.count());
-    places.begin(&mut search);
-    while let Some(fact) = search.next() {
+    let mut ways = Ways::new(3 * places.count());
+    places.begin(&mut ways);
+    while let Some(fact) = ways.next() {
         if fact == goal {
             let what = |fact: Fact| match places.shape_of(fact / 3) {
                 shape @ DimShape::Front(row, _) => (Some(row), Some(shape)),
                 shape => (None, Some(shape)),
             };
-            return Some(search.chain(&[goal], what));
+            return Some(ways.chain(&[goal], what));
         }
-        places.follow(&mut search, fact);
+        places.follow(&mut ways, fact);
     }
     None
 }
@@ -94,16 +92,16 @@ fn is_ground(end: End) -> bool {
 }
 
 impl<'a> Places<'a> {
-    fn new(solver: &'a Solver, marker: impl Fn(RowVar) -> u32) -> Places<'a> {
-        let mut next = solver.dims.len() as u32;
-        let mut rows = Vec::with_capacity(solver.rows.len() + 1);
-        for row in 0..solver.rows.len() as u32 {
+    fn new(state: &'a State, marker: impl Fn(RowVar) -> u32) -> Places<'a> {
+        let mut next = state.dims.len() as u32;
+        let mut rows = Vec::with_capacity(state.rows.len() + 1);
+        for row in 0..state.rows.len() as u32 {
             rows.push(next);
-            next += solver.ranks.lo(row);
+            next += state.ranks.lo(row);
         }
         rows.push(next);
         let mut places = Places {
-            solver,
+            state,
             rows,
             pairs: Vec::new(),
             starts: Vec::new(),
@@ -112,7 +110,7 @@ impl<'a> Places<'a> {
             in_equations: FxHashMap::default(),
             caps: vec![[DimTerm::NONE; 2]; next as usize],
         };
-        for id in 0..solver.constraints.len() as u32 {
+        for id in state.constraints.ids() {
             places.read(id, &marker);
         }
         places.index();
@@ -124,17 +122,17 @@ impl<'a> Places<'a> {
     }
 
     /// The pairs or the equation of a constraint.
-    fn read(&mut self, id: u32, marker: &impl Fn(RowVar) -> u32) {
-        let solver = self.solver;
-        match solver.constraints.get(id) {
+    fn read(&mut self, id: ConstraintId, marker: &impl Fn(RowVar) -> u32) {
+        let state = self.state;
+        match state.constraints.get(id) {
             Stored::DimEq(a, b) => self.pair([a.0, b.0], [0; 2], [1; 2], id, true),
             Stored::DimLe(a, b) => self.pair([a.0, b.0], [0; 2], [1; 2], id, false),
             Stored::AtLeast(..) | Stored::AtMost(..) => {}
             Stored::Row(con) => {
-                let RowCon { res, opnd, kind, .. } = solver.rows.con(con);
+                let RowCon { res, opnd, kind, .. } = state.rows.con(con);
                 let [below, above] = [res, opnd].map(|term| self.rank(term));
                 let of = [below, above];
-                let rank = |hole: u32| if hole == NIL { 0 } else { solver.ranks.lo(hole) };
+                let rank = |hole: u32| if hole == NIL { 0 } else { state.ranks.lo(hole) };
                 let inner = if opnd.hole == NIL { 0 } else { marker(RowVar(opnd.hole)).min(rank(opnd.hole)) };
                 let (split, surplus) = (opnd.lead + inner, below.saturating_sub(above));
                 for at in 0..above {
@@ -151,16 +149,16 @@ impl<'a> Places<'a> {
     }
 
     /// An axis that only one operand supports is that operand's.
-    fn read_support(&mut self, support: u32, id: u32) {
-        let solver = self.solver;
-        let res = solver.supports.get(support).res;
-        let rank = solver.ranks.lo(res);
+    fn read_support(&mut self, support: SupportId, id: ConstraintId) {
+        let state = self.state;
+        let res = state.supports.get(support).res;
+        let rank = state.ranks.lo(res);
         for at in 0..rank {
             let own = self.rows[res as usize] + at;
             let mut claims = Vec::new();
-            for term in solver.supports.terms(support) {
+            for term in state.supports.terms(support) {
                 let length = self.rank(*term);
-                let Some((side, place)) = solver.facing_place(*term, rank, at) else { continue };
+                let Some((side, place)) = facing_place(state, *term, rank, at) else { continue };
                 let place = if side == Side::Left { place } else { length - 1 - place };
                 let end = self.end(*term, place);
                 let value = if is_ground(end) { DimTerm(end) } else { self.value(end) };
@@ -174,8 +172,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn read_arith(&mut self, con: u32, id: u32) {
-        match self.solver.ariths.get(con) {
+    fn read_arith(&mut self, con: ArithId, id: ConstraintId) {
+        match self.state.ariths.get(con) {
             Arith::Linear { items, .. } => {
                 let matters = items.iter().filter(|item| item.coeff != 0).map(|item| item.dim.0);
                 let ends: Vec<End> = matters.collect();
@@ -209,13 +207,13 @@ impl<'a> Places<'a> {
     }
 
     fn rank(&self, term: Term) -> u32 {
-        term.flanks() + if term.hole == NIL { 0 } else { self.solver.ranks.lo(term.hole) }
+        term.flanks() + if term.hole == NIL { 0 } else { self.state.ranks.lo(term.hole) }
     }
 
-    /// What stands at a position of a term.
+    /// The end at a position of a term.
     fn end(&self, term: Term, at: u32) -> End {
-        let literals = self.solver.rows.literals(term);
-        let rank = if term.hole == NIL { 0 } else { self.solver.ranks.lo(term.hole) };
+        let literals = self.state.rows.literals(term);
+        let rank = if term.hole == NIL { 0 } else { self.state.ranks.lo(term.hole) };
         if at < term.lead {
             literals[at as usize].0
         } else if at < term.lead + rank {
@@ -225,13 +223,13 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn pair(&mut self, ends: [End; 2], at: [u32; 2], of: [u32; 2], con: u32, equal: bool) {
+    fn pair(&mut self, ends: [End; 2], at: [u32; 2], of: [u32; 2], id: ConstraintId, equal: bool) {
         if ends[0] != ends[1] && !ends.into_iter().all(is_ground) {
-            self.pairs.push(Pair { ends, at, of, con, equal });
+            self.pairs.push(Pair { ends, at, of, id, equal });
         }
     }
 
-    fn equation(&mut self, con: u32, ends: Vec<End>) {
+    fn equation(&mut self, id: ConstraintId, ends: Vec<End>) {
         let mut places: Vec<u32> = ends.into_iter().filter(|end| !is_ground(*end)).collect();
         places.sort_unstable();
         places.dedup();
@@ -240,7 +238,7 @@ impl<'a> Places<'a> {
             self.in_equations.entry(*place).or_default().push(number);
         }
         let open = places.len();
-        self.equations.push(Equation { con, places, open });
+        self.equations.push(Equation { id, places, open });
     }
 
     /// Sorts the pairs by place.
@@ -262,7 +260,7 @@ impl<'a> Places<'a> {
 
     fn place_of(&self, dim: DimShape) -> Option<u32> {
         let axis = |row: RowVar, at: u32| Some(self.rows[row.index()] + at);
-        let rank = |row: RowVar| self.solver.ranks.lo(row.0);
+        let rank = |row: RowVar| self.state.ranks.lo(row.0);
         match dim {
             DimShape::Ground(_) => None,
             DimShape::Var(var) => Some(var.0),
@@ -281,86 +279,86 @@ impl<'a> Places<'a> {
     /// The row that a place is an axis of.
     fn row_of(&self, place: u32) -> Option<u32> {
         let row = self.rows.partition_point(|first| *first <= place).checked_sub(1)?;
-        (place >= self.solver.dims.len() as u32).then_some(row as u32)
+        (place >= self.state.dims.len() as u32).then_some(row as u32)
     }
 
     fn term(&self, place: u32) -> DimTerm {
         match self.row_of(place) {
-            Some(row) => self.solver.row_axis(row, place - self.rows[row as usize]),
+            Some(row) => self.state.row_axis(row, place - self.rows[row as usize]),
             None => DimTerm(place),
         }
     }
 
     /// The value of a place.
     fn value(&self, place: u32) -> DimTerm {
-        let value = self.solver.dims.resolve(self.term(place));
+        let value = self.state.dims.resolve(self.term(place));
         if value.is_ground() && !value.is_none() { value } else { DimTerm::UNIT }
     }
 
-    /// What constraints write, what equations give by themselves, and what policies decided without a cap.
-    fn begin(&mut self, search: &mut Search) {
+    /// Starts from what constraints write, equations give by themselves, and policies decided without a cap.
+    fn begin(&mut self, ways: &mut Ways) {
         for at in 0..self.pairs.len() {
-            let Pair { ends, at, of, con, equal } = self.pairs[at];
+            let Pair { ends, at, of, id, equal } = self.pairs[at];
             let Some(second) = ends.into_iter().position(is_ground).map(|side| side == 1) else { continue };
             let (side, other) = (usize::from(second), ends[usize::from(!second)]);
             let (value, written) = (DimTerm(ends[side]), Written { second, at: at[side], of: of[side] });
-            let step = Step::Constraint(con, Some(written));
+            let step = Inference::Constraint(id, Some(written));
             let from_above = second && value != DimTerm::UNIT;
             let from_below = !second && value == DimTerm::UNIT;
             if equal || from_above || from_below {
-                search.start(value_fact(other), step);
+                ways.start(value_fact(other), step);
             } else if !second {
-                self.cap(search, other, value, 0, step, Way::Start);
+                self.cap(ways, other, value, 0, step, Way::Start);
             }
         }
         for number in 0..self.equations.len() {
-            self.solve(search, number);
+            self.solve(ways, number);
         }
         let decided = |policy: Policy| policy != Policy::LeafCap;
-        if self.solver.policies.iter().any(|choice| decided(choice.policy)) {
+        if self.state.policies.iter().any(|choice| decided(choice.policy)) {
             for place in 0..self.count() as u32 {
                 if let Some(policy) =
-                    self.solver.value_policy(self.term(place)).filter(|policy| decided(*policy))
+                    self.state.value_policy(self.term(place)).filter(|policy| decided(*policy))
                 {
-                    search.start(value_fact(place), Step::Policy(policy));
+                    ways.start(value_fact(place), Inference::Policy(policy));
                 }
             }
         }
     }
 
-    /// What follows from a settled fact.
-    fn follow(&mut self, search: &mut Search, fact: Fact) {
+    /// Offers the facts that follow from a settled one.
+    fn follow(&mut self, ways: &mut Ways, fact: Fact) {
         let place = fact / 3;
         let is_value = fact == value_fact(place);
         let value = self.value(place);
-        let told = if is_value { value } else { self.caps[place as usize][(fact % 3) as usize - 1] };
+        let known = if is_value { value } else { self.caps[place as usize][(fact % 3) as usize - 1] };
         for at in self.starts[place as usize]..self.starts[place as usize + 1] {
-            let Pair { ends, con, equal, .. } = self.pairs[self.of_place[at as usize] as usize];
+            let Pair { ends, id, equal, .. } = self.pairs[self.of_place[at as usize] as usize];
             let below = ends[0] == place;
             let other = ends[usize::from(below)];
             if is_ground(other) {
                 continue;
             }
-            let step = Step::Constraint(con, None);
-            let passes = equal || below == (told == DimTerm::UNIT);
-            if is_value && passes && self.value(other) == told {
-                search.by(value_fact(other), step, fact);
-            } else if (equal || below) && told != DimTerm::UNIT {
-                let before = search.best[fact as usize];
-                self.cap(search, other, told, before, step, |step| Way::From(step, fact));
+            let step = Inference::Constraint(id, None);
+            let passes = equal || below == (known == DimTerm::UNIT);
+            if is_value && passes && self.value(other) == known {
+                ways.by(value_fact(other), step, fact);
+            } else if (equal || below) && known != DimTerm::UNIT {
+                let before = ways.best[fact as usize];
+                self.cap(ways, other, known, before, step, |step| Way::From(step, fact));
             }
         }
         if is_value {
-            self.tell(search, place);
-        } else if told == value {
-            self.take_cap(search, place, fact);
+            self.tell(ways, place);
+        } else if known == value {
+            self.take_cap(ways, place, fact);
         } else if let [first, second] = self.caps[place as usize].map(|cap| !cap.is_none())
             && (first && second)
             && value == DimTerm::UNIT
         {
             let caps = [fact_of_cap(place, 0), fact_of_cap(place, 1)];
-            if caps.iter().all(|cap| search.settled[*cap as usize]) {
-                search.by_all(value_fact(place), Step::Silent, &caps);
+            if caps.iter().all(|cap| ways.settled[*cap as usize]) {
+                ways.by_all(value_fact(place), Inference::Silent, &caps);
             }
         }
     }
@@ -368,55 +366,55 @@ impl<'a> Places<'a> {
     /// An atom below a place; up to two are kept.
     fn cap(
         &mut self,
-        search: &mut Search,
+        ways: &mut Ways,
         place: u32,
         atom: DimTerm,
         before: u64,
-        step: Step,
-        way: impl FnOnce(Step) -> Way,
+        step: Inference,
+        way: impl FnOnce(Inference) -> Way,
     ) {
         let caps = &mut self.caps[place as usize];
         let free = |cap: &DimTerm| *cap == atom || cap.is_none();
         if let Some(at) = caps.iter().position(free) {
             caps[at] = atom;
-            search.offer(fact_of_cap(place, at as u32), before, step, way);
+            ways.offer(fact_of_cap(place, at as u32), before, step, way);
         }
     }
 
     /// A place that takes its cap: because it has to have a size, or because it is a leaf.
-    fn take_cap(&self, search: &mut Search, place: u32, cap: Fact) {
-        let (solver, term) = (self.solver, self.term(place));
-        let claims = term.node().is_some_and(|node| solver.dims.claims(solver.dims.find(node)));
+    fn take_cap(&self, ways: &mut Ways, place: u32, cap: Fact) {
+        let (state, term) = (self.state, self.term(place));
+        let claims = term.node().is_some_and(|node| state.dims.claims(state.dims.find(node)));
         let role = match self.row_of(place) {
-            Some(row) => solver.rows.role(row),
-            None => solver.dim_role(DimVar(place)),
+            Some(row) => state.rows.role(row),
+            None => state.dim_role(DimVar(place)),
         };
         if claims {
-            search.by(value_fact(place), Step::Silent, cap);
-        } else if role != Role::Interior || solver.value_policy(term) == Some(Policy::LeafCap) {
-            search.by(value_fact(place), Step::Policy(Policy::LeafCap), cap);
+            ways.by(value_fact(place), Inference::Silent, cap);
+        } else if role != Role::Interior || state.value_policy(term) == Some(Policy::LeafCap) {
+            ways.by(value_fact(place), Inference::Policy(Policy::LeafCap), cap);
         }
     }
 
     /// Tells the equations of a place that its size is known.
-    fn tell(&mut self, search: &mut Search, place: u32) {
+    fn tell(&mut self, ways: &mut Ways, place: u32) {
         let Some(numbers) = self.in_equations.remove(&place) else { return };
         for number in numbers {
             self.equations[number as usize].open -= 1;
-            self.solve(search, number as usize);
+            self.solve(ways, number as usize);
         }
     }
 
     /// The last size of an equation.
-    fn solve(&self, search: &mut Search, number: usize) {
-        let Equation { con, places, open } = &self.equations[number];
+    fn solve(&self, ways: &mut Ways, number: usize) {
+        let Equation { id, places, open } = &self.equations[number];
         if *open != 1 {
             return;
         }
-        let known = |place: &&u32| search.settled[value_fact(**place) as usize];
+        let known = |place: &&u32| ways.settled[value_fact(**place) as usize];
         let Some(last) = places.iter().find(|place| !known(place)) else { return };
         let others: Vec<Fact> = places.iter().filter(known).map(|place| value_fact(*place)).collect();
-        search.by_all(value_fact(*last), Step::Constraint(*con, None), &others);
+        ways.by_all(value_fact(*last), Inference::Constraint(*id, None), &others);
     }
 }
 

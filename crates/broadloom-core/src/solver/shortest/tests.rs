@@ -1,6 +1,9 @@
 //! Random systems: what a shortest chain says has to follow from its constraints alone, and from no fewer.
 
-use super::{Derived, DimShape};
+use super::{Derived, DimShape, term_of};
+use crate::solver::propagate::add::add;
+use crate::solver::stores::state::State;
+use crate::solver::subsystem::add_copy;
 use crate::solver::{Answer, Cause, Closed, Solver};
 use crate::term::{Constraint, DimTerm, DimVar, Role, RowTerm, RowVar};
 
@@ -62,36 +65,36 @@ fn system(dice: &mut Dice) -> (Solver, Vec<DimVar>, Vec<RowVar>) {
     (solver, dims, rows)
 }
 
-/// Whether some links entail a value, once the ranks are as they are and what was chosen is given.
+/// Checks that some links entail a value, once the ranks are as they are and what was chosen is given.
 fn entails(closed: &Closed<'_>, links: &[&Derived], dim: DimShape) -> bool {
-    let solver = closed.solver();
-    let mut copy = Solver::new();
-    copy.atoms.clone_from(&solver.atoms);
-    copy.atom_ids.clone_from(&solver.atom_ids);
+    let state = &*closed.state;
+    let mut copy = State::default();
+    copy.atoms.clone_from(&state.atoms);
+    copy.atom_ids.clone_from(&state.atom_ids);
     // The solver's own variables stand between the caller's.
-    for node in 0..solver.dims.len() as u32 {
-        copy.dim_var(solver.dim_role(DimVar(node)));
+    for node in 0..state.dims.len() as u32 {
+        copy.dim_var(state.dim_role(DimVar(node)));
     }
-    for row in 0..solver.rows.len() as u32 {
-        let var = copy.row_var(solver.rows.role(row));
+    for row in 0..state.rows.len() as u32 {
+        let var = copy.row_var(state.rows.role(row));
         copy.declare_marker(var, closed.marker(RowVar(row)));
         let axes: Vec<DimTerm> =
-            (0..solver.ranks.lo(row)).map(|_| copy.dim_var(Role::Interior).into()).collect();
-        copy.add(Constraint::RowEq(RowTerm::var(var), RowTerm::closed(&axes)));
+            (0..state.ranks.lo(row)).map(|_| copy.dim_var(Role::Interior).into()).collect();
+        add(&mut copy, Constraint::RowEq(RowTerm::var(var), RowTerm::closed(&axes)));
     }
     for link in links {
         match link.cause {
-            Cause::Constraint(id) => solver.add_copy(&mut copy, id.0, &|dim| dim, &|row| row),
+            Cause::Constraint(id) => add_copy(state, &mut copy, id, &|dim| dim, &|row| row),
             Cause::Policy(..) => {
                 let what = link.what.expect("sizes are chosen for places");
-                let (term, value) = (copy.term_of(what), solver.dims.resolve(solver.term_of(what)));
-                copy.add(Constraint::DimEq(term, value));
+                let (term, value) = (term_of(&copy, what), state.dims.resolve(term_of(state, what)));
+                add(&mut copy, Constraint::DimEq(term, value));
             }
         }
     }
     assert!(!copy.is_failed(), "a part of what has a solution");
-    let value = |solver: &Solver| solver.ground(solver.dims.resolve(solver.term_of(dim)));
-    value(&copy).is_some() && value(&copy) == value(solver)
+    let value = |state: &State| state.ground(state.dims.resolve(term_of(state, dim)));
+    value(&copy).is_some() && value(&copy) == value(state)
 }
 
 #[test]
@@ -106,8 +109,8 @@ fn chains_are_proofs_and_have_nothing_to_spare() {
             places.extend((0..closed.rank(row)).map(|at| DimShape::Front(row, at)));
         }
         for place in places {
-            let term = closed.solver().term_of(place);
-            let value = closed.solver().dims.resolve(term);
+            let term = term_of(closed.state, place);
+            let value = closed.state.dims.resolve(term);
             let chain = closed.shortest_dim(place);
             // Nothing says what it is: it is the unit, and at most a bound is recorded.
             if chain.iter().all(|link| link.what.is_none()) {

@@ -1,0 +1,178 @@
+//! Closing as a whole: the policy, search where it fails, and the answer.
+
+use crate::ids::{NIL, StepId};
+use crate::solver::canonical::canonical_order;
+use crate::solver::closed::{Answer, Closed, Closing};
+use crate::solver::closing::close_policy;
+use crate::solver::closing::guess::close_sizes;
+use crate::solver::closing::holes::{find_gaps, find_silence};
+use crate::solver::closing::leaf_dims::close_leaf_dims;
+use crate::solver::closing::markers::final_markers;
+use crate::solver::closing::short::{short_axis, short_row};
+use crate::solver::closing::symbols::close_symbols;
+use crate::solver::cores::{Core, core_from};
+use crate::solver::explain::blame::blame;
+use crate::solver::propagate::fixpoint::propagate;
+use crate::solver::propagate::held::release;
+use crate::solver::search::{Search, Verdict, settle_choices};
+use crate::solver::stores::ranks::Pred;
+use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy};
+use crate::solver::stores::state::{Mark, State};
+use crate::solver::subsystem::{Subsystem, subsystem};
+use crate::term::{DimTerm, RowVar};
+
+/// A cycle of ranks through more constraints than this is told as it was found. Its constraints have no solution, and
+/// nobody reads so many for whether one of them could be left out.
+const LONG_CYCLE: usize = 256;
+
+pub(crate) fn close(state: &mut State, history: bool) -> Answer<'_> {
+    release(state);
+    state.branches = 0;
+    state.failures.clear();
+    state.rivalries.clear();
+    state.undecided = None;
+    if let Some(conflict) = state.conflict {
+        return refuse(state, conflict);
+    }
+    let mut closing = if history { forced_values(state) } else { Closing::default() };
+    closing.silence = find_silence(state);
+    let mark = state.mark();
+    state.dims.closing = true;
+    match close_policy(state, &mut closing.markers) {
+        Ok(()) => return finish_closing(state, mark, closing),
+        Err(Conflict::TooMuch(limit)) => {
+            abandon(state, mark);
+            return Answer::GaveUp(limit);
+        }
+        Err(Conflict::Short { support }) => {
+            let short = short_row(state, support);
+            abandon(state, mark);
+            return Answer::Unsupported(short);
+        }
+        Err(_) => abandon(state, mark),
+    }
+    // Which choices are tried, and how many, must not depend on the order of the constraints: the
+    // search runs on a copy in canonical order, and its decisions are taken over.
+    let mut copy = subsystem(state, &canonical_order(state));
+    let mut search = Search::new(state.budget.branches);
+    let mut verdict = settle_choices(&mut copy.state, &mut search, &mut Vec::new());
+    state.branches = search.failed;
+    // A role chooses among solutions. If looking for the choice is too much, any solution will do.
+    if verdict == Verdict::Unknown(Limit::Branches) && !state.rows.leaves().is_empty() {
+        copy = subsystem(state, &canonical_order(state));
+        copy.state.rows.forget_roles();
+        search = Search::new(state.budget.branches);
+        verdict = settle_choices(&mut copy.state, &mut search, &mut Vec::new());
+        state.branches += search.failed;
+    }
+    match verdict {
+        Verdict::Satisfiable => {
+            let mark = state.mark();
+            state.dims.closing = true;
+            closing.searched = true;
+            let outcome = take_over(state, &copy, &mut closing.markers);
+            let outcome = outcome.and_then(|()| close_sizes(state));
+            // In another order, an equation may ask for a check that a choice must not ask for.
+            if let Err(Conflict::TooMuch(limit)) = outcome {
+                abandon(state, mark);
+                return Answer::GaveUp(limit);
+            }
+            debug_assert!(outcome.is_ok(), "the decisions solved the same constraints");
+            finish_closing(state, mark, closing)
+        }
+        Verdict::Unknown(limit) => Answer::GaveUp(limit),
+        Verdict::Unsatisfiable => {
+            let all = || state.constraints.ids().collect();
+            let refuted = search.refuted.map(|ids| ids.iter().map(|id| copy.original_id(*id)).collect());
+            Answer::Unsatisfiable(core_from(state, refuted.unwrap_or_else(all)))
+        }
+    }
+}
+
+/// Leaves closing without an answer.
+fn abandon(state: &mut State, mark: Mark) {
+    state.undo(mark);
+    state.dims.closing = false;
+}
+
+/// Decides ranks and markers as a copy of the system did.
+fn take_over(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Outcome {
+    close_symbols(state)?;
+    let least = state.choose(Policy::LeastRank, NIL);
+    for row in 0..state.rows.len() as u32 {
+        if state.rows.is_fixed(row) {
+            continue;
+        }
+        let (rank, step) = match copy.row(RowVar(row)) {
+            None => (state.ranks.lo(row), least),
+            Some(RowVar(twin)) => {
+                let chosen = copy.state.rank_policy(twin).filter(|(policy, _)| *policy != Policy::LeastRank);
+                let step = chosen.map_or(least, |(policy, theirs)| adopt(state, copy, policy, theirs, row));
+                (copy.state.ranks.lo(twin), step)
+            }
+        };
+        state.ranks.at_least(&mut state.trail, row, rank, Pred::policy(step))?;
+        state.ranks.at_most(&mut state.trail, row, i64::from(rank), Pred::policy(step))?;
+    }
+    propagate(state)?;
+    for row in 0..state.rows.len() as u32 {
+        if let Some(RowVar(twin)) = copy.row(RowVar(row))
+            && state.rows.declared(row).is_none()
+            && let Some(marker) = copy.state.rows.marker(twin)
+        {
+            let theirs = copy.state.rows.marker_policy(twin);
+            let policy = copy.state.policies.get(theirs.index()).map(|choice| choice.policy);
+            let step = adopt(state, copy, policy.unwrap_or(Policy::PreferredMarker), theirs, row);
+            state.rows.set_marker(&mut state.trail, row, marker, step);
+            state.rows.wake(&state.ranks, row, &mut state.queue);
+        }
+    }
+    propagate(state)?;
+    *markers = final_markers(state, &state.rows.declared_markers());
+    Ok(())
+}
+
+/// Records a policy step of a copy, with the failure that led to it, as one of this system.
+fn adopt(state: &mut State, copy: &Subsystem, policy: Policy, theirs: StepId, row: u32) -> StepId {
+    let step = state.choose(policy, row);
+    if let Some(because) = copy.state.failures.get(&theirs) {
+        state.failures.insert(step, because.iter().map(|id| copy.original_id(*id)).collect());
+    }
+    step
+}
+
+fn refuse(state: &mut State, conflict: Conflict) -> Answer<'_> {
+    if let Conflict::TooMuch(limit) = conflict {
+        return Answer::GaveUp(limit);
+    }
+    let blamed = blame(state, conflict).constraints;
+    let core = match conflict {
+        Conflict::RankCycle { .. } if blamed.len() > LONG_CYCLE => Core::rank_cycle(blamed),
+        _ => core_from(state, blamed),
+    };
+    Answer::Unsatisfiable(core)
+}
+
+fn finish_closing(state: &mut State, mark: Mark, mut closing: Closing) -> Answer<'_> {
+    close_leaf_dims(state);
+    closing.gaps = find_gaps(state, &closing.silence);
+    if let Some(short) = short_axis(state) {
+        abandon(state, mark);
+        return Answer::Unsupported(short);
+    }
+    let unfilled = std::mem::take(&mut closing.gaps.unfilled);
+    let closed = Closed { state, mark, closing };
+    if unfilled.is_empty() { Answer::Solved(closed) } else { Answer::Underdetermined(closed, unfilled) }
+}
+
+fn forced_values(state: &State) -> Closing {
+    let ground = |term: DimTerm| state.dims.resolve(term).is_ground();
+    let row_is_ground = |row: u32| {
+        state.rows.is_fixed(row) && (0..state.ranks.lo(row)).all(|at| ground(state.rows.axis(row, at)))
+    };
+    Closing {
+        forced_dims: state.dim_vars.iter().map(|(node, _)| ground(DimTerm(*node))).collect(),
+        forced_rows: (0..state.rows.len() as u32).map(row_is_ground).collect(),
+        ..Closing::default()
+    }
+}

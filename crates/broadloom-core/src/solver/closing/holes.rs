@@ -1,0 +1,174 @@
+//! Holes of parameters: positions that closing had to fill without anybody asking for it.
+//!
+//! A parameter takes its shape from its uses. Where no use says anything, an ordinary leaf takes the
+//! least shape; for a parameter that is almost certainly a mistake (a hidden size that was never
+//! written), so it is reported.
+//!
+//! A row of a parameter that takes no axes is a hole unless that is an answer and not a silence: it meets a
+//! row that has axes, or a tensor that has axes elsewhere and none here. (A number has none anywhere, and says
+//! nothing.) It meets what stands beside it in a result, and in the results that this one goes into. An axis
+//! is a hole if nothing gave it a size, or only a guess did.
+
+use crate::ids::NIL;
+use crate::solver::stores::reason::Policy;
+use crate::solver::stores::rows::{Kind, RowCon, Term};
+use crate::solver::stores::state::State;
+use crate::term::{DimTerm, DimVar, Role, RowVar};
+
+/// A position of a parameter that nothing determines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unfilled {
+    /// A dimension variable.
+    Dim(DimVar),
+    /// An axis of a row variable, counted from the front.
+    Axis(RowVar, u32),
+    /// A row variable that has no axes, with nothing to say that it should have none.
+    Row(RowVar),
+}
+
+/// The parameters that nothing was said about, and the rows that were open, before closing.
+#[derive(Debug, Default)]
+pub(crate) struct Silence {
+    /// The rows of parameters that nobody was seen to speak of.
+    params: Vec<u32>,
+    /// True if a row could have had axes, for all rows if there are such parameters.
+    open: Vec<bool>,
+}
+
+/// Finds the parameters that nothing is said about; to be called before closing.
+pub(crate) fn find_silence(state: &State) -> Silence {
+    let silent = |row: &u32| state.rows.role(*row) == Role::Param && is_silent(state, *row);
+    let params: Vec<u32> = state.rows.leaves().iter().copied().filter(silent).collect();
+    let is_open = |row: u32| state.ranks.hi(row) > 0;
+    let open =
+        if params.is_empty() { Vec::new() } else { (0..state.rows.len() as u32).map(is_open).collect() };
+    Silence { params, open }
+}
+
+fn is_silent(state: &State, row: u32) -> bool {
+    !state.rows.is_fixed(row) && state.ranks.lo(row) == 0 && state.ariths.of_row(row).is_empty()
+}
+
+/// Those silent rows that have no axes, and that meet nothing that says so.
+fn unanswered_rows(state: &State, Silence { params, open }: &Silence) -> Vec<u32> {
+    let mut rows: Vec<u32> = params.iter().copied().filter(|row| state.ranks.lo(*row) == 0).collect();
+    if !rows.is_empty() {
+        let answered = answered_rows(state, open);
+        rows.retain(|row| !answered[*row as usize]);
+    }
+    rows
+}
+
+/// The rows that have axes, or meet a row with axes or a tensor that has axes elsewhere only; `open` are those
+/// whose rank closing chose.
+fn answered_rows(state: &State, open: &[bool]) -> Vec<bool> {
+    let has_axes = |row: u32| state.ranks.lo(row) > 0 || !state.ariths.of_row(row).is_empty();
+    let mut answered: Vec<bool> = (0..state.rows.len() as u32).map(has_axes).collect();
+    loop {
+        let said = said_rows(state, open, &answered);
+        let mut more = false;
+        for absence in state.absences.iter().filter(|absence| state.is_absent(absence)) {
+            let own = absence.own == NIL || said[absence.own as usize];
+            more |= own && !std::mem::replace(&mut answered[absence.row as usize], true);
+        }
+        more |= pass_answers(state, &mut answered);
+        if !more {
+            return answered;
+        }
+    }
+}
+
+/// Takes answers from results to operands. A leaf passes on its axes, but not what others say about it: it
+/// might as well have been declared. Returns whether anything is new.
+fn pass_answers(state: &State, answered: &mut [bool]) -> bool {
+    let passes = |answered: &[bool], row: u32| {
+        answered[row as usize] && (state.rows.role(row) == Role::Interior || state.ranks.lo(row) > 0)
+    };
+    let (mut any, mut more) = (false, true);
+    while std::mem::take(&mut more) {
+        // Results are usually made after their operands.
+        for con in state.rows.con_ids().rev() {
+            let RowCon { res, opnd, kind, .. } = state.rows.con(con);
+            let mut pass = |from: Term, to: Term| {
+                let says = from.flanks() > 0 || (from.hole != NIL && passes(answered, from.hole));
+                more |= to.hole != NIL && says && !std::mem::replace(&mut answered[to.hole as usize], true);
+            };
+            pass(res, opnd);
+            if kind == Kind::Eq {
+                pass(opnd, res);
+            } else if opnd.hole == NIL && res.hole != NIL {
+                // Somebody wrote down that there need be no axes.
+                more |= !std::mem::replace(&mut answered[res.hole as usize], true);
+            }
+        }
+        any |= more;
+    }
+    any
+}
+
+/// The rows of which it is known that they have no axes, and not only assumed for want of an answer: constraints
+/// say so, or they are leaves that were answered, or made of such rows.
+fn said_rows(state: &State, open: &[bool], answered: &[bool]) -> Vec<bool> {
+    let mut said: Vec<bool> = (0..state.rows.len() as u32)
+        .map(|row| {
+            let leaf = matches!(state.rows.role(row), Role::Leaf | Role::Param);
+            !open[row as usize] || (leaf && answered[row as usize])
+        })
+        .collect();
+    // Results are usually made after their operands.
+    for support in state.supports.ids() {
+        let mut terms = state.supports.terms(support).iter();
+        let all = terms.all(|term| term.hole == NIL || said[term.hole as usize]);
+        said[state.supports.get(support).res as usize] |= all;
+    }
+    said
+}
+
+/// Positions of leaves that closing left without a size.
+#[derive(Debug, Default)]
+pub(crate) struct Gaps {
+    /// Those of parameters: holes.
+    pub unfilled: Vec<Unfilled>,
+    /// Those of other leaves, which could have had one and gave way.
+    pub gave_way: Vec<Unfilled>,
+}
+
+/// Finds the gaps of leaves after all commitments.
+pub(crate) fn find_gaps(state: &State, silence: &Silence) -> Gaps {
+    let mut gaps = Gaps::default();
+    for (node, role) in &state.leaf_dims {
+        let at = Unfilled::Dim(DimVar(*node));
+        judge_leaf(state, *role, DimTerm(*node), at, &mut gaps);
+    }
+    let unanswered = unanswered_rows(state, silence);
+    gaps.unfilled.extend(unanswered.into_iter().map(|row| Unfilled::Row(RowVar(row))));
+    for row in state.rows.leaves().iter().copied() {
+        for at in 0..state.ranks.lo(row) {
+            let (role, axis) = (state.rows.role(row), state.row_axis(row, at));
+            let at = Unfilled::Axis(RowVar(row), at);
+            judge_leaf(state, role, axis, at, &mut gaps);
+        }
+    }
+    gaps
+}
+
+/// Notes an axis of a leaf that lacks a size, or gave way to another leaf: it could have had one, and
+/// nothing says which of them.
+fn judge_leaf(state: &State, role: Role, term: DimTerm, at: Unfilled, gaps: &mut Gaps) {
+    let relaxed = || state.value_policy(term) == Some(Policy::RelaxedLeaf);
+    match role {
+        Role::Param if lacks_size(state, term) || relaxed() => gaps.unfilled.push(at),
+        Role::Leaf if relaxed() => gaps.gave_way.push(at),
+        _ => {}
+    }
+}
+
+fn lacks_size(state: &State, term: DimTerm) -> bool {
+    let Some(node) = term.node().filter(|_| !term.is_none()) else { return term.is_none() };
+    let root = state.dims.find(node);
+    if state.dims.value(root).is_none() {
+        return true;
+    }
+    // What had no size when guessing began has one by a guess.
+    state.undecided.as_ref().is_some_and(|open| open.contains(&node))
+}

@@ -1,0 +1,75 @@
+//! Closing of ranks where every marker is declared: the usual case, and the fast one.
+//!
+//! With declared markers an inequality aligns whatever is certain as soon as it is certain, so when the
+//! least ranks are taken there is usually nothing left to do: no axis is moved and no constraint looked at
+//! again. Rows are left as they are and read at their least rank ([`State::row_axis`]). Only rows of
+//! constraints that are not aligned in full, and rows whose known ends overlap, are laid out.
+
+use crate::ids::NIL;
+use crate::solver::closing::counted::close_counted_ranks;
+use crate::solver::closing::leaf_ranks::raise_leaf_ranks;
+use crate::solver::closing::short::all_long_enough;
+use crate::solver::propagate::fixpoint::propagate;
+use crate::solver::stores::ranks::Pred;
+use crate::solver::stores::reason::{Outcome, Policy};
+use crate::solver::stores::rows::{Kind, RowCon};
+use crate::solver::stores::state::State;
+use crate::term::Role;
+
+/// Steps 1 and 2. Leaves take what their uses have; then counted rows divide up their elements, and
+/// leaves look again; then fillers take what there is.
+fn close_leaf_ranks(state: &mut State) -> Outcome {
+    let leaf = |role: Role| matches!(role, Role::Leaf | Role::Param);
+    raise_leaf_ranks(state, leaf)?;
+    if close_counted_ranks(state)? {
+        raise_leaf_ranks(state, leaf)?;
+    }
+    raise_leaf_ranks(state, |role| role == Role::Filler)?;
+    all_long_enough(state)
+}
+
+/// Steps 1-4 of closing.
+pub(crate) fn close_ranks_in_place(state: &mut State) -> Outcome {
+    close_leaf_ranks(state)?;
+    let rows = unsettled_rows(state);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let step = state.choose(Policy::LeastRank, NIL);
+    for row in rows {
+        let least = i64::from(state.ranks.lo(row));
+        state.ranks.at_most(&mut state.trail, row, least, Pred::policy(step))?;
+    }
+    propagate(state)
+}
+
+/// The open rows for which taking the least rank is not the end of it.
+fn unsettled_rows(state: &State) -> Vec<u32> {
+    let mut rows = Vec::new();
+    for con in state.rows.cons().filter(|con| !con.done) {
+        if !aligned_at_least(state, &con) {
+            let open = |hole: &u32| *hole != NIL && !state.rows.is_fixed(*hole);
+            rows.extend([con.res.hole, con.opnd.hole].into_iter().filter(open));
+        }
+    }
+    let overlapping = |row: &u32| {
+        let least = state.ranks.lo(*row) as usize;
+        !state.rows.is_fixed(*row)
+            && state
+                .rows
+                .partial(*row)
+                .is_some_and(|partial| partial.front.len() + partial.back.len() > least)
+    };
+    rows.extend((0..state.rows.len() as u32).filter(overlapping));
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
+/// True if a constraint has nothing left to align if its rows take their least ranks.
+fn aligned_at_least(state: &State, con: &RowCon) -> bool {
+    let rank = |hole: u32| if hole == NIL { 0 } else { state.ranks.lo(hole) };
+    let needed = con.opnd.flanks() + rank(con.opnd.hole);
+    con.left + con.right >= needed
+        && (con.kind == Kind::Le || needed == con.res.flanks() + rank(con.res.hole))
+}

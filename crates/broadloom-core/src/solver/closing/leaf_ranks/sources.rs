@@ -1,0 +1,93 @@
+//! Sources: what is known of the axes of a row, and by whom.
+
+use crate::ids::NIL;
+use crate::solver::closing::leaf_ranks::NEVER;
+
+/// The greatest source of a row and the greatest of the others; absent ones have no source.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Greatest {
+    pub first: (i64, u32),
+    pub second: (i64, u32),
+}
+
+impl Greatest {
+    pub const NONE: Greatest = Greatest { first: (NEVER, NIL), second: (NEVER, NIL) };
+
+    pub fn add(&mut self, (value, source): (i64, u32)) {
+        if source == NIL {
+            return;
+        }
+        if source == self.first.1 {
+            self.first.0 = self.first.0.max(value);
+        } else if value > self.first.0 || self.first.1 == NIL {
+            self.second = self.first;
+            self.first = (value, source);
+        } else if source == self.second.1 {
+            self.second.0 = self.second.0.max(value);
+        } else if value > self.second.0 || self.second.1 == NIL {
+            self.second = (value, source);
+        }
+    }
+
+    /// Adds what is `more` than others, up to a bound: around a circle, lengths may grow without end.
+    pub fn add_all(&mut self, other: Greatest, more: i64, bound: i64) {
+        self.add(((other.first.0 + more).min(bound), other.first.1));
+        self.add(((other.second.0 + more).min(bound), other.second.1));
+    }
+
+    /// One source, if there is one.
+    pub fn of_one(value: i64, source: u32) -> Greatest {
+        let mut greatest = Greatest::NONE;
+        greatest.add((value, source));
+        greatest
+    }
+
+    /// Adds what is `more` than others; returns whether that changes anything.
+    pub fn raise(&mut self, other: Greatest, more: i64, bound: i64) -> bool {
+        let before = *self;
+        self.add_all(other, more, bound);
+        *self != before
+    }
+
+    /// The value of a source; one that is not among the greatest is no greater than those.
+    pub fn of(&self, source: u32) -> i64 {
+        if self.first.1 == source { self.first.0 } else { self.second.0 }
+    }
+
+    /// The value of the greatest source, but for one.
+    pub fn without(&self, source: u32) -> i64 {
+        if self.first.1 == source { self.second.0 } else { self.first.0 }
+    }
+}
+
+/// The sources of a row: the longest, and the open leaf that reaches furthest.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Sources {
+    pub lengths: Greatest,
+    pub furthest: (i64, u32),
+}
+
+impl Sources {
+    pub const NONE: Sources = Sources { lengths: Greatest::NONE, furthest: (NEVER, NIL) };
+
+    pub fn reaches(&mut self, value: i64, leaf: u32) {
+        if value > self.furthest.0 {
+            self.furthest = (value, leaf);
+        }
+    }
+
+    /// No leaf reaches further than it is long: what would reach beyond the front of a row is not in it.
+    pub fn clipped(mut self, front: i64) -> Sources {
+        let (value, leaf) = self.furthest;
+        if leaf != NIL {
+            self.furthest.0 = value.min(self.lengths.of(leaf) + front);
+        }
+        self
+    }
+}
+
+/// The ranks that say who is heard, and the sources there are at these ranks.
+pub(super) struct Heard {
+    pub ranks: Vec<i64>,
+    pub sources: Vec<Sources>,
+}
