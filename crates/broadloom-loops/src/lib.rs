@@ -4,6 +4,7 @@
 //! obviously; [`optimise`](optimise::optimise) rewrites it; [`native`] compiles it to machine code.
 
 mod array;
+pub mod function;
 mod memory;
 pub mod mlir;
 pub mod native;
@@ -17,10 +18,11 @@ mod show;
 mod shown;
 
 pub use array::{Array, ArrayError, Dtype, Element, Values};
+pub use function::{Binary, Domain, Unary, Yields};
 pub use half::{bf16, f16};
 pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};
-pub use scalar::{Binary, Scalar, Unary};
+pub use scalar::Scalar;
 pub use shown::shown_path;
 
 /// The README of the crate, so that its example is run.

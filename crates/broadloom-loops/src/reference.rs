@@ -7,9 +7,9 @@
 use half::{bf16, f16};
 use rustc_hash::FxHashSet;
 
+use crate::function::Binary;
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
 use crate::random::uniform;
-use crate::scalar::Binary;
 use crate::{Buffer, Dtype, Element, Scalar};
 
 /// Why a run stopped.

@@ -277,57 +277,6 @@ impl Builder {
     }
 }
 
-/// Methods that are pointwise operations of one operand.
-macro_rules! unary {
-    ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {
-        impl<'b> Expr<'b> {$(
-            $(#[$doc])*
-            #[must_use]
-            #[track_caller]
-            pub fn $method(self) -> Expr<'b> {
-                self.builder.all(&[self], |graph, tensors| graph.pointwise($name, tensors))
-            }
-        )*}
-    };
-}
-
-unary! {
-    /// The exponential.
-    exp = "exp";
-    /// The natural logarithm.
-    log = "log";
-    /// The square root.
-    sqrt = "sqrt";
-    /// The reciprocal.
-    recip = "recip";
-    /// The sine.
-    sin = "sin";
-    /// The cosine.
-    cos = "cos";
-    /// The hyperbolic tangent.
-    tanh = "tanh";
-    /// The logistic function.
-    sigmoid = "sigmoid";
-    /// What is positive, else 0.
-    relu = "relu";
-    /// The logarithm of one more, exact for small numbers, too.
-    log1p = "log1p";
-    /// The absolute value.
-    abs = "abs";
-    /// -1, 0 or 1.
-    sign = "sign";
-    /// Its product with itself.
-    square = "square";
-    /// The error function.
-    erf = "erf";
-    /// The greatest integer that is not greater.
-    floor = "floor";
-    /// The nearest integer.
-    round = "round";
-    /// The same value; no gradient goes back.
-    stop_gradient = "stop_gradient";
-}
-
 /// What can stand beside an expression: another one, or a number.
 pub trait Operand<'b> {
     /// As an expression of a builder.
@@ -344,40 +293,6 @@ impl<'b> Operand<'b> for f64 {
     fn of(self, builder: &'b Builder) -> Expr<'b> {
         builder.number(self)
     }
-}
-
-/// Methods that are pointwise operations of two operands.
-macro_rules! binary {
-    ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {
-        impl<'b> Expr<'b> {$(
-            $(#[$doc])*
-            #[must_use]
-            #[track_caller]
-            pub fn $method(self, other: impl Operand<'b>) -> Expr<'b> {
-                let other = other.of(self.builder);
-                self.builder.all(&[self, other], |graph, tensors| graph.pointwise($name, tensors))
-            }
-        )*}
-    };
-}
-
-binary! {
-    /// A power.
-    pow = "**";
-    /// The larger of the two.
-    maximum = "max";
-    /// The smaller of the two.
-    minimum = "min";
-    /// The remainder, with the sign of the divisor.
-    modulo = "mod";
-    /// Whether it is less: 1 or 0.
-    less = "<";
-    /// Whether it is less or equal.
-    less_or_equal = "<=";
-    /// Whether it is greater.
-    greater = ">";
-    /// Whether both are equal.
-    equals = "==";
 }
 
 impl<'b> Expr<'b> {

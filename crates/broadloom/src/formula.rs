@@ -9,9 +9,10 @@
 //! Any of `+ - * / ** max min and or` accumulates. An accumulator stands directly after `=` or `=:`, so that
 //! `a =- x` subtracts `x` and `a = -x` sets `a`. A target in braces is a new tensor. Names may have dots: `p.grad`.
 
-use broadloom_loops::{Binary, Unary};
+use broadloom_loops::{Binary, Domain, Unary, Yields};
 
 use crate::error::{Error, ErrorKind};
+use crate::operation::table::{self, ROWS, Row};
 
 /// What is computed, over names.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,6 +49,64 @@ impl Formula {
 
     pub fn binary(function: Binary, a: Formula, b: Formula) -> Formula {
         Formula::Binary(function, Box::new(a), Box::new(b))
+    }
+
+    /// Whether it has a function whose values have fractions even of whole numbers.
+    pub fn has_fractions(&self) -> bool {
+        match self {
+            Formula::Number(_) | Formula::Name(_) => false,
+            Formula::Unary(function, a) => function.yields() == Yields::Fractions || a.has_fractions(),
+            Formula::Binary(function, a, b) => {
+                function.yields() == Yields::Fractions || a.has_fractions() || b.has_fractions()
+            }
+            // A condition decides between values, and is none of them.
+            Formula::Select(_, a, b) => a.has_fractions() || b.has_fractions(),
+        }
+    }
+
+    /// Whether the values of all its functions are those that IEEE 754 asks for.
+    pub fn is_correct(&self) -> bool {
+        match self {
+            Formula::Number(_) | Formula::Name(_) => true,
+            Formula::Unary(function, a) => function.is_correct() && a.is_correct(),
+            Formula::Binary(function, a, b) => function.is_correct() && a.is_correct() && b.is_correct(),
+            Formula::Select(condition, a, b) => condition.is_correct() && a.is_correct() && b.is_correct(),
+        }
+    }
+
+    /// Whether all functions in it are asked for values inside their domains, where the names in it are numbers.
+    pub fn is_defined(&self, names: &impl Fn(u32) -> Option<f64>) -> bool {
+        let within = |domain: Domain, a: &Formula| {
+            a.is_defined(names) && a.of(names).is_some_and(|value| domain.contains(value))
+        };
+        match self {
+            Formula::Number(_) => true,
+            Formula::Name(name) => names(*name).is_some(),
+            Formula::Unary(function, a) => within(function.domain(), a),
+            Formula::Binary(function, a, b) => {
+                let [first, second] = function.domain();
+                within(first, a) && within(second, b)
+            }
+            Formula::Select(condition, a, b) => {
+                let chosen = condition.of(names).map(|holds| if holds != 0.0 { a } else { b });
+                condition.is_defined(names) && chosen.is_some_and(|chosen| chosen.is_defined(names))
+            }
+        }
+    }
+
+    /// The same over other formulas, one for each name. None if there is none for one of them.
+    pub fn with_names(&self, names: &impl Fn(u32) -> Option<Formula>) -> Option<Formula> {
+        Some(match self {
+            Formula::Number(value) => Formula::Number(*value),
+            Formula::Name(name) => names(*name)?,
+            Formula::Unary(function, a) => Formula::unary(*function, a.with_names(names)?),
+            Formula::Binary(function, a, b) => {
+                Formula::binary(*function, a.with_names(names)?, b.with_names(names)?)
+            }
+            Formula::Select(condition, a, b) => {
+                Formula::select(condition.with_names(names)?, a.with_names(names)?, b.with_names(names)?)
+            }
+        })
     }
 
     /// The names in it, in the order of their first appearance.
@@ -92,7 +151,12 @@ pub(crate) struct Text {
 
 /// Reads assignments, separated by `;`.
 pub(crate) fn parse(source: &str) -> Result<Text, Error> {
-    let mut parser = Parser { source, at: 0, depth: 0, terms: 0, text: Text::default() };
+    read_below(source, ROWS)
+}
+
+/// The same with only some operations of the table: a row of it may use those above it.
+pub(crate) fn read_below(source: &str, rows: &'static [Row]) -> Result<Text, Error> {
+    let mut parser = Parser { source, rows, at: 0, depth: 0, terms: 0, text: Text::default() };
     loop {
         let assignment = parser.assignment()?;
         parser.text.assignments.push(assignment);
@@ -110,21 +174,8 @@ pub(crate) fn parse(source: &str) -> Result<Text, Error> {
 }
 
 /// Signs that stand between two terms, weakest first; terms of one level group from the left.
-const LEVELS: [&[(&str, Binary)]; 5] = [
-    &[("or", Binary::Or)],
-    &[("and", Binary::And)],
-    &[
-        ("<=", Binary::LessEq),
-        ("==", Binary::Equal),
-        ("!=", Binary::NotEqual),
-        ("<", Binary::Less),
-        // Read with its sides exchanged.
-        (">=", Binary::LessEq),
-        (">", Binary::Less),
-    ],
-    &[("+", Binary::Add), ("-", Binary::Sub)],
-    &[("*", Binary::Mul), ("/", Binary::Div)],
-];
+const LEVELS: [&[&str]; 5] =
+    [&["or"], &["and"], &["<=", "==", "!=", "<", ">=", ">"], &["+", "-"], &["*", "/"]];
 
 /// How many terms there may be: long sums are deep trees.
 const TERMS: usize = 1000;
@@ -134,6 +185,8 @@ const DEPTH: usize = 200;
 
 struct Parser<'a> {
     source: &'a str,
+    /// The operations that can be called.
+    rows: &'static [Row],
     at: usize,
     depth: usize,
     terms: usize,
@@ -213,19 +266,15 @@ impl<'a> Parser<'a> {
     /// An accumulator directly after the sign of an assignment.
     fn accumulator(&mut self) -> Option<Binary> {
         let rest = &self.source[self.at..];
-        let accumulators = [
-            ("**", Binary::Pow),
-            ("+", Binary::Add),
-            ("-", Binary::Sub),
-            ("*", Binary::Mul),
-            ("/", Binary::Div),
-            ("max ", Binary::Max),
-            ("min ", Binary::Min),
-            ("and ", Binary::And),
-            ("or ", Binary::Or),
-        ];
-        let (sign, function) = accumulators.into_iter().find(|(sign, _)| rest.starts_with(sign))?;
-        self.at += sign.len();
+        let is_next = |function: &&Binary| {
+            let after = rest.strip_prefix(function.name());
+            let is_word = function.name().starts_with(char::is_alphabetic);
+            after.is_some_and(|after| !is_word || after.starts_with(' '))
+        };
+        // `**` begins with the sign of a product: the longest sign is meant.
+        let accumulators = Binary::ALL.iter().filter(|function| function.neutral().is_some());
+        let function = *accumulators.filter(is_next).max_by_key(|function| function.name().len())?;
+        self.at += function.name().len();
         Some(function)
     }
 
@@ -236,18 +285,14 @@ impl<'a> Parser<'a> {
     fn level(&mut self, level: usize) -> Result<Formula, Error> {
         let Some(signs) = LEVELS.get(level) else { return self.power() };
         let mut left = self.level(level + 1)?;
-        while let Some((sign, function)) = self.between(signs) {
+        while let Some(sign) = self.between(signs) {
             let right = self.level(level + 1)?;
-            left = if sign.starts_with('>') {
-                Formula::binary(function, right, left)
-            } else {
-                Formula::binary(function, left, right)
-            };
+            left = between(sign, left, right).ok_or_else(|| self.wrong("an operator is expected"))?;
         }
         Ok(left)
     }
 
-    fn between(&mut self, signs: &[(&'static str, Binary)]) -> Option<(&'static str, Binary)> {
+    fn between(&mut self, signs: &[&'static str]) -> Option<&'static str> {
         let rest = self.rest();
         let is_next = |sign: &str| {
             let Some(after) = rest.strip_prefix(sign) else { return false };
@@ -259,8 +304,8 @@ impl<'a> Parser<'a> {
             };
             !longer
         };
-        let found = signs.iter().copied().find(|(sign, _)| is_next(sign))?;
-        self.at += found.0.len();
+        let found = signs.iter().copied().find(|sign| is_next(sign))?;
+        self.at += found.len();
         Some(found)
     }
 
@@ -314,7 +359,7 @@ impl<'a> Parser<'a> {
         }
         self.expect(")")?;
         let count = arguments.len();
-        function(word, arguments).ok_or_else(|| {
+        function(self.rows, word, arguments).ok_or_else(|| {
             self.at = start;
             let plural = if count == 1 { "" } else { "s" };
             self.wrong(&format!("there is no function `{word}` of {count} argument{plural}"))
@@ -337,30 +382,30 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A function by its name.
-fn function(name: &str, arguments: Vec<Formula>) -> Option<Formula> {
-    let zero = || Formula::Number(0.0);
-    let unary = Unary::ALL.iter().find(|(_, known)| *known == name).map(|(function, _)| *function);
-    let binary = Binary::ALL.iter().find(|(_, known)| *known == name).map(|(function, _)| *function);
-    let count = arguments.len();
-    let mut rest = arguments.into_iter();
-    let mut next = || rest.next();
-    Some(match (name, count, unary, binary) {
-        ("relu", 1, ..) => Formula::binary(Binary::Max, next()?, zero()),
-        ("square", 1, ..) => {
-            let a = next()?;
-            Formula::binary(Binary::Mul, a.clone(), a)
-        }
-        ("pow", 2, ..) => Formula::binary(Binary::Pow, next()?, next()?),
-        ("where", 3, ..) => Formula::select(next()?, next()?, next()?),
+/// Two terms with a sign between them. What is greater is read with its sides exchanged.
+fn between(sign: &str, left: Formula, right: Formula) -> Option<Formula> {
+    Some(match sign {
+        ">" => Formula::binary(Binary::Less, right, left),
+        ">=" => Formula::binary(Binary::LessEq, right, left),
+        _ => Formula::binary(Binary::named(sign)?, left, right),
+    })
+}
+
+/// A function by its name: one of numbers, or an operation of some rows of the table.
+fn function(rows: &'static [Row], name: &str, arguments: Vec<Formula>) -> Option<Formula> {
+    Some(match (name, &arguments[..]) {
+        ("pow", [a, b]) => Formula::binary(Binary::Pow, a.clone(), b.clone()),
+        ("where", [condition, a, b]) => Formula::select(condition.clone(), a.clone(), b.clone()),
         // y where x is positive, else 0: how gradients pass a kink.
-        ("relu_gate", 2, ..) => {
-            let x = next()?;
-            Formula::select(Formula::binary(Binary::Less, zero(), x), next()?, zero())
+        ("relu_gate", [x, y]) => {
+            let zero = || Formula::Number(0.0);
+            Formula::select(Formula::binary(Binary::Less, zero(), x.clone()), y.clone(), zero())
         }
-        (_, 1, Some(function), _) => Formula::unary(function, next()?),
-        (_, 2, _, Some(function)) => Formula::binary(function, next()?, next()?),
-        _ => return None,
+        (_, [a]) if let Some(function) = Unary::named(name) => Formula::unary(function, a.clone()),
+        (_, [a, b]) if let Some(function) = Binary::named(name) => {
+            Formula::binary(function, a.clone(), b.clone())
+        }
+        _ => table::applied(rows, name, &arguments)?,
     })
 }
 

@@ -13,10 +13,10 @@
 //! Where a sum starts from something else than 0, or something is done to its result, that is done in nests before
 //! and after it.
 
+use crate::function::Unary;
 use crate::native::flat::{Access, Looped, Step, Value};
 use crate::native::order::{Bare, chain, is_injective, nested};
 use crate::native::types::{self, Real};
-use crate::scalar::Unary;
 use crate::{Binary, Dtype, Program};
 
 /// One sum of products.

@@ -11,9 +11,10 @@
 use broadloom_core::projection::Component;
 use rustc_hash::FxHashSet;
 
+use crate::function::{Binary, Unary};
 use crate::native::Error;
 use crate::program::{BufferId, Cell, Index, Program, Statement};
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::scalar::Scalar;
 
 /// A place in the memory of a buffer.
 #[derive(Clone, PartialEq, Debug)]

@@ -18,13 +18,13 @@ use std::fmt::Write;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::function::{Binary, Unary};
 use crate::native::expression::{Level, converted};
 use crate::native::flat::{Access, Looped, Step, Value};
 use crate::native::names::Names;
 use crate::native::order::{Split, is_independent};
 use crate::native::rows::Row;
 use crate::native::types::{self, Locals, Real, stored};
-use crate::scalar::{Binary, Unary};
 use crate::{BufferId, Dtype, Program};
 
 /// A function and what it is called with.

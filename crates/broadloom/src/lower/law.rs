@@ -154,7 +154,7 @@ impl Graph {
         };
         let product = |accumulate, combine| Ok(Rule::Product { accumulate, combine });
         match *op {
-            Op::Pointwise(name) => match Operation::built_in(name) {
+            Op::Pointwise(name) => match Operation::named(name) {
                 Some(operation) if operation.arity == usize::from(*arity) => Ok(Rule::BuiltIn(operation)),
                 _ => Err(self.no_law(step, name)),
             },

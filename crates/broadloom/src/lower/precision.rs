@@ -11,6 +11,7 @@
 use broadloom_loops::Dtype;
 
 use crate::Graph;
+use crate::operation::Operation;
 use crate::step::{Leaf, Op, Step, Tensor};
 
 /// The type of each tensor.
@@ -37,10 +38,6 @@ pub(crate) fn precisions(graph: &Graph) -> Vec<Dtype> {
     graph.tensors().zip(known).map(dtype).collect()
 }
 
-/// Functions whose values are not integers, whatever they are of.
-const FRACTIONS: [&str; 11] =
-    ["/", "exp", "log", "log1p", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
-
 /// What one step says.
 fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<Dtype>) {
     if let Some(Step::Leaf { leaf: Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize) {
@@ -53,7 +50,8 @@ fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<
         operands = &operands[..1];
     }
     let all_integers = are_integers(graph, operands, known);
-    let stays_whole = !matches!(op, Op::Pointwise(name) if FRACTIONS.contains(name));
+    let has_fractions = |name: &str| Operation::named(name).is_some_and(Operation::has_fractions);
+    let stays_whole = !matches!(op, Op::Pointwise(name) if has_fractions(name));
     let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
     let joined = operands.iter().filter_map(|tensor| known[tensor.index()]).filter(counts).reduce(join);
     for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
