@@ -13,6 +13,7 @@ use broadloom_loops::Array;
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::logic::{Accumulate, Index, Options};
+use crate::notation::Notation;
 use crate::operation::Operation;
 use crate::step::Tensor;
 use crate::{Dtype, Graph};
@@ -203,13 +204,18 @@ impl Builder {
 
     /// An operation by a spec: see [`Graph::einsum`].
     #[track_caller]
-    pub fn einsum<'b>(&'b self, spec: &str, operands: &[Expr<'b>]) -> Expr<'b> {
+    pub fn einsum<'b, 's>(&'b self, spec: impl Into<Notation<'s>>, operands: &[Expr<'b>]) -> Expr<'b> {
         self.einsum_with(spec, operands, &Options::default())
     }
 
     /// An operation by a spec, with options: see [`Graph::einsum_with`].
     #[track_caller]
-    pub fn einsum_with<'b>(&'b self, spec: &str, operands: &[Expr<'b>], options: &Options<'_>) -> Expr<'b> {
+    pub fn einsum_with<'b, 's>(
+        &'b self,
+        spec: impl Into<Notation<'s>>,
+        operands: &[Expr<'b>],
+        options: &Options<'_>,
+    ) -> Expr<'b> {
         self.all(operands, |graph, tensors| graph.einsum_with(spec, tensors, options))
     }
 
@@ -340,7 +346,7 @@ impl<'b> Expr<'b> {
     /// An operation by a spec on this and other operands.
     #[must_use]
     #[track_caller]
-    pub fn einsum(self, spec: &str, others: &[Expr<'b>]) -> Expr<'b> {
+    pub fn einsum<'s>(self, spec: impl Into<Notation<'s>>, others: &[Expr<'b>]) -> Expr<'b> {
         let operands: Vec<Expr<'b>> = std::iter::once(self).chain(others.iter().copied()).collect();
         self.builder.einsum(spec, &operands)
     }

@@ -8,26 +8,111 @@
 //!
 //! Any of `+ - * / ** max min and or` accumulates. An accumulator stands directly after `=` or `=:`, so that
 //! `a =- x` subtracts `x` and `a = -x` sets `a`. A target in braces is a new tensor. Names may have dots: `p.grad`.
+//!
+//! The text is for people. Programs that make assignments build them, with [`Assignments`] and [`Formula`]; reading a text
+//! does the same.
 
 use broadloom_loops::{Binary, Domain, Unary, Yields};
 
 use crate::error::{Error, ErrorKind};
 use crate::operation::table::{self, ROWS, Row};
+use crate::step::Tensor;
 
-/// What is computed, over names.
+/// What is computed, over the names of some [`Assignments`]. Signs of Rust and [`Formula::apply`] build it.
+///
+/// ```
+/// use broadloom::{Assignments, Formula, Graph, Routine, Sign};
+/// let mut g = Graph::new();
+/// let (w, slope) = (g.param_shaped("w", "3")?, g.data("slope", "3")?);
+/// let mut update = Assignments::new();
+/// let (target, slope) = (update.tensor("w", w), update.tensor("slope", slope));
+/// let step = Formula::number(0.1) * slope.into();
+/// update.assign(target, Sign::read("=-").expect("a sign"), step, "w =- 0.1 * slope");
+/// Routine::new("train").assign_all(&mut g, ".", update)?;
+/// # Ok::<(), broadloom::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Formula {
+pub enum Formula {
+    /// A number.
     Number(f64),
-    /// A name, by its place among the names of the text.
+    /// A name, by its place among those of the assignments.
     Name(u32),
+    /// A function of one number.
     Unary(Unary, Box<Formula>),
+    /// A function of two numbers.
     Binary(Binary, Box<Formula>, Box<Formula>),
+    /// The second if the first is not 0, else the third.
     Select(Box<Formula>, Box<Formula>, Box<Formula>),
 }
 
+/// A name in assignments: a tensor that is there, one that is made, or a slot of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Name(pub(crate) u32);
+
+impl From<Name> for Formula {
+    fn from(name: Name) -> Formula {
+        Formula::Name(name.0)
+    }
+}
+
+/// Methods of the operators of Rust.
+macro_rules! operators {
+    ($($operator:ident $method:ident $function:ident;)*) => {$(
+        impl std::ops::$operator for Formula {
+            type Output = Formula;
+
+            fn $method(self, other: Formula) -> Formula {
+                Formula::binary(Binary::$function, self, other)
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add Add;
+    Sub sub Sub;
+    Mul mul Mul;
+    Div div Div;
+}
+
+impl std::ops::Neg for Formula {
+    type Output = Formula;
+
+    fn neg(self) -> Formula {
+        match self {
+            Formula::Number(value) => Formula::Number(-value),
+            other => Formula::unary(Unary::Neg, other),
+        }
+    }
+}
+
 impl Formula {
+    /// A number.
+    pub fn number(value: f64) -> Formula {
+        Formula::Number(value)
+    }
+
+    /// A function of numbers or a pointwise operation of the library, by its sign or name. None if there is none of so many
+    /// operands.
+    ///
+    /// ```
+    /// use broadloom::Formula;
+    /// let one = || Formula::number(1.0);
+    /// assert!(Formula::apply("max", vec![one(), one()]).is_some());
+    /// assert!(Formula::apply("max", vec![one()]).is_none());
+    /// ```
+    pub fn apply(name: &str, operands: Vec<Formula>) -> Option<Formula> {
+        function(ROWS, name, operands)
+    }
+
+    /// The same with one name in place of another.
+    pub fn with(self, name: Name, other: Name) -> Formula {
+        let named = |each: u32| Some(Formula::Name(if each == name.0 { other.0 } else { each }));
+        self.with_names(&named).unwrap_or(self)
+    }
+
     /// Its value where the names in it are numbers.
-    pub fn of(&self, names: &impl Fn(u32) -> Option<f64>) -> Option<f64> {
+    pub(crate) fn of(&self, names: &impl Fn(u32) -> Option<f64>) -> Option<f64> {
         Some(match self {
             Formula::Number(value) => *value,
             Formula::Name(name) => names(*name)?,
@@ -43,16 +128,16 @@ impl Formula {
         })
     }
 
-    pub fn unary(function: Unary, a: Formula) -> Formula {
+    pub(crate) fn unary(function: Unary, a: Formula) -> Formula {
         Formula::Unary(function, Box::new(a))
     }
 
-    pub fn binary(function: Binary, a: Formula, b: Formula) -> Formula {
+    pub(crate) fn binary(function: Binary, a: Formula, b: Formula) -> Formula {
         Formula::Binary(function, Box::new(a), Box::new(b))
     }
 
     /// Whether it has a function whose values have fractions even of whole numbers.
-    pub fn has_fractions(&self) -> bool {
+    pub(crate) fn has_fractions(&self) -> bool {
         match self {
             Formula::Number(_) | Formula::Name(_) => false,
             Formula::Unary(function, a) => function.yields() == Yields::Fractions || a.has_fractions(),
@@ -65,7 +150,7 @@ impl Formula {
     }
 
     /// Whether the values of all its functions are those that IEEE 754 asks for.
-    pub fn is_correct(&self) -> bool {
+    pub(crate) fn is_correct(&self) -> bool {
         match self {
             Formula::Number(_) | Formula::Name(_) => true,
             Formula::Unary(function, a) => function.is_correct() && a.is_correct(),
@@ -75,7 +160,7 @@ impl Formula {
     }
 
     /// Whether all functions in it are asked for values inside their domains, where the names in it are numbers.
-    pub fn is_defined(&self, names: &impl Fn(u32) -> Option<f64>) -> bool {
+    pub(crate) fn is_defined(&self, names: &impl Fn(u32) -> Option<f64>) -> bool {
         let within = |domain: Domain, a: &Formula| {
             a.is_defined(names) && a.of(names).is_some_and(|value| domain.contains(value))
         };
@@ -95,7 +180,7 @@ impl Formula {
     }
 
     /// The same over other formulas, one for each name. None if there is none for one of them.
-    pub fn with_names(&self, names: &impl Fn(u32) -> Option<Formula>) -> Option<Formula> {
+    pub(crate) fn with_names(&self, names: &impl Fn(u32) -> Option<Formula>) -> Option<Formula> {
         Some(match self {
             Formula::Number(value) => Formula::Number(*value),
             Formula::Name(name) => names(*name)?,
@@ -110,7 +195,7 @@ impl Formula {
     }
 
     /// The names in it, in the order of their first appearance.
-    pub fn names(&self, found: &mut Vec<u32>) {
+    pub(crate) fn names(&self, found: &mut Vec<u32>) {
         match self {
             Formula::Number(_) => {}
             Formula::Name(name) if found.contains(name) => {}
@@ -121,56 +206,124 @@ impl Formula {
         }
     }
 
-    pub fn select(condition: Formula, a: Formula, b: Formula) -> Formula {
+    pub(crate) fn select(condition: Formula, a: Formula, b: Formula) -> Formula {
         Formula::Select(Box::new(condition), Box::new(a), Box::new(b))
+    }
+}
+
+/// How an assignment changes its target: `=`, `=+`, `=:+`, …
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sign {
+    /// Whether the target is cleared first.
+    pub(crate) clear: bool,
+    /// How values are accumulated; none if the last one stays.
+    pub(crate) accumulate: Option<Binary>,
+}
+
+impl Sign {
+    /// A sign as it is written, without blanks. None if it is no sign of an assignment.
+    ///
+    /// ```
+    /// use broadloom::Sign;
+    /// assert!(Sign::read("=:max").is_some() && Sign::read("+=").is_none());
+    /// ```
+    pub fn read(text: &str) -> Option<Sign> {
+        let after = text.strip_prefix('=')?;
+        let name = after.strip_prefix(':').unwrap_or(after);
+        let accumulate = match name {
+            "" => None,
+            name => Some(Binary::named(name).filter(|function| function.neutral().is_some())?),
+        };
+        Some(Sign { clear: accumulate.is_none() || name != after, accumulate })
     }
 }
 
 /// One assignment.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Assignment {
-    /// Its target, by its place among the names of the text.
+    /// Its target, by its place among the names.
     pub target: u32,
-    /// Whether the target is in braces: a new tensor.
+    /// Whether the target is a new tensor.
     pub fresh: bool,
     /// Whether the target is cleared first.
     pub clear: bool,
     /// How values are accumulated; none if the last one stays.
     pub accumulate: Option<Binary>,
     pub value: Formula,
-    /// As it was written.
+    /// As it was written, or is to be shown.
     pub source: Box<str>,
 }
 
-/// Assignments and the names in them.
+/// Assignments and the names in them, built one by one.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Text {
-    pub names: Vec<Box<str>>,
-    pub assignments: Vec<Assignment>,
+pub struct Assignments {
+    pub(crate) names: Vec<Box<str>>,
+    /// The tensors that names stand for, as far as they are there.
+    pub(crate) bound: Vec<Option<Tensor>>,
+    pub(crate) assignments: Vec<Assignment>,
+}
+
+impl Assignments {
+    /// No assignments yet.
+    pub fn new() -> Assignments {
+        Assignments::default()
+    }
+
+    /// A name for a tensor that is there. Each is an operand of its own, even if the tensor is the same: `a * a` by
+    /// `i j; j k => i k` has two. Messages call the tensor by the text.
+    pub fn tensor(&mut self, text: &str, tensor: Tensor) -> Name {
+        self.names.push(text.into());
+        self.bound.push(Some(tensor));
+        Name(self.names.len() as u32 - 1)
+    }
+
+    /// A name for a tensor that the assignments make. On the right of the assignment that makes it, it is a state that
+    /// begins at 0 and lasts from run to run.
+    pub fn fresh(&mut self, text: &str) -> Name {
+        self.names.push(text.into());
+        self.bound.push(None);
+        Name(self.names.len() as u32 - 1)
+    }
+
+    /// Adds an assignment, which messages and loop nests show as a text.
+    pub fn assign(&mut self, target: Name, sign: Sign, value: Formula, shown: &str) {
+        let target = target.0;
+        let made = self.assignments.iter().any(|earlier| earlier.target == target);
+        let fresh = self.bound[target as usize].is_none() && !made;
+        let Sign { clear, accumulate } = sign;
+        self.assignments.push(Assignment { target, fresh, clear, accumulate, value, source: shown.into() });
+    }
+
+    /// Reads further assignments, separated by `;`.
+    pub(crate) fn read(&mut self, source: &str) -> Result<(), Error> {
+        self.read_with(source, ROWS)
+    }
+
+    fn read_with(&mut self, source: &str, rows: &'static [Row]) -> Result<(), Error> {
+        let mut parser = Parser { source, rows, at: 0, depth: 0, terms: 0, text: std::mem::take(self) };
+        let read = parser.assignments();
+        *self = parser.text;
+        read
+    }
+
+    /// Says which tensors names stand for.
+    pub(crate) fn bind(&mut self, names: &[(&str, Tensor)]) {
+        for (name, bound) in self.names.iter().zip(&mut self.bound) {
+            *bound = names.iter().find(|(known, _)| *known == &**name).map(|(_, tensor)| *tensor);
+        }
+    }
 }
 
 /// Reads assignments, separated by `;`.
-pub(crate) fn parse(source: &str) -> Result<Text, Error> {
+pub(crate) fn parse(source: &str) -> Result<Assignments, Error> {
     read_below(source, ROWS)
 }
 
 /// The same with only some operations of the table: a row of it may use those above it.
-pub(crate) fn read_below(source: &str, rows: &'static [Row]) -> Result<Text, Error> {
-    let mut parser = Parser { source, rows, at: 0, depth: 0, terms: 0, text: Text::default() };
-    loop {
-        let assignment = parser.assignment()?;
-        parser.text.assignments.push(assignment);
-        let mut ended = false;
-        while parser.sign(";") {
-            ended = true;
-        }
-        if parser.rest().is_empty() {
-            return Ok(parser.text);
-        }
-        if !ended {
-            return Err(parser.wrong("an operator, `;` or the end is expected"));
-        }
-    }
+pub(crate) fn read_below(source: &str, rows: &'static [Row]) -> Result<Assignments, Error> {
+    let mut read = Assignments::new();
+    read.read_with(source, rows)?;
+    Ok(read)
 }
 
 /// Signs that stand between two terms, weakest first; terms of one level group from the left.
@@ -190,10 +343,27 @@ struct Parser<'a> {
     at: usize,
     depth: usize,
     terms: usize,
-    text: Text,
+    text: Assignments,
 }
 
 impl<'a> Parser<'a> {
+    fn assignments(&mut self) -> Result<(), Error> {
+        loop {
+            let assignment = self.assignment()?;
+            self.text.assignments.push(assignment);
+            let mut ended = false;
+            while self.sign(";") {
+                ended = true;
+            }
+            if self.rest().is_empty() {
+                return Ok(());
+            }
+            if !ended {
+                return Err(self.wrong("an operator, `;` or the end is expected"));
+            }
+        }
+    }
+
     fn rest(&mut self) -> &'a str {
         let rest = &self.source[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -232,12 +402,8 @@ impl<'a> Parser<'a> {
     }
 
     fn name(&mut self, name: &str) -> u32 {
-        let names = &mut self.text.names;
-        let known = names.iter().position(|known| &**known == name);
-        known.unwrap_or_else(|| {
-            names.push(name.into());
-            names.len() - 1
-        }) as u32
+        let known = self.text.names.iter().position(|known| &**known == name);
+        known.map_or_else(|| self.text.fresh(name).0, |known| known as u32)
     }
 
     fn assignment(&mut self) -> Result<Assignment, Error> {
@@ -312,10 +478,7 @@ impl<'a> Parser<'a> {
     /// `-x`, `x ** y`: a power binds tighter than the sign before it, and groups from the right.
     fn power(&mut self) -> Result<Formula, Error> {
         if self.sign("-") {
-            return Ok(match self.deeper(Self::power)? {
-                Formula::Number(value) => Formula::Number(-value),
-                other => Formula::unary(Unary::Neg, other),
-            });
+            return Ok(-self.deeper(Self::power)?);
         }
         let base = self.term()?;
         if !self.sign("**") {

@@ -35,6 +35,7 @@ use broadloom_spec::Kind;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
+use crate::notation::Notation;
 use crate::operation::Operation;
 use crate::step::{Leaf, Op, Part, RowRef, Rows, Tensor, place};
 
@@ -199,10 +200,10 @@ impl Graph {
     /// assert_eq!(g.final_shape(d)?.to_string(), "10, 20");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn apply_by(
+    pub fn apply_by<'s>(
         &mut self,
         operation: &Operation,
-        spec: &str,
+        spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
         options: &Options<'_>,
     ) -> Result<Tensor, Error> {
@@ -355,7 +356,11 @@ impl Graph {
     /// assert_eq!(g.final_shape(y)?.to_string(), "4");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn einsum(&mut self, spec: &str, operands: &[Tensor]) -> Result<Tensor, Error> {
+    pub fn einsum<'s>(
+        &mut self,
+        spec: impl Into<Notation<'s>>,
+        operands: &[Tensor],
+    ) -> Result<Tensor, Error> {
         self.einsum_with(spec, operands, &Options::default())
     }
 
@@ -370,13 +375,13 @@ impl Graph {
     /// assert_eq!(g.final_shape(y)?.to_string(), "4");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn einsum_with(
+    pub fn einsum_with<'s>(
         &mut self,
-        spec: &str,
+        spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
         options: &Options<'_>,
     ) -> Result<Tensor, Error> {
-        let results = self.by_spec(spec, operands, options, Some(1))?;
+        let results = self.by_spec(spec.into(), operands, options, Some(1))?;
         results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
     }
 
@@ -390,9 +395,9 @@ impl Graph {
     /// assert_eq!(g.final_shape(mean)?.to_string(), "8 | 1");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn mean<T: AsRef<str>>(
+    pub fn mean<'s, T: AsRef<str>>(
         &mut self,
-        spec: &str,
+        spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
         over: &[T],
     ) -> Result<Tensor, Error> {
@@ -421,8 +426,12 @@ impl Graph {
     /// assert_eq!(g.final_shape(parts[1])?.to_string(), "8 | 7");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn split(&mut self, spec: &str, operands: &[Tensor]) -> Result<Vec<Tensor>, Error> {
-        self.by_spec(spec, operands, &Options::default(), None)
+    pub fn split<'s>(
+        &mut self,
+        spec: impl Into<Notation<'s>>,
+        operands: &[Tensor],
+    ) -> Result<Vec<Tensor>, Error> {
+        self.by_spec(spec.into(), operands, &Options::default(), None)
     }
 
     /// Takes one element of the leading batch axis.

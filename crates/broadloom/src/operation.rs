@@ -19,7 +19,7 @@ use broadloom_loops::Binary;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
-use crate::formula::{Assignment, Formula, Text, parse};
+use crate::formula::{Assignment, Assignments, Formula, parse};
 use crate::logic::Accumulate;
 use crate::operation::table::{ROWS, Row};
 
@@ -110,9 +110,74 @@ impl Operation {
         }
     }
 
+    /// An operation by lines of assignments in which operands, result and gradients have names of their own: `a` and `b` are
+    /// operands, `huber` is the result, and `a.grad` and `huber.grad` are gradients. What is assigned to gradients, or
+    /// computed from that of the result, goes back; the rest is computed forward.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let lines = ["ramp = max(a, 0)", "a.grad =+ ramp.grad * (a > 0)"];
+    /// assert_eq!(Operation::written("ramp", &["a"], &lines)?.arity(), 1);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn written(
+        name: &'static str,
+        operands: &[impl AsRef<str>],
+        lines: &[impl AsRef<str>],
+    ) -> Result<Operation, Error> {
+        let operation = Operation::new(name, operands.len()).with_operands(operands);
+        let mut all = Assignments::new();
+        for line in lines {
+            all.read(line.as_ref()).map_err(|error| operation.inside(error))?;
+        }
+        let slot = |name: &u32| operation.own_slot(&all.names[*name as usize]);
+        let names = |assignment: &Assignment| {
+            let mut names = vec![assignment.target];
+            assignment.value.names(&mut names);
+            names
+        };
+        let is_backward = |assignment: &Assignment| {
+            let is_gradient = matches!(slot(&assignment.target), Ok(Slot::Gradient(_)));
+            is_gradient || names(assignment).iter().any(|name| matches!(slot(name), Ok(Slot::Gradient(0))))
+        };
+        let (mut backward, forward): (Vec<Assignment>, Vec<Assignment>) =
+            all.assignments.iter().cloned().partition(is_backward);
+        // What the gradient needs of what the operation keeps for itself is computed again.
+        for line in forward.iter().rev() {
+            let is_own = matches!(slot(&line.target), Ok(Slot::Own(..)));
+            if is_own && backward.iter().any(|each| names(each).contains(&line.target)) {
+                backward.insert(0, line.clone());
+            }
+        }
+        let with = |assignments: Vec<Assignment>| Assignments { assignments, ..all.clone() };
+        let operation = operation.clone().forward_by(with(forward))?;
+        if backward.is_empty() { Ok(operation) } else { operation.gradient_by(with(backward)) }
+    }
+
+    /// A slot by the name that whoever defines the operation has for it, or by its own.
+    fn own_slot(&self, name: &str) -> Result<Slot, Error> {
+        let place = |name: &str| match name == self.name {
+            true => Some(0),
+            false => self.operands.iter().position(|known| **known == *name).map(|at| at as u32 + 1),
+        };
+        if self.operands.is_empty() {
+            return self.slot(name);
+        }
+        match (place(name), name.strip_suffix(".grad").and_then(place)) {
+            (Some(place), _) => Ok(Slot::Value(place)),
+            (_, Some(place)) => Ok(Slot::Gradient(place)),
+            _ => self.slot(name),
+        }
+    }
+
     /// Says what it computes, such as `v =:+ v1 * v2`.
-    pub fn forward(mut self, text: &str) -> Result<Operation, Error> {
-        self.forward = self.law(text, false)?;
+    pub fn forward(self, text: &str) -> Result<Operation, Error> {
+        let read = parse(text).map_err(|error| self.inside(error))?;
+        self.forward_by(read)
+    }
+
+    fn forward_by(mut self, assignments: Assignments) -> Result<Operation, Error> {
+        self.forward = self.law(assignments, false)?;
         if !self.forward.assigns(&Slot::Value(0)) {
             let result = self.shown(&Slot::Value(0), "v");
             let error = self.wrong(&format!("nothing is assigned to `{result}`, the result"));
@@ -123,9 +188,18 @@ impl Operation {
 
     /// Says how gradients go back, such as `g1 =+ g * v2; g2 =+ v1 * g`. An operand whose gradient is not
     /// assigned gets none. Gradients are accumulated, because an operand may have other uses.
-    pub fn gradient(mut self, text: &str) -> Result<Operation, Error> {
-        self.gradient = self.law(text, true)?;
+    pub fn gradient(self, text: &str) -> Result<Operation, Error> {
+        let read = parse(text).map_err(|error| self.inside(error))?;
+        self.gradient_by(read)
+    }
+
+    fn gradient_by(mut self, assignments: Assignments) -> Result<Operation, Error> {
+        self.gradient = self.law(assignments, true)?;
         Ok(self)
+    }
+
+    fn inside(&self, error: Error) -> Error {
+        error.inside(&format!("the operation `{}`", self.name))
     }
 
     /// Refuses a wrong number of operands.
@@ -148,9 +222,19 @@ impl Operation {
         })
     }
 
-    fn law(&self, text: &str, backward: bool) -> Result<Law, Error> {
-        let parsed = parse(text).map_err(|error| error.inside(&format!("the operation `{}`", self.name)))?;
-        let slots: Vec<Slot> = parsed.names.iter().map(|name| self.slot(name)).collect::<Result<_, _>>()?;
+    /// Assignments as a law: their names become slots, and they may assign only what is theirs to assign.
+    fn law(&self, parsed: Assignments, backward: bool) -> Result<Law, Error> {
+        // A name that no assignment has is none of this law: the other direction may have it.
+        let mut used = Vec::new();
+        for assignment in &parsed.assignments {
+            used.push(assignment.target);
+            assignment.value.names(&mut used);
+        }
+        let slot = |at: usize| match used.contains(&(at as u32)) {
+            true => self.own_slot(&parsed.names[at]),
+            false => Ok(Slot::Own(parsed.names[at].clone(), 0)),
+        };
+        let slots: Vec<Slot> = (0..parsed.names.len()).map(slot).collect::<Result<_, _>>()?;
         for assignment in &parsed.assignments {
             let target = &slots[assignment.target as usize];
             let allowed = match target {
@@ -201,8 +285,7 @@ impl Operation {
         if !backward && reads_gradients {
             return Err(self.wrong("there are no gradients when values are computed"));
         }
-        let Text { assignments, .. } = parsed;
-        Ok(Law { slots, assignments })
+        Ok(Law { slots, assignments: parsed.assignments })
     }
 
     fn slot(&self, name: &str) -> Result<Slot, Error> {
@@ -238,7 +321,7 @@ impl Operation {
     }
 
     fn wrong(&self, message: &str) -> Error {
-        Error::new(ErrorKind::Use, message).inside(&format!("the operation `{}`", self.name))
+        self.inside(Error::new(ErrorKind::Use, message))
     }
 
     /// The pointwise operations of the library, in the order of its table.

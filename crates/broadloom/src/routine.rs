@@ -1,7 +1,7 @@
 //! Routines: what is to be computed, in order.
 
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::formula::{self, Assignment};
+use crate::formula::{self, Assignment, Assignments};
 use crate::graph::Graph;
 use crate::logic::Accumulate;
 use crate::operation::{Law, Operation, Slot};
@@ -214,16 +214,22 @@ impl Routine {
         if let Some(shown) = shown {
             parsed.assignments.iter_mut().for_each(|assignment| assignment.source = shown.into());
         }
-        let mut bound: Vec<Option<Tensor>> = parsed
-            .names
-            .iter()
-            .map(|name| names.iter().find(|(known, _)| *known == &**name).map(|(_, tensor)| *tensor))
-            .collect();
-        // All of them, or none.
+        parsed.bind(names);
+        self.assign_all(graph, logic, parsed)
+    }
+
+    /// The same with assignments that are built: all of them, or none. New tensors are returned in order.
+    pub fn assign_all(
+        &mut self,
+        graph: &mut Graph,
+        logic: &str,
+        assignments: Assignments,
+    ) -> Result<Vec<Tensor>, Error> {
+        let Assignments { names, mut bound, assignments } = assignments;
         let (before, first) = (graph.begin(&[])?, graph.steps.len());
         let (mut made, mut actions) = (Vec::new(), Vec::new());
-        for assignment in &parsed.assignments {
-            match graph.assigned(logic, &parsed.names, assignment, &mut bound, &mut made) {
+        for assignment in &assignments {
+            match graph.assigned(logic, &names, assignment, &mut bound, &mut made) {
                 Ok(step) => actions.push(Action::Assign(step)),
                 Err(error) => {
                     let error = error.about_step(graph.steps.len() as u32);
@@ -318,7 +324,7 @@ impl Graph {
                 arity(1, "the logic `T`")?;
                 self.broadcasting_into(Op::Transpose, operands, target)
             }
-            spec => self.by_spec_into(spec, operands, target, accumulate),
+            spec => self.by_spec_into(spec.into(), operands, target, accumulate),
         }
     }
 }
