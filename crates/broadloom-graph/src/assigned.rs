@@ -1,7 +1,7 @@
 //! Free-standing assignments: the constraints and the law of one, as a step of the graph.
 
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::formula::{self, Assignment};
+use crate::formula::{self, Assignment, Assignments};
 use crate::graph::Graph;
 use crate::logic::Accumulate;
 use crate::operation::{Law, Operation, Slot};
@@ -29,15 +29,17 @@ impl Graph {
         if let Some(shown) = shown {
             parsed.assignments.iter_mut().for_each(|assignment| assignment.source = shown.into());
         }
-        let mut bound: Vec<Option<Tensor>> = parsed
-            .names
-            .iter()
-            .map(|name| names.iter().find(|(known, _)| *known == &**name).map(|(_, tensor)| *tensor))
-            .collect();
+        parsed.bind(names);
+        self.assign_all(logic, parsed)
+    }
+
+    /// The same with assignments that are built.
+    pub fn assign_all(&mut self, logic: &str, assignments: Assignments) -> Result<Assigned, Error> {
+        let Assignments { names, mut bound, assignments } = assignments;
         let (before, first) = (self.begin(&[])?, self.steps.len());
         let mut assigned = Assigned { steps: Vec::new(), made: Vec::new() };
-        for assignment in &parsed.assignments {
-            match self.assign_one(logic, &parsed.names, assignment, &mut bound, &mut assigned.made) {
+        for assignment in &assignments {
+            match self.assign_one(logic, &names, assignment, &mut bound, &mut assigned.made) {
                 Ok(step) => assigned.steps.push(step),
                 Err(error) => {
                     let error = error.about_step(self.steps.len() as u32);
@@ -129,7 +131,7 @@ impl Graph {
                 arity(1, "the logic `T`")?;
                 self.broadcasting_into(Op::Transpose, operands, target)
             }
-            spec => self.by_spec_into(spec, operands, target, accumulate),
+            spec => self.by_spec_into(spec.into(), operands, target, accumulate),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::graph::KnownSpec;
 use crate::logic::{Accumulate, Options};
+use crate::notation::Notation;
 use crate::step::{Choice, Op, Part, RowRef, Rows, Tensor, place};
 
 /// The variables of one use of a spec.
@@ -28,7 +29,7 @@ impl Graph {
     /// An operation by a spec; with a number of results if the caller expects one.
     pub(crate) fn by_spec(
         &mut self,
-        text: &str,
+        text: Notation<'_>,
         operands: &[Tensor],
         options: &Options<'_>,
         results: Option<usize>,
@@ -40,7 +41,7 @@ impl Graph {
     /// An assignment by a spec, into a tensor that is there or into a new one.
     pub(crate) fn by_spec_into(
         &mut self,
-        text: &str,
+        text: Notation<'_>,
         operands: &[Tensor],
         target: Option<Tensor>,
         accumulate: Accumulate,
@@ -53,7 +54,7 @@ impl Graph {
 
     fn by_spec_to(
         &mut self,
-        text: &str,
+        text: Notation<'_>,
         operands: &[Tensor],
         options: &Options<'_>,
         results: Option<usize>,

@@ -294,7 +294,7 @@ impl Error {
         self.0.excerpt.as_deref()
     }
 
-    /// The tensor whose values, or gradients, are missing, and its name.
+    /// The tensor whose values or gradients it is about, and its name: what is missing, or what does not fit.
     pub fn tensor(&self) -> Option<(Tensor, &str)> {
         self.0.tensor.as_ref().map(|(tensor, name)| (*tensor, name.as_str()))
     }

@@ -8,17 +8,34 @@
 //!
 //! Any of `+ - * / ** max min and or` accumulates. An accumulator stands directly after `=` or `=:`, so that
 //! `a =- x` subtracts `x` and `a = -x` sets `a`. A target in braces is a new tensor. Names may have dots: `p.grad`.
+//!
+//! The text is for people. Programs that make assignments build them, with [`Assignments`] and [`Formula`]; reading a text
+//! does the same.
 
-use broadloom_loops::{Binary, Unary};
+use broadloom_loops::{Binary, Domain, Unary, Yields};
 
 use crate::error::{Error, ErrorKind};
+use crate::operation::table::{self, ROWS, Row};
+use crate::step::Tensor;
 
-/// What is computed, over names.
+/// What is computed, over the names of some [`Assignments`]. Signs of Rust and [`Formula::apply`] build it.
+///
+/// ```
+/// use broadloom::{Assignments, Formula, Graph, Routine, Sign};
+/// let mut g = Graph::new();
+/// let (w, slope) = (g.param_shaped("w", "3")?, g.data("slope", "3")?);
+/// let mut update = Assignments::new();
+/// let (target, slope) = (update.tensor("w", w), update.tensor("slope", slope));
+/// let step = Formula::number(0.1) * slope.into();
+/// update.assign(target, Sign::read("=-").expect("a sign"), step, "w =- 0.1 * slope");
+/// Routine::new("train").assign_all(&mut g, ".", update)?;
+/// # Ok::<(), broadloom::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub enum Formula {
     /// A number.
     Number(f64),
-    /// A name, by its place among the names of the text.
+    /// A name, by its place among those of the assignments.
     Name(u32),
     /// A function of one value.
     Unary(Unary, Box<Formula>),
@@ -28,9 +45,74 @@ pub enum Formula {
     Select(Box<Formula>, Box<Formula>, Box<Formula>),
 }
 
+/// A name in assignments: a tensor that is there, one that is made, or a slot of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Name(pub(crate) u32);
+
+impl From<Name> for Formula {
+    fn from(name: Name) -> Formula {
+        Formula::Name(name.0)
+    }
+}
+
+/// Methods of the operators of Rust.
+macro_rules! operators {
+    ($($operator:ident $method:ident $function:ident;)*) => {$(
+        impl std::ops::$operator for Formula {
+            type Output = Formula;
+
+            fn $method(self, other: Formula) -> Formula {
+                Formula::binary(Binary::$function, self, other)
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add Add;
+    Sub sub Sub;
+    Mul mul Mul;
+    Div div Div;
+}
+
+impl std::ops::Neg for Formula {
+    type Output = Formula;
+
+    fn neg(self) -> Formula {
+        match self {
+            Formula::Number(value) => Formula::Number(-value),
+            other => Formula::unary(Unary::Neg, other),
+        }
+    }
+}
+
 impl Formula {
+    /// A number.
+    pub fn number(value: f64) -> Formula {
+        Formula::Number(value)
+    }
+
+    /// A function of numbers or a pointwise operation of the library, by its sign or name. None if there is none of so many
+    /// operands.
+    ///
+    /// ```
+    /// use broadloom::Formula;
+    /// let one = || Formula::number(1.0);
+    /// assert!(Formula::apply("max", vec![one(), one()]).is_some());
+    /// assert!(Formula::apply("max", vec![one()]).is_none());
+    /// ```
+    pub fn apply(name: &str, operands: Vec<Formula>) -> Option<Formula> {
+        function(ROWS, name, operands)
+    }
+
+    /// The same with one name in place of another.
+    pub fn with(self, name: Name, other: Name) -> Formula {
+        let named = |each: u32| Some(Formula::Name(if each == name.0 { other.0 } else { each }));
+        self.with_names(&named).unwrap_or(self)
+    }
+
     /// Its value where the names in it are numbers.
-    pub fn of(&self, names: &impl Fn(u32) -> Option<f64>) -> Option<f64> {
+    pub(crate) fn of(&self, names: &impl Fn(u32) -> Option<f64>) -> Option<f64> {
         Some(match self {
             Formula::Number(value) => *value,
             Formula::Name(name) => names(*name)?,
@@ -56,8 +138,66 @@ impl Formula {
         Formula::Binary(function, Box::new(a), Box::new(b))
     }
 
+    /// Whether it has a function whose values have fractions even of whole numbers.
+    pub(crate) fn has_fractions(&self) -> bool {
+        match self {
+            Formula::Number(_) | Formula::Name(_) => false,
+            Formula::Unary(function, a) => function.yields() == Yields::Fractions || a.has_fractions(),
+            Formula::Binary(function, a, b) => {
+                function.yields() == Yields::Fractions || a.has_fractions() || b.has_fractions()
+            }
+            // A condition decides between values, and is none of them.
+            Formula::Select(_, a, b) => a.has_fractions() || b.has_fractions(),
+        }
+    }
+
+    /// Whether the values of all its functions are those that IEEE 754 asks for.
+    pub(crate) fn is_correct(&self) -> bool {
+        match self {
+            Formula::Number(_) | Formula::Name(_) => true,
+            Formula::Unary(function, a) => function.is_correct() && a.is_correct(),
+            Formula::Binary(function, a, b) => function.is_correct() && a.is_correct() && b.is_correct(),
+            Formula::Select(condition, a, b) => condition.is_correct() && a.is_correct() && b.is_correct(),
+        }
+    }
+
+    /// Whether all functions in it are asked for values inside their domains, where the names in it are numbers.
+    pub(crate) fn is_defined(&self, names: &impl Fn(u32) -> Option<f64>) -> bool {
+        let within = |domain: Domain, a: &Formula| {
+            a.is_defined(names) && a.of(names).is_some_and(|value| domain.contains(value))
+        };
+        match self {
+            Formula::Number(_) => true,
+            Formula::Name(name) => names(*name).is_some(),
+            Formula::Unary(function, a) => within(function.domain(), a),
+            Formula::Binary(function, a, b) => {
+                let [first, second] = function.domain();
+                within(first, a) && within(second, b)
+            }
+            Formula::Select(condition, a, b) => {
+                let chosen = condition.of(names).map(|holds| if holds != 0.0 { a } else { b });
+                condition.is_defined(names) && chosen.is_some_and(|chosen| chosen.is_defined(names))
+            }
+        }
+    }
+
+    /// The same over other formulas, one for each name. None if there is none for one of them.
+    pub(crate) fn with_names(&self, names: &impl Fn(u32) -> Option<Formula>) -> Option<Formula> {
+        Some(match self {
+            Formula::Number(value) => Formula::Number(*value),
+            Formula::Name(name) => names(*name)?,
+            Formula::Unary(function, a) => Formula::unary(*function, a.with_names(names)?),
+            Formula::Binary(function, a, b) => {
+                Formula::binary(*function, a.with_names(names)?, b.with_names(names)?)
+            }
+            Formula::Select(condition, a, b) => {
+                Formula::select(condition.with_names(names)?, a.with_names(names)?, b.with_names(names)?)
+            }
+        })
+    }
+
     /// The names in it, in the order of their first appearance.
-    pub fn names(&self, found: &mut Vec<u32>) {
+    pub(crate) fn names(&self, found: &mut Vec<u32>) {
         match self {
             Formula::Number(_) => {}
             Formula::Name(name) if found.contains(name) => {}
@@ -74,12 +214,39 @@ impl Formula {
     }
 }
 
+/// How an assignment changes its target: `=`, `=+`, `=:+`, …
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sign {
+    /// Whether the target is cleared first.
+    pub(crate) clear: bool,
+    /// How values are accumulated; none if the last one stays.
+    pub(crate) accumulate: Option<Binary>,
+}
+
+impl Sign {
+    /// A sign as it is written, without blanks. None if it is no sign of an assignment.
+    ///
+    /// ```
+    /// use broadloom::Sign;
+    /// assert!(Sign::read("=:max").is_some() && Sign::read("+=").is_none());
+    /// ```
+    pub fn read(text: &str) -> Option<Sign> {
+        let after = text.strip_prefix('=')?;
+        let name = after.strip_prefix(':').unwrap_or(after);
+        let accumulate = match name {
+            "" => None,
+            name => Some(Binary::named(name).filter(|function| function.neutral().is_some())?),
+        };
+        Some(Sign { clear: accumulate.is_none() || name != after, accumulate })
+    }
+}
+
 /// One assignment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Assignment {
     /// Its target, by its place among the names of the text.
     pub target: u32,
-    /// Whether the target is in braces: a new tensor.
+    /// Whether the target is a new tensor.
     pub fresh: bool,
     /// Whether the target is cleared first.
     pub clear: bool,
@@ -87,52 +254,85 @@ pub struct Assignment {
     pub accumulate: Option<Binary>,
     /// What is computed.
     pub value: Formula,
-    /// As it was written.
+    /// As it was written, or is to be shown.
     pub source: Box<str>,
 }
 
-/// Assignments and the names in them.
+/// Assignments and the names in them, built one by one.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Text {
-    pub names: Vec<Box<str>>,
-    pub assignments: Vec<Assignment>,
+pub struct Assignments {
+    pub(crate) names: Vec<Box<str>>,
+    /// The tensors that names stand for, as far as they are there.
+    pub(crate) bound: Vec<Option<Tensor>>,
+    pub(crate) assignments: Vec<Assignment>,
 }
 
-/// Reads assignments, separated by `;`.
-pub(crate) fn parse(source: &str) -> Result<Text, Error> {
-    let mut parser = Parser { source, at: 0, depth: 0, terms: 0, text: Text::default() };
-    loop {
-        let assignment = parser.assignment()?;
-        parser.text.assignments.push(assignment);
-        let mut ended = false;
-        while parser.sign(";") {
-            ended = true;
-        }
-        if parser.rest().is_empty() {
-            return Ok(parser.text);
-        }
-        if !ended {
-            return Err(parser.wrong("an operator, `;` or the end is expected"));
+impl Assignments {
+    /// No assignments yet.
+    pub fn new() -> Assignments {
+        Assignments::default()
+    }
+
+    /// A name for a tensor that is there. Each is an operand of its own, even if the tensor is the same: `a * a` by
+    /// `i j; j k => i k` has two. Messages call the tensor by the text.
+    pub fn tensor(&mut self, text: &str, tensor: Tensor) -> Name {
+        self.names.push(text.into());
+        self.bound.push(Some(tensor));
+        Name(self.names.len() as u32 - 1)
+    }
+
+    /// A name for a tensor that the assignments make. On the right of the assignment that makes it, it is a state that
+    /// begins at 0 and lasts from run to run.
+    pub fn fresh(&mut self, text: &str) -> Name {
+        self.names.push(text.into());
+        self.bound.push(None);
+        Name(self.names.len() as u32 - 1)
+    }
+
+    /// Adds an assignment, which messages and loop nests show as a text.
+    pub fn assign(&mut self, target: Name, sign: Sign, value: Formula, shown: &str) {
+        let target = target.0;
+        let made = self.assignments.iter().any(|earlier| earlier.target == target);
+        let fresh = self.bound[target as usize].is_none() && !made;
+        let Sign { clear, accumulate } = sign;
+        self.assignments.push(Assignment { target, fresh, clear, accumulate, value, source: shown.into() });
+    }
+
+    /// Reads further assignments, separated by `;`.
+    pub(crate) fn read(&mut self, source: &str) -> Result<(), Error> {
+        self.read_with(source, ROWS)
+    }
+
+    fn read_with(&mut self, source: &str, rows: &'static [Row]) -> Result<(), Error> {
+        let mut parser = Parser { source, rows, at: 0, depth: 0, terms: 0, text: std::mem::take(self) };
+        let read = parser.assignments();
+        *self = parser.text;
+        read
+    }
+
+    /// Says which tensors names stand for.
+    pub(crate) fn bind(&mut self, names: &[(&str, Tensor)]) {
+        for (name, bound) in self.names.iter().zip(&mut self.bound) {
+            *bound = names.iter().find(|(known, _)| *known == &**name).map(|(_, tensor)| *tensor);
         }
     }
 }
 
+/// Reads assignments, separated by `;`.
+pub(crate) fn parse(source: &str) -> Result<Assignments, Error> {
+    read_below(source, ROWS)
+}
+
+/// The same with only some operations of the table: a row of it may use those above it.
+pub(crate) fn read_below(source: &str, rows: &'static [Row]) -> Result<Assignments, Error> {
+    let mut read = Assignments::new();
+    read.read_with(source, rows)?;
+    Ok(read)
+}
+
 /// Signs that stand between two terms, weakest first; terms of one level group from the left.
-const LEVELS: [&[(&str, Binary)]; 5] = [
-    &[("or", Binary::Or)],
-    &[("and", Binary::And)],
-    &[
-        ("<=", Binary::LessEq),
-        ("==", Binary::Equal),
-        ("!=", Binary::NotEqual),
-        ("<", Binary::Less),
-        // Read with its sides exchanged.
-        (">=", Binary::LessEq),
-        (">", Binary::Less),
-    ],
-    &[("+", Binary::Add), ("-", Binary::Sub)],
-    &[("*", Binary::Mul), ("/", Binary::Div)],
-];
+const LEVELS: [&[&str]; 5] =
+    [&["or"], &["and"], &["<=", "==", "!=", "<", ">=", ">"], &["+", "-"], &["*", "/"]];
 
 /// How many terms there may be: long sums are deep trees.
 const TERMS: usize = 1000;
@@ -142,13 +342,32 @@ const DEPTH: usize = 200;
 
 struct Parser<'a> {
     source: &'a str,
+    /// The operations that can be called.
+    rows: &'static [Row],
     at: usize,
     depth: usize,
     terms: usize,
-    text: Text,
+    text: Assignments,
 }
 
 impl<'a> Parser<'a> {
+    fn assignments(&mut self) -> Result<(), Error> {
+        loop {
+            let assignment = self.assignment()?;
+            self.text.assignments.push(assignment);
+            let mut ended = false;
+            while self.sign(";") {
+                ended = true;
+            }
+            if self.rest().is_empty() {
+                return Ok(());
+            }
+            if !ended {
+                return Err(self.wrong("an operator, `;` or the end is expected"));
+            }
+        }
+    }
+
     fn rest(&mut self) -> &'a str {
         let rest = &self.source[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -187,12 +406,8 @@ impl<'a> Parser<'a> {
     }
 
     fn name(&mut self, name: &str) -> u32 {
-        let names = &mut self.text.names;
-        let known = names.iter().position(|known| &**known == name);
-        known.unwrap_or_else(|| {
-            names.push(name.into());
-            names.len() - 1
-        }) as u32
+        let known = self.text.names.iter().position(|known| &**known == name);
+        known.map_or_else(|| self.text.fresh(name).0, |known| known as u32)
     }
 
     fn assignment(&mut self) -> Result<Assignment, Error> {
@@ -221,19 +436,15 @@ impl<'a> Parser<'a> {
     /// An accumulator directly after the sign of an assignment.
     fn accumulator(&mut self) -> Option<Binary> {
         let rest = &self.source[self.at..];
-        let accumulators = [
-            ("**", Binary::Pow),
-            ("+", Binary::Add),
-            ("-", Binary::Sub),
-            ("*", Binary::Mul),
-            ("/", Binary::Div),
-            ("max ", Binary::Max),
-            ("min ", Binary::Min),
-            ("and ", Binary::And),
-            ("or ", Binary::Or),
-        ];
-        let (sign, function) = accumulators.into_iter().find(|(sign, _)| rest.starts_with(sign))?;
-        self.at += sign.len();
+        let is_next = |function: &&Binary| {
+            let after = rest.strip_prefix(function.name());
+            let is_word = function.name().starts_with(char::is_alphabetic);
+            after.is_some_and(|after| !is_word || after.starts_with(' '))
+        };
+        // `**` begins with the sign of a product: the longest sign is meant.
+        let accumulators = Binary::ALL.iter().filter(|function| function.neutral().is_some());
+        let function = *accumulators.filter(is_next).max_by_key(|function| function.name().len())?;
+        self.at += function.name().len();
         Some(function)
     }
 
@@ -244,18 +455,14 @@ impl<'a> Parser<'a> {
     fn level(&mut self, level: usize) -> Result<Formula, Error> {
         let Some(signs) = LEVELS.get(level) else { return self.power() };
         let mut left = self.level(level + 1)?;
-        while let Some((sign, function)) = self.between(signs) {
+        while let Some(sign) = self.between(signs) {
             let right = self.level(level + 1)?;
-            left = if sign.starts_with('>') {
-                Formula::binary(function, right, left)
-            } else {
-                Formula::binary(function, left, right)
-            };
+            left = between(sign, left, right).ok_or_else(|| self.wrong("an operator is expected"))?;
         }
         Ok(left)
     }
 
-    fn between(&mut self, signs: &[(&'static str, Binary)]) -> Option<(&'static str, Binary)> {
+    fn between(&mut self, signs: &[&'static str]) -> Option<&'static str> {
         let rest = self.rest();
         let is_next = |sign: &str| {
             let Some(after) = rest.strip_prefix(sign) else { return false };
@@ -267,18 +474,15 @@ impl<'a> Parser<'a> {
             };
             !longer
         };
-        let found = signs.iter().copied().find(|(sign, _)| is_next(sign))?;
-        self.at += found.0.len();
+        let found = signs.iter().copied().find(|sign| is_next(sign))?;
+        self.at += found.len();
         Some(found)
     }
 
     /// `-x`, `x ** y`: a power binds tighter than the sign before it, and groups from the right.
     fn power(&mut self) -> Result<Formula, Error> {
         if self.sign("-") {
-            return Ok(match self.deeper(Self::power)? {
-                Formula::Number(value) => Formula::Number(-value),
-                other => Formula::unary(Unary::Neg, other),
-            });
+            return Ok(-self.deeper(Self::power)?);
         }
         let base = self.term()?;
         if !self.sign("**") {
@@ -322,7 +526,7 @@ impl<'a> Parser<'a> {
         }
         self.expect(")")?;
         let count = arguments.len();
-        function(word, arguments).ok_or_else(|| {
+        function(self.rows, word, arguments).ok_or_else(|| {
             self.at = start;
             let plural = if count == 1 { "" } else { "s" };
             self.wrong(&format!("there is no function `{word}` of {count} argument{plural}"))
@@ -345,30 +549,30 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A function by its name.
-fn function(name: &str, arguments: Vec<Formula>) -> Option<Formula> {
-    let zero = || Formula::Number(0.0);
-    let unary = Unary::ALL.iter().find(|(_, known)| *known == name).map(|(function, _)| *function);
-    let binary = Binary::ALL.iter().find(|(_, known)| *known == name).map(|(function, _)| *function);
-    let count = arguments.len();
-    let mut rest = arguments.into_iter();
-    let mut next = || rest.next();
-    Some(match (name, count, unary, binary) {
-        ("relu", 1, ..) => Formula::binary(Binary::Max, next()?, zero()),
-        ("square", 1, ..) => {
-            let a = next()?;
-            Formula::binary(Binary::Mul, a.clone(), a)
-        }
-        ("pow", 2, ..) => Formula::binary(Binary::Pow, next()?, next()?),
-        ("where", 3, ..) => Formula::select(next()?, next()?, next()?),
+/// Two terms with a sign between them. What is greater is read with its sides exchanged.
+fn between(sign: &str, left: Formula, right: Formula) -> Option<Formula> {
+    Some(match sign {
+        ">" => Formula::binary(Binary::Less, right, left),
+        ">=" => Formula::binary(Binary::LessEq, right, left),
+        _ => Formula::binary(Binary::named(sign)?, left, right),
+    })
+}
+
+/// A function by its name: one of numbers, or an operation of some rows of the table.
+fn function(rows: &'static [Row], name: &str, arguments: Vec<Formula>) -> Option<Formula> {
+    Some(match (name, &arguments[..]) {
+        ("pow", [a, b]) => Formula::binary(Binary::Pow, a.clone(), b.clone()),
+        ("where", [condition, a, b]) => Formula::select(condition.clone(), a.clone(), b.clone()),
         // y where x is positive, else 0: how gradients pass a kink.
-        ("relu_gate", 2, ..) => {
-            let x = next()?;
-            Formula::select(Formula::binary(Binary::Less, zero(), x), next()?, zero())
+        ("relu_gate", [x, y]) => {
+            let zero = || Formula::Number(0.0);
+            Formula::select(Formula::binary(Binary::Less, zero(), x.clone()), y.clone(), zero())
         }
-        (_, 1, Some(function), _) => Formula::unary(function, next()?),
-        (_, 2, _, Some(function)) => Formula::binary(function, next()?, next()?),
-        _ => return None,
+        (_, [a]) if let Some(function) = Unary::named(name) => Formula::unary(function, a.clone()),
+        (_, [a, b]) if let Some(function) = Binary::named(name) => {
+            Formula::binary(function, a.clone(), b.clone())
+        }
+        _ => table::applied(rows, name, &arguments)?,
     })
 }
 

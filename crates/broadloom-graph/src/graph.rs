@@ -1,5 +1,6 @@
 //! The graph: tensors, operations, and the solver they speak to.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use broadloom_core::{
@@ -12,6 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::leaves::{Declaration, Facts};
 use crate::logic::Sources;
 use crate::nest::size_names::SizeNames;
+use crate::notation::Notation;
 use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
@@ -455,15 +457,24 @@ impl Graph {
     }
 
     /// A spec, parsed once.
-    pub(crate) fn known_spec(&mut self, text: &str) -> Result<u32, Error> {
-        if let Some(known) = self.specs.by_text.get(text) {
+    pub(crate) fn known_spec(&mut self, notation: Notation<'_>) -> Result<u32, Error> {
+        let text = match notation {
+            Notation::Text(text) => Cow::Borrowed(text),
+            Notation::Tree(tree) => Cow::Owned(tree.to_string()),
+        };
+        if let Some(known) = self.specs.by_text.get(&*text) {
             return Ok(*known);
         }
-        let spec = broadloom_spec::parse_spec(text).map_err(|error| Error::notation(text, &error))?;
+        let spec = match notation {
+            Notation::Text(text) => {
+                broadloom_spec::parse_spec(text).map_err(|error| Error::notation(text, &error))?
+            }
+            Notation::Tree(tree) => tree.clone(),
+        };
         let discardable = crate::discard::discardable(&spec);
         let known = self.specs.all.len() as u32;
-        self.specs.by_text.insert(text.into(), known);
-        self.specs.all.push(Rc::new(KnownSpec { text: text.into(), spec, discardable }));
+        self.specs.by_text.insert((*text).into(), known);
+        self.specs.all.push(Rc::new(KnownSpec { text: (*text).into(), spec, discardable }));
         Ok(known)
     }
 

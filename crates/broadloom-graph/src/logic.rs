@@ -35,6 +35,7 @@ use broadloom_spec::Kind;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
+use crate::notation::Notation;
 use crate::operation::Operation;
 use crate::step::{Leaf, Op, Part, RowRef, Rows, Tensor, place};
 
@@ -199,10 +200,10 @@ impl Graph {
     /// assert_eq!(g.final_shape(d)?.to_string(), "10, 20");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn apply_by(
+    pub fn apply_by<'s>(
         &mut self,
         operation: &Operation,
-        spec: &str,
+        spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
         options: &Options<'_>,
     ) -> Result<Tensor, Error> {
@@ -355,7 +356,11 @@ impl Graph {
     /// assert_eq!(g.final_shape(y)?.to_string(), "4");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn einsum(&mut self, spec: &str, operands: &[Tensor]) -> Result<Tensor, Error> {
+    pub fn einsum<'s>(
+        &mut self,
+        spec: impl Into<Notation<'s>>,
+        operands: &[Tensor],
+    ) -> Result<Tensor, Error> {
         self.einsum_with(spec, operands, &Options::default())
     }
 
@@ -370,13 +375,13 @@ impl Graph {
     /// assert_eq!(g.final_shape(y)?.to_string(), "4");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn einsum_with(
+    pub fn einsum_with<'s>(
         &mut self,
-        spec: &str,
+        spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
         options: &Options<'_>,
     ) -> Result<Tensor, Error> {
-        let results = self.by_spec(spec, operands, options, Some(1))?;
+        let results = self.by_spec(spec.into(), operands, options, Some(1))?;
         results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
     }
 
@@ -390,9 +395,9 @@ impl Graph {
     /// assert_eq!(g.final_shape(mean)?.to_string(), "8 | 1");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn mean<T: AsRef<str>>(
+    pub fn mean<'s, T: AsRef<str>>(
         &mut self,
-        spec: &str,
+        spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
         over: &[T],
     ) -> Result<Tensor, Error> {
@@ -421,8 +426,12 @@ impl Graph {
     /// assert_eq!(g.final_shape(parts[1])?.to_string(), "8 | 7");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn split(&mut self, spec: &str, operands: &[Tensor]) -> Result<Vec<Tensor>, Error> {
-        self.by_spec(spec, operands, &Options::default(), None)
+    pub fn split<'s>(
+        &mut self,
+        spec: impl Into<Notation<'s>>,
+        operands: &[Tensor],
+    ) -> Result<Vec<Tensor>, Error> {
+        self.by_spec(spec.into(), operands, &Options::default(), None)
     }
 
     /// Takes one element of the leading batch axis.
@@ -544,89 +553,4 @@ impl Graph {
         }
         (pieces, [output, batch, input].iter().find_map(|row| row.hole))
     }
-}
-
-/// Pointwise operations by their usual names.
-macro_rules! pointwise {
-    ($($(#[$doc:meta])* $method:ident($($operand:ident),+) = $name:literal;)*) => {
-        impl Graph {$(
-            $(#[$doc])*
-            pub fn $method(&mut self, $($operand: Tensor),+) -> Result<Tensor, Error> {
-                self.pointwise($name, &[$($operand),+])
-            }
-        )*}
-    };
-}
-
-pointwise! {
-    /// `a + b`.
-    add(a, b) = "+";
-    /// `a - b`.
-    sub(a, b) = "-";
-    /// `a * b`, pointwise; [`compose`](Graph::compose) is the matrix product.
-    mul(a, b) = "*";
-    /// `a / b`.
-    div(a, b) = "/";
-    /// `a ** b`.
-    pow(a, b) = "**";
-    /// The larger of the two.
-    max(a, b) = "max";
-    /// The smaller of the two.
-    min(a, b) = "min";
-    /// The remainder of `a` by `b`, with the sign of `b`.
-    modulo(a, b) = "mod";
-    /// Whether `a < b`: 1 if so, else 0.
-    less(a, b) = "<";
-    /// Whether `a <= b`.
-    less_or_equal(a, b) = "<=";
-    /// Whether `a = b`.
-    equals(a, b) = "==";
-    /// Whether `a` and `b` differ.
-    not_equals(a, b) = "!=";
-    /// Whether both are true, that is, not 0.
-    and(a, b) = "and";
-    /// Whether one of them is true.
-    or(a, b) = "or";
-    /// Whether `a` is 0.
-    not(a) = "not";
-    /// `a` where the condition holds, else `b`.
-    select(condition, a, b) = "where";
-    /// `-a`.
-    neg(a) = "neg";
-    /// The exponential.
-    exp(a) = "exp";
-    /// The natural logarithm.
-    log(a) = "log";
-    /// The square root.
-    sqrt(a) = "sqrt";
-    /// The reciprocal.
-    recip(a) = "recip";
-    /// The sine.
-    sin(a) = "sin";
-    /// The cosine.
-    cos(a) = "cos";
-    /// The hyperbolic tangent.
-    tanh(a) = "tanh";
-    /// The logistic function.
-    sigmoid(a) = "sigmoid";
-    /// `a` where it is positive, else 0.
-    relu(a) = "relu";
-    /// The logarithm of `1 + a`, exact for small `a`, too.
-    log1p(a) = "log1p";
-    /// The absolute value.
-    abs(a) = "abs";
-    /// -1, 0 or 1.
-    sign(a) = "sign";
-    /// `a * a`.
-    square(a) = "square";
-    /// The error function.
-    erf(a) = "erf";
-    /// The greatest integer that is not greater.
-    floor(a) = "floor";
-    /// The least integer that is not less.
-    ceil(a) = "ceil";
-    /// The nearest integer; of two, the even one.
-    round(a) = "round";
-    /// The value of `a`, through which no gradient goes back.
-    stop_gradient(a) = "stop_gradient";
 }

@@ -129,8 +129,8 @@ impl Graph {
                 .spec
                 .shapes()
                 .enumerate()
-                .flat_map(|(slot, shape)| shape.rows().map(move |(kind, row)| (slot, kind, row.span)));
-            let said = rows.map(|(slot, kind, span)| (slot, kind, span.slice(&spec.text).trim()));
+                .flat_map(|(slot, shape)| shape.rows().map(move |(kind, row)| (slot, kind, row)));
+            let said = rows.map(|(slot, kind, row)| (slot, kind, spec.written(row, row.span)));
             let of =
                 |slot: usize| operands.get(slot).map_or("the result".into(), |tensor| self.label_of(*tensor));
             let written = said.filter(|(_, _, text)| !text.is_empty());

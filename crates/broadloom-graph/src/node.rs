@@ -75,6 +75,25 @@ impl Graph {
         })
     }
 
+    /// The spec of the operation that made a tensor; nothing, if it was made by something else, or by an assignment.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "2, 3")?;
+    /// let y = g.einsum("i j => j i", &[x])?;
+    /// assert_eq!((g.spec_of(y), g.spec_of(x)), (Some("i j => j i"), None));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn spec_of(&self, tensor: Tensor) -> Option<&str> {
+        let step = self.tensors.get(tensor.index())?.step;
+        match self.steps.get(step as usize)? {
+            Step::Op { op: Op::Einsum { spec, .. }, .. } if !self.facts.texts.contains_key(&step) => {
+                Some(&self.spec_ref(*spec).text)
+            }
+            _ => None,
+        }
+    }
+
     /// The shape that a tensor was declared with, as it was written; nothing, if none was.
     ///
     /// ```

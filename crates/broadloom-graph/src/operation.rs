@@ -10,6 +10,8 @@
 //! Any other name is a tensor that the assignments keep for themselves. It is indexed like the result, or, if it
 //! ends in `_rhs1`, `_rhs2`, …, like that operand.
 
+pub(crate) mod table;
+
 use std::rc::Rc;
 use std::sync::OnceLock;
 
@@ -17,8 +19,9 @@ use broadloom_loops::Binary;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
-use crate::formula::{Assignment, Text, parse};
+use crate::formula::{Assignment, Assignments, Formula, parse};
 use crate::logic::Accumulate;
+use crate::operation::table::{ROWS, Row};
 
 /// An operation: its name, what it computes, and how gradients go back through it.
 ///
@@ -64,6 +67,15 @@ pub enum Slot {
 }
 
 impl Slot {
+    /// A slot as formulas write it: `v`, `v1`, `g`, `g1`. None for other names.
+    pub fn read(name: &str) -> Option<Slot> {
+        let place = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse().ok() };
+        if let Some(digits) = name.strip_prefix('v') {
+            return place(digits).map(Slot::Value);
+        }
+        place(name.strip_prefix('g')?).map(Slot::Gradient)
+    }
+
     /// The place whose index map it has.
     pub fn place(&self) -> usize {
         match self {
@@ -100,11 +112,6 @@ impl Operation {
         }
     }
 
-    /// How many operands it has.
-    pub fn arity(&self) -> usize {
-        self.arity
-    }
-
     /// What it computes.
     pub fn forward_law(&self) -> &Law {
         &self.forward
@@ -115,9 +122,74 @@ impl Operation {
         &self.gradient
     }
 
+    /// An operation by lines of assignments in which operands, result and gradients have names of their own: `a` and `b` are
+    /// operands, `huber` is the result, and `a.grad` and `huber.grad` are gradients. What is assigned to gradients, or
+    /// computed from that of the result, goes back; the rest is computed forward.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let lines = ["ramp = max(a, 0)", "a.grad =+ ramp.grad * (a > 0)"];
+    /// assert_eq!(Operation::written("ramp", &["a"], &lines)?.arity(), 1);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn written(
+        name: &'static str,
+        operands: &[impl AsRef<str>],
+        lines: &[impl AsRef<str>],
+    ) -> Result<Operation, Error> {
+        let operation = Operation::new(name, operands.len()).with_operands(operands);
+        let mut all = Assignments::new();
+        for line in lines {
+            all.read(line.as_ref()).map_err(|error| operation.inside(error))?;
+        }
+        let slot = |name: &u32| operation.own_slot(&all.names[*name as usize]);
+        let names = |assignment: &Assignment| {
+            let mut names = vec![assignment.target];
+            assignment.value.names(&mut names);
+            names
+        };
+        let is_backward = |assignment: &Assignment| {
+            let is_gradient = matches!(slot(&assignment.target), Ok(Slot::Gradient(_)));
+            is_gradient || names(assignment).iter().any(|name| matches!(slot(name), Ok(Slot::Gradient(0))))
+        };
+        let (mut backward, forward): (Vec<Assignment>, Vec<Assignment>) =
+            all.assignments.iter().cloned().partition(is_backward);
+        // What the gradient needs of what the operation keeps for itself is computed again.
+        for line in forward.iter().rev() {
+            let is_own = matches!(slot(&line.target), Ok(Slot::Own(..)));
+            if is_own && backward.iter().any(|each| names(each).contains(&line.target)) {
+                backward.insert(0, line.clone());
+            }
+        }
+        let with = |assignments: Vec<Assignment>| Assignments { assignments, ..all.clone() };
+        let operation = operation.clone().forward_by(with(forward))?;
+        if backward.is_empty() { Ok(operation) } else { operation.gradient_by(with(backward)) }
+    }
+
+    /// A slot by the name that whoever defines the operation has for it, or by its own.
+    fn own_slot(&self, name: &str) -> Result<Slot, Error> {
+        let place = |name: &str| match name == self.name {
+            true => Some(0),
+            false => self.operands.iter().position(|known| **known == *name).map(|at| at as u32 + 1),
+        };
+        if self.operands.is_empty() {
+            return self.slot(name);
+        }
+        match (place(name), name.strip_suffix(".grad").and_then(place)) {
+            (Some(place), _) => Ok(Slot::Value(place)),
+            (_, Some(place)) => Ok(Slot::Gradient(place)),
+            _ => self.slot(name),
+        }
+    }
+
     /// Says what it computes, such as `v =:+ v1 * v2`.
-    pub fn forward(mut self, text: &str) -> Result<Operation, Error> {
-        self.forward = self.law(text, false)?;
+    pub fn forward(self, text: &str) -> Result<Operation, Error> {
+        let read = parse(text).map_err(|error| self.inside(error))?;
+        self.forward_by(read)
+    }
+
+    fn forward_by(mut self, assignments: Assignments) -> Result<Operation, Error> {
+        self.forward = self.law(assignments, false)?;
         if !self.forward.assigns(&Slot::Value(0)) {
             let result = self.shown(&Slot::Value(0), "v");
             let error = self.wrong(&format!("nothing is assigned to `{result}`, the result"));
@@ -128,9 +200,18 @@ impl Operation {
 
     /// Says how gradients go back, such as `g1 =+ g * v2; g2 =+ v1 * g`. An operand whose gradient is not
     /// assigned gets none. Gradients are accumulated, because an operand may have other uses.
-    pub fn gradient(mut self, text: &str) -> Result<Operation, Error> {
-        self.gradient = self.law(text, true)?;
+    pub fn gradient(self, text: &str) -> Result<Operation, Error> {
+        let read = parse(text).map_err(|error| self.inside(error))?;
+        self.gradient_by(read)
+    }
+
+    fn gradient_by(mut self, assignments: Assignments) -> Result<Operation, Error> {
+        self.gradient = self.law(assignments, true)?;
         Ok(self)
+    }
+
+    fn inside(&self, error: Error) -> Error {
+        error.inside(&format!("the operation `{}`", self.name))
     }
 
     /// Refuses a wrong number of operands.
@@ -153,9 +234,19 @@ impl Operation {
         })
     }
 
-    fn law(&self, text: &str, backward: bool) -> Result<Law, Error> {
-        let parsed = parse(text).map_err(|error| error.inside(&format!("the operation `{}`", self.name)))?;
-        let slots: Vec<Slot> = parsed.names.iter().map(|name| self.slot(name)).collect::<Result<_, _>>()?;
+    /// Assignments as a law: their names become slots, and they may assign only what is theirs to assign.
+    fn law(&self, parsed: Assignments, backward: bool) -> Result<Law, Error> {
+        // A name that no assignment has is none of this law: the other direction may have it.
+        let mut used = Vec::new();
+        for assignment in &parsed.assignments {
+            used.push(assignment.target);
+            assignment.value.names(&mut used);
+        }
+        let slot = |at: usize| match used.contains(&(at as u32)) {
+            true => self.own_slot(&parsed.names[at]),
+            false => Ok(Slot::Own(parsed.names[at].clone(), 0)),
+        };
+        let slots: Vec<Slot> = (0..parsed.names.len()).map(slot).collect::<Result<_, _>>()?;
         for assignment in &parsed.assignments {
             let target = &slots[assignment.target as usize];
             let allowed = match target {
@@ -206,12 +297,10 @@ impl Operation {
         if !backward && reads_gradients {
             return Err(self.wrong("there are no gradients when values are computed"));
         }
-        let Text { assignments, .. } = parsed;
-        Ok(Law { slots, assignments })
+        Ok(Law { slots, assignments: parsed.assignments })
     }
 
     fn slot(&self, name: &str) -> Result<Slot, Error> {
-        let place = |digits: &str| digits.parse::<u32>().ok();
         let within = |at: u32| {
             if (1..=self.arity as u32).contains(&at) {
                 return Ok(at);
@@ -219,17 +308,15 @@ impl Operation {
             let message = format!("`{name}` is beyond its {} operands", self.arity);
             Err(self.wrong(&message).with_help("the second argument of `Operation::new` is their number"))
         };
-        if name == "v" || name == "g" {
-            return Ok(if name == "v" { Slot::Value(0) } else { Slot::Gradient(0) });
-        }
-        if let Some(at) = name.strip_prefix('v').and_then(place) {
-            return Ok(Slot::Value(within(at)?));
-        }
-        if let Some(at) = name.strip_prefix('g').and_then(place) {
-            return Ok(Slot::Gradient(within(at)?));
-        }
-        let like = name.rsplit_once("_rhs").and_then(|(_, digits)| place(digits));
-        Ok(Slot::Own(name.into(), like.map_or(Ok(0), within)?))
+        Ok(match Slot::read(name) {
+            Some(Slot::Value(at)) if at > 0 => Slot::Value(within(at)?),
+            Some(Slot::Gradient(at)) if at > 0 => Slot::Gradient(within(at)?),
+            Some(slot) => slot,
+            None => {
+                let like = name.rsplit_once("_rhs").and_then(|(_, digits)| digits.parse().ok());
+                Slot::Own(name.into(), like.map_or(Ok(0), within)?)
+            }
+        })
     }
 
     /// The value of a pointwise operation of the library on numbers, by the same table as on tensors. None if there is no
@@ -241,32 +328,91 @@ impl Operation {
     /// assert!(Operation::value("relu", &[f64::NAN]).is_some_and(f64::is_nan));
     /// ```
     pub fn value(name: &str, operands: &[f64]) -> Option<f64> {
-        let Operation { arity, forward: Law { slots, assignments }, .. } = Operation::built_in(name)?;
-        let [Assignment { value, .. }] = &assignments[..] else { return None };
-        let of = |slot: u32| match slots[slot as usize] {
-            Slot::Value(place) => operands.get((place as usize).checked_sub(1)?).copied(),
-            _ => None,
-        };
-        if *arity == operands.len() { value.of(&of) } else { None }
+        let operation = Operation::named(name).filter(|operation| operation.arity == operands.len())?;
+        operation.pointwise_value()?.of(&|name| operation.operand(name, operands))
     }
 
     fn wrong(&self, message: &str) -> Error {
-        Error::new(ErrorKind::Use, message).inside(&format!("the operation `{}`", self.name))
+        self.inside(Error::new(ErrorKind::Use, message))
     }
 
-    /// A pointwise operation that comes with the library.
-    pub fn built_in(name: &str) -> Option<&'static Operation> {
-        static TABLE: OnceLock<FxHashMap<&'static str, Operation>> = OnceLock::new();
-        let made = || {
-            let read = |(name, arity, forward, gradient): &(&'static str, usize, &str, &str)| {
-                let operation = Operation::new(name, *arity).forward(forward).ok()?;
-                let operation =
-                    if gradient.is_empty() { operation } else { operation.gradient(gradient).ok()? };
-                Some((*name, operation))
-            };
-            BUILT_IN.iter().filter_map(read).collect()
-        };
-        TABLE.get_or_init(made).get(name)
+    /// The pointwise operations of the library, in the order of its table.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let names: Vec<&str> = Operation::all().iter().map(|operation| operation.name()).collect();
+    /// assert!(names.contains(&"exp") && names.contains(&"max"));
+    /// ```
+    pub fn all() -> &'static [Operation] {
+        static TABLE: OnceLock<Vec<Operation>> = OnceLock::new();
+        TABLE.get_or_init(|| ROWS.iter().filter_map(Operation::of_row).collect())
+    }
+
+    /// A pointwise operation of the library.
+    pub fn named(name: &str) -> Option<&'static Operation> {
+        static PLACES: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();
+        let places =
+            || Operation::all().iter().enumerate().map(|(at, operation)| (operation.name, at)).collect();
+        PLACES.get_or_init(places).get(name).map(|at| &Operation::all()[*at])
+    }
+
+    fn of_row(row: &Row) -> Option<Operation> {
+        let operation = Operation::new(row.name, row.arity).forward(row.forward).ok()?;
+        if row.gradient.is_empty() { Some(operation) } else { operation.gradient(row.gradient).ok() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// How many operands it has.
+    pub fn arity(&self) -> usize {
+        self.arity
+    }
+
+    /// Whether its values have fractions even where its operands are whole: then they are floats.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let fractions = |name| Operation::named(name).is_some_and(Operation::has_fractions);
+    /// assert!(fractions("/") && fractions("exp") && !fractions("mod") && !fractions("relu"));
+    /// ```
+    pub fn has_fractions(&self) -> bool {
+        self.forward.assignments.iter().any(|assignment| assignment.value.has_fractions())
+    }
+
+    /// Whether its value is the one float that IEEE 754 asks for. If not, its last digits may differ between backends.
+    pub fn is_correct(&self) -> bool {
+        self.forward.assignments.iter().all(|assignment| assignment.value.is_correct())
+    }
+
+    /// Whether it is certainly defined for some numbers: each function in its formula is asked for a value inside its
+    /// domain.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let log = Operation::named("log").expect("it is in the table");
+    /// assert!(log.is_defined(&[2.0]) && !log.is_defined(&[0.0]));
+    /// ```
+    pub fn is_defined(&self, operands: &[f64]) -> bool {
+        self.pointwise_value().is_some_and(|value| value.is_defined(&|name| self.operand(name, operands)))
+    }
+
+    /// The formula of an operation that is one assignment without accumulation.
+    fn pointwise_value(&self) -> Option<&Formula> {
+        match &self.forward.assignments[..] {
+            [Assignment { value, accumulate: None, .. }] => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number that a name of its formula stands for.
+    fn operand(&self, name: u32, operands: &[f64]) -> Option<f64> {
+        match self.forward.slots[name as usize] {
+            Slot::Value(place) => operands.get((place as usize).checked_sub(1)?).copied(),
+            _ => None,
+        }
     }
 }
 
@@ -287,65 +433,6 @@ impl Law {
     }
 }
 
-/// The pointwise operations: name, number of operands, values, gradients.
-const BUILT_IN: &[(&str, usize, &str, &str)] = &[
-    ("+", 2, "v = v1 + v2", "g1 =+ g; g2 =+ g"),
-    ("-", 2, "v = v1 - v2", "g1 =+ g; g2 =- g"),
-    ("*", 2, "v = v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g"),
-    ("/", 2, "v = v1 / v2", "g1 =+ g / v2; g2 =- g * v / v2"),
-    (
-        "**",
-        2,
-        "v = v1 ** v2",
-        // The logarithm is asked for only where the base is positive.
-        "g1 =+ where(v2 == 0, 0, g * v2 * v1 ** (v2 - 1)); g2 =+ where(v1 > 0, g * v * log(where(v1 > 0, v1, 1)), 0)",
-    ),
-    // Equal operands share the gradient, as equal elements of a reduction do.
-    (
-        "max",
-        2,
-        "v = max(v1, v2)",
-        "g1 =+ where(v1 > v2, g, where(v1 == v2, 0.5 * g, 0)); g2 =+ where(v2 > v1, g, where(v1 == v2, 0.5 * g, 0))",
-    ),
-    (
-        "min",
-        2,
-        "v = min(v1, v2)",
-        "g1 =+ where(v1 < v2, g, where(v1 == v2, 0.5 * g, 0)); g2 =+ where(v2 < v1, g, where(v1 == v2, 0.5 * g, 0))",
-    ),
-    ("mod", 2, "v = mod(v1, v2)", "g1 =+ g; g2 =- g * floor(v1 / v2)"),
-    ("<", 2, "v = v1 < v2", ""),
-    ("<=", 2, "v = v1 <= v2", ""),
-    (">", 2, "v = v1 > v2", ""),
-    (">=", 2, "v = v1 >= v2", ""),
-    ("==", 2, "v = v1 == v2", ""),
-    ("!=", 2, "v = v1 != v2", ""),
-    ("and", 2, "v = v1 and v2", ""),
-    ("or", 2, "v = v1 or v2", ""),
-    ("not", 1, "v = not(v1)", ""),
-    ("where", 3, "v = where(v1, v2, v3)", "g2 =+ where(v1, g, 0); g3 =+ where(v1, 0, g)"),
-    ("neg", 1, "v = -v1", "g1 =- g"),
-    ("exp", 1, "v = exp(v1)", "g1 =+ g * v"),
-    ("log", 1, "v = log(v1)", "g1 =+ g / v1"),
-    ("log1p", 1, "v = log1p(v1)", "g1 =+ g / (1 + v1)"),
-    ("sqrt", 1, "v = sqrt(v1)", "g1 =+ 0.5 * g / v"),
-    ("recip", 1, "v = recip(v1)", "g1 =- g * v * v"),
-    ("sin", 1, "v = sin(v1)", "g1 =+ g * cos(v1)"),
-    ("cos", 1, "v = cos(v1)", "g1 =- g * sin(v1)"),
-    ("tanh", 1, "v = tanh(v1)", "g1 =+ g * (1 - v * v)"),
-    ("sigmoid", 1, "v = sigmoid(v1)", "g1 =+ g * v * (1 - v)"),
-    ("relu", 1, "v = relu(v1)", "g1 =+ relu_gate(v1, g)"),
-    ("abs", 1, "v = abs(v1)", "g1 =+ g * sign(v1)"),
-    ("sign", 1, "v = sign(v1)", ""),
-    ("square", 1, "v = v1 * v1", "g1 =+ 2 * g * v1"),
-    // d/dx erf x = 2/√π · e^(−x²).
-    ("erf", 1, "v = erf(v1)", "g1 =+ 1.1283791670955126 * g * exp(-(v1 * v1))"),
-    ("floor", 1, "v = floor(v1)", ""),
-    ("ceil", 1, "v = ceil(v1)", ""),
-    ("round", 1, "v = round(v1)", ""),
-    ("stop_gradient", 1, "v = v1", ""),
-];
-
 /// What steps compute that have a law of their own: operations of users, and assignments.
 pub(crate) type Laws = FxHashMap<u32, Rc<Operation>>;
 
@@ -355,10 +442,12 @@ mod tests {
 
     #[test]
     fn every_built_in_operation_is_well_written() {
-        for (name, arity, ..) in BUILT_IN {
-            let operation = Operation::built_in(name).unwrap_or_else(|| panic!("{name}"));
-            assert_eq!(operation.arity, *arity, "{name}");
+        for row in ROWS {
+            let operation = Operation::named(row.name).unwrap_or_else(|| panic!("{}", row.name));
+            assert_eq!(operation.arity, row.arity, "{}", row.name);
+            assert!(operation.pointwise_value().is_some(), "{}", row.name);
         }
+        assert_eq!(Operation::all().len(), ROWS.len());
     }
 
     #[test]

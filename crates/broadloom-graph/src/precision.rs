@@ -4,13 +4,15 @@
 //! - Literals (numbers, sizes, ranges) and whatever is computed from them alone have no type of their own: they take that
 //!   of what they meet, and so do leaves that nobody gave one. What meets nothing has the graph's default.
 //! - Integers stay integers, also with literals that are whole. With floats, with fractions (`i * 0.5`), in divisions and
-//!   in functions such as `exp`, the result is a float: that of the other operand, or the default.
+//!   in functions such as `exp`, the result is a float: that of the other operand, or the default. What an operation
+//!   computes decides, not its name.
 //! - A mean has the type of what it is the mean of. Its sum is kept in wider numbers than short floats: it may be too
 //!   large for them where the mean is not.
 
 use broadloom_array::Dtype;
 
 use crate::Graph;
+use crate::operation::Operation;
 use crate::step::{Leaf, Op, Step, Tensor};
 
 /// The type of each tensor.
@@ -37,10 +39,6 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
     graph.tensors().zip(known).map(dtype).collect()
 }
 
-/// Functions whose values are not integers, whatever they are of.
-const FRACTIONS: [&str; 11] =
-    ["/", "exp", "log", "log1p", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
-
 /// What one step says.
 fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<Dtype>) {
     if let Some(Step::Leaf { leaf: Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize) {
@@ -53,7 +51,12 @@ fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<
         operands = &operands[..1];
     }
     let all_integers = are_integers(graph, operands, known);
-    let stays_whole = !matches!(op, Op::Pointwise(name) if FRACTIONS.contains(name));
+    let operation = match op {
+        _ if let Some(law) = graph.laws.get(&step) => Some(&**law),
+        Op::Pointwise(name) => Operation::named(name),
+        _ => None,
+    };
+    let stays_whole = !operation.is_some_and(Operation::has_fractions);
     let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
     let joined = operands.iter().filter_map(|tensor| known[tensor.index()]).filter(counts).reduce(join);
     for tensor in (*result..*result + u32::from(*results)).map(Tensor) {

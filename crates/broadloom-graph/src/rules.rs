@@ -223,7 +223,7 @@ impl Graph {
             AxisKind::Affine(affine) => Rule::Window(self.form(step, &known, affine)?),
             AxisKind::Label(_) | AxisKind::Wildcard => return None,
         };
-        let text = axis.span.slice(&known.text).trim().to_string();
+        let text = known.written(axis, axis.span);
         let parts: Vec<_> = axis.labels().map(part).collect();
         let may_be_empty = |label: spec::AxisId| known.discardable.get(label.0 as usize) == Some(&true);
         let open = axis

@@ -1,8 +1,9 @@
 //! The functions that are part of the language: everything else is the library's, written with these.
 
 use std::rc::Rc;
+use std::sync::LazyLock;
 
-use broadloom::{Accumulate, Combine, Initial, Operation, Padding, Tensor};
+use broadloom::{Accumulate, Combine, Initial, Kind, Operation, Padding, Tensor, join};
 use broadloom_diagnostics::Span;
 
 use crate::codes;
@@ -15,10 +16,15 @@ pub(crate) struct Builtin {
     pub name: &'static str,
     /// How it is applied.
     pub apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>,
-    /// How many operands it has, if it is a pointwise operation that assignments know.
-    pub pointwise: Option<usize>,
     /// What it is as values to begin with, if nothing is given to it.
     pub initial: fn() -> Option<Initial>,
+}
+
+impl Builtin {
+    /// The pointwise operation that it is, if it is given so many tensors.
+    pub fn pointwise(&self, arity: usize) -> Option<&'static Operation> {
+        Operation::named(self.name).filter(|operation| operation.arity() == arity)
+    }
 }
 
 /// What a function is applied to.
@@ -37,11 +43,7 @@ pub(crate) struct Given {
 }
 
 const fn function(name: &'static str, apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>) -> Builtin {
-    Builtin { name, apply, pointwise: None, initial: || None }
-}
-
-const fn pointwise(name: &'static str) -> Builtin {
-    Builtin { name, apply: unary, pointwise: Some(1), initial: || None }
+    Builtin { name, apply, initial: || None }
 }
 
 const fn initial(
@@ -49,32 +51,30 @@ const fn initial(
     apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>,
     initial: fn() -> Option<Initial>,
 ) -> Builtin {
-    Builtin { name, apply, pointwise: None, initial }
+    Builtin { name, apply, initial }
 }
 
-/// All functions of the language.
-pub(crate) const ALL: &[Builtin] = &[
-    pointwise("exp"),
-    pointwise("log"),
-    pointwise("log1p"),
-    pointwise("sqrt"),
-    pointwise("recip"),
-    pointwise("sin"),
-    pointwise("cos"),
-    pointwise("tanh"),
-    pointwise("sigmoid"),
-    pointwise("relu"),
-    pointwise("abs"),
-    pointwise("sign"),
-    pointwise("square"),
-    pointwise("erf"),
-    pointwise("floor"),
-    pointwise("ceil"),
-    pointwise("round"),
-    Builtin { pointwise: None, ..pointwise("stop_gradient") },
-    Builtin { pointwise: Some(2), ..function("max", greatest) },
-    Builtin { pointwise: Some(2), ..function("min", least) },
-    Builtin { pointwise: Some(3), ..function("where", choose) },
+/// All functions of the language: those of its own, and every pointwise operation of the library that has a name.
+pub(crate) fn all() -> &'static [Builtin] {
+    static ALL: LazyLock<Vec<Builtin>> = LazyLock::new(|| {
+        let has_name = |operation: &&Operation| operation.name().starts_with(char::is_alphabetic);
+        let is_new = |operation: &&Operation| {
+            !SIGNS.contains(&operation.name()) && OWN.iter().all(|own| own.name != operation.name())
+        };
+        let pointwise = Operation::all().iter().filter(has_name).filter(is_new);
+        pointwise.map(|operation| function(operation.name(), at_each_point)).chain(OWN).collect()
+    });
+    &ALL
+}
+
+/// Operations that the language writes as signs or keywords: `-x`, `not x`, `a and b`, `a or b`, `a % b`.
+const SIGNS: [&str; 5] = ["neg", "not", "and", "or", "mod"];
+
+/// The functions that are more than a pointwise operation.
+const OWN: [Builtin; 27] = [
+    function("max", greatest),
+    function("min", least),
+    function("where", choose),
     function("einsum", einsum),
     function("sum", |eval, call| reduced(eval, call, Accumulate::Sum)),
     function("product", |eval, call| reduced(eval, call, Accumulate::Product)),
@@ -118,6 +118,9 @@ pub(crate) const ALL: &[Builtin] = &[
     ),
 ];
 
+/// What all axes of a kind are called in specs that the language makes: batch, input, output.
+pub(crate) const ROWS: [&str; 3] = ["b", "i", "o"];
+
 /// Names that stand for values.
 pub(crate) fn values() -> [(&'static str, Value); 6] {
     [
@@ -136,8 +139,7 @@ pub(crate) fn fold(sign: Binary, a: f64, b: f64) -> f64 {
     match sign {
         Binary::Compose => a * b,
         Binary::Pipe => b,
-        Binary::Mod => number("mod", &[a, b]),
-        _ => number(sign.sign(), &[a, b]),
+        _ => number(sign.operation(), &[a, b]),
     }
 }
 
@@ -225,17 +227,21 @@ impl Eval<'_> {
 
     /// So many arguments, all without a name.
     fn exactly<'c, const N: usize>(&mut self, call: &'c Call, example: &str) -> Evaluated<[&'c Given; N]> {
+        let given = self.so_many(call, N, example)?;
+        // There are exactly so many.
+        <[&Given; N]>::try_from(given).map_err(|_| Reported)
+    }
+
+    /// The same for a number that is not known to the compiler.
+    fn so_many<'c>(&mut self, call: &'c Call, wanted: usize, example: &str) -> Evaluated<Vec<&'c Given>> {
         self.only(call, &[])?;
         let plain = call.plain();
-        let found = plain.len();
-        match <[&Given; N]>::try_from(plain) {
-            Ok(given) => Ok(given),
-            Err(_) => {
-                let plural = if N == 1 { "" } else { "s" };
-                let message = format!("`{}` takes {N} argument{plural}, {found} given", call.name);
-                self.wrong_call(call, message, format!("write `{example}`"))
-            }
+        if plain.len() == wanted {
+            return Ok(plain);
         }
+        let plural = if wanted == 1 { "" } else { "s" };
+        let message = format!("`{}` takes {wanted} argument{plural}, {} given", call.name, plain.len());
+        self.wrong_call(call, message, format!("write `{example}`"))
     }
 
     fn tensors(&mut self, given: &[&Given]) -> Evaluated<Vec<Tensor>> {
@@ -255,13 +261,21 @@ impl Eval<'_> {
     }
 }
 
-fn unary(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [x] = eval.exactly(call, &format!("{}(x)", call.name))?;
-    if let Value::Number(x) = x.value {
-        return Ok(Value::Number(number(call.name, &[x])));
+/// A pointwise operation of the library, by its name.
+fn at_each_point(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let arity = Operation::named(call.name).map_or(1, Operation::arity);
+    let operands = if arity == 1 { "x" } else { &"a, b, c, d"[..(3 * arity).min(10) - 2] };
+    let given = eval.so_many(call, arity, &format!("{}({operands})", call.name))?;
+    let known = given.iter().map(|given| match given.value {
+        Value::Number(number) => Some(number),
+        _ => None,
+    });
+    if let Some(known) = known.collect::<Option<Vec<f64>>>() {
+        return Ok(Value::Number(number(call.name, &known)));
     }
-    let x = eval.tensor(&x.value, x.span)?;
-    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise(call.name, &[x]))?))
+    let tensors: Vec<Tensor> =
+        given.iter().map(|given| eval.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise(call.name, &tensors))?))
 }
 
 fn greatest(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -406,41 +420,30 @@ fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 /// `concat(a, b, along = "output")` and `stack`.
 fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
     eval.only(call, &["along"])?;
-    let kinds = [("batch", 0), ("input", 1), ("output", 2)];
-    let along = one_of(eval, call, "along", &kinds)?.unwrap_or(2);
+    let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
+    let along = one_of(eval, call, "along", &kinds)?.unwrap_or(Kind::Output);
     let mut parts = eval.tensors(&call.plain())?;
-    if parts.is_empty() {
+    let (whole, layer) = (join::concatenation(parts.len(), along, ROWS), join::layer(along, ROWS));
+    let (Some(whole), Some(layer)) = (whole, layer) else {
         return eval.wrong_call(
             call,
             "there is nothing to put together",
             format!("write `{}(a, b)`", call.name),
         );
-    }
+    };
     let made = eval.ask(call.span, |graph| {
         if stacked {
-            let spec = format!("{} => {}", rows_with(along, ""), rows_with(along, "layer"));
             for part in &mut parts {
-                *part = graph.einsum(&spec, &[*part])?;
+                *part = graph.einsum(&layer, &[*part])?;
                 let layer = graph.captured(*part, "layer")?;
                 graph.set(layer, 1)?;
             }
         }
-        let labels: Vec<String> = (0..parts.len()).map(|at| format!("part{at}")).collect();
-        let operands: Vec<String> = labels.iter().map(|label| rows_with(along, label)).collect();
-        let spec = format!("{} => {}", operands.join("; "), rows_with(along, &labels.join("^")));
         let options = broadloom::Options { name: Some(call.name), ..Default::default() };
-        graph.einsum_with(&spec, &parts, &options)
+        graph.einsum_with(&whole, &parts, &options)
     })?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
-}
-
-/// All rows of a tensor, with an axis before those of one kind.
-fn rows_with(along: usize, axis: &str) -> String {
-    let row = |kind: usize, name: &str| {
-        if kind == along && !axis.is_empty() { format!("{axis}, ..{name}..") } else { format!("..{name}..") }
-    };
-    format!("{} | {} -> {}", row(0, "b"), row(1, "i"), row(2, "o"))
 }
 
 /// `reshape(x)`, `reshape(x, "32 | 28, 28")`: the same elements in memory order, in the shape that is written or that

@@ -48,11 +48,16 @@ impl Program {
         let mut walk = Walk { program: self, rehearsal, found };
         walk.actions(&self.plan.actions);
         found = walk.found;
-        for (span, error) in found {
-            let diagnostic = diagnosed(&error, span, &self.origins);
-            // An operation without loops is refused again wherever it is computed.
-            if !self.diagnostics.iter().any(|known| diagnostic.message.ends_with(&known.message)) {
-                self.diagnostics.push(diagnostic);
+        let mut told = Vec::new();
+        for (span, error) in &found {
+            // An operation without loops is refused again wherever it is computed, and so is a tensor without values.
+            let what = match error.tensor() {
+                Some((tensor, _)) => (error.kind(), Some(tensor), ""),
+                None => (error.kind(), None, error.sentence()),
+            };
+            if !told.contains(&what) {
+                told.push(what);
+                self.diagnostics.push(diagnosed(error, *span, &self.origins));
             }
         }
     }

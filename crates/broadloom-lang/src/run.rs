@@ -80,8 +80,8 @@ impl Program {
         let given: Vec<(Tensor, &Array)> =
             inputs.iter().map(|(made, values)| (made.tensor, *values)).collect();
         let named = |error: &Error| {
-            let is_about =
-                |(made, _): &&(&Made, &Array)| error.message().contains(&format!("`{}`", made.name));
+            let about = error.tensor().map(|(tensor, _)| tensor);
+            let is_about = |(made, _): &&(&Made, &Array)| Some(made.tensor) == about;
             inputs.iter().find(is_about).map_or(main, |(made, _)| made.span)
         };
         session.set_all(&given).map_err(|error| {

@@ -3,6 +3,7 @@
 //! A [`Program`] is a list of nests over buffers. [`evaluate`](reference::evaluate) runs it slowly and
 //! obviously; [`optimise`](optimise::optimise) rewrites it; `broadloom-native` compiles it to machine code.
 
+pub mod function;
 pub mod memory;
 pub mod mlir;
 pub mod optimise;
@@ -12,9 +13,10 @@ pub mod scalar;
 mod show;
 
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
+pub use function::{Binary, Domain, Unary, Yields};
 pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};
-pub use scalar::{Binary, Scalar, Unary};
+pub use scalar::Scalar;
 
 /// The README of the crate, so that its example is run.
 #[cfg(doctest)]

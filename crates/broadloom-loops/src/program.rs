@@ -7,7 +7,8 @@
 use broadloom_core::projection::Component;
 
 use crate::Dtype;
-use crate::scalar::{Binary, Scalar};
+use crate::function::Binary;
+use crate::scalar::Scalar;
 
 /// A buffer of a [`Program`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

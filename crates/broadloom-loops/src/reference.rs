@@ -7,8 +7,8 @@
 use half::{bf16, f16};
 use rustc_hash::FxHashSet;
 
+use crate::function::Binary;
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
-use crate::scalar::Binary;
 use crate::{Buffer, Dtype, Element, Scalar};
 use broadloom_array::random::uniform_f32;
 

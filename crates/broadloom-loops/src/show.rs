@@ -4,8 +4,9 @@ use std::fmt::{self, Write};
 
 use broadloom_core::projection::Component;
 
+use crate::function::{Binary, Unary};
 use crate::program::{Buffer, Cell, Index, Loop, Program, Statement, Storage};
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::scalar::Scalar;
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,7 +16,7 @@
 use crate::flat::{Access, Looped, Step, Value};
 use crate::order::{Bare, chain, is_injective, nested};
 use crate::types::{self, Real};
-use broadloom_loops::scalar::Unary;
+use broadloom_loops::function::Unary;
 use broadloom_loops::{Binary, Dtype, Program};
 
 /// One sum of products.

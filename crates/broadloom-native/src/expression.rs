@@ -6,7 +6,7 @@ use crate::flat::{Access, Value};
 use crate::print::{Argument, Printer};
 use crate::types::Real;
 use broadloom_loops::Dtype;
-use broadloom_loops::scalar::{Binary, Unary};
+use broadloom_loops::function::{Binary, C1, C2, Unary, Yields};
 
 impl Printer<'_> {
     fn sum(&self, sum: &Component) -> String {
@@ -93,12 +93,7 @@ impl Printer<'_> {
             }
             Value::Unary(function, a) => self.unary(*function, a, value, real),
             Value::Binary(function, a, b) => match function {
-                Binary::Less
-                | Binary::LessEq
-                | Binary::Equal
-                | Binary::NotEqual
-                | Binary::And
-                | Binary::Or => self.truth(value, real),
+                _ if function.yields() == Yields::Truth => self.truth(value, real),
                 Binary::Pow if matches!(**b, Value::Number(2.0)) => {
                     (format!("{}_square({})", real.prefix(), self.value(a, real).0), Level::Atom)
                 }
@@ -121,13 +116,13 @@ impl Printer<'_> {
 
     fn unary(&self, function: Unary, a: &Value, whole: &Value, real: Real) -> (String, Level) {
         let value = self.value(a, real);
-        match function {
-            Unary::Neg => (format!("-{}", value.inside(Level::Atom)), Level::Prefix),
-            Unary::Recip => {
+        match function.c() {
+            C1::Minus => (format!("-{}", value.inside(Level::Atom)), Level::Prefix),
+            C1::Inverse => {
                 (format!("{} / {}", real.number(1.0), value.inside(Level::Prefix)), Level::Product)
             }
-            Unary::Not => self.truth(whole, real),
-            _ => (format!("{}_{}({})", real.prefix(), function.name(), value.0), Level::Atom),
+            C1::Call(name) => (format!("{}_{name}({})", real.prefix(), value.0), Level::Atom),
+            C1::Not => self.truth(whole, real),
         }
     }
 
@@ -138,24 +133,19 @@ impl Printer<'_> {
         b: (String, Level),
         real: Real,
     ) -> (String, Level) {
-        let name = function.name();
-        match function {
-            Binary::Add | Binary::Sub => {
-                (format!("{} {name} {}", a.inside(Level::Sum), b.inside(Level::Product)), Level::Sum)
+        match function.c() {
+            C2::Sum(sign) => {
+                (format!("{} {sign} {}", a.inside(Level::Sum), b.inside(Level::Product)), Level::Sum)
             }
-            Binary::Mul | Binary::Div => {
-                (format!("{} {name} {}", a.inside(Level::Product), b.inside(Level::Prefix)), Level::Product)
+            C2::Product(sign) => {
+                (format!("{} {sign} {}", a.inside(Level::Product), b.inside(Level::Prefix)), Level::Product)
             }
-            Binary::Pow => (format!("{}_pow({}, {})", real.prefix(), a.0, b.0), Level::Atom),
-            Binary::Max | Binary::Min | Binary::Mod => {
-                (format!("{}_{name}({}, {})", real.prefix(), a.0, b.0), Level::Atom)
-            }
-            Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
-                let text = format!("{} {name} {}", a.inside(Level::Sum), b.inside(Level::Sum));
+            C2::Call(name) => (format!("{}_{name}({}, {})", real.prefix(), a.0, b.0), Level::Atom),
+            C2::Compare(sign) => {
+                let text = format!("{} {sign} {}", a.inside(Level::Sum), b.inside(Level::Sum));
                 (chosen(&text, real), Level::Choice)
             }
-            Binary::And | Binary::Or => {
-                let sign = if function == Binary::And { "&" } else { "|" };
+            C2::Connect(sign) => {
                 let text = format!("({} != 0) {sign} ({} != 0)", a.inside(Level::Sum), b.inside(Level::Sum));
                 (chosen(&format!("({text})"), real), Level::Choice)
             }
@@ -170,24 +160,17 @@ impl Printer<'_> {
     /// Whether a value is not 0, as a condition of C.
     fn condition(&self, value: &Value, real: Real) -> (String, Level) {
         match value {
-            Value::Binary(
-                function @ (Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual),
-                a,
-                b,
-            ) => {
+            Value::Binary(function, a, b) if let C2::Compare(sign) = function.c() => {
                 let (a, b) = (self.value(a, real), self.value(b, real));
-                (
-                    format!("{} {} {}", a.inside(Level::Sum), function.name(), b.inside(Level::Sum)),
-                    Level::Compare,
-                )
+                (format!("{} {sign} {}", a.inside(Level::Sum), b.inside(Level::Sum)), Level::Compare)
             }
-            // Not `&&` and `||`: both sides can be computed, and branches are in the way of vectors.
-            Value::Binary(function @ (Binary::And | Binary::Or), a, b) => {
-                let sign = if *function == Binary::And { "&" } else { "|" };
+            Value::Binary(function, a, b) if let C2::Connect(sign) = function.c() => {
                 let (a, b) = (self.condition(a, real), self.condition(b, real));
                 (format!("({}) {sign} ({})", a.0, b.0), Level::Choice)
             }
-            Value::Unary(Unary::Not, a) => (format!("!({})", self.condition(a, real).0), Level::Prefix),
+            Value::Unary(function, a) if function.c() == C1::Not => {
+                (format!("!({})", self.condition(a, real).0), Level::Prefix)
+            }
             _ => (format!("{} != 0", self.value(value, real).inside(Level::Sum)), Level::Compare),
         }
     }

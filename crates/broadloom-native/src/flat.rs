@@ -12,8 +12,9 @@ use broadloom_core::projection::Component;
 use rustc_hash::FxHashSet;
 
 use crate::Error;
+use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::program::{BufferId, Cell, Index, Program, Statement};
-use broadloom_loops::scalar::{Binary, Scalar, Unary};
+use broadloom_loops::scalar::Scalar;
 
 /// A place in the memory of a buffer.
 #[derive(Clone, PartialEq, Debug)]

@@ -20,7 +20,6 @@
 
 use crate::flat::{Access, Looped, Step, Value};
 use crate::types;
-use broadloom_loops::scalar::Unary;
 use broadloom_loops::{Binary, Dtype, Program};
 
 /// How a unit is shared among threads: the range of a loop is cut into parts.
@@ -138,11 +137,11 @@ pub(crate) fn work(step: &Step) -> f64 {
             value.each(&mut |value| {
                 total += match value {
                     Value::Number(_) | Value::Local(_) | Value::Position(_) | Value::Symbol(_) => 0.0,
-                    Value::Unary(Unary::Neg | Unary::Abs | Unary::Not, _) => 0.5,
-                    Value::Unary(..) | Value::Binary(Binary::Pow | Binary::Mod, ..) => 8.0,
+                    Value::Unary(function, _) => function.time(),
+                    Value::Binary(function, ..) => function.time(),
                     Value::Uniform { .. } => 20.0,
                     Value::Load(access) => 1.0 + 2.0 * access.gathers.len() as f64,
-                    Value::Binary(..) | Value::Select(..) => 1.0,
+                    Value::Select(..) => 1.0,
                 }
             });
             total

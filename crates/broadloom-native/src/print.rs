@@ -24,7 +24,7 @@ use crate::names::Names;
 use crate::order::{Split, is_independent};
 use crate::rows::Row;
 use crate::types::{self, Locals, Real, stored};
-use broadloom_loops::scalar::{Binary, Unary};
+use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::{BufferId, Dtype, Program};
 
 /// A function and what it is called with.

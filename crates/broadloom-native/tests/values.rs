@@ -13,11 +13,13 @@ fn functions(dtype: Dtype) -> Program {
     let [i] = program.vars(["i"]);
     let x = program.add("x", dtype, &[103], Kept);
     let y = program.add("y", dtype, &[103], Kept);
-    for (function, name) in Unary::ALL {
+    for function in Unary::ALL.iter().copied() {
+        let name = function.name();
         let z = program.add(name, dtype, &[103], Kept);
         program.nest(name, vec![repeat(i, 103, vec![store(cell(z, &[i]), one(function, load(x, &[i])))])]);
     }
-    for (function, name) in Binary::ALL {
+    for function in Binary::ALL.iter().copied() {
+        let name = function.name();
         let z = program.add(&format!("x {name} y"), dtype, &[103], Kept);
         let a = if function == Binary::Pow { one(Unary::Abs, load(x, &[i])) } else { load(x, &[i]) };
         let value = two(function, a, load(y, &[i]));
@@ -110,7 +112,8 @@ fn every_accumulation() {
         let mut program = Program::default();
         let [i, j] = program.vars(["i", "j"]);
         let x = program.add("x", dtype, &[5, 200], Kept);
-        for (function, name) in Binary::ALL {
+        for function in Binary::ALL.iter().copied() {
+            let name = function.name();
             if function == Binary::Mod {
                 continue;
             }

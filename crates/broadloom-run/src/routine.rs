@@ -1,7 +1,7 @@
 //! Routines: what is to be computed, in order.
 
 use broadloom_graph::lowering::Face;
-use broadloom_graph::{Error, Graph, Tensor};
+use broadloom_graph::{Assigned, Assignments, Error, Graph, Tensor};
 
 /// A list of things to compute, in order; a [`Session`](crate::Session) compiles and runs it.
 ///
@@ -206,7 +206,22 @@ impl Routine {
         shown: Option<&str>,
     ) -> Result<Vec<Tensor>, Error> {
         let assigned = graph.assign(logic, text, names, shown)?;
+        Ok(self.carry_out(assigned))
+    }
+
+    /// The same with assignments that are built: all of them, or none. New tensors are returned in order.
+    pub fn assign_all(
+        &mut self,
+        graph: &mut Graph,
+        logic: &str,
+        assignments: Assignments,
+    ) -> Result<Vec<Tensor>, Error> {
+        let assigned = graph.assign_all(logic, assignments)?;
+        Ok(self.carry_out(assigned))
+    }
+
+    fn carry_out(&mut self, assigned: Assigned) -> Vec<Tensor> {
         self.actions.extend(assigned.steps.into_iter().map(Action::Assign));
-        Ok(assigned.made)
+        assigned.made
     }
 }

@@ -58,6 +58,7 @@
 //! The first mistake is reported as one [`Error`], with its place, what could stand there, and what was
 //! probably meant.
 
+mod build;
 mod decl;
 mod error;
 mod lexer;
@@ -69,6 +70,7 @@ mod render;
 mod span;
 mod tree;
 
+pub use build::{Builder, Part};
 pub use decl::{DeclAxis, ShapeDecl, Size};
 pub use error::{Error, ErrorKind, Related};
 pub use mode::Mode;

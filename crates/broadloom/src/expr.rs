@@ -12,6 +12,7 @@ use broadloom_array::Array;
 
 use crate::{Dtype, Graph};
 use broadloom_graph::Initial;
+use broadloom_graph::Notation;
 use broadloom_graph::Operation;
 use broadloom_graph::Tensor;
 use broadloom_graph::{Accumulate, Index, Options};
@@ -203,13 +204,18 @@ impl Builder {
 
     /// An operation by a spec: see [`Graph::einsum`].
     #[track_caller]
-    pub fn einsum<'b>(&'b self, spec: &str, operands: &[Expr<'b>]) -> Expr<'b> {
+    pub fn einsum<'b, 's>(&'b self, spec: impl Into<Notation<'s>>, operands: &[Expr<'b>]) -> Expr<'b> {
         self.einsum_with(spec, operands, &Options::default())
     }
 
     /// An operation by a spec, with options: see [`Graph::einsum_with`].
     #[track_caller]
-    pub fn einsum_with<'b>(&'b self, spec: &str, operands: &[Expr<'b>], options: &Options<'_>) -> Expr<'b> {
+    pub fn einsum_with<'b, 's>(
+        &'b self,
+        spec: impl Into<Notation<'s>>,
+        operands: &[Expr<'b>],
+        options: &Options<'_>,
+    ) -> Expr<'b> {
         self.all(operands, |graph, tensors| graph.einsum_with(spec, tensors, options))
     }
 
@@ -277,57 +283,6 @@ impl Builder {
     }
 }
 
-/// Methods that are pointwise operations of one operand.
-macro_rules! unary {
-    ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {
-        impl<'b> Expr<'b> {$(
-            $(#[$doc])*
-            #[must_use]
-            #[track_caller]
-            pub fn $method(self) -> Expr<'b> {
-                self.builder.all(&[self], |graph, tensors| graph.pointwise($name, tensors))
-            }
-        )*}
-    };
-}
-
-unary! {
-    /// The exponential.
-    exp = "exp";
-    /// The natural logarithm.
-    log = "log";
-    /// The square root.
-    sqrt = "sqrt";
-    /// The reciprocal.
-    recip = "recip";
-    /// The sine.
-    sin = "sin";
-    /// The cosine.
-    cos = "cos";
-    /// The hyperbolic tangent.
-    tanh = "tanh";
-    /// The logistic function.
-    sigmoid = "sigmoid";
-    /// What is positive, else 0.
-    relu = "relu";
-    /// The logarithm of one more, exact for small numbers, too.
-    log1p = "log1p";
-    /// The absolute value.
-    abs = "abs";
-    /// -1, 0 or 1.
-    sign = "sign";
-    /// Its product with itself.
-    square = "square";
-    /// The error function.
-    erf = "erf";
-    /// The greatest integer that is not greater.
-    floor = "floor";
-    /// The nearest integer.
-    round = "round";
-    /// The same value; no gradient goes back.
-    stop_gradient = "stop_gradient";
-}
-
 /// What can stand beside an expression: another one, or a number.
 pub trait Operand<'b> {
     /// As an expression of a builder.
@@ -344,40 +299,6 @@ impl<'b> Operand<'b> for f64 {
     fn of(self, builder: &'b Builder) -> Expr<'b> {
         builder.number(self)
     }
-}
-
-/// Methods that are pointwise operations of two operands.
-macro_rules! binary {
-    ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {
-        impl<'b> Expr<'b> {$(
-            $(#[$doc])*
-            #[must_use]
-            #[track_caller]
-            pub fn $method(self, other: impl Operand<'b>) -> Expr<'b> {
-                let other = other.of(self.builder);
-                self.builder.all(&[self, other], |graph, tensors| graph.pointwise($name, tensors))
-            }
-        )*}
-    };
-}
-
-binary! {
-    /// A power.
-    pow = "**";
-    /// The larger of the two.
-    maximum = "max";
-    /// The smaller of the two.
-    minimum = "min";
-    /// The remainder, with the sign of the divisor.
-    modulo = "mod";
-    /// Whether it is less: 1 or 0.
-    less = "<";
-    /// Whether it is less or equal.
-    less_or_equal = "<=";
-    /// Whether it is greater.
-    greater = ">";
-    /// Whether both are equal.
-    equals = "==";
 }
 
 impl<'b> Expr<'b> {
@@ -425,7 +346,7 @@ impl<'b> Expr<'b> {
     /// An operation by a spec on this and other operands.
     #[must_use]
     #[track_caller]
-    pub fn einsum(self, spec: &str, others: &[Expr<'b>]) -> Expr<'b> {
+    pub fn einsum<'s>(self, spec: impl Into<Notation<'s>>, others: &[Expr<'b>]) -> Expr<'b> {
         let operands: Vec<Expr<'b>> = std::iter::once(self).chain(others.iter().copied()).collect();
         self.builder.einsum(spec, &operands)
     }
@@ -569,3 +490,39 @@ impl<'b> Neg for Expr<'b> {
         self.builder.all(&[self], |graph, tensors| graph.pointwise("neg", tensors))
     }
 }
+
+/// The methods of expressions for the pointwise operations, from the table of operations.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $method:ident $operands:tt $(as $of_expr:ident)? = $name:literal:
+       $forward:literal; $gradient:literal;)*) => {
+        $(method! { [$($of_expr)?] $name $operands $(#[$doc])* })*
+    };
+}
+
+/// The method of an operation, if there is one: of one operand, or with another one.
+macro_rules! method {
+    ([] $name:literal $operands:tt $(#[$doc:meta])*) => {};
+    ([$method:ident] $name:literal ($a:ident) $(#[$doc:meta])*) => {
+        impl<'b> Expr<'b> {
+            $(#[$doc])*
+            #[must_use]
+            #[track_caller]
+            pub fn $method(self) -> Expr<'b> {
+                self.builder().all(&[self], |graph, tensors| graph.pointwise($name, tensors))
+            }
+        }
+    };
+    ([$method:ident] $name:literal ($a:ident, $b:ident) $(#[$doc:meta])*) => {
+        impl<'b> Expr<'b> {
+            $(#[$doc])*
+            #[must_use]
+            #[track_caller]
+            pub fn $method(self, $b: impl Operand<'b>) -> Expr<'b> {
+                let other = $b.of(self.builder());
+                self.builder().all(&[self, other], |graph, tensors| graph.pointwise($name, tensors))
+            }
+        }
+    };
+}
+
+broadloom_graph::pointwise_operations!(methods);

@@ -1,6 +1,8 @@
 //! Putting tensors together: one after another, or as layers of a new axis.
 
-use broadloom_spec::Kind;
+use std::num::NonZeroU64;
+
+use broadloom_spec::{self as spec, Axis, Kind, Spec};
 
 use crate::expr::{Builder, Expr};
 use broadloom_graph::{Error, ErrorKind};
@@ -20,13 +22,10 @@ impl Builder {
     /// ```
     #[track_caller]
     pub fn concat<'b>(&'b self, parts: &[Expr<'b>], along: Kind) -> Expr<'b> {
-        if parts.is_empty() {
-            return self.with(|_| Err(Error::new(ErrorKind::Use, "there is nothing to put together")));
+        match concatenation(parts.len(), along, ROWS) {
+            Some(spec) => self.einsum(&spec, parts),
+            None => self.with(|_| Err(Error::new(ErrorKind::Use, "there is nothing to put together"))),
         }
-        let labels: Vec<String> = (0..parts.len()).map(|at| format!("part{at}")).collect();
-        let operands: Vec<String> = labels.iter().map(|label| shape_with(along, label)).collect();
-        let result = shape_with(along, &labels.join("^"));
-        self.einsum(&format!("{} => {result}", operands.join("; ")), parts)
     }
 
     /// Tensors of one shape as layers of a new first axis of one kind.
@@ -41,20 +40,69 @@ impl Builder {
     /// ```
     #[track_caller]
     pub fn stack<'b>(&'b self, layers: &[Expr<'b>], along: Kind) -> Expr<'b> {
-        let spec = format!("{} => {}", shape_with(along, ""), shape_with(along, "layer"));
-        let mut raised = Vec::new();
-        for layer in layers {
-            raised.push(layer.einsum(&spec, &[]).set_size("layer", 1));
-        }
+        let Some(spec) = layer(along, ROWS) else { return self.concat(&[], along) };
+        let raised: Vec<Expr<'b>> =
+            layers.iter().map(|layer| layer.einsum(&spec, &[]).set_size("layer", 1)).collect();
         self.concat(&raised, along)
     }
 }
 
-/// All rows of a tensor, in several-letter mode, with an axis before those of one kind.
-fn shape_with(along: Kind, axis: &str) -> String {
-    let row = |kind: Kind| {
-        let name = format!("..{}..", kind.name());
-        if kind == along && !axis.is_empty() { format!("{axis}, {name}") } else { name }
-    };
-    format!("{} | {} -> {}", row(Kind::Batch), row(Kind::Input), row(Kind::Output))
+/// What all rows of a tensor are called where nobody names them.
+const ROWS: [&str; 3] = ["batch", "input", "output"];
+
+/// The spec of tensors one after another along a new first axis of one kind, with names for all other axes by kind. None if
+/// there are no tensors.
+pub fn concatenation(parts: usize, along: Kind, rows: [&str; 3]) -> Option<Spec> {
+    let labels: Vec<String> = (0..parts).map(|at| format!("part{at}")).collect();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let mut build = spec::Builder::new();
+    let firsts: Vec<Axis> = labels.iter().map(|label| build.label(label)).collect();
+    let operands = firsts.into_iter().map(|first| build.all_rows(rows, along, Some(first))).collect();
+    let both = build.concat(&labels);
+    let result = build.all_rows(rows, along, Some(both));
+    build.finish(operands, vec![result])
+}
+
+/// The spec of a tensor with a new first axis `layer` of one kind.
+pub fn layer(along: Kind, rows: [&str; 3]) -> Option<Spec> {
+    let mut build = spec::Builder::new();
+    let operand = build.all_rows(rows, along, None);
+    let first = build.label("layer");
+    let result = build.all_rows(rows, along, Some(first));
+    build.finish(vec![operand], vec![result])
+}
+
+/// The spec of some positions of the first axis of one kind: what is before them has a size, and what is behind them any.
+/// The positions are the axis `part`.
+pub fn part(before: u64, along: Kind, rows: [&str; 3]) -> Option<Spec> {
+    let mut build = spec::Builder::new();
+    let before = NonZeroU64::new(before).map(spec::Part::Size);
+    let parts: Vec<spec::Part<'_>> =
+        before.into_iter().chain([spec::Part::Label("part"), spec::Part::Label("rest")]).collect();
+    let (whole, part) = (build.parts(&parts), build.label("part"));
+    let operand = build.all_rows(rows, along, Some(whole));
+    let result = build.all_rows(rows, along, Some(part));
+    build.finish(vec![operand], vec![result])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specs() {
+        let rows = ["b", "i", "o"];
+        let text = |spec: Option<Spec>| spec.map(|spec| spec.to_string()).unwrap_or_default();
+        assert_eq!(
+            text(concatenation(2, Kind::Output, rows)),
+            "..b.. | ..i.. -> part0, ..o..; ..b.. | ..i.. -> part1, ..o.. => ..b.. | ..i.. -> part0^part1, ..o.."
+        );
+        let one = text(concatenation(1, Kind::Batch, rows));
+        assert_eq!(one, "part0, ..b.. | ..i.. -> ..o.. => part0, ..b.. | ..i.. -> ..o..");
+        assert_eq!(text(concatenation(0, Kind::Batch, rows)), "");
+        assert_eq!(text(layer(Kind::Input, rows)), "..b.. | ..i.. -> ..o.. => ..b.. | layer, ..i.. -> ..o..");
+        let cut = text(part(2, Kind::Batch, rows));
+        assert_eq!(cut, "2^part^rest, ..b.. | ..i.. -> ..o.. => part, ..b.. | ..i.. -> ..o..");
+        assert!(text(part(0, Kind::Batch, rows)).starts_with("part^rest, ..b.. | "));
+    }
 }

@@ -33,15 +33,15 @@
 
 pub mod blocks;
 mod expr;
-mod join;
+pub mod join;
 pub mod typed;
 
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16, files, random};
 pub use broadloom_graph::{
-    Accumulate, Axis, Broadcast, Captured, Certificate, Combine, Error, ErrorKind, Extent, Fill, Fit,
-    FoundSize, Graph, How, Index, Initial, Input, Kind, LeafKind, Margins, Misfit, Node, Operation, Options,
-    Padding, Part, PartialAxis, PartialRow, PartialShape, Projected, Remedy, RuntimeCheck, Said, Shape,
-    Shapes, SizeSum, Stats, SymbolicSize, Tensor, Why, certificate, logic,
+    Accumulate, Assignments, Axis, Broadcast, Captured, Certificate, Combine, Error, ErrorKind, Extent, Fill,
+    Fit, Formula, FoundSize, Graph, How, Index, Initial, Input, Kind, LeafKind, Margins, Misfit, Name, Node,
+    Notation, Operation, Options, Padding, Part, PartialAxis, PartialRow, PartialShape, Projected, Remedy,
+    RuntimeCheck, Said, Shape, Shapes, Sign, SizeSum, Stats, SymbolicSize, Tensor, Why, certificate, logic,
 };
 #[cfg(feature = "native")]
 pub use broadloom_native::{Cache, CacheUsage};
@@ -49,6 +49,7 @@ pub use broadloom_run::{
     Adam, Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Routine, Session,
     Settings, Sgd, Stored, Temporaries, nest_linalg, show_assignments, show_backward, trainable,
 };
+pub use broadloom_spec as spec;
 pub use expr::{Builder, Expr, Operand};
 
 /// The code in the guide is compiled and run by the tests.

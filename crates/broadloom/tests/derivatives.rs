@@ -677,3 +677,77 @@ fn gradients_of_what_is_no_parameter() -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// Operands at which an operation and its neighbourhood are defined, one list for each operand.
+fn inside(operation: &Operation, random: &mut Random, count: usize) -> Vec<Vec<f64>> {
+    let arity = operation.arity();
+    let mut chosen = vec![Vec::new(); arity];
+    for _ in 0..1000 {
+        let operands = random.apart(arity);
+        let is_defined = |at: usize, by: f64| {
+            let mut moved = operands.clone();
+            moved[at] += by;
+            operation.is_defined(&moved)
+        };
+        if chosen[0].len() < count && (0..arity).all(|at| is_defined(at, STEP) && is_defined(at, -STEP)) {
+            chosen.iter_mut().zip(operands).for_each(|(list, operand)| list.push(operand));
+        }
+    }
+    assert_eq!(chosen[0].len(), count, "{} is defined almost nowhere", operation.name());
+    chosen
+}
+
+/// The gradients of the sum of an operation and its operands, by operand. Without the operands themselves, what no
+/// gradient goes back through would depend on no parameter.
+fn gradients_at(
+    operation: &Operation,
+    points: &[Vec<f64>],
+    settings: Settings,
+) -> Result<Vec<Vec<f64>>, Error> {
+    let mut g = Graph::new();
+    g.set_default_precision(Dtype::F64);
+    let names = &["a", "b", "c"][..operation.arity()];
+    let operands: Vec<Tensor> =
+        names.iter().map(|name| g.param_shaped(name, "5")).collect::<Result<_, _>>()?;
+    let mut total = g.pointwise(operation.name(), &operands)?;
+    for operand in &operands {
+        total = g.add(total, *operand)?;
+    }
+    let loss = g.einsum("... =>", &[total])?;
+    let mut routine = Routine::new("gradients");
+    routine.backward(&mut g, loss)?;
+    let gradients: Vec<Tensor> =
+        operands.iter().map(|operand| g.gradient(*operand)).collect::<Result<_, _>>()?;
+    for gradient in &gradients {
+        routine.keep(*gradient);
+    }
+    let mut session = Session::with(g, settings)?;
+    for (operand, numbers) in operands.iter().zip(points) {
+        session.set(*operand, &array(&[5], numbers))?;
+    }
+    session.run(&routine)?;
+    gradients.into_iter().map(|gradient| Ok(session.get(gradient)?.to_f64s())).collect()
+}
+
+/// Every operation of the table, at points of its domain: its gradient is the difference quotient of its value on numbers.
+#[test]
+fn every_operation_of_the_table() -> Result<(), Error> {
+    let (mut random, [(_, judge), ..]) = (Random::new(11), treatments());
+    // That no gradient goes back through `stop_gradient` is what it is for.
+    for operation in Operation::all().iter().filter(|operation| operation.name() != "stop_gradient") {
+        let name = operation.name();
+        let points = inside(operation, &mut random, 5);
+        for (at, gradients) in gradients_at(operation, &points, judge.clone())?.iter().enumerate() {
+            for (point, found) in gradients.iter().enumerate() {
+                let moved_to = |by: f64| {
+                    let mut moved: Vec<f64> = points.iter().map(|numbers| numbers[point]).collect();
+                    moved[at] += by;
+                    Operation::value(name, &moved).expect("it is in the table")
+                };
+                let quotient = 1.0 + (moved_to(STEP) - moved_to(-STEP)) / (2.0 * STEP);
+                assert!(close(*found, quotient, 1e-7), "{name}, operand {at}: {found}, not {quotient}");
+            }
+        }
+    }
+    Ok(())
+}

@@ -510,7 +510,7 @@ impl<'p> Drawing<'p> {
     /// An operation in short: names and numbers are written out, everything else is `…`.
     fn written(&self, tensor: Tensor) -> String {
         let graph = &self.program.graph;
-        let Some(Node::Operation { text, name, operands, .. }) = graph.node(tensor) else {
+        let Some(Node::Operation { name, operands, .. }) = graph.node(tensor) else {
             return String::new();
         };
         let operand = |tensor: &Tensor| match self.leaf(*tensor) {
@@ -518,11 +518,10 @@ impl<'p> Drawing<'p> {
             _ => self.plain_name(*tensor).unwrap_or_else(|| "…".into()),
         };
         let operands: Vec<String> = operands.iter().map(operand).collect();
-        let spec = text.strip_prefix(name).and_then(|rest| rest.strip_prefix("(\"")?.split('"').next());
         // A spec that nobody wrote is left out: `mean(x)`.
         let origin = graph.step_of(tensor).and_then(|step| self.program.origins.get(step));
         let source = origin.map_or("", |origin| self.program.sources.slice(origin.inner));
-        let spec = spec.filter(|spec| source.contains(spec) || source.contains('{'));
+        let spec = graph.spec_of(tensor).filter(|spec| source.contains(spec) || source.contains('{'));
         match (operands.as_slice(), spec) {
             (_, Some(spec)) => format!("{name} \"{spec}\""),
             ([a, b], None) if !name.starts_with(char::is_alphabetic) => format!("{a} {name} {b}"),

@@ -160,8 +160,7 @@ impl Graph {
     pub(super) fn spec_row_text(&self, step: u32, slot: usize, kind: Kind) -> Option<String> {
         let (known, _) = self.spec_of_step(step)?;
         let row = known.spec.shapes().nth(slot)?.row(kind)?;
-        let text = row.span.slice(&known.text).trim();
-        (!text.is_empty()).then(|| text.to_string())
+        Some(known.written(row, row.span)).filter(|text| !text.is_empty())
     }
 
     /// What an axis of a spec says about sizes.

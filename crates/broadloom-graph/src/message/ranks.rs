@@ -153,12 +153,14 @@ impl Graph {
         has: &str,
     ) -> Error {
         let spec = self.spec_of_step(step);
-        let shape =
-            spec.as_ref().and_then(|(known, _)| Some(known.spec.shapes().nth(slot)?.span.slice(&known.text)));
+        let shape = spec.as_ref().and_then(|(known, _)| {
+            let shape = known.spec.shapes().nth(slot)?;
+            Some(known.written(shape, shape.span))
+        });
         let message = format!(
             "{}: `{}` in the spec has {} for the {}, but `{}` has {has}",
             self.subject(step),
-            shape.unwrap_or_default().trim(),
+            shape.unwrap_or_default(),
             axes(says),
             kind.name(),
             self.label_of(tensor),

@@ -293,7 +293,7 @@ impl Words<'_> {
             };
             self.entry(*slot) == site.entry && *kind == site.kind && at == Some(site.at)
         })?;
-        Some(axis.span.slice(&known.text).trim().to_string())
+        Some(known.written(axis, axis.span))
     }
 
     /// The entry of a slot of the spec: there operands come first, here results do.
@@ -306,7 +306,7 @@ impl Words<'_> {
     fn shape(&self, entry: usize) -> Option<String> {
         let (known, _) = self.graph.spec_of_step(self.step)?;
         let (_, shape) = known.spec.shapes().enumerate().find(|(slot, _)| self.entry(*slot) == entry)?;
-        Some(shape.span.slice(&known.text).trim().to_string())
+        Some(known.written(shape, shape.span))
     }
 
     /// The first axis of an entry that a loop drives.
@@ -368,7 +368,7 @@ impl Words<'_> {
                 ComponentKind::Size(_) | ComponentKind::Wildcard => None,
             };
             let label = (0..parts.len()).filter(again).find_map(label)?;
-            Some((label, axis.span.slice(&known.text).trim().to_string(), self.entry(slot)))
+            Some((label, known.written(axis, axis.span), self.entry(slot)))
         })
     }
 

@@ -5,16 +5,17 @@
 
 use std::rc::Rc;
 
-use broadloom::{LeafKind, Node, Routine, Tensor};
+use broadloom::{LeafKind, Node, Routine, Sign, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
+use super::formula::Draft;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::Given;
 use crate::codes;
 use crate::plan::{Action, Piece, Repeat};
 use crate::position::{Counter, Position, whole};
-use crate::syntax::ast::{Assign, Binary, ExprId, ExprKind, Ident, Quoted, Statement, Target, Unary};
+use crate::syntax::ast::{Assign, ExprId, ExprKind, Ident, Quoted, Statement, Target};
 use crate::value::{Scope, Value};
 
 /// A body that is being planned.
@@ -209,9 +210,12 @@ impl Eval<'_> {
 
     /// `w =- rate * w.grad`
     pub(super) fn assign(&mut self, assign: &Assign, span: Span) -> Evaluated<()> {
-        let mut formula = Formula::default();
+        let mut draft = Draft::default();
         let target = match &assign.target {
-            Target::New(name) => format!("{{{}}}", self.text(name.name)),
+            Target::New(name) => {
+                let text = self.text(name.name).to_string();
+                draft.assignments.fresh(&text)
+            }
             Target::Expr(target)
                 if let ExprKind::Name(name) = self.frame.file.expr(*target).kind
                     && self.frame.scope.find(name).is_none() =>
@@ -226,12 +230,18 @@ impl Eval<'_> {
             {
                 return self.constant_target(*target, &made, assign.value);
             }
-            Target::Expr(target) => self.operand(*target, &mut formula)?,
+            Target::Expr(target) => {
+                let value = self.expr(*target)?;
+                if let Value::Number(_) = value {
+                    return self.constant_target(*target, &value, assign.value);
+                }
+                self.tensor_operand(*target, &value, &mut draft)?.0
+            }
         };
-        if let (Target::Expr(_), Some((_, tensor))) = (&assign.target, formula.names.first()) {
+        if let (Target::Expr(_), Some((.., tensor))) = (&assign.target, draft.tensors.first()) {
             self.stated.insert(*tensor);
         }
-        if let (Target::Expr(target), Some((_, tensor))) = (&assign.target, formula.names.first())
+        if let (Target::Expr(target), Some((.., tensor))) = (&assign.target, draft.tensors.first())
             && matches!(self.graph.node(*tensor), Some(Node::Operation { .. }))
             && !self.assigned.contains(tensor)
         {
@@ -259,8 +269,7 @@ impl Eval<'_> {
             return self.wrong(codes::PARAMETER, message, name.span, "leave out the braces to assign to it");
         }
         if let Target::New(name) = &assign.target {
-            // On the right it stands for what it was before.
-            formula.new = Some(name.name);
+            draft.new = Some((name.name, target));
         }
         let logic = assign.logic.as_ref().map_or(".".to_string(), |logic| logic.text.to_string());
         let logic = self.filled(&logic, span)?;
@@ -277,21 +286,21 @@ impl Eval<'_> {
                 Err(_) => None,
             },
         };
-        formula.apart = operands.is_some();
-        let mut value = self.formula(assign.value, 0, &mut formula)?;
-        if Some(formula.right.len()) != operands {
-            value = formula.together(value);
+        draft.apart = operands.is_some();
+        let mut value = self.formula(assign.value, 0, &mut draft)?;
+        if Some(draft.occurrences()) != operands {
+            value = draft.together(value);
         }
         if !self.planned().backward {
-            self.keep_gradients(formula.names.iter().map(|(_, tensor)| *tensor).collect());
+            self.keep_gradients(draft.tensors.iter().map(|(.., tensor)| *tensor).collect());
         }
-        let text = format!("{target} {} {value}", assign.sign.text);
+        // The parser reads no other signs.
+        let Some(sign) = Sign::read(&assign.sign.text) else { return Err(Reported) };
         let shown: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
-        let made = self.with_routine(span, |routine, graph| {
-            let names: Vec<(&str, Tensor)> =
-                formula.names.iter().map(|(name, tensor)| (name.as_str(), *tensor)).collect();
-            routine.assign_as(graph, &logic, &text, &names, &shown)
-        })?;
+        let mut assignments = draft.assignments;
+        assignments.assign(target, sign, value, &shown);
+        let made =
+            self.with_routine(span, |routine, graph| routine.assign_all(graph, &logic, assignments))?;
         if let (Target::New(name), Some(tensor)) = (&assign.target, made.first()) {
             let plain = self.text(name.name).to_string();
             let wanted = match &self.frame.subject {
@@ -310,83 +319,6 @@ impl Eval<'_> {
             self.frame.scope.bind(name.name, Value::Tensor(*tensor));
         }
         Ok(())
-    }
-
-    /// An expression as a formula of an assignment: arithmetic stays, everything else becomes a tensor with a name.
-    fn formula(&mut self, id: ExprId, depth: usize, formula: &mut Formula) -> Evaluated<String> {
-        let file = self.frame.file.clone();
-        let expr = file.expr(id);
-        if depth > 64 {
-            return self.operand(id, formula);
-        }
-        match &expr.kind {
-            ExprKind::Number(number) => Ok(shown(*number)),
-            ExprKind::Unary(Unary::Minus, inner) => {
-                Ok(format!("(-{})", self.formula(*inner, depth + 1, formula)?))
-            }
-            ExprKind::Unary(Unary::Not, inner) => {
-                Ok(format!("not({})", self.formula(*inner, depth + 1, formula)?))
-            }
-            ExprKind::Binary(Binary::Pipe | Binary::Compose, ..) => self.operand(id, formula),
-            ExprKind::Binary(sign, a, b) => {
-                let (a, b) = (self.formula(*a, depth + 1, formula)?, self.formula(*b, depth + 1, formula)?);
-                Ok(match sign {
-                    Binary::Mod => format!("mod({a}, {b})"),
-                    _ => format!("({a} {} {b})", sign.sign()),
-                })
-            }
-            ExprKind::Call { callee, args } => {
-                let pointwise = match &file.expr(*callee).kind {
-                    ExprKind::Name(name) => match self.frame.scope.find(*name) {
-                        Some(Value::Builtin(builtin)) => builtin.pointwise,
-                        _ => None,
-                    },
-                    _ => None,
-                };
-                let texts = args
-                    .iter()
-                    .any(|arg| arg.name.is_some() || matches!(file.expr(arg.value).kind, ExprKind::Text(_)));
-                match pointwise {
-                    Some(arity) if arity == args.len() && !texts => {
-                        let name = self.sources.slice(file.expr(*callee).span).to_string();
-                        let args: Vec<String> = args
-                            .iter()
-                            .map(|arg| self.formula(arg.value, depth + 1, formula))
-                            .collect::<Result<_, _>>()?;
-                        Ok(format!("{name}({})", args.join(", ")))
-                    }
-                    _ => self.operand(id, formula),
-                }
-            }
-            _ => self.operand(id, formula),
-        }
-    }
-
-    /// An expression as a name in a formula.
-    fn operand(&mut self, id: ExprId, formula: &mut Formula) -> Evaluated<String> {
-        let file = self.frame.file.clone();
-        let expr = file.expr(id);
-        if let ExprKind::Name(name) = &expr.kind
-            && formula.new == Some(*name)
-        {
-            return Ok(self.text(*name).to_string());
-        }
-        let value = self.expr(id)?;
-        if let Value::Number(number) = value {
-            return Ok(format!("({})", shown(number)));
-        }
-        let tensor = self.tensor(&value, expr.span)?;
-        let written = self.sources.slice(expr.span);
-        let simple = matches!(&expr.kind, ExprKind::Name(_))
-            || matches!(&expr.kind, ExprKind::Field(of, _) if matches!(file.expr(*of).kind, ExprKind::Name(_)));
-        let wanted = match simple && !written.contains(char::is_whitespace) && !written.starts_with('(') {
-            true => written.to_string(),
-            false => format!("tmp{}", formula.names.len() + 1),
-        };
-        if !formula.names.iter().any(|(known, _)| *known == wanted) {
-            formula.names.push((wanted.clone(), tensor));
-        }
-        Ok(formula.operand(wanted, tensor))
     }
 
     /// Whether what is evaluated is inside of a `repeat`.
@@ -585,50 +517,4 @@ impl Eval<'_> {
         self.planned().actions.push(Action::Save { routine, tensor, path, span });
         Ok(())
     }
-}
-
-/// A formula that is being written.
-#[derive(Default)]
-struct Formula {
-    /// The tensors it speaks of, by name.
-    names: Vec<(String, Tensor)>,
-    /// A tensor that the assignment makes, which may occur on the right.
-    new: Option<crate::syntax::ast::Name>,
-    /// Whether a tensor that occurs twice may be two operands, as in `a * a` by `"i j; j k => i k"`.
-    apart: bool,
-    /// What occurs on the right, and which of it are further occurrences of others.
-    right: Vec<String>,
-    again: Vec<(String, String)>,
-}
-
-impl Formula {
-    /// How an occurrence of a tensor is called.
-    fn operand(&mut self, name: String, tensor: Tensor) -> String {
-        if !self.apart {
-            return name;
-        }
-        if !self.right.contains(&name) {
-            self.right.push(name.clone());
-            return name;
-        }
-        let other = format!("{}__{}", name.replace('.', "_"), self.right.len() + 1);
-        self.names.push((other.clone(), tensor));
-        self.right.push(other.clone());
-        self.again.push((other.clone(), name));
-        other
-    }
-
-    /// All occurrences of a tensor as one operand.
-    fn together(&mut self, mut text: String) -> String {
-        for (other, name) in self.again.drain(..).rev() {
-            text = text.replace(&other, &name);
-            self.names.retain(|(known, _)| *known != other);
-        }
-        text
-    }
-}
-
-/// A number in a formula.
-fn shown(number: f64) -> String {
-    if number < 0.0 { format!("({number})") } else { format!("{number}") }
 }

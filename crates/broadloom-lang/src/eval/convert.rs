@@ -7,7 +7,6 @@ use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::position::Position;
 use crate::size::Size;
-use crate::syntax::ast::Binary;
 use crate::value::Value;
 
 impl Eval<'_> {
@@ -62,8 +61,7 @@ impl Eval<'_> {
             Position::Counter(counter, ..) => self.counter_leaf(*counter, span),
             Position::Binary(sign, a, b) => {
                 let (a, b) = (self.counted(a, span)?, self.counted(b, span)?);
-                let name = if *sign == Binary::Mod { "mod" } else { sign.sign() };
-                self.ask(span, |graph| graph.pointwise(name, &[a, b]))
+                self.ask(span, |graph| graph.pointwise(sign.operation(), &[a, b]))
             }
         }
     }
@@ -75,8 +73,7 @@ impl Eval<'_> {
             Size::Number(number) => self.ask(span, |graph| Ok(graph.number(*number))),
             Size::Binary(sign, a, b) => {
                 let (a, b) = (self.sized(a, span)?, self.sized(b, span)?);
-                let name = if *sign == Binary::Mod { "mod" } else { sign.sign() };
-                self.ask(span, |graph| graph.pointwise(name, &[a, b]))
+                self.ask(span, |graph| graph.pointwise(sign.operation(), &[a, b]))
             }
         }
     }

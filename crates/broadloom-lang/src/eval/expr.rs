@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::Index;
+use broadloom::{Index, Kind, join};
 use broadloom_diagnostics::Span;
 
 use super::{Eval, Evaluated, Frame, Reported};
@@ -189,8 +189,7 @@ impl Eval<'_> {
         let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
         let made = match sign {
             Binary::Compose => self.ask(span, |graph| graph.compose(a, b))?,
-            Binary::Mod => self.ask(span, |graph| graph.modulo(a, b))?,
-            _ => self.ask(span, |graph| graph.pointwise(sign.sign(), &[a, b]))?,
+            _ => self.ask(span, |graph| graph.pointwise(sign.operation(), &[a, b]))?,
         };
         Ok(Value::Tensor(made))
     }
@@ -321,8 +320,7 @@ impl Eval<'_> {
             let message = format!("from {from} up to {to} there is no element");
             return self.wrong(codes::RANGE, message, span, "the end of a range is not part of it");
         }
-        let before = if from > 0 { format!("{from}^") } else { String::new() };
-        let spec = format!("{before}part^rest, ..b.. | ..i.. -> ..o.. => part, ..b.. | ..i.. -> ..o..");
+        let Some(spec) = join::part(from as u64, Kind::Batch, builtin::ROWS) else { return Err(Reported) };
         let before = self.diagnostics.len();
         let part = self.ask(span, |graph| {
             let part = graph.einsum(&spec, &[tensor]).and_then(|part| {

@@ -25,6 +25,7 @@ mod convert;
 mod dim;
 mod expr;
 mod foreign;
+mod formula;
 mod leaf;
 mod report;
 pub(crate) mod spec;
@@ -197,7 +198,7 @@ impl<'o> Eval<'o> {
 
     /// Makes everything that is available everywhere.
     fn load_prelude(&mut self) {
-        for builtin in crate::builtin::ALL {
+        for builtin in crate::builtin::all() {
             let name = self.names.intern(builtin.name);
             self.prelude.bind(name, Value::Builtin(builtin));
         }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use broadloom::{Accumulate, Combine, Operation, Options, Padding, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::parse_spec;
+use broadloom_spec::{Axis, AxisId, Kind, Mode, RowId, RowVariable, Shape, Spec, parse_spec};
 
 use super::{Eval, Evaluated, Reported};
 use crate::builtin::{Call, Given};
@@ -153,31 +153,33 @@ impl Eval<'_> {
     /// The names of a spec that its result leaves out: what a mean divides by.
     pub(crate) fn left_out(&self, spec: &str) -> Vec<String> {
         let Ok(parsed) = parse_spec(spec) else { return Vec::new() };
-        let (operands, results) = spec.split_once("=>").unwrap_or((spec, ""));
-        let mentions = |text: &str, name: &str, row: bool| match (row, parsed.mode) {
-            (true, _) => text.contains(&format!("..{name}..")),
-            (false, broadloom_spec::Mode::Single) => without_rows(text).contains(name),
-            (false, _) => without_rows(text)
-                .split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
-                .any(|word| word == name),
+        let labels = |shapes: &[Shape<Axis>]| -> Vec<AxisId> {
+            shapes.iter().flat_map(|shape| shape.axes()).flat_map(|axis| axis.labels()).collect()
         };
-        let axes = parsed.names.axes.iter().map(|(_, name)| (&*name.text, false));
-        let rows = parsed.names.rows.iter().map(|(_, name)| (&*name.text, true));
-        let left = axes
-            .chain(rows)
-            .filter(|(name, row)| mentions(operands, name, *row) && !mentions(results, name, *row));
-        let mut names: Vec<String> = left.map(|(name, _)| name.to_string()).collect();
+        let rows = |shapes: &[Shape<Axis>]| -> Vec<RowVariable> {
+            let rows = shapes.iter().flat_map(|shape| shape.rows());
+            rows.filter_map(|(_, row)| row.hole()).map(|hole| hole.variable).collect()
+        };
+        let (operands, results) = (&parsed.operands[..], &parsed.results[..]);
+        let is_left = |label: AxisId| labels(operands).contains(&label) && !labels(results).contains(&label);
+        let axes = parsed.names.axes.iter().filter(|(label, _)| is_left(*label)).map(|(_, name)| name);
+        let is_left = |row: RowId| {
+            let row = RowVariable::Named(row);
+            rows(operands).contains(&row) && !rows(results).contains(&row)
+        };
+        let rows = parsed.names.rows.iter().filter(|(row, _)| is_left(*row)).map(|(_, name)| name);
+        let mut names: Vec<String> = axes.chain(rows).map(|name| name.text.to_string()).collect();
         names.extend(self.left_out_kinds(&parsed));
         names
     }
 
     /// The kinds whose plain `...` the result leaves out.
-    fn left_out_kinds(&self, spec: &broadloom_spec::Spec) -> Vec<String> {
-        let has = |shape: &broadloom_spec::Shape<broadloom_spec::Axis>, kind| {
+    fn left_out_kinds(&self, spec: &Spec) -> Vec<String> {
+        let has = |shape: &Shape<Axis>, kind| {
             let hole = shape.row(kind).and_then(|row| row.hole());
-            hole.is_some_and(|hole| hole.variable == broadloom_spec::RowVariable::Ellipsis)
+            hole.is_some_and(|hole| hole.variable == RowVariable::Ellipsis)
         };
-        let kinds = broadloom_spec::Kind::ALL.into_iter().filter(|kind| {
+        let kinds = Kind::ALL.into_iter().filter(|kind| {
             spec.operands.iter().any(|shape| has(shape, *kind))
                 && !spec.results.iter().any(|shape| has(shape, *kind))
         });
@@ -210,29 +212,10 @@ impl Eval<'_> {
     pub(super) fn op(&mut self, name: Ident, operands: &[Ident], lines: &[Span]) -> Evaluated<()> {
         let own = self.text(name.name).to_string();
         let names: Vec<String> = operands.iter().map(|each| self.text(each.name).to_string()).collect();
-        let (mut forward, mut gradient) = (Vec::new(), Vec::new());
-        for line in lines {
-            let written = crate::syntax::op_text(self.sources.get(line.source).text(), *line);
-            let text = slots(&written, &own, &names);
-            // Gradients are accumulated into operands, or prepare for it.
-            let backward = is_gradient(target(&text)) || has_word(&text, "g");
-            if backward { gradient.push(text) } else { forward.push(text) }
-        }
-        // What the gradient needs of what the operation keeps for itself is computed again.
-        for line in forward.iter().rev() {
-            let kept = target(line);
-            if kept != "v" && gradient.iter().any(|text| has_word(text, kept)) {
-                gradient.insert(0, line.clone());
-            }
-        }
-        // What is kept for the gradient alone belongs to it, too.
-        let operation = Operation::new(leaked(&own), operands.len()).with_operands(&names);
+        let read = |line: &Span| crate::syntax::op_text(self.sources.get(line.source).text(), *line);
+        let written: Vec<String> = lines.iter().map(read).collect();
         let span = lines.first().map_or(name.span, |first| first.to(lines[lines.len() - 1]));
-        let operation =
-            operation.forward(&forward.join("; ")).and_then(|operation| match gradient.is_empty() {
-                true => Ok(operation),
-                false => operation.gradient(&gradient.join("; ")),
-            });
+        let operation = Operation::written(leaked(&own), &names, &written);
         match operation {
             Ok(operation) => {
                 self.frame.scope.bind(name.name, Value::Operation(Rc::new(operation)));
@@ -241,7 +224,7 @@ impl Eval<'_> {
             Err(error) => {
                 let before = self.diagnostics.len();
                 let refused = self.refused(&error, span);
-                // An excerpt would show slots in place of the names that are written here.
+                // The lines are shown anyway: an excerpt would show one of them again.
                 self.diagnostics.iter_mut().skip(before).for_each(|told| told.notes.clear());
                 refused
             }
@@ -273,97 +256,18 @@ pub(crate) fn over_names(shape: &str) -> String {
     // What is not well written is reported where the spec is read.
     let Ok(spec) = parse_spec(&format!("{shape} =>")) else { return format!("{shape} =>") };
     let [operand] = &spec.operands[..] else { return format!("{shape} =>") };
-    let between = if spec.mode == broadloom_spec::Mode::Single { " " } else { ", " };
-    let row = |kind: broadloom_spec::Kind| {
+    let between = if spec.mode == Mode::Single { " " } else { ", " };
+    let row = |kind: Kind| {
         let Some(row) = operand.row(kind) else { return String::new() };
         let lead = row.lead().iter().map(|_| "0");
         let hole = row.hole().map(|hole| match hole.variable {
-            broadloom_spec::RowVariable::Ellipsis => "...",
+            RowVariable::Ellipsis => "...",
             _ => "0",
         });
         lead.chain(hole).chain(row.trail.iter().map(|_| "0")).collect::<Vec<_>>().join(between)
     };
-    let [batch, input, output] = broadloom_spec::Kind::ALL.map(row);
+    let [batch, input, output] = Kind::ALL.map(row);
     format!("{shape} => {batch} | {input} -> {output}")
-}
-
-/// A spec without its row variables.
-fn without_rows(text: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find("..") {
-        kept.push_str(&rest[..start]);
-        let after = rest[start..].trim_start_matches('.');
-        rest = match after.find("..") {
-            Some(end)
-                if after[..end].chars().all(|letter| letter.is_alphanumeric() || letter == '_')
-                    && end > 0 =>
-            {
-                after[end..].trim_start_matches('.')
-            }
-            _ => after,
-        };
-        kept.push(' ');
-    }
-    kept + rest
-}
-
-/// A line of an operation with slots in place of names: `a.grad =+ huber.grad` is `g1 =+ g`.
-fn slots(line: &str, own: &str, operands: &[String]) -> String {
-    let mut out = String::new();
-    let mut rest = line;
-    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
-    while let Some(letter) = rest.chars().next() {
-        if !(letter.is_alphabetic() || letter == '_') {
-            // Numbers keep their letters: `1e-5`.
-            let length = match letter.is_ascii_digit() {
-                true => rest.find(|c: char| !(is_letter(c) || c == '.')).unwrap_or(rest.len()),
-                false => letter.len_utf8(),
-            };
-            out.push_str(&rest[..length]);
-            rest = &rest[length..];
-            continue;
-        }
-        let length = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
-        let (word, after) = rest.split_at(length);
-        let place = if word == own {
-            Some(0)
-        } else {
-            operands.iter().position(|each| each == word).map(|at| at + 1)
-        };
-        let number = |place: usize| if place == 0 { String::new() } else { place.to_string() };
-        let gradient = after.strip_prefix(".grad").filter(|after| !after.starts_with(is_letter));
-        rest = match (place, gradient) {
-            (Some(place), Some(after)) => {
-                out.push_str(&format!("g{}", number(place)));
-                after
-            }
-            (Some(place), None) => {
-                out.push_str(&format!("v{}", number(place)));
-                after
-            }
-            (None, _) => {
-                out.push_str(word);
-                after
-            }
-        };
-    }
-    out
-}
-
-/// The name that a line assigns to.
-fn target(line: &str) -> &str {
-    let line = line.trim_start();
-    line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).next().unwrap_or("")
-}
-
-/// Whether a name is the slot of a gradient: `g`, `g1`, …
-fn is_gradient(name: &str) -> bool {
-    name.strip_prefix('g').is_some_and(|number| number.chars().all(|letter| letter.is_ascii_digit()))
-}
-
-fn has_word(text: &str, wanted: &str) -> bool {
-    text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == wanted)
 }
 
 /// A name that lasts as long as the process: the graph keeps the names of operations as they are. Each is made once.
@@ -385,15 +289,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_operations() {
-        let operands = ["a".to_string(), "b".to_string()];
-        let slots = |line| slots(line, "huber", &operands);
-        assert_eq!(slots("huber = abs(a - b) * 1e-5"), "v = abs(v1 - v2) * 1e-5");
-        assert_eq!(slots("a.grad =+ huber.grad * b"), "g1 =+ g * v2");
-        assert_eq!(slots("ties =:+ a == huber"), "ties =:+ v1 == v");
-    }
-
-    #[test]
     fn names_are_accumulated_over() {
         let cases = [
             ("... | v", "... | v => ... |  -> 0"),
@@ -404,11 +299,5 @@ mod tests {
         for (shape, spec) in cases {
             assert_eq!(over_names(shape), spec);
         }
-    }
-
-    #[test]
-    fn specs_without_rows() {
-        assert_eq!(without_rows("..b.. | i j"), "  | i j");
-        assert_eq!(without_rows("... | i, ...").replace(' ', ""), "|i,");
     }
 }

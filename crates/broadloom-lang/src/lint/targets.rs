@@ -1,13 +1,10 @@
 //! Losses of the library that are given targets of another kind than they take.
 
-use broadloom::{Axis, Initial, LeafKind, Node, Shapes, Tensor};
+use broadloom::{Axis, Initial, LeafKind, Node, Operation, Shapes, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
 use crate::program::{Application, Program};
-
-/// Functions whose results have fractions.
-const FRACTIONS: &[&str] = &["exp", "log", "log1p", "sqrt", "recip", "sin", "cos", "tanh", "sigmoid", "erf"];
 
 /// Class numbers that have a class axis, or fractions. Both compare unequal to every class, so the loss is a number all
 /// the same.
@@ -94,7 +91,12 @@ fn has_fractions(program: &Program, tensor: Tensor) -> Option<&'static str> {
             let values = program.graph.values_of(tensor)?;
             values.to_f64s().iter().any(|value| value.fract() != 0.0).then_some("has numbers with fractions")
         }
-        Node::Operation { name, .. } => FRACTIONS.contains(&name).then_some("is computed with fractions"),
+        // A quotient is often whole: `ids / 2` of even numbers.
+        Node::Operation { name, .. } if name != "/" => {
+            let has_fractions = Operation::named(name).is_some_and(Operation::has_fractions);
+            has_fractions.then_some("is computed with fractions")
+        }
+        Node::Operation { .. } => None,
         Node::Leaf { .. } => None,
     }
 }

@@ -423,6 +423,11 @@ impl Binary {
         }
     }
 
+    /// The operation of the library that it is, unless it is `@` or `|>`.
+    pub fn operation(self) -> &'static str {
+        if self == Binary::Mod { "mod" } else { self.sign() }
+    }
+
     /// How tightly it binds. All but `**` group from the left; comparisons do not chain.
     pub fn strength(self) -> u8 {
         match self {

@@ -12,8 +12,9 @@ use super::helper::Helper;
 use super::types::{element, number, tensor};
 use super::view::Loops;
 use crate::Dtype;
+use crate::function::{Binary, Mlir, Unary, Yields};
 use crate::program::{Cell, Index, Program};
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::scalar::Scalar;
 
 /// A number that is supplied to a run, as the function has it.
 #[derive(Clone, Debug)]
@@ -54,22 +55,22 @@ pub(super) struct Source {
 }
 
 /// The operations of a body, in order; equal ones are written once.
-pub(super) struct Body<'a> {
+pub(crate) struct Body<'a> {
     program: &'a Program,
     real: Dtype,
     symbols: &'a [Symbol],
     points: Points,
     /// The cells whose contents the body is given.
-    pub elements: Vec<(Cell, String)>,
+    pub(super) elements: Vec<(Cell, String)>,
     /// Tensors for the other cells.
-    pub sources: Vec<(Cell, Source)>,
+    pub(super) sources: Vec<(Cell, Source)>,
     helpers: &'a mut BTreeSet<Helper>,
     known: FxHashMap<String, String>,
-    pub lines: Vec<String>,
+    pub(super) lines: Vec<String>,
 }
 
 impl<'a> Body<'a> {
-    pub fn new(
+    pub(super) fn new(
         program: &'a Program,
         real: Dtype,
         symbols: &'a [Symbol],
@@ -81,18 +82,18 @@ impl<'a> Body<'a> {
     }
 
     /// What a store leaves in its cell: its value, or what was there and its value, as the buffer holds it.
-    pub fn stored(&mut self, store: &Store<'_>, held: &str) -> Result<String, String> {
+    pub(super) fn stored(&mut self, store: &Store<'_>, held: &str) -> Result<String, String> {
         let dtype = self.program.buffer(store.cell.buffer).dtype;
         let mut value = self.scalar(store.value)?;
         if let Some(function) = store.accumulate {
             let held = self.widened(held, dtype);
-            value = self.binary(function, held, value);
+            value = self.function(function.mlir(), &[&held, &value]);
         }
         Ok(self.narrowed(value, dtype))
     }
 
     /// An operation: its result.
-    pub fn push(&mut self, operation: String) -> String {
+    pub(super) fn push(&mut self, operation: String) -> String {
         if let Some(known) = self.known.get(&operation) {
             return known.clone();
         }
@@ -131,14 +132,14 @@ impl<'a> Body<'a> {
                 }
             },
             Scalar::Uniform { key, stream, at } => self.uniform(*key, *stream, at)?,
-            Scalar::Unary(Unary::Not, _) => self.as_number(scalar)?,
+            Scalar::Unary(function, _) if function.yields() == Yields::Truth => self.as_number(scalar)?,
             Scalar::Unary(function, a) => {
                 let a = self.scalar(a)?;
-                self.unary(*function, &a)
+                self.function(function.mlir(), &[&a])
             }
-            Scalar::Binary(function, a, b) if !is_truth(*function) => {
+            Scalar::Binary(function, a, b) if function.yields() != Yields::Truth => {
                 let (a, b) = (self.scalar(a)?, self.scalar(b)?);
-                self.binary(*function, a, b)
+                self.function(function.mlir(), &[&a, &b])
             }
             Scalar::Binary(..) => self.as_number(scalar)?,
             Scalar::Select(condition, a, b) => {
@@ -151,7 +152,7 @@ impl<'a> Body<'a> {
     /// A condition as 0 or 1.
     fn as_number(&mut self, condition: &Scalar) -> Result<String, String> {
         let truth = self.truth(condition)?;
-        Ok(self.push(format!("arith.uitofp {truth} : i1 to {}", element(self.real))))
+        Ok(self.counted(&truth))
     }
 
     /// Whether a value is not 0.
@@ -161,13 +162,13 @@ impl<'a> Body<'a> {
                 let (a, yes) = (self.truth(a)?, self.push("arith.constant true".into()));
                 self.push(format!("arith.xori {a}, {yes} : i1"))
             }
-            Scalar::Binary(function @ (Binary::And | Binary::Or), a, b) => {
+            Scalar::Binary(function, a, b) if let Mlir::Connect(name) = function.mlir() => {
                 let (a, b) = (self.truth(a)?, self.truth(b)?);
-                self.connective(*function, &a, &b)
+                self.connect(name, &a, &b)
             }
-            Scalar::Binary(function, a, b) if is_truth(*function) => {
+            Scalar::Binary(function, a, b) if let Mlir::Compare(predicate) = function.mlir() => {
                 let (a, b) = (self.scalar(a)?, self.scalar(b)?);
-                self.compare(*function, &a, &b)
+                self.compare(predicate, &a, &b)
             }
             _ => {
                 let value = self.scalar(scalar)?;
@@ -181,103 +182,34 @@ impl<'a> Body<'a> {
         self.op("arith.cmpf une,", &[value, &zero])
     }
 
-    fn connective(&mut self, function: Binary, a: &str, b: &str) -> String {
-        let name = if function == Binary::And { "andi" } else { "ori" };
+    fn connect(&mut self, name: &str, a: &str, b: &str) -> String {
         self.push(format!("arith.{name} {a}, {b} : i1"))
     }
 
-    /// A comparison: with what is not a number only `!=` holds.
-    fn compare(&mut self, function: Binary, a: &str, b: &str) -> String {
-        let predicate = match function {
-            Binary::Less => "olt",
-            Binary::LessEq => "ole",
-            Binary::Equal => "oeq",
-            _ => "une",
-        };
+    fn compare(&mut self, predicate: &str, a: &str, b: &str) -> String {
         self.op(&format!("arith.cmpf {predicate},"), &[a, b])
     }
 
-    fn unary(&mut self, function: Unary, a: &str) -> String {
-        let name = match function {
-            Unary::Neg => "arith.negf",
-            Unary::Abs => "math.absf",
-            Unary::Exp => "math.exp",
-            Unary::Log => "math.log",
-            Unary::Log1p => "math.log1p",
-            Unary::Sqrt => "math.sqrt",
-            Unary::Sin => "math.sin",
-            Unary::Cos => "math.cos",
-            Unary::Tanh => "math.tanh",
-            Unary::Erf => "math.erf",
-            Unary::Floor => "math.floor",
-            Unary::Ceil => "math.ceil",
-            Unary::Round => "math.roundeven",
-            Unary::Trunc => "math.trunc",
-            Unary::Recip => {
-                let one = self.constant(1.0);
-                return self.op("arith.divf", &[&one, a]);
-            }
-            Unary::Sigmoid => return self.sigmoid(a),
-            Unary::Sign => return self.sign(a),
-            Unary::Not => {
-                let truth = self.is_true(a);
-                let yes = self.push("arith.constant true".into());
-                let not = self.push(format!("arith.xori {truth}, {yes} : i1"));
-                return self.push(format!("arith.uitofp {not} : i1 to {}", element(self.real)));
-            }
-        };
-        self.op(name, &[a])
+    /// A condition that is there, as 0 or 1.
+    fn counted(&mut self, truth: &str) -> String {
+        self.push(format!("arith.uitofp {truth} : i1 to {}", element(self.real)))
     }
 
-    /// `1 / (1 + exp(-a))`.
-    fn sigmoid(&mut self, a: &str) -> String {
-        let (one, minus) = (self.constant(1.0), self.op("arith.negf", &[a]));
-        let power = self.op("math.exp", &[&minus]);
-        let below = self.op("arith.addf", &[&one, &power]);
-        self.op("arith.divf", &[&one, &below])
-    }
-
-    /// 1 with the sign of a number, and the number itself if it is 0 or none.
-    fn sign(&mut self, a: &str) -> String {
-        let (one, zero) = (self.constant(1.0), self.constant(0.0));
-        let unit = self.op("math.copysign", &[&one, a]);
-        let has_sign = self.op("arith.cmpf one,", &[a, &zero]);
-        self.op("arith.select", &[&has_sign, &unit, a])
-    }
-
-    fn binary(&mut self, function: Binary, a: String, b: String) -> String {
-        let name = match function {
-            Binary::Add => "arith.addf",
-            Binary::Sub => "arith.subf",
-            Binary::Mul => "arith.mulf",
-            Binary::Div => "arith.divf",
-            Binary::Pow => "math.powf",
-            Binary::Max => "arith.maximumf",
-            Binary::Min => "arith.minimumf",
-            Binary::Mod => return self.modulo(&a, &b),
-            Binary::And | Binary::Or => {
-                let (a, b) = (self.is_true(&a), self.is_true(&b));
-                let truth = self.connective(function, &a, &b);
-                return self.push(format!("arith.uitofp {truth} : i1 to {}", element(self.real)));
+    /// A function of numbers that are there.
+    fn function(&mut self, mlir: Mlir, operands: &[&str]) -> String {
+        match mlir {
+            Mlir::Op(name) => self.op(name, operands),
+            Mlir::Several(write) => write(self, operands),
+            Mlir::Compare(predicate) => {
+                let truth = self.op(&format!("arith.cmpf {predicate},"), operands);
+                self.counted(&truth)
             }
-            Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
-                let truth = self.compare(function, &a, &b);
-                return self.push(format!("arith.uitofp {truth} : i1 to {}", element(self.real)));
+            Mlir::Connect(name) => {
+                let truths: Vec<String> = operands.iter().map(|operand| self.is_true(operand)).collect();
+                let truth = self.push(format!("arith.{name} {} : i1", truths.join(", ")));
+                self.counted(&truth)
             }
-        };
-        self.op(name, &[&a, &b])
-    }
-
-    /// The remainder with the sign of the divisor: that of `arith.remf` has the sign of the dividend.
-    fn modulo(&mut self, a: &str, b: &str) -> String {
-        let (zero, rest) = (self.constant(0.0), self.op("arith.remf", &[a, b]));
-        let is_some = self.op("arith.cmpf une,", &[&rest, &zero]);
-        let rest_below = self.op("arith.cmpf olt,", &[&rest, &zero]);
-        let divisor_below = self.op("arith.cmpf olt,", &[b, &zero]);
-        let differ = self.push(format!("arith.xori {rest_below}, {divisor_below} : i1"));
-        let moves = self.push(format!("arith.andi {is_some}, {differ} : i1"));
-        let moved = self.op("arith.addf", &[&rest, b]);
-        self.op("arith.select", &[&moves, &moved, &rest])
+        }
     }
 
     fn uniform(&mut self, key: u32, stream: u64, at: &Component) -> Result<String, String> {
@@ -325,7 +257,7 @@ impl<'a> Body<'a> {
     }
 
     /// The contents of a cell, as its buffer holds them.
-    pub fn held(&mut self, cell: &Cell) -> Result<String, String> {
+    pub(super) fn held(&mut self, cell: &Cell) -> Result<String, String> {
         if let Some((_, given)) = self.elements.iter().find(|(known, _)| known == cell) {
             return Ok(given.clone());
         }
@@ -338,7 +270,7 @@ impl<'a> Body<'a> {
     }
 
     /// The indices of a cell in a tensor that has something put before its axes.
-    pub fn place(&mut self, cell: &Cell, low: &[u64]) -> Result<Vec<String>, String> {
+    pub(super) fn place(&mut self, cell: &Cell, low: &[u64]) -> Result<Vec<String>, String> {
         let mut place = Vec::new();
         for (index, low) in cell.index.iter().zip(low) {
             place.push(match index {
@@ -364,7 +296,7 @@ impl<'a> Body<'a> {
     }
 
     /// What a buffer of a type holds, as an integer of 64 bits.
-    pub fn integer(&mut self, held: &str, dtype: Dtype) -> String {
+    pub(super) fn integer(&mut self, held: &str, dtype: Dtype) -> String {
         match dtype {
             Dtype::I64 => held.to_string(),
             Dtype::I32 => self.push(format!("arith.extsi {held} : i32 to i64")),
@@ -423,8 +355,46 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Whether a function gives 0 or 1.
-fn is_truth(function: Binary) -> bool {
-    use Binary::{And, Equal, Less, LessEq, NotEqual, Or};
-    matches!(function, Less | LessEq | Equal | NotEqual | And | Or)
+/// `1 / a`.
+pub(crate) fn recip(body: &mut Body<'_>, operands: &[&str]) -> String {
+    let one = body.constant(1.0);
+    body.op("arith.divf", &[&one, operands[0]])
+}
+
+/// `1 / (1 + exp(-a))`.
+pub(crate) fn sigmoid(body: &mut Body<'_>, operands: &[&str]) -> String {
+    let (one, minus) = (body.constant(1.0), body.op("arith.negf", operands));
+    let power = body.op("math.exp", &[&minus]);
+    let below = body.op("arith.addf", &[&one, &power]);
+    body.op("arith.divf", &[&one, &below])
+}
+
+/// 1 with the sign of a number, and the number itself if it is 0 or none.
+pub(crate) fn sign(body: &mut Body<'_>, operands: &[&str]) -> String {
+    let a = operands[0];
+    let (one, zero) = (body.constant(1.0), body.constant(0.0));
+    let unit = body.op("math.copysign", &[&one, a]);
+    let has_sign = body.op("arith.cmpf one,", &[a, &zero]);
+    body.op("arith.select", &[&has_sign, &unit, a])
+}
+
+/// 1 if a number is 0, else 0.
+pub(crate) fn not(body: &mut Body<'_>, operands: &[&str]) -> String {
+    let truth = body.is_true(operands[0]);
+    let yes = body.push("arith.constant true".into());
+    let not = body.push(format!("arith.xori {truth}, {yes} : i1"));
+    body.counted(&not)
+}
+
+/// The remainder with the sign of the divisor: that of `arith.remf` has the sign of the dividend.
+pub(crate) fn modulo(body: &mut Body<'_>, operands: &[&str]) -> String {
+    let (a, b) = (operands[0], operands[1]);
+    let (zero, rest) = (body.constant(0.0), body.op("arith.remf", &[a, b]));
+    let is_some = body.op("arith.cmpf une,", &[&rest, &zero]);
+    let rest_below = body.op("arith.cmpf olt,", &[&rest, &zero]);
+    let divisor_below = body.op("arith.cmpf olt,", &[b, &zero]);
+    let differ = body.push(format!("arith.xori {rest_below}, {divisor_below} : i1"));
+    let moves = body.push(format!("arith.andi {is_some}, {differ} : i1"));
+    let moved = body.op("arith.addf", &[&rest, b]);
+    body.op("arith.select", &[&moves, &moved, &rest])
 }

@@ -42,6 +42,8 @@ use std::fmt;
 
 use crate::program::{BufferId, Program};
 
+pub(crate) use body::{Body, modulo, not, recip, sigmoid, sign};
+
 /// A program that becomes a function.
 #[derive(Clone, Debug)]
 pub struct Function<'p> {

@@ -10,8 +10,9 @@ use rustc_hash::FxHashMap;
 
 use super::cost::Cost;
 use super::rewrite::value_mut;
+use crate::function::{Binary, Unary};
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement};
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::scalar::Scalar;
 use broadloom_core::projection::Component;
 
 /// Loads and operations from which on a scalar is worth a local.

@@ -2,8 +2,9 @@
 
 use std::ops::AddAssign;
 
+use crate::function::{Binary, Unary};
 use crate::program::{Cell, Index, Nest, Statement};
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::scalar::Scalar;
 
 /// What it takes to compute a scalar.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -32,8 +33,8 @@ impl Cost {
         let (loads, work) = match scalar {
             Scalar::Load(cell) => (loads(cell), 0),
             Scalar::Uniform { .. } => (0, 20),
-            Scalar::Unary(function, _) => (0, unary(*function)),
-            Scalar::Binary(function, ..) => (0, binary(*function)),
+            Scalar::Unary(function, _) => (0, function.work()),
+            Scalar::Binary(function, ..) => (0, function.work()),
             Scalar::Select(..) => (0, 1),
             Scalar::Number(_) | Scalar::Local(_) | Scalar::Position(_) | Scalar::Symbol(_) => (0, 0),
         };
@@ -56,25 +57,6 @@ impl AddAssign for Cost {
 fn loads(cell: &Cell) -> u32 {
     let inner = cell.index.iter().map(|index| if let Index::Value(cell) = index { loads(cell) } else { 0 });
     1 + inner.sum::<u32>()
-}
-
-fn unary(function: Unary) -> u32 {
-    match function {
-        Unary::Neg | Unary::Abs | Unary::Not | Unary::Sign => 1,
-        Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => 1,
-        Unary::Sqrt | Unary::Recip => 4,
-        Unary::Exp | Unary::Log | Unary::Sin | Unary::Cos => 16,
-        Unary::Log1p | Unary::Tanh | Unary::Sigmoid | Unary::Erf => 20,
-    }
-}
-
-fn binary(function: Binary) -> u32 {
-    match function {
-        Binary::Div => 4,
-        Binary::Mod => 6,
-        Binary::Pow => 24,
-        _ => 1,
-    }
 }
 
 /// Whether a nest sums up products of two loads, each with loops that the other lacks. Such nests go to a

@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::access::{Scope, Touch, Uses, simple_axes};
 use super::rewrite::replace_in_body;
+use crate::function::Binary;
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::scalar::Scalar;
 use broadloom_core::projection::Component;
 
 /// Merges nests that compute the same. Returns how many were dropped.
@@ -139,8 +140,7 @@ impl Key<'_> {
     }
 
     fn function(&mut self, function: Option<Binary>) {
-        let place = Binary::ALL.iter().position(|(known, _)| Some(*known) == function);
-        self.tokens.push(place.map_or(0, |place| place as u64 + 1));
+        self.tokens.push(function.map_or(0, |function| function as u64 + 1));
     }
 
     fn local(&mut self, local: Local) {
@@ -202,10 +202,7 @@ impl Key<'_> {
                 self.tokens.extend([5, u64::from(*key), *stream]);
                 self.sum(at);
             }
-            Scalar::Unary(function, _) => {
-                let place = Unary::ALL.iter().position(|(known, _)| known == function);
-                self.tokens.extend([6, place.map_or(0, |place| place as u64)]);
-            }
+            Scalar::Unary(function, _) => self.tokens.extend([6, *function as u64]),
             Scalar::Binary(function, ..) => {
                 self.tokens.push(7);
                 self.function(Some(*function));

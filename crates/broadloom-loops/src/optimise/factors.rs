@@ -4,8 +4,9 @@
 //! starts from 0, so this is the distributive law, up to rounding; a kernel for matrices finds a plain product.
 
 use super::cost::is_contraction;
+use crate::function::{Binary, Unary};
 use crate::program::{Local, Program, Statement};
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::scalar::Scalar;
 
 /// Moves factors out of contractions. Returns out of how many.
 pub fn factors(program: &mut Program) -> usize {

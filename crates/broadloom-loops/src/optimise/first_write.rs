@@ -17,9 +17,10 @@
 
 use super::access::{Perfect, Scope, Touch, is_one_to_one, is_onto};
 use super::rounding::Rounding;
+use crate::function::Binary;
 use crate::program::{BufferId, Loop, Nest, Program, Statement};
 use crate::reference::round;
-use crate::scalar::{Binary, Scalar};
+use crate::scalar::Scalar;
 
 /// Turns accumulation into first writes and reductions. Returns how many nests were changed.
 pub fn first_write(program: &mut Program) -> usize {

@@ -10,9 +10,10 @@
 //!   *compared*. It keeps its rounding unless it is exact.
 
 use crate::Dtype;
+use crate::function::{Binary, Unary, Yields};
 use crate::program::{BufferId, Local, Program, Statement};
 use crate::reference::round;
-use crate::scalar::{Binary, Scalar, Unary};
+use crate::scalar::Scalar;
 
 /// The buffers and locals whose numbers are compared with computed numbers.
 #[derive(Debug)]
@@ -106,6 +107,12 @@ impl Rounding {
     /// Whether rounding to a type changes nothing, whatever the cells hold.
     pub fn is_exact(&self, program: &Program, scalar: &Scalar, dtype: Dtype) -> bool {
         let exact = |scalar: &Scalar| self.is_exact(program, scalar, dtype);
+        let of_function = |yields: Yields| match yields {
+            Yields::Truth => true,
+            Yields::Operand => scalar.children().all(exact),
+            Yields::Exact => dtype.is_float() && scalar.children().all(exact),
+            Yields::Rounded | Yields::Fractions => dtype == Dtype::F64,
+        };
         match scalar {
             Scalar::Number(value) => round(dtype, *value).to_bits() == value.to_bits(),
             Scalar::Load(cell) => contains(dtype, program.buffer(cell.buffer).dtype),
@@ -116,24 +123,9 @@ impl Rounding {
             Scalar::Position(_) => matches!(dtype, Dtype::I64 | Dtype::F64),
             Scalar::Symbol(_) => dtype == Dtype::I64,
             Scalar::Uniform { .. } => matches!(dtype, Dtype::F32 | Dtype::F64),
-            Scalar::Unary(Unary::Not, _) => true,
-            Scalar::Unary(
-                Unary::Neg
-                | Unary::Abs
-                | Unary::Sign
-                | Unary::Floor
-                | Unary::Ceil
-                | Unary::Round
-                | Unary::Trunc,
-                a,
-            ) => dtype.is_float() && exact(a),
-            Scalar::Unary(..) => dtype == Dtype::F64,
-            Scalar::Binary(Binary::Max | Binary::Min, a, b) | Scalar::Select(_, a, b) => exact(a) && exact(b),
-            Scalar::Binary(
-                Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual | Binary::And | Binary::Or,
-                ..,
-            ) => true,
-            Scalar::Binary(..) => dtype == Dtype::F64,
+            Scalar::Select(_, a, b) => exact(a) && exact(b),
+            Scalar::Unary(function, _) => of_function(function.yields()),
+            Scalar::Binary(function, ..) => of_function(function.yields()),
         }
     }
 }

@@ -117,8 +117,7 @@ impl Parser {
         let (target, value) = line.split_once("= ").unwrap_or_else(|| panic!("not a statement: {line}"));
         let end = target.rfind(']').map(|end| end + 1).or(target.find(' ')).unwrap_or(target.len());
         let (target, function) = (&target[..end], target[end..].trim());
-        let accumulate =
-            (!function.is_empty()).then(|| Binary::ALL.iter().find(|(_, name)| *name == function).unwrap().0);
+        let accumulate = (!function.is_empty()).then(|| Binary::named(function).unwrap());
         let value = self.scalar(value);
         if let Some(local) = local(target.trim()) {
             return Statement::Update { local, accumulate, value };
@@ -143,13 +142,12 @@ impl Parser {
     /// Operators from left to right, all of one rank: parentheses say what is meant.
     fn sum(&mut self, rest: &mut &[String]) -> Scalar {
         let mut left = self.term(rest);
-        while let Some((function, _)) = rest
-            .first()
-            .and_then(|token| Binary::ALL.iter().find(|(_, name)| name == token && !is_name(token)))
+        while let Some(function) =
+            rest.first().and_then(|token| Binary::named(token).filter(|_| !is_name(token)))
         {
             *rest = &rest[1..];
             let right = self.term(rest);
-            left = Scalar::binary(*function, left, right);
+            left = Scalar::binary(function, left, right);
         }
         left
     }
@@ -218,13 +216,13 @@ impl Parser {
                 Scalar::Uniform { key: 0, stream: 7, at }
             }
             Ok([a]) => {
-                let function = Unary::ALL.iter().find(|(_, known)| *known == name);
-                Scalar::Unary(function.unwrap_or_else(|| panic!("no function `{name}`")).0, a)
+                let function = Unary::named(name);
+                Scalar::Unary(function.unwrap_or_else(|| panic!("no function `{name}`")), a)
             }
             Err(boxed) => match <[Box<Scalar>; 2]>::try_from(boxed) {
                 Ok([a, b]) => {
-                    let function = Binary::ALL.iter().find(|(_, known)| *known == name);
-                    Scalar::Binary(function.unwrap_or_else(|| panic!("no function `{name}`")).0, a, b)
+                    let function = Binary::named(name);
+                    Scalar::Binary(function.unwrap_or_else(|| panic!("no function `{name}`")), a, b)
                 }
                 Err(boxed) => {
                     let [a, b, c] = <[Box<Scalar>; 3]>::try_from(boxed).unwrap();

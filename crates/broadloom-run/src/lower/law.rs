@@ -143,7 +143,7 @@ fn rule(graph: &Graph, step: u32) -> Result<Rule, Error> {
     };
     let product = |accumulate, combine| Ok(Rule::Product { accumulate, combine });
     match op {
-        Op::Pointwise(name) => match Operation::built_in(name) {
+        Op::Pointwise(name) => match Operation::named(name) {
             Some(operation) if operation.arity() == arity => Ok(Rule::BuiltIn(operation)),
             _ => Err(no_law(graph, step, name)),
         },

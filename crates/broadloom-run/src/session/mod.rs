@@ -280,18 +280,26 @@ impl Session {
     /// ```
     pub fn set_all(&mut self, inputs: &[(Tensor, &Array)]) -> Result<(), Error> {
         self.refresh()?;
+        let about = |graph: &Graph, tensor: Tensor, error: Error| {
+            error.about_values_of(tensor, &graph.label_of(tensor))
+        };
         for (tensor, values) in inputs {
-            self.graph.settable(*tensor)?;
-            self.store.suits(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+            let suits = self
+                .graph
+                .settable(*tensor)
+                .and_then(|()| self.store.suits(&self.graph, &self.layout, Node::Value(*tensor), values));
+            suits.map_err(|error| about(&self.graph, *tensor, error))?;
         }
         let sizes: Vec<(Tensor, &[u64])> =
             inputs.iter().map(|(tensor, values)| (*tensor, values.sizes())).collect();
         self.follow(&sizes)?;
         for (tensor, values) in inputs {
-            self.store.fits(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+            let fits = self.store.fits(&self.graph, &self.layout, Node::Value(*tensor), values);
+            fits.map_err(|error| about(&self.graph, *tensor, error))?;
         }
         for (tensor, values) in inputs {
-            self.store.write(&self.graph, &self.layout, Node::Value(*tensor), values)?;
+            let written = self.store.write(&self.graph, &self.layout, Node::Value(*tensor), values);
+            written.map_err(|error| about(&self.graph, *tensor, error))?;
         }
         Ok(())
     }

@@ -361,7 +361,8 @@ impl Session {
             if has_names && self.shape_at(*tensor, &wanted.now).as_deref() != Some(*given) {
                 // A size at which the program has no meaning says more than an array that does not fit.
                 wanted.check(&self.graph)?;
-                return Err(self.misfit(*tensor, given));
+                let misfit = self.misfit(*tensor, given);
+                return Err(misfit.about_values_of(*tensor, &self.graph.label_of(*tensor)));
             }
         }
         self.resize(wanted)

@@ -5,6 +5,7 @@
 //! operands), and computes.
 
 use broadloom_array::{Array, Dtype};
+use broadloom_spec as spec;
 
 use super::{Broadcasting, Context, Dim, DimSpec, ShapeCheck, ShapeError, TensorShape};
 use crate::{Backend, Graph, Routine, Session, Settings, Tensor};
@@ -172,7 +173,7 @@ impl TypedTensor {
         let from = labels(self.sizes().len());
         let mut to = from.clone();
         to.swap(dim0, dim1);
-        let values = self.by_spec(&from, &to.join(", "))?;
+        let values = self.by_axes(&from, &to)?;
         self.result(values, shape)
     }
 
@@ -182,7 +183,7 @@ impl TypedTensor {
         let from = labels(self.sizes().len());
         let mut to = from.clone();
         to.remove(dim);
-        let values = self.by_spec(&from, &to.join(", "))?;
+        let values = self.by_axes(&from, &to)?;
         let values = if keep {
             let mut sizes = values.sizes().to_vec();
             sizes.insert(dim, 1);
@@ -202,12 +203,11 @@ impl TypedTensor {
         Ok(TypedTensor { values, ..sum })
     }
 
-    fn by_spec(&self, from: &[String], to: &str) -> Result<Array, ShapeError> {
-        // A comma makes names words, also where there is only one.
-        let spec = format!("{}, => {to}", from.join(", "));
+    /// The numbers along other axes: what is not among them is summed.
+    fn by_axes(&self, from: &[Along], to: &[Along]) -> Result<Array, ShapeError> {
         compute(|g| {
             let own = plain(g, "tensor", &self.values, false)?;
-            g.einsum(&spec, &[own])
+            by_axes(g, own, from, to)
         })
     }
 
@@ -256,26 +256,46 @@ fn plain(g: &mut Graph, name: &str, values: &Array, ones: bool) -> Result<Tensor
         return Ok(tensor);
     }
     // The index 0 reads the one element, and writes it to an axis that claims no size.
-    let mut axes = labels(sizes.len());
-    for (axis, size) in axes.iter_mut().zip(values.sizes()) {
-        if *size == 1 {
-            *axis = "0".into();
-        }
-    }
-    let axes = axes.join(", ");
-    g.einsum(&format!("{axes} => {axes}"), &[tensor])
+    let along = |(axis, size): (Along, &u64)| if *size == 1 { Along::First } else { axis };
+    let axes: Vec<Along> = labels(sizes.len()).into_iter().zip(values.sizes()).map(along).collect();
+    by_axes(g, tensor, &axes, &axes)
 }
 
 /// An array of matrices as maps: the last axis is the input, or the one before it, if it is to be swapped.
 fn map(g: &mut Graph, name: &str, values: &Array, swapped: bool) -> Result<Tensor, crate::Error> {
     let matrices = plain(g, name, values, false)?;
-    let spec = if swapped { "..., k, n => ... | n -> k" } else { "..., m, k => ... | k -> m" };
     // The axes before the matrices become batch axes: a row variable is the same in rows of any kind.
-    g.einsum(&spec.replace("...", "..b.."), &[matrices])
+    let spec = if swapped { "..b.., k, n => ..b.. | n -> k" } else { "..b.., m, k => ..b.. | k -> m" };
+    g.einsum(spec, &[matrices])
 }
 
-fn labels(rank: usize) -> Vec<String> {
-    (0..rank).map(|at| format!("a{at}")).collect()
+/// What is done with an axis.
+#[derive(Clone, Copy)]
+enum Along {
+    /// It has this label.
+    Label(usize),
+    /// Only its first index is read or written.
+    First,
+}
+
+/// A tensor along other axes.
+fn by_axes(g: &mut Graph, tensor: Tensor, from: &[Along], to: &[Along]) -> Result<Tensor, crate::Error> {
+    let mut build = spec::Builder::new();
+    let mut shape = |axes: &[Along]| {
+        let axis = |along: &Along| match along {
+            Along::Label(at) => build.label(&format!("a{at}")),
+            Along::First => spec::Axis::fixed(0),
+        };
+        spec::Shape::new(None, None, spec::Row::closed(axes.iter().map(axis)))
+    };
+    let (operand, result) = (shape(from), shape(to));
+    let spec = build.finish(vec![operand], vec![result]);
+    let none = || crate::Error::new(crate::ErrorKind::Use, "the spec has no result");
+    g.einsum(&spec.ok_or_else(none)?, &[tensor])
+}
+
+fn labels(rank: usize) -> Vec<Along> {
+    (0..rank).map(Along::Label).collect()
 }
 
 fn message(error: impl std::fmt::Display) -> ShapeError {

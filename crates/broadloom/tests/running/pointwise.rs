@@ -1,6 +1,6 @@
 //! Values of the pointwise operations, with numbers that are easy and numbers that are not.
 
-use broadloom::{Array, Dtype, Error, Graph, Routine, Session, Settings};
+use broadloom::{Array, Dtype, Error, Graph, Operation, Routine, Session, Settings};
 
 use crate::numbers::{close, treatments};
 
@@ -194,5 +194,29 @@ fn selection() -> Result<(), Error> {
         assert_eq!(found[0][..4], [1.0, 20.0, 3.0, 4.0], "{treatment}");
         assert!(found[0][4].is_nan(), "{treatment}");
     }
+    Ok(())
+}
+
+/// Integers become floats by what is computed, whoever says what that is: a row of the table, an operation or an assignment.
+#[test]
+fn integers_and_fractions() -> Result<(), Error> {
+    let mut g = Graph::new();
+    let i = g.array("i", "3", numbers(Dtype::I64, &[1.0, 2.0, 3.0]))?;
+    let half = Operation::new("half", 1).forward("v = v1 / 2")?;
+    let twice = Operation::new("twice", 1).forward("v = 2 * v1")?;
+    let (half, twice) = (g.apply(&half, &[i])?, g.apply(&twice, &[i])?);
+    let mut routine = Routine::new("all");
+    let made = routine.assign(&mut g, "{third} = i / 4; {kept} = i - 1", &[("i", i)])?;
+    let results = [half, twice, made[0], made[1]];
+    for result in results {
+        routine.keep(result);
+    }
+    routine.forward(half).forward(twice);
+    let mut session = Session::new(g)?;
+    session.run(&routine)?;
+    let types: Vec<Dtype> = results.iter().map(|result| session.dtype(*result)).collect::<Result<_, _>>()?;
+    assert_eq!(types, [Dtype::F32, Dtype::I64, Dtype::F32, Dtype::I64]);
+    assert_eq!(session.get(half)?.to_f64s(), [0.5, 1.0, 1.5]);
+    assert_eq!(session.get(made[0])?.to_f64s(), [0.25, 0.5, 0.75]);
     Ok(())
 }

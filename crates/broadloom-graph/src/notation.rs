@@ -1,0 +1,57 @@
+//! Specs as operations take them: a text that somebody wrote, or a tree that a program built.
+
+use broadloom_spec::{Node, Span, Spec};
+
+use crate::graph::KnownSpec;
+
+/// A spec: its text, or its tree, which nothing prints to have it read again.
+///
+/// ```
+/// use broadloom::{Graph, spec};
+/// let mut g = Graph::new();
+/// let x = g.data("x", "2, 3")?;
+/// let mut build = spec::Builder::new();
+/// let (i, j) = (build.label("i"), build.label("j"));
+/// let of = |axes: Vec<spec::Axis>| spec::Shape::new(None, None, spec::Row::closed(axes));
+/// let swapped = build.finish(vec![of(vec![i.clone(), j.clone()])], vec![of(vec![j, i])]).expect("a spec");
+/// let built = g.einsum(&swapped, &[x])?;
+/// let written = g.einsum("i j => j i", &[x])?;
+/// assert_eq!(g.final_shape(built)?.to_string(), "3, 2");
+/// assert_eq!(g.final_shape(written)?.to_string(), "3, 2");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum Notation<'s> {
+    /// As it is written.
+    Text(&'s str),
+    /// As it is built.
+    Tree(&'s Spec),
+}
+
+impl<'s> From<&'s str> for Notation<'s> {
+    fn from(text: &'s str) -> Notation<'s> {
+        Notation::Text(text)
+    }
+}
+
+impl<'s> From<&'s String> for Notation<'s> {
+    fn from(text: &'s String) -> Notation<'s> {
+        Notation::Text(text)
+    }
+}
+
+impl<'s> From<&'s Spec> for Notation<'s> {
+    fn from(tree: &'s Spec) -> Notation<'s> {
+        Notation::Tree(tree)
+    }
+}
+
+impl KnownSpec {
+    /// A part of the spec as it was written, or as it prints if it was built.
+    pub(crate) fn written(&self, part: &impl Node, span: Span) -> String {
+        match span == Span::default() {
+            true => self.spec.show(part).to_string(),
+            false => span.slice(&self.text).trim().to_string(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The pointwise operations of the library: one row for each, read by all.
+//!
+//! A row says what an operation computes and how gradients go back, over the [functions of numbers](broadloom_loops::function),
+//! and how it is called: by its name in [`Graph::pointwise`], formulas and the language, by its methods in Rust. The rest follows:
+//!
+//! | fact | where it comes from |
+//! |---|---|
+//! | number of operands | the operands of the method |
+//! | shapes, loops | being pointwise |
+//! | constant folding, reference evaluator, C, MLIR | the formula, and the rows of the functions in it |
+//! | type of the result, domain | the kinds of values and the domains of the functions in the formula |
+//! | in formulas: `relu(x)` | the formula, with arguments in place of operands |
+//!
+//! ```text
+//! /// What the methods are for.
+//! method(operands) as method of `Expr`, if it has one = name: values; gradients;
+//! ```
+//!
+//! The methods of `Expr` are made by the crate that has it, from the same rows.
+//!
+//! In formulas, operations that stand above can be used. Without a gradient, none goes back.
+
+use crate::Graph;
+use crate::error::Error;
+use crate::formula::{Assignment, Formula, read_below};
+use crate::operation::Slot;
+use crate::step::Tensor;
+
+/// An operation as it is written in the table.
+pub(crate) struct Row {
+    pub name: &'static str,
+    pub arity: usize,
+    pub forward: &'static str,
+    pub gradient: &'static str,
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $method:ident $operands:tt $(as $of_expr:ident)? = $name:literal:
+       $forward:literal; $gradient:literal;)*) => {
+        /// All rows.
+        pub(crate) const ROWS: &[Row] =
+            &[$(Row { name: $name, arity: count!($operands), forward: $forward, gradient: $gradient }),*];
+
+        $(method_of_graph! { $method $name $operands $(#[$doc])* })*
+    };
+}
+
+/// How many operands a method has.
+macro_rules! count {
+    (($($operand:ident),+)) => { [$(stringify!($operand)),+].len() };
+}
+
+macro_rules! method_of_graph {
+    ($method:ident $name:literal ($($operand:ident),+) $(#[$doc:meta])*) => {
+        impl Graph {
+            $(#[$doc])*
+            pub fn $method(&mut self, $($operand: Tensor),+) -> Result<Tensor, Error> {
+                self.pointwise($name, &[$($operand),+])
+            }
+        }
+    };
+}
+
+/// Hands the rows of the table to a macro: each place that makes something of every operation has its own.
+#[macro_export]
+macro_rules! pointwise_operations {
+    ($read:ident) => {
+        $read! {
+            /// `a + b`.
+            add(a, b) = "+":
+                "v = v1 + v2"; "g1 =+ g; g2 =+ g";
+            /// `a - b`.
+            sub(a, b) = "-":
+                "v = v1 - v2"; "g1 =+ g; g2 =- g";
+            /// `a * b`, pointwise; [`compose`](Graph::compose) is the matrix product.
+            mul(a, b) = "*":
+                "v = v1 * v2"; "g1 =+ g * v2; g2 =+ v1 * g";
+            /// `a / b`.
+            div(a, b) = "/":
+                "v = v1 / v2"; "g1 =+ g / v2; g2 =- g * v / v2";
+            /// `a ** b`, a power.
+            pow(a, b) as pow = "**":
+                // The logarithm is asked for only where the base is positive.
+                "v = v1 ** v2";
+                "g1 =+ where(v2 == 0, 0, g * v2 * v1 ** (v2 - 1)); g2 =+ where(v1 > 0, g * v * log(where(v1 > 0, v1, 1)), 0)";
+            /// The larger of the two.
+            max(a, b) as maximum = "max":
+                // Equal operands share the gradient, as equal elements of a reduction do.
+                "v = max(v1, v2)";
+                "g1 =+ where(v1 > v2, g, where(v1 == v2, 0.5 * g, 0)); g2 =+ where(v2 > v1, g, where(v1 == v2, 0.5 * g, 0))";
+            /// The smaller of the two.
+            min(a, b) as minimum = "min":
+                "v = min(v1, v2)";
+                "g1 =+ where(v1 < v2, g, where(v1 == v2, 0.5 * g, 0)); g2 =+ where(v2 < v1, g, where(v1 == v2, 0.5 * g, 0))";
+            /// The remainder of `a` by `b`, with the sign of `b`.
+            modulo(a, b) as modulo = "mod":
+                "v = mod(v1, v2)"; "g1 =+ g; g2 =- g * floor(v1 / v2)";
+            /// Whether `a < b`: 1 if so, else 0.
+            less(a, b) as less = "<":
+                "v = v1 < v2"; "";
+            /// Whether `a <= b`: 1 if so, else 0.
+            less_or_equal(a, b) as less_or_equal = "<=":
+                "v = v1 <= v2"; "";
+            /// Whether `a > b`: 1 if so, else 0.
+            greater(a, b) as greater = ">":
+                "v = v1 > v2"; "";
+            /// Whether `a >= b`: 1 if so, else 0.
+            greater_or_equal(a, b) as greater_or_equal = ">=":
+                "v = v1 >= v2"; "";
+            /// Whether `a` and `b` are equal: 1 if so, else 0.
+            equals(a, b) as equals = "==":
+                "v = v1 == v2"; "";
+            /// Whether `a` and `b` differ: 1 if so, else 0.
+            not_equals(a, b) as not_equals = "!=":
+                "v = v1 != v2"; "";
+            /// Whether both are true, that is, not 0.
+            and(a, b) = "and":
+                "v = v1 and v2"; "";
+            /// Whether one of them is true.
+            or(a, b) = "or":
+                "v = v1 or v2"; "";
+            /// Whether `a` is 0.
+            not(a) = "not":
+                "v = not(v1)"; "";
+            /// `a` where the condition holds, else `b`.
+            select(condition, a, b) = "where":
+                "v = where(v1, v2, v3)"; "g2 =+ where(v1, g, 0); g3 =+ where(v1, 0, g)";
+            /// `-a`.
+            neg(a) = "neg":
+                "v = -v1"; "g1 =- g";
+            /// The exponential.
+            exp(a) as exp = "exp":
+                "v = exp(v1)"; "g1 =+ g * v";
+            /// The natural logarithm.
+            log(a) as log = "log":
+                "v = log(v1)"; "g1 =+ g / v1";
+            /// The logarithm of one more than `a`, exact for small numbers, too.
+            log1p(a) as log1p = "log1p":
+                "v = log1p(v1)"; "g1 =+ g / (1 + v1)";
+            /// The square root.
+            sqrt(a) as sqrt = "sqrt":
+                "v = sqrt(v1)"; "g1 =+ 0.5 * g / v";
+            /// The reciprocal.
+            recip(a) as recip = "recip":
+                "v = recip(v1)"; "g1 =- g * v * v";
+            /// The sine.
+            sin(a) as sin = "sin":
+                "v = sin(v1)"; "g1 =+ g * cos(v1)";
+            /// The cosine.
+            cos(a) as cos = "cos":
+                "v = cos(v1)"; "g1 =- g * sin(v1)";
+            /// The hyperbolic tangent.
+            tanh(a) as tanh = "tanh":
+                "v = tanh(v1)"; "g1 =+ g * (1 - v * v)";
+            /// The logistic function.
+            sigmoid(a) as sigmoid = "sigmoid":
+                "v = sigmoid(v1)"; "g1 =+ g * v * (1 - v)";
+            /// `a` where it is positive, else 0.
+            relu(a) as relu = "relu":
+                "v = max(v1, 0)"; "g1 =+ where(v1 > 0, g, 0)";
+            /// The absolute value.
+            abs(a) as abs = "abs":
+                "v = abs(v1)"; "g1 =+ g * sign(v1)";
+            /// -1, 0 or 1.
+            sign(a) as sign = "sign":
+                "v = sign(v1)"; "";
+            /// `a * a`, its product with itself.
+            square(a) as square = "square":
+                "v = v1 * v1"; "g1 =+ 2 * g * v1";
+            /// The error function.
+            erf(a) as erf = "erf":
+                // Its derivative is 2/√π · e^(−x²).
+                "v = erf(v1)"; "g1 =+ 1.1283791670955126 * g * exp(-(v1 * v1))";
+            /// The greatest integer that is not greater.
+            floor(a) as floor = "floor":
+                "v = floor(v1)"; "";
+            /// The least integer that is not less.
+            ceil(a) as ceil = "ceil":
+                "v = ceil(v1)"; "";
+            /// The nearest integer; of two, the even one.
+            round(a) as round = "round":
+                "v = round(v1)"; "";
+            /// `a / (1 + |a|)`, between -1 and 1.
+            softsign(a) as softsign = "softsign":
+                "v = v1 / (1 + abs(v1))"; "g1 =+ g / ((1 + abs(v1)) * (1 + abs(v1)))";
+            /// The value of `a`, through which no gradient goes back.
+            stop_gradient(a) as stop_gradient = "stop_gradient":
+                "v = v1"; "";
+        }
+    };
+}
+
+pointwise_operations!(operations);
+
+/// The formula of one of some rows, with arguments in place of its operands. None if no row has the name and so many
+/// operands.
+pub(crate) fn applied(rows: &'static [Row], name: &str, arguments: &[Formula]) -> Option<Formula> {
+    let at = rows.iter().position(|row| row.name == name && row.arity == arguments.len())?;
+    let law = read_below(rows[at].forward, &rows[..at]).ok()?;
+    let [Assignment { value, .. }] = &law.assignments[..] else { return None };
+    value.with_names(&|name| match Slot::read(&law.names[name as usize])? {
+        Slot::Value(place) => arguments.get((place as usize).checked_sub(1)?).cloned(),
+        _ => None,
+    })
+}

@@ -1,0 +1,140 @@
+//! Expressions as formulas of assignments: arithmetic stays, everything else becomes a tensor that is an operand.
+
+use broadloom::{Assignments, Formula, Name as Operand, Tensor};
+
+use super::{Eval, Evaluated};
+use crate::syntax::ast::{self, Binary, ExprId, ExprKind, Unary};
+use crate::value::Value;
+
+/// How deep a formula may be; what is inside is a tensor of its own.
+const DEPTH: usize = 64;
+
+/// An assignment that is being built, with the operands that it has so far.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub assignments: Assignments,
+    /// The tensors it speaks of, as they are written.
+    pub tensors: Vec<(String, Operand, Tensor)>,
+    /// The tensor that the assignment makes, which may occur on the right: there it is what it was before.
+    pub new: Option<(ast::Name, Operand)>,
+    /// Whether a tensor that occurs twice may be two operands, as in `a * a` by `"i j; j k => i k"`.
+    pub apart: bool,
+    /// What occurs on the right, and which of it are further occurrences of others.
+    right: Vec<Operand>,
+    again: Vec<(Operand, Operand)>,
+}
+
+impl Draft {
+    /// A tensor as an operand: the one that is written like this, or a new one.
+    fn named(&mut self, written: String, tensor: Tensor) -> Operand {
+        if let Some((_, operand, _)) = self.tensors.iter().find(|(known, ..)| *known == written) {
+            return *operand;
+        }
+        let operand = self.assignments.tensor(&written, tensor);
+        self.tensors.push((written, operand, tensor));
+        operand
+    }
+
+    /// An occurrence of an operand on the right.
+    fn occurrence(&mut self, operand: Operand, tensor: Tensor) -> Operand {
+        if !self.apart {
+            return operand;
+        }
+        if !self.right.contains(&operand) {
+            self.right.push(operand);
+            return operand;
+        }
+        let other = self.assignments.tensor("operand", tensor);
+        self.right.push(other);
+        self.again.push((other, operand));
+        other
+    }
+
+    /// How many operands there are on the right, if occurrences of a tensor are operands of their own.
+    pub fn occurrences(&self) -> usize {
+        self.right.len()
+    }
+
+    /// All occurrences of a tensor as one operand.
+    pub fn together(&mut self, formula: Formula) -> Formula {
+        self.again.drain(..).fold(formula, |formula, (other, operand)| formula.with(other, operand))
+    }
+}
+
+impl Eval<'_> {
+    /// An expression as a formula of an assignment.
+    pub(super) fn formula(&mut self, id: ExprId, depth: usize, draft: &mut Draft) -> Evaluated<Formula> {
+        let file = self.frame.file.clone();
+        let built = match &file.expr(id).kind {
+            _ if depth > DEPTH => None,
+            ExprKind::Number(number) => Some(Formula::number(*number)),
+            ExprKind::Unary(Unary::Minus, inner) => Some(-self.formula(*inner, depth + 1, draft)?),
+            ExprKind::Unary(Unary::Not, inner) => {
+                Formula::apply("not", vec![self.formula(*inner, depth + 1, draft)?])
+            }
+            ExprKind::Binary(Binary::Pipe | Binary::Compose, ..) => None,
+            ExprKind::Binary(sign, a, b) => {
+                let operands = vec![self.formula(*a, depth + 1, draft)?, self.formula(*b, depth + 1, draft)?];
+                Formula::apply(sign.operation(), operands)
+            }
+            ExprKind::Call { callee, args } => match self.pointwise_call(*callee, args) {
+                Some(name) => {
+                    let operands = args.iter().map(|arg| self.formula(arg.value, depth + 1, draft));
+                    Formula::apply(name, operands.collect::<Result<_, _>>()?)
+                }
+                None => None,
+            },
+            _ => None,
+        };
+        match built {
+            Some(built) => Ok(built),
+            None => self.operand(id, draft),
+        }
+    }
+
+    /// The pointwise operation that a call is, if it can stand in a formula.
+    fn pointwise_call(&self, callee: ExprId, args: &[ast::Arg]) -> Option<&'static str> {
+        let file = &self.frame.file;
+        let ExprKind::Name(name) = file.expr(callee).kind else { return None };
+        let Some(Value::Builtin(builtin)) = self.frame.scope.find(name) else { return None };
+        let is_plain =
+            |arg: &ast::Arg| arg.name.is_none() && !matches!(file.expr(arg.value).kind, ExprKind::Text(_));
+        let operation = builtin.pointwise(args.len()).filter(|_| args.iter().all(is_plain))?;
+        Some(operation.name())
+    }
+
+    /// An expression as an operand of a formula, or as a number.
+    fn operand(&mut self, id: ExprId, draft: &mut Draft) -> Evaluated<Formula> {
+        if let ExprKind::Name(name) = self.frame.file.expr(id).kind
+            && let Some((_, new)) = draft.new.filter(|(known, _)| *known == name)
+        {
+            return Ok(new.into());
+        }
+        let value = self.expr(id)?;
+        if let Value::Number(number) = value {
+            return Ok(Formula::number(number));
+        }
+        let (operand, tensor) = self.tensor_operand(id, &value, draft)?;
+        Ok(draft.occurrence(operand, tensor).into())
+    }
+
+    /// A value that an expression has as a tensor, which is called as it is written if that is a name.
+    pub(super) fn tensor_operand(
+        &mut self,
+        id: ExprId,
+        value: &Value,
+        draft: &mut Draft,
+    ) -> Evaluated<(Operand, Tensor)> {
+        let file = self.frame.file.clone();
+        let expr = file.expr(id);
+        let tensor = self.tensor(value, expr.span)?;
+        let written = self.sources.slice(expr.span);
+        let is_name = matches!(&expr.kind, ExprKind::Name(_))
+            || matches!(&expr.kind, ExprKind::Field(of, _) if matches!(file.expr(*of).kind, ExprKind::Name(_)));
+        let written = match is_name && !written.contains(char::is_whitespace) && !written.starts_with('(') {
+            true => written.to_string(),
+            false => format!("tmp{}", draft.tensors.len() + 1),
+        };
+        Ok((draft.named(written, tensor), tensor))
+    }
+}

@@ -1,0 +1,485 @@
+//! The functions of numbers: one row for each, with everything that is known about it.
+//!
+//! Whoever needs a fact about a function reads it here: constant folding and the reference evaluator its value, the native
+//! backend its C, the export its MLIR, the inference of types its kind of values, the optimiser its cost. A new function is a
+//! new row; if its C is a call, the called function is defined in `native/runtime/math.c` for both types.
+//!
+//! ```
+//! use broadloom_loops::{Binary, Unary};
+//! assert_eq!(Unary::named("exp"), Some(Unary::Exp));
+//! assert_eq!(Binary::Max.of(2.0, 3.0), 3.0);
+//! ```
+
+use crate::mlir::{Body, modulo as mlir_modulo, not as mlir_not, recip as mlir_recip};
+use crate::mlir::{sigmoid as mlir_sigmoid, sign as mlir_sign};
+
+/// The kind of values that a function has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Yields {
+    /// 0 or 1.
+    Truth,
+    /// One of its operands.
+    Operand,
+    /// What needs no more digits than its operand, if that is a float, and is whole if it is whole.
+    Exact,
+    /// Whole numbers of whole numbers; what comes of floats is rounded.
+    Rounded,
+    /// Numbers with fractions, even of whole numbers.
+    Fractions,
+}
+
+/// The numbers for which a function certainly has a value that is finite, as long as it does not overflow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Domain {
+    /// All finite numbers.
+    All,
+    /// Numbers that are not 0.
+    NotZero,
+    /// Numbers greater than 0.
+    Positive,
+    /// 0 and numbers greater than 0.
+    NotNegative,
+    /// Numbers greater than -1.
+    AboveMinusOne,
+}
+
+impl Domain {
+    /// Whether a number is in it.
+    pub fn contains(self, x: f64) -> bool {
+        let inside = match self {
+            Domain::All => true,
+            Domain::NotZero => x != 0.0,
+            Domain::Positive => x > 0.0,
+            Domain::NotNegative => x >= 0.0,
+            Domain::AboveMinusOne => x > -1.0,
+        };
+        inside && x.is_finite()
+    }
+}
+
+/// How a function of one number is written in C.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum C1 {
+    /// `f32_name(x)` and `f64_name(x)`, functions of the runtime.
+    Call(&'static str),
+    /// `-x`.
+    Minus,
+    /// `1 / x`.
+    Inverse,
+    /// `!condition`.
+    Not,
+}
+
+/// How a function of two numbers is written in C.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum C2 {
+    /// `f32_name(a, b)` and `f64_name(a, b)`, functions of the runtime.
+    Call(&'static str),
+    /// A sign between two terms of a sum.
+    Sum(&'static str),
+    /// A sign between two factors.
+    Product(&'static str),
+    /// A sign between two numbers that makes a condition.
+    Compare(&'static str),
+    /// A sign between two conditions. Not `&&` and `||`: both sides can be computed, and branches are in the way of
+    /// vectors.
+    Connect(&'static str),
+}
+
+/// How a function is written in MLIR.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mlir {
+    /// An operation on numbers.
+    Op(&'static str),
+    /// A predicate of `arith.cmpf`. With what is not a number only `!=` holds.
+    Compare(&'static str),
+    /// An operation on conditions.
+    Connect(&'static str),
+    /// Several operations, the last of which has the value.
+    Several(fn(&mut Body<'_>, &[&str]) -> String),
+}
+
+/// All that is known about a function of one number.
+struct UnaryRow {
+    function: Unary,
+    name: &'static str,
+    of: fn(f64) -> f64,
+    c: C1,
+    mlir: Mlir,
+    yields: Yields,
+    /// Whether its value is the one float that IEEE 754 asks for; else the last digits may differ between backends.
+    correct: bool,
+    domain: Domain,
+    /// How many simple operations it is worth to compute it only once.
+    work: u32,
+    /// About how many simple operations it takes among others, as machine code.
+    time: f64,
+}
+
+/// All that is known about a function of two numbers.
+struct BinaryRow {
+    function: Binary,
+    name: &'static str,
+    of: fn(f64, f64) -> f64,
+    c: C2,
+    mlir: Mlir,
+    yields: Yields,
+    correct: bool,
+    domain: [Domain; 2],
+    /// What an accumulation starts from, and whether the order of what is accumulated matters by rounding only.
+    neutral: Option<f64>,
+    commutes: bool,
+    work: u32,
+    time: f64,
+}
+
+/// Writes the enumeration and its rows from one list, so that neither can lack what the other has.
+macro_rules! unary {
+    ($($(#[$doc:meta])* $function:ident, $name:literal, $of:expr, $c:expr, $mlir:expr, $yields:ident, $correct:literal, $domain:ident,
+       $work:literal, $time:literal;)*) => {
+        /// A function of one number.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[allow(missing_docs, reason = "the names say it")]
+        pub enum Unary { $($(#[$doc])* $function),* }
+
+        static UNARY: &[UnaryRow] = &[$(UnaryRow {
+            function: Unary::$function, name: $name, of: $of, c: $c, mlir: $mlir,
+            yields: Yields::$yields, correct: $correct, domain: Domain::$domain, work: $work, time: $time,
+        }),*];
+
+        impl Unary {
+            /// Every function.
+            pub const ALL: &[Unary] = &[$(Unary::$function),*];
+        }
+    };
+}
+
+/// The same for functions of two numbers.
+macro_rules! binary {
+    ($($(#[$doc:meta])* $function:ident, $name:literal, $of:expr, $c:expr, $mlir:expr, $yields:ident, $correct:literal, $domain:ident,
+       $neutral:expr, $commutes:literal, $work:literal, $time:literal;)*) => {
+        /// A function of two numbers. Comparisons and connectives give 0 or 1; anything but 0 is true.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[allow(missing_docs, reason = "the names say it")]
+        pub enum Binary { $($(#[$doc])* $function),* }
+
+        static BINARY: &[BinaryRow] = &[$(BinaryRow {
+            function: Binary::$function, name: $name, of: $of, c: $c, mlir: $mlir,
+            yields: Yields::$yields, correct: $correct, domain: $domain, neutral: $neutral, commutes: $commutes,
+            work: $work, time: $time,
+        }),*];
+
+        impl Binary {
+            /// Every function.
+            pub const ALL: &[Binary] = &[$(Binary::$function),*];
+        }
+    };
+}
+
+use C2::{Compare, Connect, Product, Sum};
+use Mlir::{Op, Several};
+
+unary! {
+//  variant  name       value                 C                    MLIR                   yields     correct domain         work time
+    Neg,     "neg",     |x| -x,               C1::Minus,           Op("arith.negf"),      Exact,     true,   All,           1,   0.5;
+    Abs,     "abs",     f64::abs,             C1::Call("abs"),     Op("math.absf"),       Exact,     true,   All,           1,   0.5;
+    Sign,    "sign",    sign,                 C1::Call("sign"),    Several(mlir_sign),    Exact,     true,   All,           1,   8.0;
+    Exp,     "exp",     f64::exp,             C1::Call("exp"),     Op("math.exp"),        Fractions, false,  All,           16,  8.0;
+    Log,     "log",     f64::ln,              C1::Call("log"),     Op("math.log"),        Fractions, false,  Positive,      16,  8.0;
+    Log1p,   "log1p",   f64::ln_1p,           C1::Call("log1p"),   Op("math.log1p"),      Fractions, false,  AboveMinusOne, 20,  8.0;
+    Sqrt,    "sqrt",    f64::sqrt,            C1::Call("sqrt"),    Op("math.sqrt"),       Fractions, true,   NotNegative,   4,   8.0;
+    Recip,   "recip",   |x| 1.0 / x,          C1::Inverse,         Several(mlir_recip),   Fractions, true,   NotZero,       4,   8.0;
+    Sin,     "sin",     f64::sin,             C1::Call("sin"),     Op("math.sin"),        Fractions, false,  All,           16,  8.0;
+    Cos,     "cos",     f64::cos,             C1::Call("cos"),     Op("math.cos"),        Fractions, false,  All,           16,  8.0;
+    Tanh,    "tanh",    f64::tanh,            C1::Call("tanh"),    Op("math.tanh"),       Fractions, false,  All,           20,  8.0;
+    Sigmoid, "sigmoid", sigmoid,              C1::Call("sigmoid"), Several(mlir_sigmoid), Fractions, false,  All,           20,  8.0;
+    Erf,     "erf",     erf,                  C1::Call("erf"),     Op("math.erf"),        Fractions, false,  All,           20,  8.0;
+    Floor,   "floor",   f64::floor,           C1::Call("floor"),   Op("math.floor"),      Exact,     true,   All,           1,   8.0;
+    Ceil,    "ceil",    f64::ceil,            C1::Call("ceil"),    Op("math.ceil"),       Exact,     true,   All,           1,   8.0;
+    Round,   "round",   f64::round_ties_even, C1::Call("round"),   Op("math.roundeven"),  Exact,     true,   All,           1,   8.0;
+    Trunc,   "trunc",   f64::trunc,           C1::Call("trunc"),   Op("math.trunc"),      Exact,     true,   All,           1,   8.0;
+    Not,     "not",     not,                  C1::Not,             Several(mlir_not),     Truth,     true,   All,           1,   0.5;
+}
+
+/// Domains of functions of two numbers.
+const ANY: [Domain; 2] = [Domain::All; 2];
+const QUOTIENT: [Domain; 2] = [Domain::All, Domain::NotZero];
+const POWER: [Domain; 2] = [Domain::Positive, Domain::All];
+
+/// Neutral elements.
+const ZERO: Option<f64> = Some(0.0);
+const ONE: Option<f64> = Some(1.0);
+const LEAST: Option<f64> = Some(f64::NEG_INFINITY);
+const GREATEST: Option<f64> = Some(f64::INFINITY);
+
+binary! {
+//  variant   name   value                 C                MLIR                   yields     correct domain    neutral   commutes work time
+    Add,      "+",   |a, b| a + b,         Sum("+"),        Op("arith.addf"),      Rounded,   true,   ANY,      ZERO,     true,    1,   1.0;
+    Sub,      "-",   |a, b| a - b,         Sum("-"),        Op("arith.subf"),      Rounded,   true,   ANY,      ZERO,     false,   1,   1.0;
+    Mul,      "*",   |a, b| a * b,         Product("*"),    Op("arith.mulf"),      Rounded,   true,   ANY,      ONE,      true,    1,   1.0;
+    Div,      "/",   |a, b| a / b,         Product("/"),    Op("arith.divf"),      Fractions, true,   QUOTIENT, ONE,      false,   4,   1.0;
+    Pow,      "**",  f64::powf,            C2::Call("pow"), Op("math.powf"),       Rounded,   false,  POWER,    ONE,      false,   24,  8.0;
+    Max,      "max", max,                  C2::Call("max"), Op("arith.maximumf"),  Operand,   true,   ANY,      LEAST,    true,    1,   1.0;
+    Min,      "min", min,                  C2::Call("min"), Op("arith.minimumf"),  Operand,   true,   ANY,      GREATEST, true,    1,   1.0;
+    /// The remainder with the sign of the divisor.
+    Mod,      "mod", modulo,               C2::Call("mod"), Several(mlir_modulo),  Rounded,   true,   QUOTIENT, None,     false,   6,   8.0;
+    Less,     "<",   |a, b| truth(a < b),  Compare("<"),    Mlir::Compare("olt"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
+    LessEq,   "<=",  |a, b| truth(a <= b), Compare("<="),   Mlir::Compare("ole"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
+    Equal,    "==",  |a, b| truth(a == b), Compare("=="),   Mlir::Compare("oeq"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
+    NotEqual, "!=",  |a, b| truth(a != b), Compare("!="),   Mlir::Compare("une"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
+    And,      "and", and,                  Connect("&"),    Mlir::Connect("andi"), Truth,     true,   ANY,      ONE,      true,    1,   1.0;
+    Or,       "or",  or,                   Connect("|"),    Mlir::Connect("ori"),  Truth,     true,   ANY,      ZERO,     true,    1,   1.0;
+}
+
+impl Unary {
+    fn row(self) -> &'static UnaryRow {
+        &UNARY[self as usize]
+    }
+
+    /// The function of a name.
+    pub fn named(name: &str) -> Option<Unary> {
+        UNARY.iter().find(|row| row.name == name).map(|row| row.function)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Its value.
+    pub fn of(self, x: f64) -> f64 {
+        (self.row().of)(x)
+    }
+
+    /// The kind of its values.
+    pub fn yields(self) -> Yields {
+        self.row().yields
+    }
+
+    /// Whether its value is the one float that IEEE 754 asks for. If not, its last digits may differ between backends.
+    pub fn is_correct(self) -> bool {
+        self.row().correct
+    }
+
+    /// Where it is defined.
+    pub fn domain(self) -> Domain {
+        self.row().domain
+    }
+
+    /// How it is written in C.
+    pub fn c(self) -> C1 {
+        self.row().c
+    }
+
+    pub(crate) fn mlir(self) -> Mlir {
+        self.row().mlir
+    }
+
+    pub(crate) fn work(self) -> u32 {
+        self.row().work
+    }
+
+    /// About how many simple operations it takes among others, as machine code.
+    pub fn time(self) -> f64 {
+        self.row().time
+    }
+}
+
+impl Binary {
+    fn row(self) -> &'static BinaryRow {
+        &BINARY[self as usize]
+    }
+
+    /// The function of a sign or name.
+    pub fn named(name: &str) -> Option<Binary> {
+        BINARY.iter().find(|row| row.name == name).map(|row| row.function)
+    }
+
+    /// Its sign or name.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Its value.
+    pub fn of(self, a: f64, b: f64) -> f64 {
+        (self.row().of)(a, b)
+    }
+
+    /// The kind of its values.
+    pub fn yields(self) -> Yields {
+        self.row().yields
+    }
+
+    /// Whether its value is the one float that IEEE 754 asks for. If not, its last digits may differ between backends.
+    pub fn is_correct(self) -> bool {
+        self.row().correct
+    }
+
+    /// Where it is defined, by operand.
+    pub fn domain(self) -> [Domain; 2] {
+        self.row().domain
+    }
+
+    /// What an accumulation starts from: combined with anything it changes nothing. None for functions
+    /// that have no such number.
+    pub fn neutral(self) -> Option<f64> {
+        self.row().neutral
+    }
+
+    /// Whether the values accumulated by it may come in any order, up to rounding.
+    pub fn is_commutative(self) -> bool {
+        self.row().commutes
+    }
+
+    /// How it is written in C.
+    pub fn c(self) -> C2 {
+        self.row().c
+    }
+
+    pub(crate) fn mlir(self) -> Mlir {
+        self.row().mlir
+    }
+
+    pub(crate) fn work(self) -> u32 {
+        self.row().work
+    }
+
+    /// About how many simple operations it takes among others, as machine code.
+    pub fn time(self) -> f64 {
+        self.row().time
+    }
+}
+
+fn truth(holds: bool) -> f64 {
+    f64::from(holds)
+}
+
+fn not(x: f64) -> f64 {
+    truth(x == 0.0)
+}
+
+fn and(a: f64, b: f64) -> f64 {
+    truth(a != 0.0 && b != 0.0)
+}
+
+fn or(a: f64, b: f64) -> f64 {
+    truth(a != 0.0 || b != 0.0)
+}
+
+/// 1 with the sign of a number, and the number itself if it is 0 or none.
+fn sign(x: f64) -> f64 {
+    if x == 0.0 || x.is_nan() { x } else { x.signum() }
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// What is not a number stays so, and of two zeros it is the second, whatever their signs.
+fn max(a: f64, b: f64) -> f64 {
+    if a > b || a.is_nan() { a } else { b }
+}
+
+fn min(a: f64, b: f64) -> f64 {
+    if a < b || a.is_nan() { a } else { b }
+}
+
+/// The remainder with the sign of the divisor: exact, however large the quotient is.
+fn modulo(a: f64, b: f64) -> f64 {
+    let rest = a % b;
+    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+}
+
+/// The error function, to the precision of 64-bit floats: its series near 0, a continued fraction beyond.
+fn erf(x: f64) -> f64 {
+    let size = x.abs();
+    if size > 6.0 || x.is_nan() {
+        return if x.is_nan() { x } else { x.signum() };
+    }
+    if size < 3.0 {
+        // erf x = 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (1·3·…·(2n+1)): all terms have one sign.
+        let (mut term, mut sum) = (size, size);
+        for n in 1..120 {
+            term *= 2.0 * size * size / f64::from(2 * n + 1);
+            sum += term;
+        }
+        return x.signum() * sum * (-size * size).exp() * std::f64::consts::FRAC_2_SQRT_PI;
+    }
+    // erfc x = e^(−x²)/√π · 1/(x + (1/2)/(x + (2/2)/(x + …)))
+    let fraction = (1..60).rev().fold(size, |rest, n| size + f64::from(n) / 2.0 / rest);
+    x.signum() * (1.0 - (-size * size).exp() * std::f64::consts::FRAC_2_SQRT_PI / 2.0 / fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_enumerations() {
+        for (row, function) in UNARY.iter().zip(Unary::ALL) {
+            assert_eq!((row.function, function.name()), (*function, row.name));
+        }
+        for (row, function) in BINARY.iter().zip(Binary::ALL) {
+            assert_eq!((row.function, function.name()), (*function, row.name));
+        }
+    }
+
+    const NUMBERS: [f64; 13] = [-20.0, -2.5, -1.0, -0.5, -1e-3, -0.0, 0.0, 1e-3, 0.5, 1.0, 2.0, 3.5, 20.0];
+
+    /// Inside its domain a function has a finite value; outside it may have none.
+    #[test]
+    fn domains() {
+        for function in Unary::ALL {
+            for x in NUMBERS {
+                let (inside, value) = (function.domain().contains(x), function.of(x));
+                assert_eq!(inside, value.is_finite(), "{}({x}) is {value}", function.name());
+            }
+        }
+        for function in Binary::ALL {
+            for (a, b) in NUMBERS.iter().flat_map(|a| NUMBERS.map(|b| (*a, b))) {
+                let inside = function.domain()[0].contains(a) && function.domain()[1].contains(b);
+                let value = function.of(a, b);
+                assert!(!inside || value.is_finite(), "{a} {} {b} is {value}", function.name());
+            }
+        }
+    }
+
+    /// The kinds of values are those that are found.
+    #[test]
+    fn kinds_of_values() {
+        let whole = |x: f64| !x.is_finite() || x.fract() == 0.0;
+        let check = |name: &str, yields: Yields, operands: &[f64], value: f64| {
+            let right = match yields {
+                Yields::Truth => value == 0.0 || value == 1.0,
+                Yields::Operand => operands.contains(&value),
+                Yields::Exact => {
+                    whole(value) || operands.contains(&value.abs()) || operands.contains(&-value.abs())
+                }
+                // A power of a whole number by a negative one is a fraction that integers cannot hold.
+                Yields::Rounded => whole(value) || name == "**" || !operands.iter().copied().all(whole),
+                Yields::Fractions => true,
+            };
+            assert!(right, "{name} of {operands:?} is {value}");
+        };
+        for function in Unary::ALL {
+            NUMBERS.iter().for_each(|x| check(function.name(), function.yields(), &[*x], function.of(*x)));
+        }
+        for function in Binary::ALL {
+            for (a, b) in NUMBERS.iter().flat_map(|a| NUMBERS.map(|b| (*a, b))) {
+                check(function.name(), function.yields(), &[a, b], function.of(a, b));
+            }
+        }
+    }
+
+    /// Combined with the neutral element, a number stays what it is.
+    #[test]
+    fn neutral_elements() {
+        for function in Binary::ALL {
+            let Some(neutral) = function.neutral() else { continue };
+            for x in NUMBERS {
+                let wanted = if function.yields() == Yields::Truth { truth(x != 0.0) } else { x };
+                assert_eq!(function.of(x, neutral), wanted, "{x} {} {neutral}", function.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Specs made by programs: the same tree that reading a text gives, without the text.
+//!
+//! Rows and shapes are put together from axes and holes, whose names a [`Builder`] keeps. Nothing that is built has a place in
+//! a text, so all spans are empty; [`Spec::show`] prints any part of it.
+//!
+//! ```
+//! use broadloom_spec::{Axis, Builder, Row, Shape};
+//! let mut build = Builder::new();
+//! let (a, b, both) = (build.label("a"), build.label("b"), build.concat(&["a", "b"]));
+//! let rest = build.row("rest");
+//! let shape = |first: Axis| Shape::new(None, None, Row::open([first], rest, []));
+//! let spec = build.finish(vec![shape(a), shape(b)], vec![shape(both)]).unwrap();
+//! assert_eq!(spec.to_string(), "a, ..rest..; b, ..rest.. => a^b, ..rest..");
+//! ```
+
+use std::num::NonZeroU64;
+
+use crate::mode::Mode;
+use crate::names::Names;
+use crate::span::Span;
+use crate::tree::{
+    Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding, Row,
+    RowVariable, Shape, Spec, Term,
+};
+
+/// The names of a spec that is being built.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    names: Names,
+}
+
+/// One part of a concatenation that is being built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// As long as the axis with this label.
+    Label(&'a str),
+    /// This long.
+    Size(NonZeroU64),
+    /// Of any length.
+    Wildcard,
+}
+
+impl Builder {
+    /// No names yet.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// The axis with a label, the same wherever the label is.
+    pub fn label(&mut self, text: &str) -> Axis {
+        Axis::new(AxisKind::Label(self.names.axes.intern(text, Span::default())))
+    }
+
+    /// Any number of axes, the same wherever the name is.
+    pub fn row(&mut self, text: &str) -> RowVariable {
+        RowVariable::Named(self.names.rows.intern(text, Span::default()))
+    }
+
+    /// Labelled axes one after another; a single one is that axis.
+    pub fn concat(&mut self, labels: &[&str]) -> Axis {
+        let parts: Vec<Part<'_>> = labels.iter().map(|label| Part::Label(label)).collect();
+        self.parts(&parts)
+    }
+
+    /// Axes one after another, some of which may have a size or any length. A single part is an axis by itself.
+    pub fn parts(&mut self, parts: &[Part<'_>]) -> Axis {
+        if let [Part::Label(label)] = parts {
+            return self.label(label);
+        }
+        let part = |part: &Part<'_>| {
+            let kind = match part {
+                Part::Label(label) => ComponentKind::Label(self.names.axes.intern(label, Span::default())),
+                Part::Size(size) => ComponentKind::Size(*size),
+                Part::Wildcard => ComponentKind::Wildcard,
+            };
+            Component { kind, span: Span::default() }
+        };
+        Axis::new(AxisKind::Concat(parts.iter().map(part).collect()))
+    }
+
+    /// Windows over an axis: `stride*over + dilation*kernel`, by numbers.
+    pub fn window(&mut self, over: (NonZeroU64, &str), kernel: (NonZeroU64, &str), padding: Padding) -> Axis {
+        let mut term = |(coefficient, label): (NonZeroU64, &str)| Term {
+            coefficient: Coefficient::Literal(coefficient),
+            label: self.names.axes.intern(label, Span::default()),
+            span: Span::default(),
+        };
+        let (over, kernel) = (term(over), Kernel { term: term(kernel), padding });
+        Axis::new(AxisKind::Affine(Affine { over, offset: 0, kernel: Some(kernel) }))
+    }
+
+    /// All rows of a tensor, by name for batch, input and output, with an axis before those of one kind.
+    pub fn all_rows(&mut self, names: [&str; 3], along: Kind, first: Option<Axis>) -> Shape<Axis> {
+        let mut first = first;
+        let [batch, input, output] = [0, 1, 2].map(|at| {
+            let lead = if Kind::ALL[at] == along { first.take() } else { None };
+            Row::open(lead, self.row(names[at]), [])
+        });
+        Shape::new(Some(batch), Some(input), output)
+    }
+
+    /// The spec that relates operands to results. None if one side has no shape, or if a name is both a label and a row.
+    ///
+    /// ```
+    /// use broadloom_spec::{Builder, Row, Shape, parse_spec};
+    /// let mut build = Builder::new();
+    /// let [i, j] = ["row", "column"].map(|name| build.label(name));
+    /// let of = |axes: &[&broadloom_spec::Axis]| {
+    ///     Shape::new(None, None, Row::closed(axes.iter().map(|axis| (*axis).clone())))
+    /// };
+    /// let spec = build.finish(vec![of(&[&i, &j])], vec![of(&[&j, &i])]).unwrap();
+    /// assert_eq!(spec.to_string(), "row, column => column, row");
+    /// assert_eq!(parse_spec(&spec.to_string()).unwrap().without_spans(), spec);
+    /// ```
+    pub fn finish(self, operands: Vec<Shape<Axis>>, results: Vec<Shape<Axis>>) -> Option<Spec> {
+        let names = self.names;
+        let is_row = |text: &str| names.rows.find(text).is_some();
+        let is_both = names.axes.iter().any(|(_, name)| is_row(&name.text));
+        if operands.is_empty() || results.is_empty() || is_both {
+            return None;
+        }
+        Some(Spec { mode: Mode::Multi, names, operands, results })
+    }
+}
+
+impl Axis {
+    /// An axis that is written nowhere.
+    pub fn new(kind: AxisKind) -> Axis {
+        Axis { kind, span: Span::default() }
+    }
+
+    /// Only this index of an axis, counted from zero.
+    pub fn fixed(index: u64) -> Axis {
+        Axis::new(AxisKind::Fixed(index))
+    }
+}
+
+impl<A> Row<A> {
+    /// These axes and no others.
+    pub fn closed(axes: impl IntoIterator<Item = A>) -> Row<A> {
+        Row { opening: None, trail: axes.into_iter().collect(), span: Span::default() }
+    }
+
+    /// Axes on both sides of a hole.
+    pub fn open(
+        lead: impl IntoIterator<Item = A>,
+        variable: RowVariable,
+        trail: impl IntoIterator<Item = A>,
+    ) -> Row<A> {
+        let hole = Hole { variable, span: Span::default() };
+        let opening = Opening { lead: lead.into_iter().collect(), hole };
+        Row { opening: Some(opening), trail: trail.into_iter().collect(), span: Span::default() }
+    }
+}
+
+impl<A> Shape<A> {
+    /// A shape of rows, of which those of batch and input may be left out.
+    pub fn new(batch: Option<Row<A>>, input: Option<Row<A>>, output: Row<A>) -> Shape<A> {
+        Shape { batch, input, output, span: Span::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_spec;
+
+    /// What is built is what its text reads as.
+    fn reads_back(spec: &Spec, text: &str) {
+        assert_eq!(spec.to_string(), text);
+        assert_eq!(parse_spec(text).expect("a spec").without_spans(), *spec);
+    }
+
+    fn number(number: u64) -> NonZeroU64 {
+        NonZeroU64::new(number).expect("not 0")
+    }
+
+    #[test]
+    fn concatenation() {
+        let mut build = Builder::new();
+        let (a, b, both) = (build.label("a"), build.label("b"), build.concat(&["a", "b"]));
+        let rest = build.row("o");
+        let shape = |first: Axis| Shape::new(None, None, Row::open([first], rest, []));
+        let spec = build.finish(vec![shape(a), shape(b)], vec![shape(both)]).expect("well formed");
+        reads_back(&spec, "a, ..o..; b, ..o.. => a^b, ..o..");
+    }
+
+    #[test]
+    fn parts_and_kinds() {
+        let mut build = Builder::new();
+        let cut = build.parts(&[Part::Size(number(2)), Part::Label("part"), Part::Wildcard]);
+        let part = build.parts(&[Part::Label("part")]);
+        let ellipsis = || Row::open([], RowVariable::Ellipsis, []);
+        let shape = |first: Axis| Shape::new(Some(Row::closed([first])), Some(ellipsis()), ellipsis());
+        let spec = build.finish(vec![shape(cut)], vec![shape(part)]).expect("well formed");
+        reads_back(&spec, "2^part^_ | ... -> ... => part | ... -> ...");
+    }
+
+    #[test]
+    fn windows() {
+        let mut build = Builder::new();
+        let window = build.window((number(2), "o"), (number(1), "k"), Padding::Valid);
+        let (o, k) = (build.label("o"), build.label("k"));
+        let shape = |axis: Axis| Shape::new(None, None, Row::closed([axis]));
+        let spec = build.finish(vec![shape(window), shape(k)], vec![shape(o)]).expect("well formed");
+        reads_back(&spec, "2*o<+k; k => o");
+    }
+
+    #[test]
+    fn what_is_no_spec() {
+        let mut build = Builder::new();
+        let (axis, row) = (build.label("a"), build.row("a"));
+        let shape = || Shape::new(None, None, Row::open([axis.clone()], row, []));
+        assert_eq!(build.clone().finish(vec![shape()], vec![shape()]), None);
+        assert_eq!(Builder::new().finish(Vec::new(), vec![Shape::new(None, None, Row::closed([]))]), None);
+    }
+}
