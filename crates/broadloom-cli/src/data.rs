@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use broadloom::Array;
 use broadloom::files::{read_array, read_arrays};
 use broadloom_diagnostics::{Diagnostic, Severity};
+use broadloom_ide::kind;
 use broadloom_lang::{Made, Program, nearest};
 
-use crate::commands::check::kind;
 use crate::program::shown_path;
 
 /// `x=inputs.npy`

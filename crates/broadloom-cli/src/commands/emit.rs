@@ -6,17 +6,17 @@ mod mlir;
 use std::path::{Path, PathBuf};
 
 use broadloom::files::write_text;
-use broadloom::{How, Node, Session, Settings};
+use broadloom::{Node, Session, Settings};
+use broadloom_ide::{Line, Rows, Text, how, kind};
 use broadloom_lang::{Dim, Program};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::check::kind;
 use super::loops::{Optimised, optimised};
 use crate::console::Console;
-use crate::json::{self, JsonRows};
+use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{Line, ProgramArgs, Text, reason, shown_path, status, unusable};
+use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
 
 /// The arguments of `emit`.
 #[derive(clap::Args, Clone, Debug)]
@@ -68,7 +68,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
+    let mut program = broadloom_ide::Analysis::new(&text).program;
     let mut output = Output::new(status(&program.diagnostics));
     if !args.program.json {
         output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
@@ -142,7 +142,7 @@ fn whole(program: &mut Program, text: &Text) -> Result<String, String> {
         return Ok(json::object("emit", &program.sources, &program.diagnostics, data));
     }
     let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
-    let how = program.graph.how_all().map_err(|error| error.to_string())?;
+    let known = program.graph.how_all().map_err(|error| error.to_string())?;
     let mut nests: Vec<(usize, Option<Box<RawValue>>)> = Vec::new();
     for tensor in program.graph.tensors() {
         let Some(Node::Operation { step, .. }) = program.graph.node(tensor) else { continue };
@@ -159,18 +159,14 @@ fn whole(program: &mut Program, text: &Text) -> Result<String, String> {
     let mut nests = nests.into_iter().peekable();
     for tensor in graph.tensors() {
         let shape = shapes.get(tensor);
-        let (how, rule) = match &how[tensor.index()] {
-            How::Declared => ("declared", None),
-            How::Forced => ("forced", None),
-            How::Chosen(rule) => ("chosen", Some(rule.clone())),
-        };
+        let (how, rule) = how(&known[tensor.index()]);
         let step = graph.step_of(tensor).unwrap_or_default();
         tensors.push(TensorData {
             id: tensor.index(),
             name: graph.name_of(tensor),
             kind: kind(graph, tensor),
             shape: shape.to_string(),
-            rows: JsonRows::from(&shape),
+            rows: Rows::from(&shape),
             elements: shape.elements(),
             how,
             rule,
@@ -211,13 +207,13 @@ struct TensorData<'a> {
     name: Option<&'a str>,
     kind: &'static str,
     shape: String,
-    rows: JsonRows,
+    rows: Rows,
     elements: u64,
     how: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<String>,
     #[serde(flatten)]
-    place: Option<Line<'a>>,
+    place: Option<Line>,
 }
 
 #[derive(Serialize)]
@@ -228,5 +224,5 @@ struct OperationData<'a> {
     results: Vec<usize>,
     nest: Option<Box<RawValue>>,
     #[serde(flatten)]
-    place: Option<Line<'a>>,
+    place: Option<Line>,
 }

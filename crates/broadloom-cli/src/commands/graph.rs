@@ -48,7 +48,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
+    let mut program = broadloom_ide::Analysis::new(&text).program;
     let mut output = Output::new(status(&program.diagnostics));
     let shapes = if program.is_ok() { program.graph.final_shapes().ok() } else { None };
     let mut picture = Picture::default();

@@ -1,6 +1,7 @@
 //! `broadloom lint`: what is worth a look in a program that is right.
 
 use broadloom_diagnostics::{Diagnostic, Severity};
+use broadloom_ide::words::counted;
 use broadloom_lang::{Program, codes, lint};
 use serde::Serialize;
 
@@ -8,7 +9,6 @@ use crate::console::{Console, Look, Paint};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status};
-use crate::table::counted;
 
 /// The arguments of `lint`.
 #[derive(clap::Args, Clone, Debug)]
@@ -60,7 +60,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
+    let mut program = broadloom_ide::Analysis::new(&text).program;
     let found = lint(&mut program);
     let mut output = Output::new(status(&program.diagnostics));
     if found.iter().any(|diagnostic| args.denies(diagnostic)) {

@@ -2,6 +2,7 @@
 
 use broadloom::{Node, Session, Settings, Tensor};
 use broadloom_diagnostics::{Span, escaped};
+use broadloom_ide::Line;
 use broadloom_lang::{Program, nearest};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -9,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::console::{Console, Look, Paint};
 use crate::json;
 use crate::output::Output;
-use crate::program::{Line, ProgramArgs, status, unusable};
+use crate::program::{ProgramArgs, status, unusable};
 
 /// The arguments of `loops`.
 #[derive(clap::Args, Clone, Debug)]
@@ -60,7 +61,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
+    let mut program = broadloom_ide::Analysis::new(&text).program;
     let mut output = Output::new(status(&program.diagnostics));
     let (mut nests, mut routines, mut hidden) = (Vec::new(), Vec::new(), 0);
     if program.is_ok() {
@@ -306,7 +307,7 @@ struct NestData<'a> {
     tensor: String,
     text: &'a str,
     #[serde(flatten)]
-    place: Option<Line<'a>>,
+    place: Option<Line>,
     nest: Option<Box<RawValue>>,
     forward: &'a str,
     backward: &'a [String],

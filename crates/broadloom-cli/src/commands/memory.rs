@@ -4,6 +4,7 @@ use broadloom::{
     Adam, Allocated, Backend, Error, Memory, MemoryRange, MemoryRole, OpenSize, Routine, Session, Settings,
     Sgd, Stored,
 };
+use broadloom_ide::words::{counted, grouped};
 use broadloom_lang::Program;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use crate::console::{Console, Look};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status, unusable};
-use crate::table::{Column, Table, counted, grouped};
+use crate::table::{Column, Table};
 
 /// The arguments of `memory`.
 #[derive(clap::Args, Clone, Debug)]
@@ -101,7 +102,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile_open(&text, None);
+    let mut program = broadloom_ide::Analysis::open(&text).program;
     let wrong = program.check_sizes();
     program.diagnostics.extend(wrong);
     let mut output = Output::new(status(&program.diagnostics));

@@ -99,7 +99,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         return unusable("run", &message, args.program.json);
     }
     let start = Instant::now();
-    let program = args.program.compile_open(&text, None);
+    let program = broadloom_ide::Analysis::open(&text).program;
     let look = console.stderr();
     let mut output = Output::new(status(&program.diagnostics));
     let (options, strangers) = match args.options(&program) {

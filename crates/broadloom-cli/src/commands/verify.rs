@@ -2,6 +2,8 @@
 
 use broadloom::{Dtype, Fit, FoundSize, Input, Misfit, Shape, Tensor};
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
+use broadloom_ide::Line;
+use broadloom_ide::words::counted;
 use broadloom_lang::{Made, Program, codes, nearest};
 use serde::Serialize;
 
@@ -9,8 +11,8 @@ use crate::console::{Console, Look};
 use crate::data::{self, Given, Source};
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{Line, ProgramArgs, status, unusable};
-use crate::table::{Column, Table, counted};
+use crate::program::{ProgramArgs, status, unusable};
+use crate::table::{Column, Table};
 
 /// The arguments of `verify`.
 #[derive(clap::Args, Clone, Debug)]
@@ -46,7 +48,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(given) => given,
         Err(message) => return unusable("verify", &message, args.program.json),
     };
-    let mut program = args.program.compile(&text, None);
+    let mut program = broadloom_ide::Analysis::new(&text).program;
     let mut diagnostics = program.diagnostics.clone();
     let mut verified = None;
     if program.is_ok() {
@@ -265,7 +267,7 @@ struct TensorData<'a> {
     array: Option<ArrayData<'a>>,
     own: bool,
     #[serde(flatten)]
-    place: Line<'a>,
+    place: Line,
 }
 
 #[derive(Serialize)]

@@ -14,7 +14,7 @@ use broadloom_diagnostics::Span;
 use broadloom_lang::Program;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::table::{counted, grouped};
+use broadloom_ide::words::{counted, grouped};
 
 /// More boxes are not drawn: nobody could read them.
 const MOST: usize = 1500;
