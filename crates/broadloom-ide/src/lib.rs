@@ -8,27 +8,53 @@
 //! | What is the shape of everything, and is anything wrong? | [`check()`] |
 //! | What is known after this line of an unfinished program? | [`shapes()`] |
 //! | Why has this axis this size? | [`explain()`] |
+//! | How is it computed, forward and backward? | [`loops()`] |
+//! | How is it computed after optimisation? | [`optimised()`] |
+//! | How much memory does it need, and how large can a size be? | [`memory()`] |
+//! | Do these arrays fit it? | [`verify()`] |
+//! | What does it look like? | [`graph()`] |
+//! | What is worth a look? | [`lint()`] |
+//! | How should it be laid out? | [`format()`] |
+//! | How do other programs read it? | [`whole()`] |
 //! | Which sizes have names? | [`dims()`] |
 //!
 //! Answers own what they say and derive `Serialize`; their keys are those of `docs/schema.json`, which the command prints.
 //! Whatever a person needs beyond that (spans to underline, words) is in fields that are not serialised.
 
 mod analysis;
+pub mod arrays;
 mod check;
 mod dims;
 mod explain;
+mod format;
+pub mod graph;
+mod lint;
+mod loops;
+mod memory;
 mod place;
 mod shape;
 mod shapes;
+mod verify;
+mod whole;
 pub mod words;
 
 pub use analysis::{Analysis, Listing, Text};
 pub use check::{Checked, CheckedTensor, Parameters, check};
 pub use dims::{NamedSize, Range, dims, range_text};
 pub use explain::{Explained, Explanation, Step, explain};
+pub use format::format;
+pub use graph::{GraphOf, NoPicture, Picture, graph};
+pub use lint::lint;
+pub use loops::{Loops, LoopsOf, OperationLoops, OptimisedRoutine, loops, optimised};
+pub use memory::{
+    AllocatedMemory, Measured, MemoryGroup, MemoryOf, MemoryUse, Optimiser, RoutineMemory, SizeMemory,
+    StoredTensor, TemporaryMemory, memory,
+};
 pub use place::{Line, Place};
 pub use shape::{AxisText, Rows, how, kind};
 pub use shapes::{PartialTensor, SoFar, shapes};
+pub use verify::{Verified, VerifiedArray, VerifiedSize, VerifiedTensor, verify};
+pub use whole::{Whole, WholeOperation, WholeTensor, whole};
 
 /// The README of the crate, so that its example is run.
 #[cfg(doctest)]
