@@ -7,6 +7,10 @@
 //! |---|---|
 //! | What is the shape of everything, and is anything wrong? | [`check()`] |
 //! | What is known after this line of an unfinished program? | [`shapes()`] |
+//! | Which shapes does nobody write? | [`hints()`] |
+//! | What is this? | [`hover()`] |
+//! | Where is this name bound? | [`definition()`] |
+//! | What can be written here? | [`completion()`] |
 //! | Why has this axis this size? | [`explain()`] |
 //! | How is it computed, forward and backward? | [`loops()`] |
 //! | How is it computed after optimisation? | [`optimised()`] |
@@ -24,13 +28,18 @@
 mod analysis;
 pub mod arrays;
 mod check;
+mod completion;
+mod definition;
 mod dims;
 mod explain;
 mod format;
 pub mod graph;
+mod hints;
+mod hover;
 mod lint;
 mod loops;
 mod memory;
+mod names;
 mod place;
 mod shape;
 mod shapes;
@@ -40,10 +49,14 @@ pub mod words;
 
 pub use analysis::{Analysis, Listing, Text};
 pub use check::{Checked, CheckedTensor, Parameters, check};
+pub use completion::{Completion, completion};
+pub use definition::definition;
 pub use dims::{NamedSize, Range, dims, range_text};
 pub use explain::{Explained, Explanation, Step, explain};
 pub use format::format;
 pub use graph::{GraphOf, NoPicture, Picture, graph};
+pub use hints::{Hint, hints};
+pub use hover::{Hover, HoverTensor, hover};
 pub use lint::lint;
 pub use loops::{Loops, LoopsOf, OperationLoops, OptimisedRoutine, loops, optimised};
 pub use memory::{
