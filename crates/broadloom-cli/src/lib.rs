@@ -17,7 +17,6 @@ pub mod commands;
 mod console;
 mod data;
 mod dims;
-mod drawing;
 mod excerpt;
 mod json;
 mod output;

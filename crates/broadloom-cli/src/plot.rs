@@ -14,7 +14,7 @@
 use broadloom_lang::show::number;
 
 use crate::console::{Look, Paint};
-use crate::table::grouped;
+use broadloom_ide::words::grouped;
 
 /// Lines of a plot.
 const ROWS: usize = 10;

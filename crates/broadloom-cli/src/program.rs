@@ -3,11 +3,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use broadloom::{Shape, Tensor};
 use broadloom_diagnostics::{Diagnostic, Severity, Sources, Style, decode, escaped, render_all};
-use broadloom_lang::{Made, Options, Program, codes, compile};
+use broadloom_ide::Text;
+use broadloom_lang::codes;
 use clap::Args;
-use serde::Serialize;
 
 use crate::console::{Console, Look};
 use crate::json::{self, Nothing};
@@ -41,15 +40,6 @@ fn size(text: &str) -> Result<(String, u64), String> {
     }
 }
 
-/// A text that was read.
-pub(crate) struct Text {
-    /// What messages call it.
-    pub name: String,
-    pub text: String,
-    /// Where files are looked for that it names.
-    pub folder: PathBuf,
-}
-
 /// Reads a file, or standard input if it is called `-`; or says why that cannot be done.
 pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, String> {
     let is_stdin = file.as_os_str() == "-";
@@ -63,7 +53,7 @@ pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, Strin
     let bytes = bytes.map_err(|error| format!("error: cannot read {name}: {}\n", reason(&error)))?;
     let text = decode(bytes).map_err(|error| error.render(&name))?;
     let folder = if is_stdin { None } else { file.parent() };
-    Ok(Text { name, text, folder: folder.map(Path::to_path_buf).unwrap_or_default() })
+    Ok(Text { name, text, folder: folder.map(Path::to_path_buf).unwrap_or_default(), sizes: Vec::new() })
 }
 
 /// A path as messages show it: on one line, and nothing that a terminal would obey.
@@ -99,20 +89,8 @@ pub(crate) fn unusable(command: &str, message: &str, json: bool) -> Output {
 impl ProgramArgs {
     /// Reads the text of the program, or says why that cannot be done.
     pub(crate) fn read(&self, command: &str, console: &mut Console<'_>) -> Result<Text, Output> {
-        read(&self.file, console).map_err(|message| unusable(command, &message, self.json))
-    }
-
-    /// Reads the program, as a whole or up to a line, to look at it: sizes that are set are numbers.
-    pub(crate) fn compile(&self, text: &Text, until: Option<u32>) -> Program {
-        let mut program = self.compile_open(text, until);
-        program.settle();
-        program
-    }
-
-    /// Reads the program, and leaves sizes open that are decided when it runs.
-    pub(crate) fn compile_open(&self, text: &Text, until: Option<u32>) -> Program {
-        let options = Options { folder: text.folder.clone(), sizes: self.set.clone(), until };
-        compile(&text.name, &text.text, &options)
+        let text = read(&self.file, console).map_err(|message| unusable(command, &message, self.json))?;
+        Ok(Text { sizes: self.set.clone(), ..text })
     }
 
     /// What is said about a program, for people.
@@ -134,34 +112,4 @@ pub(crate) fn status(diagnostics: &[Diagnostic]) -> Status {
         return Status::Fine;
     }
     if errors.all(|error| error.code == codes::GAVE_UP) { Status::GaveUp } else { Status::Wrong }
-}
-
-/// The named tensors that tables show: those of the program itself and its parameters, or all.
-pub(crate) fn listed<'p>(
-    program: &'p Program,
-    params: &[Tensor],
-    all: bool,
-) -> impl Iterator<Item = &'p Made> {
-    let mut is_param = vec![false; program.graph.len()];
-    params.iter().for_each(|param| is_param[param.index()] = true);
-    program.made.iter().filter(move |made| all || made.level == 0 || is_param[made.tensor.index()])
-}
-
-/// Where something is written.
-#[derive(Serialize)]
-pub(crate) struct Line<'a> {
-    pub file: &'a str,
-    pub line: u32,
-}
-
-impl<'a> Line<'a> {
-    pub fn new(sources: &'a Sources, span: broadloom_diagnostics::Span) -> Line<'a> {
-        let source = sources.get(span.source);
-        Line { file: source.name(), line: source.line_of(span.start) }
-    }
-}
-
-/// The number of elements of several shapes together.
-pub(crate) fn total<'s>(shapes: impl Iterator<Item = &'s Shape>) -> u64 {
-    shapes.map(Shape::elements).fold(0, u64::saturating_add)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use broadloom_lang::show::number;
 
-use crate::table::grouped;
+use broadloom_ide::words::grouped;
 
 /// How many columns the bar takes at most.
 const BAR: usize = 30;

@@ -156,24 +156,6 @@ fn cut(text: &str, width: usize, cut: Cut) -> String {
     }
 }
 
-/// A number with commas: `50,176`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// How many there are of something: `1 tensor`, `1,200 tensors`.
-pub(crate) fn counted(number: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,12 +191,5 @@ tensor               elements  how
 x                              declared
 ";
         assert_eq!(example().show(look), expected);
-    }
-
-    #[test]
-    fn numbers_have_commas() {
-        let all = [0, 12, 123, 1234, 123_456, 1_234_567].map(grouped);
-        assert_eq!(all, ["0", "12", "123", "1,234", "123,456", "1,234,567"]);
-        assert_eq!(counted(1, "error"), "1 error");
     }
 }

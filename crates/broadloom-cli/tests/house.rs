@@ -45,10 +45,27 @@ fn layers_point_one_way() {
     assert!(dependencies("broadloom-spec").is_empty(), "the notation depends on nothing");
     assert_eq!(dependencies("broadloom-diagnostics"), ["serde"], "diagnostics stay light");
     assert!(manifest("broadloom-diagnostics").contains("\nserde = { workspace = true, optional = true }\n"));
+    let answers =
+        ["broadloom", "broadloom-diagnostics", "broadloom-lang", "rustc-hash", "serde", "serde_json"];
+    assert_eq!(dependencies("broadloom-ide"), answers, "answers need no front");
     let command = dependencies("broadloom-cli");
-    assert!(
-        ["broadloom-core", "broadloom-diagnostics"].iter().all(|layer| command.contains(&layer.to_string()))
-    );
+    let layers = ["broadloom-core", "broadloom-diagnostics", "broadloom-ide"];
+    assert!(layers.iter().all(|layer| command.contains(&layer.to_string())));
+}
+
+/// Fronts read files, print and run: what they ask has to work where none of that is possible.
+#[test]
+fn answers_are_plain_data() {
+    let inside = |path: &Path, part: &str| path.components().any(|each| each.as_os_str() == part);
+    for (path, text) in sources() {
+        if inside(&path, "broadloom-ide") && inside(&path, "src") {
+            let code = |line: &&str| !line.trim_start().starts_with("//");
+            for word in ["std::fs", "std::io", "std::thread", "std::process", "std::env", "println!"] {
+                let used = text.lines().filter(code).any(|line| line.contains(word));
+                assert!(!used, "{} uses {word}", path.display());
+            }
+        }
+    }
 }
 
 #[test]

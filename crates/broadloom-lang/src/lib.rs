@@ -26,6 +26,7 @@ mod suggest;
 pub mod syntax;
 mod value;
 
+pub use library::builtins;
 pub use lint::{lint, warnings};
 pub use position::{Counter, Position};
 pub use program::{Application, Dim, Made, Options, Origin, Program, Written, compile};

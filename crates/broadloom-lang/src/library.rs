@@ -1,4 +1,4 @@
-//! The standard library, written in `.loom`: what is available in every program.
+//! What is available in every program: the standard library, written in `.loom`, and what the language itself knows.
 
 /// The files, in the order they are read.
 pub(crate) const FILES: &[(&str, &str)] = &[
@@ -9,3 +9,14 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("std/losses.loom", include_str!("../std/losses.loom")),
     ("std/optimisers.loom", include_str!("../std/optimisers.loom")),
 ];
+
+/// The names that the language knows without the library: functions, and values such as `pi`.
+///
+/// ```
+/// assert!(broadloom_lang::builtins().any(|name| name == "einsum"));
+/// assert!(broadloom_lang::builtins().all(|name| name != "linear"));
+/// ```
+pub fn builtins() -> impl Iterator<Item = &'static str> {
+    let functions = crate::builtin::all().iter().map(|builtin| builtin.name);
+    functions.chain(crate::builtin::values().into_iter().map(|(name, _)| name))
+}

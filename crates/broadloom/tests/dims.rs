@@ -80,7 +80,7 @@ fn say(
         }
         Line::Spec(spec, operands) => {
             let operands: Vec<Tensor> = operands.iter().map(|at| tensors[*at]).collect();
-            g.einsum(spec, &operands)
+            g.einsum(*spec, &operands)
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use broadloom::{Cache, CacheUsage};
 use broadloom_diagnostics::Sources;
+use broadloom_ide::words::bytes;
 use serde::Serialize;
 
-use super::memory::people_size;
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{shown_path, unusable};
@@ -57,12 +57,12 @@ pub fn run(args: &Args) -> Output {
 
 fn people(cleared: bool, usage: &CacheUsage) -> String {
     let plural = if usage.entries == 1 { "entry" } else { "entries" };
-    let held = format!("{} {plural}, {}", usage.entries, people_size(usage.bytes));
+    let held = format!("{} {plural}, {}", usage.entries, bytes(usage.bytes));
     let folder = shown_path(&usage.folder);
     match &usage.unusable {
         _ if cleared => format!("{folder}: removed {held}\n"),
         Some(reason) => format!("{folder}: not used, because {reason}\n"),
-        None => format!("{folder}: {held} of at most {}\n", people_size(usage.limit)),
+        None => format!("{folder}: {held} of at most {}\n", bytes(usage.limit)),
     }
 }
 

@@ -6,17 +6,14 @@ mod mlir;
 use std::path::{Path, PathBuf};
 
 use broadloom::files::write_text;
-use broadloom::{How, Node, Session, Settings};
+use broadloom::{Session, Settings};
+use broadloom_ide::{Analysis, whole};
 use broadloom_lang::{Dim, Program};
-use serde::Serialize;
-use serde_json::value::RawValue;
 
-use super::check::kind;
-use super::loops::{Optimised, optimised};
 use crate::console::Console;
-use crate::json::{self, JsonRows};
+use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{Line, ProgramArgs, Text, reason, shown_path, status, unusable};
+use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
 
 /// The arguments of `emit`.
 #[derive(clap::Args, Clone, Debug)]
@@ -68,19 +65,20 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
-    let mut output = Output::new(status(&program.diagnostics));
+    let mut analysis = Analysis::new(&text);
+    let mut output = Output::new(status(analysis.diagnostics()));
     if !args.program.json {
-        output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
+        output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
         if output.status != Status::Fine {
             return output;
         }
     }
     let made = match (args.mlir, args.c, &args.output) {
-        (true, _, _) => mlir::emit(&mut program, args.routines),
-        (_, true, Some(folder)) => c(&mut program, folder),
-        _ if args.lean => lean::emit(&mut program, &args.program.file, args.output.as_deref()),
-        _ => whole(&mut program, &text),
+        (true, _, _) => mlir::emit(&mut analysis.program, args.routines),
+        (_, true, Some(folder)) => c(&mut analysis.program, folder),
+        _ if args.lean => lean::emit(&mut analysis.program, &args.program.file, args.output.as_deref()),
+        _ => whole(&mut analysis)
+            .map(|all| json::object("emit", analysis.sources(), analysis.diagnostics(), all)),
     };
     let made = match made {
         Ok(made) => made,
@@ -132,101 +130,4 @@ fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
 /// The sizes with a range, one of which is meant.
 fn ranged(program: &Program) -> impl Iterator<Item = &Dim> {
     program.dims.iter().filter(|dim| dim.range.is_some())
-}
-
-/// The whole program as JSON.
-fn whole(program: &mut Program, text: &Text) -> Result<String, String> {
-    if !program.is_ok() {
-        let data =
-            Data { file: &text.name, tensors: Vec::new(), operations: Vec::new(), routines: Vec::new() };
-        return Ok(json::object("emit", &program.sources, &program.diagnostics, data));
-    }
-    let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
-    let how = program.graph.how_all().map_err(|error| error.to_string())?;
-    let mut nests: Vec<(usize, Option<Box<RawValue>>)> = Vec::new();
-    for tensor in program.graph.tensors() {
-        let Some(Node::Operation { step, .. }) = program.graph.node(tensor) else { continue };
-        if nests.last().is_none_or(|(last, _)| *last != step) {
-            let nest = program.graph.nest_json(tensor).ok();
-            nests.push((step, nest.and_then(|nest| RawValue::from_string(nest).ok())));
-        }
-    }
-    let routines = optimised(program)?;
-    let graph = &program.graph;
-    let place =
-        |step: usize| program.origins.get(step).map(|origin| Line::new(&program.sources, origin.span));
-    let (mut tensors, mut operations) = (Vec::new(), Vec::new());
-    let mut nests = nests.into_iter().peekable();
-    for tensor in graph.tensors() {
-        let shape = shapes.get(tensor);
-        let (how, rule) = match &how[tensor.index()] {
-            How::Declared => ("declared", None),
-            How::Forced => ("forced", None),
-            How::Chosen(rule) => ("chosen", Some(rule.clone())),
-        };
-        let step = graph.step_of(tensor).unwrap_or_default();
-        tensors.push(TensorData {
-            id: tensor.index(),
-            name: graph.name_of(tensor),
-            kind: kind(graph, tensor),
-            shape: shape.to_string(),
-            rows: JsonRows::from(&shape),
-            elements: shape.elements(),
-            how,
-            rule,
-            place: place(step),
-        });
-        let Some(Node::Operation { text, name, operands, step }) = graph.node(tensor) else { continue };
-        if let Some((_, nest)) = nests.next_if(|(known, _)| *known == step) {
-            let operands = operands.iter().map(|operand| operand.index()).collect();
-            let place = place(step);
-            operations.push(OperationData {
-                operation: name,
-                text,
-                operands,
-                results: vec![tensor.index()],
-                nest,
-                place,
-            });
-        } else if let Some(last) = operations.last_mut() {
-            // One more result of the same operation.
-            last.results.push(tensor.index());
-        }
-    }
-    let data = Data { file: &text.name, tensors, operations, routines };
-    Ok(json::object("emit", &program.sources, &program.diagnostics, data))
-}
-
-#[derive(Serialize)]
-struct Data<'a> {
-    file: &'a str,
-    tensors: Vec<TensorData<'a>>,
-    operations: Vec<OperationData<'a>>,
-    routines: Vec<Optimised>,
-}
-
-#[derive(Serialize)]
-struct TensorData<'a> {
-    id: usize,
-    name: Option<&'a str>,
-    kind: &'static str,
-    shape: String,
-    rows: JsonRows,
-    elements: u64,
-    how: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
-    #[serde(flatten)]
-    place: Option<Line<'a>>,
-}
-
-#[derive(Serialize)]
-struct OperationData<'a> {
-    operation: &'a str,
-    text: String,
-    operands: Vec<usize>,
-    results: Vec<usize>,
-    nest: Option<Box<RawValue>>,
-    #[serde(flatten)]
-    place: Option<Line<'a>>,
 }

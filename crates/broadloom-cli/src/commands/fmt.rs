@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use broadloom::files::write_text;
 use broadloom_diagnostics::{Diagnostic, Severity, Sources, render_all};
+use broadloom_ide::format;
 use serde::Serialize;
 
 use crate::console::Console;
@@ -108,12 +109,6 @@ fn finish(args: &Args, file: &Path, old: &str, new: &str) -> State {
             State { status: Status::Unusable, message, ..State::changed(false) }
         }
     }
-}
-
-/// The text as it should be written, or what keeps it from being read.
-fn format(sources: &mut Sources, name: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
-    let source = sources.add(name, text);
-    broadloom_lang::syntax::reformat(source, text)
 }
 
 #[derive(Serialize)]

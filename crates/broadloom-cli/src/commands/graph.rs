@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use broadloom::files::write_text;
-use serde::Serialize;
+use broadloom_ide::{Analysis, GraphOf, NoPicture, graph};
 
-use super::loops::named;
 use crate::console::Console;
-use crate::drawing::{Choice, Picture, TooLarge};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, shown_path, status, unusable};
@@ -48,34 +46,18 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
-    let mut output = Output::new(status(&program.diagnostics));
-    let shapes = if program.is_ok() { program.graph.final_shapes().ok() } else { None };
-    let mut picture = Picture::default();
-    if let Some(shapes) = shapes {
-        let of = match args.of.as_deref().map(|name| named(&program, name)) {
-            Some(Err(message)) => return unusable("graph", &message, args.program.json),
-            Some(Ok(tensor)) => Some(tensor),
-            None => None,
-        };
-        let choice = Choice { all: args.all, of, depth: args.depth };
-        picture = match Picture::new(&program, &shapes, &choice) {
-            Ok(picture) => picture,
-            Err(TooLarge { boxes, most }) => {
-                let advice = "draw what some tensor is computed from: --of NAME --depth 20";
-                let message =
-                    format!("a picture of {boxes} boxes is too large, {most} can be drawn; {advice}");
-                return unusable("graph", &message, args.program.json);
-            }
-        };
-    }
-    output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
+    let mut analysis = Analysis::new(&text);
+    let of = GraphOf { all: args.all, of: args.of.clone(), depth: args.depth };
+    let picture = match graph(&mut analysis, &of) {
+        Ok(picture) => picture,
+        Err(none) => return unusable("graph", &refused(none), args.program.json),
+    };
+    let mut output = Output::new(status(analysis.diagnostics()));
     if args.program.json {
-        output.stderr.clear();
-        output.stdout =
-            json::object("graph", &program.sources, &program.diagnostics, Data::new(&text.name, &picture));
+        output.stdout = json::object("graph", analysis.sources(), analysis.diagnostics(), &picture);
         return output;
     }
+    output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
     if output.status != Status::Fine {
         return output;
     }
@@ -91,51 +73,13 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
-#[derive(Serialize)]
-struct Data<'a> {
-    file: &'a str,
-    boxes: Vec<BoxData<'a>>,
-    frames: Vec<FrameData<'a>>,
-    edges: Vec<EdgeData<'a>>,
-}
-
-#[derive(Serialize)]
-struct BoxData<'a> {
-    kind: String,
-    name: Option<&'a str>,
-    lines: &'a [String],
-    title: &'a str,
-    frame: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct FrameData<'a> {
-    title: &'a str,
-    frame: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct EdgeData<'a> {
-    from: usize,
-    to: usize,
-    shape: &'a str,
-}
-
-impl<'a> Data<'a> {
-    fn new(file: &'a str, picture: &'a Picture) -> Data<'a> {
-        let boxes = picture.boxes.iter().map(|drawn| BoxData {
-            kind: format!("{:?}", drawn.kind).to_lowercase(),
-            name: drawn.name.as_deref(),
-            lines: &drawn.lines,
-            title: &drawn.title,
-            frame: drawn.frame,
-        });
-        let frames = picture.frames.iter().map(|frame| FrameData { title: &frame.title, frame: frame.outer });
-        let edges = picture.edges.iter().map(|((from, output), to)| EdgeData {
-            from: *from,
-            to: *to,
-            shape: picture.boxes[*from].outputs.get(*output).map_or("", String::as_str),
-        });
-        Data { file, boxes: boxes.collect(), frames: frames.collect(), edges: edges.collect() }
+/// Why there is no picture, and what to ask for instead.
+fn refused(none: NoPicture) -> String {
+    match none {
+        NoPicture::Unknown(message) => message,
+        NoPicture::TooLarge { boxes, most } => {
+            let advice = "draw what some tensor is computed from: --of NAME --depth 20";
+            format!("a picture of {boxes} boxes is too large, {most} can be drawn; {advice}")
+        }
     }
 }

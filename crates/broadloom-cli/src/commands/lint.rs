@@ -1,14 +1,15 @@
 //! `broadloom lint`: what is worth a look in a program that is right.
 
-use broadloom_diagnostics::{Diagnostic, Severity};
-use broadloom_lang::{Program, codes, lint};
+use broadloom_diagnostics::{Diagnostic, Severity, Sources};
+use broadloom_ide::words::counted;
+use broadloom_ide::{Analysis, lint};
+use broadloom_lang::codes;
 use serde::Serialize;
 
 use crate::console::{Console, Look, Paint};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status};
-use crate::table::counted;
 
 /// The arguments of `lint`.
 #[derive(clap::Args, Clone, Debug)]
@@ -60,20 +61,20 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
-    let found = lint(&mut program);
-    let mut output = Output::new(status(&program.diagnostics));
+    let mut analysis = Analysis::new(&text);
+    let found = lint(&mut analysis);
+    let mut output = Output::new(status(analysis.diagnostics()));
     if found.iter().any(|diagnostic| args.denies(diagnostic)) {
         output.status = output.status.max(Status::Wrong);
     }
-    let all: Vec<Diagnostic> = program.diagnostics.iter().chain(&found).cloned().collect();
+    let all: Vec<Diagnostic> = analysis.diagnostics().iter().chain(&found).cloned().collect();
     if args.program.json {
-        output.stdout = json::object("lint", &program.sources, &all, Data { file: &text.name });
+        output.stdout = json::object("lint", analysis.sources(), &all, Data { file: &text.name });
         return output;
     }
-    output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
-    if program.is_ok() {
-        output.stdout = people(args, &program, &found, console.stdout());
+    output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
+    if analysis.is_ok() {
+        output.stdout = people(args, analysis.sources(), &found, console.stdout());
     }
     output
 }
@@ -88,15 +89,15 @@ impl Args {
     }
 }
 
-fn people(args: &Args, program: &Program, found: &[Diagnostic], look: Look) -> String {
+fn people(args: &Args, sources: &Sources, found: &[Diagnostic], look: Look) -> String {
     let in_full =
         |diagnostic: &&Diagnostic| diagnostic.severity >= Severity::Warning || args.denies(diagnostic);
     let told: Vec<Diagnostic> = found.iter().filter(in_full).cloned().collect();
     let notes: Vec<&Diagnostic> = found.iter().filter(|diagnostic| !in_full(diagnostic)).collect();
-    let mut out = args.program.render(&program.sources, &told, look);
+    let mut out = args.program.render(sources, &told, look);
     if !args.quiet {
         for note in &notes {
-            out.push_str(&one_line(program, note, look));
+            out.push_str(&one_line(sources, note, look));
         }
     }
     if found.is_empty() {
@@ -113,11 +114,11 @@ struct Data<'a> {
 }
 
 /// `mlp.loom:3:9: note[W0501]: …`
-fn one_line(program: &Program, note: &Diagnostic, look: Look) -> String {
+fn one_line(sources: &Sources, note: &Diagnostic, look: Look) -> String {
     let label = note.primary();
     let place = label.map_or(String::new(), |label| {
-        let (line, column) = program.sources.position(label.span);
-        format!("{}:{line}:{column}: ", program.sources.get(label.span.source).name())
+        let (line, column) = sources.position(label.span);
+        format!("{}:{line}:{column}: ", sources.get(label.span.source).name())
     });
     let head = look.paint(Paint::Strong, &format!("note[{}]", note.code));
     let label = label.map(|label| label.text.as_str()).filter(|text| !text.is_empty());

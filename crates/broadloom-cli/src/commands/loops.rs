@@ -1,15 +1,12 @@
 //! `broadloom loops`: the loop nests of a program, as they are derived from its shapes, or as they run.
 
-use broadloom::{Node, Session, Settings, Tensor};
-use broadloom_diagnostics::{Span, escaped};
-use broadloom_lang::{Program, nearest};
-use serde::Serialize;
-use serde_json::value::RawValue;
+use broadloom_diagnostics::escaped;
+use broadloom_ide::{Analysis, Loops, LoopsOf, OptimisedRoutine, loops, optimised};
 
 use crate::console::{Console, Look, Paint};
 use crate::json;
 use crate::output::Output;
-use crate::program::{Line, ProgramArgs, status, unusable};
+use crate::program::{ProgramArgs, status, unusable};
 
 /// The arguments of `loops`.
 #[derive(clap::Args, Clone, Debug)]
@@ -60,190 +57,44 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut program = args.program.compile(&text, None);
-    let mut output = Output::new(status(&program.diagnostics));
-    let (mut nests, mut routines, mut hidden) = (Vec::new(), Vec::new(), 0);
-    if program.is_ok() {
-        let found = if args.optimised {
-            optimised(&mut program).map(|found| routines = found)
-        } else {
-            chosen(&program, args).and_then(|(tensors, left_out)| {
-                hidden = left_out;
-                derived(&mut program, &tensors, args).map(|found| nests = found)?;
-                let (assigned, left_out) = assignments(&mut program, args)?;
-                hidden += left_out;
-                nests.extend(assigned);
-                Ok(())
-            })
-        };
-        if let Err(message) = found {
-            return unusable("loops", &message, args.program.json);
-        }
-    }
+    let mut analysis = Analysis::new(&text);
+    let (all, forward_only, as_data) = (args.all, args.forward, args.program.json);
+    let of = LoopsOf { name: args.name.clone(), all, forward_only, as_data };
+    let found = if args.optimised { optimised(&analysis) } else { loops(&mut analysis, &of) };
+    let found = match found {
+        Ok(found) => found,
+        Err(message) => return unusable("loops", &message, args.program.json),
+    };
+    let mut output = Output::new(status(analysis.diagnostics()));
     if args.program.json {
-        let operations = nests.iter().map(|nest| NestData::new(&program, nest)).collect();
-        let data = Data { file: &text.name, operations, routines: &routines };
-        output.stdout = json::object("loops", &program.sources, &program.diagnostics, data);
+        output.stdout = json::object("loops", analysis.sources(), analysis.diagnostics(), &found);
         return output;
     }
-    output.stderr = args.program.render(&program.sources, &program.diagnostics, console.stderr());
+    output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
     let look = console.stdout();
-    output.stdout = people(&program, &nests, look);
-    for Optimised { name, text, .. } in &routines {
+    output.stdout = people(&analysis, &found, look);
+    for OptimisedRoutine { name, text, .. } in &found.routines {
         let gap = if output.stdout.is_empty() { "" } else { "\n" };
         output
             .stdout
             .push_str(&format!("{gap}{}\n{text}", look.paint(Paint::Strong, &format!("routine {name}"))));
     }
-    if hidden > 0 {
-        let operations = if hidden == 1 { "operation" } else { "operations" };
+    if found.hidden > 0 {
+        let operations = if found.hidden == 1 { "operation" } else { "operations" };
         output.stderr.push_str(&format!(
-            "{hidden} more {operations} inside functions of the library: --all shows them\n"
+            "{} more {operations} inside functions of the library: --all shows them\n",
+            found.hidden
         ));
     }
     output
 }
 
-/// The tensor with a name, or what is wrong with the name.
-pub(crate) fn named(program: &Program, name: &str) -> Result<Tensor, String> {
-    program.find(name).ok_or_else(|| {
-        let near = nearest(name, program.made.iter().map(|made| made.name.as_str()));
-        let advice = near.map_or(String::new(), |near| format!("; is `{near}` meant?"));
-        format!("there is no tensor called `{name}`{advice}")
-    })
-}
-
-/// The tensors whose operations are shown, one for each operation, in order; and how many of them are left out.
-fn chosen(program: &Program, args: &Args) -> Result<(Vec<Tensor>, usize), String> {
-    let graph = &program.graph;
-    let operands = |tensor: Tensor| match graph.node(tensor) {
-        Some(Node::Operation { operands, .. }) => Some(operands),
-        _ => None,
-    };
-    let mut tensors: Vec<Tensor> = Vec::new();
-    let mut hidden = 0;
-    if let Some(name) = &args.name {
-        let asked = named(program, name)?;
-        let mut waiting: Vec<Tensor> = operands(asked).map(|_| asked).into_iter().collect();
-        let assigned = program.routines().iter().any(|routine| routine.assigns(graph, asked));
-        if waiting.is_empty() && !assigned {
-            return Err(format!("`{name}` is not computed, so it has no loops"));
-        }
-        while let Some(tensor) = waiting.pop() {
-            if tensors.contains(&tensor) {
-                continue;
-            }
-            tensors.push(tensor);
-            let inside = operands(tensor).unwrap_or_default().iter().copied();
-            waiting.extend(
-                inside.filter(|inside| graph.name_of(*inside).is_none() && operands(*inside).is_some()),
-            );
-        }
-        tensors.sort();
-    } else {
-        for tensor in graph.tensors().filter(|tensor| operands(*tensor).is_some()) {
-            let origin = graph.step_of(tensor).and_then(|step| program.origins.get(step));
-            if args.all || origin.is_some_and(|origin| origin.span == origin.inner) {
-                tensors.push(tensor);
-            } else {
-                hidden += 1;
-            }
-        }
-    }
-    // An operation with several results is shown once.
-    tensors.dedup_by_key(|tensor| graph.step_of(*tensor));
-    Ok((tensors, hidden))
-}
-
-/// An operation with its nests.
-struct Nest {
-    tensor: Tensor,
-    span: Option<Span>,
-    /// The operation, as a program would write it.
-    text: String,
-    /// What it relates, classes, product space and index maps: a line each.
-    facts: Vec<String>,
-    forward: String,
-    backward: Vec<String>,
-    json: Option<String>,
-}
-
-fn derived(program: &mut Program, tensors: &[Tensor], args: &Args) -> Result<Vec<Nest>, String> {
-    let mut backward = match args.forward {
-        false => broadloom::show_backward(&mut program.graph, tensors)
-            .map_err(|error| error.to_string())?
-            .into_iter(),
-        true => Vec::new().into_iter(),
-    };
-    let mut nests = Vec::new();
-    for tensor in tensors {
-        let backward = backward.next().unwrap_or_default();
-        let origin = program.graph.step_of(*tensor).and_then(|step| program.origins.get(step));
-        let span = origin.map(|origin| origin.span);
-        let shown = program.graph.show_nest(*tensor).unwrap_or_else(|error| {
-            // Shapes do not always make a nest: `convert`, `a => a^a`.
-            format!("{}\n{}", program.graph.label_of(*tensor), error.message())
-        });
-        let json = if args.program.json { program.graph.nest_json(*tensor).ok() } else { None };
-        let mut lines = shown.lines();
-        let text = lines.next().unwrap_or_default().to_string();
-        let is_fact = |line: &&str| {
-            ["rule ", "class ", "product space: ", "writes ", "reads "]
-                .iter()
-                .any(|head| line.starts_with(head))
-        };
-        let (facts, forward): (Vec<&str>, Vec<&str>) = lines.partition(is_fact);
-        nests.push(Nest {
-            tensor: *tensor,
-            span,
-            text,
-            facts: facts.into_iter().map(str::to_string).collect(),
-            forward: forward.join("\n") + "\n",
-            backward,
-            json,
-        });
-    }
-    Ok(nests)
-}
-
-/// The assignments that the program carries out, and how many of them are left out.
-fn assignments(program: &mut Program, args: &Args) -> Result<(Vec<Nest>, usize), String> {
-    let asked = args.name.as_ref().map(|name| named(program, name)).transpose()?;
-    let (mut nests, mut hidden) = (Vec::new(), 0);
-    for routine in program.routines() {
-        let targets = routine.assigned(&program.graph);
-        let shown =
-            broadloom::show_assignments(&mut program.graph, &routine).map_err(|error| error.to_string())?;
-        for ((step, text), target) in shown.into_iter().zip(targets) {
-            let origin = program.origins.get(step);
-            let chosen = match asked {
-                Some(asked) => target == asked,
-                None => args.all || origin.is_some_and(|origin| origin.span == origin.inner),
-            };
-            if !chosen {
-                hidden += usize::from(asked.is_none());
-                continue;
-            }
-            nests.push(Nest {
-                tensor: target,
-                span: origin.map(|origin| origin.span),
-                text: format!("{} is assigned", program.graph.label_of(target)),
-                facts: Vec::new(),
-                forward: text,
-                backward: Vec::new(),
-                json: None,
-            });
-        }
-    }
-    Ok((nests, hidden))
-}
-
-fn people(program: &Program, nests: &[Nest], look: Look) -> String {
+fn people(analysis: &Analysis, found: &Loops, look: Look) -> String {
     let mut out = String::new();
     let mut last = None;
-    for nest in nests {
+    for nest in &found.operations {
         let place = nest.span.map(|span| {
-            let source = program.sources.get(span.source);
+            let source = analysis.sources().get(span.source);
             (source.name(), source.line_of(span.start), source.line(source.line_of(span.start)).trim())
         });
         if !out.is_empty() {
@@ -268,62 +119,4 @@ fn people(program: &Program, nests: &[Nest], look: Look) -> String {
         }
     }
     out
-}
-
-/// A routine as it runs.
-#[derive(Serialize)]
-pub(crate) struct Optimised {
-    pub name: String,
-    /// Its buffers and nests as they are derived.
-    pub derived: String,
-    /// The same after optimisation.
-    pub text: String,
-}
-
-/// The routines of a program, before and after optimisation. The program loses its graph.
-pub(crate) fn optimised(program: &mut Program) -> Result<Vec<Optimised>, String> {
-    let routines = program.routines();
-    let graph = std::mem::take(&mut program.graph);
-    // Nothing is run, so nothing has to be compiled.
-    let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
-    let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
-    let mut all = Vec::new();
-    for routine in &routines {
-        let (derived, text) = session.show(routine).map_err(|error| error.to_string())?;
-        all.push(Optimised { name: routine.name().to_string(), derived, text });
-    }
-    std::mem::swap(&mut program.graph, session.graph_mut());
-    Ok(all)
-}
-
-#[derive(Serialize)]
-struct Data<'a> {
-    file: &'a str,
-    operations: Vec<NestData<'a>>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    routines: &'a [Optimised],
-}
-
-#[derive(Serialize)]
-struct NestData<'a> {
-    tensor: String,
-    text: &'a str,
-    #[serde(flatten)]
-    place: Option<Line<'a>>,
-    nest: Option<Box<RawValue>>,
-    forward: &'a str,
-    backward: &'a [String],
-}
-
-impl<'a> NestData<'a> {
-    fn new(program: &'a Program, nest: &'a Nest) -> NestData<'a> {
-        NestData {
-            tensor: program.graph.label_of(nest.tensor),
-            text: &nest.text,
-            place: nest.span.map(|span| Line::new(&program.sources, span)),
-            nest: nest.json.clone().and_then(|nest| RawValue::from_string(nest).ok()),
-            forward: &nest.forward,
-            backward: &nest.backward,
-        }
-    }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use broadloom::files::check_writable;
 use broadloom::{Backend, Settings};
 use broadloom_diagnostics::{Diagnostic, escaped};
+use broadloom_ide::{Analysis, arrays};
 use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -99,17 +100,17 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         return unusable("run", &message, args.program.json);
     }
     let start = Instant::now();
-    let program = args.program.compile_open(&text, None);
+    let program = Analysis::open(&text).program;
     let look = console.stderr();
     let mut output = Output::new(status(&program.diagnostics));
-    let (options, strangers) = match args.options(&program) {
+    let (options, foreign) = match args.options(&program) {
         Ok(options) => options,
         Err(_) if output.status != Status::Fine => (RunOptions::default(), Vec::new()),
         Err(message) => return unusable("run", &message, args.program.json),
     };
     let mut diagnostics = program.diagnostics.clone();
     if output.status == Status::Fine {
-        diagnostics.extend(strangers);
+        diagnostics.extend(foreign);
     }
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
@@ -173,14 +174,14 @@ impl Args {
         let threads = self.threads.map(|threads| threads as usize);
         let settings = Settings { backend, seed: self.seed, threads, ..Settings::default() };
         for name in self.data.iter().filter_map(|source| source.name.as_ref()) {
-            if data::declared(program).all(|made| made.name != *name) {
+            if arrays::declared(program).all(|made| made.name != *name) {
                 return Err(format!("the program has no `data {name}` that could be given"));
             }
         }
         let given = data::read_all(&self.data)?;
-        let strangers = data::strangers(program, &given);
+        let foreign = arrays::foreign(program, &given);
         let inputs =
-            data::used(program, &given).map(|used| (used.name.clone(), used.array.clone())).collect();
+            arrays::used(program, &given).map(|used| (used.name.clone(), used.array.clone())).collect();
         let options = RunOptions {
             settings,
             load: self.load.clone(),
@@ -188,7 +189,7 @@ impl Args {
             inputs,
             keep_going: self.keep_going,
         };
-        Ok((options, strangers))
+        Ok((options, foreign))
     }
 
     /// Why files that are asked for cannot be used: better known before a long run than after it.

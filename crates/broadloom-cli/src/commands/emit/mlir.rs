@@ -2,10 +2,10 @@
 
 use broadloom::{Session, Settings};
 use broadloom_diagnostics::escaped;
+use broadloom_ide::Line;
 use broadloom_lang::Program;
 
 use super::ranged;
-use crate::program::Line;
 
 /// The forward function, and with `routines` a function for everything that runs.
 pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, String> {

@@ -14,7 +14,10 @@ use broadloom_diagnostics::Span;
 use broadloom_lang::Program;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::table::{counted, grouped};
+use serde::Serialize;
+
+use super::NoPicture;
+use crate::words::{counted, grouped};
 
 /// More boxes are not drawn: nobody could read them.
 const MOST: usize = 1500;
@@ -25,7 +28,7 @@ const LISTED: usize = 2;
 
 /// What is to be drawn.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Choice {
+pub(super) struct Choice {
     /// Whether to look into functions of the library.
     pub all: bool,
     /// What to draw with everything it is computed from; everything if nothing is said.
@@ -34,29 +37,40 @@ pub(crate) struct Choice {
     pub depth: Option<usize>,
 }
 
-/// A picture has more boxes than can be drawn.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TooLarge {
-    pub boxes: usize,
-    pub most: usize,
-}
-
 /// What is drawn.
-#[derive(Debug, Default)]
-pub(crate) struct Picture {
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Picture {
+    /// The name of the text.
+    pub file: String,
+    /// The boxes.
     pub boxes: Vec<Drawn>,
     /// The frames; the one around a frame comes before it.
     pub frames: Vec<Frame>,
-    /// From the output of a box to another box.
-    pub edges: Vec<(Output, usize)>,
+    /// From boxes to others.
+    pub edges: Vec<Edge>,
 }
 
 /// One of the tensors that a box gives out: the box, and which.
-pub(crate) type Output = (usize, usize);
+pub(super) type Output = (usize, usize);
+
+/// An edge, from a box to another that reads what it makes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Edge {
+    /// The box it comes from.
+    pub from: usize,
+    /// The box it goes to.
+    pub to: usize,
+    /// The shape of its tensor.
+    pub shape: String,
+    /// Which of the outputs of the box it comes from.
+    #[serde(skip)]
+    pub output: usize,
+}
 
 /// A box.
-#[derive(Debug)]
-pub(crate) struct Drawn {
+#[derive(Clone, Debug, Serialize)]
+pub struct Drawn {
+    /// What it stands for.
     pub kind: BoxKind,
     /// The name of what it makes.
     pub name: Option<String>,
@@ -65,19 +79,25 @@ pub(crate) struct Drawn {
     /// What a reader sees who stays over it.
     pub title: String,
     /// The shape of each tensor it gives out; empty texts are not shown.
+    #[serde(skip)]
     pub outputs: Vec<String>,
     /// The frame it is in.
     pub frame: Option<usize>,
 }
 
 /// What a box stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BoxKind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BoxKind {
+    /// Numbers from outside.
     Data,
+    /// What is learned.
     Parameter,
+    /// Numbers that assignments keep.
     State,
     /// Made to fit: positions, random numbers.
     Made,
+    /// One operation.
     Operation,
     /// An application of a library function.
     Applied,
@@ -86,15 +106,19 @@ pub(crate) enum BoxKind {
 }
 
 impl BoxKind {
+    /// Whether it is computed from nothing that is drawn.
     pub fn is_leaf(self) -> bool {
         !matches!(self, BoxKind::Operation | BoxKind::Applied)
     }
 }
 
 /// A frame around what a function makes.
-#[derive(Debug)]
-pub(crate) struct Frame {
+#[derive(Clone, Debug, Serialize)]
+pub struct Frame {
+    /// What it is called.
     pub title: String,
+    /// The frame around it.
+    #[serde(rename = "frame")]
     pub outer: Option<usize>,
 }
 
@@ -107,7 +131,7 @@ enum Owner {
 
 impl Picture {
     /// The picture of a program.
-    pub fn new(program: &Program, shapes: &Shapes, choice: &Choice) -> Result<Picture, TooLarge> {
+    pub(super) fn new(program: &Program, shapes: &Shapes, choice: &Choice) -> Result<Picture, NoPicture> {
         Drawing::new(program, shapes, choice).picture()
     }
 }
@@ -267,7 +291,7 @@ impl<'p> Drawing<'p> {
         }
     }
 
-    fn picture(&self) -> Result<Picture, TooLarge> {
+    fn picture(&self) -> Result<Picture, NoPicture> {
         let graph = &self.program.graph;
         let owner = |tensor: Tensor| self.owners[tensor.index()];
         // The edges between boxes, each once, and the boxes in the order of their first tensor.
@@ -298,7 +322,7 @@ impl<'p> Drawing<'p> {
         let kept = self.kept(&edges);
         order.retain(|owner| kept.as_ref().is_none_or(|kept| kept.contains(owner)));
         if order.len() > MOST {
-            return Err(TooLarge { boxes: order.len(), most: MOST });
+            return Err(NoPicture::TooLarge { boxes: order.len(), most: MOST });
         }
         // What goes out of each box.
         let mut outputs: FxHashMap<Owner, Vec<Tensor>> = FxHashMap::default();
@@ -326,7 +350,7 @@ impl<'p> Drawing<'p> {
         for (from, to) in edges {
             let Some(to) = numbers.get(&to).copied() else { continue };
             let Some(source) = owner(from) else { continue };
-            let output = match numbers.get(&source) {
+            let (from, output) = match numbers.get(&source) {
                 Some(number) => {
                     let at = outputs[&source].iter().position(|tensor| *tensor == from);
                     (*number, at.unwrap_or(0))
@@ -340,7 +364,8 @@ impl<'p> Drawing<'p> {
                     (number, 0)
                 }
             };
-            picture.edges.push((output, to));
+            let shape = picture.boxes[from].outputs.get(output).cloned().unwrap_or_default();
+            picture.edges.push(Edge { from, to, shape, output });
         }
         Ok(picture)
     }

@@ -12,15 +12,16 @@
 use broadloom_diagnostics::Span;
 use broadloom_lang::{Dim, Program};
 
-use super::{Answer, place};
+use super::{Explanation, Step, origin};
 use crate::dims::{Range, left, range_text};
-use crate::table::counted;
+use crate::place::Place;
+use crate::words::counted;
 
 /// More tensors than these are only counted.
 const NAMED: usize = 6;
 
 /// Explains a size with a name.
-pub(super) fn explain(program: &mut Program, dim: &Dim) -> Answer {
+pub(super) fn explain(program: &mut Program, dim: &Dim) -> Explanation {
     let set = program.sizes.iter().any(|(name, _)| *name == dim.name);
     let mut steps = Vec::new();
     let (is, end) = match dim.range {
@@ -54,16 +55,18 @@ pub(super) fn explain(program: &mut Program, dim: &Dim) -> Answer {
     if dim.range.is_some() {
         steps.extend(relying(program, dim).into_iter().map(|text| (text, None)));
     }
-    Answer {
-        what: dim.name.clone(),
+    Explanation {
+        of: dim.name.clone(),
         kind: "dim",
         size: if dim.symbolic { dim.name.clone() } else { dim.size.to_string() },
-        is,
         forced: !dim.symbolic,
-        steps,
+        steps: steps.into_iter().map(|(text, span)| Step::new(program, text, span)).collect(),
+        tensor: None,
+        shape: None,
+        place: Place::new(&program.sources, dim.span),
+        is,
         end,
         span: dim.span,
-        tensor: None,
     }
 }
 
@@ -89,7 +92,7 @@ fn refused(program: &Program, dim: &Dim, sizes: impl Iterator<Item = u64>) -> Ve
     for size in sizes {
         let Err(error) = program.graph.with_sizes(&[(dim.name.as_str(), size)]) else { continue };
         for part in error.ends().iter().chain(error.chain()) {
-            let reason = (part.text.clone(), place(program, part.step));
+            let reason = (part.text.clone(), origin(program, part.step));
             if reason.1.is_some_and(|span| span != dim.span) && !reasons.contains(&reason) {
                 reasons.push(reason);
             }

@@ -1,6 +1,7 @@
 //! From a picture to places: frames from the inside out, each laid out by itself.
 
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use super::layered::{Edge, Item, Layout, Role, layout};
 use super::picture::{Drawn, Output, Picture};
@@ -16,9 +17,11 @@ const FRAME_TITLE: f64 = 20.0;
 pub(super) const BESIDE: f64 = 6.0;
 
 /// Where everything is drawn. Rectangles are left, top, width, height.
-#[derive(Debug, Default)]
-pub(super) struct Arranged {
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Arranged {
+    /// Of everything.
     pub width: f64,
+    /// Of everything.
     pub height: f64,
     /// In the order of the boxes of the picture.
     pub boxes: Vec<Rectangle>,
@@ -28,7 +31,8 @@ pub(super) struct Arranged {
     pub pieces: Vec<(Vec<(f64, f64)>, bool)>,
 }
 
-pub(super) type Rectangle = (f64, f64, f64, f64);
+/// Left, top, width, height.
+pub type Rectangle = (f64, f64, f64, f64);
 
 /// What lies in a frame, or in the picture itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,6 +53,13 @@ struct Inside {
     /// Where each tensor comes in, and goes out: from the middle.
     inputs: FxHashMap<Output, f64>,
     outputs: FxHashMap<Output, f64>,
+}
+
+impl Picture {
+    /// Where everything is drawn, for those who draw it themselves.
+    pub fn arranged(&self) -> Arranged {
+        arrange(self)
+    }
 }
 
 pub(super) fn arrange(picture: &Picture) -> Arranged {
@@ -146,27 +157,28 @@ fn inside(picture: &Picture, frame: Option<usize>, frames: &[Inside]) -> Inside 
     let mut tops: FxHashMap<Output, usize> = FxHashMap::default();
     let mut bottoms: FxHashMap<Output, usize> = FxHashMap::default();
     let mut known = rustc_hash::FxHashSet::default();
-    for (output, to) in &picture.edges {
-        let (from, into) = (child(output.0), child(*to));
+    for edge in &picture.edges {
+        let output: Output = (edge.from, edge.output);
+        let (from, into) = (child(edge.from), child(edge.to));
         if from.is_none() && into.is_none() || from == into {
             continue;
         }
         let port = |role, ports: &mut FxHashMap<Output, usize>, items: &mut Vec<Item>| {
-            *ports.entry(*output).or_insert_with(|| {
+            *ports.entry(output).or_insert_with(|| {
                 items.push(Item { width: 8.0, height: 0.0, role });
                 items.len() - 1
             })
         };
         let (from, from_x) = match from {
-            Some(from) => (numbers[&from], leaves_at(picture, frames, from, *output)),
+            Some(from) => (numbers[&from], leaves_at(picture, frames, from, output)),
             None => (port(Role::Top, &mut tops, &mut result.items), 0.0),
         };
         let (into, to_x) = match into {
-            Some(into) => (numbers[&into], enters_at(frames, into, *output)),
+            Some(into) => (numbers[&into], enters_at(frames, into, output)),
             None => (port(Role::Bottom, &mut bottoms, &mut result.items), 0.0),
         };
         // A tensor that several boxes of another frame read goes there once.
-        if known.insert((*output, into)) {
+        if known.insert((output, into)) {
             result.edges.push(Edge { from, to: into, from_x, to_x });
         }
     }

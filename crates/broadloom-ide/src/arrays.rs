@@ -1,0 +1,83 @@
+//! Arrays that are given to a program, and whose values they are.
+
+use broadloom::Array;
+use broadloom_diagnostics::{Diagnostic, Severity};
+use broadloom_lang::{Made, Program, nearest};
+
+use crate::shape::kind;
+
+/// An array that was given.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub array: Array,
+    /// The file, as it was written.
+    pub file: String,
+    /// Whether it is one way among several to read a table.
+    pub offered: bool,
+    /// Whether it is a column of a table.
+    pub column: bool,
+}
+
+impl Given {
+    /// An array of its own, from a file or from elsewhere.
+    pub fn new(name: impl Into<String>, array: Array, file: impl Into<String>) -> Given {
+        Given { name: name.into(), array, file: file.into(), offered: false, column: false }
+    }
+}
+
+/// The data of a program.
+pub fn declared(program: &Program) -> impl Iterator<Item = &Made> {
+    program.made.iter().filter(|made| kind(&program.graph, made.tensor) == "data")
+}
+
+/// The array for data of this name: of several, the last.
+pub fn of<'g>(given: &'g [Given], name: &str) -> Option<&'g Given> {
+    given.iter().rev().find(|given| given.name == name)
+}
+
+/// Arrays that are the values of some data, in order.
+pub fn used<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
+    given.iter().filter(|array| is_used(program, given, array))
+}
+
+/// Arrays that are nobody's values, in order.
+pub fn unused<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
+    given.iter().filter(|array| !is_used(program, given, array))
+}
+
+fn is_used(program: &Program, given: &[Given], array: &Given) -> bool {
+    let is_last = of(given, &array.name).is_some_and(|last| std::ptr::eq(last, array));
+    is_last && declared(program).any(|made| made.name == array.name)
+}
+
+/// What is to be said about arrays that the program does not ask for.
+pub fn foreign(program: &Program, given: &[Given]) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
+    for Given { name, file, offered, column, .. } in unused(program, given) {
+        // The columns of a table are offered, not given: enough if something of it is used.
+        let is_offer = *offered && used(program, given).any(|used| used.file == *file);
+        if is_offer || (*offered && *column) {
+            continue;
+        }
+        if declared(program).any(|made| made.name == *name) {
+            let message = format!("the array `{name}` of {file} is not used: another one comes later");
+            notes.push(Diagnostic::new(Severity::Note, "", message));
+            continue;
+        }
+        let message = format!("{file} has an array `{name}`, and the program has no `data {name}`");
+        let note = Diagnostic::new(Severity::Note, "", message);
+        let near = nearest(name, declared(program).map(|made| made.name.as_str()));
+        notes.push(match (program.find(name).map(|tensor| kind(&program.graph, tensor)), near) {
+            (Some(kind @ ("parameter" | "state")), _) => {
+                note.with_help(format!("`{name}` is a {kind}: `run --load` begins with saved ones"))
+            }
+            (Some(_), _) => note.with_help(format!("`{name}` is computed")),
+            (None, Some(near)) => note.with_help(format!("is `{near}` meant?")),
+            (None, None) => note,
+        });
+    }
+    notes
+}

@@ -1,0 +1,141 @@
+//! What is the shape of everything, and is anything wrong?
+
+use broadloom::{How, Shape, Shapes, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_lang::{Made, warnings};
+use serde::Serialize;
+
+use crate::analysis::{Analysis, Listing};
+use crate::dims::{NamedSize, dims};
+use crate::place::Line;
+use crate::shape::{Rows, how, kind};
+
+/// All shapes of a program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// The name of the text.
+    pub file: String,
+    /// The sizes that have names.
+    pub dims: Vec<NamedSize>,
+    /// The tensors that have names, in order.
+    pub tensors: Vec<CheckedTensor>,
+    /// How many parameters there are.
+    pub parameters: Parameters,
+    /// What holds for some sizes only.
+    pub relies_on: Vec<String>,
+    /// What is wrong, and warnings about what may be meant differently.
+    #[serde(skip)]
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A tensor with its shape: as it is in the end, or what is known of it if something is wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedTensor {
+    /// Its name, with the path of the functions it was made in.
+    pub name: String,
+    /// What it is, in a word.
+    pub kind: &'static str,
+    /// Its shape as it is written.
+    pub shape: String,
+    /// The same, axis by axis.
+    pub rows: Rows,
+    /// How many elements it has; nothing if something is wrong.
+    pub elements: Option<u64>,
+    /// `declared`, `forced` or `chosen`; nothing if something is wrong.
+    pub how: Option<&'static str>,
+    /// The rule by which it was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Where it is named.
+    #[serde(flatten)]
+    pub place: Line,
+    /// The same place, as a span.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+/// The parameters of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Parameters {
+    /// How many there are.
+    pub tensors: u64,
+    /// How many elements they have together; nothing if something is wrong.
+    pub elements: Option<u64>,
+}
+
+/// Finds all shapes of a program, or what is wrong with it.
+///
+/// ```
+/// use broadloom_ide::{Analysis, Listing, Text, check};
+///
+/// let text = Text::new("layer.loom", "data x : 32 | 784\nlet y = relu({w} @ x + {b : 64})\n");
+/// let checked = check(&mut Analysis::new(&text), Listing::Own);
+/// let shapes: Vec<_> = checked.tensors.iter().map(|each| (each.name.as_str(), each.shape.as_str())).collect();
+/// assert_eq!(shapes, [("x", "32 | 784"), ("w", "784 -> 64"), ("b", "64"), ("y", "32 | 64")]);
+/// assert_eq!(checked.parameters.elements, Some(784 * 64 + 64));
+/// ```
+pub fn check(analysis: &mut Analysis, listing: Listing) -> Checked {
+    let program = &mut analysis.program;
+    let found = warnings(program);
+    let diagnostics = program.diagnostics.iter().cloned().chain(found).collect();
+    let shapes = if program.is_ok() { program.graph.final_shapes().ok() } else { None };
+    let how = shapes.as_ref().and_then(|_| program.graph.how_all().ok());
+    let params = program.graph.params();
+    let checks =
+        if shapes.is_some() { program.graph.runtime_checks().unwrap_or_default() } else { Vec::new() };
+    let tensor = |made: &Made| {
+        let shape = shapes.as_ref().map(|shapes| shapes.get(made.tensor));
+        let how = how.as_ref().and_then(|how| how.get(made.tensor.index()));
+        checked(analysis, made, shape.as_ref(), how)
+    };
+    Checked {
+        file: analysis.name.clone(),
+        dims: dims(analysis),
+        tensors: analysis.listed(listing).map(tensor).collect(),
+        parameters: Parameters {
+            tensors: params.len() as u64,
+            elements: shapes.as_ref().map(|shapes| elements(shapes, &params)),
+        },
+        relies_on: checks.iter().map(ToString::to_string).collect(),
+        diagnostics,
+    }
+}
+
+fn checked(analysis: &Analysis, made: &Made, shape: Option<&Shape>, known: Option<&How>) -> CheckedTensor {
+    let program = &analysis.program;
+    let (text, rows) = match shape {
+        Some(shape) => (shape.to_string(), Rows::from(shape)),
+        None => {
+            let partial = program.graph.shape(made.tensor);
+            (partial.to_string(), Rows::from(&partial))
+        }
+    };
+    let (how, rule) = known.map(how).unzip();
+    CheckedTensor {
+        name: made.name.clone(),
+        kind: kind(&program.graph, made.tensor),
+        shape: text,
+        rows,
+        elements: shape.map(Shape::elements),
+        how,
+        rule: rule.flatten(),
+        place: Line::new(&program.sources, made.span),
+        span: made.span,
+    }
+}
+
+impl CheckedTensor {
+    /// How the shape is known, in words; empty if something is wrong.
+    pub fn how_words(&self) -> &str {
+        match (self.how, &self.rule) {
+            (_, Some(rule)) => rule,
+            (Some("forced"), None) => "inferred",
+            (how, None) => how.unwrap_or_default(),
+        }
+    }
+}
+
+/// The number of elements of several tensors together.
+fn elements(shapes: &Shapes, tensors: &[Tensor]) -> u64 {
+    tensors.iter().map(|tensor| shapes.get(*tensor).elements()).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,295 @@
+//! Why has this axis this size?
+
+mod dim;
+
+use broadloom::{Captured, Kind, Shape, Why};
+use broadloom_diagnostics::Span;
+use broadloom_lang::{Dim, Made, Program, nearest};
+use serde::Serialize;
+
+use crate::analysis::Analysis;
+use crate::place::Place;
+
+/// What was asked, and the answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explained {
+    /// The name of the text.
+    pub file: String,
+    /// What was asked for.
+    pub name: String,
+    /// One for each axis and row that is meant; none if the program is wrong and lacks it.
+    pub explanations: Vec<Explanation>,
+}
+
+/// Why an axis, a row or a named size is as it is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The axis, the row, or the dim.
+    pub of: String,
+    /// What it is: `axis`, `row` or `dim`.
+    pub kind: &'static str,
+    /// The size of an axis as shapes are written, or the number of axes of a row.
+    pub size: String,
+    /// Whether the program leaves no other.
+    pub forced: bool,
+    /// What leads to it.
+    pub steps: Vec<Step>,
+    /// The tensor it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tensor: Option<String>,
+    /// The shape of that tensor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+    /// Where the tensor, or the dim, is named.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What it is, in words.
+    #[serde(skip)]
+    pub is: String,
+    /// What the steps lead to, in words, at [`Explanation::span`].
+    #[serde(skip)]
+    pub end: String,
+    /// The same as `place`, as a span.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+/// Something that leads to a size.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// What holds, or is done.
+    pub text: String,
+    /// Where that is written, if it is.
+    #[serde(flatten)]
+    pub place: Option<Place>,
+    /// The same, as a span.
+    #[serde(skip)]
+    pub span: Option<Span>,
+}
+
+impl Step {
+    fn new(program: &Program, text: String, span: Option<Span>) -> Step {
+        Step { text, place: span.map(|span| Place::new(&program.sources, span)), span }
+    }
+}
+
+/// Explains a name with dots: a tensor (`w`), one of its rows (`w.input`), one of its axes (`w.input.0`, `w.0`, or by its
+/// name in a spec, `scores.h`), or a `dim`. The error says what is wrong with the name.
+///
+/// ```
+/// use broadloom_ide::{Analysis, Text, explain};
+///
+/// let text = Text::new("layer.loom", "data x : 32 | 784\nlet y = {w} @ x + {b : 64}\n");
+/// let explained = explain(&mut Analysis::new(&text), "w.input.0")?;
+/// let answer = &explained.explanations[0];
+/// assert_eq!((answer.size.as_str(), answer.forced), ("784", true));
+/// assert_eq!(answer.steps[0].place.as_ref().map(|place| place.line), Some(1));
+/// # Ok::<(), String>(())
+/// ```
+pub fn explain(analysis: &mut Analysis, name: &str) -> Result<Explained, String> {
+    let program = &mut analysis.program;
+    let explanations = match Asked::find(program, name) {
+        Ok(Asked::Dim(dim)) => vec![dim::explain(program, &dim)],
+        Ok(Asked::Part(asked)) => asked.answers(program)?,
+        // Without its mistaken parts the program may lack what is asked for.
+        Err(_) if !program.is_ok() => Vec::new(),
+        Err(message) => return Err(message),
+    };
+    Ok(Explained { file: analysis.name.clone(), name: name.to_string(), explanations })
+}
+
+/// Where a step of the graph was written.
+fn origin(program: &Program, step: Option<usize>) -> Option<Span> {
+    program.origin(step?).map(|origin| origin.span)
+}
+
+/// What was asked for.
+enum Asked {
+    Part(PartOf),
+    Dim(Dim),
+}
+
+/// A tensor, or a part of it.
+struct PartOf {
+    made: Made,
+    shape: Shape,
+    part: Part,
+    /// The part as it was written.
+    rest: String,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Whole,
+    Row(Kind),
+    Axis(Kind, usize),
+    Label(Captured),
+}
+
+impl Asked {
+    /// Finds what a name with dots means: the longest name of a tensor that it begins with, and then a part of it.
+    fn find(program: &mut Program, wanted: &str) -> Result<Asked, String> {
+        let mut name = wanted;
+        let made = loop {
+            if let Some(made) = program.made.iter().rev().find(|made| made.name == name) {
+                break made.clone();
+            }
+            if let Some(dim) = program.dims.iter().rev().find(|dim| dim.name == wanted) {
+                return Ok(Asked::Dim(dim.clone()));
+            }
+            name = match name.rfind('.') {
+                Some(dot) => &name[..dot],
+                None => return Err(unknown(program, wanted)),
+            };
+        };
+        let shape = program.graph.final_shape(made.tensor).map_err(|error| error.to_string())?;
+        let rest = wanted[name.len()..].trim_start_matches('.');
+        let part = part(&made.name, &shape, rest).or_else(|message| {
+            let label = program.graph.captured(made.tensor, rest).map(Part::Label);
+            label.map_err(|_| match program.find_like(wanted) {
+                Some(near) => format!("{message}; is `{near}` meant?"),
+                None => message,
+            })
+        })?;
+        Ok(Asked::Part(PartOf { made, shape, part, rest: rest.to_string() }))
+    }
+}
+
+impl PartOf {
+    fn answers(&self, program: &mut Program) -> Result<Vec<Explanation>, String> {
+        let mut answers = Vec::new();
+        let name = &self.made.name;
+        let axes = |kind: Kind| (0..self.shape.row(kind).len()).map(move |at| (kind, at));
+        let axes: Vec<(Kind, usize)> = match self.part {
+            Part::Whole => Kind::ALL.into_iter().flat_map(axes).collect(),
+            Part::Row(kind) => axes(kind).collect(),
+            Part::Axis(kind, at) => vec![(kind, at)],
+            Part::Label(captured) => {
+                let why = program.graph.why_size(captured).map_err(|error| error.to_string())?;
+                return Ok(vec![self.answer(program, format!("{name}.{}", self.rest), true, why)]);
+            }
+        };
+        if let Part::Row(kind) = self.part {
+            let why = program.graph.why_axes(self.made.tensor, kind).map_err(|error| error.to_string())?;
+            answers.push(self.answer(program, format!("{name}.{}", kind.name()), false, why));
+        }
+        for (kind, at) in axes {
+            let why = program.graph.why(self.made.tensor, kind, at).map_err(|error| error.to_string())?;
+            answers.push(self.answer(program, format!("{name}.{}.{at}", kind.name()), true, why));
+        }
+        if answers.is_empty() {
+            return Err(format!("`{name}` is a number: it has no axes"));
+        }
+        Ok(answers)
+    }
+
+    fn answer(&self, program: &Program, of: String, axis: bool, why: Why) -> Explanation {
+        let (name, shape) = (self.made.name.clone(), self.shape.to_string());
+        let size = match (axis, why.size.parse()) {
+            (false, Ok(count)) => format!("has {}", axes(count)),
+            (true, _) if why.size == "_" => "is `_`, one element that broadcasts".into(),
+            _ => format!("is {}", why.size),
+        };
+        let how = if why.forced { "forced" } else { "chosen" };
+        let parts = why.parts.into_iter();
+        Explanation {
+            of,
+            kind: if axis { "axis" } else { "row" },
+            size: why.size,
+            forced: why.forced,
+            steps: parts.map(|part| Step::new(program, part.text, origin(program, part.step))).collect(),
+            place: Place::new(&program.sources, self.made.span),
+            is: format!("{size}, {how}"),
+            end: format!("so `{name}` is `{shape}`"),
+            span: self.made.span,
+            tensor: Some(name),
+            shape: Some(shape),
+        }
+    }
+}
+
+/// A name that nothing has.
+fn unknown(program: &Program, wanted: &str) -> String {
+    let first = wanted.split('.').next().unwrap_or(wanted);
+    let near = program.find_like(wanted).or_else(|| program.find_like(first));
+    let help = match near {
+        Some(near) => format!("; is `{near}` meant?"),
+        None => String::new(),
+    };
+    format!("nothing is called `{wanted}`{help}")
+}
+
+trait Nearest {
+    /// The name of a tensor or a dim that is near to another name.
+    fn find_like(&self, wanted: &str) -> Option<String>;
+}
+
+impl Nearest for Program {
+    fn find_like(&self, wanted: &str) -> Option<String> {
+        let dims = self.dims.iter().map(|dim| dim.name.as_str());
+        nearest(wanted, self.made.iter().map(|made| made.name.as_str()).chain(dims))
+    }
+}
+
+/// Which part of a tensor is meant by what follows its name.
+fn part(name: &str, shape: &Shape, rest: &str) -> Result<Part, String> {
+    if rest.is_empty() {
+        return Ok(Part::Whole);
+    }
+    let (first, second) = rest.split_once('.').map_or((rest, None), |(first, second)| (first, Some(second)));
+    let number = |text: &str| -> Result<usize, String> {
+        let help = "an axis is a row and a place in it, counted from 0, such as `input.0`";
+        text.parse().map_err(|_| format!("`{name}.{rest}` is no axis: {help}"))
+    };
+    if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == first) {
+        let Some(second) = second else { return Ok(Part::Row(kind)) };
+        let (at, has) = (number(second)?, shape.row(kind).len());
+        return match at < has {
+            true => Ok(Part::Axis(kind, at)),
+            false => Err(format!("`{name}` is `{shape}`: its {first} has {}", axes(has))),
+        };
+    }
+    let at = number(rest)?;
+    let mut all = Kind::ALL.into_iter().flat_map(|kind| (0..shape.row(kind).len()).map(move |at| (kind, at)));
+    match all.nth(at) {
+        Some((kind, at)) => Ok(Part::Axis(kind, at)),
+        None => {
+            let has = Kind::ALL.into_iter().map(|kind| shape.row(kind).len()).sum();
+            Err(format!("`{name}` is `{shape}`: it has {}", axes(has)))
+        }
+    }
+}
+
+fn axes(count: usize) -> String {
+    match count {
+        0 => "no axes".into(),
+        1 => "1 axis".into(),
+        _ => format!("{count} axes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> Result<Shape, broadloom::Error> {
+        let mut graph = broadloom::Graph::new();
+        let x = graph.data("x", text)?;
+        graph.final_shape(x)
+    }
+
+    #[test]
+    fn parts_of_a_tensor() -> Result<(), broadloom::Error> {
+        let shape = shape("32 | 3, 4 -> 5")?;
+        let part = |rest| part("x", &shape, rest).ok();
+        assert!(part("") == Some(Part::Whole));
+        assert!(part("input") == Some(Part::Row(Kind::Input)));
+        assert!(part("input.1") == Some(Part::Axis(Kind::Input, 1)));
+        assert!(part("0") == Some(Part::Axis(Kind::Batch, 0)));
+        assert!(part("3") == Some(Part::Axis(Kind::Output, 0)));
+        for wrong in ["4", "input.2", "middle", "input.x", "-1", "0.0"] {
+            assert!(part(wrong).is_none(), "{wrong}");
+        }
+        Ok(())
+    }
+}

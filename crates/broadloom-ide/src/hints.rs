@@ -1,0 +1,79 @@
+//! Which shapes does nobody write? Hints for an editor, shown beside names.
+
+use broadloom::Tensor;
+use broadloom_diagnostics::Span;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::analysis::Analysis;
+use crate::names::{BindingKind, Bindings};
+
+/// So many shapes of one name are written out: a function makes its parameters again for each configuration.
+const SHAPES: usize = 3;
+
+/// A text beside a name.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Hint {
+    /// The line of the name, from 1.
+    pub line: u32,
+    /// The column after the name, from 1 in characters: where the hint is shown.
+    pub column: u32,
+    /// What is shown: `: 784 -> 64`.
+    pub text: String,
+    /// The name.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+/// The shapes of values, data, states and parameters that are named without a shape, in the order of the text. If the program is
+/// wrong or unfinished, they say what is known: `?` is a size, `...` any number of axes.
+///
+/// ```
+/// use broadloom_ide::{Analysis, Text, hints};
+///
+/// let text = Text::new("layer.loom", "data x : 32 | 784\nlet y = {w} @ x + {b : 64}\n");
+/// let hints = hints(&mut Analysis::new(&text));
+/// let shown: Vec<_> = hints.iter().map(|hint| (hint.line, hint.column, hint.text.as_str())).collect();
+/// assert_eq!(shown, [(2, 6, ": 32 | 64"), (2, 11, ": 784 -> 64")]);
+/// ```
+pub fn hints(analysis: &mut Analysis) -> Vec<Hint> {
+    let shapes = if analysis.is_ok() { analysis.program.graph.final_shapes().ok() } else { None };
+    let program = &analysis.program;
+    let source = program.sources.get(program.main);
+    let mut made: FxHashMap<Span, Vec<Tensor>> = FxHashMap::default();
+    for each in &program.made {
+        made.entry(each.span).or_default().push(each.tensor);
+    }
+    let shape = |tensor: &Tensor| match &shapes {
+        Some(shapes) => shapes.get(*tensor).to_string(),
+        None => program.graph.shape(*tensor).to_string(),
+    };
+    let mut hints = Vec::new();
+    for binding in Bindings::new(program.main, source.text()).all {
+        let has_shape = matches!(
+            binding.kind,
+            BindingKind::Value | BindingKind::Data | BindingKind::State | BindingKind::Parameter
+        );
+        let rest = source.text().get(binding.span.end as usize..).unwrap_or_default();
+        let is_written = rest.trim_start_matches([' ', '\t']).starts_with(':');
+        let Some(tensors) = made.get(&binding.span).filter(|_| has_shape && !is_written) else { continue };
+        let (line, column) = source.position(binding.span.end);
+        let text = format!(": {}", one_of(tensors.iter().map(shape)));
+        hints.push(Hint { line, column, text, span: binding.span });
+    }
+    hints.sort_by_key(|hint| hint.span);
+    hints
+}
+
+/// Shapes that a name has in turn, each once.
+fn one_of(shapes: impl Iterator<Item = String>) -> String {
+    let mut different: Vec<String> = Vec::new();
+    for shape in shapes {
+        if !different.contains(&shape) {
+            different.push(shape);
+        }
+    }
+    let more = different.len().saturating_sub(SHAPES);
+    let rest = if more > 0 { format!(" or {more} others") } else { String::new() };
+    format!("{}{rest}", different[..different.len() - more].join(" or "))
+}

@@ -1,0 +1,147 @@
+//! What is this? What an editor shows about the name under the cursor.
+
+use broadloom::Tensor;
+use broadloom_diagnostics::Span;
+use serde::Serialize;
+
+use crate::analysis::Analysis;
+use crate::check::{Checked, CheckedTensor, check};
+use crate::definition::Named;
+use crate::names::{Binding, BindingKind, comment_above};
+use crate::place::Place;
+use crate::{Listing, dims, loops, range_text};
+
+/// So many tensors of one name are shown: a function makes its parameters again for each configuration.
+const TENSORS: usize = 6;
+
+/// What is known of a name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Hover {
+    /// Where the name is written.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The name.
+    pub name: String,
+    /// What it is, in a word: `data`, `parameter`, `function`, …
+    pub kind: &'static str,
+    /// The line that introduces it, for what is no tensor: `def linear(size = inferred)(x)`.
+    pub signature: Option<String>,
+    /// The comment above that line.
+    pub documentation: Option<String>,
+    /// The tensors that have it as their name.
+    pub tensors: Vec<HoverTensor>,
+    /// Anything else there is to say.
+    pub facts: Vec<String>,
+}
+
+/// A tensor under the cursor.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct HoverTensor {
+    /// Its name, with the path of the functions it was made in.
+    pub name: String,
+    /// Its shape, or what is known of it.
+    pub shape: String,
+    /// How the shape is known, in words; empty if something is wrong.
+    pub how: String,
+    /// The loops that compute it, if they do.
+    pub loops: Option<String>,
+}
+
+/// What is known of the name at an offset of the program's text.
+///
+/// ```
+/// use broadloom_ide::{Analysis, Text, hover};
+///
+/// let text = "data x : 32 | 784\nlet y = x |> linear(10)\n";
+/// let mut analysis = Analysis::new(&Text::new("a.loom", text));
+/// let y = hover(&mut analysis, text.find('y').unwrap() as u32).unwrap();
+/// assert_eq!((y.kind, y.tensors[0].shape.as_str()), ("value", "32 | 10"));
+/// let linear = hover(&mut analysis, text.find("linear").unwrap() as u32).unwrap();
+/// assert_eq!(linear.signature.as_deref(), Some("def linear(size = inferred)(x)"));
+/// ```
+pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
+    let Named { name, span, binding } = Named::find(analysis, offset)?;
+    let place = Place::new(analysis.sources(), span);
+    let nothing = Hover {
+        place,
+        name,
+        kind: "function",
+        signature: None,
+        documentation: None,
+        tensors: Vec::new(),
+        facts: Vec::new(),
+    };
+    let Some(binding) = binding else {
+        let is_known = broadloom_lang::builtins().any(|known| known == nothing.name);
+        return is_known.then(|| Hover { facts: vec!["part of the language".into()], ..nothing });
+    };
+    let text = analysis.sources().get(binding.span.source).text();
+    let documentation = comment_above(text, binding.head.start);
+    let signature = binding.head.slice(text).to_string();
+    let nothing = Hover { kind: binding.kind.word(), documentation, ..nothing };
+    Some(match binding.kind {
+        BindingKind::Function | BindingKind::Module => Hover { signature: Some(signature), ..nothing },
+        BindingKind::Dim => Hover { signature: Some(signature), facts: size(analysis, &binding), ..nothing },
+        // Comments above a line with an argument or a variable are about the line.
+        BindingKind::Argument | BindingKind::Variable => Hover { documentation: None, ..nothing },
+        BindingKind::Data | BindingKind::State | BindingKind::Value | BindingKind::Parameter => {
+            Hover { tensors: tensors(analysis, binding.span), ..nothing }
+        }
+    })
+}
+
+/// What a named size is, in words.
+fn size(analysis: &Analysis, binding: &Binding) -> Vec<String> {
+    let all = dims(analysis);
+    let Some(dim) = all.iter().rev().find(|dim| dim.name == binding.name) else { return Vec::new() };
+    let mut facts = vec![format!("{} = {}", dim.name, dim.size)];
+    facts.extend((!dim.decided.is_empty()).then(|| format!("decided {}", dim.decided)));
+    facts.extend(dim.left.map(|left| format!("the program leaves {}", range_text(left))));
+    facts
+}
+
+/// The tensors that are named at a place.
+fn tensors(analysis: &mut Analysis, span: Span) -> Vec<HoverTensor> {
+    let made = analysis.program.made.iter().filter(|made| made.span == span);
+    let ids: Vec<(String, Tensor)> =
+        made.take(TENSORS).map(|made| (made.name.clone(), made.tensor)).collect();
+    let Checked { tensors, .. } = check(analysis, Listing::All);
+    let is_here = |each: &&CheckedTensor| each.span == span;
+    let mut shown = Vec::new();
+    for ((name, tensor), checked) in ids.into_iter().zip(tensors.iter().filter(is_here)) {
+        let is_computed = analysis.is_ok() && checked.kind == "value";
+        let loops = is_computed.then(|| loops::forward(&mut analysis.program, tensor).forward);
+        let (shape, how) = (checked.shape.clone(), checked.how_words().to_string());
+        shown.push(HoverTensor { name, shape, how, loops });
+    }
+    shown
+}
+
+impl Hover {
+    /// The same as Markdown.
+    ///
+    /// ```
+    /// use broadloom_ide::{Analysis, Text, hover};
+    ///
+    /// let text = "data x : 3\nlet y = 2 * x\n";
+    /// let hover = hover(&mut Analysis::new(&Text::new("a.loom", text)), 15).unwrap();
+    /// assert!(hover.markdown().starts_with("```loom\ny : 3\n```\nvalue, inferred\n"));
+    /// ```
+    pub fn markdown(&self) -> String {
+        let code = |text: &str| format!("```loom\n{}\n```\n", text.trim_end());
+        let mut out = self.signature.as_deref().map(code).unwrap_or_default();
+        for tensor in &self.tensors {
+            out.push_str(&code(&format!("{} : {}", tensor.name, tensor.shape)));
+            let how = if tensor.how.is_empty() { String::new() } else { format!(", {}", tensor.how) };
+            out.push_str(&format!("{}{how}\n", self.kind));
+            out.push_str(&tensor.loops.as_deref().map(code).unwrap_or_default());
+        }
+        if out.is_empty() {
+            out = format!("`{}`: {}\n", self.name, self.kind);
+        }
+        for text in self.documentation.iter().chain(&self.facts) {
+            out.push_str(&format!("\n{text}\n"));
+        }
+        out
+    }
+}

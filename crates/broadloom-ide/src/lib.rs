@@ -1,0 +1,75 @@
+//! Questions about `.loom` programs, answered as plain data. A front end (the command, an editor, a notebook, a web page)
+//! translates answers and does nothing else.
+//!
+//! [`Analysis`] reads a [`Text`], and never fails; each question is a function of it, in a module of its own:
+//!
+//! | question | function |
+//! |---|---|
+//! | What is the shape of everything, and is anything wrong? | [`check()`] |
+//! | What is known after this line of an unfinished program? | [`shapes()`] |
+//! | Which shapes does nobody write? | [`hints()`] |
+//! | What is this? | [`hover()`] |
+//! | Where is this name bound? | [`definition()`] |
+//! | What can be written here? | [`completion()`] |
+//! | Why has this axis this size? | [`explain()`] |
+//! | How is it computed, forward and backward? | [`loops()`] |
+//! | How is it computed after optimisation? | [`optimised()`] |
+//! | How much memory does it need, and how large can a size be? | [`memory()`] |
+//! | Do these arrays fit it? | [`verify()`] |
+//! | What does it look like? | [`graph()`] |
+//! | What is worth a look? | [`lint()`] |
+//! | How should it be laid out? | [`format()`] |
+//! | How do other programs read it? | [`whole()`] |
+//! | Which sizes have names? | [`dims()`] |
+//!
+//! Answers own what they say and derive `Serialize`; their keys are those of `docs/schema.json`, which the command prints.
+//! Whatever a person needs beyond that (spans to underline, words) is in fields that are not serialised.
+
+mod analysis;
+pub mod arrays;
+mod check;
+mod completion;
+mod definition;
+mod dims;
+mod explain;
+mod format;
+pub mod graph;
+mod hints;
+mod hover;
+mod lint;
+mod loops;
+mod memory;
+mod names;
+mod place;
+mod shape;
+mod shapes;
+mod verify;
+mod whole;
+pub mod words;
+
+pub use analysis::{Analysis, Listing, Text};
+pub use check::{Checked, CheckedTensor, Parameters, check};
+pub use completion::{Completion, completion};
+pub use definition::definition;
+pub use dims::{NamedSize, Range, dims, range_text};
+pub use explain::{Explained, Explanation, Step, explain};
+pub use format::format;
+pub use graph::{GraphOf, NoPicture, Picture, graph};
+pub use hints::{Hint, hints};
+pub use hover::{Hover, HoverTensor, hover};
+pub use lint::lint;
+pub use loops::{Loops, LoopsOf, OperationLoops, OptimisedRoutine, loops, optimised};
+pub use memory::{
+    AllocatedMemory, Measured, MemoryGroup, MemoryOf, MemoryUse, Optimiser, RoutineMemory, SizeMemory,
+    StoredTensor, TemporaryMemory, memory,
+};
+pub use place::{Line, Place};
+pub use shape::{AxisText, Rows, how, kind};
+pub use shapes::{PartialTensor, SoFar, shapes};
+pub use verify::{Verified, VerifiedArray, VerifiedSize, VerifiedTensor, verify};
+pub use whole::{Whole, WholeOperation, WholeTensor, whole};
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,17 @@
+//! What is worth a look in a program that is right?
+
+use broadloom_diagnostics::Diagnostic;
+
+use crate::analysis::Analysis;
+
+/// What is worth a look, in the order of the text. Nothing, if the program is wrong.
+///
+/// ```
+/// use broadloom_ide::{Analysis, Text, lint};
+///
+/// let found = lint(&mut Analysis::new(&Text::new("a.loom", "data x : 3\ndata y : 3\nprint sum(x)\n")));
+/// assert_eq!(found[0].message, "`y` is not used");
+/// ```
+pub fn lint(analysis: &mut Analysis) -> Vec<Diagnostic> {
+    broadloom_lang::lint(&mut analysis.program)
+}

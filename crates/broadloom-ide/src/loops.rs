@@ -1,0 +1,261 @@
+//! How is it computed? Loop nests as they are derived from shapes, or as they run.
+
+use broadloom::{Backend, Node, Session, Settings, Tensor};
+use broadloom_diagnostics::Span;
+use broadloom_lang::Program;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::analysis::Analysis;
+use crate::place::Line;
+
+/// Which loop nests are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct LoopsOf {
+    /// A tensor: its operation, and those that it is made of and that have no name. All operations if nothing is said.
+    pub name: Option<String>,
+    /// Whether what functions of the library do inside counts.
+    pub all: bool,
+    /// Whether gradients are left out.
+    pub forward_only: bool,
+    /// Whether nests are asked for as data, beside their text.
+    pub as_data: bool,
+}
+
+/// The loop nests of a program.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Loops {
+    /// The name of the text.
+    pub file: String,
+    /// Operations in order, and then assignments in the order they are carried out.
+    pub operations: Vec<OperationLoops>,
+    /// Routines as they run, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routines: Vec<OptimisedRoutine>,
+    /// How many operations inside functions of the library are left out.
+    #[serde(skip)]
+    pub hidden: usize,
+}
+
+/// An operation, or an assignment, with its nests.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationLoops {
+    /// What it makes.
+    pub tensor: String,
+    /// The operation, as a program would write it.
+    pub text: String,
+    /// Where it is written.
+    #[serde(flatten)]
+    pub place: Option<Line>,
+    /// The nest as data, if that was asked for; nothing for assignments, and where shapes make no nest.
+    pub nest: Option<Box<RawValue>>,
+    /// The loops of the operation.
+    pub forward: String,
+    /// Those of the gradients of its operands.
+    pub backward: Vec<String>,
+    /// What it relates, classes, product space and index maps: a line each. Assignments have none.
+    #[serde(skip)]
+    pub facts: Vec<String>,
+    /// The same as `place`, as a span.
+    #[serde(skip)]
+    pub span: Option<Span>,
+}
+
+/// A routine as it runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct OptimisedRoutine {
+    /// Its name.
+    pub name: String,
+    /// Its buffers and nests as they are derived.
+    pub derived: String,
+    /// The same after optimisation.
+    pub text: String,
+}
+
+/// Derives loop nests. Nothing, if the program is wrong; the error says what is wrong with the request.
+///
+/// ```
+/// use broadloom_ide::{Analysis, LoopsOf, Text, loops};
+///
+/// let text = Text::new("map.loom", "data x : 32 | 784\nlet y = {w : ... -> 10} @ x\n");
+/// let of = LoopsOf { name: Some("y".into()), ..LoopsOf::default() };
+/// let found = loops(&mut Analysis::new(&text), &of)?;
+/// assert!(found.operations[0].forward.ends_with("y[i, j] += w[j, k] * x[i, k]\n"));
+/// # Ok::<(), String>(())
+/// ```
+pub fn loops(analysis: &mut Analysis, of: &LoopsOf) -> Result<Loops, String> {
+    let mut found = Loops { file: analysis.name.clone(), ..Loops::default() };
+    if !analysis.is_ok() {
+        return Ok(found);
+    }
+    let asked = of.name.as_ref().map(|name| analysis.named(name)).transpose()?;
+    let (tensors, hidden) = match (&of.name, asked) {
+        (Some(name), Some(asked)) => (made_for(&analysis.program, name, asked)?, 0),
+        _ => written(&analysis.program, of.all),
+    };
+    found.operations = derived(&mut analysis.program, &tensors, of)?;
+    let (assigned, left_out) = assignments(&mut analysis.program, asked, of.all)?;
+    found.operations.extend(assigned);
+    found.hidden = hidden + left_out;
+    Ok(found)
+}
+
+/// The routines of a program, before and after optimisation. Nothing, if the program is wrong.
+///
+/// ```
+/// use broadloom_ide::{Analysis, Text, optimised};
+///
+/// let text = Text::new("a.loom", "data x : 3 = [1, 2, 3]\nlet y = exp(2 * x)\nprint y\n");
+/// let routines = optimised(&Analysis::new(&text))?.routines;
+/// // Two nests become one.
+/// assert!(routines[0].text.matches("for ").count() < routines[0].derived.matches("for ").count());
+/// # Ok::<(), String>(())
+/// ```
+pub fn optimised(analysis: &Analysis) -> Result<Loops, String> {
+    let program = &analysis.program;
+    let mut found = Loops { file: analysis.name.clone(), ..Loops::default() };
+    if !program.is_ok() {
+        return Ok(found);
+    }
+    // Nothing is run, so nothing has to be compiled.
+    let settings = Settings { backend: Backend::Reference, ..Settings::default() };
+    let mut session = Session::with(program.graph.clone(), settings).map_err(|error| error.to_string())?;
+    for routine in program.routines() {
+        let (derived, text) = session.show(&routine).map_err(|error| error.to_string())?;
+        found.routines.push(OptimisedRoutine { name: routine.name().to_string(), derived, text });
+    }
+    Ok(found)
+}
+
+fn operands(program: &Program, tensor: Tensor) -> Option<&[Tensor]> {
+    match program.graph.node(tensor) {
+        Some(Node::Operation { operands, .. }) => Some(operands),
+        _ => None,
+    }
+}
+
+/// A tensor and those that it is made of and that have no name, one for each operation, in order.
+fn made_for(program: &Program, name: &str, asked: Tensor) -> Result<Vec<Tensor>, String> {
+    let graph = &program.graph;
+    let mut waiting: Vec<Tensor> = operands(program, asked).map(|_| asked).into_iter().collect();
+    let assigned = program.routines().iter().any(|routine| routine.assigns(graph, asked));
+    if waiting.is_empty() && !assigned {
+        return Err(format!("`{name}` is not computed, so it has no loops"));
+    }
+    let mut tensors: Vec<Tensor> = Vec::new();
+    while let Some(tensor) = waiting.pop() {
+        if tensors.contains(&tensor) {
+            continue;
+        }
+        tensors.push(tensor);
+        let inside = operands(program, tensor).unwrap_or_default().iter().copied();
+        waiting.extend(
+            inside.filter(|inside| graph.name_of(*inside).is_none() && operands(program, *inside).is_some()),
+        );
+    }
+    tensors.sort();
+    tensors.dedup_by_key(|tensor| graph.step_of(*tensor));
+    Ok(tensors)
+}
+
+/// What the program itself computes, or everything, one for each operation, in order; and how many are left out.
+fn written(program: &Program, all: bool) -> (Vec<Tensor>, usize) {
+    let graph = &program.graph;
+    let (mut tensors, mut hidden): (Vec<Tensor>, usize) = (Vec::new(), 0);
+    for tensor in graph.tensors().filter(|tensor| operands(program, *tensor).is_some()) {
+        let origin = graph.step_of(tensor).and_then(|step| program.origins.get(step));
+        if all || origin.is_some_and(|origin| origin.span == origin.inner) {
+            tensors.push(tensor);
+        } else {
+            hidden += 1;
+        }
+    }
+    // An operation with several results is shown once.
+    tensors.dedup_by_key(|tensor| graph.step_of(*tensor));
+    (tensors, hidden)
+}
+
+fn derived(program: &mut Program, tensors: &[Tensor], of: &LoopsOf) -> Result<Vec<OperationLoops>, String> {
+    let mut backward = match of.forward_only {
+        false => broadloom::show_backward(&mut program.graph, tensors)
+            .map_err(|error| error.to_string())?
+            .into_iter(),
+        true => Vec::new().into_iter(),
+    };
+    let mut nests = Vec::new();
+    for tensor in tensors {
+        let backward = backward.next().unwrap_or_default();
+        let nest = if of.as_data { nest(program, *tensor) } else { None };
+        nests.push(OperationLoops { nest, backward, ..forward(program, *tensor) });
+    }
+    Ok(nests)
+}
+
+/// The nest of the operation that makes a tensor, as data.
+pub(crate) fn nest(program: &mut Program, tensor: Tensor) -> Option<Box<RawValue>> {
+    let nest = program.graph.nest_json(tensor).ok()?;
+    RawValue::from_string(nest).ok()
+}
+
+/// The operation that makes a tensor, without gradients and data.
+pub(crate) fn forward(program: &mut Program, tensor: Tensor) -> OperationLoops {
+    let origin = program.graph.step_of(tensor).and_then(|step| program.origins.get(step));
+    let span = origin.map(|origin| origin.span);
+    let shown = program.graph.show_nest(tensor).unwrap_or_else(|error| {
+        // Shapes do not always make a nest: `convert`, `a => a^a`.
+        format!("{}\n{}", program.graph.label_of(tensor), error.message())
+    });
+    let mut lines = shown.lines();
+    let text = lines.next().unwrap_or_default().to_string();
+    let is_fact = |line: &&str| {
+        ["rule ", "class ", "product space: ", "writes ", "reads "].iter().any(|head| line.starts_with(head))
+    };
+    let (facts, forward): (Vec<&str>, Vec<&str>) = lines.partition(is_fact);
+    OperationLoops {
+        tensor: program.graph.label_of(tensor),
+        text,
+        place: span.map(|span| Line::new(&program.sources, span)),
+        nest: None,
+        forward: forward.join("\n") + "\n",
+        backward: Vec::new(),
+        facts: facts.into_iter().map(str::to_string).collect(),
+        span,
+    }
+}
+
+/// The assignments that the program carries out, to one tensor or to any, and how many of them are left out.
+fn assignments(
+    program: &mut Program,
+    asked: Option<Tensor>,
+    all: bool,
+) -> Result<(Vec<OperationLoops>, usize), String> {
+    let (mut nests, mut hidden) = (Vec::new(), 0);
+    for routine in program.routines() {
+        let targets = routine.assigned(&program.graph);
+        let shown =
+            broadloom::show_assignments(&mut program.graph, &routine).map_err(|error| error.to_string())?;
+        for ((step, text), target) in shown.into_iter().zip(targets) {
+            let origin = program.origins.get(step);
+            let chosen = match asked {
+                Some(asked) => target == asked,
+                None => all || origin.is_some_and(|origin| origin.span == origin.inner),
+            };
+            if !chosen {
+                hidden += usize::from(asked.is_none());
+                continue;
+            }
+            let tensor = program.graph.label_of(target);
+            nests.push(OperationLoops {
+                text: format!("{tensor} is assigned"),
+                tensor,
+                place: origin.map(|origin| Line::new(&program.sources, origin.span)),
+                nest: None,
+                forward: text,
+                backward: Vec::new(),
+                facts: Vec::new(),
+                span: origin.map(|origin| origin.span),
+            });
+        }
+    }
+    Ok((nests, hidden))
+}

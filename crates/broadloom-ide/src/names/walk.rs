@@ -1,0 +1,194 @@
+//! One walk over the syntax tree of a text that notes what every statement and expression binds.
+
+use broadloom_diagnostics::{SourceId, Span};
+use broadloom_lang::syntax::ast::{
+    Assign, Body, Def, ExprId, ExprKind, File, Ident, LeafKind, Names, Statement, StatementKind, Target,
+};
+use broadloom_lang::syntax::parse;
+
+use super::{Binding, BindingKind, Bindings};
+
+/// All names that a text binds.
+pub(super) fn bindings(source: SourceId, text: &str) -> Bindings {
+    let mut names = Names::default();
+    let parsed = parse(source, text, &mut names);
+    let mut walk = Walk { file: &parsed.file, names: &names, text, found: Bindings::default() };
+    walk.block(&parsed.file.statements, Ends { block: u32::MAX, function: None });
+    walk.found
+}
+
+struct Walk<'a> {
+    file: &'a File,
+    names: &'a Names,
+    text: &'a str,
+    found: Bindings,
+}
+
+/// Where names end that are bound here: those of the block, and parameters, which belong to the function around it.
+#[derive(Clone, Copy)]
+struct Ends {
+    block: u32,
+    function: Option<u32>,
+}
+
+impl Walk<'_> {
+    fn bind(&mut self, name: Ident, kind: BindingKind, known: (u32, u32), head: Span) {
+        let text = self.names.text(name.name).to_string();
+        self.found.all.push(Binding { name: text, kind, span: name.span, known, head });
+    }
+
+    /// The statements of a block. The parser limits how deep blocks nest.
+    fn block(&mut self, statements: &[Statement], ends: Ends) {
+        statements.iter().for_each(|statement| self.statement(statement, ends));
+    }
+
+    fn statement(&mut self, statement: &Statement, ends: Ends) {
+        let span = statement.span;
+        let known = (span.end, ends.block);
+        match &statement.kind {
+            StatementKind::Import { path, alias } => {
+                if let Some(alias) = alias {
+                    self.bind(*alias, BindingKind::Module, known, span);
+                } else {
+                    self.module(&path.text, path.span, known);
+                }
+            }
+            StatementKind::Dim { name, .. } => self.bind(*name, BindingKind::Dim, known, span),
+            StatementKind::Leaf { kind, name, value, .. } => {
+                self.exprs(value.iter().copied(), ends);
+                let kind = match kind {
+                    LeafKind::Data => BindingKind::Data,
+                    LeafKind::State => BindingKind::State,
+                };
+                self.bind(*name, kind, known, span);
+            }
+            StatementKind::Let { names, value, .. } => {
+                self.exprs([*value], ends);
+                names.iter().for_each(|name| self.bind(*name, BindingKind::Value, known, span));
+            }
+            StatementKind::Def(def) => self.def(def, span, ends),
+            StatementKind::Op { name, operands, .. } => {
+                self.bind(*name, BindingKind::Function, known, self.line(span));
+                let inside = (name.span.end, span.end);
+                operands.iter().for_each(|each| self.bind(*each, BindingKind::Argument, inside, each.span));
+            }
+            StatementKind::For { name, list, body } => {
+                self.exprs([*list], ends);
+                self.repeated(Some(*name), body, span, ends);
+            }
+            StatementKind::Repeat { name, count, body } => {
+                self.exprs([*count], ends);
+                self.repeated(*name, body, span, ends);
+            }
+            StatementKind::Assign(assign) => self.assign(assign, span, ends),
+            StatementKind::Set { target, value } => self.exprs([*target, *value], ends),
+            StatementKind::Backward(value) | StatementKind::Expr(value) => self.exprs([*value], ends),
+            StatementKind::Minimise { loss, of, rule } => {
+                self.exprs([*loss, *rule].into_iter().chain(*of), ends);
+            }
+            StatementKind::Print { parts, every } => self.exprs(parts.iter().copied().chain(*every), ends),
+            StatementKind::Save { value, .. } => self.exprs([*value], ends),
+        }
+    }
+
+    /// `import "nets/mlp.loom"` is called `mlp`.
+    fn module(&mut self, path: &str, span: Span, known: (u32, u32)) {
+        let file = path.rsplit('/').next().unwrap_or(path);
+        let name = file.strip_suffix(".loom").unwrap_or(file).to_string();
+        self.found.all.push(Binding { name, kind: BindingKind::Module, span, known, head: span });
+    }
+
+    fn def(&mut self, def: &Def, span: Span, ends: Ends) {
+        let end = self.reach(span.end).min(ends.block);
+        let start = match &def.body {
+            Body::Expr(value) => self.file.expr(*value).span.start,
+            Body::Block(statements) => statements.first().map_or(span.end, |first| first.span.start),
+        };
+        let head = self.text.get(span.start as usize..start as usize).unwrap_or_default();
+        let head = head.trim_end().trim_end_matches('=').trim_end();
+        let head = Span { end: span.start + head.len() as u32, ..span };
+        // It may call itself.
+        self.bind(def.name, BindingKind::Function, (span.start, ends.block), head);
+        self.found.bodies.push((start, end));
+        for argument in def.config.iter().flatten().chain(&def.arguments) {
+            self.exprs(argument.default, ends);
+            let name = argument.name;
+            self.bind(name, BindingKind::Argument, (name.span.end, end), name.span);
+        }
+        let inside = Ends { block: end, function: Some(end) };
+        match &def.body {
+            Body::Expr(value) => self.exprs([*value], inside),
+            Body::Block(statements) => self.block(statements, inside),
+        }
+    }
+
+    /// The block of `for` or `repeat`, with its variable.
+    fn repeated(&mut self, name: Option<Ident>, body: &[Statement], span: Span, ends: Ends) {
+        let end = self.reach(span.end).min(ends.block);
+        if let Some(name) = name {
+            self.bind(name, BindingKind::Variable, (name.span.end, end), self.line(span));
+        }
+        self.block(body, Ends { block: end, ..ends });
+    }
+
+    fn assign(&mut self, assign: &Assign, span: Span, ends: Ends) {
+        self.exprs([assign.value], ends);
+        if let Target::New(name) = &assign.target {
+            self.bind(*name, BindingKind::State, (span.end, ends.block), span);
+        }
+    }
+
+    /// Parameters, and variables of lists.
+    fn exprs(&mut self, exprs: impl IntoIterator<Item = ExprId>, ends: Ends) {
+        let mut waiting: Vec<ExprId> = exprs.into_iter().collect();
+        while let Some(id) = waiting.pop() {
+            let expr = self.file.expr(id);
+            match &expr.kind {
+                ExprKind::Name(_) | ExprKind::Number(_) | ExprKind::Text(_) | ExprKind::Missing => {}
+                ExprKind::List(items) => waiting.extend(items),
+                ExprKind::Each { item, name, list } => {
+                    let item_span = self.file.expr(*item).span;
+                    let known = (item_span.start, item_span.end + 1);
+                    self.bind(*name, BindingKind::Variable, known, expr.span);
+                    waiting.extend([*item, *list]);
+                }
+                ExprKind::Range(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
+                    waiting.extend([*a, *b]);
+                }
+                ExprKind::Param(param) => {
+                    let known = (expr.span.end, ends.function.unwrap_or(ends.block));
+                    self.bind(param.name, BindingKind::Parameter, known, expr.span);
+                    waiting.extend(param.initial);
+                }
+                ExprKind::Unary(_, inner) | ExprKind::Field(inner, _) => waiting.push(*inner),
+                ExprKind::Call { callee, args } => {
+                    waiting.push(*callee);
+                    waiting.extend(args.iter().map(|arg| arg.value));
+                }
+                ExprKind::If { condition, yes, no } => waiting.extend([*condition, *yes, *no]),
+            }
+        }
+    }
+
+    /// The first line of a statement.
+    fn line(&self, span: Span) -> Span {
+        let text = span.slice(self.text);
+        let line = text.lines().next().unwrap_or(text).trim_end().trim_end_matches(':');
+        Span { end: span.start + line.len() as u32, ..span }
+    }
+
+    /// How far a block reaches: an unfinished line that is indented belongs to it.
+    fn reach(&self, end: u32) -> u32 {
+        let rest = self.text.get(end as usize..).unwrap_or_default();
+        let mut reached = end as usize;
+        for (at, line) in rest.split_inclusive('\n').enumerate() {
+            let belongs = at == 0 || line.starts_with([' ', '\t']) || line.trim().is_empty();
+            if !belongs {
+                return reached as u32;
+            }
+            reached += line.len();
+        }
+        // The cursor may stand after the last character.
+        reached as u32 + 1
+    }
+}

@@ -1,0 +1,258 @@
+//! Do these arrays fit the program? Everything that is wrong is told at once, before anything runs.
+
+use broadloom::{Dtype, Fit, FoundSize, Input, Misfit, Shape, Tensor};
+use broadloom_diagnostics::{Diagnostic, Severity, Span};
+use broadloom_lang::{Made, Program, codes, nearest};
+use serde::Serialize;
+
+use crate::analysis::Analysis;
+use crate::arrays::{self, Given};
+use crate::place::Line;
+
+/// How arrays fit a program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verified {
+    /// The name of the text.
+    pub file: String,
+    /// Whether nothing is wrong.
+    pub fits: bool,
+    /// The data of the program; none if the program is wrong.
+    pub tensors: Vec<VerifiedTensor>,
+    /// The named sizes.
+    pub dims: Vec<VerifiedSize>,
+    /// Everything there is to say, in the order of the text.
+    #[serde(skip)]
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A `data` of the program.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifiedTensor {
+    /// Its name.
+    pub name: String,
+    /// Its shape.
+    pub shape: String,
+    /// How its numbers are stored.
+    #[serde(rename = "type")]
+    pub dtype: &'static str,
+    /// The array that is its values.
+    pub array: Option<VerifiedArray>,
+    /// Whether the program itself says, or computes, its values.
+    pub own: bool,
+    /// Where it is declared.
+    #[serde(flatten)]
+    pub place: Line,
+}
+
+/// An array that is the values of some data.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct VerifiedArray {
+    /// Its sizes.
+    pub sizes: Vec<u64>,
+    /// How its numbers are stored.
+    #[serde(rename = "type")]
+    pub dtype: &'static str,
+    /// Where it comes from.
+    pub from: String,
+}
+
+/// A named size, as arrays decide it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct VerifiedSize {
+    /// Its name.
+    pub name: String,
+    /// What it is, if anything says so.
+    pub size: Option<u64>,
+    /// The least and, if there is one, the greatest size.
+    pub range: (u64, Option<u64>),
+    /// The tensor whose array decides it.
+    pub by: Option<String>,
+}
+
+/// Verifies arrays. The error says why the program cannot be asked.
+///
+/// ```
+/// use broadloom::Array;
+/// use broadloom_ide::arrays::Given;
+/// use broadloom_ide::{Analysis, Text, verify};
+///
+/// let text = Text::new("a.loom", "dim n in 1..8\ndata x : n | 3\nprint sum(x)\n");
+/// let array = Array::from_slice(&[9, 3], &[0.0f32; 27])?;
+/// let given = Given::new("x", array, "x.npy");
+/// let verified = verify(&mut Analysis::new(&text), &[given])?;
+/// assert!(!verified.fits);
+/// assert_eq!(verified.diagnostics.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, String> {
+    let mut diagnostics = analysis.program.diagnostics.clone();
+    let fitted = match analysis.is_ok() {
+        true => Some(Fitted::new(&mut analysis.program, given)?),
+        false => None,
+    };
+    let program = &analysis.program;
+    diagnostics.extend(fitted.iter().flat_map(|fitted| fitted.told(program)));
+    // In the order of the text; what has no place in it comes last.
+    diagnostics.sort_by_key(|diagnostic| {
+        let place = diagnostic.primary().map(|label| (label.span.source, label.span.start));
+        (place.is_none(), place)
+    });
+    let dim = |size: &FoundSize| VerifiedSize {
+        name: size.name.clone(),
+        size: size.number,
+        range: size.range,
+        by: size.by.map(|by| program.graph.label_of(by)),
+    };
+    let rows = fitted.iter().flat_map(|fitted| &fitted.rows);
+    let sizes = fitted.iter().flat_map(|fitted| &fitted.fit.sizes);
+    Ok(Verified {
+        file: analysis.name.clone(),
+        fits: !diagnostics.iter().any(Diagnostic::is_error),
+        tensors: rows.map(|row| row.data(program)).collect(),
+        dims: sizes.map(dim).collect(),
+        diagnostics,
+    })
+}
+
+/// How arrays fit a program.
+struct Fitted<'a> {
+    rows: Vec<Row<'a>>,
+    fit: Fit,
+    given: &'a [Given],
+}
+
+/// A `data` of the program.
+struct Row<'a> {
+    made: Made,
+    shape: Shape,
+    dtype: Dtype,
+    array: Option<&'a Given>,
+    /// Whether the program itself says, or computes, its values.
+    own: bool,
+}
+
+impl<'a> Fitted<'a> {
+    fn new(program: &mut Program, given: &'a [Given]) -> Result<Fitted<'a>, String> {
+        let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
+        let dtypes = program.graph.dtypes();
+        let data = arrays::declared(program);
+        let rows: Vec<Row<'a>> = data
+            .map(|made| Row {
+                shape: shapes.get(made.tensor),
+                dtype: dtypes[made.tensor.index()],
+                array: arrays::of(given, &made.name),
+                own: has_values(program, made.tensor),
+                made: made.clone(),
+            })
+            .collect();
+        let inputs: Vec<Input<'_>> =
+            (rows.iter()).filter_map(|row| Some(Input::new(row.made.tensor, &row.array?.array))).collect();
+        let fit = program.graph.fit(&inputs).map_err(|error| error.to_string())?;
+        Ok(Fitted { rows, fit, given })
+    }
+
+    /// Everything there is to say.
+    fn told(&self, program: &Program) -> Vec<Diagnostic> {
+        let missing: Vec<Diagnostic> = (self.rows.iter())
+            .filter(|row| row.array.is_none() && !row.own)
+            .map(|row| self.missing(row, program))
+            .collect();
+        let misfits = self.fit.misfits.iter().map(|misfit| self.misfit(misfit, program));
+        // What an array would say that is missing or does not fit is not missed as well.
+        let excused = !missing.is_empty() || !self.fit.is_ok();
+        let open = self.fit.sizes.iter().filter(|size| size.used && size.number.is_none() && !excused);
+        let open: Vec<Diagnostic> = open.map(|size| undecided(program, size)).collect();
+        missing.into_iter().chain(misfits).chain(open).chain(arrays::foreign(program, self.given)).collect()
+    }
+
+    /// Data that nobody gives values.
+    fn missing(&self, row: &Row<'_>, program: &Program) -> Diagnostic {
+        let name = &row.made.name;
+        let axes = [row.shape.batch(), row.shape.output(), row.shape.input()].concat();
+        let axes: Vec<String> = axes.iter().map(|axis| axis.extent().to_string()).collect();
+        let message = format!("there is no array for `{name}`, and the program gives it no values");
+        let label = format!("its shape is `{}`", row.shape);
+        let help = match nearest(name, arrays::unused(program, self.given).map(|given| given.name.as_str())) {
+            Some(near) => format!("there is an array `{near}`: call it `{name}`, if it is meant"),
+            None => {
+                format!("give an array `{name}` with sizes [{}]: `--inputs {name}=FILE`", axes.join(", "))
+            }
+        };
+        Diagnostic::error(codes::VALUE, message, row.made.span, label).with_help(help)
+    }
+
+    /// What does not fit, at the lines of the data it is about.
+    fn misfit(&self, misfit: &Misfit, program: &Program) -> Diagnostic {
+        let code = if matches!(misfit, Misfit::Range { .. }) { codes::RANGE } else { codes::VALUE };
+        let mut diagnostic = Diagnostic::new(Severity::Error, code, misfit.to_string());
+        let mut tensors = misfit.tensors();
+        tensors.dedup();
+        for (at, tensor) in tensors.into_iter().enumerate() {
+            let Some(row) = self.rows.iter().find(|row| row.made.tensor == tensor) else { continue };
+            let array = row.array.map_or(String::new(), |given| {
+                let (sizes, dtype) = (list(given.array.sizes()), given.array.dtype());
+                format!("sizes {sizes}, type {dtype} in {}", given.file)
+            });
+            diagnostic = match at {
+                0 => diagnostic.with_primary(row.made.span, array),
+                _ => diagnostic.with_label(row.made.span, array),
+            };
+        }
+        if matches!(misfit, Misfit::Sizes { .. }) {
+            for (name, size) in &program.sizes {
+                diagnostic = diagnostic
+                    .with_note(format!("`{name}` is set to {size}; left open, it follows the arrays"));
+            }
+        }
+        diagnostic.with_help(misfit.help())
+    }
+}
+
+impl Row<'_> {
+    fn data(&self, program: &Program) -> VerifiedTensor {
+        VerifiedTensor {
+            name: self.made.name.clone(),
+            shape: self.shape.to_string(),
+            dtype: self.dtype.name(),
+            array: self.array.map(|given| VerifiedArray {
+                sizes: given.array.sizes().to_vec(),
+                dtype: given.array.dtype().name(),
+                from: given.file.clone(),
+            }),
+            own: self.own,
+            place: Line::new(&program.sources, self.made.span),
+        }
+    }
+}
+
+impl VerifiedTensor {
+    /// How its numbers are stored, in the array and in the program, in words.
+    pub fn types(&self) -> String {
+        match self.array.as_ref().map(|array| array.dtype).filter(|dtype| *dtype != self.dtype) {
+            Some(given) => format!("{given} as {}", self.dtype),
+            None => self.dtype.to_string(),
+        }
+    }
+}
+
+/// Whether a program gives data its values: in a list, from a file or a distribution, or by an assignment.
+fn has_values(program: &Program, tensor: Tensor) -> bool {
+    let drawn = program.plan.drawn.iter().any(|drawn| drawn.tensor == tensor);
+    let assigned = || program.plan.routines.iter().any(|routine| routine.assigns(&program.graph, tensor));
+    drawn || program.graph.has_values(tensor) || assigned()
+}
+
+/// A named size that no array and no sample decides.
+fn undecided(program: &Program, size: &FoundSize) -> Diagnostic {
+    let name = &size.name;
+    let span = program.dims.iter().find(|dim| dim.name == *name).map(|dim| dim.span);
+    let message = format!("no array says how large `{name}` is");
+    Diagnostic::error(codes::VALUE, message, span.unwrap_or(Span::empty(program.main, 0)), "")
+        .with_help(format!("declare it with a usual size, or say `--set {name}=SIZE`"))
+}
+
+/// `[16, 784]`
+pub(crate) fn list(sizes: &[u64]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    format!("[{}]", sizes.join(", "))
+}

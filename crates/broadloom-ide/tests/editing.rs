@@ -1,0 +1,119 @@
+//! What an editor shows: hints, hovers, definitions, completions.
+
+use broadloom_ide::{Analysis, Hover, Text, completion, definition, hints, hover};
+use expect_test::{Expect, expect};
+
+/// A program with a cursor `▮`, and where that is.
+fn with_cursor(text: &str) -> (Analysis, u32) {
+    let offset = text.find('▮').expect("a cursor") as u32;
+    (Analysis::new(&Text::new("a.loom", text.replace('▮', ""))), offset)
+}
+
+#[track_caller]
+fn hinted(text: &str, expected: Expect) {
+    let shown: Vec<String> = hints(&mut Analysis::new(&Text::new("a.loom", text)))
+        .into_iter()
+        .map(|hint| format!("{}:{}{}\n", hint.line, hint.column, hint.text))
+        .collect();
+    expected.assert_eq(&shown.concat());
+}
+
+fn hovered(text: &str) -> Option<Hover> {
+    let (mut analysis, offset) = with_cursor(text);
+    hover(&mut analysis, offset)
+}
+
+#[track_caller]
+fn told(text: &str, expected: Expect) {
+    expected.assert_eq(&hovered(text).map_or("nothing\n".into(), |hover| hover.markdown()));
+}
+
+/// The labels that begin a list of completions, and how many there are.
+#[track_caller]
+fn completed(text: &str, first: &[&str]) -> usize {
+    let (analysis, offset) = with_cursor(text);
+    let all: Vec<String> = completion(&analysis, offset).into_iter().map(|each| each.label).collect();
+    assert!(all.iter().map(String::as_str).take(first.len()).eq(first.iter().copied()), "{all:?}");
+    all.len()
+}
+
+/// The file and the line where the name under the cursor is bound.
+fn defined(text: &str) -> Option<(String, u32)> {
+    let (analysis, offset) = with_cursor(text);
+    let span = definition(&analysis, offset)?;
+    Some((analysis.sources().get(span.source).name().to_string(), analysis.sources().position(span).0))
+}
+
+#[test]
+fn hints_say_what_nobody_writes() {
+    hinted(
+        "data x : 32 | 784\ndef dense(size)(x) = relu({w} @ x + {b : size})\nlet y = x |> dense(64) |> dense(10)\nlet loss = mean(y)\n",
+        expect![""],
+    );
+}
+
+#[test]
+fn hints_of_an_unfinished_program() {
+    hinted("data x : 32 | 784\nlet y = {w} @ x\nlet z = y + {b : 64} + nobody\n", expect![""]);
+    hinted("data x : 32 | 784\nlet y = {w} @ x\nlet z = \n", expect![""]);
+}
+
+#[test]
+fn hovers_of_tensors() {
+    told("data x : 32 | 784\n# The logits.\nlet y▮ = {w : ... -> 10} @ x\n", expect![""]);
+    told("data x : 32 | 784\nlet y = {▮w} @ x + {b : 10}\n", expect![""]);
+    told("data x : 32 | 784\nlet y = {w} @ ▮x + nobody\n", expect![""]);
+}
+
+#[test]
+fn hovers_of_functions_and_sizes() {
+    told("data x : 32 | 784\nlet y = x |> ▮linear(10)\n", expect![""]);
+    told("# Twice.\ndef double▮(x) = 2 * x\n", expect![""]);
+    told("data x : 3\nlet y = ▮exp(x)\n", expect![""]);
+    told("dim batch in 1..64 = 32\ndata x : bat▮ch | 3\n", expect![""]);
+    told("def f(x) = 2 * ▮x\n", expect![""]);
+    told("let y = ▮nobody\n", expect![""]);
+    told("let y = 3 # ▮y\n", expect![""]);
+}
+
+#[test]
+fn definitions_are_in_the_program_or_in_the_library() {
+    let program = |line| Some(("a.loom".to_string(), line));
+    assert_eq!(defined("data x : 3\nlet y = ▮x\n"), program(1));
+    assert_eq!(defined("dim n = 3\ndata x : 2, ▮n\n"), program(1));
+    assert_eq!(defined("let y = {w : 3}\nlet z = w▮ + y\n"), program(1));
+    assert_eq!(defined("let y = ▮nobody\n"), None);
+    assert_eq!(defined("data x : 3\nlet y = ▮exp(x)\n"), None);
+    let library = defined("data x : 3\nlet y = x |> ▮linear(2)\n");
+    assert_eq!(library.map(|(file, _)| file).as_deref(), Some("<std/layers.loom>"));
+}
+
+#[test]
+fn completions_know_their_place() {
+    // The last name that was bound comes first; the value of a statement does not know its name.
+    completed("data x : 3\nlet y = x\nlet z = ▮\n", &["y", "x"]);
+    completed("data x : 3\nlet y = x\n▮\n", &["y", "x"]);
+    assert_eq!(completed("data x1 : 3\nlet x2 = x▮\n", &["x1"]), 3);
+    completed("def f(size)(input) =\n  let inner = input\n  in▮\nlet y = 1\n", &["inner", "input"]);
+    assert_eq!(completed("mini▮\n", &["minimise"]), 1);
+    assert_eq!(completed("let y = mini▮\n", &[]), 0);
+    assert_eq!(completed("let y = 1 # li▮\n", &[]), 0);
+    assert_eq!(completed("print \"li▮\"\n", &[]), 0);
+    assert_eq!(completed("data x : 3\nlet y = x.▮\n", &[]), 0);
+    assert_eq!(completed("let y = 3e▮\n", &[]), 0);
+}
+
+#[test]
+fn completions_say_what_they_are() {
+    let (analysis, offset) = with_cursor("dim hidden = 64\ndata input : 32 | 784\nlet y = ▮\n");
+    let all = completion(&analysis, offset);
+    let shown = |label: &str| {
+        let found = all.iter().find(|each| each.label == label);
+        found.map(|each| (each.kind, each.detail.as_str()))
+    };
+    assert_eq!(shown("hidden"), Some(("dim", "dim hidden = 64")));
+    assert_eq!(shown("input"), Some(("data", "32 | 784")));
+    assert_eq!(shown("linear"), Some(("function", "def linear(size = inferred)(x)")));
+    assert_eq!(shown("exp"), Some(("function", "")));
+    assert_eq!(shown("let"), None);
+}
