@@ -7,9 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::Error;
 use crate::native::family::Family;
-use crate::native::file::{File, Sizing, file};
 use crate::native::flat::{Flat, Step};
-use crate::native::runtime::Kernels;
+use crate::native::plan::{Plan, Sizing};
 use crate::{Buffer, BufferId, Program, Storage};
 
 /// Where local buffers lie.
@@ -62,8 +61,8 @@ pub struct ArenaPlan {
 impl ArenaPlan {
     /// The plan of a program.
     pub fn new(program: &Program) -> Result<ArenaPlan, Error> {
-        let File { needs, buffers, .. } = file(program, "planned", None, Kernels::Outside, Sizing::Numbers)?;
-        Ok(ArenaPlan { needs, buffers })
+        let Plan { needs, program, .. } = Plan::new(program, Sizing::Numbers)?;
+        Ok(ArenaPlan { needs, buffers: program.buffers })
     }
 
     /// The plan of code [for all sizes](crate::native::Compiler::compile_family), if there is such code.

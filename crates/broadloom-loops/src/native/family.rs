@@ -18,7 +18,8 @@
 
 use crate::native::Error;
 use crate::native::arena::{self, Need};
-use crate::native::file::{File, Sizing, file};
+use crate::native::file::{File, file};
+use crate::native::plan::Sizing;
 use crate::native::polynomial::{Interpolation, Polynomial, large};
 use crate::native::runtime::Kernels;
 use crate::native::types::Real;

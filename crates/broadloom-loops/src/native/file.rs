@@ -21,16 +21,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::native::arena::{self, Arena, Need};
 use crate::native::compiler::advice;
-use crate::native::contract::{Contraction, MOST_ENTRIES, Unit, contraction};
-use crate::native::flat::{Access, Flat, FlatProgram, MOST_CELLS, Step, Value, flatten};
+use crate::native::contract::Contraction;
+use crate::native::flat::{Access, FlatProgram, Step, Value};
 use crate::native::names::{Names, comment, inline_comment};
-use crate::native::order::{Fresh, Split, arrange, has_blocks, split};
-use crate::native::parts::{self, units};
+use crate::native::order::Split;
+use crate::native::plan::{Plan, Planned, Sizing};
 use crate::native::plans::Plans;
 use crate::native::print::{self, Argument, Function, Naming};
-use crate::native::rows::{Row, rows};
+use crate::native::rows::Row;
 use crate::native::runtime::Kernels;
-use crate::native::spread::spread;
 use crate::native::types::{Real, stored};
 use crate::native::{Error, runtime};
 use crate::{Buffer, BufferId, Program, Storage};
@@ -54,16 +53,6 @@ pub(crate) struct File {
     pub rows: Vec<Row>,
 }
 
-/// How sizes stand in the text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sizing {
-    /// As numbers.
-    Numbers,
-    /// Some are arguments: see [`family`](crate::native::family). Nothing may be decided by a size, and a number that
-    /// is at least so large may be one.
-    Arguments { count: usize, least: u64 },
-}
-
 /// The text of a program. The names of its functions begin with `prefix`; if `header` is given, the text includes it.
 pub(crate) fn file(
     program: &Program,
@@ -72,37 +61,14 @@ pub(crate) fn file(
     kernels: Kernels,
     sizing: Sizing,
 ) -> Result<File, Error> {
-    let most_cells = match sizing {
-        Sizing::Numbers => MOST_CELLS,
-        // No program has these sizes; addresses are those of smaller ones.
-        Sizing::Arguments { .. } => 1 << 61,
-    };
-    let mut flat = flatten(program, most_cells)?;
-    let mut program = program.clone();
-    match sizing {
-        // How many parts there are depends on sizes.
-        Sizing::Numbers => parts::divide(&mut program, &mut flat),
-        Sizing::Arguments { least, .. } => parts::widen(&mut program, &mut flat, least),
-    }
+    let Plan { program, flat, vars, nests, rows, needs } = Plan::new(program, sizing)?;
     let program = &program;
-    let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone() };
-    let alone = alone(program, &flat);
-    let mut planned: Vec<Vec<Planned>> = Vec::new();
-    for nest in &flat.nests {
-        planned.push(plan(program, &mut fresh, &alone, nest, sizing));
-    }
-    let rows = planned.iter().flatten().flat_map(|planned| match planned {
-        Planned::Loops { rows, .. } => rows.as_slice(),
-        Planned::Contraction(_) => &[],
-    });
-    let stacked: Vec<Row> = rows.copied().collect();
-    let rows: FxHashSet<BufferId> = stacked.iter().map(|(buffer, _)| *buffer).collect();
-    let needs = arena::needs(program, &flat.nests, &rows);
+    let on_stack: FxHashSet<BufferId> = rows.iter().map(|(buffer, _)| *buffer).collect();
     let arena = arena::pack(&needs, |buffer| arena::bytes_of(program.buffer(buffer)));
     let mut writer = Writer {
         program,
         prefix,
-        vars: fresh.vars,
+        vars,
         functions: FxHashMap::default(),
         buffers: FxHashMap::default(),
         checks: Vec::new(),
@@ -113,9 +79,9 @@ pub(crate) fn file(
         sizing,
         needs: &needs,
     };
-    writer.name_buffers(&flat, &rows);
+    writer.name_buffers(&flat, &on_stack);
     writer.bounds(&flat);
-    for (number, (nest, planned)) in flat.nests.iter().zip(planned).enumerate() {
+    for (number, (nest, planned)) in flat.nests.iter().zip(nests).enumerate() {
         let _ = write!(writer.run, "\n{}", comment(&nest.comment, "    "));
         for buffer in arena.born.get(number).into_iter().flatten() {
             let shape = program.buffer(*buffer);
@@ -154,79 +120,7 @@ pub(crate) fn file(
     };
     let checks = writer.checks;
     let header = guarded(prefix, &declarations);
-    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs, rows: stacked })
-}
-
-/// A part of a nest as it will be written.
-enum Planned {
-    /// A function, how it is shared among threads, and what it keeps on its stack.
-    Loops { steps: Vec<Step>, split: Option<Split>, rows: Vec<Row> },
-    /// A call of the kernel.
-    Contraction(Box<Contraction>),
-}
-
-/// What is to be written for a nest; `alone` are the buffers that a single step uses.
-fn plan(
-    program: &Program,
-    fresh: &mut Fresh,
-    alone: &[BufferId],
-    nest: &Flat,
-    sizing: Sizing,
-) -> Vec<Planned> {
-    // What lies on the stack has a size that is known; tables are as large as sizes turn out.
-    let (most_cells, most_entries) = match sizing {
-        Sizing::Numbers => (u64::MAX, MOST_ENTRIES),
-        Sizing::Arguments { least, .. } => (least - 1, u64::MAX),
-    };
-    let mut planned = Vec::new();
-    for steps in units(nest.body.clone()) {
-        let contracted = match steps.as_slice() {
-            [step] if !has_blocks(step) => {
-                contraction(program, step, most_entries).or_else(|| spread(program, step))
-            }
-            _ => None,
-        };
-        let whole = contracted.is_none();
-        for unit in contracted.unwrap_or_else(|| vec![Unit::Loops(steps)]) {
-            let steps = match unit {
-                Unit::Loops(steps) => steps,
-                Unit::Contraction(found) => {
-                    planned.push(Planned::Contraction(found));
-                    continue;
-                }
-            };
-            let mut steps: Vec<Step> =
-                steps.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
-            let (split, rows) = match steps.as_mut_slice() {
-                [step] => {
-                    (split(step), if whole { rows(program, alone, step, most_cells) } else { Vec::new() })
-                }
-                _ => (None, Vec::new()),
-            };
-            planned.push(Planned::Loops { steps, split, rows });
-        }
-    }
-    planned
-}
-
-/// The local buffers that are used by one step of one nest.
-fn alone(program: &Program, flat: &FlatProgram) -> Vec<BufferId> {
-    let mut uses = vec![0; program.buffers.len()];
-    for step in flat.nests.iter().flat_map(|nest| &nest.body) {
-        let mut used: FxHashSet<BufferId> = FxHashSet::default();
-        step.each(&mut |step| {
-            step.each_access(&mut |_, access| {
-                used.insert(access.buffer);
-            });
-            if let Step::Margins { buffer, .. } = step {
-                used.insert(*buffer);
-            }
-        });
-        used.into_iter().for_each(|buffer| uses[buffer.index()] += 1);
-    }
-    let local =
-        |buffer: &BufferId| uses[buffer.index()] == 1 && program.buffer(*buffer).storage == Storage::Local;
-    (0..program.buffers.len() as u32).map(BufferId).filter(local).collect()
+    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs, rows })
 }
 
 struct Writer<'a> {

@@ -18,6 +18,7 @@ mod flat;
 mod names;
 mod order;
 mod parts;
+mod plan;
 mod plans;
 mod polynomial;
 mod pool;
@@ -38,7 +39,7 @@ pub use compiler::Compiler;
 pub use error::Error;
 pub use polynomial::large;
 
-use crate::native::file::Sizing;
+use crate::native::plan::Sizing;
 use crate::native::runtime::Kernels;
 use crate::replace::replace_text;
 use crate::{Program, shown_path};

@@ -1,0 +1,140 @@
+//! The plan of a program: how each nest will be carried out, and which memory that takes. Nothing is written yet.
+
+use rustc_hash::FxHashSet;
+
+use crate::native::Error;
+use crate::native::arena::{self, Need};
+use crate::native::contract::{Contraction, MOST_ENTRIES, Unit, contraction};
+use crate::native::flat::{Flat, FlatProgram, MOST_CELLS, Step, flatten};
+use crate::native::order::{Fresh, Split, arrange, has_blocks, split};
+use crate::native::parts::{self, units};
+use crate::native::rows::{Row, rows};
+use crate::native::spread::spread;
+use crate::{BufferId, Program, Storage};
+
+/// A program as it will be written.
+pub(crate) struct Plan {
+    /// The program, with the buffers that the backend adds.
+    pub program: Program,
+    pub flat: FlatProgram,
+    /// The names of loops, those included that the backend adds.
+    pub vars: Vec<String>,
+    /// The parts of each nest.
+    pub nests: Vec<Vec<Planned>>,
+    /// The rows that lie on the stack, with the numbers of their cells.
+    pub rows: Vec<Row>,
+    /// Which nests need which local buffers.
+    pub needs: Vec<Need>,
+}
+
+/// How sizes stand in the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sizing {
+    /// As numbers.
+    Numbers,
+    /// Some are arguments: see [`family`](crate::native::family). Nothing may be decided by a size, and a number that
+    /// is at least so large may be one.
+    Arguments { count: usize, least: u64 },
+}
+
+impl Plan {
+    /// The plan of a program.
+    pub fn new(program: &Program, sizing: Sizing) -> Result<Plan, Error> {
+        let most_cells = match sizing {
+            Sizing::Numbers => MOST_CELLS,
+            // No program has these sizes; addresses are those of smaller ones.
+            Sizing::Arguments { .. } => 1 << 61,
+        };
+        let mut flat = flatten(program, most_cells)?;
+        let mut program = program.clone();
+        match sizing {
+            // How many parts there are depends on sizes.
+            Sizing::Numbers => parts::divide(&mut program, &mut flat),
+            Sizing::Arguments { least, .. } => parts::widen(&mut program, &mut flat, least),
+        }
+        let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone() };
+        let alone = alone(&program, &flat);
+        let nests: Vec<Vec<Planned>> =
+            flat.nests.iter().map(|nest| planned(&program, &mut fresh, &alone, nest, sizing)).collect();
+        let rows = nests.iter().flatten().flat_map(|planned| match planned {
+            Planned::Loops { rows, .. } => rows.as_slice(),
+            Planned::Contraction(_) => &[],
+        });
+        let rows: Vec<Row> = rows.copied().collect();
+        let on_stack: FxHashSet<BufferId> = rows.iter().map(|(buffer, _)| *buffer).collect();
+        let needs = arena::needs(&program, &flat.nests, &on_stack);
+        Ok(Plan { program, flat, vars: fresh.vars, nests, rows, needs })
+    }
+}
+
+/// A part of a nest as it will be written.
+pub(crate) enum Planned {
+    /// A function, how it is shared among threads, and what it keeps on its stack.
+    Loops { steps: Vec<Step>, split: Option<Split>, rows: Vec<Row> },
+    /// A call of the kernel.
+    Contraction(Box<Contraction>),
+}
+
+/// What is to be written for a nest; `alone` are the buffers that a single step uses.
+fn planned(
+    program: &Program,
+    fresh: &mut Fresh,
+    alone: &[BufferId],
+    nest: &Flat,
+    sizing: Sizing,
+) -> Vec<Planned> {
+    // What lies on the stack has a size that is known; tables are as large as sizes turn out.
+    let (most_cells, most_entries) = match sizing {
+        Sizing::Numbers => (u64::MAX, MOST_ENTRIES),
+        Sizing::Arguments { least, .. } => (least - 1, u64::MAX),
+    };
+    let mut planned = Vec::new();
+    for steps in units(nest.body.clone()) {
+        let contracted = match steps.as_slice() {
+            [step] if !has_blocks(step) => {
+                contraction(program, step, most_entries).or_else(|| spread(program, step))
+            }
+            _ => None,
+        };
+        let whole = contracted.is_none();
+        for unit in contracted.unwrap_or_else(|| vec![Unit::Loops(steps)]) {
+            let steps = match unit {
+                Unit::Loops(steps) => steps,
+                Unit::Contraction(found) => {
+                    planned.push(Planned::Contraction(found));
+                    continue;
+                }
+            };
+            let mut steps: Vec<Step> =
+                steps.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
+            let (split, rows) = match steps.as_mut_slice() {
+                [step] => {
+                    (split(step), if whole { rows(program, alone, step, most_cells) } else { Vec::new() })
+                }
+                _ => (None, Vec::new()),
+            };
+            planned.push(Planned::Loops { steps, split, rows });
+        }
+    }
+    planned
+}
+
+/// The local buffers that are used by one step of one nest.
+fn alone(program: &Program, flat: &FlatProgram) -> Vec<BufferId> {
+    let mut uses = vec![0; program.buffers.len()];
+    for step in flat.nests.iter().flat_map(|nest| &nest.body) {
+        let mut used: FxHashSet<BufferId> = FxHashSet::default();
+        step.each(&mut |step| {
+            step.each_access(&mut |_, access| {
+                used.insert(access.buffer);
+            });
+            if let Step::Margins { buffer, .. } = step {
+                used.insert(*buffer);
+            }
+        });
+        used.into_iter().for_each(|buffer| uses[buffer.index()] += 1);
+    }
+    let local =
+        |buffer: &BufferId| uses[buffer.index()] == 1 && program.buffer(*buffer).storage == Storage::Local;
+    (0..program.buffers.len() as u32).map(BufferId).filter(local).collect()
+}
