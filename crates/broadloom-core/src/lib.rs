@@ -26,11 +26,13 @@ mod affine;
 mod form;
 pub mod order;
 pub mod projection;
+mod size;
 mod solver;
 mod term;
 
 pub use affine::{Affine, Padding, Window};
 pub use form::{Form, Symbol};
+pub use size::Size;
 pub use solver::{
     Answer, Binding, Bound, Budget, Cause, Check, Clash, Closed, Core, Derived, DimShape, How, Limit, Link,
     Middle, Need, Point, Policy, Report, RowShape, Short, Solver, Stats, Unfilled, Written,

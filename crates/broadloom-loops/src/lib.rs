@@ -16,6 +16,8 @@ pub mod scalar;
 mod show;
 mod shown;
 
+pub use broadloom_core::Size;
+
 pub use array::{Array, ArrayError, Dtype, Element, Values};
 pub use half::{bf16, f16};
 pub use memory::Block;

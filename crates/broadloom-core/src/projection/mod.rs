@@ -16,5 +16,5 @@ mod maps;
 mod solve;
 
 pub use classes::{AxisId, Equations, Failure, Part, Pin};
-pub use maps::{Component, Verdict, is_injective, is_surjective};
+pub use maps::{Component, Verdict, is_in_order, is_injective, is_positional, is_surjective};
 pub use solve::{Index, Loop, Projection, Segment};

@@ -25,14 +25,14 @@ use crate::native::contract::Contraction;
 use crate::native::flat::{Access, FlatProgram, Step, Value};
 use crate::native::names::{Names, comment, inline_comment};
 use crate::native::order::Split;
-use crate::native::plan::{Plan, Planned, Sizing};
+use crate::native::plan::{Plan, Planned};
 use crate::native::plans::Plans;
 use crate::native::print::{self, Argument, Function, Naming};
 use crate::native::rows::Row;
 use crate::native::runtime::Kernels;
 use crate::native::types::{Real, stored};
 use crate::native::{Error, runtime};
-use crate::{Buffer, BufferId, Program, Storage};
+use crate::{Buffer, BufferId, Program, Size, Storage};
 
 /// A program as text, and what must be known to run it.
 #[derive(Clone, Debug)]
@@ -44,13 +44,11 @@ pub(crate) struct File {
     /// The declarations that callers need.
     pub header: String,
     /// The checks, in the order of their numbers: the buffer that holds the index, the bound, whose index it is.
-    pub checks: Vec<(BufferId, u64, BufferId)>,
+    pub checks: Vec<(BufferId, Size, BufferId)>,
     /// The buffers, those included that the backend adds.
     pub buffers: Vec<Buffer>,
     /// Which nests need which local buffers.
     pub needs: Vec<Need>,
-    /// The rows that lie on the stack, with the numbers of their cells.
-    pub rows: Vec<Row>,
 }
 
 /// The text of a program. The names of its functions begin with `prefix`; if `header` is given, the text includes it.
@@ -59,9 +57,8 @@ pub(crate) fn file(
     prefix: &str,
     header: Option<&str>,
     kernels: Kernels,
-    sizing: Sizing,
 ) -> Result<File, Error> {
-    let Plan { program, flat, vars, nests, rows, needs } = Plan::new(program, sizing)?;
+    let Plan { program, flat, vars, nests, rows, needs, blocks } = Plan::new(program)?;
     let program = &program;
     let on_stack: FxHashSet<BufferId> = rows.iter().map(|(buffer, _)| *buffer).collect();
     let arena = arena::pack(&needs, |buffer| arena::bytes_of(program.buffer(buffer)));
@@ -75,9 +72,9 @@ pub(crate) fn file(
         text: String::new(),
         run: String::new(),
         used: Vec::new(),
-        plans: Plans::new(sizing != Sizing::Numbers),
-        sizing,
+        plans: Plans::new(!program.arguments.is_empty()),
         needs: &needs,
+        blocks: &blocks,
     };
     writer.name_buffers(&flat, &on_stack);
     writer.bounds(&flat);
@@ -99,7 +96,7 @@ pub(crate) fn file(
             }
         }
     }
-    let declarations = declarations(program, prefix, &arena, sizing);
+    let declarations = declarations(program, prefix, &arena);
     let mut source = String::new();
     match header {
         Some(name) => {
@@ -120,7 +117,7 @@ pub(crate) fn file(
     };
     let checks = writer.checks;
     let header = guarded(prefix, &declarations);
-    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs, rows })
+    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs })
 }
 
 struct Writer<'a> {
@@ -132,7 +129,7 @@ struct Writer<'a> {
     functions: FxHashMap<String, String>,
     /// The name of each buffer in the entry.
     buffers: FxHashMap<BufferId, String>,
-    checks: Vec<(BufferId, u64, BufferId)>,
+    checks: Vec<(BufferId, Size, BufferId)>,
     /// Functions.
     text: String,
     /// The inside of the entry.
@@ -140,8 +137,8 @@ struct Writer<'a> {
     /// Buffers that the entry mentions, in order.
     used: Vec<BufferId>,
     plans: Plans,
-    sizing: Sizing,
     needs: &'a [Need],
+    blocks: &'a [(Size, u64)],
 }
 
 impl Writer<'_> {
@@ -217,7 +214,7 @@ impl Writer<'_> {
             let symbols =
                 access.symbols.iter().map(|(stride, symbol)| format!(" + {stride} * symbols[{symbol}]"));
             let offset = match access.at.offset {
-                0 => String::new(),
+                Size::ZERO => String::new(),
                 offset => format!(" + {offset}"),
             };
             name + &offset + &symbols.collect::<String>()
@@ -356,26 +353,27 @@ impl Writer<'_> {
 
     /// Where a local buffer lies in the arena.
     fn offset(&self, arena: &Arena, id: BufferId) -> String {
-        match self.sizing {
-            Sizing::Numbers => arena.offsets.get(&id).copied().unwrap_or(0).to_string(),
-            Sizing::Arguments { .. } => {
-                let place = self.needs.iter().position(|need| need.buffer == id).unwrap_or(0);
-                format!("offsets[{place}]")
-            }
+        if self.program.arguments.is_empty() {
+            return arena.offsets.get(&id).copied().unwrap_or(0).to_string();
         }
+        let place = self.needs.iter().position(|need| need.buffer == id).unwrap_or(0);
+        format!("offsets[{place}]")
     }
 
     /// Where the arrays in the arena end.
     fn end(&self, arena: &Arena) -> String {
-        match self.sizing {
-            Sizing::Numbers => arena.bytes.to_string(),
-            Sizing::Arguments { .. } => format!("offsets[{}]", self.needs.len()),
+        match self.program.arguments.is_empty() {
+            true => arena.bytes.to_string(),
+            false => format!("offsets[{}]", self.needs.len()),
         }
     }
 
     /// The sizes that are arguments.
     fn sizes(&self) -> String {
-        let Sizing::Arguments { count, .. } = self.sizing else { return String::new() };
+        let count = self.program.arguments.len() + self.blocks.len();
+        if self.program.arguments.is_empty() {
+            return String::new();
+        }
         let sizes: Vec<String> = (0..count).map(|size| format!("size_{size}")).collect();
         format!(
             "\n#include <stdlib.h>\n\n/* Sizes, and where local arrays begin. */\nstatic int64_t {};\n\
@@ -387,7 +385,10 @@ impl Writer<'_> {
 
     /// The function that is told the sizes.
     fn resize(&self) -> String {
-        let Sizing::Arguments { count, .. } = self.sizing else { return String::new() };
+        let count = self.program.arguments.len();
+        if count == 0 {
+            return String::new();
+        }
         let mut text = format!(
             "\n// Says what sizes are to be used from now on. Returns 0 if all went well.\n\
              VISIBLE int64_t {}_resize(const int64_t *sizes, const int64_t *places)\n{{\n",
@@ -395,6 +396,9 @@ impl Writer<'_> {
         );
         for size in 0..count {
             let _ = writeln!(text, "    size_{size} = sizes[{size}];");
+        }
+        for (place, (of, length)) in self.blocks.iter().enumerate() {
+            let _ = writeln!(text, "    size_{} = ({of} + {}) / {length};", count + place, length - 1);
         }
         let _ = writeln!(text, "    memcpy(offsets, places, sizeof offsets);");
         let result = if self.plans.is_empty() { "0" } else { "prepare_contractions()" };
@@ -405,7 +409,7 @@ impl Writer<'_> {
 
 /// `x: f32[8, 1+3+1]`.
 fn shape(buffer: &Buffer) -> String {
-    let size = |(axis, size): (usize, &u64)| match buffer.margin(axis) {
+    let size = |(axis, size): (usize, &Size)| match buffer.margin(axis) {
         (0, 0) => size.to_string(),
         (left, right) => format!("{left}+{size}+{right}"),
     };
@@ -443,7 +447,7 @@ fn entry_declaration(prefix: &str) -> String {
 }
 
 /// What a caller has to know.
-fn declarations(program: &Program, prefix: &str, arena: &Arena, sizing: Sizing) -> String {
+fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
     let mut text = String::from(
         "#include <stdint.h>\n\n\
          #ifndef BROADLOOM_PARALLEL\n#define BROADLOOM_PARALLEL\n\
@@ -496,9 +500,9 @@ fn declarations(program: &Program, prefix: &str, arena: &Arena, sizing: Sizing) 
     );
     line("report[0] is the number of the array it is an index of.");
     let _ = writeln!(text, "{};\n", entry_declaration(prefix));
-    let bytes = match sizing {
-        Sizing::Numbers => format!("{} for arrays", arena.bytes),
-        Sizing::Arguments { .. } => "those for arrays".to_string(),
+    let bytes = match program.arguments.is_empty() {
+        true => format!("{} for arrays", arena.bytes),
+        false => "those for arrays".to_string(),
     };
     let _ = writeln!(text, "// How many bytes the arena has: {bytes}, and some for each thread.");
     let _ = writeln!(text, "int64_t {prefix}_arena(int64_t threads);");

@@ -20,7 +20,6 @@ mod order;
 mod parts;
 mod plan;
 mod plans;
-mod polynomial;
 mod pool;
 mod print;
 mod rows;
@@ -37,16 +36,14 @@ pub use cache::{Cache, CacheUsage};
 pub use compiled::Compiled;
 pub use compiler::Compiler;
 pub use error::Error;
-pub use polynomial::large;
 
-use crate::native::plan::Sizing;
 use crate::native::runtime::Kernels;
 use crate::replace::replace_text;
 use crate::{Program, shown_path};
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {
-    Ok(file::file(program, "broadloom", None, Kernels::Inside, Sizing::Numbers)?.source)
+    Ok(file::file(program, "broadloom", None, Kernels::Inside)?.source)
 }
 
 /// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the header says what it
@@ -57,7 +54,7 @@ pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Err
         return Err(Error::program(format!("`{name}` cannot be the name of a function in C")));
     }
     let header = format!("{name}.h");
-    let file = file::file(program, name, Some(&header), Kernels::Inside, Sizing::Numbers)?;
+    let file = file::file(program, name, Some(&header), Kernels::Inside)?;
     for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
         let path = folder.join(name);
         replace_text(&path, &text)

@@ -4,13 +4,13 @@ use rustc_hash::FxHashSet;
 
 use crate::native::Error;
 use crate::native::arena::{self, Need};
-use crate::native::contract::{Contraction, MOST_ENTRIES, Unit, contraction};
-use crate::native::flat::{Flat, FlatProgram, MOST_CELLS, Step, flatten};
-use crate::native::order::{Fresh, Split, arrange, has_blocks, split};
+use crate::native::contract::{Contraction, Unit, contraction};
+use crate::native::flat::{Flat, FlatProgram, Step, flatten};
+use crate::native::order::{Blocks, Fresh, Split, arrange, has_blocks, split};
 use crate::native::parts::{self, units};
 use crate::native::rows::{Row, rows};
 use crate::native::spread::spread;
-use crate::{BufferId, Program, Storage};
+use crate::{BufferId, Program, Size, Storage};
 
 /// A program as it will be written.
 pub(crate) struct Plan {
@@ -25,37 +25,21 @@ pub(crate) struct Plan {
     pub rows: Vec<Row>,
     /// Which nests need which local buffers.
     pub needs: Vec<Need>,
-}
-
-/// How sizes stand in the text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sizing {
-    /// As numbers.
-    Numbers,
-    /// Some are arguments: see [`family`](crate::native::family). Nothing may be decided by a size, and a number that
-    /// is at least so large may be one.
-    Arguments { count: usize, least: u64 },
+    /// Numbers of blocks that depend on arguments: what is divided, and by what. They are arguments of the code behind those of the program.
+    pub blocks: Vec<(Size, u64)>,
 }
 
 impl Plan {
     /// The plan of a program.
-    pub fn new(program: &Program, sizing: Sizing) -> Result<Plan, Error> {
-        let most_cells = match sizing {
-            Sizing::Numbers => MOST_CELLS,
-            // No program has these sizes; addresses are those of smaller ones.
-            Sizing::Arguments { .. } => 1 << 61,
-        };
-        let mut flat = flatten(program, most_cells)?;
+    pub fn new(program: &Program) -> Result<Plan, Error> {
+        let mut flat = flatten(program)?;
         let mut program = program.clone();
-        match sizing {
-            // How many parts there are depends on sizes.
-            Sizing::Numbers => parts::divide(&mut program, &mut flat),
-            Sizing::Arguments { least, .. } => parts::widen(&mut program, &mut flat, least),
-        }
-        let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone() };
+        parts::divide(&mut program, &mut flat);
+        let blocks = Blocks { arguments: program.arguments.len() as u32, all: Vec::new() };
+        let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone(), blocks };
         let alone = alone(&program, &flat);
         let nests: Vec<Vec<Planned>> =
-            flat.nests.iter().map(|nest| planned(&program, &mut fresh, &alone, nest, sizing)).collect();
+            flat.nests.iter().map(|nest| planned(&program, &mut fresh, &alone, nest)).collect();
         let rows = nests.iter().flatten().flat_map(|planned| match planned {
             Planned::Loops { rows, .. } => rows.as_slice(),
             Planned::Contraction(_) => &[],
@@ -63,7 +47,7 @@ impl Plan {
         let rows: Vec<Row> = rows.copied().collect();
         let on_stack: FxHashSet<BufferId> = rows.iter().map(|(buffer, _)| *buffer).collect();
         let needs = arena::needs(&program, &flat.nests, &on_stack);
-        Ok(Plan { program, flat, vars: fresh.vars, nests, rows, needs })
+        Ok(Plan { program, flat, vars: fresh.vars, nests, rows, needs, blocks: fresh.blocks.all })
     }
 }
 
@@ -76,24 +60,11 @@ pub(crate) enum Planned {
 }
 
 /// What is to be written for a nest; `alone` are the buffers that a single step uses.
-fn planned(
-    program: &Program,
-    fresh: &mut Fresh,
-    alone: &[BufferId],
-    nest: &Flat,
-    sizing: Sizing,
-) -> Vec<Planned> {
-    // What lies on the stack has a size that is known; tables are as large as sizes turn out.
-    let (most_cells, most_entries) = match sizing {
-        Sizing::Numbers => (u64::MAX, MOST_ENTRIES),
-        Sizing::Arguments { least, .. } => (least - 1, u64::MAX),
-    };
+fn planned(program: &Program, fresh: &mut Fresh, alone: &[BufferId], nest: &Flat) -> Vec<Planned> {
     let mut planned = Vec::new();
     for steps in units(nest.body.clone()) {
         let contracted = match steps.as_slice() {
-            [step] if !has_blocks(step) => {
-                contraction(program, step, most_entries).or_else(|| spread(program, step))
-            }
+            [step] if !has_blocks(step) => contraction(program, step).or_else(|| spread(program, step)),
             _ => None,
         };
         let whole = contracted.is_none();
@@ -108,9 +79,7 @@ fn planned(
             let mut steps: Vec<Step> =
                 steps.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
             let (split, rows) = match steps.as_mut_slice() {
-                [step] => {
-                    (split(step), if whole { rows(program, alone, step, most_cells) } else { Vec::new() })
-                }
+                [step] => (split(step), if whole { rows(program, alone, step) } else { Vec::new() }),
                 _ => (None, Vec::new()),
             };
             planned.push(Planned::Loops { steps, split, rows });

@@ -122,7 +122,7 @@ impl Graph {
             }
         }
         (0..program.nests.len())
-            .map(|at| program.nest_text_with(at, &|extent| names.get(&extent).cloned()))
+            .map(|at| program.nest_text_with(at, &|extent| names.get(&extent.get()).cloned()))
             .collect()
     }
 

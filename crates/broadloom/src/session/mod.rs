@@ -17,7 +17,7 @@ use std::rc::Rc;
 use broadloom_core as core;
 use broadloom_loops::native::{self, Compiled, Compiler};
 use broadloom_loops::reference::Stop;
-use broadloom_loops::{Array, Dtype, Program, shown_path};
+use broadloom_loops::{Array, Dtype, Program, Size, shown_path};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind, Remedy};
@@ -431,6 +431,34 @@ impl Session {
         Ok(self.planned(routine)?.1)
     }
 
+    /// The same in which named sizes are [arguments](Program::arguments), in the order of their declaration: those that
+    /// tensors of the routine depend on. An error, if something in it is decided by a size.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine, Session};
+    /// let mut g = Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let x = g.data("x", "batch | 2")?;
+    /// let y = g.exp(x)?;
+    /// let mut routine = Routine::new("forward");
+    /// routine.forward(y);
+    ///
+    /// let mut session = Session::new(g)?;
+    /// let program = session.program_for_all_sizes(&routine)?;
+    /// assert!(program.to_string().contains("for i in 0..size_0"));
+    /// assert_eq!(program.at(&[32]), Some(session.program(&routine)?));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn program_for_all_sizes(&mut self, routine: &Routine) -> Result<Program, Error> {
+        self.refresh()?;
+        let (lowered, program) = self.planned(routine)?;
+        let symbols = self.symbols_in(&lowered);
+        if symbols.is_empty() {
+            return Ok(program);
+        }
+        self.open_program(routine, &symbols).map_err(|error| Error::run(error.to_string()))
+    }
+
     /// Writes a routine out as C: `name.c` and `name.h`, which need nothing else.
     pub fn write_c(&mut self, routine: &Routine, folder: impl AsRef<Path>, name: &str) -> Result<(), Error> {
         let program = self.program(routine)?;
@@ -598,7 +626,8 @@ impl Session {
             Stop::Index { buffer, cell, value, below, of } => {
                 let (ids, table) = (program.buffer(buffer), program.buffer(of));
                 let mut rest = cell;
-                let index = |(axis, stride): (usize, &u64)| {
+                let index = |(axis, stride): (usize, &Size)| {
+                    let stride = stride.get().max(1);
                     let at = rest / stride;
                     rest %= stride;
                     at.saturating_sub(ids.margin(axis).0).to_string()
@@ -620,7 +649,7 @@ impl Session {
             }
             Stop::Memory { buffer } => {
                 let buffer = program.buffer(buffer);
-                let sizes: Vec<String> = buffer.sizes.iter().map(u64::to_string).collect();
+                let sizes: Vec<String> = buffer.sizes.iter().map(Size::to_string).collect();
                 let message =
                     format!("there is no room for `{}`, {} numbers", buffer.name, sizes.join(" × "));
                 Error::run(message)

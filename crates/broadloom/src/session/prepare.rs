@@ -5,14 +5,14 @@ use std::rc::Rc;
 use broadloom_core::Symbol;
 use broadloom_loops::native::{self, Compiler};
 use broadloom_loops::optimise::{self, optimise};
-use broadloom_loops::{Array, Program, Storage};
+use broadloom_loops::{Array, Program, Size, Storage};
 
 use super::sizes::Sizes;
 use super::store::Store;
 use super::{Code, Family, Prepared, Session};
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
-use crate::lower::{Inferred, Layout, Lowered, Node, lower};
+use crate::lower::{Arguments, Inferred, Layout, Lowered, Node, lower};
 use crate::routine::Routine;
 use crate::step::{Leaf, Tensor};
 use crate::{Graph, Kind};
@@ -88,8 +88,8 @@ impl Session {
         if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
             return Ok(Code::Family(known));
         }
-        let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
-        let compiled = match compiler.compile_family(&multiples, self.members(routine, &symbols)) {
+        let open = self.open_program(routine, &symbols);
+        let compiled = match open.and_then(|open| compiler.compile(&open).map_err(decided_by_a_size)) {
             Ok(compiled) => compiled,
             Err(native::Error::Sizes { message }) => {
                 let name = routine.name();
@@ -116,29 +116,29 @@ impl Session {
         symbols
     }
 
-    /// Programs of a routine for all numbers of some named sizes. The others are large, and others each time: if something
-    /// depends on them after all, the programs do not go together.
-    pub(super) fn members<'s>(
-        &'s self,
-        routine: &'s Routine,
-        symbols: &'s [Symbol],
-    ) -> impl FnMut(&[u64]) -> Result<Program, native::Error> {
-        let mut time = 0;
-        move |numbers| {
-            time += 1;
-            self.program_at(routine, &self.sizes.general(symbols, numbers, time))
+    /// The program of a routine, optimised, in which some named sizes are arguments.
+    pub(super) fn open_program(
+        &self,
+        routine: &Routine,
+        symbols: &[Symbol],
+    ) -> Result<Program, native::Error> {
+        let refused = |message: &str| native::Error::Sizes { message: message.into() };
+        let large = self.sizes.large();
+        if !self.sizes.is_possible(&large) {
+            return Err(refused("it relies on relations between its sizes"));
         }
-    }
-
-    /// The program of a routine at any sizes, whether they are in range or not.
-    pub(super) fn program_at(&self, routine: &Routine, sizes: &[u64]) -> Result<Program, native::Error> {
-        if !self.sizes.is_possible(sizes) {
-            return Err(native::Error::Sizes { message: "it relies on relations between its sizes".into() });
-        }
-        let program = Layout::at(&self.graph, &self.inferred, sizes)
+        let arguments =
+            Arguments::new(symbols, |symbol| (self.sizes.least(symbol), self.sizes.multiple(symbol)));
+        let lowered = Layout::open(&self.graph, &self.inferred, &arguments)
             .and_then(|layout| self.lowered(&layout, routine))
-            .map(|lowered| self.optimised(&lowered.program));
-        program.map_err(|error| native::Error::Sizes { message: error.message().into() })
+            .map_err(|error| refused(error.message()))?;
+        let mut program = self.optimised(&lowered.program);
+        program.arguments = arguments.multiples;
+        // A size of which nothing is known has no number at any sizes.
+        match program.at(&self.sizes.values(symbols, &large)) {
+            Some(_) => Ok(program),
+            None => Err(refused("a size in it is no whole multiple of its named sizes")),
+        }
     }
 
     /// Gives a leaf its first values, if it has any and does not have values yet.
@@ -173,6 +173,16 @@ impl Session {
     }
 }
 
+/// A program that is in order at its own sizes, and not for all of them, has something that sizes decide.
+fn decided_by_a_size(error: native::Error) -> native::Error {
+    match error {
+        native::Error::Program { message } => {
+            native::Error::Sizes { message: format!("something in it is decided by a size: {message}") }
+        }
+        other => other,
+    }
+}
+
 /// Code for these sizes.
 fn own_code(compiler: &Compiler, program: &Program) -> Result<Code, Error> {
     let compiled = compiler.compile(program).map_err(|error| Error::run(error.to_string()))?;
@@ -185,9 +195,8 @@ const TOO_MUCH: u64 = 1 << 44;
 /// Refuses tensors that no memory holds, by name.
 pub(super) fn check_memory(program: &Program) -> Result<(), Error> {
     for buffer in &program.buffers {
-        let bytes = buffer.padded().try_fold(buffer.dtype.bytes() as u64, u64::checked_mul);
-        if bytes.is_none_or(|bytes| bytes > TOO_MUCH) {
-            let sizes: Vec<String> = buffer.sizes.iter().map(u64::to_string).collect();
+        if (buffer.cells() * buffer.dtype.bytes() as u64).get() > TOO_MUCH {
+            let sizes: Vec<String> = buffer.sizes.iter().map(Size::to_string).collect();
             let sizes = sizes.join(" × ");
             let message = format!("`{}` would have {sizes} elements, too many for any memory", buffer.name);
             let help = "look for an axis that should have been contracted";
