@@ -21,7 +21,7 @@ const MOST_TERMS: usize = 64;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Size {
     /// Sums of products of labels and named sizes, divided by a whole number.
-    Sum(SizeSum),
+    Sum(Box<SizeSum>),
     /// A number that is not whole, or very large.
     Number(f64),
     /// `+`, `-`, `*`, `/`, `%` or `**` of two others, where that is no sum.
@@ -30,13 +30,16 @@ pub(crate) enum Size {
 
 impl From<Captured> for Size {
     fn from(captured: Captured) -> Size {
-        Size::Sum(SizeSum::from(captured))
+        Size::Sum(Box::new(SizeSum::from(captured)))
     }
 }
 
 impl From<f64> for Size {
     fn from(number: f64) -> Size {
-        whole(number).map_or(Size::Number(number), |number| Size::Sum(SizeSum::constant(number.into())))
+        match whole(number) {
+            Some(number) => Size::Sum(Box::new(SizeSum::constant(number.into()))),
+            None => Size::Number(number),
+        }
     }
 }
 
@@ -49,7 +52,7 @@ impl Size {
         if let (Size::Sum(x), Size::Sum(y)) = (&**a, &**b)
             && let Some(sum) = combined(sign, x, y).filter(|sum| sum.terms().count() <= MOST_TERMS)
         {
-            return Some(Size::Sum(sum));
+            return Some(Size::Sum(Box::new(sum)));
         }
         let made = Size::Binary(sign, Rc::clone(a), Rc::clone(b));
         (made.depth() <= DEEPEST).then_some(made)
@@ -90,7 +93,7 @@ impl Size {
 
     /// The same as the graph can say of an axis, if it can.
     pub fn sum(&self) -> Option<&SizeSum> {
-        if let Size::Sum(sum) = self { Some(sum) } else { None }
+        if let Size::Sum(sum) = self { Some(&**sum) } else { None }
     }
 }
 

@@ -124,8 +124,6 @@ struct Prepared {
     /// The numbers of named sizes for which it was prepared.
     sizes: Vec<u64>,
     lowered: Lowered,
-    /// The program that runs.
-    program: Program,
     /// The block of each kept buffer.
     places: Vec<usize>,
     code: Code,
@@ -133,8 +131,8 @@ struct Prepared {
 
 /// What runs a routine.
 enum Code {
-    /// The reference evaluator.
-    Reference,
+    /// The reference evaluator, with the program.
+    Reference(Box<Program>),
     /// Machine code for these sizes.
     Own(Box<Compiled>),
     /// Machine code for all sizes, by its place among the families.
@@ -372,11 +370,11 @@ impl Session {
         }
         let symbols = self.symbols(at)?;
         self.tell_sizes(at)?;
-        let Prepared { program, places, code, lowered, .. } = &mut self.prepared[at];
+        let Prepared { places, code, lowered, .. } = &mut self.prepared[at];
         let stopped = match code {
             Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
             Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
-            Code::Reference => self.store.evaluate(program, places, &symbols),
+            Code::Reference(program) => self.store.evaluate(program, places, &symbols),
         };
         let gives = lowered.gives.clone();
         if let Err(stop) = stopped {

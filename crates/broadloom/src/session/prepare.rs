@@ -43,29 +43,35 @@ impl Session {
         if let Some(known) = self.prepared.find(routine, &self.sizes.now) {
             return Ok(known);
         }
-        let (lowered, program) = self.planned(routine)?;
+        let lowered = self.checked(routine)?;
         let mut places = Vec::new();
-        for (node, buffer) in lowered.nodes.iter().zip(&program.buffers) {
+        for (node, buffer) in lowered.nodes.iter().zip(&lowered.program.buffers) {
             if buffer.storage == Storage::Kept {
                 let watched = lowered.watched.contains(node);
                 let place = if watched { Store::watch } else { Store::place };
                 places.push(place(&mut self.store, &self.graph, &self.layout, *node)?);
             }
         }
-        let code = self.code(routine, &lowered, &program)?;
+        let code = self.code(routine, &lowered)?;
         let (routine, sizes) = (routine.clone(), self.sizes.now.clone());
-        Ok(self.prepared.push(Prepared { routine, sizes, lowered, program, places, code }))
+        Ok(self.prepared.push(Prepared { routine, sizes, lowered, places, code }))
     }
 
     /// A routine as a program, as it is derived and as it runs. Nothing is allocated.
     pub(super) fn planned(&self, routine: &Routine) -> Result<(Lowered, Program), Error> {
+        let lowered = self.checked(routine)?;
+        let program = self.optimised(&lowered.program);
+        Ok((lowered, program))
+    }
+
+    /// A routine as a program, as it is derived, if memory holds its tensors.
+    fn checked(&self, routine: &Routine) -> Result<Lowered, Error> {
         for tensor in &routine.kept {
             self.graph.known(*tensor)?;
         }
         let lowered = self.lowered(&self.layout, routine)?;
         check_memory(&lowered.program)?;
-        let program = self.optimised(&lowered.program);
-        Ok((lowered, program))
+        Ok(lowered)
     }
 
     pub(super) fn lowered(&self, layout: &Layout, routine: &Routine) -> Result<Lowered, Error> {
@@ -79,11 +85,13 @@ impl Session {
     }
 
     /// What runs a routine: code for all sizes if sizes have names and there is such code, else code for these sizes.
-    fn code(&mut self, routine: &Routine, lowered: &Lowered, program: &Program) -> Result<Code, Error> {
-        let Some(compiler) = &self.compiler else { return Ok(Code::Reference) };
+    fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Code, Error> {
+        // Only what runs at these sizes alone is optimised for them.
+        let own = || self.optimised(&lowered.program);
+        let Some(compiler) = &self.compiler else { return Ok(Code::Reference(Box::new(own()))) };
         let symbols = self.symbols_in(lowered);
         if symbols.is_empty() || self.settings.specialise || !self.sizes.are_usual(&symbols) {
-            return own_code(compiler, program);
+            return own_code(compiler, &own());
         }
         if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
             return Ok(Code::Family(known));
@@ -94,7 +102,7 @@ impl Session {
             Err(native::Error::Sizes { message }) => {
                 let name = routine.name();
                 let notice = format!("`{name}` is compiled for each size by itself: {message}");
-                let own = own_code(compiler, program);
+                let own = own_code(compiler, &own());
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);
                 }
