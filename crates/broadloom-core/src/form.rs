@@ -21,9 +21,12 @@ pub struct Symbol(pub u32);
 const MOST_REDUCTIONS: usize = 1000;
 
 /// A product of symbols: sorted, each as often as its power.
-type Monomial = SmallVec<[Symbol; 4]>;
+type Monomial<S> = SmallVec<[S; 4]>;
 
 /// A polynomial over symbols, with rational coefficients.
+///
+/// The symbols are those of a solver, unless another type says what a size is known by: `Form<Label>` is an
+/// expression over labels. Whatever they are, this is the only arithmetic on sizes that are no numbers.
 ///
 /// ```
 /// use broadloom_core::{Form, Symbol};
@@ -37,29 +40,36 @@ type Monomial = SmallVec<[Symbol; 4]>;
 /// assert_eq!(product.divided_by(&seq.plus(&batch).unwrap()), None);
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Form {
+pub struct Form<S = Symbol> {
     /// Greatest monomial first; no coefficient is zero.
-    terms: SmallVec<[(Monomial, i128); 2]>,
+    terms: SmallVec<[(Monomial<S>, i128); 2]>,
     /// The denominator of all coefficients: at least one, with no common divisor.
     denominator: i128,
 }
 
 /// By degree, then by symbols: compatible with multiplication.
-fn compare(a: &Monomial, b: &Monomial) -> Ordering {
+fn compare<S: Ord>(a: &Monomial<S>, b: &Monomial<S>) -> Ordering {
     // Among equals in degree the one with more of the first symbol is greater.
     a.len().cmp(&b.len()).then_with(|| b.as_slice().cmp(a.as_slice()))
 }
 
-impl Form {
+impl<S> From<S> for Form<S> {
+    /// A symbol by itself.
+    fn from(symbol: S) -> Form<S> {
+        Form { terms: smallvec::smallvec![(smallvec::smallvec![symbol], 1)], denominator: 1 }
+    }
+}
+
+impl<S: Copy + Ord> Form<S> {
     /// A number.
-    pub fn constant(value: i128) -> Form {
+    pub fn constant(value: i128) -> Form<S> {
         let terms = if value == 0 { SmallVec::new() } else { smallvec::smallvec![(Monomial::new(), value)] };
         Form { terms, denominator: 1 }
     }
 
     /// A symbol by itself.
-    pub fn symbol(symbol: Symbol) -> Form {
-        Form { terms: smallvec::smallvec![(smallvec::smallvec![symbol], 1)], denominator: 1 }
+    pub fn symbol(symbol: S) -> Form<S> {
+        Form::from(symbol)
     }
 
     /// The number, if there is no symbol in it: numerator and denominator.
@@ -72,7 +82,7 @@ impl Form {
     }
 
     /// The symbol, if it is one by itself.
-    pub fn as_symbol(&self) -> Option<Symbol> {
+    pub fn as_symbol(&self) -> Option<S> {
         match self.terms.as_slice() {
             [(monomial, 1)] if monomial.len() == 1 && self.denominator == 1 => Some(monomial[0]),
             _ => None,
@@ -80,7 +90,7 @@ impl Form {
     }
 
     /// The two symbols, if it is a multiple of their difference: if it is zero, they are equal.
-    pub fn as_difference(&self) -> Option<(Symbol, Symbol)> {
+    pub fn as_difference(&self) -> Option<(S, S)> {
         match self.terms.as_slice() {
             [(a, x), (b, y)] if a.len() == 1 && b.len() == 1 && *x == -*y => Some((a[0], b[0])),
             _ => None,
@@ -102,11 +112,11 @@ impl Form {
     /// ```
     /// use broadloom_core::{Form, Symbol};
     /// let n = Form::symbol(Symbol(0));
-    /// let halves = n.plus(&Form::constant(3).scaled(1, 2).unwrap()).unwrap();
-    /// assert_eq!(halves.floor(), n.plus(&Form::constant(1)));
+    /// let halves = n.plus(&Form<S>::constant(3).scaled(1, 2).unwrap()).unwrap();
+    /// assert_eq!(halves.floor(), n.plus(&Form<S>::constant(1)));
     /// assert_eq!(n.scaled(1, 2).unwrap().floor(), None);
     /// ```
-    pub fn floor(&self) -> Option<Form> {
+    pub fn floor(&self) -> Option<Form<S>> {
         let terms = self.terms.iter().map(|(monomial, value)| {
             let whole = monomial.is_empty() || value % self.denominator == 0;
             whole.then(|| (monomial.clone(), value.div_euclid(self.denominator)))
@@ -122,12 +132,12 @@ impl Form {
     }
 
     /// The form multiplied by its denominator: all coefficients are whole.
-    pub fn numerator(&self) -> Form {
+    pub fn numerator(&self) -> Form<S> {
         Form { terms: self.terms.clone(), denominator: 1 }
     }
 
     /// The positive and the negative part, multiplied by the denominator: equal where the form is zero.
-    pub fn sides(&self) -> (Form, Form) {
+    pub fn sides(&self) -> (Form<S>, Form<S>) {
         let part = |sign: i128| {
             let own = self.terms.iter().filter(|(_, value)| value.signum() == sign);
             Form {
@@ -139,8 +149,8 @@ impl Form {
     }
 
     /// The symbols in it, each once, in their order.
-    pub fn symbols(&self) -> Vec<Symbol> {
-        let mut symbols: Vec<Symbol> =
+    pub fn symbols(&self) -> Vec<S> {
+        let mut symbols: Vec<S> =
             self.terms.iter().flat_map(|(monomial, _)| monomial.iter().copied()).collect();
         symbols.sort_unstable();
         symbols.dedup();
@@ -149,14 +159,14 @@ impl Form {
 
     /// The summands, greatest product first: the symbols of a product, and what it is multiplied with before everything
     /// is divided by the denominator.
-    pub fn terms(&self) -> impl Iterator<Item = (&[Symbol], i128)> {
+    pub fn terms(&self) -> impl Iterator<Item = (&[S], i128)> {
         self.terms.iter().map(|(monomial, value)| (monomial.as_slice(), *value))
     }
 
     /// The same over other symbols.
-    pub fn renamed(&self, to: impl Fn(Symbol) -> Symbol) -> Option<Form> {
-        let renamed = |(monomial, value): &(Monomial, i128)| {
-            let mut monomial: Monomial = monomial.iter().map(|symbol| to(*symbol)).collect();
+    pub fn renamed<T: Copy + Ord>(&self, to: impl Fn(S) -> T) -> Option<Form<T>> {
+        let renamed = |(monomial, value): &(Monomial<S>, i128)| {
+            let mut monomial: Monomial<T> = monomial.iter().map(|symbol| to(*symbol)).collect();
             monomial.sort_unstable();
             (monomial, *value)
         };
@@ -164,17 +174,17 @@ impl Form {
     }
 
     /// True if some product of symbols is in both.
-    pub(crate) fn shares(&self, other: &Form) -> bool {
+    pub(crate) fn shares(&self, other: &Form<S>) -> bool {
         self.terms.iter().any(|(own, _)| other.terms.iter().any(|(monomial, _)| own == monomial))
     }
 
     /// The sum.
-    pub fn plus(&self, other: &Form) -> Option<Form> {
+    pub fn plus(&self, other: &Form<S>) -> Option<Form<S>> {
         let common = i128::try_from(gcd(self.denominator.unsigned_abs(), other.denominator.unsigned_abs()));
         let common = common.ok()?;
         let (own, theirs) = (other.denominator / common, self.denominator / common);
         let denominator = self.denominator.checked_mul(own)?;
-        let mut terms: Vec<(Monomial, i128)> = Vec::with_capacity(self.terms.len() + other.terms.len());
+        let mut terms: Vec<(Monomial<S>, i128)> = Vec::with_capacity(self.terms.len() + other.terms.len());
         for (form, factor) in [(self, own), (other, theirs)] {
             for (monomial, value) in &form.terms {
                 terms.push((monomial.clone(), value.checked_mul(factor)?));
@@ -184,12 +194,12 @@ impl Form {
     }
 
     /// The difference.
-    pub fn minus(&self, other: &Form) -> Option<Form> {
+    pub fn minus(&self, other: &Form<S>) -> Option<Form<S>> {
         self.plus(&other.scaled(-1, 1)?)
     }
 
     /// The product with a fraction.
-    pub fn scaled(&self, numerator: i128, denominator: i128) -> Option<Form> {
+    pub fn scaled(&self, numerator: i128, denominator: i128) -> Option<Form<S>> {
         let (numerator, denominator) = if denominator < 0 {
             (numerator.checked_neg()?, denominator.checked_neg()?)
         } else {
@@ -206,11 +216,11 @@ impl Form {
     }
 
     /// The product.
-    pub fn times(&self, other: &Form) -> Option<Form> {
-        let mut terms: Vec<(Monomial, i128)> = Vec::with_capacity(self.terms.len() * other.terms.len());
+    pub fn times(&self, other: &Form<S>) -> Option<Form<S>> {
+        let mut terms: Vec<(Monomial<S>, i128)> = Vec::with_capacity(self.terms.len() * other.terms.len());
         for (a, x) in &self.terms {
             for (b, y) in &other.terms {
-                let mut product: Monomial = a.iter().chain(b).copied().collect();
+                let mut product: Monomial<S> = a.iter().chain(b).copied().collect();
                 product.sort_unstable();
                 terms.push((product, x.checked_mul(*y)?));
             }
@@ -219,7 +229,7 @@ impl Form {
     }
 
     /// The quotient, if it is a polynomial.
-    pub fn divided_by(&self, other: &Form) -> Option<Form> {
+    pub fn divided_by(&self, other: &Form<S>) -> Option<Form<S>> {
         let (lead, by) = other.terms.first()?;
         let (mut rest, mut quotient) = (self.clone(), Form::constant(0));
         while let Some((monomial, value)) = rest.terms.first() {
@@ -235,7 +245,7 @@ impl Form {
 
     /// The least and the greatest whole value for symbols within bounds; none where there is no bound. The
     /// bounds hold, but need not be reached.
-    pub fn bounds(&self, of: impl Fn(Symbol) -> (u64, Option<u64>)) -> (Option<i128>, Option<i128>) {
+    pub fn bounds(&self, of: impl Fn(S) -> (u64, Option<u64>)) -> (Option<i128>, Option<i128>) {
         let (mut least, mut most) = (Some(0i128), Some(0i128));
         for (monomial, value) in &self.terms {
             let (mut low, mut high) = (Some(1i128), Some(1i128));
@@ -254,7 +264,7 @@ impl Form {
 
     /// The value for given sizes, as numerator and denominator; none if a size is missing or the value is
     /// beyond all reason.
-    pub fn value(&self, of: impl Fn(Symbol) -> Option<u64>) -> Option<(i128, i128)> {
+    pub fn value(&self, of: impl Fn(S) -> Option<u64>) -> Option<(i128, i128)> {
         let mut sum = 0i128;
         for (monomial, value) in &self.terms {
             let mut product = *value;
@@ -267,13 +277,13 @@ impl Form {
     }
 
     /// The value for given sizes, if it is a size.
-    pub fn size(&self, of: impl Fn(Symbol) -> Option<u64>) -> Option<u64> {
+    pub fn size(&self, of: impl Fn(S) -> Option<u64>) -> Option<u64> {
         let (numerator, denominator) = self.value(of)?;
         (numerator % denominator == 0).then(|| u64::try_from(numerator / denominator).ok()).flatten()
     }
 
     /// The expression in words, with names for the symbols: `2*batch + 1`, `(seq - 1)/2`.
-    pub fn show(&self, name: impl Fn(Symbol) -> String) -> String {
+    pub fn show(&self, name: impl Fn(S) -> String) -> String {
         let mut text = String::new();
         for (monomial, value) in &self.terms {
             let sign = match (text.is_empty(), *value < 0) {
@@ -299,9 +309,9 @@ impl Form {
 
     /// The form without the greatest product of another that is zero; the same for all sizes for which it is.
     /// None if that product is not in it.
-    fn reduced_by(&self, zero: &Form) -> Option<Form> {
+    fn reduced_by(&self, zero: &Form<S>) -> Option<Form<S>> {
         let (lead, by) = zero.terms.first()?;
-        let divisible = |(monomial, value): &(Monomial, i128)| Some((without(monomial, lead)?, *value));
+        let divisible = |(monomial, value): &(Monomial<S>, i128)| Some((without(monomial, lead)?, *value));
         let (rest, value) = self.terms.iter().find_map(divisible)?;
         let factor = Form { terms: smallvec::smallvec![(rest, 1)], denominator: 1 }
             .scaled(value.checked_mul(zero.denominator)?, self.denominator.checked_mul(*by)?)?;
@@ -309,7 +319,7 @@ impl Form {
     }
 
     /// The form in terms of what some [independent](independent) forms leave, all of which are zero.
-    pub(crate) fn modulo(&self, zeros: &[Form]) -> Form {
+    pub(crate) fn modulo(&self, zeros: &[Form<S>]) -> Form<S> {
         let mut form = self.clone();
         // Products only get smaller, so this ends; the limit is for expressions beyond all reason.
         for _ in 0..MOST_REDUCTIONS {
@@ -322,14 +332,14 @@ impl Form {
     }
 
     /// True if it is a whole number because some form is zero.
-    pub(crate) fn is_whole_modulo(&self, zeros: &[Form]) -> bool {
-        let without = |zero: &Form, monomial: &Monomial| {
+    pub(crate) fn is_whole_modulo(&self, zeros: &[Form<S>]) -> bool {
+        let without = |zero: &Form<S>, monomial: &Monomial<S>| {
             let own = self.terms.iter().find(|(own, _)| own == monomial)?.1;
             let by = zero.terms.iter().find(|(other, _)| other == monomial)?.1;
             let (up, down) = (own.checked_mul(zero.denominator)?, self.denominator.checked_mul(by)?);
             self.minus(&zero.scaled(up, down)?)
         };
-        let whole = |zero: &Form| {
+        let whole = |zero: &Form<S>| {
             let forms = zero.terms.iter().filter_map(|(monomial, _)| without(zero, monomial));
             forms.into_iter().any(|form| !form.is_fraction())
         };
@@ -337,15 +347,15 @@ impl Form {
     }
 
     /// Divided by its greatest coefficient.
-    fn monic(&self) -> Option<Form> {
+    fn monic(&self) -> Option<Form<S>> {
         let (_, lead) = self.terms.first()?;
         self.scaled(self.denominator, *lead)
     }
 
     /// Sorted, added up, in lowest terms.
-    fn normal(mut terms: Vec<(Monomial, i128)>, denominator: i128) -> Option<Form> {
+    fn normal(mut terms: Vec<(Monomial<S>, i128)>, denominator: i128) -> Option<Form<S>> {
         terms.sort_by(|(a, _), (b, _)| compare(b, a));
-        let mut sums: SmallVec<[(Monomial, i128); 2]> = SmallVec::new();
+        let mut sums: SmallVec<[(Monomial<S>, i128); 2]> = SmallVec::new();
         for (monomial, value) in terms {
             match sums.last_mut() {
                 Some((last, sum)) if *last == monomial => *sum = sum.checked_add(value)?,
@@ -387,7 +397,7 @@ pub(crate) fn independent(forms: impl IntoIterator<Item = Form>) -> Vec<Form> {
 }
 
 /// The quotient of two monomials, if there is one.
-fn without(whole: &Monomial, part: &Monomial) -> Option<Monomial> {
+fn without<S: Copy + Ord>(whole: &Monomial<S>, part: &Monomial<S>) -> Option<Monomial<S>> {
     let mut rest = whole.clone();
     for symbol in part {
         let at = rest.iter().position(|own| own == symbol)?;

@@ -28,11 +28,13 @@ mod ids;
 mod number;
 pub mod order;
 pub mod projection;
+mod size;
 mod solver;
 mod term;
 
 pub use affine::{Affine, Padding, Window};
 pub use form::{Form, Symbol};
+pub use size::Size;
 pub use solver::{
     Answer, Binding, Bound, Budget, Cause, Check, Clash, Closed, Core, Derived, DimShape, How, Limit, Link,
     Middle, Need, Point, Policy, Report, RowShape, Short, Solver, Stats, Unfilled, Written,

@@ -1,5 +1,6 @@
 //! Injectivity and surjectivity of index maps against enumeration of the maps.
 
+use broadloom_core::Size;
 use broadloom_core::projection::{Component, Verdict, is_injective, is_surjective};
 use std::collections::HashSet;
 
@@ -18,10 +19,10 @@ fn cells(map: &[Component], extents: &[u64]) -> Vec<Vec<i64>> {
 /// Sizes that hold every position, after moving the least one to zero.
 fn fit(map: &mut [Component], extents: &[u64]) -> Vec<u64> {
     let fit = |component: &mut Component| {
-        let (least, _) = component.range(extents);
-        component.offset -= least;
-        let (_, greatest) = component.range(extents);
-        greatest as u64 + 1
+        let extent = |index: u32| Some(extents[index as usize].into());
+        let (least, greatest) = component.range(extent).expect("all are numbers");
+        component.offset = component.offset - least;
+        (greatest - least + 1).get()
     };
     map.iter_mut().map(fit).collect()
 }
@@ -92,4 +93,46 @@ fn large_maps_are_settled_without_enumeration() {
     assert_eq!(is_surjective(&map, &extents, &[4096 * 4096, 3]), Verdict::Yes);
     // A convolution's reads overlap.
     assert_eq!(is_injective(&[sum(&[(1, 0), (1, 1)])], &[4096, 3]), Verdict::No);
+}
+
+/// What is settled for all sizes holds at each of them. Coefficients and extents are expressions over two arguments.
+#[test]
+fn verdicts_for_all_sizes_hold_at_each() {
+    let mut dice = Dice(11);
+    let (n, m) = (Size::argument(0, 1), Size::argument(1, 1));
+    let sizes = [Size::ONE, Size::from(2), Size::from(3), n, m, n * m, n * 2, m + 1, n + m];
+    let mut settled = [0, 0];
+    for _ in 0..4_000 {
+        let loops = 1 + dice.below(3) as usize;
+        let mut pick = |from: &[Size]| from[dice.below(from.len() as u64) as usize];
+        let extents: Vec<Size> = (0..loops).map(|_| pick(&sizes)).collect();
+        // Often as they are in memory: each loop moves as far as those inside it reach.
+        let mut stride = Size::ONE;
+        let mut map = vec![Component::fixed(0)];
+        for index in (0..loops).rev() {
+            let coefficient = if pick(&[Size::ZERO, Size::ONE]) == 1 { stride } else { pick(&sizes) };
+            map[0] = map[0].plus(&Component::new(0, [(coefficient, index as u32)]));
+            stride = stride * extents[index];
+        }
+        if pick(&[Size::ZERO, Size::ONE]) == 1 {
+            map.push(Component::iterate(0));
+        }
+        let cells: Vec<Size> = map.iter().enumerate().map(|(axis, _)| [stride, extents[0]][axis]).collect();
+        let (injective, surjective) = (is_injective(&map, &extents), is_surjective(&map, &extents, &cells));
+        settled[0] += usize::from(injective.holds());
+        settled[1] += usize::from(surjective.holds());
+        for point in [[1, 1], [1, 3], [2, 1], [3, 2]] {
+            let at =
+                |sizes: &[Size]| -> Vec<u64> { sizes.iter().map(|size| size.at(&point).unwrap()).collect() };
+            let map: Vec<Component> = map.iter().map(|sum| sum.with(&point).unwrap()).collect();
+            let (extents, cells) = (at(&extents), at(&cells));
+            if injective.holds() {
+                assert_eq!(is_injective(&map, &extents), Verdict::Yes, "{map:?} over {extents:?}");
+            }
+            if surjective.holds() {
+                assert_eq!(is_surjective(&map, &extents, &cells), Verdict::Yes, "{map:?} over {extents:?}");
+            }
+        }
+    }
+    assert!(settled.iter().all(|settled| *settled > 200), "much of it is settled: {settled:?}");
 }

@@ -1,6 +1,7 @@
 //! Canonicity of projections (Formal Core, Thm. 7.4): the order of the equations changes nothing, failures are
 //! exactly (a), (b) and (c), and the labels are those of Def. 7.3, judged by a naive closure.
 
+use broadloom_core::Size;
 use broadloom_core::projection::{AxisId, Equations, Failure, Index, Pin, Projection};
 
 /// A small generator: the tests need variety, not quality.
@@ -149,7 +150,7 @@ fn labels_and_failures_are_those_of_the_definition() {
                 }
                 (None, Index::Sum(sum)) if visited[class_of] && size > 1 => {
                     // One loop of the class's extent, and the same for the whole class.
-                    let [(1, index)] = sum.terms.as_slice() else { panic!("{system:?}: {sum:?}") };
+                    let [(Size::ONE, index)] = sum.terms.as_slice() else { panic!("{system:?}: {sum:?}") };
                     assert_eq!(solved.loops[*index as usize].extent, size);
                     for (other, found) in axes.iter().zip(&maps) {
                         assert_eq!(

@@ -4,6 +4,7 @@ pub(crate) mod size_names;
 
 use std::fmt::Write;
 
+use broadloom_core::Size;
 use broadloom_core::projection::Index;
 use broadloom_spec::Kind;
 
@@ -25,15 +26,20 @@ impl Projected {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn margins(&self, tensor: usize) -> Vec<(u64, u64)> {
-        let extents = self.projection.extents();
-        let reach = |(index, size): (&Index, &u64)| match index {
+        let extent = |index: u32| self.projection.loops.get(index as usize).map(|each| each.extent);
+        let reach = |(index, size): (&Index, &Size)| match index {
+            // What is negative, or not known to be a number, is no margin: code with addresses beyond it is refused.
             Index::Sum(sum) => {
-                let (least, greatest) = sum.range(&extents);
-                ((-least).max(0) as u64, (greatest + 1 - *size as i64).max(0) as u64)
+                sum.range(extent).map_or((0, 0), |(low, high)| ((-low).get(), (high + 1 - *size).get()))
             }
             Index::Symbol(_) | Index::Concat(_) => (0, 0),
         };
         self.projection.maps[tensor].iter().zip(&self.sizes[tensor]).map(reach).collect()
+    }
+
+    /// The sizes of a tensor in memory order, as numbers.
+    pub fn shape(&self, tensor: usize) -> Vec<u64> {
+        self.sizes[tensor].iter().map(|size| size.get()).collect()
     }
 
     /// The same loops and maps with another tensor in the place of the result: how the gradient of an
@@ -82,7 +88,7 @@ impl Graph {
             }
             let role = if at < nest.results { "writes" } else { "reads" };
             let _ = write!(text, "{role} {}", self.cell_text(&nest, at));
-            let sizes: Vec<String> = nest.sizes[at].iter().map(u64::to_string).collect();
+            let sizes: Vec<String> = nest.sizes[at].iter().map(Size::to_string).collect();
             let _ = write!(text, " of {} ({})", self.label_of(*tensor), sizes.join(" × "));
             let margins = nest.margins(at);
             if margins.iter().any(|margin| *margin != (0, 0)) {

@@ -16,11 +16,10 @@
 
 mod refusal;
 
-use broadloom_core::projection::Component;
+use broadloom_core::Size;
 use broadloom_core::projection::{
-    AxisId, Equations, Part, Pin, Projection, Verdict, is_injective, is_surjective,
+    AxisId, Component, Equations, Part, Pin, Projection, Verdict, is_injective, is_surjective,
 };
-use broadloom_core::{Affine, Padding};
 use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 use smallvec::SmallVec;
 
@@ -54,7 +53,7 @@ pub struct Projected {
     /// How many of them are results.
     pub results: usize,
     /// The sizes of each, in memory order (batch, output, input).
-    pub sizes: Vec<Vec<u64>>,
+    pub sizes: Vec<Vec<Size>>,
     /// Loops and index maps; maps are in the order of `tensors`, their axes in memory order.
     pub projection: Projection,
     /// How values that meet in one cell of a result are put together.
@@ -133,10 +132,9 @@ impl Projected {
         if outside || self.is_injective(result) != Verdict::Yes {
             return Verdict::Unsettled;
         }
-        let points =
-            |phase: &Vec<u32>| self.extents_in(phase).iter().map(|n| u128::from(*n)).product::<u128>();
-        let cells: u128 = self.sizes[result].iter().map(|size| u128::from(*size)).product();
-        if phases.iter().map(points).sum::<u128>() == cells { Verdict::Yes } else { Verdict::No }
+        let points = |phase: &Vec<u32>| self.extents_in(phase).into_iter().product::<Size>();
+        let cells: Size = self.sizes[result].iter().copied().product();
+        if phases.iter().map(points).sum::<Size>() == cells { Verdict::Yes } else { Verdict::No }
     }
 
     /// Whether a result that is to start afresh must be set to the neutral element first: unless every cell is
@@ -170,15 +168,15 @@ impl Projected {
     }
 
     /// The extents in a phase: loops that do not run have one iteration.
-    fn extents_in(&self, phase: &[u32]) -> Vec<u64> {
+    fn extents_in(&self, phase: &[u32]) -> Vec<Size> {
         let extent = |(at, each): (usize, &broadloom_core::projection::Loop)| {
-            if phase.contains(&(at as u32)) { each.extent } else { 1 }
+            if phase.contains(&(at as u32)) { each.extent } else { Size::ONE }
         };
         self.projection.loops.iter().enumerate().map(extent).collect()
     }
 
     /// Whether something holds of a tensor's map in every phase.
-    fn each_phase(&self, tensor: usize, judge: impl Fn(&[Component], &[u64]) -> Verdict) -> Verdict {
+    fn each_phase(&self, tensor: usize, judge: impl Fn(&[Component], &[Size]) -> Verdict) -> Verdict {
         for phase in self.phases_of(tensor) {
             let Some(map) = self.projection.in_phase(tensor, &phase) else { return Verdict::Unsettled };
             match judge(&map, &self.extents_in(&phase)) {
@@ -298,7 +296,7 @@ impl<'a> Reading<'a> {
     /// P6: every axis of every occurrence has an id of its own, and is visited.
     fn occurrence(&mut self, tensor: Tensor) -> Occurrence {
         Kind::ALL.map(|kind| {
-            let sizes = self.shapes.sizes(tensor, kind);
+            let sizes = self.shapes.extents(tensor, kind);
             sizes
                 .map(|size| {
                     let axis = self.equations.axis(size);
@@ -365,11 +363,7 @@ impl<'a> Reading<'a> {
     /// Two axes as one, the second running faster; an axis without a partner stays.
     fn join(&mut self, pair: &[AxisId]) -> AxisId {
         let &[slow, fast] = pair else { return pair[0] };
-        let size = self.equations.size(fast);
-        let both = self.equations.axis(self.equations.size(slow).saturating_mul(size));
-        let rows = Affine::strided(size).with_kernel(1, Padding::Valid);
-        self.equations.affine(both, rows, slow, Some(fast));
-        both
+        self.equations.joined(slow, fast)
     }
 
     fn equal_rows(&mut self, a: &[AxisId], b: &[AxisId]) {
@@ -439,18 +433,21 @@ impl<'a> Reading<'a> {
             AxisKind::Concat(components) => {
                 let named = |kind: ComponentKind| match kind {
                     ComponentKind::Label(name) => self.equations.size(label(name)),
-                    ComponentKind::Size(size) => size.get(),
-                    ComponentKind::Wildcard => 0,
+                    ComponentKind::Size(size) => size.get().into(),
+                    ComponentKind::Wildcard => Size::ZERO,
                 };
-                let taken: u64 = components.iter().map(|component| named(component.kind)).sum();
+                let taken: Size = components.iter().map(|component| named(component.kind)).sum();
                 // What wildcards stand for is visited, by a loop of its own.
-                let mut rest = self.equations.size(id).saturating_sub(taken);
+                let rest = self.equations.size(id) - taken;
+                let mut rest = if rest.at_most(Size::ZERO) { Size::ZERO } else { rest };
                 let mut parts: SmallVec<[Part; 4]> = SmallVec::new();
                 for component in components {
                     parts.push(match component.kind {
                         ComponentKind::Label(name) => Part::Axis(self.labels[name.0 as usize]),
                         ComponentKind::Size(size) => Part::Gap(size.get()),
-                        ComponentKind::Wildcard => Part::Axis(self.equations.axis(std::mem::take(&mut rest))),
+                        ComponentKind::Wildcard => {
+                            Part::Axis(self.equations.axis(std::mem::replace(&mut rest, Size::ZERO)))
+                        }
                     });
                 }
                 self.equations.concat(id, parts);
@@ -477,7 +474,7 @@ impl<'a> Reading<'a> {
         let axes: SmallVec<[&[AxisId]; 8]> =
             starts.zip(&ends).map(|(start, end)| &all[start..*end]).collect();
         let solved = self.equations.solve(&axes);
-        let sizes: Vec<Vec<u64>> =
+        let sizes: Vec<Vec<Size>> =
             axes.iter().map(|axes| axes.iter().map(|axis| self.equations.size(*axis)).collect()).collect();
         drop(axes);
         self.memory = all;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use broadloom_core::order::{Basis, Dim, FormId, Symbolic};
-use broadloom_core::{Closed, DimShape, DimTerm, Middle, RowTerm, Symbol};
+use broadloom_core::{Closed, DimShape, DimTerm, Form, Middle, RowTerm, Size, Symbol};
 use broadloom_spec::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -155,6 +155,8 @@ pub struct Shapes {
     dims: Vec<Dim>,
     /// Those that depend on named sizes, by their place among the dimensions.
     symbolic: FxHashMap<u32, SymbolicSize>,
+    /// Those that are sizes of loops and buffers as expressions, for programs whose sizes are arguments.
+    open: FxHashMap<u32, Size>,
     /// Where the rows of each tensor end in `axes`.
     ends: Vec<[u32; 3]>,
     /// The dimensions of the labels of all specs used.
@@ -231,6 +233,12 @@ impl Shapes {
         Some(shapes)
     }
 
+    /// The shapes whose named sizes stay open: `size` says what an expression is in the program that is made.
+    pub fn open(&self, size: impl Fn(&Form) -> Size) -> Shapes {
+        let open = self.symbolic.iter().map(|(place, own)| (*place, size(own.form()))).collect();
+        Shapes { open, ..self.clone() }
+    }
+
     /// The symbols that the sizes of a tensor depend on.
     pub fn symbols_of(&self, tensor: Tensor) -> Vec<Symbol> {
         let sizes = Kind::ALL.into_iter().flat_map(|kind| self.expressions(tensor, kind)).flatten();
@@ -291,9 +299,18 @@ impl Shapes {
         self.row(tensor, kind).map(|place| self.number(place))
     }
 
+    /// The same for loops and buffers: expressions where sizes are open.
+    pub fn extents(&self, tensor: Tensor, kind: Kind) -> impl Iterator<Item = Size> + '_ {
+        self.row(tensor, kind).map(|place| self.extent(place))
+    }
+
     /// The size of a label, by its place among the labels of all specs used.
-    pub fn label(&self, at: usize) -> u64 {
-        self.number(self.labels[at])
+    pub fn label(&self, at: usize) -> Size {
+        self.extent(self.labels[at])
+    }
+
+    fn extent(&self, place: u32) -> Size {
+        self.open.get(&place).copied().unwrap_or_else(|| self.number(place).into())
     }
 
     /// The number of tensors.

@@ -4,21 +4,22 @@
 //! a product is a count of elements, a multiple a stride, a sum a concatenation. Each in between has a
 //! variable of its own.
 
-use broadloom_core::{Affine, Constraint, DimTerm, Form, Numerator, Piece, Role, Symbol};
+use broadloom_core::{Affine, Constraint, DimTerm, Form, Numerator, Piece, Role};
 
 use crate::Graph;
 use crate::capture::{Captured, Size};
 use crate::error::Error;
 use crate::step::{Part, Step};
 
-/// An expression over captured and named sizes: whole multiples of their products, added, divided by a number.
+/// An expression over captured and named sizes: whole multiples of their products, added, divided by a number. As a size it
+/// has to be whole; what that asks of the sizes is checked at run time.
 ///
 /// ```
 /// use broadloom::{Graph, SizeSum};
 /// let mut g = Graph::new();
 /// g.dim("seq", 1..=512, 64)?;
 /// let seq = SizeSum::from(g.captured_dim("seq")?);
-/// let blocks = seq.divided_by(8).unwrap();
+/// let blocks = seq.scaled(1, 8).unwrap();
 /// let x = g.data("x", "n | 16")?;
 /// let n = g.captured(x, "n")?;
 /// g.set_to(n, &blocks)?;
@@ -26,66 +27,7 @@ use crate::step::{Part, Step};
 /// assert_eq!(g.runtime_checks()?[0].to_string(), "`seq` is a multiple of 8");
 /// # Ok::<(), broadloom::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct SizeSum {
-    /// An expression over places in `sizes`.
-    form: Form,
-    sizes: Vec<Captured>,
-}
-
-impl From<Captured> for SizeSum {
-    fn from(size: Captured) -> SizeSum {
-        SizeSum { form: Form::symbol(Symbol(0)), sizes: vec![size] }
-    }
-}
-
-impl SizeSum {
-    /// A number.
-    pub fn number(number: i64) -> SizeSum {
-        SizeSum { form: Form::constant(number.into()), sizes: Vec::new() }
-    }
-
-    /// The sum of two; nothing if a number becomes too large.
-    pub fn plus(&self, other: &SizeSum) -> Option<SizeSum> {
-        self.with(other, Form::plus)
-    }
-
-    /// The difference of two.
-    pub fn minus(&self, other: &SizeSum) -> Option<SizeSum> {
-        self.with(other, Form::minus)
-    }
-
-    /// The product of two.
-    pub fn times(&self, other: &SizeSum) -> Option<SizeSum> {
-        self.with(other, Form::times)
-    }
-
-    /// The quotient by a number. As a size it has to be whole; what that asks of the sizes is checked at run time.
-    pub fn divided_by(&self, number: u64) -> Option<SizeSum> {
-        Some(SizeSum { form: self.form.scaled(1, number.into())?, sizes: self.sizes.clone() })
-    }
-
-    /// The two forms combined, over the sizes of both.
-    fn with(&self, other: &SizeSum, combine: fn(&Form, &Form) -> Option<Form>) -> Option<SizeSum> {
-        let mut sizes = self.sizes.clone();
-        let mut places = Vec::with_capacity(other.sizes.len());
-        for size in &other.sizes {
-            let known = sizes.iter().position(|known| known == size);
-            places.push(Symbol(known.unwrap_or(sizes.len()) as u32));
-            if known.is_none() {
-                sizes.push(*size);
-            }
-        }
-        let other = other.form.renamed(|symbol| places[symbol.0 as usize])?;
-        Some(SizeSum { form: combine(&self.form, &other)?, sizes })
-    }
-
-    /// What is added: a factor, and the sizes that it is multiplied with.
-    fn terms(&self) -> impl Iterator<Item = (i128, Vec<Captured>)> {
-        let sizes = |product: &[Symbol]| product.iter().map(|symbol| self.sizes[symbol.0 as usize]).collect();
-        self.form.terms().map(move |(product, factor)| (factor, sizes(product)))
-    }
-}
+pub type SizeSum = Form<Captured>;
 
 /// Sizes that are added, and a number.
 #[derive(Default)]
@@ -95,31 +37,31 @@ struct Side {
 }
 
 /// Why a sum cannot be a size, whatever its terms are.
-fn impossible(terms: &[(i128, Vec<Captured>)]) -> Option<&'static str> {
-    if terms.iter().any(|(factor, _)| u64::try_from(factor.unsigned_abs()).is_err()) {
+fn impossible(size: &SizeSum) -> Option<&'static str> {
+    if size.terms().any(|(_, factor)| u64::try_from(factor.unsigned_abs()).is_err()) {
         return Some("that is too much");
     }
-    terms.iter().all(|(factor, _)| *factor < 0).then_some("every axis has elements")
+    size.terms().all(|(_, factor)| factor < 0).then_some("every axis has elements")
 }
 
 impl Graph {
     /// Says that a captured size is an expression over others, as [`SizeSum`] shows.
     pub fn set_to(&mut self, captured: Captured, size: &SizeSum) -> Result<(), Error> {
-        let terms: Vec<(i128, Vec<Captured>)> = size.terms().collect();
-        if let Some(why) = impossible(&terms) {
+        if let Some(why) = impossible(size) {
             let (name, text) = (self.captured_text(captured), self.sum_text(size));
             return Err(self.misuse(format!("{name} cannot be `{text}`: {why}")));
         }
-        if let ([(factor, sizes)], 1) = (&terms[..], size.form.denominator()) {
-            match sizes[..] {
-                [] => return self.set(captured, *factor as u64),
-                [other] => return self.scale(captured, *factor as u64, other),
+        let mut terms = size.terms();
+        if let (Some((sizes, factor)), None, false) = (terms.next(), terms.next(), size.is_fraction()) {
+            match *sizes {
+                [] => return self.set(captured, factor as u64),
+                [other] => return self.scale(captured, factor as u64, other),
                 _ => {}
             }
         }
-        let before = self.begin_of(size.sizes.iter().copied().chain([captured]))?;
+        let before = self.begin_of(size.symbols().into_iter().chain([captured]))?;
         let own = self.size_term(captured)?;
-        self.say_sum(own, &terms, size.form.denominator() as u64)?;
+        self.say_sum(own, size)?;
         let mut text = self.sum_text(size);
         // The label of a declaration is only a name for what stands there.
         if captured.tensor.is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
@@ -136,26 +78,20 @@ impl Graph {
 
     /// Says that a size is an expression over others, as part of a step.
     pub(crate) fn say_size(&mut self, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
-        let terms: Vec<(i128, Vec<Captured>)> = size.terms().collect();
-        match impossible(&terms) {
+        match impossible(size) {
             Some(why) => {
                 Err(self.misuse(format!("an axis cannot have the size `{}`: {why}", self.sum_text(size))))
             }
-            None => self.say_sum(own, &terms, size.form.denominator() as u64),
+            None => self.say_sum(own, size),
         }
     }
 
     /// Says that a multiple of a size is a sum. What is subtracted is added on the other side.
-    fn say_sum(
-        &mut self,
-        own: DimTerm,
-        terms: &[(i128, Vec<Captured>)],
-        denominator: u64,
-    ) -> Result<(), Error> {
+    fn say_sum(&mut self, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
         let (mut left, mut right) = (Side::default(), Side::default());
-        left.parts.push(self.multiple(denominator, own));
-        for (factor, sizes) in terms {
-            let side = if *factor < 0 { &mut left } else { &mut right };
+        left.parts.push(self.multiple(size.denominator() as u64, own));
+        for (sizes, factor) in size.terms() {
+            let side = if factor < 0 { &mut left } else { &mut right };
             let factor = factor.unsigned_abs() as u64;
             match sizes.is_empty() {
                 true => side.literal = factor,
@@ -218,6 +154,6 @@ impl Graph {
 
     /// An expression as it is written: `2*batch + 1`, `(seq - 1)/8`.
     pub(crate) fn sum_text(&self, sum: &SizeSum) -> String {
-        sum.form.show(|symbol| self.captured_name(sum.sizes[symbol.0 as usize]))
+        sum.show(|captured| self.captured_name(captured))
     }
 }

@@ -90,6 +90,20 @@ impl RuntimeCheck {
         &self.form
     }
 
+    /// The one named size that it bounds from below, and the least number that it can have.
+    pub fn least(&self) -> Option<(Symbol, u64)> {
+        let Need::AtLeast(least) = self.need else { return None };
+        let mut terms = self.form.terms();
+        let (&[symbol], factor @ 1..) = terms.next()? else { return None };
+        let offset = match terms.next() {
+            None => 0,
+            Some(([], offset)) => offset,
+            Some(_) => return None,
+        };
+        let rest = i128::from(least).checked_mul(self.form.denominator())?.checked_sub(offset)?;
+        Some((symbol, u64::try_from(rest.div_euclid(factor) + i128::from(rest.rem_euclid(factor) > 0)).ok()?))
+    }
+
     /// Whether it only keeps a size within bounds.
     pub fn is_bound(&self) -> bool {
         matches!(self.need, Need::AtLeast(_) | Need::AtMost(_))

@@ -1,7 +1,9 @@
-//! Sizes that need not have a number yet, as they are written: `batch`, `2 * y.h`, `batch / 8 - 1`.
+//! Sizes that need not have a number yet: `batch`, `2 * y.h`, `batch / 8 - 1`.
 //!
-//! In arithmetic on tensors such a size becomes a tensor, in a declared shape a relation of sizes; both stay as they are
-//! whatever the sizes of the program will be. Where a number is needed it is computed from numbers of its parts.
+//! Arithmetic on sizes is a [`SizeSum`], the expression that the graph works with too. What is no such expression (`h % 2`,
+//! `2 ** h`, `0.5 * h`) stays as it was written. In arithmetic on tensors a size becomes a tensor, in a declared shape a
+//! relation of sizes; both stay as they are whatever the sizes of the program will be. Where a number is needed it is
+//! computed from numbers of its parts.
 
 use std::rc::Rc;
 
@@ -10,35 +12,60 @@ use broadloom::{Captured, SizeSum};
 use crate::position::whole;
 use crate::syntax::ast::Binary;
 
-/// How deeply arithmetic on sizes may nest; what is deeper becomes a tensor.
+/// How deeply arithmetic that is no sum of products may nest; what is deeper becomes a tensor.
 const DEEPEST: u32 = 50;
+/// How many products a sum may have; what has more stays as it was written.
+const MOST_TERMS: usize = 64;
 
 /// A size, or arithmetic on sizes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Size {
-    /// A label of a spec or of a shape, or a named size.
-    Captured(Captured),
+    /// Sums of products of labels and named sizes, divided by a whole number.
+    Sum(Box<SizeSum>),
+    /// A number that is not whole, or very large.
     Number(f64),
-    /// `+`, `-`, `*`, `/`, `%` or `**` of two others.
+    /// `+`, `-`, `*`, `/`, `%` or `**` of two others, where that is no sum.
     Binary(Binary, Rc<Size>, Rc<Size>),
+}
+
+impl From<Captured> for Size {
+    fn from(captured: Captured) -> Size {
+        Size::Sum(Box::new(SizeSum::from(captured)))
+    }
+}
+
+impl From<f64> for Size {
+    fn from(number: f64) -> Size {
+        match whole(number) {
+            Some(number) => Size::Sum(Box::new(SizeSum::constant(number.into()))),
+            None => Size::Number(number),
+        }
+    }
 }
 
 impl Size {
     /// Arithmetic on two sizes; nothing if it is no arithmetic, or too much of it.
-    pub fn of(sign: Binary, a: Rc<Size>, b: Rc<Size>) -> Option<Size> {
-        let signs = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Mod, Binary::Pow];
-        let made = Size::Binary(sign, a, b);
-        (signs.contains(&sign) && made.depth() <= DEEPEST).then_some(made)
+    pub fn of(sign: Binary, a: &Rc<Size>, b: &Rc<Size>) -> Option<Size> {
+        if !is_arithmetic(sign) {
+            return None;
+        }
+        if let (Size::Sum(x), Size::Sum(y)) = (&**a, &**b)
+            && let Some(sum) = combined(sign, x, y).filter(|sum| sum.terms().count() <= MOST_TERMS)
+        {
+            return Some(Size::Sum(Box::new(sum)));
+        }
+        let made = Size::Binary(sign, Rc::clone(a), Rc::clone(b));
+        (made.depth() <= DEEPEST).then_some(made)
     }
 
     /// The captured size that it is, without arithmetic.
     pub fn as_captured(&self) -> Option<Captured> {
-        if let Size::Captured(captured) = self { Some(*captured) } else { None }
+        self.sum()?.as_symbol()
     }
 
     fn depth(&self) -> u32 {
         match self {
-            Size::Captured(_) | Size::Number(_) => 0,
+            Size::Sum(_) | Size::Number(_) => 0,
             Size::Binary(_, a, b) => 1 + a.depth().max(b.depth()),
         }
     }
@@ -46,7 +73,7 @@ impl Size {
     /// The captured sizes in it.
     pub fn captured(&self) -> Vec<Captured> {
         match self {
-            Size::Captured(captured) => vec![*captured],
+            Size::Sum(sum) => sum.symbols(),
             Size::Number(_) => Vec::new(),
             Size::Binary(_, a, b) => [a.captured(), b.captured()].concat(),
         }
@@ -55,25 +82,36 @@ impl Size {
     /// Its number, with numbers for the captured sizes in it.
     pub fn at(&self, of: &impl Fn(Captured) -> Option<u64>) -> Option<f64> {
         Some(match self {
-            Size::Captured(captured) => of(*captured)? as f64,
+            Size::Sum(sum) => {
+                let (numerator, denominator) = sum.value(of)?;
+                numerator as f64 / denominator as f64
+            }
             Size::Number(number) => *number,
             Size::Binary(sign, a, b) => crate::builtin::fold(*sign, a.at(of)?, b.at(of)?),
         })
     }
 
-    /// The same as the graph can say of an axis, if it can: sums and products, divided by whole numbers.
-    pub fn sum(&self) -> Option<SizeSum> {
-        match self {
-            Size::Captured(captured) => Some(SizeSum::from(*captured)),
-            Size::Number(number) => Some(SizeSum::number(whole(*number)?)),
-            Size::Binary(Binary::Add, a, b) => a.sum()?.plus(&b.sum()?),
-            Size::Binary(Binary::Sub, a, b) => a.sum()?.minus(&b.sum()?),
-            Size::Binary(Binary::Mul, a, b) => a.sum()?.times(&b.sum()?),
-            Size::Binary(Binary::Div, a, b) => match **b {
-                Size::Number(number) => a.sum()?.divided_by(u64::try_from(whole(number)?).ok()?),
-                _ => None,
-            },
-            Size::Binary(..) => None,
+    /// The same as the graph can say of an axis, if it can.
+    pub fn sum(&self) -> Option<&SizeSum> {
+        if let Size::Sum(sum) = self { Some(&**sum) } else { None }
+    }
+}
+
+/// Whether an operator makes a size of sizes.
+pub(crate) fn is_arithmetic(sign: Binary) -> bool {
+    [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Mod, Binary::Pow].contains(&sign)
+}
+
+/// An operator between two sums, if the result is one: what is divided by is a number.
+fn combined(sign: Binary, a: &SizeSum, b: &SizeSum) -> Option<SizeSum> {
+    match sign {
+        Binary::Add => a.plus(b),
+        Binary::Sub => a.minus(b),
+        Binary::Mul => a.times(b),
+        Binary::Div => {
+            let (numerator, denominator) = b.as_constant()?;
+            a.scaled(denominator, numerator)
         }
+        _ => None,
     }
 }

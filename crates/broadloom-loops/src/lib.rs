@@ -13,6 +13,7 @@ pub mod scalar;
 mod show;
 
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
+pub use broadloom_core::Size;
 pub use function::{Binary, Domain, Unary, Yields};
 pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};

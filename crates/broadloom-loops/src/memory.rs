@@ -16,7 +16,7 @@ use broadloom_array::Element;
 /// let buffer = Buffer {
 ///     name: "x".into(),
 ///     dtype: Dtype::F32,
-///     sizes: vec![3],
+///     sizes: vec![3.into()],
 ///     margins: vec![(1, 1)],
 ///     fill: -1.0,
 ///     storage: Storage::Kept,
@@ -74,14 +74,15 @@ impl Block {
     /// Memory for a buffer: 0 inside, margins filled.
     pub fn new(buffer: &Buffer) -> Result<Block, ArrayError> {
         let too_large = || ArrayError { message: format!("`{}` does not fit into memory", buffer.name) };
-        let cells = buffer.padded().try_fold(1u64, u64::checked_mul).ok_or_else(too_large)?;
+        let cells =
+            buffer.padded().map(|size| size.get()).try_fold(1u64, u64::checked_mul).ok_or_else(too_large)?;
         let bytes = cells.checked_mul(buffer.dtype.bytes() as u64).ok_or_else(too_large)?;
         let bytes = usize::try_from(bytes).map_err(|_| too_large())?;
         let mut block = Block {
             lines: lines(bytes).ok_or_else(too_large)?,
             cells: cells as usize,
             dtype: buffer.dtype,
-            sizes: buffer.sizes.clone(),
+            sizes: buffer.shape(),
             margins: (0..buffer.sizes.len()).map(|axis| buffer.margin(axis)).collect(),
         };
         if buffer.has_margins() {
@@ -113,7 +114,9 @@ impl Block {
     /// Whether it has the type, the sizes and the margins of a buffer.
     pub fn fits(&self, buffer: &Buffer) -> bool {
         let margins = || (0..buffer.sizes.len()).map(|axis| buffer.margin(axis));
-        self.dtype == buffer.dtype && self.sizes == buffer.sizes && margins().eq(self.margins.iter().copied())
+        self.dtype == buffer.dtype
+            && self.sizes == buffer.shape()
+            && margins().eq(self.margins.iter().copied())
     }
 
     /// The numbers of the inside.
@@ -293,7 +296,7 @@ mod tests {
     use crate::Storage;
 
     fn buffer(dtype: Dtype, sizes: &[u64], margins: &[(u64, u64)]) -> Buffer {
-        let (sizes, margins) = (sizes.to_vec(), margins.to_vec());
+        let (sizes, margins) = (sizes.iter().map(|size| (*size).into()).collect(), margins.to_vec());
         Buffer { name: "x".into(), dtype, sizes, margins, fill: 7.0, storage: Storage::Kept }
     }
 

@@ -4,6 +4,7 @@
 //! addressed by one index per axis, in memory order. The same language holds the program before and after
 //! optimisation, so that one evaluator judges both.
 
+use broadloom_core::Size;
 use broadloom_core::projection::Component;
 
 use crate::Dtype;
@@ -33,7 +34,7 @@ pub struct Buffer {
     /// How each number is stored.
     pub dtype: Dtype,
     /// The sizes of its axes, in memory order, margins not included.
-    pub sizes: Vec<u64>,
+    pub sizes: Vec<Size>,
     /// What lies before and after each axis, for windows that reach beyond its ends. Empty if nothing does.
     pub margins: Vec<(u64, u64)>,
     /// What the margins hold when a run begins.
@@ -53,11 +54,16 @@ pub enum Storage {
 
 impl Buffer {
     /// The sizes with margins.
-    pub fn padded(&self) -> impl Iterator<Item = u64> + '_ {
+    pub fn padded(&self) -> impl Iterator<Item = Size> + '_ {
         self.sizes.iter().enumerate().map(|(axis, size)| {
             let (left, right) = self.margin(axis);
-            left.saturating_add(*size).saturating_add(right)
+            *size + left + right
         })
+    }
+
+    /// The sizes of a buffer of a program in which all sizes are numbers.
+    pub fn shape(&self) -> Vec<u64> {
+        self.sizes.iter().map(|size| size.get()).collect()
     }
 
     /// The margins of an axis.
@@ -71,16 +77,16 @@ impl Buffer {
     }
 
     /// The number of cells, margins included.
-    pub fn cells(&self) -> u64 {
-        self.padded().fold(1, u64::saturating_mul)
+    pub fn cells(&self) -> Size {
+        self.padded().product()
     }
 
     /// How many cells lie between neighbours on each axis, margins included.
-    pub fn strides(&self) -> Vec<u64> {
-        let mut strides: Vec<u64> = self.padded().collect();
-        let mut stride = 1u64;
+    pub fn strides(&self) -> Vec<Size> {
+        let mut strides: Vec<Size> = self.padded().collect();
+        let mut stride = Size::ONE;
         for size in strides.iter_mut().rev() {
-            (*size, stride) = (stride, stride.saturating_mul(*size));
+            (*size, stride) = (stride, stride * *size);
         }
         strides
     }
@@ -142,7 +148,7 @@ pub enum Statement {
         /// The cell.
         cell: Cell,
         /// The bound.
-        below: u64,
+        below: Size,
         /// Whose index it is; its own buffer if it is none.
         of: BufferId,
     },
@@ -168,7 +174,7 @@ pub struct Loop {
     /// The variable: its place among the variables of the program. No two loops of a nest share one.
     pub var: u32,
     /// How often it runs.
-    pub extent: u64,
+    pub extent: Size,
     /// Whether its iterations do not depend on each other, in any order.
     pub parallel: bool,
     /// What is done.
@@ -195,6 +201,10 @@ pub struct Program {
     pub symbols: Vec<String>,
     /// How many locals there are.
     pub locals: u32,
+    /// The sizes that are arguments of the program: what each is a multiple of. In sizes of loops and buffers,
+    /// [`Size::argument`] of the same place stands for the argument divided by that. Most programs have none: all their sizes
+    /// are numbers.
+    pub arguments: Vec<u64>,
     /// The nests, in order.
     pub nests: Vec<Nest>,
 }
@@ -203,6 +213,39 @@ impl Program {
     /// A buffer.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.index()]
+    }
+
+    /// The program at some sizes of its arguments, in which all sizes are numbers; nothing if one is no multiple of what it
+    /// has to be, or if some size would be no number.
+    ///
+    /// ```
+    /// use broadloom_loops::{Buffer, Dtype, Program, Size, Storage};
+    /// let mut program = Program { arguments: vec![2], ..Program::default() };
+    /// let (half, margins) = (Size::argument(0, 1), Vec::new());
+    /// let (sizes, storage) = (vec![half, half * 2], Storage::Kept);
+    /// program.add_buffer(Buffer { name: "x".into(), dtype: Dtype::F32, sizes, margins, fill: 0.0, storage });
+    /// assert_eq!(program.at(&[6]).map(|program| program.buffers[0].shape()), Some(vec![3, 6]));
+    /// assert!(program.at(&[7]).is_none() && program.at(&[]).is_none());
+    /// ```
+    pub fn at(&self, sizes: &[u64]) -> Option<Program> {
+        let symbols = self.symbols_at(sizes)?;
+        let mut program = self.clone();
+        program.arguments.clear();
+        for size in program.buffers.iter_mut().flat_map(|buffer| &mut buffer.sizes) {
+            *size = size.at(&symbols)?.into();
+        }
+        let mut numbers = At { symbols: &symbols, whole: true };
+        for nest in &mut program.nests {
+            nest.body.iter_mut().for_each(|statement| numbers.statement(statement));
+        }
+        numbers.whole.then_some(program)
+    }
+
+    /// The numbers of the symbols at some sizes of the arguments.
+    pub fn symbols_at(&self, sizes: &[u64]) -> Option<Vec<u64>> {
+        let symbol = |(size, of): (&u64, &u64)| size.is_multiple_of(*of).then(|| size / of);
+        let symbols: Option<Vec<u64>> = sizes.iter().zip(&self.arguments).map(symbol).collect();
+        symbols.filter(|_| sizes.len() == self.arguments.len())
     }
 
     /// Adds a buffer.
@@ -221,6 +264,66 @@ impl Program {
     pub fn add_local(&mut self) -> Local {
         self.locals += 1;
         Local(self.locals - 1)
+    }
+}
+
+/// Puts numbers in place of symbols.
+struct At<'a> {
+    symbols: &'a [u64],
+    /// Whether everything so far is a number.
+    whole: bool,
+}
+
+impl At<'_> {
+    fn size(&mut self, size: &mut Size) {
+        match size.at(self.symbols) {
+            Some(number) => *size = number.into(),
+            None => self.whole = false,
+        }
+    }
+
+    fn sum(&mut self, sum: &mut Component) {
+        match sum.with(self.symbols) {
+            Some(numbers) => *sum = numbers,
+            None => self.whole = false,
+        }
+    }
+
+    fn cell(&mut self, cell: &mut Cell) {
+        for index in &mut cell.index {
+            match index {
+                Index::At(sum) => self.sum(sum),
+                Index::Symbol(_) => {}
+                Index::Value(inner) => self.cell(inner),
+            }
+        }
+    }
+
+    fn scalar(&mut self, scalar: &mut Scalar) {
+        match scalar {
+            Scalar::Load(cell) => self.cell(cell),
+            Scalar::Position(at) | Scalar::Uniform { at, .. } => self.sum(at),
+            _ => scalar.children_mut().for_each(|child| self.scalar(child)),
+        }
+    }
+
+    fn statement(&mut self, statement: &mut Statement) {
+        match statement {
+            Statement::Loop(each) => {
+                self.size(&mut each.extent);
+                each.body.iter_mut().for_each(|inner| self.statement(inner));
+            }
+            Statement::Store { cell, value, .. } => {
+                self.cell(cell);
+                self.scalar(value);
+            }
+            Statement::Declare { value, .. } | Statement::Update { value, .. } => self.scalar(value),
+            Statement::Check { cell, below, .. } => {
+                self.cell(cell);
+                self.size(below);
+            }
+            Statement::Fill { .. } | Statement::FillMargins { .. } => {}
+        }
     }
 }
 
@@ -247,9 +350,9 @@ impl Cell {
 
 impl Statement {
     /// The statement inside loops, outermost first.
-    pub fn within(self, loops: impl DoubleEndedIterator<Item = (u32, u64)>) -> Statement {
+    pub fn within<E: Into<Size>>(self, loops: impl DoubleEndedIterator<Item = (u32, E)>) -> Statement {
         loops.rev().fold(self, |body, (var, extent)| {
-            Statement::Loop(Loop { var, extent, parallel: false, body: vec![body] })
+            Statement::Loop(Loop { var, extent: extent.into(), parallel: false, body: vec![body] })
         })
     }
 

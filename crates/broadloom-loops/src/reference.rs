@@ -167,7 +167,7 @@ fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
 /// The cells of a buffer as they are at first, if there is room for them.
 fn fresh(buffer: &Buffer) -> Option<Vec<f64>> {
     let mut cells = Vec::new();
-    let count = usize::try_from(buffer.cells()).ok()?;
+    let count = usize::try_from(buffer.cells().as_number()?).ok()?;
     cells.try_reserve_exact(count).ok()?;
     cells.resize(count, 0.0);
     clear(&mut cells, buffer);
@@ -199,17 +199,18 @@ pub fn round(dtype: Dtype, value: f64) -> f64 {
 
 /// Visits the cells of a buffer that are not margins, in order.
 pub(crate) fn each_inside(buffer: &Buffer, mut visit: impl FnMut(usize)) {
-    let strides = buffer.strides();
+    let (sizes, strides) = (buffer.shape(), buffer.strides());
+    let strides: Vec<u64> = strides.into_iter().map(|stride| stride.get()).collect();
     let start: u64 = strides.iter().enumerate().map(|(axis, stride)| buffer.margin(axis).0 * stride).sum();
-    let mut point = vec![0; buffer.sizes.len()];
-    if buffer.sizes.contains(&0) {
+    let mut point = vec![0; sizes.len()];
+    if sizes.contains(&0) {
         return;
     }
     loop {
         let at: u64 = point.iter().zip(&strides).map(|(index, stride): (&u64, &u64)| index * stride).sum();
         visit((start + at) as usize);
         let next = (0..point.len()).rev().find(|axis| {
-            point[*axis] = (point[*axis] + 1) % buffer.sizes[*axis];
+            point[*axis] = (point[*axis] + 1) % sizes[*axis];
             point[*axis] != 0
         });
         if next.is_none() {
@@ -238,7 +239,7 @@ impl Run<'_> {
         self.real = self.reals.of_statement(statement);
         match statement {
             Statement::Loop(each) => {
-                for value in 0..each.extent {
+                for value in 0..each.extent.get() {
                     self.vars[each.var as usize] = value;
                     self.block(&each.body)?;
                 }
@@ -266,7 +267,7 @@ impl Run<'_> {
                     None => round(self.real, value),
                 };
             }
-            Statement::Check { cell, below, of } => self.check(cell, *below, *of)?,
+            Statement::Check { cell, below, of } => self.check(cell, below.get(), *of)?,
             Statement::Fill { buffer, value } => {
                 let value = round(self.program.buffer(*buffer).dtype, *value);
                 self.memory.buffers[buffer.index()].fill(value);
@@ -315,7 +316,7 @@ impl Run<'_> {
         let mut at = 0;
         for (axis, index) in cell.index.iter().enumerate() {
             let (left, right) = buffer.margin(axis);
-            let size = (left + buffer.sizes[axis] + right) as i64;
+            let size = (left + buffer.sizes[axis].get() + right) as i64;
             let place = self.index(index)? + left as i64;
             if place < 0 || place >= size {
                 return Err(outside);

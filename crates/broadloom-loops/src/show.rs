@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use broadloom_core::Size;
 use broadloom_core::projection::Component;
 
 use crate::function::{Binary, Unary};
@@ -30,11 +31,11 @@ impl Program {
     }
 
     /// One of its nests as text, with words for some extents of loops.
-    pub fn nest_text_with(&self, nest: usize, extent: &dyn Fn(u64) -> Option<String>) -> String {
+    pub fn nest_text_with(&self, nest: usize, extent: &dyn Fn(Size) -> Option<String>) -> String {
         self.nests.get(nest).map_or_else(String::new, |nest| self.block_text(&nest.body, extent))
     }
 
-    fn block_text(&self, body: &[Statement], extent: &dyn Fn(u64) -> Option<String>) -> String {
+    fn block_text(&self, body: &[Statement], extent: &dyn Fn(Size) -> Option<String>) -> String {
         let mut names = Names { program: self, taken: Vec::new(), extent };
         let mut text = String::new();
         names.block(body, 0, &mut text);
@@ -60,7 +61,7 @@ fn describe(buffer: &Buffer) -> String {
         Storage::Kept => "kept",
         Storage::Local => "local",
     };
-    let size = |(axis, size): (usize, &u64)| match buffer.margin(axis) {
+    let size = |(axis, size): (usize, &Size)| match buffer.margin(axis) {
         (0, 0) => size.to_string(),
         (left, right) => format!("{left}+{size}+{right}"),
     };
@@ -74,7 +75,7 @@ struct Names<'a> {
     program: &'a Program,
     taken: Vec<(u32, String)>,
     /// Words for extents of loops.
-    extent: &'a dyn Fn(u64) -> Option<String>,
+    extent: &'a dyn Fn(Size) -> Option<String>,
 }
 
 impl Names<'_> {

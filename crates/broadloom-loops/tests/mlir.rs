@@ -9,7 +9,14 @@ use broadloom_loops::{
 
 fn buffer(name: &str, sizes: &[u64], margins: &[(u64, u64)]) -> Buffer {
     let (sizes, margins) = (sizes.to_vec(), margins.to_vec());
-    Buffer { name: name.into(), dtype: Dtype::F32, sizes, margins, fill: 0.0, storage: Storage::Kept }
+    Buffer {
+        name: name.into(),
+        dtype: Dtype::F32,
+        sizes: sizes.into_iter().map(Into::into).collect(),
+        margins,
+        fill: 0.0,
+        storage: Storage::Kept,
+    }
 }
 
 fn cell(buffer: BufferId, at: Component) -> Cell {

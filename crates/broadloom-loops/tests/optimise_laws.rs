@@ -177,11 +177,11 @@ fn parallel_in_any_order() {
 fn backwards(statement: &mut Statement) {
     let Statement::Loop(each) = statement else { return };
     if each.parallel {
-        let (var, last) = (each.var, each.extent as i64 - 1);
+        let (var, last) = (each.var, each.extent - 1);
         let turn = |sum: &mut Component| {
             let offset = sum.offset + sum.coefficient(var) * last;
             let terms =
-                sum.terms.iter().map(|(c, known)| if *known == var { (-c, var) } else { (*c, *known) });
+                sum.terms.iter().map(|(c, known)| if *known == var { (-*c, var) } else { (*c, *known) });
             *sum = Component::new(offset, terms.collect::<Vec<_>>());
         };
         each.body.iter_mut().for_each(|inner| turn_statement(inner, &turn));

@@ -6,10 +6,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
-use crate::family::Family;
-use crate::file::{File, Sizing, file};
 use crate::flat::{Flat, Step};
-use crate::runtime::Kernels;
+use crate::plan::Plan;
 use broadloom_loops::{Buffer, BufferId, Program, Storage};
 
 /// Where local buffers lie.
@@ -31,16 +29,9 @@ pub(crate) struct Need {
     last: usize,
 }
 
-impl Need {
-    /// Whether two buffers are needed by the same nests.
-    pub fn same_time(&self, other: &Need) -> bool {
-        (self.buffer, self.first, self.last) == (other.buffer, other.first, other.last)
-    }
-}
-
-/// How many bytes a buffer takes in an arena, and in a block of its own.
+/// How many bytes a buffer, whose sizes are numbers, takes in an arena, and in a block of its own.
 pub fn bytes_of(buffer: &Buffer) -> u64 {
-    let bytes = buffer.padded().fold(buffer.dtype.bytes() as u64, u64::saturating_mul).max(1);
+    let bytes = (buffer.cells() * buffer.dtype.bytes() as u64).get().max(1);
     bytes.checked_next_multiple_of(64).unwrap_or(u64::MAX)
 }
 
@@ -60,18 +51,10 @@ pub struct ArenaPlan {
 }
 
 impl ArenaPlan {
-    /// The plan of a program.
+    /// The plan of a program. If its sizes are arguments, it holds for all of them.
     pub fn new(program: &Program) -> Result<ArenaPlan, Error> {
-        let File { needs, buffers, .. } = file(program, "planned", None, Kernels::Outside, Sizing::Numbers)?;
-        Ok(ArenaPlan { needs, buffers })
-    }
-
-    /// The plan of code [for all sizes](crate::Compiler::compile_family), if there is such code.
-    pub fn for_all_sizes(
-        multiples: &[u64],
-        make: impl FnMut(&[u64]) -> Result<Program, Error>,
-    ) -> Result<ArenaPlan, Error> {
-        Ok(ArenaPlan { needs: Family::new(multiples, make)?.needs, buffers: Vec::new() })
+        let Plan { needs, program, .. } = Plan::new(program)?;
+        Ok(ArenaPlan { needs, buffers: program.buffers })
     }
 
     /// The bytes of the arena for the same program at the sizes of another.

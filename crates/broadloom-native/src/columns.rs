@@ -10,17 +10,17 @@
 
 use broadloom_core::projection::Component;
 
-use crate::contract::{MOST_ENTRIES, Unit, contraction};
+use crate::contract::{Unit, contraction};
 use crate::flat::{Access, Looped, Step, Value};
 use crate::order::{Bare, Fresh, best_innermost, chain, has_blocks, is_injective, nested};
 use crate::spread::spread;
-use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
+use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Size, Storage};
 
 /// How many terms a cell holds without losing digits that matter.
-const LEAST_TERMS: u64 = 4096;
+const LEAST_TERMS: i64 = 4096;
 /// How many parts there are at most, and how many numbers they have together.
-const MOST_PARTS: u64 = 64;
-const MOST_PARTIAL: u64 = 1 << 22;
+const MOST_PARTS: i64 = 64;
+const MOST_PARTIAL: i64 = 1 << 22;
 
 /// A sum whose innermost loop goes over cells, not terms.
 struct Columns {
@@ -31,16 +31,10 @@ struct Columns {
     value: Value,
 }
 
-/// A step with long sums in wider numbers, if it has such. If its sizes are arguments, those that are at least `open`
-/// may be anything: then nothing depends on them, and there is one part.
-pub(crate) fn in_columns(
-    program: &mut Program,
-    fresh: &mut Fresh,
-    step: &Step,
-    open: Option<u64>,
-) -> Option<Vec<Step>> {
-    let most_entries = if open.is_some() { u64::MAX } else { MOST_ENTRIES };
-    if has_blocks(step) || contraction(program, step, most_entries).is_some() {
+/// A step with long sums in wider numbers, if it has such. How many terms there are may depend on arguments: then there is one
+/// part.
+pub(crate) fn in_columns(program: &mut Program, fresh: &mut Fresh, step: &Step) -> Option<Vec<Step>> {
+    if has_blocks(step) || contraction(program, step).is_some() {
         return None;
     }
     let units = spread(program, step).unwrap_or_else(|| vec![Unit::Loops(vec![step.clone()])]);
@@ -48,10 +42,10 @@ pub(crate) fn in_columns(
     for unit in units {
         let Unit::Loops(steps) = unit else { return None };
         for step in steps {
-            match columns(program, &step, open) {
+            match columns(program, &step) {
                 Some(columns) => {
                     found = true;
-                    all.extend(columns.widened(program, fresh, open.is_none()));
+                    all.extend(columns.widened(program, fresh));
                 }
                 None => all.push(step),
             }
@@ -60,7 +54,7 @@ pub(crate) fn in_columns(
     found.then_some(all)
 }
 
-fn columns(program: &Program, step: &Step, open: Option<u64>) -> Option<Columns> {
+fn columns(program: &Program, step: &Step) -> Option<Columns> {
     let Step::Loop(each) = step else { return None };
     let (loops, leaf) = chain(each.clone());
     let [Step::Store { to, accumulate: Some(Binary::Add), value }] = leaf.as_slice() else { return None };
@@ -69,11 +63,10 @@ fn columns(program: &Program, step: &Step, open: Option<u64>) -> Option<Columns>
     value.each_access(&mut |access| fits &= access.buffer != to.buffer);
     let innermost = loops[best_innermost(&loops, &leaf)].0;
     let (cells, terms): (Vec<Bare>, Vec<Bare>) = loops.iter().partition(|(var, ..)| to.depends_on(*var));
-    let count =
-        |loops: &[Bare]| loops.iter().fold(1, |count: u64, (_, extent, _)| count.saturating_mul(*extent));
-    let is_open = |(_, extent, _): &Bare| open.is_some_and(|open| *extent >= open);
-    fits &= !cells.iter().any(is_open);
-    fits &= count(&terms) >= LEAST_TERMS && count(&cells) <= MOST_PARTIAL && is_injective(to, &cells);
+    let count = |loops: &[Bare]| loops.iter().map(|(_, extent, _)| *extent).product::<Size>();
+    // The partial sums have a place of their own, whose size is known.
+    fits &= count(&cells).as_number().is_some_and(|cells| cells <= MOST_PARTIAL);
+    fits &= count(&terms).typical() >= LEAST_TERMS && is_injective(to, &cells);
     if !fits || !to.depends_on(innermost) {
         return None;
     }
@@ -86,17 +79,22 @@ fn columns(program: &Program, step: &Step, open: Option<u64>) -> Option<Columns>
 }
 
 impl Columns {
-    fn widened(self, program: &mut Program, fresh: &mut Fresh, parts: bool) -> Vec<Step> {
+    fn widened(self, program: &mut Program, fresh: &mut Fresh) -> Vec<Step> {
         let Columns { cells, terms, to, value } = self;
-        let count: u64 = cells.iter().map(|(_, extent, _)| *extent).product();
+        let count: Size = cells.iter().map(|(_, extent, _)| *extent).product();
         let (first, extent, _) = terms[0];
-        let most = if parts { MOST_PARTS.min(MOST_PARTIAL / count).min(extent / 16).max(1) } else { 1 };
-        let length = extent.div_ceil(most);
-        let parts = extent.div_ceil(length);
+        let (length, parts) = match (extent.as_number(), count.as_number()) {
+            (Some(extent), Some(count)) => {
+                let most = MOST_PARTS.min(MOST_PARTIAL / count.max(1)).min(extent / 16).max(1);
+                let length = (extent as u64).div_ceil(most as u64).max(1);
+                (length, (extent as u64).div_ceil(length))
+            }
+            _ => (u64::MAX, 1),
+        };
         let partial = program.add_buffer(Buffer {
             name: "partial".into(),
             dtype: Dtype::F64,
-            sizes: std::iter::once(parts).chain(cells.iter().map(|(_, extent, _)| *extent)).collect(),
+            sizes: std::iter::once(parts.into()).chain(cells.iter().map(|(_, extent, _)| *extent)).collect(),
             margins: Vec::new(),
             fill: 0.0,
             storage: Storage::Local,
@@ -116,8 +114,14 @@ impl Columns {
             body: nested(rest, vec![store(Some(Binary::Add), value)]),
         });
         let body = begin.into_iter().chain([summed]).collect();
-        let looped =
-            |var, parallel, body| Looped { var, extent: parts, parallel, block: None, abreast: false, body };
+        let looped = |var, parallel, body| Looped {
+            var,
+            extent: parts.into(),
+            parallel,
+            block: None,
+            abreast: false,
+            body,
+        };
         let local = fresh.locals;
         fresh.locals += 1;
         let value = Value::Load(cell(partial, again, count, &cells));
@@ -137,12 +141,12 @@ impl Columns {
 }
 
 /// A cell of the partial sums: the part, and then the loops over cells.
-fn cell(buffer: BufferId, part: u32, count: u64, cells: &[Bare]) -> Access {
-    let mut terms = vec![(count as i64, part)];
-    let mut stride = 1;
+fn cell(buffer: BufferId, part: u32, count: Size, cells: &[Bare]) -> Access {
+    let mut terms = vec![(count, part)];
+    let mut stride = Size::ONE;
     for (var, extent, _) in cells.iter().rev() {
         terms.push((stride, *var));
-        stride *= *extent as i64;
+        stride = stride * *extent;
     }
     Access { buffer, at: Component::new(0, terms), symbols: Vec::new(), gathers: Vec::new(), guarded: false }
 }

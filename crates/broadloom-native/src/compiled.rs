@@ -22,7 +22,7 @@ pub struct Compiled {
     symbols: usize,
     checks: Vec<(BufferId, u64, BufferId)>,
     source: String,
-    /// What is known of other sizes, and whether any have been said.
+    /// What is known of all sizes, if they are arguments, and whether any have been said.
     family: Option<(Family, bool)>,
 }
 
@@ -71,15 +71,14 @@ impl Compiled {
         }
     }
 
-    /// Says the sizes of what was compiled [for all sizes](crate::Compiler::compile_family), in the order in which
-    /// they were given. Buffers have these sizes from now on: see [`Compiled::kept`].
+    /// Says the sizes of a program whose sizes are arguments, in their order. Buffers have these sizes from now on: see
+    /// [`Compiled::kept`].
     pub fn resize(&mut self, sizes: &[u64]) -> Result<(), Error> {
         let Some((family, sized)) = &mut self.family else {
             return Err(Error::Sizes { message: "it was compiled for certain sizes".into() });
         };
-        let arguments = family.arguments(sizes)?;
-        let member = family.member(&arguments)?;
-        let numbers: Vec<i64> = arguments.iter().map(|size| *size as i64).collect();
+        let member = family.member(sizes)?;
+        let numbers: Vec<i64> = member.symbols.iter().map(|size| *size as i64).collect();
         let failed = || Error::Load { message: "there is not enough memory for these sizes".into() };
         // Until everything is as large as the sizes say, it does not run.
         *sized = false;
@@ -121,28 +120,29 @@ impl Compiled {
 }
 
 /// Loads what was compiled from the text of a program.
-pub(crate) fn load(path: &Path, program: &Program, file: File, pool: Arc<Pool>) -> Result<Compiled, Error> {
+pub(crate) fn load(path: &Path, program: &Program, file: &File, pool: Arc<Pool>) -> Result<Compiled, Error> {
     let code = code::Code::load(path)?;
+    let (symbols, source) = (program.symbols.len(), file.source.clone());
+    if let Some(family) = Family::of(program, file) {
+        let (arena, kept, checks) = (Vec::new(), Vec::new(), Vec::new());
+        return Ok(Compiled {
+            code,
+            pool,
+            arena,
+            kept,
+            symbols,
+            checks,
+            source,
+            family: Some((family, false)),
+        });
+    }
     let bytes = code.arena(pool.threads() as i64);
     let failed =
         || Error::Load { message: format!("it needs {bytes} bytes within a run, which there are not") };
     let arena = usize::try_from(bytes).ok().and_then(lines).ok_or_else(failed)?;
-    let (kept, symbols) = (kept(&program.buffers), program.symbols.len());
-    Ok(Compiled { code, pool, arena, kept, symbols, checks: file.checks, source: file.source, family: None })
-}
-
-/// Loads what was compiled from the text of a family.
-pub(crate) fn load_family(path: &Path, family: &Family, pool: Arc<Pool>) -> Result<Compiled, Error> {
-    Ok(Compiled {
-        code: code::Code::load(path)?,
-        pool,
-        arena: Vec::new(),
-        kept: Vec::new(),
-        symbols: family.symbols,
-        checks: Vec::new(),
-        source: family.source.clone(),
-        family: Some((family.clone(), false)),
-    })
+    let kept = kept(&program.buffers);
+    let checks = file.checks.iter().map(|(buffer, below, of)| (*buffer, below.get(), *of)).collect();
+    Ok(Compiled { code, pool, arena, kept, symbols, checks, source, family: None })
 }
 
 /// The buffers that outlive a run.

@@ -13,8 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cache::{Cache, digest};
 use crate::compiled::Compiled;
-use crate::family::Family;
-use crate::file::{Sizing, file};
+use crate::file::file;
 use crate::pool::Pool;
 use crate::runtime::Kernels;
 use crate::scratch::Scratch;
@@ -172,27 +171,13 @@ impl Compiler {
         command
     }
 
-    /// Compiles a program, or finds it compiled.
+    /// Compiles a program, or finds it compiled. One whose sizes are [arguments](Program::arguments) is compiled once for all
+    /// of them, and has to be told its [sizes](Compiled::resize) before it runs. There is not always such code, because sizes
+    /// may decide what is done: then it has to be compiled [at](Program::at) each of them.
     pub fn compile(&self, program: &Program) -> Result<Compiled, Error> {
-        let file = file(program, "broadloom", None, Kernels::Outside, Sizing::Numbers)?;
+        let file = file(program, "broadloom", None, Kernels::Outside)?;
         self.library(&file.source, &file.kernels, |path| {
-            compiled::load(path, program, file.clone(), Arc::clone(&self.pool))
-        })
-    }
-
-    /// Compiles programs that differ only in sizes, once for all of them: `make` gives the program for some sizes, which
-    /// are multiples of these numbers. What is compiled has to be told its [sizes](Compiled::resize) before it runs.
-    ///
-    /// There is not always such code, because sizes may decide what is done: then the error is [`Error::Sizes`], and
-    /// each program has to be [compiled](Compiler::compile) by itself.
-    pub fn compile_family(
-        &self,
-        multiples: &[u64],
-        make: impl FnMut(&[u64]) -> Result<Program, Error>,
-    ) -> Result<Compiled, Error> {
-        let family = Family::new(multiples, make)?;
-        self.library(&family.source, &family.kernels, |path| {
-            compiled::load_family(path, &family, Arc::clone(&self.pool))
+            compiled::load(path, program, &file, Arc::clone(&self.pool))
         })
     }
 

@@ -13,11 +13,13 @@
 //! Where a sum starts from something else than 0, or something is done to its result, that is done in nests before
 //! and after it.
 
+use broadloom_core::projection::is_in_order;
+
 use crate::flat::{Access, Looped, Step, Value};
 use crate::order::{Bare, chain, is_injective, nested};
 use crate::types::{self, Real};
 use broadloom_loops::function::Unary;
-use broadloom_loops::{Binary, Dtype, Program};
+use broadloom_loops::{Binary, Dtype, Program, Size};
 
 /// One sum of products.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,13 +52,13 @@ pub(crate) enum Unit {
 
 /// Below this many products for each index of the batch, loops are as good.
 const LEAST_PRODUCTS: f64 = 1024.0;
-/// The most entries of the tables of one group of loops.
-pub(crate) const MOST_ENTRIES: u64 = 1 << 24;
+/// The most entries of the tables of one group of loops, where their number is known.
+const MOST_ENTRIES: i64 = 1 << 24;
 
 /// A step as a contraction with what is before and after it, if it is one and worth it.
-pub(crate) fn contraction(program: &Program, step: &Step, most_entries: u64) -> Option<Vec<Unit>> {
+pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
     let worth = |unit: &Unit| match unit {
-        Unit::Contraction(found) => found.is_worth_it(most_entries),
+        Unit::Contraction(found) => found.is_worth_it(),
         Unit::Loops(_) => true,
     };
     contracted(program, step).filter(|units| units.iter().all(worth))
@@ -232,7 +234,7 @@ fn classify(
         steps: Vec::new(),
         split: [false; 3],
     };
-    for each in loops.iter().filter(|(_, extent, _)| *extent > 1) {
+    for each in loops.iter().filter(|(_, extent, _)| *extent != 1) {
         let moves = |access: &Access| access.stride(each.0) != 0;
         let group = match (moves(to), moves(a), moves(b)) {
             (true, true, true) => &mut found.batch,
@@ -247,8 +249,8 @@ fn classify(
     Some(found)
 }
 
-fn entries(loops: &[Bare]) -> u64 {
-    loops.iter().fold(1, |product: u64, (_, extent, _)| product.saturating_mul(*extent))
+fn entries(loops: &[Bare]) -> Size {
+    loops.iter().map(|(_, extent, _)| *extent).product()
 }
 
 impl Contraction {
@@ -256,7 +258,7 @@ impl Contraction {
     pub fn work(&self) -> f64 {
         [&self.batch, &self.rows, &self.columns, &self.steps]
             .into_iter()
-            .map(|group| entries(group) as f64)
+            .map(|group| entries(group).typical() as f64)
             .product()
     }
 
@@ -283,49 +285,56 @@ impl Contraction {
     /// Brings the loops of each group into the order of memory.
     fn sort(&mut self) {
         let (a, b, c) = (&self.a, &self.b, &self.c);
-        let far = |access: &Access, each: &Bare| std::cmp::Reverse(access.stride(each.0).unsigned_abs());
+        let far =
+            |access: &Access, each: &Bare| std::cmp::Reverse(access.stride(each.0).typical().unsigned_abs());
         self.batch.sort_by_key(|each| far(c, each));
         self.rows.sort_by_key(|each| far(c, each));
         self.columns.sort_by_key(|each| far(c, each));
         self.steps.sort_by_key(|each| far(a, each).min(far(b, each)));
     }
 
-    /// Whether the kernel is faster than loops would be, and its tables have at most so many entries.
-    fn is_worth_it(&self, most_entries: u64) -> bool {
+    /// Whether the kernel is faster than loops would be, and its tables are not too large.
+    fn is_worth_it(&self) -> bool {
         let groups = [&self.batch, &self.rows, &self.columns, &self.steps];
-        let products = self.work() / entries(&self.batch) as f64;
+        let products = self.work() / entries(&self.batch).typical() as f64;
         // Along a batch whose cells are neighbours, loops make better use of vectors.
-        let neighbours = self.batch.iter().any(|(var, ..)| self.c.stride(*var).abs() == 1);
+        let neighbours = self.batch.iter().any(|(var, ..)| self.c.stride(*var).distance() == Some(Size::ONE));
+        let fits =
+            |group: &&Vec<Bare>| entries(group).as_number().is_none_or(|entries| entries <= MOST_ENTRIES);
         products >= LEAST_PRODUCTS
-            && entries(&self.steps) >= 4
-            && groups.iter().all(|group| entries(group) <= most_entries)
+            && entries(&self.steps).typical() >= 4
+            && groups.iter().all(fits)
             && !(neighbours && (self.rows.is_empty() || self.columns.is_empty()))
     }
 }
 
 /// Whether different indices of a group of loops never meet in a cell, whatever the indices of the others.
 fn is_separate(access: &Access, group: &[Bare], others: &[Bare]) -> bool {
-    let reach = |loops: &[Bare]| -> i64 {
-        loops.iter().map(|(var, extent, _)| access.stride(*var).abs() * (*extent as i64 - 1)).sum()
+    let reach = |loops: &[Bare]| -> Option<Size> {
+        loops.iter().map(|(var, extent, _)| Some(access.stride(*var).distance()? * (*extent - 1))).sum()
     };
     let mut all = group.to_vec();
     all.extend(others);
     if is_injective(access, &all) {
         return true;
     }
+    let (Some(far), Some(own)) = (reach(others), reach(group)) else { return false };
     // The group moves further than the others reach.
-    let mut strides: Vec<(i64, i64)> =
-        group.iter().map(|(var, extent, _)| (access.stride(*var).abs(), *extent as i64)).collect();
-    strides.sort_unstable();
-    let mut far = reach(others);
-    let above = strides.iter().all(|(stride, extent)| {
-        let beyond = *stride > far;
-        far += stride * (extent - 1);
-        beyond
-    });
+    let above = is_in_order(far, group.iter().map(|(var, extent, _)| (access.stride(*var), *extent)));
     // The others move in steps that are longer than the group reaches.
-    let step = others.iter().fold(0, |step, (var, ..)| gcd(step, access.stride(*var).abs()));
-    above || (is_injective(access, group) && step > reach(group))
+    let step = || common_step(others.iter().map(|(var, ..)| access.stride(*var)));
+    above || (is_injective(access, group) && step().is_some_and(|step| own.below(step)))
+}
+
+/// A size that all of some are multiples of: their greatest common divisor if they are numbers, else one of them.
+fn common_step(strides: impl Iterator<Item = Size> + Clone) -> Option<Size> {
+    let numbers: Option<Vec<i64>> = strides.clone().map(|stride| stride.as_number()).collect();
+    if let Some(numbers) = numbers {
+        return Some(numbers.into_iter().fold(0, |step, stride| gcd(step, stride.abs())).into());
+    }
+    let step = strides.clone().min_by_key(|stride| stride.typical())?;
+    let divides = |stride: Size| stride.divided_by(step).is_some();
+    if strides.into_iter().all(divides) { step.distance() } else { None }
 }
 
 fn gcd(a: i64, b: i64) -> i64 {

@@ -5,8 +5,8 @@ use broadloom_core::projection::Component;
 use crate::flat::{Access, Value};
 use crate::print::{Argument, Printer};
 use crate::types::Real;
-use broadloom_loops::Dtype;
 use broadloom_loops::function::{Binary, C1, C2, Unary, Yields};
+use broadloom_loops::{Dtype, Size};
 
 impl Printer<'_> {
     fn sum(&self, sum: &Component) -> String {
@@ -16,8 +16,8 @@ impl Printer<'_> {
     /// The place of a cell in its buffer.
     pub(super) fn address(&self, access: &Access) -> String {
         let mut parts = Vec::new();
-        let product = |stride: i64, factor: String| match stride {
-            1 => factor,
+        let product = |stride: Size, factor: String| match stride {
+            Size::ONE => factor,
             _ => format!("{stride} * {factor}"),
         };
         for (stride, symbol) in &access.symbols {
@@ -34,7 +34,7 @@ impl Printer<'_> {
         }
         let text = parts.join(" + ").replace("+ -", "- ");
         if access.guarded {
-            let last = self.program.buffer(access.buffer).cells() as i64 - 1;
+            let last = self.program.buffer(access.buffer).cells() - 1;
             return format!("index_within({text}, 0, {last})");
         }
         text

@@ -21,19 +21,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{self, Arena, Need};
 use crate::compiler::advice;
-use crate::contract::{Contraction, MOST_ENTRIES, Unit, contraction};
-use crate::flat::{Access, Flat, FlatProgram, MOST_CELLS, Step, Value, flatten};
+use crate::contract::Contraction;
+use crate::flat::{Access, FlatProgram, Step, Value};
 use crate::names::{Names, comment, inline_comment};
-use crate::order::{Fresh, Split, arrange, has_blocks, split};
-use crate::parts::{self, units};
+use crate::order::Split;
+use crate::plan::{Plan, Planned};
 use crate::plans::Plans;
 use crate::print::{self, Argument, Function, Naming};
-use crate::rows::{Row, rows};
+use crate::rows::Row;
 use crate::runtime::Kernels;
-use crate::spread::spread;
 use crate::types::{Real, stored};
 use crate::{Error, runtime};
-use broadloom_loops::{Buffer, BufferId, Program, Storage};
+use broadloom_loops::{Buffer, BufferId, Program, Size, Storage};
 
 /// A program as text, and what must be known to run it.
 #[derive(Clone, Debug)]
@@ -45,23 +44,11 @@ pub(crate) struct File {
     /// The declarations that callers need.
     pub header: String,
     /// The checks, in the order of their numbers: the buffer that holds the index, the bound, whose index it is.
-    pub checks: Vec<(BufferId, u64, BufferId)>,
+    pub checks: Vec<(BufferId, Size, BufferId)>,
     /// The buffers, those included that the backend adds.
     pub buffers: Vec<Buffer>,
     /// Which nests need which local buffers.
     pub needs: Vec<Need>,
-    /// The rows that lie on the stack, with the numbers of their cells.
-    pub rows: Vec<Row>,
-}
-
-/// How sizes stand in the text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sizing {
-    /// As numbers.
-    Numbers,
-    /// Some are arguments: see [`family`](crate::family). Nothing may be decided by a size, and a number that
-    /// is at least so large may be one.
-    Arguments { count: usize, least: u64 },
 }
 
 /// The text of a program. The names of its functions begin with `prefix`; if `header` is given, the text includes it.
@@ -70,52 +57,28 @@ pub(crate) fn file(
     prefix: &str,
     header: Option<&str>,
     kernels: Kernels,
-    sizing: Sizing,
 ) -> Result<File, Error> {
-    let most_cells = match sizing {
-        Sizing::Numbers => MOST_CELLS,
-        // No program has these sizes; addresses are those of smaller ones.
-        Sizing::Arguments { .. } => 1 << 61,
-    };
-    let mut flat = flatten(program, most_cells)?;
-    let mut program = program.clone();
-    match sizing {
-        // How many parts there are depends on sizes.
-        Sizing::Numbers => parts::divide(&mut program, &mut flat),
-        Sizing::Arguments { least, .. } => parts::widen(&mut program, &mut flat, least),
-    }
+    let Plan { program, flat, vars, nests, rows, needs, blocks } = Plan::new(program)?;
     let program = &program;
-    let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone() };
-    let alone = alone(program, &flat);
-    let mut planned: Vec<Vec<Planned>> = Vec::new();
-    for nest in &flat.nests {
-        planned.push(plan(program, &mut fresh, &alone, nest, sizing));
-    }
-    let rows = planned.iter().flatten().flat_map(|planned| match planned {
-        Planned::Loops { rows, .. } => rows.as_slice(),
-        Planned::Contraction(_) => &[],
-    });
-    let stacked: Vec<Row> = rows.copied().collect();
-    let rows: FxHashSet<BufferId> = stacked.iter().map(|(buffer, _)| *buffer).collect();
-    let needs = arena::needs(program, &flat.nests, &rows);
+    let on_stack: FxHashSet<BufferId> = rows.iter().map(|(buffer, _)| *buffer).collect();
     let arena = arena::pack(&needs, |buffer| arena::bytes_of(program.buffer(buffer)));
     let mut writer = Writer {
         program,
         prefix,
-        vars: fresh.vars,
+        vars,
         functions: FxHashMap::default(),
         buffers: FxHashMap::default(),
         checks: Vec::new(),
         text: String::new(),
         run: String::new(),
         used: Vec::new(),
-        plans: Plans::new(sizing != Sizing::Numbers),
-        sizing,
+        plans: Plans::new(!program.arguments.is_empty()),
         needs: &needs,
+        blocks: &blocks,
     };
-    writer.name_buffers(&flat, &rows);
+    writer.name_buffers(&flat, &on_stack);
     writer.bounds(&flat);
-    for (number, (nest, planned)) in flat.nests.iter().zip(planned).enumerate() {
+    for (number, (nest, planned)) in flat.nests.iter().zip(nests).enumerate() {
         let _ = write!(writer.run, "\n{}", comment(&nest.comment, "    "));
         for buffer in arena.born.get(number).into_iter().flatten() {
             let shape = program.buffer(*buffer);
@@ -133,7 +96,7 @@ pub(crate) fn file(
             }
         }
     }
-    let declarations = declarations(program, prefix, &arena, sizing);
+    let declarations = declarations(program, prefix, &arena);
     let mut source = String::new();
     match header {
         Some(name) => {
@@ -154,79 +117,7 @@ pub(crate) fn file(
     };
     let checks = writer.checks;
     let header = guarded(prefix, &declarations);
-    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs, rows: stacked })
-}
-
-/// A part of a nest as it will be written.
-enum Planned {
-    /// A function, how it is shared among threads, and what it keeps on its stack.
-    Loops { steps: Vec<Step>, split: Option<Split>, rows: Vec<Row> },
-    /// A call of the kernel.
-    Contraction(Box<Contraction>),
-}
-
-/// What is to be written for a nest; `alone` are the buffers that a single step uses.
-fn plan(
-    program: &Program,
-    fresh: &mut Fresh,
-    alone: &[BufferId],
-    nest: &Flat,
-    sizing: Sizing,
-) -> Vec<Planned> {
-    // What lies on the stack has a size that is known; tables are as large as sizes turn out.
-    let (most_cells, most_entries) = match sizing {
-        Sizing::Numbers => (u64::MAX, MOST_ENTRIES),
-        Sizing::Arguments { least, .. } => (least - 1, u64::MAX),
-    };
-    let mut planned = Vec::new();
-    for steps in units(nest.body.clone()) {
-        let contracted = match steps.as_slice() {
-            [step] if !has_blocks(step) => {
-                contraction(program, step, most_entries).or_else(|| spread(program, step))
-            }
-            _ => None,
-        };
-        let whole = contracted.is_none();
-        for unit in contracted.unwrap_or_else(|| vec![Unit::Loops(steps)]) {
-            let steps = match unit {
-                Unit::Loops(steps) => steps,
-                Unit::Contraction(found) => {
-                    planned.push(Planned::Contraction(found));
-                    continue;
-                }
-            };
-            let mut steps: Vec<Step> =
-                steps.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
-            let (split, rows) = match steps.as_mut_slice() {
-                [step] => {
-                    (split(step), if whole { rows(program, alone, step, most_cells) } else { Vec::new() })
-                }
-                _ => (None, Vec::new()),
-            };
-            planned.push(Planned::Loops { steps, split, rows });
-        }
-    }
-    planned
-}
-
-/// The local buffers that are used by one step of one nest.
-fn alone(program: &Program, flat: &FlatProgram) -> Vec<BufferId> {
-    let mut uses = vec![0; program.buffers.len()];
-    for step in flat.nests.iter().flat_map(|nest| &nest.body) {
-        let mut used: FxHashSet<BufferId> = FxHashSet::default();
-        step.each(&mut |step| {
-            step.each_access(&mut |_, access| {
-                used.insert(access.buffer);
-            });
-            if let Step::Margins { buffer, .. } = step {
-                used.insert(*buffer);
-            }
-        });
-        used.into_iter().for_each(|buffer| uses[buffer.index()] += 1);
-    }
-    let local =
-        |buffer: &BufferId| uses[buffer.index()] == 1 && program.buffer(*buffer).storage == Storage::Local;
-    (0..program.buffers.len() as u32).map(BufferId).filter(local).collect()
+    Ok(File { source, kernels, header, checks, buffers: program.buffers.clone(), needs })
 }
 
 struct Writer<'a> {
@@ -238,7 +129,7 @@ struct Writer<'a> {
     functions: FxHashMap<String, String>,
     /// The name of each buffer in the entry.
     buffers: FxHashMap<BufferId, String>,
-    checks: Vec<(BufferId, u64, BufferId)>,
+    checks: Vec<(BufferId, Size, BufferId)>,
     /// Functions.
     text: String,
     /// The inside of the entry.
@@ -246,8 +137,8 @@ struct Writer<'a> {
     /// Buffers that the entry mentions, in order.
     used: Vec<BufferId>,
     plans: Plans,
-    sizing: Sizing,
     needs: &'a [Need],
+    blocks: &'a [(Size, u64)],
 }
 
 impl Writer<'_> {
@@ -323,7 +214,7 @@ impl Writer<'_> {
             let symbols =
                 access.symbols.iter().map(|(stride, symbol)| format!(" + {stride} * symbols[{symbol}]"));
             let offset = match access.at.offset {
-                0 => String::new(),
+                Size::ZERO => String::new(),
                 offset => format!(" + {offset}"),
             };
             name + &offset + &symbols.collect::<String>()
@@ -462,26 +353,27 @@ impl Writer<'_> {
 
     /// Where a local buffer lies in the arena.
     fn offset(&self, arena: &Arena, id: BufferId) -> String {
-        match self.sizing {
-            Sizing::Numbers => arena.offsets.get(&id).copied().unwrap_or(0).to_string(),
-            Sizing::Arguments { .. } => {
-                let place = self.needs.iter().position(|need| need.buffer == id).unwrap_or(0);
-                format!("offsets[{place}]")
-            }
+        if self.program.arguments.is_empty() {
+            return arena.offsets.get(&id).copied().unwrap_or(0).to_string();
         }
+        let place = self.needs.iter().position(|need| need.buffer == id).unwrap_or(0);
+        format!("offsets[{place}]")
     }
 
     /// Where the arrays in the arena end.
     fn end(&self, arena: &Arena) -> String {
-        match self.sizing {
-            Sizing::Numbers => arena.bytes.to_string(),
-            Sizing::Arguments { .. } => format!("offsets[{}]", self.needs.len()),
+        match self.program.arguments.is_empty() {
+            true => arena.bytes.to_string(),
+            false => format!("offsets[{}]", self.needs.len()),
         }
     }
 
     /// The sizes that are arguments.
     fn sizes(&self) -> String {
-        let Sizing::Arguments { count, .. } = self.sizing else { return String::new() };
+        let count = self.program.arguments.len() + self.blocks.len();
+        if self.program.arguments.is_empty() {
+            return String::new();
+        }
         let sizes: Vec<String> = (0..count).map(|size| format!("size_{size}")).collect();
         format!(
             "\n#include <stdlib.h>\n\n/* Sizes, and where local arrays begin. */\nstatic int64_t {};\n\
@@ -493,7 +385,10 @@ impl Writer<'_> {
 
     /// The function that is told the sizes.
     fn resize(&self) -> String {
-        let Sizing::Arguments { count, .. } = self.sizing else { return String::new() };
+        let count = self.program.arguments.len();
+        if count == 0 {
+            return String::new();
+        }
         let mut text = format!(
             "\n// Says what sizes are to be used from now on. Returns 0 if all went well.\n\
              VISIBLE int64_t {}_resize(const int64_t *sizes, const int64_t *places)\n{{\n",
@@ -501,6 +396,9 @@ impl Writer<'_> {
         );
         for size in 0..count {
             let _ = writeln!(text, "    size_{size} = sizes[{size}];");
+        }
+        for (place, (of, length)) in self.blocks.iter().enumerate() {
+            let _ = writeln!(text, "    size_{} = ({of} + {}) / {length};", count + place, length - 1);
         }
         let _ = writeln!(text, "    memcpy(offsets, places, sizeof offsets);");
         let result = if self.plans.is_empty() { "0" } else { "prepare_contractions()" };
@@ -511,7 +409,7 @@ impl Writer<'_> {
 
 /// `x: f32[8, 1+3+1]`.
 fn shape(buffer: &Buffer) -> String {
-    let size = |(axis, size): (usize, &u64)| match buffer.margin(axis) {
+    let size = |(axis, size): (usize, &Size)| match buffer.margin(axis) {
         (0, 0) => size.to_string(),
         (left, right) => format!("{left}+{size}+{right}"),
     };
@@ -549,7 +447,7 @@ fn entry_declaration(prefix: &str) -> String {
 }
 
 /// What a caller has to know.
-fn declarations(program: &Program, prefix: &str, arena: &Arena, sizing: Sizing) -> String {
+fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
     let mut text = String::from(
         "#include <stdint.h>\n\n\
          #ifndef BROADLOOM_PARALLEL\n#define BROADLOOM_PARALLEL\n\
@@ -602,9 +500,9 @@ fn declarations(program: &Program, prefix: &str, arena: &Arena, sizing: Sizing) 
     );
     line("report[0] is the number of the array it is an index of.");
     let _ = writeln!(text, "{};\n", entry_declaration(prefix));
-    let bytes = match sizing {
-        Sizing::Numbers => format!("{} for arrays", arena.bytes),
-        Sizing::Arguments { .. } => "those for arrays".to_string(),
+    let bytes = match program.arguments.is_empty() {
+        true => format!("{} for arrays", arena.bytes),
+        false => "those for arrays".to_string(),
     };
     let _ = writeln!(text, "// How many bytes the arena has: {bytes}, and some for each thread.");
     let _ = writeln!(text, "int64_t {prefix}_arena(int64_t threads);");

@@ -12,6 +12,7 @@ use broadloom_core::projection::Component;
 use rustc_hash::FxHashSet;
 
 use crate::Error;
+use broadloom_loops::Size;
 use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::program::{BufferId, Cell, Index, Program, Statement};
 use broadloom_loops::scalar::Scalar;
@@ -24,7 +25,7 @@ pub(crate) struct Access {
     /// The part of the place that depends on loops alone.
     pub at: Component,
     /// Strides and the symbols they go with.
-    pub symbols: Vec<(i64, u32)>,
+    pub symbols: Vec<(Size, u32)>,
     /// Strides and the numbers from memory they go with.
     pub gathers: Vec<Gather>,
     /// Whether the place may lie outside the buffer when the number is not needed.
@@ -35,11 +36,11 @@ pub(crate) struct Access {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Gather {
     /// What it is multiplied by.
-    pub stride: i64,
+    pub stride: Size,
     /// The least index that exists.
-    pub least: i64,
+    pub least: Size,
     /// The greatest.
-    pub greatest: i64,
+    pub greatest: Size,
     /// Where it is.
     pub at: Box<Access>,
 }
@@ -62,7 +63,7 @@ pub(crate) enum Value {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Looped {
     pub var: u32,
-    pub extent: u64,
+    pub extent: Size,
     pub parallel: bool,
     /// If it runs only within a block of its range: the loop over blocks, and how long they are.
     pub block: Option<(u32, u64)>,
@@ -78,7 +79,7 @@ pub(crate) enum Step {
     Store { to: Access, accumulate: Option<Binary>, value: Value },
     Declare { local: u32, value: Value },
     Update { local: u32, accumulate: Option<Binary>, value: Value },
-    Check { cell: Access, below: u64, of: BufferId },
+    Check { cell: Access, below: Size, of: BufferId },
     Margins { buffer: BufferId, value: f64 },
 }
 
@@ -98,17 +99,17 @@ pub(crate) struct FlatProgram {
     /// How many locals there are.
     pub locals: u32,
     /// Symbols that are used as indices: which, the least and the greatest number, the buffer.
-    pub bounds: Vec<(u32, i64, i64, BufferId)>,
+    pub bounds: Vec<(u32, Size, Size, BufferId)>,
 }
 
 /// The most cells of a buffer. Addresses are computed in 64 bits; a bound far below leaves room for sums on the way.
-pub(crate) const MOST_CELLS: u128 = 1 << 48;
+const MOST_CELLS: i64 = 1 << 48;
 
-/// The flat form of a program, if its addresses are in order and no buffer has more cells than that.
-pub(crate) fn flatten(program: &Program, most_cells: u128) -> Result<FlatProgram, Error> {
+/// The flat form of a program, if its addresses are in order, whatever its sizes are, and no buffer is too large. Buffers whose
+/// sizes are arguments are counted when those are known.
+pub(crate) fn flatten(program: &Program) -> Result<FlatProgram, Error> {
     for buffer in &program.buffers {
-        let cells = buffer.padded().map(u128::from).try_fold(1u128, u128::checked_mul);
-        if cells.is_none_or(|cells| cells > most_cells) {
+        if buffer.cells().as_number().is_some_and(|cells| cells > MOST_CELLS) {
             return Err(Error::program(format!("`{}` is too large", buffer.name)));
         }
     }
@@ -135,7 +136,7 @@ struct Lower<'a> {
     program: &'a Program,
     flat: FlatProgram,
     /// The extents of the loops in scope.
-    extents: Vec<Option<u64>>,
+    extents: Vec<Option<Size>>,
     /// The locals in scope.
     declared: FxHashSet<u32>,
 }
@@ -259,16 +260,13 @@ impl Lower<'_> {
     }
 
     /// The least and the greatest value of a sum of loops.
-    fn range(&self, sum: &Component) -> Result<(i128, i128), Error> {
-        let mut range = (i128::from(sum.offset), i128::from(sum.offset));
-        for (coefficient, var) in &sum.terms {
-            let extent = self.extents.get(*var as usize).copied().flatten();
-            let extent =
-                extent.ok_or_else(|| Error::program("an index uses a loop that is not around it"))?;
-            let reach = i128::from(*coefficient) * (i128::from(extent) - 1);
-            range = (range.0 + reach.min(0), range.1 + reach.max(0));
+    fn range(&self, sum: &Component) -> Result<(Size, Size), Error> {
+        let extent = |var: u32| self.extents.get(var as usize).copied().flatten();
+        if sum.terms.iter().any(|(_, var)| extent(*var).is_none()) {
+            return Err(Error::program("an index uses a loop that is not around it"));
         }
-        Ok(range)
+        let unknown = || Error::program("an index moves in a direction that its sizes decide");
+        sum.range(extent).ok_or_else(unknown)
     }
 
     /// The place of a cell; `guarded` if it matters only in some cases.
@@ -279,7 +277,7 @@ impl Lower<'_> {
         if cell.index.len() != buffer.sizes.len() {
             return wrong("there is not one index for each axis");
         }
-        let (mut offset, mut terms) = (0i128, Vec::new());
+        let mut at = Component::fixed(0);
         let mut access = Access {
             buffer: cell.buffer,
             at: Component::fixed(0),
@@ -289,28 +287,22 @@ impl Lower<'_> {
         };
         for ((axis, index), stride) in cell.index.iter().enumerate().zip(buffer.strides()) {
             let (left, right) = buffer.margin(axis);
-            let (left, stride) = (left as i64, stride as i64);
-            let (least, greatest) = (-left, buffer.sizes[axis] as i64 - 1 + right as i64);
-            offset += i128::from(left) * i128::from(stride);
-            if least > greatest {
+            let (left, size) = (Size::from(left), buffer.sizes[axis]);
+            let (least, greatest) = (-left, size - 1 + right);
+            at.offset += left * stride;
+            if greatest.below(least) {
                 return wrong("a cell is read or written, but there are none");
             }
             match index {
                 Index::At(sum) => {
                     let (low, high) = self.range(sum)?;
-                    if low < i128::from(least) || high > i128::from(greatest) {
+                    if !least.at_most(low) || !high.at_most(greatest) {
                         if !guarded {
                             return wrong("an index leaves an axis");
                         }
                         access.guarded = true;
                     }
-                    offset += i128::from(sum.offset) * i128::from(stride);
-                    for (coefficient, var) in &sum.terms {
-                        let Some(product) = coefficient.checked_mul(stride) else {
-                            return wrong("an index leaves an axis");
-                        };
-                        terms.push((product, *var));
-                    }
+                    at = at.plus(&sum.scaled(stride));
                 }
                 Index::Symbol(symbol) => {
                     self.symbol(*symbol)?;
@@ -326,14 +318,13 @@ impl Lower<'_> {
                 }
             }
         }
-        let Ok(offset) = i64::try_from(offset) else { return wrong("an index leaves an axis") };
-        access.at = Component::new(offset, terms);
+        access.at = at;
         Ok(access)
     }
 
     fn value(&mut self, scalar: &Scalar, guarded: bool) -> Result<Value, Error> {
         let checked = |lower: &Self, sum: &Component| match lower.range(sum)? {
-            (low, high) if low.abs().max(high.abs()) < 1 << 62 => Ok(sum.clone()),
+            (low, high) if low.is_moderate() && high.is_moderate() => Ok(sum.clone()),
             _ => Err(Error::program("a position is too large")),
         };
         Ok(match scalar {
@@ -378,7 +369,7 @@ fn without_subtraction(accumulate: Option<Binary>, value: Value) -> (Option<Bina
 impl Access {
     /// How far the place moves when a loop takes a step; for places that memory decides, only the part that
     /// the loop decides directly.
-    pub fn stride(&self, var: u32) -> i64 {
+    pub fn stride(&self, var: u32) -> Size {
         self.at.coefficient(var)
     }
 

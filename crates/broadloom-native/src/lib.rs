@@ -18,8 +18,8 @@ mod flat;
 mod names;
 mod order;
 mod parts;
+mod plan;
 mod plans;
-mod polynomial;
 mod pool;
 mod print;
 mod rows;
@@ -36,9 +36,7 @@ pub use cache::{Cache, CacheUsage};
 pub use compiled::Compiled;
 pub use compiler::Compiler;
 pub use error::Error;
-pub use polynomial::large;
 
-use crate::file::Sizing;
 use crate::runtime::Kernels;
 use broadloom_array::replace::replace_text;
 use broadloom_array::shown_path;
@@ -46,7 +44,7 @@ use broadloom_loops::Program;
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {
-    Ok(file::file(program, "broadloom", None, Kernels::Inside, Sizing::Numbers)?.source)
+    Ok(file::file(program, "broadloom", None, Kernels::Inside)?.source)
 }
 
 /// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the header says what it
@@ -57,7 +55,7 @@ pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Err
         return Err(Error::program(format!("`{name}` cannot be the name of a function in C")));
     }
     let header = format!("{name}.h");
-    let file = file::file(program, name, Some(&header), Kernels::Inside, Sizing::Numbers)?;
+    let file = file::file(program, name, Some(&header), Kernels::Inside)?;
     for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
         let path = folder.join(name);
         replace_text(&path, &text)

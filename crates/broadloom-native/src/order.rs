@@ -18,9 +18,11 @@
 //! for each 256 of i: let t[256] = 0; for j: for 256 lanes of i: t[lane] += x[j, i]; for 256 lanes: s[i] -= t[lane]
 //! ```
 
+use broadloom_core::projection::is_in_order;
+
 use crate::flat::{Access, Looped, Step, Value};
 use crate::types;
-use broadloom_loops::{Binary, Dtype, Program};
+use broadloom_loops::{Binary, Dtype, Program, Size};
 
 /// How a unit is shared among threads: the range of a loop is cut into parts.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,7 +30,7 @@ pub(crate) struct Split {
     /// The loop.
     pub var: u32,
     /// Its extent.
-    pub extent: u64,
+    pub extent: Size,
     /// Parts begin at multiples of this.
     pub grain: u64,
 }
@@ -43,6 +45,32 @@ pub(crate) struct Fresh {
     pub locals: u32,
     /// The names of all loops.
     pub vars: Vec<String>,
+    /// Numbers of blocks that depend on sizes which are arguments.
+    pub blocks: Blocks,
+}
+
+/// Numbers of blocks: sizes that are no sums of products. Each is an argument of its own behind those of the program.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Blocks {
+    /// How many arguments the program has.
+    pub arguments: u32,
+    /// What is divided into blocks, and how long they are.
+    pub all: Vec<(Size, u64)>,
+}
+
+impl Blocks {
+    /// How many blocks of some length there are in a size.
+    fn of(&mut self, size: Size, length: u64) -> Size {
+        if let Some(number) = size.as_number() {
+            return (number as u64).div_ceil(length).into();
+        }
+        let known = self.all.iter().position(|known| *known == (size, length));
+        let place = known.unwrap_or_else(|| {
+            self.all.push((size, length));
+            self.all.len() - 1
+        });
+        Size::argument(self.arguments + place as u32, 1)
+    }
 }
 
 /// Brings the loops of a step into a good order, where that is possible.
@@ -94,8 +122,8 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
     };
     let candidates: Vec<_> = candidates.iter().filter(distinct).collect();
     // The outermost that has enough to share, or the longest.
-    let enough = candidates.iter().find(|(_, extent, _)| *extent >= 16);
-    let chosen = enough.or(candidates.iter().max_by_key(|(_, extent, _)| *extent))?;
+    let enough = candidates.iter().find(|(_, extent, _)| extent.typical() >= 16);
+    let chosen = enough.or(candidates.iter().max_by_key(|(_, extent, _)| extent.typical()))?;
     let mut abreast = false;
     step.each(&mut |step| {
         abreast |= matches!(step, Step::Loop(each) if each.var == chosen.0 && each.abreast);
@@ -105,7 +133,7 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
         false if Some(chosen.0) == innermost => 256,
         false => 1,
     };
-    (chosen.1 > grain).then_some(Split { var: chosen.0, extent: chosen.1, grain })
+    (chosen.1.typical() > grain as i64).then_some(Split { var: chosen.0, extent: chosen.1, grain })
 }
 
 /// Whether the iterations of an innermost loop touch different memory, or the same only for reading.
@@ -128,7 +156,7 @@ pub(crate) fn is_independent(each: &Looped) -> bool {
 pub(crate) fn work(step: &Step) -> f64 {
     match step {
         Step::Loop(each) => {
-            let times = each.block.map_or(each.extent, |(_, length)| length);
+            let times = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);
             times as f64 * each.body.iter().map(work).sum::<f64>()
         }
         Step::Margins { .. } | Step::Check { .. } => 1.0,
@@ -154,7 +182,7 @@ fn is_loop(step: &Step) -> bool {
 }
 
 /// A loop without its body.
-pub(crate) type Bare = (u32, u64, bool);
+pub(crate) type Bare = (u32, Size, bool);
 
 /// Loops that have nothing but each other inside, and what the innermost has.
 pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<Step>) {
@@ -187,7 +215,7 @@ pub(crate) fn has_blocks(step: &Step) -> bool {
 /// independent and neighbours in memory, and those of a loop inside are not.
 fn suits_abreast(each: &Looped) -> bool {
     let whole = Step::Loop(each.clone());
-    let (mut fits, mut far) = (each.extent >= 32, false);
+    let (mut fits, mut far) = (each.extent.typical() >= 32, false);
     whole.each(&mut |step| {
         fits &= match step {
             Step::Loop(inner) => inner.block.is_none() && !inner.abreast,
@@ -195,13 +223,13 @@ fn suits_abreast(each: &Looped) -> bool {
             Step::Store { .. } | Step::Declare { .. } | Step::Update { .. } => true,
         };
         step.each_access(&mut |_, access| {
-            fits &= matches!(access.stride(each.var), 0 | 1);
+            fits &= matches!(access.stride(each.var), Size::ZERO | Size::ONE);
             fits &= !access.gathers.iter().any(|gather| gather.at.depends_on(each.var));
         });
         if let Step::Loop(inner) = step {
             inner.body.iter().for_each(|step| {
                 step.each_access(&mut |_, access| {
-                    far |= access.stride(each.var) == 1 && access.stride(inner.var).abs() > 1;
+                    far |= access.stride(each.var) == 1 && access.stride(inner.var).typical().abs() > 1;
                 });
             });
         }
@@ -247,20 +275,27 @@ fn is_free(program: &Program, loops: &[Bare], leaf: &[Step]) -> bool {
 /// Whether no two iterations of some loops address the same cell, judged by strides alone: in order of size, each is
 /// larger than all that the smaller ones add up to.
 pub(crate) fn is_injective(access: &Access, loops: &[Bare]) -> bool {
-    let mut steps: Vec<(i64, u64)> = Vec::new();
-    for (var, extent, _) in loops {
-        if *extent > 1 {
-            steps.push((access.stride(*var).abs(), *extent));
-        }
-    }
-    steps.sort_unstable();
-    let mut reach = 0;
+    let moving = loops.iter().filter(|(_, extent, _)| *extent != 1);
     access.is_affine()
-        && steps.into_iter().all(|(stride, extent)| {
-            let beyond = stride > reach;
-            reach += stride * (extent as i64 - 1);
-            beyond
-        })
+        && is_in_order(Size::ZERO, moving.map(|(var, extent, _)| (access.stride(*var), *extent)))
+}
+
+/// The least and the greatest place that some accesses have in common buffers, over some loops; nothing if it is not known
+/// for all sizes.
+pub(crate) fn span<'a>(
+    accesses: impl Iterator<Item = &'a Access>,
+    extent: impl Fn(u32) -> Option<Size>,
+) -> Option<(Size, Size)> {
+    let mut span: Option<(Size, Size)> = None;
+    for access in accesses {
+        // Loops that are not asked about stand still.
+        let (first, last) = access.at.range(|var| Some(extent(var).unwrap_or(Size::ONE)))?;
+        span = Some(match span {
+            None => (first, last),
+            Some((low, high)) => (low.least(first)?, high.greatest(last)?),
+        });
+    }
+    span
 }
 
 /// Whether different values of a loop never meet in a cell that one of them writes: every buffer that is written is
@@ -295,16 +330,9 @@ pub(crate) fn is_distinct(step: &Step, var: u32, carried: &[u32]) -> bool {
         if same().all(|access| access == *written) && is_injective(written, &moving.collect::<Vec<_>>()) {
             return true;
         }
-        let (mut low, mut high) = (i64::MAX, i64::MIN);
-        for access in same() {
-            let (mut first, mut last) = (access.at.offset, access.at.offset);
-            for (known, extent, _) in loops.iter().filter(|(known, ..)| *known != var) {
-                let reach = access.stride(*known) * (*extent as i64 - 1);
-                (first, last) = (first + reach.min(0), last + reach.max(0));
-            }
-            (low, high) = (low.min(first), high.max(last));
-        }
-        high - low < stride.abs()
+        let others = |known: u32| loops.iter().find(|(other, ..)| *other == known && known != var);
+        let span = span(same(), |known| others(known).map(|(_, extent, _)| *extent));
+        stride.distance().zip(span).is_some_and(|(stride, (low, high))| (high - low).below(stride))
     })
 }
 
@@ -316,7 +344,7 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<S
             if *extent == 1 {
                 forget(&mut leaf, *var);
             }
-            *extent > 1
+            *extent != 1
         })
         .collect();
     if loops.is_empty() {
@@ -329,7 +357,7 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<S
     let stride = |var: u32| {
         leaf.iter()
             .filter_map(|step| match step {
-                Step::Store { to, .. } => Some(to.stride(var).unsigned_abs()),
+                Step::Store { to, .. } => Some(to.stride(var).typical().unsigned_abs()),
                 _ => None,
             })
             .max()
@@ -353,11 +381,9 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<S
 /// Whether two loops, one directly in the other, move everything as one long loop would.
 fn is_one_loop(outer: Bare, inner: Bare, leaf: &[Step]) -> bool {
     let mut fits = true;
-    let extent = inner.1 as i64;
     for mut step in leaf.iter().cloned() {
         step.each_sum_mut(&mut |sum| {
-            fits &= inner.1 <= i64::MAX as u64
-                && sum.coefficient(inner.0).checked_mul(extent) == Some(sum.coefficient(outer.0));
+            fits &= sum.coefficient(inner.0) * inner.1 == sum.coefficient(outer.0);
         });
     }
     fits
@@ -371,7 +397,7 @@ fn forget(leaf: &mut [Step], var: u32) {
 }
 
 /// The length of blocks.
-const BLOCK: u64 = 32;
+const BLOCK: i64 = 32;
 
 /// The place of a loop along which neighbours are read or written that the innermost loop visits in long strides, as
 /// in a transposition.
@@ -380,8 +406,10 @@ fn crossing(loops: &[Bare], leaf: &[Step]) -> Option<usize> {
     let mut found = None;
     for step in leaf {
         step.each_access(&mut |_, access| {
-            let crosses = |(var, extent, _): &Bare| access.stride(*var).abs() == 1 && *extent >= 2 * BLOCK;
-            if access.stride(innermost.0).unsigned_abs() >= BLOCK && innermost.1 >= 2 * BLOCK {
+            let crosses = |(var, extent, _): &Bare| {
+                access.stride(*var).typical().abs() == 1 && extent.typical() >= 2 * BLOCK
+            };
+            if access.stride(innermost.0).typical().abs() >= BLOCK && innermost.1.typical() >= 2 * BLOCK {
                 found = found.or(others.iter().position(crosses));
             }
         });
@@ -399,8 +427,8 @@ fn in_blocks(fresh: &mut Fresh, mut loops: Vec<Bare>, other: usize, leaf: Vec<St
         let block = fresh.vars.len() as u32;
         let name = fresh.vars.get(var as usize).map_or("i", String::as_str);
         fresh.vars.push(format!("{name}_block"));
-        loops.push((block, extent.div_ceil(BLOCK), false));
-        let block = Some((block, BLOCK));
+        loops.push((block, fresh.blocks.of(extent, BLOCK as u64), false));
+        let block = Some((block, BLOCK as u64));
         body = vec![Step::Loop(Looped { var, extent, parallel, block, abreast: false, body })];
     }
     nested(loops, body)
@@ -417,7 +445,7 @@ pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
             .iter()
             .map(|(writes, access)| {
                 let gathers = access.gathers.iter().any(|gather| gather.at.depends_on(*var));
-                match access.stride(*var) {
+                match access.stride(*var).typical() {
                     _ if gathers => -2,
                     // A reduction: as good as neighbours, but for the sum at its end.
                     0 if *writes => 1,
@@ -429,8 +457,8 @@ pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
             })
             .sum();
         // Short loops are not worth much, however well they suit.
-        let length = match extent {
-            0..4 => -4,
+        let length = match extent.typical() {
+            ..4 => -4,
             4..8 => -2,
             8..16 => -1,
             _ => 0,

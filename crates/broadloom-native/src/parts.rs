@@ -12,7 +12,7 @@ use broadloom_core::projection::Component;
 
 use crate::columns::in_columns;
 use crate::flat::{Access, FlatProgram, Looped, Step, Value};
-use crate::order::{Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
+use crate::order::{Blocks, Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
 use crate::types::{self, Real};
 use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
 
@@ -23,22 +23,11 @@ const GRAIN: u64 = 256;
 
 /// Divides the large reductions to single numbers of a program; their partial results are new buffers.
 pub(crate) fn divide(program: &mut Program, flat: &mut FlatProgram) {
-    let mut fresh = Fresh { locals: flat.locals, vars: std::mem::take(&mut flat.vars) };
+    let vars = std::mem::take(&mut flat.vars);
+    let mut fresh = Fresh { locals: flat.locals, vars, blocks: Blocks::default() };
     for nest in &mut flat.nests {
         let units = units(std::mem::take(&mut nest.body));
         nest.body = units.into_iter().flat_map(|steps| divided(program, &mut fresh, steps)).collect();
-    }
-    (flat.locals, flat.vars) = (fresh.locals, fresh.vars);
-}
-
-/// Keeps the long sums of columns of a program in wider numbers. Sizes that are at least `open` may be anything.
-pub(crate) fn widen(program: &mut Program, flat: &mut FlatProgram, open: u64) {
-    let mut fresh = Fresh { locals: flat.locals, vars: std::mem::take(&mut flat.vars) };
-    for nest in &mut flat.nests {
-        let steps = std::mem::take(&mut nest.body);
-        let widened =
-            |step: Step| in_columns(program, &mut fresh, &step, Some(open)).unwrap_or_else(|| vec![step]);
-        nest.body = steps.into_iter().flat_map(widened).collect();
     }
     (flat.locals, flat.vars) = (fresh.locals, fresh.vars);
 }
@@ -72,15 +61,23 @@ fn mentions(step: &Step, local: u32) -> bool {
 /// A unit, divided if it is such a reduction and large.
 fn divided(program: &mut Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<Step> {
     if let [step] = steps.as_slice()
-        && let Some(steps) = in_columns(program, fresh, step, None)
+        && let Some(steps) = in_columns(program, fresh, step)
     {
         return steps;
     }
-    if steps.iter().map(work).sum::<f64>() < 2.0 * LEAST_WORK {
+    // How many parts there are depends on sizes: those that are arguments have none.
+    if steps.iter().any(is_open) || steps.iter().map(work).sum::<f64>() < 2.0 * LEAST_WORK {
         return steps;
     }
     let steps = in_variable(program, fresh, steps);
     in_parts(program, fresh, &steps).unwrap_or(steps)
+}
+
+/// Whether a loop in it runs as often as an argument says.
+fn is_open(step: &Step) -> bool {
+    let mut open = false;
+    step.each(&mut |step| open |= matches!(step, Step::Loop(each) if each.extent.is_open()));
+    open
 }
 
 /// `for i: s += x[i]` as `let t = 0; for i: t += x[i]; s += t`.
@@ -122,8 +119,9 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
     }
     let innermost = !each.body.iter().any(|step| matches!(step, Step::Loop(_)));
     let grain = if innermost { GRAIN } else { 1 };
-    let length = each.extent.div_ceil(PARTS).next_multiple_of(grain);
-    let parts = each.extent.div_ceil(length);
+    let extent = each.extent.get();
+    let length = extent.div_ceil(PARTS).next_multiple_of(grain);
+    let parts = extent.div_ceil(length);
     if parts < 4 {
         return None;
     }
@@ -144,7 +142,7 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
         let partial = program.add_buffer(Buffer {
             name: "partial".into(),
             dtype: if reals.get(&local) == Some(&Real::F64) { Dtype::F64 } else { Dtype::F32 },
-            sizes: vec![parts],
+            sizes: vec![parts.into()],
             margins: Vec::new(),
             fill: 0.0,
             storage: Storage::Local,
@@ -161,7 +159,7 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
     body.push(Step::Loop(Looped { block, body: within, ..each.clone() }));
     body.extend(results);
     let looped = |var, parallel, body| {
-        Step::Loop(Looped { var, extent: parts, parallel, block: None, abreast: false, body })
+        Step::Loop(Looped { var, extent: parts.into(), parallel, block: None, abreast: false, body })
     };
     let mut all = vec![looped(part, true, body)];
     all.extend(before.iter().cloned());

@@ -12,7 +12,7 @@ use crate::flat::Access;
 use crate::names::comment;
 use crate::order::Bare;
 use crate::types::Real;
-use broadloom_loops::{Dtype, Program};
+use broadloom_loops::{Dtype, Program, Size};
 
 /// Plans and tables.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Plans {
     /// The name of each plan by what it says.
     plans: FxHashMap<String, String>,
     /// The name of each table by its extents and strides.
-    tables: FxHashMap<Vec<(u64, i64)>, String>,
+    tables: FxHashMap<Vec<(Size, Size)>, String>,
     /// Declarations of tables.
     memory: String,
     /// Declarations of plans.
@@ -50,7 +50,7 @@ impl Plans {
 
     /// The name of the plan for a contraction.
     pub fn plan(&mut self, program: &Program, vars: &[String], title: &str, found: &Contraction) -> String {
-        let size = |loops: &[Bare]| loops.iter().map(|(_, extent, _)| *extent).product::<u64>();
+        let size = |loops: &[Bare]| loops.iter().map(|(_, extent, _)| *extent).product::<Size>();
         let stored = |access: &Access| match program.buffer(access.buffer).dtype {
             Dtype::F64 => "STORED_F64",
             Dtype::Bf16 => "STORED_BF16",
@@ -126,7 +126,7 @@ impl Plans {
     }
 
     /// The name of a table.
-    fn table(&mut self, loops: Vec<(u64, i64)>) -> String {
+    fn table(&mut self, loops: Vec<(Size, Size)>) -> String {
         if loops.is_empty() {
             return "table_0".into();
         }
@@ -134,7 +134,7 @@ impl Plans {
             return name.clone();
         }
         let name = format!("table_{}", self.tables.len() + 1);
-        let cells = loops.iter().map(|(extent, _)| extent).product::<u64>();
+        let cells = loops.iter().map(|(extent, _)| *extent).product::<Size>();
         if self.sized {
             let _ = writeln!(self.memory, "static int64_t *{name};");
             let _ = writeln!(

@@ -25,7 +25,7 @@ use crate::order::{Split, is_independent};
 use crate::rows::Row;
 use crate::types::{self, Locals, Real, stored};
 use broadloom_loops::function::{Binary, Unary};
-use broadloom_loops::{BufferId, Dtype, Program};
+use broadloom_loops::{BufferId, Dtype, Program, Size};
 
 /// A function and what it is called with.
 #[derive(Clone, Debug)]
@@ -104,13 +104,13 @@ pub(crate) fn function(
 }
 
 /// How many partial results a reduction without a vector instruction of its own keeps.
-const LANES: u64 = 64;
+const LANES: i64 = 64;
 /// How many terms of a sum are added before their sum is: a multiple of the lanes of all machines.
-const BLOCK: u64 = 1024;
+const BLOCK: i64 = 1024;
 /// How many iterations go side by side.
 const ABREAST: u64 = 256;
 /// How many divisions by the same number are worth its inverse.
-const LEAST_DIVISIONS: u64 = 16;
+const LEAST_DIVISIONS: i64 = 16;
 
 /// Writes one function.
 pub(super) struct Printer<'a> {
@@ -286,12 +286,16 @@ impl Printer<'_> {
         }
     }
 
-    fn check(&mut self, cell: &Access, below: u64, depth: usize) {
+    fn check(&mut self, cell: &Access, below: Size, depth: usize) {
         let place = self.address(cell);
         let held = self.integer(cell);
         let number = self.checks;
         self.checks += 1;
-        self.line(depth, &format!("if ((uint64_t)({held}) >= {below}u) {{"));
+        let below = match below.is_open() {
+            true => format!("(uint64_t){below}"),
+            false => format!("{below}u"),
+        };
+        self.line(depth, &format!("if ((uint64_t)({held}) >= {below}) {{"));
         self.line(depth + 1, &format!("report[0] = check + {number};"));
         self.line(depth + 1, &format!("report[1] = {place};"));
         self.line(depth + 1, &format!("report[2] = {held};"));
@@ -320,7 +324,7 @@ impl Printer<'_> {
             self.abreast(each, &name, (&begin, &end), depth);
             return self.names.release(&name);
         }
-        let length = each.block.map_or(each.extent, |(_, length)| length);
+        let length = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);
         let long = innermost && length >= LANES;
         let lanes = if long { reductions(each, has_no_vector_form) } else { Vec::new() };
         let sums = if innermost { reductions(each, is_sum) } else { Vec::new() };
@@ -619,7 +623,7 @@ pub(crate) fn margins(program: &Program, buffer: BufferId, value: f64, name: &st
         Dtype::F32 => u64::from((value as f32).to_bits()),
         Dtype::F64 => value.to_bits(),
     };
-    let list = |numbers: &mut dyn Iterator<Item = u64>| {
+    let list = |numbers: &mut dyn Iterator<Item = Size>| {
         let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
         format!("(const int64_t[]){{{}}}", numbers.join(", "))
     };
@@ -628,9 +632,9 @@ pub(crate) fn margins(program: &Program, buffer: BufferId, value: f64, name: &st
         "fill_margins_{}({name}, {bits:#x} /* {value} */, {}, {}, {}, {});",
         buffer.dtype.bytes() * 8,
         axes.len(),
-        list(&mut axes.clone().map(|axis| buffer.margin(axis).0)),
+        list(&mut axes.clone().map(|axis| buffer.margin(axis).0.into())),
         list(&mut buffer.sizes.iter().copied()),
-        list(&mut axes.clone().map(|axis| buffer.margin(axis).1)),
+        list(&mut axes.clone().map(|axis| buffer.margin(axis).1.into())),
     )
 }
 
@@ -664,8 +668,9 @@ fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
 
 /// The variables that a loop adds many terms to, and does nothing else with.
 fn long_sums(each: &Looped) -> Vec<u32> {
-    fn visit(each: &Looped, terms: u64, found: &mut Vec<(u32, u64)>, other: &mut Vec<u32>) {
-        let terms = terms.saturating_mul(each.block.map_or(each.extent, |(_, length)| length));
+    fn visit(each: &Looped, terms: i64, found: &mut Vec<(u32, i64)>, other: &mut Vec<u32>) {
+        let length = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);
+        let terms = terms.saturating_mul(length);
         for step in &each.body {
             if let Some(value) = step.value() {
                 value.each(&mut |value| {

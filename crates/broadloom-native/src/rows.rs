@@ -8,8 +8,11 @@
 //! if nothing else uses `e`. The row lies on the stack of the function, and stays near; iterations that run on
 //! different threads have different rows.
 
+use broadloom_core::projection::is_in_order;
+
 use crate::flat::{Access, Looped, Step};
-use broadloom_loops::{BufferId, Program};
+use crate::order::span;
+use broadloom_loops::{BufferId, Program, Size};
 
 /// A row: the buffer it stands for, and how many cells it has.
 pub(crate) type Row = (BufferId, u64);
@@ -17,9 +20,9 @@ pub(crate) type Row = (BufferId, u64);
 /// The most bytes of all rows of a function.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Makes rows of those buffers of a nest that suit, among some that nothing else uses and that hold nothing before. A row
-/// has at most so many cells.
-pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step, most_cells: u64) -> Vec<Row> {
+/// Makes rows of those buffers of a nest that suit, among some that nothing else uses and that hold nothing before. What lies
+/// on the stack has a size that is known.
+pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step) -> Vec<Row> {
     let outer = around(step);
     let mut rows = Vec::new();
     let mut room = MOST_BYTES;
@@ -27,15 +30,17 @@ pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step, 
         // The more loops are around a row, the shorter it is.
         let found = (1..=outer.len()).rev().find_map(|depth| row(step, &outer[..depth], buffer));
         let Some((depth, least, cells)) = found else { continue };
-        let bytes = (cells * program.buffer(buffer).dtype.bytes() as u64).next_multiple_of(64);
-        if bytes > room || cells > most_cells {
+        let Some(cells) = cells.as_number().and_then(|cells| u64::try_from(cells).ok()) else { continue };
+        let bytes = cells.saturating_mul(program.buffer(buffer).dtype.bytes() as u64);
+        let bytes = bytes.checked_next_multiple_of(64).unwrap_or(u64::MAX);
+        if bytes > room {
             continue;
         }
         room -= bytes;
         step.each_access_mut(&mut |access| {
             if access.buffer == buffer {
                 access.at.terms.retain(|(_, var)| !outer[..depth].iter().any(|(known, _)| known == var));
-                access.at.offset -= least;
+                access.at.offset = access.at.offset - least;
             }
         });
         rows.push((buffer, cells));
@@ -45,7 +50,7 @@ pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step, 
 
 /// The loops around everything else, with their extents. None, if there are no loops inside: such a nest has an order
 /// that suits it.
-fn around(step: &Step) -> Vec<(u32, u64)> {
+fn around(step: &Step) -> Vec<(u32, Size)> {
     let mut loops = Vec::new();
     let mut body = std::slice::from_ref(step);
     while let [Step::Loop(Looped { var, extent, block: None, abreast: false, body: inner, .. })] = body {
@@ -57,7 +62,7 @@ fn around(step: &Step) -> Vec<(u32, u64)> {
 
 /// If each iteration of the outer loops has a part of the buffer of its own: how many loops these are, the least place
 /// in the part of the first iteration, and how many cells a part has.
-fn row(step: &Step, outer: &[(u32, u64)], buffer: BufferId) -> Option<(usize, i64, u64)> {
+fn row(step: &Step, outer: &[(u32, Size)], buffer: BufferId) -> Option<(usize, Size, Size)> {
     let mut extents = Vec::new();
     let mut accesses: Vec<&Access> = Vec::new();
     step.each(&mut |step| {
@@ -71,32 +76,16 @@ fn row(step: &Step, outer: &[(u32, u64)], buffer: BufferId) -> Option<(usize, i6
         });
     });
     let first = *accesses.first()?;
-    let (mut least, mut greatest) = (i64::MAX, i64::MIN);
     for access in &accesses {
         let alike = outer.iter().all(|(var, _)| access.stride(*var) == first.stride(*var));
         if !alike || !access.is_affine() || !access.symbols.is_empty() {
             return None;
         }
-        let (mut low, mut high) = (access.at.offset, access.at.offset);
-        for (var, extent) in &extents {
-            if !outer.iter().any(|(known, _)| known == var) {
-                let reach = access.stride(*var) * (*extent as i64 - 1);
-                (low, high) = (low + reach.min(0), high + reach.max(0));
-            }
-        }
-        (least, greatest) = (least.min(low), greatest.max(high));
     }
-    let mut reach = greatest - least;
-    let mut strides: Vec<(i64, u64)> = outer
-        .iter()
-        .filter(|(_, extent)| *extent > 1)
-        .map(|(var, extent)| (first.stride(*var).abs(), *extent))
-        .collect();
-    strides.sort_unstable();
-    let apart = strides.into_iter().all(|(stride, extent)| {
-        let beyond = stride > reach;
-        reach += stride * (extent as i64 - 1);
-        beyond
-    });
-    apart.then_some((outer.len(), least, (greatest - least) as u64 + 1))
+    let inner =
+        |var: u32| extents.iter().find(|(known, _)| *known == var && !outer.iter().any(|(o, _)| *o == var));
+    let (least, greatest) = span(accesses.into_iter(), |var| inner(var).map(|(_, extent)| *extent))?;
+    let moving = outer.iter().filter(|(_, extent)| *extent != 1);
+    let apart = is_in_order(greatest - least, moving.map(|(var, extent)| (first.stride(*var), *extent)));
+    apart.then_some((outer.len(), least, greatest - least + 1))
 }

@@ -2,8 +2,11 @@
 
 mod compiler;
 mod contract;
+#[path = "../../broadloom-loops/tests/support/mod.rs"]
+mod language;
 mod names;
 mod random;
 mod shapes;
+mod sizes;
 mod support;
 mod values;

@@ -55,7 +55,7 @@ fn lookup() -> Program {
     let table = program.add("table", Bf16, &[10, 8], Kept);
     let rows = program.add_padded("rows", &[6, 8], &[(0, 0), (1, 1)], 0.0, Inner);
     let out = program.add("out", F32, &[6, 8], Kept);
-    let check = Statement::Check { cell: cell(tokens, &[i]), below: 10, of: table };
+    let check = Statement::Check { cell: cell(tokens, &[i]), below: 10.into(), of: table };
     let row = broadloom_loops::Cell {
         buffer: table,
         index: vec![
@@ -407,12 +407,12 @@ fn programs_that_are_not_in_order_are_errors() {
         let error = emit(&program).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    check(&|program| program.buffers[0].sizes[0] = 3, "an index leaves an axis of `x`");
-    check(&|program| program.buffers[0].sizes = vec![4], "not one index for each axis of `x`");
+    check(&|program| program.buffers[0].sizes[0] = 3.into(), "an index leaves an axis of `x`");
+    check(&|program| program.buffers[0].sizes = vec![4.into()], "not one index for each axis of `x`");
     check(&|program| program.buffers.truncate(2), "fewer buffers");
     check(&|program| program.vars.clear(), "no variable");
     check(&|program| program.locals = 0, "fewer variables");
-    check(&|program| program.buffers[0].sizes = vec![1 << 40, 1 << 40], "`x` is too large");
+    check(&|program| program.buffers[0].sizes = vec![(1u64 << 40).into(); 2], "`x` is too large");
     check(
         &|program| {
             program.nests[1].body = vec![store(cell(broadloom_loops::BufferId(4), &[0, 1]), number(1.0))]

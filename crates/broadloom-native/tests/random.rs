@@ -49,15 +49,12 @@ impl Maker {
         }
         let mut sum = Component::new(0, terms);
         let range = |sum: &Component| {
-            sum.terms.iter().fold((sum.offset, sum.offset), |(low, high), (coefficient, var)| {
-                let extent =
-                    self.scope.iter().find(|(known, _)| known == var).map_or(1, |(_, extent)| *extent);
-                let reach = coefficient * (extent as i64 - 1);
-                (low + reach.min(0), high + reach.max(0))
-            })
+            let extent = |var: u32| self.scope.iter().find(|(known, _)| *known == var);
+            let range = sum.range(|var| Some(extent(var).map_or(1, |(_, extent)| *extent).into()));
+            range.expect("all are numbers")
         };
         sum.offset = -range(&sum).0;
-        let size = range(&sum).1 as u64 + 1;
+        let size = range(&sum).1.get() + 1;
         sum.offset += self.random.below(2) as i64;
         (sum, size + 1)
     }
@@ -73,10 +70,10 @@ impl Maker {
         if self.random.chance(20) && sizes.iter().all(|size| *size > 1) {
             // The last cells of each axis become its margin after, the first one its margin before.
             let known = &mut self.program.buffers[buffer.index()];
-            known.sizes.iter_mut().for_each(|size| *size -= 1);
+            known.sizes.iter_mut().for_each(|size| *size = *size - 1);
             known.margins = vec![(1, 0); known.sizes.len()];
             known.fill = 2.0;
-            index.iter_mut().for_each(|sum| sum.offset -= 1);
+            index.iter_mut().for_each(|sum| sum.offset = sum.offset - 1);
         }
         Cell { buffer, index: index.into_iter().map(Index::At).collect() }
     }
@@ -87,7 +84,7 @@ impl Maker {
             return None;
         }
         let buffer = self.random.one_of(&self.results.clone());
-        let sizes = self.program.buffer(buffer).sizes.clone();
+        let sizes = self.program.buffer(buffer).shape();
         let mut index = Vec::new();
         for size in sizes {
             let fitting: Vec<u32> =
@@ -201,7 +198,7 @@ impl Maker {
         let body = inside(self);
         let around = self.scope.split_off(outside);
         around.into_iter().rev().fold(body, |body, (var, extent)| {
-            vec![Statement::Loop(Loop { var, extent, parallel: false, body })]
+            vec![Statement::Loop(Loop { var, extent: extent.into(), parallel: false, body })]
         })
     }
 

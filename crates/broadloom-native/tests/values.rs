@@ -65,7 +65,7 @@ fn special_numbers_go_through_functions() {
             let pick = |at: usize| {
                 special[if id.0 == 0 { at % special.len() } else { at / special.len() % special.len() }]
             };
-            (0..buffer.sizes[0] as usize).map(pick).collect()
+            (0..buffer.sizes[0].get() as usize).map(pick).collect()
         });
     }
 }
@@ -275,7 +275,7 @@ fn lookup(dtype: Dtype, vocabulary: u64) -> Program {
     let table = program.add("table", F32, &[vocabulary, 33], Kept);
     let out = program.add("out", F32, &[700, 33], Kept);
     let counts = program.add("counts", F32, &[vocabulary, 33], Kept);
-    let check = Statement::Check { cell: cell(tokens, &[i]), below: vocabulary, of: table };
+    let check = Statement::Check { cell: cell(tokens, &[i]), below: vocabulary.into(), of: table };
     let row = gathered(table, cell(tokens, &[i]), &[j]);
     let to = gathered(counts, cell(tokens, &[i]), &[j]);
     let body = vec![check, repeat(j, 33, vec![store(cell(out, &[i, j]), Scalar::Load(row))])];
@@ -408,7 +408,7 @@ fn local_buffers_share_memory() {
                 "clear",
                 vec![Statement::Loop(broadloom_loops::Loop {
                     var: i,
-                    extent: 1000,
+                    extent: 1000.into(),
                     parallel: true,
                     body: vec![store(cell(next, &[i]), number(0.1))],
                 })],

@@ -251,26 +251,26 @@ fn looking_at_a_symbolic_program_changes_nothing() {
 fn sizes_that_are_expressions() -> Result<(), Error> {
     type Make = fn(SizeSum, SizeSum) -> Option<SizeSum>;
     let cases: [(Make, &str, &[&str], u64); 9] = [
-        (|batch, _| batch.times(&SizeSum::number(2)), "2*batch", &[], 24),
-        (|batch, _| batch.plus(&SizeSum::number(1)), "batch + 1", &[], 13),
-        (|batch, _| batch.minus(&SizeSum::number(3)), "batch - 3", &[], 9),
-        (|_, seq| seq.divided_by(8), "seq/8", &["`seq` is a multiple of 8"], 5),
+        (|batch, _| batch.times(&SizeSum::constant(2)), "2*batch", &[], 24),
+        (|batch, _| batch.plus(&SizeSum::constant(1)), "batch + 1", &[], 13),
+        (|batch, _| batch.minus(&SizeSum::constant(3)), "batch - 3", &[], 9),
+        (|_, seq| seq.scaled(1, 8), "seq/8", &["`seq` is a multiple of 8"], 5),
         (|batch, seq| batch.plus(&seq), "batch + seq", &[], 52),
         (
-            |batch, seq| batch.plus(&seq)?.divided_by(4),
+            |batch, seq| batch.plus(&seq)?.scaled(1, 4),
             "(batch + seq)/4",
             &["`batch + seq` is at least 4", "`batch + seq` is a multiple of 4"],
             13,
         ),
         (|batch, seq| batch.times(&seq), "batch*seq", &[], 480),
         (
-            |batch, seq| batch.times(&seq)?.plus(&batch)?.minus(&SizeSum::number(1)),
+            |batch, seq| batch.times(&seq)?.plus(&batch)?.minus(&SizeSum::constant(1)),
             "batch*seq + batch - 1",
             &[],
             491,
         ),
         (
-            |batch, seq| seq.times(&SizeSum::number(3))?.minus(&batch),
+            |batch, seq| seq.times(&SizeSum::constant(3))?.minus(&batch),
             "-batch + 3*seq",
             &["`-batch + 3*seq` is at least 1"],
             108,

@@ -37,7 +37,7 @@ impl Array {
 
 /// Runs a nest: the product of the tensors from `1` on, summed into the first.
 fn run(nest: &Projected, operands: &[&Array]) -> Array {
-    let mut result = Array::zeros(&nest.sizes[0]);
+    let mut result = Array::zeros(&nest.shape(0));
     for phase in nest.projection.phases() {
         if !nest.projection.takes_part(0, &phase) {
             continue;
@@ -59,7 +59,7 @@ fn run(nest: &Projected, operands: &[&Array]) -> Array {
             }
             for index in &phase {
                 point[*index as usize] += 1;
-                if point[*index as usize] < nest.projection.loops[*index as usize].extent {
+                if point[*index as usize] < nest.projection.loops[*index as usize].extent.get() {
                     continue 'points;
                 }
                 point[*index as usize] = 0;
@@ -74,8 +74,8 @@ fn run(nest: &Projected, operands: &[&Array]) -> Array {
 fn check(graph: &mut Graph, result: Tensor) -> Result<(), Error> {
     let forward = graph.projection(result)?;
     let operands: Vec<Array> =
-        (1..forward.tensors.len()).map(|at| Array::of(&forward.sizes[at], at as u64)).collect();
-    let outer = Array::of(&forward.sizes[0], 99);
+        (1..forward.tensors.len()).map(|at| Array::of(&forward.shape(at), at as u64)).collect();
+    let outer = Array::of(&forward.shape(0), 99);
     for slot in 0..operands.len() {
         let backward = forward.with_result(slot + 1);
         // The gradient of the result stands where the result was: first among what is read.
@@ -83,14 +83,14 @@ fn check(graph: &mut Graph, result: Tensor) -> Result<(), Error> {
         let read: Vec<&Array> = std::iter::once(&outer).chain(others).collect();
         let gradient = run(&backward, &read);
         for cell in 0..gradient.cells.len() {
-            let mut probe = Array::zeros(&forward.sizes[slot + 1]);
+            let mut probe = Array::zeros(&forward.shape(slot + 1));
             probe.cells[cell] = 1.0;
             let mut with = operands.clone();
             with[slot] = probe;
             let changed = run(&forward, &with.iter().collect::<Vec<_>>());
             // Where the operand takes no part, the result does not depend on it.
             let mut without = operands.clone();
-            without[slot] = Array::zeros(&forward.sizes[slot + 1]);
+            without[slot] = Array::zeros(&forward.shape(slot + 1));
             let still = run(&forward, &without.iter().collect::<Vec<_>>());
             let change = changed.cells.iter().zip(&still.cells).map(|(a, b)| a - b);
             let expected: f64 = change.zip(&outer.cells).map(|(change, outer)| change * outer).sum();

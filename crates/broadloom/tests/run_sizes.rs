@@ -2,7 +2,7 @@
 //! written for that size; and they refuse what does not fit.
 
 use broadloom::blocks::{Mode, TransformerConfig, decoder_only, softmax};
-use broadloom::{Array, Backend, Builder, Dtype, Graph, Routine, Session, Settings, Sgd, Tensor};
+use broadloom::{Array, Backend, Builder, Dtype, Graph, Index, Routine, Session, Settings, Sgd, Tensor};
 
 /// A network over `batch` and perhaps `seq`: its data, and its loss.
 type Network = fn(&Builder) -> (Vec<Tensor>, Tensor);
@@ -285,6 +285,46 @@ fn four_names_on_one_tensor() {
         );
     }
     assert!(session.notices().is_empty(), "{:?}", session.notices());
+}
+
+/// Positions, windows and tables that fit for all sizes of a range are compiled once: the code knows what the range says, and
+/// what is checked before a run.
+#[test]
+fn what_fits_at_every_size_is_compiled_once() {
+    let mut g = Graph::new();
+    g.dim("seq", 4..=64, 8).expect("a name");
+    let (x, y) = (g.data("x", "seq | 3").expect("a shape"), g.data("y", "seq").expect("a shape"));
+    let (kernel, ids) = (g.data("kernel", "3").expect("a shape"), g.data("ids", "4 |").expect("a shape"));
+    let table = g.data("table", "seq -> 2").expect("a shape");
+    let third = g.slice(x, Index::At(2)).expect("it has three");
+    let windows = g.einsum("o<+k; k => o", &[y, kernel]).expect("a window");
+    let rows = g.gather(table, ids).expect("a lookup");
+    let mut routine = Routine::new("it");
+    for result in [third, windows, rows] {
+        routine.forward(result);
+    }
+    let mut session = Session::new(g).expect("a session");
+    let ones = Array::full(Dtype::F32, &[3], 1.0).expect("three");
+    for seq in [4, 9, 64] {
+        let last = Array::from_slice(&[4], &[0i64, 1, 2, seq as i64 - 1]).expect("four");
+        let (rows_of_three, columns) = (counted(&[seq, 3]), counted(&[2, seq]));
+        let values =
+            [(x, &rows_of_three), (y, &counted(&[seq])), (table, &columns), (ids, &last), (kernel, &ones)];
+        session.set_all(&values).expect("they fit");
+        session.run(&routine).expect("it runs");
+        let numbers = |session: &mut Session, of| session.get(of).expect("computed").to_f64s();
+        assert_eq!(numbers(&mut session, third), [6.0, 7.0, 8.0]);
+        let sums: Vec<f64> = (0..seq - 2).map(|at| (3 * at + 3) as f64).collect();
+        assert_eq!(numbers(&mut session, windows), sums);
+        let both = |row: u64| [row as f64, (seq + row) as f64];
+        assert_eq!(numbers(&mut session, rows), [both(0), both(1), both(2), both(seq - 1)].concat());
+    }
+    assert!(session.notices().is_empty(), "{:?}", session.notices());
+    // One more than the code was compiled for stops the run.
+    let beyond = Array::from_slice(&[4], &[0i64, 1, 2, 64]).expect("four");
+    session.set(ids, &beyond).expect("they are numbers");
+    let error = session.run(&routine).unwrap_err().to_string();
+    assert!(error.contains("index 64") && error.contains("64 rows"), "{error}");
 }
 
 /// What has to be whole may depend on two sizes together: then neither alone has to be even.

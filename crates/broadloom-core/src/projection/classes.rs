@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::scratch::{Pin, Scratch};
 use crate::affine::Affine;
+use crate::size::Size;
 
 /// An axis of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,6 +30,8 @@ pub enum Failure {
     Repeated(AxisId),
     /// A part of a concatenation has an index of its own.
     PinnedPart(AxisId),
+    /// How far a window reaches beyond an axis depends on a size that is no number.
+    Margins(AxisId),
 }
 
 /// An axis whose index is computed from others (the second stratum, Conjecture 8.2).
@@ -36,6 +39,8 @@ pub enum Failure {
 pub(crate) enum Derived {
     /// The index of an affine form.
     Affine { target: u32, form: Affine, over: u32, kernel: Option<u32> },
+    /// Two axes as one, the second running faster.
+    Joined { target: u32, slow: u32, fast: u32 },
     /// One component after another; literal components are gaps.
     Concat { target: u32, parts: SmallVec<[Part; 4]> },
 }
@@ -43,7 +48,9 @@ pub(crate) enum Derived {
 impl Derived {
     pub fn target(&self) -> u32 {
         match self {
-            Derived::Affine { target, .. } | Derived::Concat { target, .. } => *target,
+            Derived::Affine { target, .. }
+            | Derived::Joined { target, .. }
+            | Derived::Concat { target, .. } => *target,
         }
     }
 }
@@ -76,7 +83,7 @@ pub enum Part {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Equations {
-    sizes: Vec<u64>,
+    sizes: Vec<Size>,
     parents: Vec<u32>,
     pins: Vec<Option<Pin>>,
     iterated: Vec<bool>,
@@ -98,9 +105,9 @@ impl Equations {
     }
 
     /// A new axis.
-    pub fn axis(&mut self, size: u64) -> AxisId {
+    pub fn axis(&mut self, size: impl Into<Size>) -> AxisId {
         let id = self.parents.len() as u32;
-        self.sizes.push(size);
+        self.sizes.push(size.into());
         self.parents.push(id);
         self.pins.push(None);
         self.iterated.push(false);
@@ -108,7 +115,7 @@ impl Equations {
     }
 
     /// The size of an axis.
-    pub fn size(&self, axis: AxisId) -> u64 {
+    pub fn size(&self, axis: AxisId) -> Size {
         self.sizes[axis.0 as usize]
     }
 
@@ -133,7 +140,7 @@ impl Equations {
     /// `Eq(Proj p, Sol i)`: the axis is read at an index of its own.
     pub fn pin(&mut self, axis: AxisId, pin: Pin) {
         if let Pin::At(at) = pin
-            && at >= self.size(axis)
+            && self.size(axis).at_most(at.into())
         {
             self.failure.get_or_insert(Failure::OutOfBounds(axis, at));
         }
@@ -156,6 +163,13 @@ impl Equations {
     pub fn affine(&mut self, target: AxisId, form: Affine, over: AxisId, kernel: Option<AxisId>) {
         let kernel = kernel.map(|axis| axis.0);
         self.derived.push(Derived::Affine { target: target.0, form, over: over.0, kernel });
+    }
+
+    /// A new axis that goes through two others, the second running faster.
+    pub fn joined(&mut self, slow: AxisId, fast: AxisId) -> AxisId {
+        let target = self.axis(self.size(slow) * self.size(fast));
+        self.derived.push(Derived::Joined { target: target.0, slow: slow.0, fast: fast.0 });
+        target
     }
 
     /// `target` is the concatenation of the parts.

@@ -11,6 +11,8 @@ use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
+use crate::size::Size;
+
 /// A sum of loops and a constant: one component of an index map.
 ///
 /// ```
@@ -19,18 +21,24 @@ use smallvec::SmallVec;
 /// let read = Component::new(-1, [(2, 0), (1, 1)]);
 /// assert_eq!(read.at(&[3, 2]), 7);
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Component {
     /// The constant that is added.
-    pub offset: i64,
+    pub offset: Size,
     /// Coefficients and loops: no loop twice, no coefficient zero, loops ascending.
-    pub terms: SmallVec<[(i64, u32); 2]>,
+    pub terms: SmallVec<[(Size, u32); 2]>,
+}
+
+impl Default for Component {
+    fn default() -> Component {
+        Component::fixed(0)
+    }
 }
 
 impl Component {
     /// A constant.
-    pub fn fixed(offset: i64) -> Component {
-        Component { offset, terms: SmallVec::new() }
+    pub fn fixed(offset: impl Into<Size>) -> Component {
+        Component { offset: offset.into(), terms: SmallVec::new() }
     }
 
     /// One loop.
@@ -39,30 +47,54 @@ impl Component {
     }
 
     /// A sum; terms of the same loop are added up.
-    pub fn new(offset: i64, terms: impl IntoIterator<Item = (i64, u32)>) -> Component {
-        let mut sum: SmallVec<[(i64, u32); 2]> = SmallVec::new();
+    pub fn new<C: Into<Size>>(
+        offset: impl Into<Size>,
+        terms: impl IntoIterator<Item = (C, u32)>,
+    ) -> Component {
+        let mut sum: SmallVec<[(Size, u32); 2]> = SmallVec::new();
         for (coefficient, index) in terms {
             match sum.iter_mut().find(|(_, known)| *known == index) {
                 Some((total, _)) => *total += coefficient,
-                None => sum.push((coefficient, index)),
+                None => sum.push((coefficient.into(), index)),
             }
         }
         sum.retain(|(coefficient, _)| *coefficient != 0);
         sum.sort_unstable_by_key(|(_, index)| *index);
-        Component { offset, terms: sum }
+        Component { offset: offset.into(), terms: sum }
     }
 
-    /// The position at a point.
+    /// The sum of two.
+    pub fn plus(&self, other: &Component) -> Component {
+        Component::new(self.offset + other.offset, self.terms.iter().chain(&other.terms).copied())
+    }
+
+    /// A multiple.
+    pub fn scaled(&self, by: Size) -> Component {
+        Component::new(self.offset * by, self.terms.iter().map(|(c, index)| (*c * by, *index)))
+    }
+
+    /// The position at a point, of a sum in which all sizes are numbers.
     pub fn at(&self, point: &[u64]) -> i64 {
-        self.terms.iter().fold(self.offset, |sum, (c, index)| sum + c * point[*index as usize] as i64)
+        let number = |size: Size| size.as_number().unwrap_or(0);
+        let term = |(c, index): &(Size, u32)| number(*c) * point[*index as usize] as i64;
+        number(self.offset) + self.terms.iter().map(term).sum::<i64>()
     }
 
-    /// The least and the greatest position over a box of loops.
-    pub fn range(&self, extents: &[u64]) -> (i64, i64) {
-        self.terms.iter().fold((self.offset, self.offset), |(lo, hi), (c, index)| {
-            let reach = c * (extents[*index as usize] as i64 - 1);
-            (lo + reach.min(0), hi + reach.max(0))
-        })
+    /// The least and the greatest position over a box of loops, each of which runs at least once; nothing if it is not known
+    /// for all sizes which way a loop moves, or if there is no extent for it.
+    pub fn range(&self, extent: impl Fn(u32) -> Option<Size>) -> Option<(Size, Size)> {
+        let (mut low, mut high) = (self.offset, self.offset);
+        for (coefficient, index) in &self.terms {
+            let reach = *coefficient * (extent(*index)? - 1);
+            if Size::ZERO.at_most(*coefficient) {
+                high += reach;
+            } else if coefficient.at_most(Size::ZERO) {
+                low += reach;
+            } else {
+                return None;
+            }
+        }
+        Some((low, high))
     }
 
     /// The sum as a formula, with a name for each loop: `2*i + k - 1`.
@@ -74,29 +106,40 @@ impl Component {
     /// ```
     pub fn text(&self, name: &dyn Fn(u32) -> String) -> String {
         let mut text = String::new();
+        // What stands between the sum so far and the next part of it, and that part without its sign.
+        let signed = |text: &str, size: Size| match (text.is_empty(), size.as_number().is_some_and(|n| n < 0))
+        {
+            (true, false) => ("", size),
+            (true, true) => ("-", -size),
+            (false, false) => (" + ", size),
+            (false, true) => (" - ", -size),
+        };
         for (coefficient, index) in &self.terms {
-            text.push_str(match (text.is_empty(), *coefficient < 0) {
-                (true, false) => "",
-                (true, true) => "-",
-                (false, false) => " + ",
-                (false, true) => " - ",
-            });
-            if coefficient.abs() != 1 {
-                text.push_str(&format!("{}*", coefficient.abs()));
+            let (sign, factor) = signed(&text, *coefficient);
+            text.push_str(sign);
+            if factor != 1 {
+                text.push_str(&format!("{factor}*"));
             }
             text.push_str(&name(*index));
         }
-        match (text.is_empty(), self.offset) {
-            (true, offset) => offset.to_string(),
-            (false, 0) => text,
-            (false, offset) if offset > 0 => format!("{text} + {offset}"),
-            (false, offset) => format!("{text} - {}", -offset),
+        if text.is_empty() || self.offset != 0 {
+            let (sign, offset) = signed(&text, self.offset);
+            text.push_str(&format!("{sign}{offset}"));
         }
+        text
     }
 
     /// The coefficient of a loop; 0 if it is not mentioned.
-    pub fn coefficient(&self, index: u32) -> i64 {
-        self.terms.iter().find(|(_, known)| *known == index).map_or(0, |(coefficient, _)| *coefficient)
+    pub fn coefficient(&self, index: u32) -> Size {
+        let own = self.terms.iter().find(|(_, known)| *known == index);
+        own.map_or(Size::ZERO, |(coefficient, _)| *coefficient)
+    }
+
+    /// The same with numbers for the symbols in it.
+    pub fn with(&self, symbols: &[u64]) -> Option<Component> {
+        let terms: Option<Vec<(Size, u32)>> =
+            self.terms.iter().map(|(c, index)| Some((c.with(symbols)?, *index))).collect();
+        Some(Component::new(self.offset.with(symbols)?, terms?))
     }
 }
 
@@ -128,7 +171,8 @@ impl Verdict {
 /// Nodes of a search, or cells of an image, before it is given up.
 const BUDGET: usize = 1 << 16;
 
-/// True if no two points of the box address the same cell.
+/// True if no two points of the box address the same cell. Where sizes have names, it holds for all of them, or it is not
+/// settled.
 ///
 /// ```
 /// use broadloom_core::projection::{Component, Verdict, is_injective};
@@ -138,11 +182,24 @@ const BUDGET: usize = 1 << 16;
 /// // A loop that the map does not mention is a reduction.
 /// assert_eq!(is_injective(&map, &[3, 2, 5]), Verdict::No);
 /// ```
-pub fn is_injective(map: &[Component], extents: &[u64]) -> Verdict {
-    parts(map, extents).iter().fold(Verdict::Yes, |all, part| all.and(|| part.is_injective(map, extents)))
+pub fn is_injective<E: Into<Size> + Copy>(map: &[Component], extents: &[E]) -> Verdict {
+    let extents: Vec<Size> = extents.iter().map(|extent| (*extent).into()).collect();
+    match (plain_map(map), plain_sizes(&extents)) {
+        (Some(map), Some(extents)) => parts(&map, &extents)
+            .iter()
+            .fold(Verdict::Yes, |all, part| all.and(|| part.is_injective(&map, &extents))),
+        _ => {
+            let free = |index: u32| map.iter().all(|sum| sum.coefficient(index) == 0);
+            if (0..).zip(&extents).any(|(index, extent)| *extent != 1 && free(index)) {
+                return Verdict::No;
+            }
+            if is_positional(map, &extents) { Verdict::Yes } else { Verdict::Unsettled }
+        }
+    }
 }
 
-/// True if every cell of an array of these sizes is addressed by some point.
+/// True if every cell of an array of these sizes is addressed by some point. Where sizes have names, it holds for all of
+/// them, or it is not settled.
 ///
 /// ```
 /// use broadloom_core::projection::{Component, Verdict, is_surjective};
@@ -150,16 +207,102 @@ pub fn is_injective(map: &[Component], extents: &[u64]) -> Verdict {
 /// let map = [Component::new(0, [(1, 0), (1, 1)]), Component::iterate(0)];
 /// assert_eq!(is_surjective(&map, &[2, 3], &[4, 2]), Verdict::No);
 /// ```
-pub fn is_surjective(map: &[Component], extents: &[u64], sizes: &[u64]) -> Verdict {
-    let constant = |(component, size): (&Component, &u64)| {
+pub fn is_surjective<E: Into<Size> + Copy, S: Into<Size> + Copy>(
+    map: &[Component],
+    extents: &[E],
+    sizes: &[S],
+) -> Verdict {
+    let extents: Vec<Size> = extents.iter().map(|extent| (*extent).into()).collect();
+    let sizes: Vec<Size> = sizes.iter().map(|size| (*size).into()).collect();
+    let constant = |(component, size): (&Component, &Size)| {
         !component.terms.is_empty() || (*size == 1 && component.offset == 0)
     };
-    if !map.iter().zip(sizes).all(constant) {
+    if !map.iter().zip(&sizes).all(constant) {
         return Verdict::No;
     }
-    parts(map, extents)
-        .iter()
-        .fold(Verdict::Yes, |all, part| all.and(|| part.is_surjective(map, extents, sizes)))
+    if let (Some(map), Some(extents), Some(sizes)) =
+        (plain_map(map), plain_sizes(&extents), plain_sizes(&sizes))
+    {
+        return parts(&map, &extents)
+            .iter()
+            .fold(Verdict::Yes, |all, part| all.and(|| part.is_surjective(&map, &extents, &sizes)));
+    }
+    // As many points as cells, no cell twice, and none outside.
+    let inside = |(sum, size): (&Component, &Size)| {
+        let range = sum.range(|index| extents.get(index as usize).copied());
+        range.is_some_and(|(low, high)| Size::ZERO.at_most(low) && high.below(*size))
+    };
+    let all = extents.iter().copied().product::<Size>() == sizes.iter().copied().product::<Size>();
+    match all && map.iter().zip(&sizes).all(inside) && is_positional(map, &extents) {
+        true => Verdict::Yes,
+        false => Verdict::Unsettled,
+    }
+}
+
+/// Whether the indices can be read like numbers in some base, so that they tell the point: on an axis at
+/// `6i + 2j + k` with `j` below 3 and `k` below 2, say. The common case, decided without a search, and for all sizes.
+pub fn is_positional(map: &[Component], extents: &[Size]) -> bool {
+    let mut told: Vec<bool> = extents.iter().map(|extent| *extent == 1).collect();
+    for sum in map {
+        let digits = sum.terms.iter().map(|(factor, index)| (*factor, extents[*index as usize]));
+        if is_in_order(Size::ZERO, digits) {
+            sum.terms.iter().for_each(|(_, index)| told[*index as usize] = true);
+        }
+    }
+    told.iter().all(|told| *told)
+}
+
+/// Whether steps of some lengths, each taken less than so often, tell where they lead to: in order of length, each is longer
+/// than all that the shorter ones add up to, and something that reaches so far besides.
+pub fn is_in_order(reach: Size, steps: impl IntoIterator<Item = (Size, Size)>) -> bool {
+    let steps: Option<Vec<(Size, Size)>> =
+        steps.into_iter().map(|(step, extent)| Some((step.distance()?, extent))).collect();
+    let Some(mut steps) = steps else { return false };
+    steps.sort_by_key(|(step, _)| step.typical());
+    let mut reach = reach;
+    steps.into_iter().all(|(step, extent)| {
+        let beyond = reach.below(step);
+        reach += step * (extent - 1);
+        beyond
+    })
+}
+
+/// A [`Component`] in which all sizes are numbers.
+struct Plain {
+    offset: i64,
+    terms: SmallVec<[(i64, u32); 2]>,
+}
+
+/// A map in which all sizes are numbers, if it is one.
+fn plain_map(map: &[Component]) -> Option<Vec<Plain>> {
+    let plain = |sum: &Component| {
+        let terms: Option<SmallVec<_>> =
+            sum.terms.iter().map(|(c, index)| Some((c.as_number()?, *index))).collect();
+        Some(Plain { offset: sum.offset.as_number()?, terms: terms? })
+    };
+    map.iter().map(plain).collect()
+}
+
+/// Sizes as numbers, if they all are.
+fn plain_sizes(sizes: &[Size]) -> Option<Vec<u64>> {
+    sizes.iter().map(|size| u64::try_from(size.as_number()?).ok()).collect()
+}
+
+impl Plain {
+    fn at(&self, point: &[u64]) -> i64 {
+        self.terms.iter().fold(self.offset, |sum, (c, index)| sum + c * point[*index as usize] as i64)
+    }
+
+    fn range(&self, extents: &[u64]) -> (i64, i64) {
+        self.terms.iter().fold((self.offset, self.offset), |(lo, hi), (c, index)| {
+            let reach = c * (extents[*index as usize] as i64 - 1);
+            (lo + reach.min(0), hi + reach.max(0))
+        })
+    }
+
+    fn coefficient(&self, index: u32) -> i64 {
+        self.terms.iter().find(|(_, known)| *known == index).map_or(0, |(coefficient, _)| *coefficient)
+    }
 }
 
 /// Loops and axes that have nothing to do with the others: each part is judged by itself.
@@ -169,7 +312,7 @@ struct Part {
 }
 
 /// The connected components of loops and axes. Loops of one iteration matter to nobody.
-fn parts(map: &[Component], extents: &[u64]) -> Vec<Part> {
+fn parts(map: &[Plain], extents: &[u64]) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for (index, extent) in extents.iter().enumerate() {
         if *extent > 1 {
@@ -200,7 +343,7 @@ impl Part {
         self.loops.iter().map(|index| u128::from(extents[*index as usize])).product()
     }
 
-    fn is_injective(&self, map: &[Component], extents: &[u64]) -> Verdict {
+    fn is_injective(&self, map: &[Plain], extents: &[u64]) -> Verdict {
         if self.axes.is_empty() {
             return Verdict::No;
         }
@@ -216,7 +359,7 @@ impl Part {
         }
     }
 
-    fn is_surjective(&self, map: &[Component], extents: &[u64], sizes: &[u64]) -> Verdict {
+    fn is_surjective(&self, map: &[Plain], extents: &[u64], sizes: &[u64]) -> Verdict {
         if self.axes.is_empty() {
             return Verdict::Yes;
         }
@@ -240,7 +383,7 @@ impl Part {
     }
 
     /// The number of cells that the part's points address.
-    fn image(&self, map: &[Component], extents: &[u64], sizes: &[u64]) -> usize {
+    fn image(&self, map: &[Plain], extents: &[u64], sizes: &[u64]) -> usize {
         let cells: usize = self.axes.iter().map(|axis| sizes[*axis] as usize).product();
         let mut hit = vec![false; cells];
         let mut point = vec![0; extents.len()];
@@ -268,7 +411,7 @@ impl Part {
 /// The search for two points with the same cell: a difference of loops, not all zero, that every axis
 /// of the part maps to zero.
 struct Collision<'a> {
-    map: &'a [Component],
+    map: &'a [Plain],
     extents: &'a [u64],
     axes: &'a [usize],
     order: &'a [u32],

@@ -17,6 +17,6 @@ mod scratch;
 mod solve;
 
 pub use classes::{AxisId, Equations, Failure, Part};
-pub use maps::{Component, Verdict, is_injective, is_surjective};
+pub use maps::{Component, Verdict, is_in_order, is_injective, is_positional, is_surjective};
 pub use scratch::Pin;
 pub use solve::{Index, Loop, Projection, Segment};

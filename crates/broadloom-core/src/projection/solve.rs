@@ -13,12 +13,14 @@ use smallvec::SmallVec;
 use super::classes::{AxisId, Derived, Equations, Failure, Part};
 use super::maps::Component;
 use super::scratch::{Label, Pin, Scratch};
+use crate::affine::Padding;
+use crate::size::Size;
 
 /// A loop of the product space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loop {
     /// The number of its iterations.
-    pub extent: u64,
+    pub extent: Size,
     /// The factor of the product space it belongs to. Loops of one factor run one after another.
     pub factor: u32,
     /// An axis that it drives, for its name.
@@ -42,7 +44,7 @@ pub struct Segment {
     /// The loop that drives it.
     pub index: u32,
     /// The position at which it begins on the axis.
-    pub offset: u64,
+    pub offset: Size,
 }
 
 /// The product space and index maps of an operation.
@@ -55,9 +57,9 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// The extents of the loops.
+    /// The extents of the loops, as numbers.
     pub fn extents(&self) -> Vec<u64> {
-        self.loops.iter().map(|each| each.extent).collect()
+        self.loops.iter().map(|each| each.extent.get()).collect()
     }
 
     /// The loops that a map does not mention: for the result's map, the reductions (Def. 7.5).
@@ -110,7 +112,7 @@ impl Projection {
             Index::Symbol(_) => None,
             Index::Concat(segments) => {
                 let running = segments.iter().find(|segment| phase.contains(&segment.index));
-                let at = |segment: &Segment| Component::new(segment.offset as i64, [(1, segment.index)]);
+                let at = |segment: &Segment| Component::new(segment.offset, [(1, segment.index)]);
                 Some(running.map_or(Component::fixed(0), at))
             }
         };
@@ -244,6 +246,10 @@ impl Solving<'_> {
                         self.reach(*kernel, depth + 1);
                     }
                 }
+                Derived::Joined { slow, fast, .. } => {
+                    self.reach(*slow, depth + 1);
+                    self.reach(*fast, depth + 1);
+                }
                 Derived::Concat { parts, .. } => {
                     for part in parts {
                         if let Part::Axis(axis) = part {
@@ -264,7 +270,7 @@ impl Solving<'_> {
             let size = self.equations.size(AxisId(class));
             self.scratch.labels[class as usize] = match self.equations.pin_of(class) {
                 Some(pin) => Label::Pin(pin),
-                None if size > 1 && self.wants_loop(class) => {
+                None if size != 1 && size != 0 && self.wants_loop(class) => {
                     let factor = self.next_factor();
                     self.new_loop(class, size, factor)
                 }
@@ -292,6 +298,9 @@ impl Solving<'_> {
                     .into_iter()
                     .flatten()
                     .any(|axis| self.equations.find(axis) == class),
+                Derived::Joined { slow, fast, .. } => {
+                    [*slow, *fast].into_iter().any(|axis| self.equations.find(axis) == class)
+                }
                 Derived::Concat { .. } => false,
             })
     }
@@ -300,7 +309,7 @@ impl Solving<'_> {
         self.projection.loops.last().map_or(0, |last| last.factor + 1)
     }
 
-    fn new_loop(&mut self, class: u32, extent: u64, factor: u32) -> Label {
+    fn new_loop(&mut self, class: u32, extent: Size, factor: u32) -> Label {
         self.projection.loops.push(Loop { extent, factor, axis: AxisId(class) });
         Label::Loop(self.projection.loops.len() as u32 - 1)
     }
@@ -310,7 +319,7 @@ impl Solving<'_> {
         let root = self.equations.find(axis.0);
         Ok(match self.scratch.labels[root as usize] {
             Label::Unknown => Index::Sum(Component::fixed(0)),
-            Label::Pin(Pin::At(at)) => Index::Sum(Component::fixed(at as i64)),
+            Label::Pin(Pin::At(at)) => Index::Sum(Component::fixed(at)),
             Label::Pin(Pin::Symbol(symbol)) => Index::Symbol(symbol),
             Label::Loop(index) => Index::Sum(Component::iterate(index)),
             Label::Derived(at) => return self.derived_index(at, axis, depth),
@@ -325,26 +334,29 @@ impl Solving<'_> {
             Derived::Affine { form, over, kernel, .. } => {
                 let over = self.sum_of(AxisId(*over), depth)?;
                 let window = kernel.map(|kernel| self.sum_of(AxisId(kernel), depth)).transpose()?;
-                let kernel_size = kernel.map_or(1, |kernel| self.equations.size(AxisId(kernel)));
-                let dilation = form.window.map_or(0, |window| window.dilation as i64);
-                let stride = form.stride as i64;
-                let scaled = |sum: &Component, by: i64| -> SmallVec<[(i64, u32); 4]> {
-                    sum.terms.iter().map(|(coefficient, index)| (coefficient * by, *index)).collect()
+                let size = kernel.map_or(Size::ONE, |kernel| self.equations.size(AxisId(kernel)));
+                let padded = form.window.is_some_and(|window| window.padding == Padding::Padded);
+                let kernel_size = match size.as_number() {
+                    None if padded => return Err(Failure::Margins(axis)),
+                    _ => size.get(),
                 };
-                let base = form.index(0, 0, kernel_size);
-                let mut terms = scaled(&over, stride);
-                let mut offset = base + stride * over.offset;
+                let dilation = form.window.map_or(0, |window| window.dilation);
+                let mut sum =
+                    over.scaled(form.stride.into()).plus(&Component::fixed(form.index(0, 0, kernel_size)));
                 if let Some(window) = &window {
-                    terms.extend(scaled(window, dilation));
-                    offset += dilation * window.offset;
+                    sum = sum.plus(&window.scaled(dilation.into()));
                 }
-                Ok(Index::Sum(Component::new(offset, terms)))
+                Ok(Index::Sum(sum))
+            }
+            Derived::Joined { slow, fast, .. } => {
+                let (slow, size) = (self.sum_of(AxisId(*slow), depth)?, self.equations.size(AxisId(*fast)));
+                Ok(Index::Sum(slow.scaled(size).plus(&self.sum_of(AxisId(*fast), depth)?)))
             }
             Derived::Concat { parts, .. } => {
-                let (mut segments, mut offset) = (SmallVec::new(), 0);
+                let (mut segments, mut offset) = (SmallVec::new(), Size::ZERO);
                 for part in parts {
                     match part {
-                        Part::Gap(size) => offset += size,
+                        Part::Gap(size) => offset += *size,
                         Part::Axis(part) => {
                             let root = self.equations.find(part.0);
                             if let Label::Loop(index) = self.scratch.labels[root as usize] {

@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use broadloom_core::Size;
 use broadloom_core::projection::Index;
 use broadloom_spec::{Kind, parse_shape};
 use rustc_hash::FxHashMap;
@@ -188,7 +189,7 @@ fn axis_names(nest: &Projected, result: usize, loops: &AxisNames) -> AxisNames {
 fn runs_along(nest: &Projected, tensor: usize, axis: usize) -> Option<u32> {
     let Index::Sum(sum) = nest.projection.maps[tensor].get(axis)? else { return None };
     let size = nest.sizes[tensor][axis];
-    let whole = |(coefficient, index): &&(i64, u32)| {
+    let whole = |(coefficient, index): &&(Size, u32)| {
         *coefficient == 1 && nest.projection.loops[*index as usize].extent == size
     };
     let mut along = sum.terms.iter().filter(whole);

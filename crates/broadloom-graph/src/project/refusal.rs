@@ -122,7 +122,8 @@ impl Projected {
             };
             let (own, others): (Vec<u32>, Vec<u32>) = phase.into_iter().partition(mentioned);
             let extents = others.iter().map(|index| self.projection.loops[*index as usize].extent);
-            let times = extents.map(u128::from).fold(1, u128::saturating_mul);
+            let times =
+                extents.map(|extent| extent.typical().unsigned_abs().into()).fold(1, u128::saturating_mul);
             match values.iter_mut().find(|value| value.operands == operands && value.own == own) {
                 Some(value) => {
                     value.others.extend(others);
@@ -173,6 +174,7 @@ impl Reading<'_> {
             Failure::OutOfBounds(axis, at) => return words.out_of_bounds(site(axis), at),
             Failure::Derived(axis) => (vec![axis], "has two indices that do not agree".into()),
             Failure::PinnedPart(axis) => (vec![axis], "is a part that is read at one index".into()),
+            Failure::Margins(axis) => (vec![axis], "has margins that its sizes decide".into()),
         };
         let sites: Vec<Site> = axes.into_iter().filter_map(site).collect();
         let named = list(sites.iter().map(|site| words.site(*site)));

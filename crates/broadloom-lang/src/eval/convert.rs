@@ -1,6 +1,6 @@
 //! From values to tensors and numbers.
 
-use broadloom::Tensor;
+use broadloom::{Error, Graph, SizeSum, Tensor};
 use broadloom_diagnostics::Span;
 
 use super::{Eval, Evaluated, Reported};
@@ -69,7 +69,7 @@ impl Eval<'_> {
     /// A size as a tensor: a number that is filled in when all sizes are known.
     fn sized(&mut self, size: &Size, span: Span) -> Evaluated<Tensor> {
         match size {
-            Size::Captured(captured) => self.ask(span, |graph| graph.size_number(*captured)),
+            Size::Sum(sum) => self.ask(span, |graph| sum_tensor(graph, sum)),
             Size::Number(number) => self.ask(span, |graph| Ok(graph.number(*number))),
             Size::Binary(sign, a, b) => {
                 let (a, b) = (self.sized(a, span)?, self.sized(b, span)?);
@@ -119,6 +119,38 @@ impl Eval<'_> {
                 let message = format!("a text is needed here, not {}", other.kind());
                 self.wrong(codes::KIND, message, span, "texts stand in quotes: `\"i j => j\"`")
             }
+        }
+    }
+}
+
+/// A sum of products of sizes as a tensor: what is added, less what is subtracted, divided by the denominator.
+fn sum_tensor(graph: &mut Graph, sum: &SizeSum) -> Result<Tensor, Error> {
+    let mut whole: Option<Tensor> = None;
+    for (sign, terms) in [("+", sum.sides().0), ("-", sum.sides().1)] {
+        for (sizes, factor) in terms.terms() {
+            let number = (factor != 1 || sizes.is_empty()).then(|| graph.number(factor as f64));
+            let mut product = number;
+            for size in sizes {
+                let size = graph.size_number(*size)?;
+                product = Some(product.map_or(Ok(size), |product| graph.pointwise("*", &[product, size]))?);
+            }
+            let Some(product) = product else { continue };
+            whole = Some(match (whole, sign) {
+                (None, "+") => product,
+                (None, _) => {
+                    let zero = graph.number(0.0);
+                    graph.pointwise(sign, &[zero, product])?
+                }
+                (Some(whole), _) => graph.pointwise(sign, &[whole, product])?,
+            });
+        }
+    }
+    let whole = whole.unwrap_or_else(|| graph.number(0.0));
+    match sum.denominator() {
+        1 => Ok(whole),
+        denominator => {
+            let denominator = graph.number(denominator as f64);
+            graph.pointwise("/", &[whole, denominator])
         }
     }
 }

@@ -71,7 +71,7 @@ impl Eval<'_> {
                 self.dims.push(Dim { name: text, size, range, symbolic: true, needed: None, span });
             }
         }
-        self.frame.scope.bind(name.name, Value::Size(Rc::new(Size::Captured(named))));
+        self.frame.scope.bind(name.name, Value::Size(Rc::new(named.into())));
         Ok(())
     }
 

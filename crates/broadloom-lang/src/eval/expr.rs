@@ -9,7 +9,7 @@ use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin;
 use crate::codes;
 use crate::position::{Position, whole};
-use crate::size::Size;
+use crate::size::{Size, is_arithmetic};
 use crate::suggest;
 use crate::syntax::ast::{Binary, ExprId, ExprKind, Ident, Name, Unary};
 use crate::value::{Scope, Value};
@@ -202,13 +202,12 @@ impl Eval<'_> {
         b: &Value,
         spans: (Span, Span),
     ) -> Evaluated<Option<Value>> {
-        let compares = Size::of(sign, Size::Number(0.0).into(), Size::Number(0.0).into()).is_none();
         let is_size = |value: &Value| match value {
             Value::Number(_) => true,
             Value::Size(size) => self.is_decided(size),
             _ => false,
         };
-        if !compares || !is_size(a) || !is_size(b) {
+        if is_arithmetic(sign) || !is_size(a) || !is_size(b) {
             return Ok(None);
         }
         let (a, b) = (self.number(a, spans.0)?, self.number(b, spans.1)?);
@@ -254,7 +253,7 @@ impl Eval<'_> {
                         let captured = graph.captured(*tensor, &text);
                         captured.or_else(|error| graph.captured(*tensor, &label).map_err(|_| error))
                     })?;
-                    Ok(Value::Size(Rc::new(Size::Captured(captured))))
+                    Ok(Value::Size(Rc::new(captured.into())))
                 }
             },
             Value::Mistake => Err(Reported),
@@ -357,10 +356,10 @@ fn scaled(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
 fn arithmetic(sign: Binary, a: &Value, b: &Value) -> Option<Size> {
     let size = |value: &Value| match value {
         Value::Size(size) => Some(size.clone()),
-        Value::Number(number) => Some(Rc::new(Size::Number(*number))),
+        Value::Number(number) => Some(Rc::new(Size::from(*number))),
         _ => None,
     };
-    Size::of(sign, size(a)?, size(b)?)
+    Size::of(sign, &size(a)?, &size(b)?)
 }
 
 /// Whether two settings are the same: `padding == "same"`, `size == inferred`.

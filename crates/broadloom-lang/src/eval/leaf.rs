@@ -427,7 +427,7 @@ impl Eval<'_> {
             _ => declared.written.push_str(&label),
         }
         if !declared.sizes.iter().any(|(known, _)| *known == label) {
-            declared.sizes.push((label, sum));
+            declared.sizes.push((label, sum.clone()));
         }
         Ok(())
     }

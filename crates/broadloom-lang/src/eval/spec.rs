@@ -202,7 +202,7 @@ impl Eval<'_> {
         if let Value::Size(size) = &right
             && let Some(sum) = size.sum()
         {
-            return self.ask(span, |graph| graph.set_to(captured, &sum));
+            return self.ask(span, |graph| graph.set_to(captured, sum));
         }
         let size = self.size_of(&right, self.span_of(value))?;
         self.ask(span, |graph| graph.set(captured, size))

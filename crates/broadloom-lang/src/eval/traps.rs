@@ -80,7 +80,7 @@ impl Eval<'_> {
                     (Some(dim), _) => dim,
                     (None, Some(sum)) => {
                         let label = self.free_label(name);
-                        sizes.push((label.clone(), sum));
+                        sizes.push((label.clone(), sum.clone()));
                         label
                     }
                     (None, None) => self.size_of(&Value::Size(size), span)?.to_string(),

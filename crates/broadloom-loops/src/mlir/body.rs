@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use broadloom_core::Size;
 use broadloom_core::projection::Component;
 use rustc_hash::FxHashMap;
 
@@ -275,7 +276,7 @@ impl<'a> Body<'a> {
         for (index, low) in cell.index.iter().zip(low) {
             place.push(match index {
                 Index::At(sum) => {
-                    let moved = Component { offset: sum.offset + *low as i64, ..sum.clone() };
+                    let moved = Component { offset: sum.offset + *low, ..sum.clone() };
                     self.position(&moved)?
                 }
                 Index::Symbol(symbol) => match self.symbol(*symbol)? {
@@ -324,7 +325,7 @@ impl<'a> Body<'a> {
                 None => term,
             });
         }
-        if let (Some(total), 0) = (&total, sum.offset) {
+        if let (Some(total), Size::ZERO) = (&total, sum.offset) {
             return Ok(total.clone());
         }
         let offset = self.push(format!("arith.constant {} : index", sum.offset));

@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
         for (id, note) in &function.arguments {
             let buffer = self.program.buffer(*id);
             let name = self.names.fresh(&buffer.name);
-            arguments.push((format!("{name}: {}", tensor(&buffer.sizes, buffer.dtype)), note.as_str()));
+            arguments.push((format!("{name}: {}", tensor(&buffer.shape(), buffer.dtype)), note.as_str()));
             self.values[id.index()] = Some(name);
         }
         for (name, supplied) in self.program.symbols.iter().zip(&function.symbols) {
@@ -86,7 +86,7 @@ impl<'a> Writer<'a> {
         }
         let result = |(id, note): &'_ (BufferId, String)| {
             let buffer = self.program.buffer(*id);
-            (tensor(&buffer.sizes, buffer.dtype), note.clone())
+            (tensor(&buffer.shape(), buffer.dtype), note.clone())
         };
         let results: Vec<(String, String)> = function.results.iter().map(result).collect();
         let results: Vec<(String, &str)> =
@@ -132,7 +132,7 @@ impl<'a> Writer<'a> {
             let [only] = &each.body[..] else {
                 return Err("a loop has several statements in it, as only optimised nests have".into());
             };
-            loops.push((each.var, each.extent));
+            loops.push((each.var, each.extent.get()));
             inner = only;
         }
         let runs = loops.iter().all(|(_, extent)| *extent > 0);
@@ -158,7 +158,7 @@ impl<'a> Writer<'a> {
                 }
             }
             Statement::Check { .. } if !runs => Ok(()),
-            Statement::Check { cell, below, of } => self.check(&loops, cell, *below, *of),
+            Statement::Check { cell, below, of } => self.check(&loops, cell, below.get(), *of),
             _ => Err("it has variables, which only optimised nests have".into()),
         }
     }
@@ -166,7 +166,7 @@ impl<'a> Writer<'a> {
     /// All cells of a buffer are set, margins included.
     fn fill(&mut self, id: BufferId, value: f64) {
         let buffer = self.program.buffer(id);
-        let (of, name) = (tensor(&buffer.sizes, buffer.dtype), format!("{}_init", buffer.name));
+        let (of, name) = (tensor(&buffer.shape(), buffer.dtype), format!("{}_init", buffer.name));
         let constant = self.constant(buffer.dtype, value);
         let empty = self.empty(id);
         let ins = format!("ins({constant} : {})", element(buffer.dtype));
@@ -186,8 +186,11 @@ impl<'a> Writer<'a> {
     }
 
     fn empty(&mut self, id: BufferId) -> String {
-        let Buffer { name, sizes, dtype, .. } = self.program.buffer(id);
-        self.define(&format!("{name}_empty"), &format!("tensor.empty() : {}", tensor(sizes, *dtype)))
+        let buffer @ Buffer { name, dtype, .. } = self.program.buffer(id);
+        self.define(
+            &format!("{name}_empty"),
+            &format!("tensor.empty() : {}", tensor(&buffer.shape(), *dtype)),
+        )
     }
 
     /// A number, as a value of the function.
@@ -235,7 +238,7 @@ impl<'a> Writer<'a> {
     fn finish(&mut self, function: &Function<'_>) {
         let results: Vec<String> = function.results.iter().map(|(id, _)| self.value(*id)).collect();
         let types = function.results.iter().map(|(id, _)| self.program.buffer(*id));
-        let types: Vec<String> = types.map(|buffer| tensor(&buffer.sizes, buffer.dtype)).collect();
+        let types: Vec<String> = types.map(|buffer| tensor(&buffer.shape(), buffer.dtype)).collect();
         self.line("");
         let typed = if results.is_empty() { String::new() } else { format!(" : {}", types.join(", ")) };
         self.line(format!("return {}{typed}", results.join(", ")).trim_end());

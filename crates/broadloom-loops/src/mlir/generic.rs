@@ -101,14 +101,15 @@ impl Writer<'_> {
     /// The tensor that a cell is taken out of, with what its margins hold around it.
     pub fn source(&mut self, loops: &Loops, cell: &Cell) -> Result<Source, String> {
         let buffer = self.program.buffer(cell.buffer);
+        let shape = buffer.shape();
         let beyond = |(index, size): (&Index, &u64)| match index {
             Index::At(at) => reach(at, loops, *size),
             Index::Symbol(_) | Index::Value(_) => (0, 0),
         };
-        let pads: Vec<(u64, u64)> = cell.index.iter().zip(&buffer.sizes).map(beyond).collect();
+        let pads: Vec<(u64, u64)> = cell.index.iter().zip(&shape).map(beyond).collect();
         let whole = self.read(cell.buffer)?;
         let value = self.pad(cell.buffer, &whole, &pads)?;
-        let sizes = buffer.sizes.iter().zip(&pads).map(|(size, pad)| pad.0 + size + pad.1).collect();
+        let sizes = shape.iter().zip(&pads).map(|(size, pad)| pad.0 + size + pad.1).collect();
         Ok(Source { value, sizes, low: pads.iter().map(|pad| pad.0).collect() })
     }
 

@@ -99,7 +99,7 @@ impl std::error::Error for Refusal {}
 /// use broadloom_loops::{Buffer, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary};
 /// let mut program = Program::default();
 /// let buffer = |name: &str| Buffer {
-///     name: name.into(), dtype: Dtype::F32, sizes: vec![3], margins: vec![], fill: 0.0, storage: Storage::Kept,
+///     name: name.into(), dtype: Dtype::F32, sizes: vec![3.into()], margins: vec![], fill: 0.0, storage: Storage::Kept,
 /// };
 /// let (x, y) = (program.add_buffer(buffer("x")), program.add_buffer(buffer("y")));
 /// let i = program.add_var("i");
@@ -125,6 +125,10 @@ pub fn module(functions: &[Function<'_>]) -> Result<String, Refusal> {
     let mut helpers = BTreeSet::new();
     let mut parts = Vec::new();
     for function in functions {
+        if !function.program.arguments.is_empty() {
+            let reason = "its sizes are arguments: it is translated at some of them".into();
+            return Err(Refusal { nest: function.name.into(), reason });
+        }
         parts.push(function::write(function, &mut helpers)?);
     }
     parts.extend(helpers.iter().map(|helper| helper.text().to_string()));

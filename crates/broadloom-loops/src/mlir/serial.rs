@@ -49,7 +49,7 @@ impl Writer<'_> {
     pub fn serial_store(&mut self, store: &Store<'_>) -> Result<(), String> {
         let (loops, target) = (at_least_one(store.loops), store.cell);
         let buffer = self.program.buffer(target.buffer);
-        let of = tensor(&buffer.sizes, buffer.dtype);
+        let of = tensor(&buffer.shape(), buffer.dtype);
         let sources = self.sources(store)?;
         let before = self.value(target.buffer);
         let made: Vec<String> = loops.iter().map(|_| self.names.fresh(&buffer.name)).collect();

@@ -8,6 +8,7 @@
 //! x[a + 3]       of 5, a in 0..2               tensor.extract_slice %x[3] [2] [1] (a) -> (a)
 //! ```
 
+use broadloom_core::Size;
 use broadloom_core::projection::Component;
 
 use super::body::Symbol;
@@ -99,13 +100,11 @@ impl View {
 
 /// How far an index reaches beyond the ends of an axis.
 pub(super) fn reach(at: &Component, loops: &Loops, size: u64) -> (u64, u64) {
-    let (mut least, mut greatest) = (at.offset, at.offset);
-    for (coefficient, var) in &at.terms {
-        let extent = loops.iter().find(|(known, _)| known == var).map_or(1, |(_, extent)| *extent);
-        let far = coefficient * (extent as i64 - 1);
-        (least, greatest) = (least + far.min(0), greatest + far.max(0));
-    }
-    ((-least).max(0) as u64, (greatest + 1 - size as i64).max(0) as u64)
+    let extent = |var: u32| loops.iter().find(|(known, _)| *known == var).map_or(1, |(_, extent)| *extent);
+    let range = at.range(|var| Some(extent(var).into()));
+    let (least, greatest) = range.unwrap_or((at.offset, at.offset));
+    // What is negative reaches beyond nothing.
+    ((-least).get(), (greatest + 1 - size).get())
 }
 
 impl Writer<'_> {
@@ -113,7 +112,7 @@ impl Writer<'_> {
     pub fn view(&self, cell: &Cell, loops: &Loops) -> Option<View> {
         let buffer = self.program.buffer(cell.buffer);
         let mut axes = Vec::new();
-        for (index, size) in cell.index.iter().zip(&buffer.sizes) {
+        for (index, size) in cell.index.iter().zip(&buffer.shape()) {
             axes.push(match index {
                 Index::At(at) => self.axis(at, loops, *size),
                 Index::Symbol(symbol) => {
@@ -131,15 +130,15 @@ impl Writer<'_> {
 
     fn axis(&self, at: &Component, loops: &Loops, size: u64) -> Axis {
         let pad = reach(at, loops, size);
-        let inner = Component { offset: at.offset + pad.0 as i64, ..at.clone() };
+        let inner = Component { offset: at.offset + pad.0, ..at.clone() };
         let along = match inner.terms[..] {
-            [(1, var)] => loops.iter().find(|(known, _)| *known == var).map(|(_, extent)| *extent),
+            [(Size::ONE, var)] => loops.iter().find(|(known, _)| *known == var).map(|(_, extent)| *extent),
             _ => None,
         };
         match along {
             Some(extent) if inner.offset != 0 || extent != pad.0 + size + pad.1 => {
                 let slice = Some((inner.offset.to_string(), extent));
-                Axis { size, pad, slice, at: Component { offset: 0, ..inner } }
+                Axis { size, pad, slice, at: Component { offset: Size::ZERO, ..inner } }
             }
             _ => Axis { size, pad, slice: None, at: inner },
         }
@@ -192,8 +191,9 @@ impl Writer<'_> {
             pads.iter().map(|pad| of(pad).to_string()).collect::<Vec<_>>().join(", ")
         };
         let (low, high) = (list(&|pad| pad.0), list(&|pad| pad.1));
-        let sizes: Vec<u64> = buffer.sizes.iter().zip(pads).map(|(size, pad)| pad.0 + size + pad.1).collect();
-        let (from, to) = (tensor(&buffer.sizes, buffer.dtype), tensor(&sizes, buffer.dtype));
+        let sizes: Vec<u64> =
+            buffer.shape().iter().zip(pads).map(|(size, pad)| pad.0 + size + pad.1).collect();
+        let (from, to) = (tensor(&buffer.shape(), buffer.dtype), tensor(&sizes, buffer.dtype));
         let (dtype, name) = (buffer.dtype, format!("{}_padded", buffer.name));
         let points: Vec<String> = (0..pads.len()).map(|axis| format!("%_{axis}: index")).collect();
         let value = self.constant(dtype, fill);

@@ -3,12 +3,13 @@
 //! Dependences are kept by buffer: a pass that moves a nest, or an expression, looks at the nests that touch
 //! the buffers in question and at no others, so that long programs cost no more than short ones per nest.
 
-use broadloom_core::projection::{Component, is_injective, is_surjective};
+use broadloom_core::projection::{Component, is_injective, is_positional, is_surjective};
 
+use crate::Size;
 use crate::program::{BufferId, Cell, Index, Loop, Nest, Program, Statement};
 
 /// The loops around a statement, outermost first: variable and extent.
-pub type Scope = Vec<(u32, u64)>;
+pub type Scope = Vec<(u32, Size)>;
 
 /// Visits the statements of a body, outermost first, with the loops around each.
 pub fn each_in_scope<'a>(
@@ -183,78 +184,53 @@ impl<'a> Perfect<'a> {
 
 /// The least and the greatest value of a sum inside loops that all run at least once; None if a variable
 /// is not among them.
-pub fn range(sum: &Component, scope: &[(u32, u64)]) -> Option<(i128, i128)> {
-    let start = i128::from(sum.offset);
-    sum.terms.iter().try_fold((start, start), |(least, greatest), (coefficient, var)| {
-        let (_, extent) = scope.iter().find(|(known, extent)| known == var && *extent > 0)?;
-        let reach = i128::from(*coefficient) * (i128::from(*extent) - 1);
-        Some((least + reach.min(0), greatest + reach.max(0)))
-    })
+pub fn range(sum: &Component, scope: &[(u32, Size)]) -> Option<(Size, Size)> {
+    let runs = |var: u32| scope.iter().find(|(known, extent)| *known == var && *extent != 0);
+    sum.range(|var| runs(var).map(|(_, extent)| *extent))
 }
 
 /// Whether a cell surely lies inside the sizes of its buffer, not in the margins. A number that is looked up
 /// or supplied addresses the inside if there are no margins to address.
-pub fn is_inside(program: &Program, cell: &Cell, scope: &[(u32, u64)]) -> bool {
+pub fn is_inside(program: &Program, cell: &Cell, scope: &[(u32, Size)]) -> bool {
     let buffer = program.buffer(cell.buffer);
     cell.index.iter().enumerate().all(|(axis, index)| match index {
         Index::At(sum) => range(sum, scope)
-            .is_some_and(|(least, greatest)| least >= 0 && greatest < i128::from(buffer.sizes[axis])),
+            .is_some_and(|(least, greatest)| Size::ZERO.at_most(least) && greatest.below(buffer.sizes[axis])),
         Index::Symbol(_) | Index::Value(_) => buffer.margin(axis) == (0, 0),
     })
 }
 
 /// Whether no cell is addressed twice by loops that all run at least once.
-pub fn is_one_to_one(cell: &Cell, loops: &[(u32, u64)]) -> bool {
+pub fn is_one_to_one(cell: &Cell, loops: &[(u32, Size)]) -> bool {
     let Some((map, extents)) = as_map(cell, loops) else { return false };
     is_positional(&map, &extents) || is_injective(&map, &extents).holds()
 }
 
 /// Whether loops that all run at least once address every cell of the buffer, margins aside, and none
 /// outside.
-pub fn is_onto(program: &Program, cell: &Cell, loops: &[(u32, u64)]) -> bool {
+pub fn is_onto(program: &Program, cell: &Cell, loops: &[(u32, Size)]) -> bool {
     let sizes = &program.buffer(cell.buffer).sizes;
     let Some((map, extents)) = as_map(cell, loops) else { return false };
     if !is_inside(program, cell, loops) {
         return false;
     }
-    let product = |numbers: &[u64]| numbers.iter().try_fold(1u128, |all, n| all.checked_mul(u128::from(*n)));
-    let fits = product(&extents).is_some_and(|points| Some(points) == product(sizes));
+    let product = |sizes: &[Size]| sizes.iter().copied().product::<Size>();
+    let fits = product(&extents) == product(sizes);
     // As many points as cells, and none twice; or else a search.
     (fits && is_positional(&map, &extents))
         || simple_axes(cell, sizes, loops).is_some()
         || is_surjective(&map, &extents, sizes).holds()
 }
 
-/// Whether the indices can be read like numbers in some base, so that they tell the point: on an axis at
-/// `6i + 2j + k` with `j` below 3 and `k` below 2, say. The common case, decided without a search.
-fn is_positional(map: &[Component], extents: &[u64]) -> bool {
-    let mut told: Vec<bool> = extents.iter().map(|extent| *extent == 1).collect();
-    for sum in map {
-        let mut digits: Vec<(u128, u32)> =
-            sum.terms.iter().map(|(factor, var)| (u128::from(factor.unsigned_abs()), *var)).collect();
-        digits.sort_unstable();
-        let mut reach = 0u128;
-        let apart = digits.iter().all(|(factor, var)| {
-            let above = *factor > reach;
-            reach += factor * u128::from(extents[*var as usize] - 1);
-            above
-        });
-        if apart {
-            digits.iter().for_each(|(_, var)| told[*var as usize] = true);
-        }
-    }
-    told.iter().all(|told| *told)
-}
-
 /// The variable of each axis, if every axis is walked from its start to its end by a loop of its own. An axis
 /// of size 1 needs none.
-pub fn simple_axes(cell: &Cell, sizes: &[u64], loops: &[(u32, u64)]) -> Option<Vec<Option<u32>>> {
+pub fn simple_axes(cell: &Cell, sizes: &[Size], loops: &[(u32, Size)]) -> Option<Vec<Option<u32>>> {
     let mut axes: Vec<Option<u32>> = Vec::new();
     for (index, size) in cell.index.iter().zip(sizes) {
         let Index::At(sum) = index else { return None };
         let axis = match sum.terms.as_slice() {
             [] => (*size == 1).then_some(None),
-            [(1, var)] => {
+            [(Size::ONE, var)] => {
                 let whole = loops.iter().any(|(known, extent)| known == var && extent == size);
                 (whole && !axes.contains(&Some(*var))).then_some(Some(*var))
             }
@@ -267,13 +243,13 @@ pub fn simple_axes(cell: &Cell, sizes: &[u64], loops: &[(u32, u64)]) -> Option<V
 
 /// The cell as a map from a box of loops, numbered from 0. None if an index is looked up or supplied, or a
 /// loop never runs.
-fn as_map(cell: &Cell, loops: &[(u32, u64)]) -> Option<(Vec<Component>, Vec<u64>)> {
+fn as_map(cell: &Cell, loops: &[(u32, Size)]) -> Option<(Vec<Component>, Vec<Size>)> {
     if loops.iter().any(|(_, extent)| *extent == 0) {
         return None;
     }
     let number = |index: &Index| {
         let Index::At(sum) = index else { return None };
-        let terms: Option<Vec<(i64, u32)>> = sum
+        let terms: Option<Vec<(Size, u32)>> = sum
             .terms
             .iter()
             .map(|(coefficient, var)| {
@@ -344,7 +320,7 @@ pub fn each_cell<'a>(statement: &'a Statement, visit: &mut dyn FnMut(&'a Cell)) 
 pub fn separates(places: &[Place<'_>]) -> bool {
     let rank = places.iter().map(|place| place.cell.index.len()).min().unwrap_or(0);
     (0..rank).any(|axis| {
-        let (mut step, mut least, mut greatest) = (None, i128::MAX, i128::MIN);
+        let (mut step, mut span): (Option<Size>, Option<(Size, Size)>) = (None, None);
         for place in places {
             let Index::At(sum) = &place.cell.index[axis] else { return false };
             let coefficient = sum.coefficient(place.var);
@@ -356,8 +332,14 @@ pub fn separates(places: &[Place<'_>]) -> bool {
             if coefficient == 0 || *step.get_or_insert(coefficient) != coefficient {
                 return false;
             }
-            (least, greatest) = (least.min(low), greatest.max(high));
+            let Some(wider) = span.map_or(Some((low, high)), |(least, greatest)| {
+                Some((least.least(low)?, greatest.greatest(high)?))
+            }) else {
+                return false;
+            };
+            span = Some(wider);
         }
-        step.is_some_and(|step| greatest - least < i128::from(step).abs())
+        let (step, span) = (step.and_then(Size::distance), span.map(|(least, greatest)| greatest - least));
+        step.zip(span).is_some_and(|(step, span)| span.below(step))
     })
 }

@@ -109,7 +109,7 @@ impl Key<'_> {
         for statement in body {
             match statement {
                 Statement::Loop(each) => {
-                    self.tokens.extend([1, each.extent]);
+                    self.tokens.extend([1, each.extent.code()]);
                     self.vars.push(each.var);
                     self.block(&each.body);
                 }
@@ -151,18 +151,18 @@ impl Key<'_> {
     fn sum(&mut self, sum: &Component) {
         // In the order of the loops: the numbers of variables do not matter.
         let place = |var: u32| self.vars.iter().position(|known| *known == var).unwrap_or(usize::MAX) as u64;
-        let mut terms: Vec<(u64, i64)> =
-            sum.terms.iter().map(|(factor, var)| (place(*var), *factor)).collect();
+        let mut terms: Vec<(u64, u64)> =
+            sum.terms.iter().map(|(factor, var)| (place(*var), factor.code())).collect();
         terms.sort_unstable();
-        self.tokens.extend([sum.offset as u64, terms.len() as u64]);
-        self.tokens.extend(terms.iter().flat_map(|(var, factor)| [*var, *factor as u64]));
+        self.tokens.extend([sum.offset.code(), terms.len() as u64]);
+        self.tokens.extend(terms.iter().flat_map(|(var, factor)| [*var, *factor]));
     }
 
     fn cell(&mut self, cell: &Cell) {
         let buffer = self.program.buffer(cell.buffer);
         if cell.buffer == self.target {
             self.tokens.extend([0, buffer.dtype as u64, buffer.sizes.len() as u64]);
-            self.tokens.extend(&buffer.sizes);
+            self.tokens.extend(buffer.sizes.iter().map(|size| size.code()));
         } else {
             let id = self.same.get(&cell.buffer).copied().unwrap_or(cell.buffer);
             self.tokens.extend([1, u64::from(id.0), self.writes[id.index()]]);

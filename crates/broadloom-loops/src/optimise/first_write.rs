@@ -147,7 +147,7 @@ impl Plan {
             None => {
                 let inner = in_steps(function)?;
                 // A reduction that never runs leaves the cell alone.
-                let runs = self.reductions.iter().all(|(_, extent)| *extent > 0);
+                let runs = self.reductions.iter().all(|(_, extent)| *extent != 0);
                 (inner.neutral().filter(|_| runs)?, inner, Some(function))
             }
         };

@@ -186,7 +186,7 @@ fn merge(vars: &mut Vec<String>, limits: &Limits, first: &Group, second: &Group)
     rename(&mut body, &names);
     let body = join(a, body);
     let inner = body.iter().filter(|statement| matches!(statement, Statement::Loop(_))).count();
-    if inner > 1 && points(&body) > limits.row {
+    if inner > 1 && points(&body) > limits.row as i64 {
         return None;
     }
     let merged = Loop { var: a.var, extent: a.extent, parallel: false, body };
@@ -308,12 +308,12 @@ fn count(body: &[Statement]) -> usize {
 }
 
 /// How often statements are carried out in a body.
-fn points(body: &[Statement]) -> u64 {
+fn points(body: &[Statement]) -> i64 {
     let each = |statement: &Statement| match statement {
-        Statement::Loop(each) => each.extent.saturating_mul(points(&each.body)),
+        Statement::Loop(each) => each.extent.typical().saturating_mul(points(&each.body)),
         _ => 1,
     };
-    body.iter().map(each).fold(0, u64::saturating_add)
+    body.iter().map(each).fold(0, i64::saturating_add)
 }
 
 fn comment(first: &str, second: &str) -> String {

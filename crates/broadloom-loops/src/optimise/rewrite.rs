@@ -2,6 +2,7 @@
 
 use broadloom_core::projection::Component;
 
+use crate::Size;
 use crate::program::{Cell, Index, Statement};
 use crate::scalar::Scalar;
 
@@ -12,7 +13,7 @@ pub type Substitution = Vec<(u32, Index)>;
 /// with.
 fn index(sum: &Component, by: &Substitution) -> Option<Index> {
     let lookup = |var: u32| by.iter().find(|(known, _)| *known == var).map(|(_, index)| index);
-    if let [(1, var)] = sum.terms.as_slice()
+    if let [(Size::ONE, var)] = sum.terms.as_slice()
         && sum.offset == 0
     {
         return Some(lookup(*var).cloned().unwrap_or_else(|| Index::At(sum.clone())));
@@ -22,10 +23,8 @@ fn index(sum: &Component, by: &Substitution) -> Option<Index> {
         match lookup(*var) {
             None => terms.push((*coefficient, *var)),
             Some(Index::At(inner)) => {
-                offset = offset.checked_add(coefficient.checked_mul(inner.offset)?)?;
-                for (factor, var) in &inner.terms {
-                    terms.push((coefficient.checked_mul(*factor)?, *var));
-                }
+                offset += *coefficient * inner.offset;
+                terms.extend(inner.terms.iter().map(|(factor, var)| (*coefficient * *factor, *var)));
             }
             Some(Index::Symbol(_) | Index::Value(_)) => return None,
         }

@@ -78,7 +78,9 @@ pub fn scalar(scalar: &mut Scalar, changes: &mut usize) {
 /// One rule, if one applies.
 fn step(scalar: &Scalar) -> Option<Scalar> {
     match scalar {
-        Scalar::Position(sum) if sum.terms.is_empty() => Some(Scalar::Number(sum.offset as f64)),
+        Scalar::Position(sum) if sum.terms.is_empty() => {
+            sum.offset.as_number().map(|offset| Scalar::Number(offset as f64))
+        }
         Scalar::Unary(function, a) => unary(*function, a),
         Scalar::Binary(function, a, b) => binary(*function, a, b),
         Scalar::Select(condition, a, b) => match &**condition {

@@ -71,7 +71,7 @@ pub fn check(text: &str, expected: Expect) {
     let optimised = optimise(&program, &Options::all());
     expected.assert_eq(&nests(&optimised));
     let mut random = random::Random(7);
-    let numbers = |program: &Program, id| program.buffer(id).sizes.iter().product::<u64>();
+    let numbers = |program: &Program, id| program.buffer(id).shape().iter().product::<u64>();
     let inputs = kept(&program)
         .map(|id| (id, (0..numbers(&program, id)).map(|_| random.below(33) as f64 / 8.0 - 2.0).collect()))
         .collect();

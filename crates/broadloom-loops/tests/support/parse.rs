@@ -2,8 +2,8 @@
 
 use broadloom_core::projection::Component;
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Loop, Nest, Program, Scalar, Statement, Storage,
-    Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Loop, Nest, Program, Scalar, Size, Statement,
+    Storage, Unary,
 };
 
 /// The program that a text describes. `$name` adds a symbol; `uniform(i)` uses the first.
@@ -46,13 +46,18 @@ impl Parser {
         let (name, rest) = rest.split_once(": ").unwrap();
         let (dtype, rest) = rest.split_once('[').unwrap();
         let (sizes, rest) = rest.split_once(']').unwrap();
-        let parts: Vec<Vec<u64>> = sizes
+        // Between a size and its margins there are no spaces.
+        let sizes = sizes.replace(" + ", "~");
+        let mut size = |part: &str| self.size(&part.replace('~', " + "));
+        let parts: Vec<Vec<Size>> = sizes
             .split(", ")
             .filter(|size| !size.is_empty())
-            .map(|size| size.split('+').map(|part| part.trim().parse().unwrap()).collect())
+            .map(|part| part.split('+').map(&mut size).collect())
             .collect();
-        let margins: Vec<(u64, u64)> =
-            parts.iter().map(|part| if part.len() == 3 { (part[0], part[2]) } else { (0, 0) }).collect();
+        let margins: Vec<(u64, u64)> = parts
+            .iter()
+            .map(|part| if part.len() == 3 { (part[0].get(), part[2].get()) } else { (0, 0) })
+            .collect();
         self.program.add_buffer(Buffer {
             name: name.to_string(),
             dtype: dtype.parse::<Dtype>().unwrap(),
@@ -61,6 +66,21 @@ impl Parser {
             fill: rest.strip_prefix(", margins ").map_or(0.0, |value| value.parse().unwrap()),
             storage: if storage == "kept" { Storage::Kept } else { Storage::Local },
         });
+    }
+
+    /// A number or an expression over arguments: `4`, `size_0`, `(2 * size_0 + 1)`.
+    fn size(&mut self, text: &str) -> Size {
+        let mut factor = |factor: &str| match factor.strip_prefix("size_") {
+            Some(place) => {
+                let place: u32 = place.parse().unwrap();
+                let count = self.program.arguments.len().max(place as usize + 1);
+                self.program.arguments.resize(count, 1);
+                Size::argument(place, 1)
+            }
+            None => factor.parse::<u64>().unwrap().into(),
+        };
+        let sum = text.trim().trim_matches(['(', ')']);
+        sum.split(" + ").map(|product| product.split(" * ").map(&mut factor).product::<Size>()).sum()
     }
 
     /// The statements at a depth and the lines that are left.
@@ -84,7 +104,7 @@ impl Parser {
                 let (inner, rest) = self.block(lines, depth + 2);
                 self.scope.pop();
                 lines = rest;
-                let extent = extent.parse().unwrap();
+                let extent = self.size(extent);
                 body.push(Statement::Loop(Loop { var, extent, parallel, body: inner }));
             } else {
                 body.push(self.statement(line));
@@ -98,7 +118,7 @@ impl Parser {
             let (cell, rest) = rest.split_once(" < ").unwrap();
             let (below, of) = rest.split_once(", an index of ").unwrap();
             let Scalar::Load(cell) = self.scalar(cell) else { panic!("not a cell: {line}") };
-            return Statement::Check { cell, below: below.parse().unwrap(), of: self.id(of).unwrap() };
+            return Statement::Check { cell, below: self.size(below), of: self.id(of).unwrap() };
         }
         for (ending, margins) in [(" everywhere", false), (" in its margins", true)] {
             if let Some((name, value)) = line.strip_suffix(ending).and_then(|head| head.split_once(" = ")) {
@@ -251,9 +271,7 @@ fn index(scalar: Scalar) -> Index {
 }
 
 fn sum(scalar: &Scalar) -> Component {
-    let scaled = |factor: i64, sum: &Component| {
-        Component::new(factor * sum.offset, sum.terms.iter().map(|(c, var)| (factor * c, *var)))
-    };
+    let scaled = |factor: i64, sum: &Component| sum.scaled(factor.into());
     match scalar {
         Scalar::Number(value) => Component::fixed(*value as i64),
         Scalar::Position(sum) => sum.clone(),

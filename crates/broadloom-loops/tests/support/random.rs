@@ -149,11 +149,18 @@ impl Make {
         let name = format!("b{}", self.facts.len());
         let fill = self.random.pick(&[0.0, 0.0, 1.0, -2.0]);
         self.facts.push(Fact { written: false, bound: 4.0, index: None });
-        self.program.add_buffer(Buffer { name, dtype, sizes, margins, fill, storage })
+        self.program.add_buffer(Buffer {
+            name,
+            dtype,
+            sizes: sizes.into_iter().map(Into::into).collect(),
+            margins,
+            fill,
+            storage,
+        })
     }
 
     fn give(&mut self, id: BufferId) {
-        let cells = self.program.buffer(id).sizes.iter().product::<u64>();
+        let cells = self.program.buffer(id).shape().iter().product::<u64>();
         let values = (0..cells).map(|_| self.random.below(33) as f64 / 8.0 - 2.0).collect();
         self.inputs.push((id, values));
         self.facts[id.index()].written = true;
@@ -275,7 +282,7 @@ impl Make {
     /// An index on an axis: often a loop that fits, else any sum that stays inside, or in the margins.
     fn index(&mut self, buffer: BufferId, axis: usize, loops: &Loops, margins: bool) -> Index {
         let (left, right) = if margins { self.program.buffer(buffer).margin(axis) } else { (0, 0) };
-        let size = self.program.buffer(buffer).sizes[axis];
+        let size = self.program.buffer(buffer).sizes[axis].get();
         let fits: Loops = loops.iter().copied().filter(|(_, extent)| *extent == size).collect();
         if !fits.is_empty() && !self.random.chance(4) {
             return Index::At(Component::iterate(self.random.pick(&fits).0));
@@ -288,8 +295,8 @@ impl Make {
                 }
             }
             let sum = Component::new(0, terms);
-            let reach = |(c, var): &(i64, u32)| {
-                c * (loops.iter().find(|(known, _)| known == var).unwrap().1 as i64 - 1)
+            let reach = |(c, var): &(broadloom_loops::Size, u32)| {
+                c.as_number().unwrap() * (loops.iter().find(|(known, _)| known == var).unwrap().1 as i64 - 1)
             };
             let least: i64 = sum.terms.iter().map(|term| reach(term).min(0)).sum();
             let greatest: i64 = sum.terms.iter().map(|term| reach(term).max(0)).sum();
@@ -491,7 +498,7 @@ impl Make {
         if self.facts[id.index()].index.is_some() {
             return;
         }
-        let mut extents = self.program.buffer(id).sizes.clone();
+        let mut extents = self.program.buffer(id).shape();
         if self.random.chance(3) {
             extents.extend(self.shape(1));
         }
@@ -508,7 +515,7 @@ impl Make {
         };
         // Sometimes with a number that was computed from the buffer as it was.
         if !wild && self.random.chance(3) {
-            let sizes = self.program.buffer(id).sizes.clone();
+            let sizes = self.program.buffer(id).shape();
             let before = self.add(sizes.clone(), Storage::Local, false);
             self.program.buffers[before.index()].dtype = self.program.buffer(id).dtype;
             let around = self.loops(&sizes);
@@ -540,10 +547,11 @@ impl Make {
             return;
         }
         let index = BufferId(self.random.pick(&indices) as u32);
-        let (count, below) = (self.program.buffer(index).sizes[0], self.facts[index.index()].index.unwrap());
+        let (count, below) =
+            (self.program.buffer(index).sizes[0].get(), self.facts[index.index()].index.unwrap());
         let tables: Vec<usize> = (0..self.facts.len())
             .filter(|at| self.facts[*at].written && self.facts[*at].index.is_none())
-            .filter(|at| self.program.buffers[*at].sizes.first().is_some_and(|size| *size >= below))
+            .filter(|at| self.program.buffers[*at].sizes.first().is_some_and(|size| size.get() >= below))
             .collect();
         if tables.is_empty() {
             return;
@@ -551,10 +559,10 @@ impl Make {
         let table = BufferId(self.random.pick(&tables) as u32);
         let loops = self.loops(&[count]);
         let at = Cell { buffer: index, index: vec![Index::At(Component::iterate(loops[0].0))] };
-        let below = self.program.buffer(table).sizes[0];
-        self.push(Statement::Check { cell: at.clone(), below, of: table }, &loops);
+        let below = self.program.buffer(table).sizes[0].get();
+        self.push(Statement::Check { cell: at.clone(), below: below.into(), of: table }, &loops);
         let mut extents = vec![count];
-        extents.extend(&self.program.buffer(table).sizes[1..]);
+        extents.extend(&self.program.buffer(table).shape()[1..]);
         let loops = self.loops(&extents);
         let value_at = Index::Value(Box::new(Cell {
             buffer: index,
@@ -604,7 +612,7 @@ impl Make {
             return;
         }
         let id = BufferId(self.random.pick(&ids));
-        let sizes = self.program.buffer(id).sizes.clone();
+        let sizes = self.program.buffer(id).shape();
         for _ in 0..2 + self.random.below(4) {
             let loops = self.loops(&sizes);
             let (value, bound) = self.value(&loops, 1);
@@ -663,12 +671,12 @@ impl Make {
         let loops = {
             let (mut loops, mut body) = (Loops::new(), &nest.body[0]);
             while let Statement::Loop(each) = body {
-                loops.push((each.var, each.extent));
+                loops.push((each.var, each.extent.get()));
                 body = &each.body[0];
             }
             loops
         };
-        let sizes = self.program.buffer(target).sizes.clone();
+        let sizes = self.program.buffer(target).shape();
         whole &= loops.iter().map(|(_, extent)| *extent).eq(sizes.iter().copied());
         if !whole {
             return;
@@ -691,7 +699,7 @@ impl Make {
     /// Softmax over the last axis of something.
     fn rows(&mut self) {
         let of = self.readable();
-        let sizes = self.program.buffer(of).sizes.clone();
+        let sizes = self.program.buffer(of).shape();
         if sizes.len() < 2 || self.facts[of.index()].bound > 100.0 {
             return;
         }

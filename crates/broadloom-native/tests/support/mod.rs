@@ -37,7 +37,14 @@ pub trait Build {
 impl Build for Program {
     fn add(&mut self, name: &str, dtype: Dtype, sizes: &[u64], storage: Storage) -> BufferId {
         let (name, sizes) = (name.to_string(), sizes.to_vec());
-        self.add_buffer(Buffer { name, dtype, sizes, margins: Vec::new(), fill: 0.0, storage })
+        self.add_buffer(Buffer {
+            name,
+            dtype,
+            sizes: sizes.into_iter().map(Into::into).collect(),
+            margins: Vec::new(),
+            fill: 0.0,
+            storage,
+        })
     }
 
     fn add_padded(
@@ -100,16 +107,16 @@ pub fn accumulate(cell: Cell, function: Binary, value: Scalar) -> Statement {
 }
 
 pub fn repeat(var: u32, extent: u64, body: Vec<Statement>) -> Statement {
-    Statement::Loop(Loop { var, extent, parallel: false, body })
+    Statement::Loop(Loop { var, extent: extent.into(), parallel: false, body })
 }
 
 pub fn parallel(var: u32, extent: u64, body: Vec<Statement>) -> Statement {
-    Statement::Loop(Loop { var, extent, parallel: true, body })
+    Statement::Loop(Loop { var, extent: extent.into(), parallel: true, body })
 }
 
 /// A number for each cell of the inside: small, of either sign; indices from 0 to 3 for integers.
 pub fn contents(buffer: &Buffer, seed: u64) -> Vec<f64> {
-    let cells: u64 = buffer.sizes.iter().product();
+    let cells: u64 = buffer.shape().iter().product();
     let number = |at| {
         let random = uniform_f64(seed, at);
         if buffer.dtype.is_float() { random * 2.0 - 1.0 } else { (random * 4.0).floor() }

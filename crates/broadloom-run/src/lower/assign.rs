@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
-use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement, Unary};
+use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::FxHashMap;
 
 use super::backward::own_name;
@@ -170,7 +170,7 @@ impl Lowering<'_> {
         let cell = self.cell(place, at, buffer, &loops);
         let store = Statement::Store { cell, accumulate, value };
         let extent = |(index, var): &(u32, u32)| (*var, place.nest.projection.loops[*index as usize].extent);
-        let extents: Vec<(u32, u64)> = loops.iter().map(extent).collect();
+        let extents: Vec<(u32, Size)> = loops.iter().map(extent).collect();
         self.program.nests.push(Nest { comment, body: vec![store.within(extents.into_iter())] });
         self.written.insert(node);
         if place.nest.margins(at).iter().any(|margin| *margin != (0, 0)) {
@@ -251,7 +251,7 @@ impl Lowering<'_> {
                 AxisIndex::Symbol(_) => self.run_time_index(place.step),
                 AxisIndex::Concat(segments) => {
                     let running = segments.iter().find_map(|segment| {
-                        var(segment.index).map(|var| Component::new(segment.offset as i64, [(1, var)]))
+                        var(segment.index).map(|var| Component::new(segment.offset, [(1, var)]))
                     });
                     Index::At(running.unwrap_or_default())
                 }
@@ -369,10 +369,10 @@ impl Lowering<'_> {
         if !self.graph.gathers(step) {
             return;
         }
-        let below = self.layout.sizes_of(table).last().copied().unwrap_or(0);
+        let below = self.layout.axes(table).last().copied().unwrap_or(Size::ZERO);
         let (of, buffer) = (self.buffer(self.node(table)), self.buffer(self.node(ids)));
-        let sizes = self.layout.sizes_of(ids);
-        let loops: Vec<(u32, u64)> =
+        let sizes = self.layout.axes(ids);
+        let loops: Vec<(u32, Size)> =
             sizes.into_iter().map(|size| (self.program.add_var("i"), size)).collect();
         let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
         let check = Statement::Check { cell: Cell { buffer, index }, below, of };
@@ -386,8 +386,8 @@ impl Lowering<'_> {
         let (values, flags) = (self.buffer(self.node(tensor)), self.buffer(Node::NotFinite(tensor)));
         let comment = format!("whether {} is finite", self.graph.short_name(tensor));
         let mut each = |make: &dyn Fn(Vec<Index>) -> Statement| {
-            let sizes = self.layout.sizes_of(tensor).into_iter();
-            let loops: Vec<(u32, u64)> = sizes.map(|size| (self.program.add_var("i"), size)).collect();
+            let sizes = self.layout.axes(tensor).into_iter();
+            let loops: Vec<(u32, Size)> = sizes.map(|size| (self.program.add_var("i"), size)).collect();
             let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
             let body = vec![make(index).within(loops.into_iter())];
             self.program.nests.push(Nest { comment: comment.clone(), body });
@@ -399,7 +399,7 @@ impl Lowering<'_> {
             let flag = Scalar::unary(Unary::Not, finite);
             Statement::Store { cell: Cell { buffer: flags, index }, accumulate: None, value: flag }
         });
-        each(&|index| Statement::Check { cell: Cell { buffer: flags, index }, below: 1, of: flags });
+        each(&|index| Statement::Check { cell: Cell { buffer: flags, index }, below: Size::ONE, of: flags });
         Ok(())
     }
 

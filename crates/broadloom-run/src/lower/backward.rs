@@ -5,7 +5,7 @@ use broadloom_graph::lowering::{Face, Leaf, Slot};
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use std::rc::Rc;
 
-use broadloom_loops::{Nest, Statement};
+use broadloom_loops::{Nest, Size, Statement};
 use rustc_hash::FxHashSet;
 
 use super::assign::Place;
@@ -14,7 +14,7 @@ use super::{Lowering, Node};
 impl Lowering<'_> {
     /// The gradients of a single number.
     pub(super) fn backward(&mut self, loss: Tensor) -> Result<(), Error> {
-        let elements: u64 = self.layout.sizes_of(loss).iter().product();
+        let elements: Size = self.layout.axes(loss).into_iter().product();
         if elements != 1 {
             let name = self.graph.label_of(loss);
             let shape = self.layout.shapes.get(loss);

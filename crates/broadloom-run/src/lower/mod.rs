@@ -15,8 +15,10 @@ use broadloom_graph::{
 };
 use std::rc::Rc;
 
-use broadloom_core::projection::Component;
-use broadloom_loops::{Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage};
+use broadloom_core::{self as core, projection::Component};
+use broadloom_loops::{
+    Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::routine::{Action, Routine};
@@ -118,15 +120,32 @@ impl Layout {
             };
             let mut sizes = extents.iter().map(|extent| size(extent).map(|size| size as f64));
             let product = sizes.try_fold(1.0, |product, size| Some(product * size?)).ok_or_else(no_size)?;
-            let symbolic = extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_)));
-            let text = || extents.iter().map(Extent::to_string).collect::<Vec<_>>().join("*");
-            Ok((product, symbolic.then(text)))
+            Ok((product, captured_text(extents)))
         };
         let sizes = inferred.captured.iter().map(captured).collect::<Result<_, Error>>()?;
+        Ok(Layout::over(graph, shapes, sizes))
+    }
+
+    /// The layout in which named sizes are arguments.
+    pub fn open(graph: &Graph, inferred: &Inferred, arguments: &Arguments) -> Result<Layout, Error> {
+        let shapes = Rc::new(inferred.shapes.open(|form| arguments.size(form)));
+        let captured = |extents: &Vec<Extent>| {
+            let number = |extent: &Extent| match extent {
+                Extent::Literal(size) => *size as f64,
+                // It is supplied to the run.
+                Extent::Symbolic(_) => f64::NAN,
+            };
+            (extents.iter().map(number).product(), captured_text(extents))
+        };
+        let sizes = inferred.captured.iter().map(captured).collect();
+        Ok(Layout::over(graph, shapes, sizes))
+    }
+
+    fn over(graph: &Graph, shapes: Rc<Shapes>, sizes: Vec<(f64, Option<String>)>) -> Layout {
         let nest = |step: u32| graph.op(step).map(|_| graph.projection_at(&shapes, step).map(Rc::new));
         let nests: Vec<_> = (0..graph.steps() as u32).map(nest).collect();
         let margins = Margins::over(graph.len(), nests.iter().flatten().flatten().map(Rc::as_ref));
-        Ok(Layout { shapes, nests, margins, dtypes: precisions(graph), sizes })
+        Layout { shapes, nests, margins, dtypes: precisions(graph), sizes }
     }
 
     fn nest(&self, step: u32) -> Result<Rc<Projected>, Error> {
@@ -173,6 +192,11 @@ impl Layout {
         MEMORY.iter().flat_map(|kind| self.shapes.sizes(tensor, *kind)).collect()
     }
 
+    /// The same for loops and buffers: expressions where sizes are arguments.
+    pub fn axes(&self, tensor: Tensor) -> Vec<Size> {
+        MEMORY.iter().flat_map(|kind| self.shapes.extents(tensor, *kind)).collect()
+    }
+
     /// The buffer of a node, apart from how long it lasts.
     pub fn buffer(&self, graph: &Graph, node: Node) -> Buffer {
         let (tensor, name, dtype, fill) = match node {
@@ -202,7 +226,7 @@ impl Layout {
             }
             Node::NotFinite(tensor) => {
                 let name = format!("{}.not_finite", graph.short_name(tensor));
-                let (sizes, margins) = (self.sizes_of(tensor), Vec::new());
+                let (sizes, margins) = (self.axes(tensor), Vec::new());
                 return Buffer {
                     name,
                     dtype: Dtype::I64,
@@ -214,7 +238,7 @@ impl Layout {
             }
         };
         let margins = self.margins_of(graph, node, tensor);
-        Buffer { name, dtype, sizes: self.sizes_of(tensor), margins, fill, storage: Storage::Local }
+        Buffer { name, dtype, sizes: self.axes(tensor), margins, fill, storage: Storage::Local }
     }
 
     /// The margins of a node that is like a tensor. A gradient is written as far as its tensor is read, and read as
@@ -229,6 +253,38 @@ impl Layout {
             }
         }
         if margins.iter().all(|margin| *margin == (0, 0)) { Vec::new() } else { margins }
+    }
+}
+
+/// The expression of a captured size, if it depends on named sizes.
+fn captured_text(extents: &[Extent]) -> Option<String> {
+    let symbolic = extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_)));
+    symbolic.then(|| extents.iter().map(Extent::to_string).collect::<Vec<_>>().join("*"))
+}
+
+/// The named sizes that are arguments of a program.
+pub(crate) struct Arguments {
+    symbols: Vec<core::Symbol>,
+    /// What each is always a multiple of. The program knows it divided by that, so that its parts are whole.
+    pub multiples: Vec<u64>,
+    /// The least that each can be.
+    least: Vec<u64>,
+}
+
+impl Arguments {
+    /// Some named sizes, with the least that each can be and what it is a multiple of.
+    pub fn new(symbols: &[core::Symbol], choices: impl Fn(core::Symbol) -> (u64, u64)) -> Arguments {
+        let (least, multiples) = symbols.iter().map(|symbol| choices(*symbol)).unzip();
+        Arguments { symbols: symbols.to_vec(), multiples, least }
+    }
+
+    /// An expression as a size of the program; unknown if it depends on what is no argument.
+    fn size(&self, form: &core::Form) -> Size {
+        Size::from_form(form, |symbol| {
+            let place = self.symbols.iter().position(|known| *known == symbol)?;
+            let least = self.least[place].div_ceil(self.multiples[place]).max(1);
+            Some(Size::argument(place as u32, least) * self.multiples[place])
+        })
     }
 }
 
@@ -451,12 +507,12 @@ impl Lowering<'_> {
     fn each_cell(&mut self, node: Node, comment: String, value: impl Fn(&[Index], Component) -> Scalar) {
         let buffer = self.buffer(node);
         let sizes = self.program.buffer(buffer).sizes.clone();
-        let loops: Vec<(u32, u64)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
-        let mut stride = 1;
-        let mut terms: Vec<(i64, u32)> = Vec::new();
+        let loops: Vec<(u32, Size)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
+        let mut stride = Size::ONE;
+        let mut terms: Vec<(Size, u32)> = Vec::new();
         for (var, size) in loops.iter().rev() {
             terms.push((stride, *var));
-            stride *= *size as i64;
+            stride = stride * *size;
         }
         let index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
         let value = value(&index, Component::new(0, terms));

@@ -121,7 +121,7 @@ fn nest_texts(graph: &Graph, lowering: Lowering<'_>, names: &FxHashMap<u64, Stri
         }
     }
     (0..program.nests.len())
-        .map(|at| program.nest_text_with(at, &|extent| names.get(&extent).cloned()))
+        .map(|at| program.nest_text_with(at, &|extent| names.get(&extent.get()).cloned()))
         .collect()
 }
 

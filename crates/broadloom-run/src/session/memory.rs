@@ -162,11 +162,11 @@ impl Session {
         let lowered = self.lowered(&self.layout, routine)?;
         let symbols = self.symbols_in(&lowered);
         if !symbols.is_empty() && !self.settings.specialise {
-            let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
-            let arena = ArenaPlan::for_all_sizes(&multiples, self.members(routine, &symbols));
-            let large = self.program_at(routine, &self.sizes.large());
-            if let (Ok(arena), Ok(large)) = (arena, large) {
-                return Ok(Plan { used: needed(&large), arena: Some(arena) });
+            let open = self.open_program(routine, &symbols);
+            if let Some((open, arena)) =
+                open.ok().and_then(|open| ArenaPlan::new(&open).ok().map(|arena| (open, arena)))
+            {
+                return Ok(Plan { used: needed(&open), arena: Some(arena) });
             }
         }
         let program = self.optimised(&lowered.program);
@@ -223,7 +223,7 @@ impl Session {
             let at = self.prepare(routine)?;
             self.tell_sizes(at)?;
             let compiled = match &self.prepared[at].code {
-                Code::Reference => return Ok(None),
+                Code::Reference(_) => return Ok(None),
                 Code::Own(compiled) => compiled,
                 Code::Family(at) => &self.families[*at].compiled,
             };
@@ -261,7 +261,7 @@ impl Session {
 }
 
 fn bytes(buffer: &Buffer) -> u64 {
-    buffer.padded().fold(buffer.dtype.bytes() as u64, u64::saturating_mul)
+    (buffer.cells() * buffer.dtype.bytes() as u64).get()
 }
 
 /// For each buffer the first and the last nest that mention it.

@@ -22,6 +22,7 @@ use std::rc::Rc;
 use broadloom_array::{Array, Dtype, shown_path};
 use broadloom_core as core;
 use broadloom_loops::Program;
+use broadloom_loops::Size;
 use broadloom_loops::reference::Stop;
 use broadloom_native::{self as native, Compiled, Compiler};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -126,8 +127,6 @@ struct Prepared {
     /// The numbers of named sizes for which it was prepared.
     sizes: Vec<u64>,
     lowered: Lowered,
-    /// The program that runs.
-    program: Program,
     /// The block of each kept buffer.
     places: Vec<usize>,
     code: Code,
@@ -135,8 +134,8 @@ struct Prepared {
 
 /// What runs a routine.
 enum Code {
-    /// The reference evaluator.
-    Reference,
+    /// The reference evaluator, with the program.
+    Reference(Box<Program>),
     /// Machine code for these sizes.
     Own(Box<Compiled>),
     /// Machine code for all sizes, by its place among the families.
@@ -382,11 +381,11 @@ impl Session {
         }
         let symbols = self.symbols(at)?;
         self.tell_sizes(at)?;
-        let Prepared { program, places, code, lowered, .. } = &mut self.prepared[at];
+        let Prepared { places, code, lowered, .. } = &mut self.prepared[at];
         let stopped = match code {
             Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
             Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
-            Code::Reference => self.store.evaluate(program, places, &symbols),
+            Code::Reference(program) => self.store.evaluate(program, places, &symbols),
         };
         let gives = lowered.gives.clone();
         if let Err(stop) = stopped {
@@ -439,6 +438,34 @@ impl Session {
     pub fn program(&mut self, routine: &Routine) -> Result<Program, Error> {
         self.refresh()?;
         Ok(self.planned(routine)?.1)
+    }
+
+    /// The same in which named sizes are [arguments](Program::arguments), in the order of their declaration: those that
+    /// tensors of the routine depend on. An error, if something in it is decided by a size.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine, Session};
+    /// let mut g = Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let x = g.data("x", "batch | 2")?;
+    /// let y = g.exp(x)?;
+    /// let mut routine = Routine::new("forward");
+    /// routine.forward(y);
+    ///
+    /// let mut session = Session::new(g)?;
+    /// let program = session.program_for_all_sizes(&routine)?;
+    /// assert!(program.to_string().contains("for i in 0..size_0"));
+    /// assert_eq!(program.at(&[32]), Some(session.program(&routine)?));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn program_for_all_sizes(&mut self, routine: &Routine) -> Result<Program, Error> {
+        self.refresh()?;
+        let (lowered, program) = self.planned(routine)?;
+        let symbols = self.symbols_in(&lowered);
+        if symbols.is_empty() {
+            return Ok(program);
+        }
+        self.open_program(routine, &symbols).map_err(|error| Error::run(error.to_string()))
     }
 
     /// Writes a routine out as C: `name.c` and `name.h`, which need nothing else.
@@ -610,7 +637,8 @@ impl Session {
             Stop::Index { buffer, cell, value, below, of } => {
                 let (ids, table) = (program.buffer(buffer), program.buffer(of));
                 let mut rest = cell;
-                let index = |(axis, stride): (usize, &u64)| {
+                let index = |(axis, stride): (usize, &Size)| {
+                    let stride = stride.get().max(1);
                     let at = rest / stride;
                     rest %= stride;
                     at.saturating_sub(ids.margin(axis).0).to_string()
@@ -632,7 +660,7 @@ impl Session {
             }
             Stop::Memory { buffer } => {
                 let buffer = program.buffer(buffer);
-                let sizes: Vec<String> = buffer.sizes.iter().map(u64::to_string).collect();
+                let sizes: Vec<String> = buffer.sizes.iter().map(Size::to_string).collect();
                 let message =
                     format!("there is no room for `{}`, {} numbers", buffer.name, sizes.join(" × "));
                 Error::run(message)

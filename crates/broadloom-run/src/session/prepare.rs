@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use broadloom_core::Symbol;
 use broadloom_loops::optimise::{self, optimise};
-use broadloom_loops::{Array, Program, Storage};
+use broadloom_loops::{Array, Program, Size, Storage};
 use broadloom_native::{self as native, Compiler};
 
 use super::sizes::Sizes;
 use super::store::Store;
 use super::{Code, Family, Prepared, Session};
-use crate::lower::{Layout, Lowered, Node, lower};
+use crate::lower::{Arguments, Layout, Lowered, Node, lower};
 use crate::routine::Routine;
 
 impl Session {
@@ -41,29 +41,35 @@ impl Session {
         if let Some(known) = self.prepared.find(routine, &self.sizes.now) {
             return Ok(known);
         }
-        let (lowered, program) = self.planned(routine)?;
+        let lowered = self.checked(routine)?;
         let mut places = Vec::new();
-        for (node, buffer) in lowered.nodes.iter().zip(&program.buffers) {
+        for (node, buffer) in lowered.nodes.iter().zip(&lowered.program.buffers) {
             if buffer.storage == Storage::Kept {
                 let watched = lowered.watched.contains(node);
                 let place = if watched { Store::watch } else { Store::place };
                 places.push(place(&mut self.store, &self.graph, &self.layout, *node)?);
             }
         }
-        let code = self.code(routine, &lowered, &program)?;
+        let code = self.code(routine, &lowered)?;
         let (routine, sizes) = (routine.clone(), self.sizes.now.clone());
-        Ok(self.prepared.push(Prepared { routine, sizes, lowered, program, places, code }))
+        Ok(self.prepared.push(Prepared { routine, sizes, lowered, places, code }))
     }
 
     /// A routine as a program, as it is derived and as it runs. Nothing is allocated.
     pub(super) fn planned(&self, routine: &Routine) -> Result<(Lowered, Program), Error> {
+        let lowered = self.checked(routine)?;
+        let program = self.optimised(&lowered.program);
+        Ok((lowered, program))
+    }
+
+    /// A routine as a program, as it is derived, if memory holds its tensors.
+    fn checked(&self, routine: &Routine) -> Result<Lowered, Error> {
         for tensor in &routine.kept {
             self.graph.known(*tensor)?;
         }
         let lowered = self.lowered(&self.layout, routine)?;
         check_memory(&lowered.program)?;
-        let program = self.optimised(&lowered.program);
-        Ok((lowered, program))
+        Ok(lowered)
     }
 
     pub(super) fn lowered(&self, layout: &Layout, routine: &Routine) -> Result<Lowered, Error> {
@@ -77,22 +83,24 @@ impl Session {
     }
 
     /// What runs a routine: code for all sizes if sizes have names and there is such code, else code for these sizes.
-    fn code(&mut self, routine: &Routine, lowered: &Lowered, program: &Program) -> Result<Code, Error> {
-        let Some(compiler) = &self.compiler else { return Ok(Code::Reference) };
+    fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Code, Error> {
+        // Only what runs at these sizes alone is optimised for them.
+        let own = || self.optimised(&lowered.program);
+        let Some(compiler) = &self.compiler else { return Ok(Code::Reference(Box::new(own()))) };
         let symbols = self.symbols_in(lowered);
         if symbols.is_empty() || self.settings.specialise || !self.sizes.are_usual(&symbols) {
-            return own_code(compiler, program);
+            return own_code(compiler, &own());
         }
         if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
             return Ok(Code::Family(known));
         }
-        let multiples: Vec<u64> = symbols.iter().map(|symbol| self.sizes.multiple(*symbol)).collect();
-        let compiled = match compiler.compile_family(&multiples, self.members(routine, &symbols)) {
+        let open = self.open_program(routine, &symbols);
+        let compiled = match open.and_then(|open| compiler.compile(&open).map_err(decided_by_a_size)) {
             Ok(compiled) => compiled,
             Err(native::Error::Sizes { message }) => {
                 let name = routine.name();
                 let notice = format!("`{name}` is compiled for each size by itself: {message}");
-                let own = own_code(compiler, program);
+                let own = own_code(compiler, &own());
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);
                 }
@@ -114,29 +122,29 @@ impl Session {
         symbols
     }
 
-    /// Programs of a routine for all numbers of some named sizes. The others are large, and others each time: if something
-    /// depends on them after all, the programs do not go together.
-    pub(super) fn members<'s>(
-        &'s self,
-        routine: &'s Routine,
-        symbols: &'s [Symbol],
-    ) -> impl FnMut(&[u64]) -> Result<Program, native::Error> {
-        let mut time = 0;
-        move |numbers| {
-            time += 1;
-            self.program_at(routine, &self.sizes.general(symbols, numbers, time))
+    /// The program of a routine, optimised, in which some named sizes are arguments.
+    pub(super) fn open_program(
+        &self,
+        routine: &Routine,
+        symbols: &[Symbol],
+    ) -> Result<Program, native::Error> {
+        let refused = |message: &str| native::Error::Sizes { message: message.into() };
+        let large = self.sizes.large();
+        if !self.sizes.is_possible(&large) {
+            return Err(refused("it relies on relations between its sizes"));
         }
-    }
-
-    /// The program of a routine at any sizes, whether they are in range or not.
-    pub(super) fn program_at(&self, routine: &Routine, sizes: &[u64]) -> Result<Program, native::Error> {
-        if !self.sizes.is_possible(sizes) {
-            return Err(native::Error::Sizes { message: "it relies on relations between its sizes".into() });
-        }
-        let program = Layout::at(&self.graph, &self.inferred, sizes)
+        let arguments =
+            Arguments::new(symbols, |symbol| (self.sizes.least(symbol), self.sizes.multiple(symbol)));
+        let lowered = Layout::open(&self.graph, &self.inferred, &arguments)
             .and_then(|layout| self.lowered(&layout, routine))
-            .map(|lowered| self.optimised(&lowered.program));
-        program.map_err(|error| native::Error::Sizes { message: error.message().into() })
+            .map_err(|error| refused(error.message()))?;
+        let mut program = self.optimised(&lowered.program);
+        program.arguments = arguments.multiples;
+        // A size of which nothing is known has no number at any sizes.
+        match program.at(&self.sizes.values(symbols, &large)) {
+            Some(_) => Ok(program),
+            None => Err(refused("a size in it is no whole multiple of its named sizes")),
+        }
     }
 
     /// Gives a leaf its first values, if it has any and does not have values yet.
@@ -171,6 +179,16 @@ impl Session {
     }
 }
 
+/// A program that is in order at its own sizes, and not for all of them, has something that sizes decide.
+fn decided_by_a_size(error: native::Error) -> native::Error {
+    match error {
+        native::Error::Program { message } => {
+            native::Error::Sizes { message: format!("something in it is decided by a size: {message}") }
+        }
+        other => other,
+    }
+}
+
 /// Code for these sizes.
 fn own_code(compiler: &Compiler, program: &Program) -> Result<Code, Error> {
     let compiled = compiler.compile(program).map_err(|error| Error::run(error.to_string()))?;
@@ -183,9 +201,8 @@ const TOO_MUCH: u64 = 1 << 44;
 /// Refuses tensors that no memory holds, by name.
 pub(super) fn check_memory(program: &Program) -> Result<(), Error> {
     for buffer in &program.buffers {
-        let bytes = buffer.padded().try_fold(buffer.dtype.bytes() as u64, u64::checked_mul);
-        if bytes.is_none_or(|bytes| bytes > TOO_MUCH) {
-            let sizes: Vec<String> = buffer.sizes.iter().map(u64::to_string).collect();
+        if (buffer.cells() * buffer.dtype.bytes() as u64).get() > TOO_MUCH {
+            let sizes: Vec<String> = buffer.sizes.iter().map(Size::to_string).collect();
             let sizes = sizes.join(" × ");
             let message = format!("`{}` would have {sizes} elements, too many for any memory", buffer.name);
             let help = "look for an axis that should have been contracted";

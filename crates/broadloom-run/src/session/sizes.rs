@@ -9,7 +9,6 @@ use broadloom_graph::{Error, ErrorKind, Graph, RuntimeCheck, SymbolicSize, Tenso
 use std::rc::Rc;
 
 use broadloom_core::Symbol;
-use broadloom_native::large;
 
 use super::Session;
 use crate::lower::Layout;
@@ -92,19 +91,12 @@ impl Sizes {
 
     /// The numbers of some sizes.
     pub fn of(&self, symbols: &[Symbol]) -> Vec<u64> {
-        symbols.iter().map(|symbol| self.now[symbol.0 as usize]).collect()
+        self.values(symbols, &self.now)
     }
 
-    /// Numbers for all sizes: these for some, and for the others large ones, another time others.
-    pub fn general(&self, symbols: &[Symbol], numbers: &[u64], time: u64) -> Vec<u64> {
-        let mut sizes = self.now.clone();
-        for (place, symbol) in self.open.iter().enumerate() {
-            let given = symbols.iter().position(|known| known == symbol).and_then(|at| numbers.get(at));
-            let large = large(self.open.len()) + 2 * (time + 1) * (place as u64 + 1);
-            sizes[symbol.0 as usize] =
-                given.copied().unwrap_or_else(|| large.saturating_mul(self.multiple(*symbol)));
-        }
-        sizes
+    /// The numbers of some sizes among those of all.
+    pub fn values(&self, symbols: &[Symbol], all: &[u64]) -> Vec<u64> {
+        symbols.iter().map(|symbol| all[symbol.0 as usize]).collect()
     }
 
     /// A number whose multiples a size can be, as far as divisions of it alone tell.
@@ -113,6 +105,13 @@ impl Sizes {
         let alone = forms.filter(|form| form.symbols() == [symbol]);
         let whole = alone.filter(|form| form.value(|_| Some(0)).is_some_and(|(value, _)| value == 0));
         whole.filter_map(|form| u64::try_from(form.denominator()).ok()).fold(1, least_common_multiple)
+    }
+
+    /// The least number that a size can have, by its range and by what the program relies on of it alone.
+    pub fn least(&self, symbol: Symbol) -> u64 {
+        let relied_on = self.checks.iter().filter_map(RuntimeCheck::least);
+        let relied_on = relied_on.filter(|(own, _)| *own == symbol).map(|(_, least)| least);
+        relied_on.fold(self.ranges[symbol.0 as usize].0, u64::max)
     }
 
     /// Whether some sizes are multiples of what they usually are.
@@ -156,9 +155,19 @@ impl Sizes {
         (least, most)
     }
 
-    /// Large numbers for them, all different: what is decided there holds for all sizes.
+    /// Large numbers for them, all different, so that a number tells which size it is.
     pub fn large(&self) -> Vec<u64> {
-        self.general(&[], &[], 0)
+        // Products of all of them have to be numbers of 64 bits.
+        let least = match self.open.len() {
+            0..=3 => 10_009,
+            4..=5 => 1_011,
+            _ => 103,
+        };
+        let mut sizes = self.now.clone();
+        for (place, symbol) in (0u64..).zip(self.open.iter()) {
+            sizes[symbol.0 as usize] = (least + 2 * place).saturating_mul(self.multiple(*symbol));
+        }
+        sizes
     }
 
     /// Whether the program has a meaning at these sizes, ranges aside.

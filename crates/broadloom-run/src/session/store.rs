@@ -86,7 +86,7 @@ impl Store {
     pub fn fits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
         let buffer = layout.buffer(graph, node);
         let name = &buffer.name;
-        if values.sizes() != buffer.sizes {
+        if values.sizes() != buffer.shape() {
             let shape = match node {
                 Node::Value(tensor) | Node::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
                 Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => String::new(),
@@ -94,7 +94,7 @@ impl Store {
             let message = format!(
                 "the values for `{name}` have sizes {}, but its shape is `{shape}`: sizes {}",
                 list(values.sizes()),
-                list(&buffer.sizes)
+                list(&buffer.shape())
             );
             return Err(Error::new(ErrorKind::Value, message)
                 .with_help("sizes are in memory order: batch axes, output axes, input axes"));
@@ -132,7 +132,7 @@ impl Store {
             let (buffer, old) = (layout.buffer(graph, *node), &self.blocks[*place]);
             if !old.fits(&buffer) {
                 let mut block = Block::new(&buffer)?;
-                let stays = old.sizes() == buffer.sizes;
+                let stays = old.sizes() == buffer.shape();
                 if stays {
                     block.write(&old.read().convert(buffer.dtype))?;
                 }

@@ -171,7 +171,8 @@ impl Case {
             built.results.iter().copied().chain(built.operands.iter().map(|(tensor, _)| *tensor)).collect();
         let forms = results.iter().chain(operands.iter().map(|(form, _)| form));
         let sizes: Vec<Vec<u64>> = forms.map(Form::memory).collect();
-        if nest.tensors != tensors || nest.results != results.len() || nest.sizes != sizes {
+        let own: Vec<Vec<u64>> = (0..nest.sizes.len()).map(|at| nest.shape(at)).collect();
+        if nest.tensors != tensors || nest.results != results.len() || own != sizes {
             return Err(format!("the nest is for other tensors: {:?} {:?}", nest.tensors, nest.sizes));
         }
         Ok(())

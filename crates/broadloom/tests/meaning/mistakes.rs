@@ -39,7 +39,7 @@ fn mistake(nest: &mut Projected, random: &mut Random) -> Option<&'static str> {
         }
         Index::Concat(segments) => {
             let segment = random.below(segments.len());
-            segments[segment].offset = segments[segment].offset.checked_sub(1).unwrap_or(1);
+            segments[segment].offset = segments[segment].offset.get().checked_sub(1).unwrap_or(1).into();
             Some("another beginning")
         }
         Index::Symbol(_) => None,

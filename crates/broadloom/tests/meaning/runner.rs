@@ -62,7 +62,7 @@ pub fn run(
         return Err(format!("{entries} tensors, {} maps", projection.maps.len()));
     }
     let factors = factors(nest)?;
-    let mut results: Vec<Array> = nest.sizes[..nest.results].iter().cloned().map(Array::zeros).collect();
+    let mut results: Vec<Array> = (0..nest.results).map(|at| Array::zeros(nest.shape(at))).collect();
     results.iter_mut().for_each(|array| array.values.fill(neutral));
     let writes = results.iter().map(|array| vec![0; array.values.len()]).collect();
     let mut run = Run { results, points: 0, writes };
@@ -73,7 +73,7 @@ pub fn run(
         let running: Vec<u32> =
             choice.iter().zip(&factors).map(|(which, factor)| factor[*which as usize]).collect();
         let extents: Vec<u64> =
-            running.iter().map(|index| projection.loops[*index as usize].extent).collect();
+            running.iter().map(|index| projection.loops[*index as usize].extent.get()).collect();
         at.fill(None);
         let points = each_point(&extents, |point| {
             for (index, position) in running.iter().zip(point) {
@@ -142,7 +142,7 @@ fn spot(
     symbol: u64,
     padded: &[bool],
 ) -> Result<Spot, String> {
-    let (map, sizes) = (&nest.projection.maps[entry], &nest.sizes[entry]);
+    let (map, sizes) = (&nest.projection.maps[entry], &nest.shape(entry));
     if map.len() != sizes.len() {
         return Err(format!("tensor {entry} has {} axes and {} indices", sizes.len(), map.len()));
     }
@@ -151,12 +151,15 @@ fn spot(
     for (axis, (index, size)) in map.iter().zip(sizes).enumerate() {
         let position = match index {
             Index::Symbol(_) => Some(symbol as i64),
-            Index::Sum(sum) => sum.terms.iter().try_fold(sum.offset, |total, (coefficient, index)| {
-                at[*index as usize].map(|position| total + coefficient * position as i64)
-            }),
+            Index::Sum(sum) => {
+                let start = sum.offset.as_number().unwrap_or_default();
+                sum.terms.iter().try_fold(start, |total, (coefficient, index)| {
+                    Some(total + coefficient.as_number()? * at[*index as usize]? as i64)
+                })
+            }
             Index::Concat(segments) => {
                 let mut running = segments.iter().filter_map(|segment| {
-                    at[segment.index as usize].map(|position| (segment.offset + position) as i64)
+                    at[segment.index as usize].map(|position| (segment.offset.get() + position) as i64)
                 });
                 let position = running.next();
                 if running.next().is_some() {

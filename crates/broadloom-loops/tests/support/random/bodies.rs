@@ -39,7 +39,12 @@ impl Make {
             self.facts[id.index()] = Fact { written: true, bound: 500.0, index: None };
         }
         for (var, extent) in loops.into_iter().rev() {
-            body = vec![Statement::Loop(broadloom_loops::Loop { var, extent, parallel: false, body })];
+            body = vec![Statement::Loop(broadloom_loops::Loop {
+                var,
+                extent: extent.into(),
+                parallel: false,
+                body,
+            })];
         }
         self.program.nests.push(Nest { comment: String::new(), body });
     }
@@ -119,7 +124,7 @@ impl Make {
                 let mut inner = loops.clone();
                 inner.push((var, extent));
                 let body = self.statements(&inner, depth - 1);
-                Statement::Loop(broadloom_loops::Loop { var, extent, parallel: false, body })
+                Statement::Loop(broadloom_loops::Loop { var, extent: extent.into(), parallel: false, body })
             }
             _ => {
                 // Often to a cell that the nest has to do with already.
@@ -152,7 +157,7 @@ impl Make {
     /// Neighbours on an axis: two nests that differ in an offset alone.
     pub(super) fn neighbours(&mut self) {
         let from = self.readable();
-        let sizes = self.program.buffer(from).sizes.clone();
+        let sizes = self.program.buffer(from).shape();
         let Some(axis) = sizes.iter().position(|size| *size > 1) else { return };
         let mut shorter = sizes;
         shorter[axis] -= 1;
