@@ -34,6 +34,19 @@ impl<'s> From<&'s str> for Notation<'s> {
     }
 }
 
+// References to texts are taken as texts are elsewhere, where the compiler follows them by itself.
+impl<'s> From<&'s &str> for Notation<'s> {
+    fn from(text: &'s &str) -> Notation<'s> {
+        Notation::Text(text)
+    }
+}
+
+impl<'s> From<&'s Box<str>> for Notation<'s> {
+    fn from(text: &'s Box<str>) -> Notation<'s> {
+        Notation::Text(text)
+    }
+}
+
 impl<'s> From<&'s String> for Notation<'s> {
     fn from(text: &'s String) -> Notation<'s> {
         Notation::Text(text)
