@@ -405,7 +405,7 @@ pub(crate) fn walk(state: &State, facts: Vec<Fact>) -> Walked {
 pub(crate) fn walk_with(state: &State, facts: Vec<Fact>, beyond_policy: bool) -> Walked {
     let walk = Walk {
         beyond_policy,
-        state: state,
+        state,
         seen: FxHashSet::default(),
         ended: FxHashSet::default(),
         found: Walked::default(),

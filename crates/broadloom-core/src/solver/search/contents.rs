@@ -37,7 +37,7 @@ struct Contents<'a> {
 
 /// Checks that every flank can be made of what faces it, given the residues of some ranks.
 pub(crate) fn contents_fit(state: &State, residues: &FxHashMap<u32, (u32, u32)>) -> Outcome {
-    let mut contents = Contents { state: state, bits: FxHashMap::default(), rows: Vec::new(), residues };
+    let mut contents = Contents { state, bits: FxHashMap::default(), rows: Vec::new(), residues };
     for con in state.rows.cons() {
         for term in [con.res, con.opnd] {
             for axis in state.rows.literals(term) {
