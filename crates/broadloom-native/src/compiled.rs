@@ -151,6 +151,7 @@ fn kept(buffers: &[Buffer]) -> Vec<(BufferId, Buffer)> {
     kept.map(|(number, buffer)| (BufferId(number as u32), buffer.clone())).collect()
 }
 
+#[cfg(not(target_family = "wasm"))]
 #[allow(unsafe_code, reason = "compiled code is loaded and called")]
 mod code {
     use std::ffi::c_void;
@@ -225,6 +226,44 @@ mod code {
                     report.as_mut_ptr(),
                 )
             }
+        }
+    }
+}
+
+/// WebAssembly writes C and plans memory as other machines do, and loads nothing: there is never any code.
+#[cfg(target_family = "wasm")]
+mod code {
+    use std::ffi::c_void;
+    use std::path::Path;
+
+    use crate::Error;
+    use crate::pool::Parallel;
+    use broadloom_loops::memory::Line;
+
+    pub(super) enum Code {}
+
+    impl Code {
+        pub(super) fn load(_path: &Path) -> Result<Code, Error> {
+            Err(Error::Load { message: "WebAssembly loads no machine code".into() })
+        }
+
+        pub(super) fn resize(&self, _sizes: &[i64], _offsets: &[i64]) -> bool {
+            match *self {}
+        }
+
+        pub(super) fn arena(&self, _threads: i64) -> i64 {
+            match *self {}
+        }
+
+        pub(super) fn run(
+            &self,
+            _kept: &mut [*mut c_void],
+            _arena: &mut [Line],
+            _symbols: &[i64],
+            _parallel: &Parallel,
+            _report: &mut [i64; 3],
+        ) -> i64 {
+            match *self {}
         }
     }
 }

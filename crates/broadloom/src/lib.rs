@@ -43,7 +43,6 @@ pub use broadloom_graph::{
     Notation, Operation, Options, Padding, Part, PartialAxis, PartialRow, PartialShape, Projected, Remedy,
     RuntimeCheck, Said, Shape, Shapes, Sign, SizeSum, Stats, SymbolicSize, Tensor, Why, certificate, logic,
 };
-#[cfg(feature = "native")]
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
     Adam, Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Routine, Session,

@@ -293,7 +293,7 @@ impl Lowering<'_> {
             }
             Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
             // Without a law of its own a step keeps the number of ties, for each result.
-            Slot::Own(..) if !self.graph.law(place.step).is_some() => {
+            Slot::Own(..) if self.graph.law(place.step).is_none() => {
                 Node::Own(place.step, place.result as u32, place.backward)
             }
             Slot::Own(..) => {
