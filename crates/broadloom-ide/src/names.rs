@@ -1,7 +1,7 @@
 //! Names of a text: where each is bound, and where it is known.
 //!
-//! The text is parsed, not evaluated, so that names are there for programs with mistakes, too. A name is known from the end of
-//! the statement that binds it to the end of the block; a parameter to the end of the function it is in. What is written in
+//! The text is parsed, not evaluated, so that names are there for programs with mistakes, too. A name is known from the line
+//! after the statement that binds it to the end of the block; a parameter to the end of the function it is in. What is written in
 //! the body of a function is looked up when the function is applied, so names that the program binds later count there.
 
 mod walk;

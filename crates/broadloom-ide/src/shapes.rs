@@ -53,7 +53,7 @@ pub struct PartialTensor {
 /// let text = Text::new("layer.loom", "data x : 32 | 784\nlet y = {w} @ x\nlet z = y + {b : 64}\n");
 /// let so_far = shapes(&Analysis::up_to(&text, Some(2)), Listing::Own);
 /// let shapes: Vec<_> = so_far.tensors.iter().map(|each| (each.name.as_str(), each.shape.as_str())).collect();
-/// assert_eq!(shapes, [("x", "32 | 784"), ("w", "..., 784 -> ..."), ("y", "..., 32 | ...")]);
+/// assert_eq!(shapes, [("x", "32 | 784"), ("w", "..., 784 -> ..."), ("y", "32 | ...")]);
 /// ```
 pub fn shapes(analysis: &Analysis, listing: Listing) -> SoFar {
     let at = analysis.until.filter(|line| *line != u32::MAX);

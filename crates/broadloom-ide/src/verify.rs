@@ -252,7 +252,7 @@ fn undecided(program: &Program, size: &FoundSize) -> Diagnostic {
 }
 
 /// `[16, 784]`
-pub(crate) fn list(sizes: &[u64]) -> String {
+fn list(sizes: &[u64]) -> String {
     let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
     format!("[{}]", sizes.join(", "))
 }

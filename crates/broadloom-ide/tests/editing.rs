@@ -48,32 +48,132 @@ fn defined(text: &str) -> Option<(String, u32)> {
 fn hints_say_what_nobody_writes() {
     hinted(
         "data x : 32 | 784\ndef dense(size)(x) = relu({w} @ x + {b : size})\nlet y = x |> dense(64) |> dense(10)\nlet loss = mean(y)\n",
-        expect![""],
+        expect![[r#"
+            2:29: 784 -> 64 or 64 -> 10
+            3:6: 32 | 10
+            4:9: ()
+        "#]],
     );
 }
 
 #[test]
 fn hints_of_an_unfinished_program() {
-    hinted("data x : 32 | 784\nlet y = {w} @ x\nlet z = y + {b : 64} + nobody\n", expect![""]);
-    hinted("data x : 32 | 784\nlet y = {w} @ x\nlet z = \n", expect![""]);
+    hinted(
+        "data x : 32 | 784\nlet y = {w} @ x\nlet z = y + {b : 64} + nobody\n",
+        expect![[r#"
+        2:6: 32 | ...
+        2:11: ..., 784 -> ...
+    "#]],
+    );
+    hinted(
+        "data x : 32 | 784\nlet y = {w} @ x\nlet z = \n",
+        expect![[r#"
+        2:6: 32 | ...
+        2:11: ..., 784 -> ...
+    "#]],
+    );
 }
 
 #[test]
 fn hovers_of_tensors() {
-    told("data x : 32 | 784\n# The logits.\nlet y▮ = {w : ... -> 10} @ x\n", expect![""]);
-    told("data x : 32 | 784\nlet y = {▮w} @ x + {b : 10}\n", expect![""]);
-    told("data x : 32 | 784\nlet y = {w} @ ▮x + nobody\n", expect![""]);
+    told(
+        "data x : 32 | 784\n# The logits.\nlet y▮ = {w : ... -> 10} @ x\n",
+        expect![[r#"
+        ```loom
+        y : 32 | 10
+        ```
+        value, inferred
+        ```loom
+        for i in 0..32
+          for j in 0..10
+            for k in 0..784
+              y[i, j] += w[j, k] * x[i, k]
+        ```
+
+        The logits.
+    "#]],
+    );
+    told(
+        "data x : 32 | 784\nlet y = {▮w} @ x + {b : 10}\n",
+        expect![[r#"
+        ```loom
+        w : 784 -> 10
+        ```
+        parameter, takes the size of what it is used with
+    "#]],
+    );
+    told(
+        "data x : 32 | 784\nlet y = {w} @ ▮x + nobody\n",
+        expect![[r#"
+        ```loom
+        x : 32 | 784
+        ```
+        data
+    "#]],
+    );
 }
 
 #[test]
 fn hovers_of_functions_and_sizes() {
-    told("data x : 32 | 784\nlet y = x |> ▮linear(10)\n", expect![""]);
-    told("# Twice.\ndef double▮(x) = 2 * x\n", expect![""]);
-    told("data x : 3\nlet y = ▮exp(x)\n", expect![""]);
-    told("dim batch in 1..64 = 32\ndata x : bat▮ch | 3\n", expect![""]);
-    told("def f(x) = 2 * ▮x\n", expect![""]);
-    told("let y = ▮nobody\n", expect![""]);
-    told("let y = 3 # ▮y\n", expect![""]);
+    told(
+        "data x : 32 | 784\nlet y = x |> ▮linear(10)\n",
+        expect![[r#"
+        ```loom
+        def linear(size = inferred)(x)
+        ```
+
+        y = weight x + bias, from all output axes of x to `..size..`: one size, a list of sizes, or what
+        is inferred.
+    "#]],
+    );
+    told(
+        "# Twice.\ndef double▮(x) = 2 * x\n",
+        expect![[r#"
+        ```loom
+        def double(x)
+        ```
+
+        Twice.
+    "#]],
+    );
+    told(
+        "data x : 3\nlet y = ▮exp(x)\n",
+        expect![[r#"
+        `exp`: function
+
+        part of the language
+    "#]],
+    );
+    told(
+        "dim batch in 1..64 = 32\ndata x : bat▮ch | 3\n",
+        expect![[r#"
+        ```loom
+        dim batch in 1..64 = 32
+        ```
+
+        batch = 32
+
+        decided when it runs; usually this
+    "#]],
+    );
+    told(
+        "def f(x) = 2 * ▮x\n",
+        expect![[r#"
+        `x`: argument
+    "#]],
+    );
+    told(
+        "let y = ▮nobody\n",
+        expect![[r#"
+        nothing
+    "#]],
+    );
+    told(
+        "let y = 3 # ▮y\n",
+        expect![[r#"
+        nothing
+    "#]],
+    );
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Walk<'_> {
 
     fn statement(&mut self, statement: &Statement, ends: Ends) {
         let span = statement.span;
-        let known = (span.end, ends.block);
+        let known = (self.next_line(span.end), ends.block);
         match &statement.kind {
             StatementKind::Import { path, alias } => {
                 if let Some(alias) = alias {
@@ -134,7 +134,7 @@ impl Walk<'_> {
     fn assign(&mut self, assign: &Assign, span: Span, ends: Ends) {
         self.exprs([assign.value], ends);
         if let Target::New(name) = &assign.target {
-            self.bind(*name, BindingKind::State, (span.end, ends.block), span);
+            self.bind(*name, BindingKind::State, (self.next_line(span.end), ends.block), span);
         }
     }
 
@@ -175,6 +175,12 @@ impl Walk<'_> {
         let text = span.slice(self.text);
         let line = text.lines().next().unwrap_or(text).trim_end().trim_end_matches(':');
         Span { end: span.start + line.len() as u32, ..span }
+    }
+
+    /// The start of the next line: a statement that is still being written does not know its own name.
+    fn next_line(&self, end: u32) -> u32 {
+        let rest = self.text.get(end as usize..).unwrap_or_default();
+        end + rest.find(['\n', '\r']).unwrap_or(rest.len()) as u32 + 1
     }
 
     /// How far a block reaches: an unfinished line that is indented belongs to it.
