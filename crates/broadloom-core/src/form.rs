@@ -112,8 +112,8 @@ impl<S: Copy + Ord> Form<S> {
     /// ```
     /// use broadloom_core::{Form, Symbol};
     /// let n = Form::symbol(Symbol(0));
-    /// let halves = n.plus(&Form<S>::constant(3).scaled(1, 2).unwrap()).unwrap();
-    /// assert_eq!(halves.floor(), n.plus(&Form<S>::constant(1)));
+    /// let halves = n.plus(&Form::constant(3).scaled(1, 2).unwrap()).unwrap();
+    /// assert_eq!(halves.floor(), n.plus(&Form::constant(1)));
     /// assert_eq!(n.scaled(1, 2).unwrap().floor(), None);
     /// ```
     pub fn floor(&self) -> Option<Form<S>> {
