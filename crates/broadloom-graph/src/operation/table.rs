@@ -180,9 +180,6 @@ macro_rules! pointwise_operations {
             /// The nearest integer; of two, the even one.
             round(a) as round = "round":
                 "v = round(v1)"; "";
-            /// `a / (1 + |a|)`, between -1 and 1.
-            softsign(a) as softsign = "softsign":
-                "v = v1 / (1 + abs(v1))"; "g1 =+ g / ((1 + abs(v1)) * (1 + abs(v1)))";
             /// The value of `a`, through which no gradient goes back.
             stop_gradient(a) as stop_gradient = "stop_gradient":
                 "v = v1"; "";
