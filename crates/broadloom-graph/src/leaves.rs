@@ -23,8 +23,8 @@ use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
+use crate::size_expr::SizeSum;
 use crate::step::{Leaf, Part, RowRef, Rows, Step, Tensor, place};
-use crate::sum::SizeSum;
 
 impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.

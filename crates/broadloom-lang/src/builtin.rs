@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use broadloom::{Accumulate, Combine, Initial, Kind, Operation, Padding, Tensor, join};
+use broadloom::{Accumulate, Combine, Initial, Kind, Operation, Padding, Tensor, concat};
 use broadloom_diagnostics::Span;
 
 use crate::codes;
@@ -423,7 +423,7 @@ fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
     let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
     let along = one_of(eval, call, "along", &kinds)?.unwrap_or(Kind::Output);
     let mut parts = eval.tensors(&call.plain())?;
-    let (whole, layer) = (join::concatenation(parts.len(), along, ROWS), join::layer(along, ROWS));
+    let (whole, layer) = (concat::concatenation(parts.len(), along, ROWS), concat::layer(along, ROWS));
     let (Some(whole), Some(layer)) = (whole, layer) else {
         return eval.wrong_call(
             call,

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::Error;
+use crate::emit::File;
 use crate::family::Family;
-use crate::file::File;
 use crate::pool::Pool;
 use broadloom_loops::memory::{Block, Line, lines};
 use broadloom_loops::reference::Stop;

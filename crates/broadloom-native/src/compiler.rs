@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cache::{Cache, digest};
 use crate::compiled::Compiled;
-use crate::file::file;
+use crate::emit::file;
 use crate::pool::Pool;
 use crate::runtime::Kernels;
 use crate::scratch::Scratch;

@@ -5,7 +5,7 @@
 
 use crate::Error;
 use crate::arena::{self, Need};
-use crate::file::File;
+use crate::emit::File;
 use broadloom_loops::{Buffer, BufferId, Program, Size};
 
 /// What is known of a program for all sizes.

@@ -10,14 +10,13 @@ mod columns;
 mod compiled;
 mod compiler;
 mod contract;
+mod emit;
 mod error;
 mod expression;
 mod family;
-mod file;
 mod flat;
 mod names;
 mod order;
-mod parts;
 mod plan;
 mod plans;
 mod pool;
@@ -25,6 +24,7 @@ mod print;
 mod rows;
 mod runtime;
 mod scratch;
+mod split_reduction;
 mod spread;
 mod types;
 mod words;
@@ -44,7 +44,7 @@ use broadloom_loops::Program;
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {
-    Ok(file::file(program, "broadloom", None, Kernels::Inside)?.source)
+    Ok(emit::file(program, "broadloom", None, Kernels::Inside)?.source)
 }
 
 /// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the header says what it
@@ -55,7 +55,7 @@ pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Err
         return Err(Error::program(format!("`{name}` cannot be the name of a function in C")));
     }
     let header = format!("{name}.h");
-    let file = file::file(program, name, Some(&header), Kernels::Inside)?;
+    let file = emit::file(program, name, Some(&header), Kernels::Inside)?;
     for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
         let path = folder.join(name);
         replace_text(&path, &text)

@@ -7,8 +7,8 @@ use crate::arena::{self, Need};
 use crate::contract::{Contraction, Unit, contraction};
 use crate::flat::{Flat, FlatProgram, Step, flatten};
 use crate::order::{Blocks, Fresh, Split, arrange, has_blocks, split};
-use crate::parts::{self, units};
 use crate::rows::{Row, rows};
+use crate::split_reduction::{self, units};
 use crate::spread::spread;
 use broadloom_loops::{BufferId, Program, Size, Storage};
 
@@ -34,7 +34,7 @@ impl Plan {
     pub fn new(program: &Program) -> Result<Plan, Error> {
         let mut flat = flatten(program)?;
         let mut program = program.clone();
-        parts::divide(&mut program, &mut flat);
+        split_reduction::divide(&mut program, &mut flat);
         let blocks = Blocks { arguments: program.arguments.len() as u32, all: Vec::new() };
         let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone(), blocks };
         let alone = alone(&program, &flat);

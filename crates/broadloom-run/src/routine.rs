@@ -98,7 +98,7 @@ impl Routine {
     /// ```
     /// use broadloom::{Array, ErrorKind, Graph, Routine, Session};
     /// let mut g = Graph::new();
-    /// let x = g.array("x", "2", Array::from([1.0, 0.0]))?;
+    /// let x = g.array("x", "2", Array::from_slice(&[2], &[1.0f32, 0.0])?)?;
     /// let y = g.log(x)?;
     /// let loss = g.einsum("... => ", &[y])?;
     /// let mut routine = Routine::new("loss");

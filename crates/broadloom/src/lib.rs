@@ -32,8 +32,8 @@
 //! - [`Error`]: what is wrong, in the names of the program.
 
 pub mod blocks;
+pub mod concat;
 mod expr;
-pub mod join;
 pub mod typed;
 
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16, files, random};

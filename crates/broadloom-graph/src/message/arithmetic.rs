@@ -7,7 +7,7 @@ use super::{Case, axes};
 use crate::Graph;
 use crate::error::{self, Error, ErrorKind, Remedy};
 use crate::logic::Index;
-use crate::rules::{Place, Rule, SizedAxis, Spot};
+use crate::spec_axis::{Place, Rule, SizedAxis, Spot};
 use crate::step::{Leaf, Op, Origin, Part, Step, Tensor};
 
 impl SizedAxis {

@@ -5,7 +5,7 @@ use broadloom_spec::{AxisKind, Kind, RowVariable};
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{self, Error, ErrorKind};
-use crate::rules::{Place, spec_axes};
+use crate::spec_axis::{Place, spec_axes};
 use crate::step::{Step, Tensor};
 
 impl Graph {

@@ -11,7 +11,7 @@ use super::{Case, transposed};
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error;
-use crate::rules::Rule;
+use crate::spec_axis::Rule;
 use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
 
 /// Lines of a chain that are shown, and how many of them before the gap in a longer one.

@@ -8,8 +8,8 @@ use super::Case;
 use crate::Graph;
 use crate::error::{self, Error, ErrorKind};
 use crate::logic::Index;
-use crate::rules::{Place, Rule, Spot, row_spots};
 use crate::shape::elements;
+use crate::spec_axis::{Place, Rule, Spot, row_spots};
 use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
 
 /// Where an end of a conflict is written.

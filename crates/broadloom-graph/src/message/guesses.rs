@@ -5,7 +5,7 @@ use broadloom_spec::{self as spec, AxisKind};
 use super::holes::{EXAMPLE_WINDOW, example_size};
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Part, Remedy};
-use crate::rules::{Rule, SizedAxis, spec_axes};
+use crate::spec_axis::{Rule, SizedAxis, spec_axes};
 use crate::undetermined::Guess;
 
 /// How many sizes are tried for an example.

@@ -39,7 +39,7 @@ use broadloom_spec::Kind;
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{self, Error, ErrorKind};
-use crate::rules::{Rule, SizedAxis};
+use crate::spec_axis::{Rule, SizedAxis};
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
 /// What is to be explained.
@@ -180,7 +180,7 @@ impl Graph {
     fn dropped_of_a_name(&self) -> Option<(u32, SizedAxis)> {
         (0..self.steps.len() as u32).find_map(|step| {
             let (known, _) = self.spec_of_step(step)?;
-            let count = crate::rules::spec_axes(&known.spec).count() as u16;
+            let count = crate::spec_axis::spec_axes(&known.spec).count() as u16;
             let axes = (0..count).filter_map(|at| self.sized_axis(step, at));
             let drops = |axis: &SizedAxis| matches!(axis.rule, Rule::Window(form) if form.slack() > 0);
             axes.into_iter().find(|axis| drops(axis) && axis.whole.is_none()).map(|axis| (step, axis))

@@ -20,9 +20,9 @@ use super::axes;
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{Error, ErrorKind, Part};
-use crate::rules::Spot;
 use crate::shape::{PartialAxis, PartialRow};
 use crate::size::range_text;
+use crate::spec_axis::Spot;
 use crate::step::{Leaf, Op, Origin, Part as About, RowRef, Step, Tensor, place};
 
 /// Why an axis of a closed program has its size, or a row its number of axes.

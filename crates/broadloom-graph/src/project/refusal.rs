@@ -22,8 +22,8 @@ use super::{MEMORY, Occurrence, Projected, Reading};
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Part, Remedy};
 use crate::logic::Accumulate;
-use crate::rules::{Spot, spec_axes};
 use crate::shape::Shapes;
+use crate::spec_axis::{Spot, spec_axes};
 use crate::step::{Tensor, place};
 
 /// A nest that runs, but cannot be what is meant. Tensors are given by their place in the nest.

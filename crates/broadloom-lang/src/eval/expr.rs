@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Index, Kind, join};
+use broadloom::{Index, Kind, concat};
 use broadloom_diagnostics::Span;
 
 use super::{Eval, Evaluated, Frame, Reported};
@@ -319,7 +319,7 @@ impl Eval<'_> {
             let message = format!("from {from} up to {to} there is no element");
             return self.wrong(codes::RANGE, message, span, "the end of a range is not part of it");
         }
-        let Some(spec) = join::part(from as u64, Kind::Batch, builtin::ROWS) else { return Err(Reported) };
+        let Some(spec) = concat::part(from as u64, Kind::Batch, builtin::ROWS) else { return Err(Reported) };
         let before = self.diagnostics.len();
         let part = self.ask(span, |graph| {
             let part = graph.einsum(&spec, &[tensor]).and_then(|part| {
