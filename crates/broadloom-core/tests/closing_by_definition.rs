@@ -10,7 +10,7 @@
 use crate::definition as by;
 mod cases;
 
-use by::definition::Verdict;
+use by::closing::Verdict;
 use by::generate::{PROFILES, generate};
 use by::judge::judge;
 use by::shrink::shrink;

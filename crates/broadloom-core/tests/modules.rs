@@ -17,8 +17,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("affine", &[]),
     ("order", &[]),
     ("form", &["number"]),
+    ("size", &["form"]),
     ("term", &["affine"]),
-    ("projection", &["affine"]),
+    ("projection", &["affine", "size"]),
     // The facts, and readings of them.
     ("solver::components", &["ids"]),
     ("solver::stores", &["affine", "form", "ids", "order", "solver::components", "term"]),

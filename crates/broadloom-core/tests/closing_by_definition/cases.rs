@@ -2,7 +2,7 @@
 
 use broadloom_core::Role;
 
-use crate::definition::definition::{Verdict, close};
+use crate::definition::closing::{Verdict, close};
 use crate::definition::solve::{Outcome, solve};
 use crate::definition::system::{Dim, System, Term, Value};
 

@@ -1,7 +1,7 @@
 //! The solver judged: by the definition, by the meaning of the constraints, and by the laws.
 
 use super::bounds::MANY;
-use super::definition::{Closing, Verdict, close};
+use super::closing::{Closing, Verdict, close};
 use super::ground::violated;
 use super::random::Rng;
 use super::solve::{Outcome, observed, solve, undecided};

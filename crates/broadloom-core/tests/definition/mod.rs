@@ -13,7 +13,7 @@
 //! | `generate`, `random`, `shrink` | systems to judge it by |
 
 pub mod bounds;
-pub mod definition;
+pub mod closing;
 pub mod generate;
 pub mod ground;
 pub mod groups;
