@@ -17,7 +17,7 @@ fn without_a_compiler() -> Result<(), Error> {
     }
     let this = std::env::current_exe().expect("the test is a program");
     let output = Command::new(this)
-        .args(["--exact", "compiler::without_a_compiler", "--nocapture"])
+        .args(["--exact", "refusals::compiler::without_a_compiler", "--nocapture"])
         .env(AGAIN, "1")
         .env("PATH", "")
         .env_remove("BROADLOOM_CC")
