@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use broadloom_diagnostics::{Diagnostic, Sources};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -78,6 +79,20 @@ pub fn answer(problem: &Problem, answered: &Answered) -> Map<String, Value> {
 pub fn malformed(message: &str) -> Map<String, Value> {
     let pairs = [("status", Status::Malformed.name()), ("message", message)];
     pairs.map(|(key, value)| (key.to_owned(), value.into())).into_iter().collect()
+}
+
+/// The mistakes of a text, each with its place.
+pub fn mistakes(sources: &Sources, diagnostics: &[Diagnostic]) -> Value {
+    let mistake = |diagnostic: &Diagnostic| {
+        let (line, column) = sources.position(diagnostic.primary()?.span);
+        let mut mistake = Map::new();
+        mistake.insert("line".into(), line.into());
+        mistake.insert("column".into(), column.into());
+        mistake.insert("message".into(), diagnostic.message.as_str().into());
+        mistake.extend(diagnostic.help.first().map(|help| ("help".to_owned(), help.as_str().into())));
+        Some(Value::Object(mistake))
+    };
+    diagnostics.iter().filter_map(mistake).collect()
 }
 
 /// The keys of an answer.

@@ -135,17 +135,22 @@ pub fn solve(name: &str, text: &str, options: &Options) -> Solved {
 
 /// Solves the system in `text`, and says it: a table and messages, or one JSON object.
 pub fn run(name: &str, text: &str, options: &Options) -> Output {
-    let solved = solve(name, text, options);
-    let status = solved.status;
+    let mut solved = solve(name, text, options);
+    let (status, sources) = (solved.status, Sources::one(name, text));
     if options.json {
+        if status == Status::Malformed {
+            let mistakes = json::mistakes(&sources, &solved.diagnostics);
+            solved.answer.insert("diagnostics".into(), mistakes);
+        }
         // Strings, numbers and maps with string keys: serialisation cannot fail.
         let line = serde_json::to_string(&solved.answer).unwrap_or_default();
         return Output { stdout: line + "\n", stderr: String::new(), status };
     }
-    let sources = Sources::one(name, text);
     let style = Style { color: options.color, between: false, ..Style::default() };
-    let stderr = match solved.status {
-        Status::Malformed => render_all(&sources, &solved.diagnostics, solved.suppressed, style),
+    let stderr = match (status, &solved.diagnostics[..]) {
+        // What was asked for is wrong, not the text.
+        (Status::Malformed, [asked]) if asked.primary().is_none() => format!("error: {}\n", asked.message),
+        (Status::Malformed, _) => render_all(&sources, &solved.diagnostics, solved.suppressed, style),
         _ => solved.diagnostics.iter().map(|diagnostic| render(&sources, diagnostic, style)).collect(),
     };
     Output { stdout: solved.table, stderr, status }
