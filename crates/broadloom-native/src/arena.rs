@@ -38,10 +38,11 @@ pub fn bytes_of(buffer: &Buffer) -> u64 {
 /// What a program needs within a run: which buffers, and for how long. Nothing is compiled to know it.
 ///
 /// ```
-/// use broadloom_loops::{Program, native::ArenaPlan};
+/// use broadloom_loops::Program;
+/// use broadloom_native::ArenaPlan;
 /// let nothing = Program::default();
 /// assert_eq!(ArenaPlan::new(&nothing)?.bytes(&nothing), 0);
-/// # Ok::<(), crate::Error>(())
+/// # Ok::<(), broadloom_native::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ArenaPlan {

@@ -47,12 +47,13 @@ pub(crate) fn advice() -> String {
 /// A C compiler.
 ///
 /// ```no_run
-/// use broadloom_loops::{Program, native::Compiler};
+/// use broadloom_loops::Program;
+/// use broadloom_native::Compiler;
 ///
 /// let compiler = Compiler::find()?;
 /// let mut compiled = compiler.compile(&Program::default())?;
 /// compiled.run(&mut [], &[], &[]).expect("nothing is checked");
-/// # Ok::<(), crate::Error>(())
+/// # Ok::<(), broadloom_native::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Compiler {
