@@ -32,8 +32,6 @@ use std::rc::Rc;
 use broadloom_array::{Array, Dtype};
 use broadloom_core::Symbol;
 
-pub use misfit::{Misfit, Said};
-
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::inferred::Inferred;
@@ -43,6 +41,8 @@ use crate::shape::{Axis, Shapes};
 use crate::size::SymbolicSize;
 use crate::step::{Leaf, Tensor};
 use crate::symbols::contains;
+
+pub use misfit::{Misfit, Said};
 
 /// What has to be known of an array to tell whether it fits.
 #[derive(Clone, Copy, Debug)]

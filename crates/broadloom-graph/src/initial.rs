@@ -3,10 +3,10 @@
 //! A number depends on the name of its parameter, the seed and its position in row-major order, and on nothing else:
 //! a parameter that is added, taken away or made larger elsewhere changes no other parameter.
 
+use broadloom_array::random::{key_of, normal_f64, uniform_f64};
 use broadloom_array::{Array, Dtype};
 
 use crate::error::{Error, ErrorKind, Remedy};
-use broadloom_array::random::{key_of, normal_f64, uniform_f64};
 
 /// What a parameter holds before it is trained.
 ///

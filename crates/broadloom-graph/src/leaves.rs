@@ -12,11 +12,10 @@
 
 use std::rc::Rc;
 
+use broadloom_array::{Array, Dtype};
 use broadloom_core::order::{Atom, Basis};
 use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
 use broadloom_spec::{DeclAxis, Kind, Names, Row, RowVariable, ShapeDecl, parse_shape};
-
-use broadloom_array::{Array, Dtype};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Graph;

@@ -7,6 +7,9 @@ use std::rc::Rc;
 
 use broadloom_array::Array;
 
+use crate::step::Step;
+use crate::{Error, Graph, Initial, Operation, Part, Projected, Shapes, Tensor};
+
 pub use crate::formula::{Assignment, Formula};
 pub use crate::inferred::Inferred;
 pub use crate::operation::{Law, Slot};
@@ -15,9 +18,6 @@ pub use crate::project::MEMORY;
 pub use crate::size::{list, range_text};
 pub use crate::step::{Leaf, Op};
 pub use crate::symbols::{SymbolData, contains, out_of_range};
-
-use crate::step::Step;
-use crate::{Error, Graph, Initial, Operation, Part, Projected, Shapes, Tensor};
 
 /// What lowering reads of a graph.
 pub trait Face {

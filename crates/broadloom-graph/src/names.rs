@@ -6,12 +6,13 @@
 //! | `subject` | the step a message is about, in full |
 //! | `called` | an operation that is only mentioned: by the names of its results, if it has them |
 
+use broadloom_core::Padding;
+
 use crate::Graph;
 use crate::capture::Captured;
 use crate::logic::Index;
 use crate::size::range_text;
 use crate::step::{Choice, Leaf, NONE, Op, Step, Tensor};
-use broadloom_core::Padding;
 
 /// Expressions longer than this are shortened in messages.
 const LONGEST: usize = 48;

@@ -3,12 +3,12 @@
 //! A buffer is needed from the first nest that mentions it to the last. Large buffers are placed first, each at the
 //! lowest place where it overlaps no other that is needed at the same time.
 
+use broadloom_loops::{Buffer, BufferId, Program, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
 use crate::flat::{Flat, Step};
 use crate::plan::Plan;
-use broadloom_loops::{Buffer, BufferId, Program, Storage};
 
 /// Where local buffers lie.
 #[derive(Clone, Debug, Default)]

@@ -21,8 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use crate::scratch::{Scratch, is_stale, private, remove_stale};
 use broadloom_array::shown_path;
+
+use crate::scratch::{Scratch, is_stale, private, remove_stale};
 
 /// How many bytes are kept, unless it is said otherwise.
 const USUAL_LIMIT: u64 = 1 << 30;

@@ -9,12 +9,12 @@
 //! change nothing. What is partial is kept in 64 bits, and threads can share the parts.
 
 use broadloom_core::projection::Component;
+use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Size, Storage};
 
 use crate::contract::{Unit, contraction};
 use crate::flat::{Access, Looped, Step, Value};
 use crate::order::{Bare, Fresh, best_innermost, chain, has_blocks, is_injective, nested};
 use crate::spread::spread;
-use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Size, Storage};
 
 /// How many terms a cell holds without losing digits that matter.
 const LEAST_TERMS: i64 = 4096;

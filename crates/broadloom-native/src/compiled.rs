@@ -4,13 +4,14 @@ use std::ffi::c_void;
 use std::path::Path;
 use std::sync::Arc;
 
+use broadloom_loops::memory::{Block, Line, lines};
+use broadloom_loops::reference::Stop;
+use broadloom_loops::{Buffer, BufferId, Program, Storage};
+
 use crate::Error;
 use crate::emit::File;
 use crate::family::Family;
 use crate::pool::Pool;
-use broadloom_loops::memory::{Block, Line, lines};
-use broadloom_loops::reference::Stop;
-use broadloom_loops::{Buffer, BufferId, Program, Storage};
 
 /// A program that was compiled and loaded. It does what [`evaluate`](broadloom_loops::reference::evaluate) does, up to rounding.
 pub struct Compiled {

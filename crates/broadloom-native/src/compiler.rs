@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
+use broadloom_loops::Program;
+
 use crate::cache::{Cache, digest};
 use crate::compiled::Compiled;
 use crate::emit::file;
@@ -20,7 +22,6 @@ use crate::scratch::Scratch;
 use crate::types::Real;
 use crate::words::words;
 use crate::{Error, compiled, runtime};
-use broadloom_loops::Program;
 
 /// Options of the compiler. Everything is computed as it is written, but for the flags of exceptions, which nobody looks
 /// at. Loops whose sums may be computed in another order say so themselves.

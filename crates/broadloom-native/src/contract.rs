@@ -14,12 +14,12 @@
 //! and after it.
 
 use broadloom_core::projection::is_in_order;
+use broadloom_loops::function::Unary;
+use broadloom_loops::{Binary, Dtype, Program, Size};
 
 use crate::flat::{Access, Looped, Step, Value};
 use crate::order::{Bare, chain, is_injective, nested};
 use crate::types::{self, Real};
-use broadloom_loops::function::Unary;
-use broadloom_loops::{Binary, Dtype, Program, Size};
 
 /// One sum of products.
 #[derive(Clone, PartialEq, Debug)]

@@ -17,6 +17,7 @@
 
 use std::fmt::Write;
 
+use broadloom_loops::{Buffer, BufferId, Program, Size, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{self, Arena, Need};
@@ -32,7 +33,6 @@ use crate::rows::Row;
 use crate::runtime::Kernels;
 use crate::types::{Real, stored};
 use crate::{Error, runtime};
-use broadloom_loops::{Buffer, BufferId, Program, Size, Storage};
 
 /// A program as text, and what must be known to run it.
 #[derive(Clone, Debug)]

@@ -1,12 +1,12 @@
 //! Addresses and values as expressions of C.
 
 use broadloom_core::projection::Component;
+use broadloom_loops::function::{Binary, C1, C2, Unary, Yields};
+use broadloom_loops::{Dtype, Size};
 
 use crate::flat::{Access, Value};
 use crate::print::{Argument, Printer};
 use crate::types::Real;
-use broadloom_loops::function::{Binary, C1, C2, Unary, Yields};
-use broadloom_loops::{Dtype, Size};
 
 impl Printer<'_> {
     fn sum(&self, sum: &Component) -> String {

@@ -3,10 +3,11 @@
 //! The code of such a program is compiled once. Where its local buffers lie depends on the sizes: that is found out here, and
 //! told to the code together with the sizes.
 
+use broadloom_loops::{Buffer, BufferId, Program, Size};
+
 use crate::Error;
 use crate::arena::{self, Need};
 use crate::emit::File;
-use broadloom_loops::{Buffer, BufferId, Program, Size};
 
 /// What is known of a program for all sizes.
 #[derive(Clone, Debug)]

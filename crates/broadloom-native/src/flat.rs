@@ -9,13 +9,13 @@
 //! Subtraction from a cell or a variable becomes the addition of the opposite, so that there are fewer cases later.
 
 use broadloom_core::projection::Component;
-use rustc_hash::FxHashSet;
-
-use crate::Error;
 use broadloom_loops::Size;
 use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::program::{BufferId, Cell, Index, Program, Statement};
 use broadloom_loops::scalar::Scalar;
+use rustc_hash::FxHashSet;
+
+use crate::Error;
 
 /// A place in the memory of a buffer.
 #[derive(Clone, PartialEq, Debug)]

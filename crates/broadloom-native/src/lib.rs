@@ -31,16 +31,17 @@ mod words;
 
 use std::path::Path;
 
+use broadloom_array::replace::replace_text;
+use broadloom_array::shown_path;
+use broadloom_loops::Program;
+
+use crate::runtime::Kernels;
+
 pub use arena::{ArenaPlan, bytes_of};
 pub use cache::{Cache, CacheUsage};
 pub use compiled::Compiled;
 pub use compiler::Compiler;
 pub use error::Error;
-
-use crate::runtime::Kernels;
-use broadloom_array::replace::replace_text;
-use broadloom_array::shown_path;
-use broadloom_loops::Program;
 
 /// A program as C.
 pub fn emit(program: &Program) -> Result<String, Error> {

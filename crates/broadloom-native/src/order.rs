@@ -19,10 +19,10 @@
 //! ```
 
 use broadloom_core::projection::is_in_order;
+use broadloom_loops::{Binary, Dtype, Program, Size};
 
 use crate::flat::{Access, Looped, Step, Value};
 use crate::types;
-use broadloom_loops::{Binary, Dtype, Program, Size};
 
 /// How a unit is shared among threads: the range of a loop is cut into parts.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,5 +1,6 @@
 //! The plan of a program: how each nest will be carried out, and which memory that takes. Nothing is written yet.
 
+use broadloom_loops::{BufferId, Program, Size, Storage};
 use rustc_hash::FxHashSet;
 
 use crate::Error;
@@ -10,7 +11,6 @@ use crate::order::{Blocks, Fresh, Split, arrange, has_blocks, split};
 use crate::rows::{Row, rows};
 use crate::split_reduction::{self, units};
 use crate::spread::spread;
-use broadloom_loops::{BufferId, Program, Size, Storage};
 
 /// A program as it will be written.
 pub(crate) struct Plan {

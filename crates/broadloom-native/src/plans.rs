@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use broadloom_loops::{Dtype, Program, Size};
 use rustc_hash::FxHashMap;
 
 use crate::contract::Contraction;
@@ -12,7 +13,6 @@ use crate::flat::Access;
 use crate::names::comment;
 use crate::order::Bare;
 use crate::types::Real;
-use broadloom_loops::{Dtype, Program, Size};
 
 /// Plans and tables.
 #[derive(Default)]

@@ -16,6 +16,8 @@
 
 use std::fmt::Write;
 
+use broadloom_loops::function::{Binary, Unary};
+use broadloom_loops::{BufferId, Dtype, Program, Size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::expression::{Level, converted};
@@ -24,8 +26,6 @@ use crate::names::Names;
 use crate::order::{Split, is_independent};
 use crate::rows::Row;
 use crate::types::{self, Locals, Real, stored};
-use broadloom_loops::function::{Binary, Unary};
-use broadloom_loops::{BufferId, Dtype, Program, Size};
 
 /// A function and what it is called with.
 #[derive(Clone, Debug)]

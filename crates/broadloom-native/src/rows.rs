@@ -9,10 +9,10 @@
 //! different threads have different rows.
 
 use broadloom_core::projection::is_in_order;
+use broadloom_loops::{BufferId, Program, Size};
 
 use crate::flat::{Access, Looped, Step};
 use crate::order::span;
-use broadloom_loops::{BufferId, Program, Size};
 
 /// A row: the buffer it stands for, and how many cells it has.
 pub(crate) type Row = (BufferId, u64);

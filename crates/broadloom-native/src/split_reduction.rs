@@ -9,12 +9,12 @@
 //! result does not either.
 
 use broadloom_core::projection::Component;
+use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
 
 use crate::columns::in_columns;
 use crate::flat::{Access, FlatProgram, Looped, Step, Value};
 use crate::order::{Blocks, Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
 use crate::types::{self, Real};
-use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
 
 /// How many parts there are at most.
 const PARTS: u64 = 64;

@@ -7,11 +7,12 @@
 //! strides through memory. If a loop around the variable would be better innermost, the sum is kept in the cell
 //! itself, in a nest whose loops can be brought into any order: `s[j] = 0`, then `s[j] += x[i, j]`.
 
+use broadloom_loops::Program;
+
 use crate::contract::{Unit, may_hold, with_local};
 use crate::flat::{Step, Value};
 use crate::order::{Bare, best_innermost, chain, is_injective, nested};
 use crate::types;
-use broadloom_loops::Program;
 
 /// A reduction in a variable as nests without one, if that is better.
 pub(crate) fn spread(program: &Program, step: &Step) -> Option<Vec<Unit>> {

@@ -3,10 +3,10 @@
 //! A statement is computed in 32-bit floats, unless it has to do with 64-bit floats, in its buffers or its variables,
 //! or sets integers, which 32-bit floats would not hold. A variable has the widest type it is set with or used for.
 
+use broadloom_loops::{Dtype, Program};
 use rustc_hash::FxHashMap;
 
 use crate::flat::{Step, Value};
-use broadloom_loops::{Dtype, Program};
 
 /// The type that is computed with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

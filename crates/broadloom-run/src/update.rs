@@ -1,10 +1,11 @@
 //! Optimisers, written as assignments.
 
-use crate::routine::Routine;
-use crate::session::lasting;
 use broadloom_array::Dtype;
 use broadloom_graph::lowering::Face;
 use broadloom_graph::{Error, Graph, Tensor};
+
+use crate::routine::Routine;
+use crate::session::lasting;
 
 /// Gradient descent with momentum and weight decay.
 ///

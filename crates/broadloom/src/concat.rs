@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU64;
 
+use broadloom_graph::{Error, ErrorKind};
 use broadloom_spec::{self as spec, Axis, Kind, Spec};
 
 use crate::expr::{Builder, Expr};
-use broadloom_graph::{Error, ErrorKind};
 
 impl Builder {
     /// Tensors one after another, along the first axis of one kind. All other axes are the same.

@@ -9,14 +9,14 @@ use std::ops::{Add, Div, Mul, Neg, RangeBounds, Sub};
 use std::panic::Location;
 
 use broadloom_array::Array;
-
-use crate::{Dtype, Graph};
 use broadloom_graph::Initial;
 use broadloom_graph::Notation;
 use broadloom_graph::Operation;
 use broadloom_graph::Tensor;
 use broadloom_graph::{Accumulate, Index, Options};
 use broadloom_graph::{Error, ErrorKind};
+
+use crate::{Dtype, Graph};
 
 /// A graph under construction by expressions.
 ///

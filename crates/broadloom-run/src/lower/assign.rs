@@ -1,11 +1,11 @@
 //! One assignment with its projections becomes nests.
 
-use broadloom_graph::lowering::{Face, Formula, Slot, accumulated};
-use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
+use broadloom_graph::lowering::{Face, Formula, Slot, accumulated};
+use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::FxHashMap;
 

@@ -1,14 +1,14 @@
 //! Gradients: the steps backwards, each with the projections of its forward pass.
 
-use super::law::{differentiable, gradient_pieces, ties};
-use broadloom_graph::lowering::{Face, Leaf, Slot};
-use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use std::rc::Rc;
 
+use broadloom_graph::lowering::{Face, Leaf, Slot};
+use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::{Nest, Size, Statement};
 use rustc_hash::FxHashSet;
 
 use super::assign::Place;
+use super::law::{differentiable, gradient_pieces, ties};
 use super::{Lowering, Node};
 
 impl Lowering<'_> {

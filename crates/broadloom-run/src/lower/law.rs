@@ -1,9 +1,9 @@
 //! What each step computes, as assignments over slots.
 
-use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot};
-use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation};
 use std::rc::Rc;
 
+use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot};
+use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation};
 use broadloom_loops::Binary;
 
 use super::assign::Place;

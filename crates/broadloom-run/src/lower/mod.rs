@@ -9,13 +9,13 @@ mod law;
 mod mlir;
 mod shown;
 
+use std::rc::Rc;
+
+use broadloom_core::{self as core, projection::Component};
 use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
 use broadloom_graph::{
     Error, ErrorKind, Extent, Fill, Graph, Index as Position, Margins, Projected, Shapes, Tensor,
 };
-use std::rc::Rc;
-
-use broadloom_core::{self as core, projection::Component};
 use broadloom_loops::{
     Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage,
 };

@@ -4,17 +4,17 @@
 //! within a run is temporary: optimisation does away with much of it, and the rest shares one arena per routine, in which
 //! two tensors may lie at the same place if they are not needed at the same time.
 
-use crate::lower::{own_like, written_node};
-use broadloom_graph::lowering::{Face, Leaf};
-use broadloom_graph::{Error, Tensor};
 use std::rc::Rc;
 
+use broadloom_graph::lowering::{Face, Leaf};
+use broadloom_graph::{Error, Tensor};
 use broadloom_loops::{Buffer, Program, Storage};
 use broadloom_native::{ArenaPlan, bytes_of};
 use rustc_hash::FxHashSet;
 
 use super::{Code, Session};
 use crate::lower::{Layout, Lowered, Node};
+use crate::lower::{own_like, written_node};
 use crate::routine::Routine;
 
 /// The memory that some routines need.

@@ -1,9 +1,10 @@
 //! Routines as MLIR.
 
+use broadloom_graph::Error;
+
 use super::Session;
 use crate::lower::module;
 use crate::routine::Routine;
-use broadloom_graph::Error;
 
 impl Session {
     /// Routines as one module of MLIR, a function each: what they read first are arguments, what they keep are results,

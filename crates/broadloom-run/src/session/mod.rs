@@ -10,32 +10,33 @@ mod rehearse;
 mod sizes;
 mod store;
 
-use crate::lower::is_run_time_slice;
-use broadloom_graph::lowering::{Face, Inferred, Leaf, SymbolData, list};
-use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
-use prepare::check_names;
-pub(crate) use prepare::lasting;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use broadloom_array::files::{Tensors, read_safetensors, write_safetensors};
 use broadloom_array::{Array, Dtype, shown_path};
 use broadloom_core as core;
+use broadloom_graph::lowering::{Face, Inferred, Leaf, SymbolData, list};
+use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::Program;
 use broadloom_loops::Size;
 use broadloom_loops::reference::Stop;
 use broadloom_native::{self as native, Compiled, Compiler};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::lower::is_run_time_slice;
 use crate::lower::{Layout, Lowered, Node, Symbol};
 use crate::routine::Routine;
-use broadloom_array::files::{Tensors, read_safetensors, write_safetensors};
-pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
+use prepare::check_names;
 use prepared::PreparedRoutines;
+use store::Store;
+
+pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
+pub(crate) use prepare::lasting;
 pub use ranges::{MemoryRange, OpenSize};
 pub use rehearse::Rehearsal;
 pub(crate) use sizes::Sizes;
-use store::Store;
 
 /// What runs programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

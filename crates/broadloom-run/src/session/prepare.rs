@@ -1,10 +1,10 @@
 //! Making routines ready to run, and leaves ready to be read.
 
-use broadloom_graph::lowering::{Face, Inferred, Leaf};
-use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
 use std::rc::Rc;
 
 use broadloom_core::Symbol;
+use broadloom_graph::lowering::{Face, Inferred, Leaf};
+use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Program, Size, Storage};
 use broadloom_native::{self as native, Compiler};

@@ -1,8 +1,9 @@
 //! Memory over all sizes that named sizes can have, and the largest size that fits.
 
+use std::rc::Rc;
+
 use broadloom_graph::lowering::Face;
 use broadloom_graph::{Error, ErrorKind};
-use std::rc::Rc;
 
 use super::memory::Plan;
 use super::{Memory, Session};

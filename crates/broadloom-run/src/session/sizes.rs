@@ -3,14 +3,14 @@
 //! A program with [named sizes](broadloom_graph::Graph::dim) is compiled once. Before each run every size has a number: its sample,
 //! what [`Session::set_sizes`] said, or what data implies that was set since. Blocks of memory follow.
 
-use super::prepare::lasting;
-use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, contains, list, out_of_range};
-use broadloom_graph::{Error, ErrorKind, Graph, RuntimeCheck, SymbolicSize, Tensor};
 use std::rc::Rc;
 
 use broadloom_core::Symbol;
+use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, contains, list, out_of_range};
+use broadloom_graph::{Error, ErrorKind, Graph, RuntimeCheck, SymbolicSize, Tensor};
 
 use super::Session;
+use super::prepare::lasting;
 use crate::lower::Layout;
 
 /// The named sizes of a graph, by symbol, with the numbers they have.

@@ -1,8 +1,9 @@
 //! Attention with several heads.
 
+use broadloom_graph::Error;
+
 use super::{Rotary, axis, softmax};
 use crate::{Builder, Expr, Graph, Tensor};
-use broadloom_graph::Error;
 
 /// What is put in the place of a score that is not to count: its exponential is 0.
 const NEVER: f64 = -1e30;

@@ -66,8 +66,9 @@ pub use transformer::{
     TransformerConfig, decoder, decoder_block, decoder_only, encoder, encoder_block, transformer,
 };
 
-use crate::{Builder, Expr};
 use broadloom_graph::{Error, ErrorKind};
+
+use crate::{Builder, Expr};
 
 /// Whether a layer is being trained or used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -1,8 +1,9 @@
 //! Shapes from elsewhere, declared in a graph.
 
+use broadloom_graph::{Error, ErrorKind};
+
 use super::{Broadcasting, Dim, TensorShape};
 use crate::{Graph, Tensor};
-use broadloom_graph::{Error, ErrorKind};
 
 impl TensorShape {
     /// Data of this shape in a graph, all of it output axes: names become [named sizes](Graph::dim), what is

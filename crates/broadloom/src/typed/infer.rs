@@ -5,10 +5,10 @@ use broadloom_core::order::Dim as Ground;
 use broadloom_core::{
     Affine, Answer, Clash, Constraint, DimTerm, DimVar, Numerator, Piece, Point, Role, Solver, Symbol,
 };
-
-use super::{Dim, ShapeError, TensorShape};
 use broadloom_graph::SymbolicSize;
 use broadloom_graph::lowering::SymbolData;
+
+use super::{Dim, ShapeError, TensorShape};
 
 /// Whether a literal one broadcasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

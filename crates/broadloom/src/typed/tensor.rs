@@ -4,12 +4,12 @@
 //! the shape of its result first, checks what inference could not know (that a name stands for one size in all
 //! operands), and computes.
 
+use broadloom_array::random::normal_f64;
 use broadloom_array::{Array, Dtype};
 use broadloom_spec as spec;
 
 use super::{Broadcasting, Context, Dim, DimSpec, ShapeCheck, ShapeError, TensorShape};
 use crate::{Backend, Graph, Routine, Session, Settings, Tensor};
-use broadloom_array::random::normal_f64;
 
 /// Numbers with a shape as their type.
 ///
