@@ -282,7 +282,7 @@ impl Graph {
     }
 
     /// A leaf with nothing stated: rows with a role are inferred, the others have no axes.
-    fn undeclared(&mut self, name: Option<&str>, leaf: Leaf, roles: [Option<Role>; 3]) -> Tensor {
+    pub(crate) fn undeclared(&mut self, name: Option<&str>, leaf: Leaf, roles: [Option<Role>; 3]) -> Tensor {
         let rows = roles.map(|role| role.map_or(RowRef::EMPTY, |role| RowRef::var(self.fresh_row(role, 0))));
         let tensor = self.tensor(rows);
         if let Some(name) = name {

@@ -142,7 +142,7 @@ impl Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [batch, input, output] = self.rows.each_ref().map(|row| list(row));
-        write_rows(f, &batch, &input, &output)
+        f.pad(&rows_text(&batch, &input, &output))
     }
 }
 
@@ -401,7 +401,7 @@ pub struct PartialShape {
 impl fmt::Display for PartialShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [batch, input, output] = self.rows.each_ref().map(|row| row.text());
-        write_rows(f, &batch, &input, &output)
+        f.pad(&rows_text(&batch, &input, &output))
     }
 }
 
@@ -551,9 +551,9 @@ fn list<T: fmt::Display>(items: &[T]) -> String {
 }
 
 /// `batch | input -> output`, without what is empty; a scalar is `()`.
-fn write_rows(f: &mut fmt::Formatter<'_>, batch: &str, input: &str, output: &str) -> fmt::Result {
+pub(crate) fn rows_text(batch: &str, input: &str, output: &str) -> String {
     if batch.is_empty() && input.is_empty() && output.is_empty() {
-        return f.pad("()");
+        return "()".into();
     }
     let mut text = String::new();
     if !batch.is_empty() {
@@ -565,5 +565,5 @@ fn write_rows(f: &mut fmt::Formatter<'_>, batch: &str, input: &str, output: &str
         text.push_str(if output.is_empty() { " ->" } else { " -> " });
     }
     text.push_str(output);
-    f.pad(&text)
+    text
 }

@@ -110,23 +110,29 @@ impl RuntimeCheck {
     }
 }
 
-impl std::fmt::Display for RuntimeCheck {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name =
-            |symbol: Symbol| self.names.get(symbol.0 as usize).map_or("?".into(), |name| name.to_string());
-        let text = self.form.show(name);
+impl RuntimeCheck {
+    /// The condition in words, with names for the sizes.
+    pub(crate) fn text(&self, name: impl Fn(Symbol) -> String) -> String {
+        let text = self.form.show(&name);
         match self.need {
             Need::Whole => {
-                let whole = self.form.numerator().show(name);
-                write!(f, "`{whole}` is a multiple of {}", self.form.denominator())
+                let whole = self.form.numerator().show(&name);
+                format!("`{whole}` is a multiple of {}", self.form.denominator())
             }
             Need::Zero => {
                 let (left, right) = self.form.sides();
-                write!(f, "`{}` = `{}`", left.show(name), right.show(name))
+                format!("`{}` = `{}`", left.show(&name), right.show(&name))
             }
-            Need::AtLeast(least) => write!(f, "`{text}` is at least {least}"),
-            Need::AtMost(most) => write!(f, "`{text}` is at most {most}"),
+            Need::AtLeast(least) => format!("`{text}` is at least {least}"),
+            Need::AtMost(most) => format!("`{text}` is at most {most}"),
         }
+    }
+}
+
+impl std::fmt::Display for RuntimeCheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = |symbol: Symbol| self.names.get(symbol.0 as usize).map_or("?", |name| name).to_string();
+        f.write_str(&self.text(name))
     }
 }
 

@@ -13,6 +13,7 @@
 //! | What can be written here? | [`completion()`] |
 //! | Why has this axis this size? | [`explain()`] |
 //! | How is it computed, forward and backward? | [`loops()`] |
+//! | Which shapes do functions take and give? | [`signatures()`] |
 //! | How is it computed after optimisation? | [`optimised()`] |
 //! | How much memory does it need, and how large can a size be? | [`memory()`] |
 //! | Do these arrays fit it? | [`verify()`] |
@@ -43,6 +44,7 @@ mod names;
 mod place;
 mod shape;
 mod shapes;
+mod signature;
 mod verify;
 mod whole;
 pub mod words;
@@ -66,6 +68,9 @@ pub use memory::{
 pub use place::{Line, Place};
 pub use shape::{AxisText, Rows, how, kind};
 pub use shapes::{PartialTensor, SoFar, shapes};
+pub use signature::{
+    FunctionSignature, SignatureArgument, SignatureParameter, Signatures, Signed, signatures,
+};
 pub use verify::{Verified, VerifiedArray, VerifiedSize, VerifiedTensor, verify};
 pub use whole::{Whole, WholeOperation, WholeTensor, whole};
 

@@ -229,33 +229,32 @@ fn assignments(
     asked: Option<Tensor>,
     all: bool,
 ) -> Result<(Vec<OperationLoops>, usize), String> {
+    let routines = program.routines();
+    let targets: Vec<Tensor> = routines.iter().flat_map(|routine| routine.assigned(&program.graph)).collect();
+    let shown =
+        broadloom::show_assignments(&mut program.graph, &routines).map_err(|error| error.to_string())?;
     let (mut nests, mut hidden) = (Vec::new(), 0);
-    for routine in program.routines() {
-        let targets = routine.assigned(&program.graph);
-        let shown =
-            broadloom::show_assignments(&mut program.graph, &routine).map_err(|error| error.to_string())?;
-        for ((step, text), target) in shown.into_iter().zip(targets) {
-            let origin = program.origins.get(step);
-            let chosen = match asked {
-                Some(asked) => target == asked,
-                None => all || origin.is_some_and(|origin| origin.span == origin.inner),
-            };
-            if !chosen {
-                hidden += usize::from(asked.is_none());
-                continue;
-            }
-            let tensor = program.graph.label_of(target);
-            nests.push(OperationLoops {
-                text: format!("{tensor} is assigned"),
-                tensor,
-                place: origin.map(|origin| Line::new(&program.sources, origin.span)),
-                nest: None,
-                forward: text,
-                backward: Vec::new(),
-                facts: Vec::new(),
-                span: origin.map(|origin| origin.span),
-            });
+    for ((step, text), target) in shown.into_iter().zip(targets) {
+        let origin = program.origins.get(step);
+        let chosen = match asked {
+            Some(asked) => target == asked,
+            None => all || origin.is_some_and(|origin| origin.span == origin.inner),
+        };
+        if !chosen {
+            hidden += usize::from(asked.is_none());
+            continue;
         }
+        let tensor = program.graph.label_of(target);
+        nests.push(OperationLoops {
+            text: format!("{tensor} is assigned"),
+            tensor,
+            place: origin.map(|origin| Line::new(&program.sources, origin.span)),
+            nest: None,
+            forward: text,
+            backward: Vec::new(),
+            facts: Vec::new(),
+            span: origin.map(|origin| origin.span),
+        });
     }
     Ok((nests, hidden))
 }

@@ -21,6 +21,7 @@ mod program;
 mod rehearse;
 mod run;
 pub mod show;
+pub mod signature;
 mod size;
 mod suggest;
 pub mod syntax;
@@ -29,7 +30,9 @@ mod value;
 pub use library::builtins;
 pub use lint::{lint, warnings};
 pub use position::{Counter, Position};
-pub use program::{Application, Dim, Made, Options, Origin, Program, Written, compile};
+pub use program::{
+    Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, signatures,
+};
 pub use run::{Observer, RunOptions};
 pub use suggest::nearest;
 

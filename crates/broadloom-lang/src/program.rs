@@ -7,6 +7,7 @@ use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
 use crate::eval::{Applied, Eval, diagnosed, left_out};
 use crate::plan::Plan;
+use crate::signature::Signature;
 use crate::syntax::ast::Names;
 
 /// How a program is read.
@@ -181,6 +182,36 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         .diagnostics
         .sort_by_key(|diagnostic| diagnostic.primary().map(|label| (label.span.source, label.span.start)));
     program
+}
+
+/// The functions whose signatures are asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// Those that the program defines.
+    Own,
+    /// Those of the standard library.
+    Library,
+    /// One that is written as in a program: `f`, `attention(8)`, `softmax("... | v")`.
+    One(String),
+}
+
+/// Signatures of functions, and the program they belong to.
+pub struct Signatures {
+    /// The texts that they were read from.
+    pub sources: Sources,
+    /// What is wrong with the program, and with what was asked for.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The signatures, in the order of the text.
+    pub list: Vec<Signature>,
+}
+
+/// The signatures of functions: each is inferred once, with open arguments. What is wrong with the bodies of functions, and
+/// with their names, is in the diagnostics; shapes of the program itself are not looked at.
+pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> Signatures {
+    let mut eval = Eval::new(options);
+    eval.program(name, text);
+    let list = eval.signatures(asked);
+    Signatures { sources: eval.sources, diagnostics: eval.diagnostics, list }
 }
 
 impl Program {

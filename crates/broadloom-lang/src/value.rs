@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use broadloom::{Array, Initial, Operation, Tensor};
+use broadloom_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 use crate::builtin::Builtin;
@@ -162,6 +163,8 @@ pub(crate) struct Function {
     pub file: Rc<File>,
     /// Where it is defined.
     pub scope: Rc<Scope>,
+    /// The definition, from its first word to the end of its body.
+    pub span: Span,
 }
 
 /// A function with its configuration, and with what that made: parameters, and layers inside of it.

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use broadloom_ide::words::{counted, grouped};
-use broadloom_ide::{Analysis, Checked, Listing, check};
+use broadloom_ide::{Analysis, Checked, Listing, Text, check, signatures};
+use broadloom_lang::Asked;
 use serde::Serialize;
 
 use crate::console::{Console, Look};
@@ -21,6 +22,9 @@ pub struct Args {
     /// Also show what is made inside functions
     #[arg(long)]
     all: bool,
+    /// Show which shapes the functions of the program take and give, instead of the table of shapes
+    #[arg(long)]
+    signatures: bool,
     /// Say how long it took, and how much work it was
     #[arg(long)]
     verbose: bool,
@@ -54,6 +58,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
+    if args.signatures {
+        return signed(args, &text, console);
+    }
     let start = Instant::now();
     let mut analysis = Analysis::new(&text);
     let checked = check(&mut analysis, if args.all { Listing::All } else { Listing::Own });
@@ -79,6 +86,25 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             seconds * 1e3
         ));
     }
+    output
+}
+
+/// Checks a program, and shows the signatures of its functions.
+fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Output {
+    let analysis = Analysis::new(text);
+    let diagnostics = analysis.diagnostics();
+    let found = signatures(text, &Asked::Own);
+    let mut output = Output::new(status(diagnostics));
+    if args.program.json {
+        output.stdout = json::object("check", analysis.sources(), diagnostics, &found.answer);
+        return output;
+    }
+    output.stderr = args.program.render(analysis.sources(), diagnostics, console.stderr());
+    let all: Vec<&str> = found.answer.signatures.iter().map(|each| each.text.as_str()).collect();
+    output.stdout = match all.is_empty() {
+        true => "the program defines no functions\n".into(),
+        false => all.join("\n"),
+    };
     output
 }
 

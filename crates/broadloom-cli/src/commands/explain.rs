@@ -1,6 +1,7 @@
 //! `broadloom explain`: why an axis has its size, from the line that says it to the tensor that was asked for.
 
-use broadloom_ide::{Analysis, Explanation, explain};
+use broadloom_ide::{Analysis, Explanation, Text, explain, signatures};
+use broadloom_lang::Asked;
 
 use crate::console::{Console, Look, Paint};
 use crate::excerpt::{Said, tell};
@@ -45,8 +46,15 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     let mut analysis = Analysis::new(&text);
     let explained = match explain(&mut analysis, &args.name) {
+        Ok(explained) if explained.explanations.is_empty() => match signed(args, &text, console) {
+            Some(output) => return output,
+            None => explained,
+        },
         Ok(explained) => explained,
-        Err(message) => return unusable("explain", &message, args.program.json),
+        Err(message) => match signed(args, &text, console) {
+            Some(output) => return output,
+            None => return unusable("explain", &message, args.program.json),
+        },
     };
     let mut output = Output::new(status(analysis.diagnostics()));
     if args.program.json {
@@ -59,6 +67,20 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         explained.explanations.iter().map(|answer| people(&analysis, answer, look)).collect();
     output.stdout = told.join("\n");
     output
+}
+
+/// Explains a function by its signature, if one is meant.
+fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output> {
+    let found = signatures(text, &Asked::One(args.name.clone()));
+    let [signature] = &found.answer.signatures[..] else { return None };
+    let mut output = Output::new(status(&found.diagnostics));
+    if args.program.json {
+        output.stdout = json::object("explain", &found.sources, &found.diagnostics, &found.answer);
+        return Some(output);
+    }
+    output.stderr = args.program.render(&found.sources, &found.diagnostics, console.stderr());
+    output.stdout = signature.text.clone();
+    Some(output)
 }
 
 fn people(analysis: &Analysis, answer: &Explanation, look: Look) -> String {

@@ -193,7 +193,13 @@ impl Eval<'_> {
         Ok(layer)
     }
 
-    fn apply_layer(&mut self, layer: &Rc<Layer>, given: Vec<Given>, span: Span) -> Evaluated<Value> {
+    pub(super) fn apply_layer(
+        &mut self,
+        layer: &Rc<Layer>,
+        given: Vec<Given>,
+        span: Span,
+    ) -> Evaluated<Value> {
+        let layer = &self.twin(layer);
         let function = layer.function.clone();
         let scope = Scope::new(Some(layer.scope.clone()));
         let subject = given.first().and_then(|first| match first.value {
@@ -226,7 +232,7 @@ impl Eval<'_> {
     }
 
     /// Binds what is given to the arguments of a function; returns the values in order.
-    fn bound(
+    pub(super) fn bound(
         &mut self,
         function: &Rc<Function>,
         arguments: &[Argument],

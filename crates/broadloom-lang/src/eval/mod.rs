@@ -12,6 +12,7 @@
 //! | `leaf` | data, states, parameters and their declared shapes |
 //! | `expr` | expressions |
 //! | `apply` | functions: configuration, layers, application |
+//! | `scheme` | bodies of functions with open arguments, aside from the program |
 //! | `unapplied` | nothing: it looks at the names in functions that nobody applies |
 //! | `spec` | operations by a spec, and captured sizes |
 //! | `traps` | specs and shapes in texts that are easily misread |
@@ -28,6 +29,7 @@ mod foreign;
 mod formula;
 mod leaf;
 mod report;
+mod scheme;
 pub(crate) mod spec;
 mod statement;
 mod traps;
@@ -92,9 +94,11 @@ pub(crate) struct Eval<'o> {
     pub unused_sizes: Vec<String>,
     /// What is available everywhere.
     pub prelude: Rc<Scope>,
+    /// The names of the program itself.
+    own: Rc<Scope>,
     defining: Defining,
-    /// The functions that the program defines, and where.
-    defined: Vec<(Rc<Function>, Span)>,
+    /// The functions that the program defines.
+    defined: Vec<Rc<Function>>,
     /// Sources of the library: messages speak of who uses it.
     library: FxHashSet<SourceId>,
     /// Modules by path; `None` while they are being read.
@@ -127,6 +131,8 @@ pub(crate) struct Eval<'o> {
     misassigned: FxHashSet<Name>,
     /// How many mistakes have been reported.
     errors: usize,
+    /// What is kept apart from the program while a body is walked for its scheme.
+    aside: Option<scheme::Aside>,
 }
 
 /// What is being evaluated.
@@ -146,7 +152,13 @@ pub(crate) struct Frame {
 
 impl<'o> Eval<'o> {
     pub fn new(options: &'o Options) -> Eval<'o> {
-        let prelude = Scope::new(None);
+        let mut eval = Eval::bare(options, Scope::new(None));
+        eval.load_prelude();
+        eval
+    }
+
+    /// An evaluation that has read nothing, not even the library.
+    fn bare(options: &'o Options, prelude: Rc<Scope>) -> Eval<'o> {
         let frame = Frame {
             file: Rc::default(),
             scope: prelude.clone(),
@@ -155,7 +167,7 @@ impl<'o> Eval<'o> {
             subject: None,
             folder: options.folder.clone(),
         };
-        let mut eval = Eval {
+        Eval {
             options,
             sources: Sources::new(),
             names: Names::default(),
@@ -171,6 +183,7 @@ impl<'o> Eval<'o> {
             specs: Vec::new(),
             asked: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
+            own: prelude.clone(),
             prelude,
             defining: Defining::default(),
             defined: Vec::new(),
@@ -191,9 +204,8 @@ impl<'o> Eval<'o> {
             last_backward: None,
             misassigned: FxHashSet::default(),
             errors: 0,
-        };
-        eval.load_prelude();
-        eval
+            aside: None,
+        }
     }
 
     /// Makes everything that is available everywhere.

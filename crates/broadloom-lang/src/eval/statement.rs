@@ -22,6 +22,7 @@ impl Eval<'_> {
         let parsed = crate::syntax::parse(source, text, &mut self.names);
         self.diagnostics.extend(parsed.diagnostics);
         let scope = Scope::new(Some(self.prelude.clone()));
+        self.own = scope.clone();
         let frame = Frame { file: Rc::new(parsed.file), scope, ..self.frame.clone() };
         self.within(frame, Eval::file);
         // What comes later may define the names that they use.
@@ -209,9 +210,10 @@ impl Eval<'_> {
             def: def.clone(),
             file: self.frame.file.clone(),
             scope: self.frame.scope.clone(),
+            span,
         });
         if !self.library.contains(&span.source) {
-            self.defined.push((function.clone(), span));
+            self.defined.push(function.clone());
         }
         let value = match def.config {
             Some(_) => Value::Function(function),
@@ -229,7 +231,7 @@ impl Eval<'_> {
         config: Vec<Value>,
     ) -> Rc<Layer> {
         let (outer, name) = (self.prefix().into(), self.text(function.def.name.name).into());
-        Rc::new(Layer {
+        let layer = Rc::new(Layer {
             function: function.clone(),
             scope,
             config,
@@ -237,7 +239,9 @@ impl Eval<'_> {
             outer,
             name: std::cell::RefCell::new(name),
             path: Default::default(),
-        })
+        });
+        self.note_layer(&layer);
+        layer
     }
 
     /// `for`: once for each, with names of its own.

@@ -20,9 +20,13 @@ impl Eval<'_> {
     pub(super) fn look_at_unapplied(&mut self) {
         let applied: FxHashSet<*const Function> =
             self.applied.iter().map(|applied| applied.function()).collect();
-        for (function, span) in std::mem::take(&mut self.defined) {
+        for function in self.defined.clone() {
             if !applied.contains(&Rc::as_ptr(&function)) {
-                self.resolve(&function, span);
+                let before = self.errors;
+                self.resolve(&function, function.span);
+                if self.errors == before {
+                    self.check_open(&function);
+                }
             }
         }
     }

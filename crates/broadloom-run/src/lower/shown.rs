@@ -48,7 +48,7 @@ pub fn show_backward(graph: &mut Graph, tensors: &[Tensor]) -> Result<Vec<Vec<St
     tensors.iter().map(|tensor| backward_texts(graph, &layout, &wanted, &names, *tensor)).collect()
 }
 
-/// The assignments of a routine, in order: the step of each, and its nests.
+/// The assignments of routines, in order: the step of each, and its nests.
 ///
 /// ```
 /// use broadloom::{Graph, Routine};
@@ -56,13 +56,14 @@ pub fn show_backward(graph: &mut Graph, tensors: &[Tensor]) -> Result<Vec<Vec<St
 /// let (w, x) = (g.param_shaped("w", "3")?, g.data("x", "3")?);
 /// let mut routine = Routine::new("move");
 /// routine.assign(&mut g, "w =- 0.1 * x", &[("w", w), ("x", x)])?;
-/// let shown = broadloom::show_assignments(&mut g, &routine)?;
+/// let shown = broadloom::show_assignments(&mut g, &[routine])?;
 /// assert_eq!(shown[0].1, "for i in 0..3\n  w[i] -= 0.1 * x[i]\n");
 /// # Ok::<(), broadloom::Error>(())
 /// ```
-pub fn show_assignments(graph: &mut Graph, routine: &Routine) -> Result<Vec<(usize, String)>, Error> {
+pub fn show_assignments(graph: &mut Graph, routines: &[Routine]) -> Result<Vec<(usize, String)>, Error> {
     let (layout, names) = shown_layout(graph)?;
-    let steps = routine.actions.iter().filter_map(|action| match action {
+    let actions = routines.iter().flat_map(|routine| &routine.actions);
+    let steps = actions.filter_map(|action| match action {
         Action::Assign(step) => Some(*step),
         _ => None,
     });

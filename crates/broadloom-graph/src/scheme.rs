@@ -1,0 +1,329 @@
+//! Schemes: the shapes of a function over variables.
+//!
+//! Propagation describes all solutions of a body over open arguments by bindings and residual bounds (Formal Core,
+//! Thm. 5.6); closing then chooses among them. A scheme shows both at once, on the most general instance that the body
+//! allows: every row of an argument that the body leaves open becomes one row variable, every open axis one variable of
+//! its own, unless the body needs two of them to be equal. Closing then runs as it does for a program, with these
+//! variables as sizes that have names. So a scheme says what an application to arguments of that form gives, parameters
+//! included, and what has to hold of their sizes.
+//!
+//! An argument may have less than its scheme says: an axis or a row that broadcasts fits wherever it faces a larger one.
+//!
+//! A row variable is one axis of the instance. That loses nothing, because the body cannot look inside a row that it
+//! leaves open: rows are matched as wholes, and counts of elements multiply.
+//!
+//! ```
+//! use broadloom::Graph;
+//! let mut g = Graph::new();
+//! let (x, w) = (g.argument("x"), g.param_shaped("w", "... -> 10")?);
+//! let y = g.compose(w, x)?;
+//! let scheme = g.scheme(&[x], &[w, y])?;
+//! let shapes: Vec<String> = scheme.shapes.iter().map(|shape| scheme.text(shape)).collect();
+//! assert_eq!(shapes, ["..b.. | ..i.. -> ..o..", "..o.. -> 10", "..b.. | ..i.. -> 10"]);
+//! # Ok::<(), broadloom::Error>(())
+//! ```
+
+use broadloom_core::order::Dim;
+use broadloom_core::{Closed, Constraint, DimTerm, DimVar, Need, Role, RowTerm, Symbol};
+use broadloom_spec::{Kind, Names};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::Graph;
+use crate::error::Error;
+use crate::graph::View;
+use crate::shape::{Axis, Shape, rows_text};
+use crate::step::{Leaf, Op, Part, RowRef, Step, Tensor, place};
+
+/// The least size of a variable: one would be taken for an axis that broadcasts.
+const LEAST: u64 = 2;
+
+/// The shapes of some tensors of a body over open arguments.
+#[derive(Clone, Debug)]
+pub struct Scheme {
+    /// The shapes that were asked for: first those of the arguments, then the others.
+    pub shapes: Vec<Shape>,
+    /// The conditions on sizes, such as "`..m..` is a multiple of 8".
+    pub conditions: Vec<String>,
+    /// The variables in shapes.
+    variables: FxHashMap<Symbol, Variable>,
+}
+
+/// A variable of a scheme.
+#[derive(Clone, Debug)]
+struct Variable {
+    name: String,
+    /// True if it stands for any number of axes.
+    is_row: bool,
+}
+
+impl std::fmt::Display for Variable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Variable { name, is_row } = self;
+        if *is_row { write!(f, "..{name}..") } else { f.write_str(name) }
+    }
+}
+
+impl Scheme {
+    /// A shape as it is written, with the names of the variables.
+    pub fn text(&self, shape: &Shape) -> String {
+        let axis = |axis: &Axis| match axis {
+            Axis::Symbolic(size, basis) => {
+                let name = |symbol: Symbol| match self.variables.get(&symbol) {
+                    Some(variable) => variable.to_string(),
+                    None => size.name(symbol).unwrap_or("?").to_string(),
+                };
+                let basis = basis.as_ref().map_or(String::new(), |basis| format!(":{basis}"));
+                format!("{}{basis}", size.form().show(name))
+            }
+            other => other.to_string(),
+        };
+        let row = |kind: Kind| shape.row(kind).iter().map(axis).collect::<Vec<_>>().join(", ");
+        let [batch, input, output] = Kind::ALL.map(row);
+        rows_text(&batch, &input, &output)
+    }
+}
+
+impl Graph {
+    /// An argument of a function whose [scheme](Graph::scheme) is asked for: nothing is known of its shape.
+    pub fn argument(&mut self, name: &str) -> Tensor {
+        self.undeclared(Some(name), Leaf::Data, [Some(Role::Leaf); 3])
+    }
+
+    /// The shapes of arguments and of other tensors over variables: see the example in the documentation of
+    /// [`Scheme`]'s module. Changes nothing. A body that contradicts itself has no scheme.
+    pub fn scheme(&self, arguments: &[Tensor], others: &[Tensor]) -> Result<Scheme, Error> {
+        let mut instance = Instance { graph: self.clone(), rows: Vec::new(), axes: Vec::new(), spare: None };
+        instance.graph.closed(|_, _| ())?;
+        for argument in arguments {
+            instance.generalise(*argument);
+        }
+        // Sizes of parameters that only the user of the function decides.
+        for param in instance.graph.params() {
+            if instance.graph.final_shape(param).is_err() {
+                instance.generalise(param);
+            }
+        }
+        let asked = arguments.iter().chain(others);
+        let shapes =
+            asked.map(|tensor| instance.graph.final_shape(*tensor)).collect::<Result<Vec<_>, _>>()?;
+        let variables = instance.variables(&shapes)?;
+        let checks = instance.graph.runtime_checks()?;
+        let name = |symbol: Symbol| match variables.get(&symbol) {
+            Some(variable) => variable.to_string(),
+            None => instance.graph.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string()),
+        };
+        let conditions = checks.iter().map(|check| check.text(name)).collect();
+        Ok(Scheme { shapes, conditions, variables })
+    }
+}
+
+/// The most general instance of a body, while it is made.
+struct Instance {
+    graph: Graph,
+    /// The variables that stand for rows, and the kind of row that each was made for.
+    rows: Vec<(Symbol, Kind)>,
+    /// The variables that stand for axes.
+    axes: Vec<Symbol>,
+    /// A variable that was made and not used.
+    spare: Option<Symbol>,
+}
+
+impl Instance {
+    /// Gives every open row and every open axis of a tensor a variable.
+    fn generalise(&mut self, tensor: Tensor) {
+        let mut open = Vec::new();
+        for kind in Kind::ALL {
+            open.extend(self.generalise_row(tensor, kind));
+        }
+        for axis in open {
+            self.generalise_axis(axis);
+        }
+    }
+
+    /// Gives the open middle of a row a variable; returns its axes, apart from that one.
+    fn generalise_row(&mut self, tensor: Tensor, kind: Kind) -> Vec<DimVar> {
+        let row = self.graph.rows(tensor)[place(kind)];
+        let known = self.graph.partial_row(row);
+        let ends = (known.lead.len(), known.trail.len());
+        if !known.open {
+            return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
+        }
+        let fresh = self.fresh();
+        if let Some(axes) = self.with_axes(tensor, kind, ends, Some(fresh)) {
+            self.spare = None;
+            self.rows.push((fresh, kind));
+            return axes;
+        }
+        let (same, other): (Vec<_>, Vec<_>) = self.rows.iter().partition(|(_, own)| *own == kind);
+        let known = same.into_iter().chain(other).map(|(symbol, _)| Some(symbol)).collect::<Vec<_>>();
+        let mut possible = known.into_iter().chain([None]);
+        possible.find_map(|symbol| self.with_axes(tensor, kind, ends, symbol)).unwrap_or_default()
+    }
+
+    fn generalise_axis(&mut self, axis: DimVar) {
+        let solver = &self.graph.solver;
+        if solver.observe_dim(axis).is_some() || solver.observe_form(axis.into()).is_some() {
+            return;
+        }
+        let fresh = self.fresh();
+        if self.with_size(axis, fresh) {
+            self.spare = None;
+            self.axes.push(fresh);
+            return;
+        }
+        let known = self.axes.clone();
+        let _ = known.into_iter().any(|symbol| self.with_size(axis, symbol));
+    }
+
+    /// A variable that nothing has.
+    fn fresh(&mut self) -> Symbol {
+        if let Some(spare) = self.spare {
+            return spare;
+        }
+        let mut number = self.graph.symbols.len();
+        let mut name = || {
+            number += 1;
+            format!("v{number}")
+        };
+        let name = std::iter::repeat_with(&mut name).find(|name| self.graph.symbol_at(name).is_none());
+        let symbol = Symbol(self.graph.symbols.len() as u32);
+        // The name is a word that nothing has, and the range is not empty.
+        let made = self.graph.dim(&name.unwrap_or_default(), LEAST.., None);
+        debug_assert!(made.is_ok(), "a variable can always be made");
+        self.spare = Some(symbol);
+        symbol
+    }
+
+    /// Says that a row has as many axes as are known of it, around a variable or around nothing; returns the axes, or
+    /// nothing if that contradicts the body.
+    fn with_axes(
+        &mut self,
+        tensor: Tensor,
+        kind: Kind,
+        (lead, trail): (usize, usize),
+        middle: Option<Symbol>,
+    ) -> Option<Vec<DimVar>> {
+        let row = self.graph.rows(tensor)[place(kind)];
+        let middle = middle.and_then(|symbol| self.term(symbol));
+        let mut vars = Vec::new();
+        let holds = self.assume(tensor, |graph| {
+            vars.extend((0..lead + trail).map(|_| graph.solver.dim_var(Role::Interior)));
+            let start = graph.axes.len() as u32;
+            graph.axes.extend(vars[..lead].iter().map(|var| DimTerm::from(*var)));
+            graph.axes.extend(middle);
+            graph.axes.extend(vars[lead..].iter().map(|var| DimTerm::from(*var)));
+            let trail = (graph.axes.len() as u32 - start) as u16;
+            graph.equate_rows(row, RowRef { start, lead: 0, trail, hole: None }, 0, Part::Row(kind));
+        });
+        holds.then_some(vars)
+    }
+
+    /// Says that an axis has the size of a variable, unless that contradicts the body.
+    fn with_size(&mut self, axis: DimVar, symbol: Symbol) -> bool {
+        let Some(size) = self.term(symbol) else { return false };
+        self.assume(Tensor(0), |graph| graph.say(Constraint::DimEq(axis.into(), size), 0, Part::Whole))
+    }
+
+    fn term(&self, symbol: Symbol) -> Option<DimTerm> {
+        self.graph.symbol_data(symbol).map(|data| data.var.into())
+    }
+
+    /// Adds something, and takes it back if the body has no solution with it, or only for some sizes that are equal by
+    /// chance.
+    fn assume(&mut self, about: Tensor, say: impl FnOnce(&mut Graph)) -> bool {
+        let graph = &mut self.graph;
+        let Ok(before) = graph.begin(&[]) else { return false };
+        say(graph);
+        graph.steps.push(Step::Declared(about));
+        graph.shapes = None;
+        let by_chance = |closed: &Closed<'_>| closed.checks().iter().any(|check| check.need == Need::Zero);
+        let holds = !graph.solver.is_stuck()
+            && graph.closed(|closed, _| by_chance(closed)).is_ok_and(|(by_chance, _)| !by_chance);
+        if !holds {
+            graph.steps.pop();
+            graph.take_back(before);
+            graph.shapes = None;
+        }
+        holds
+    }
+
+    /// Names for the variables that occur: those that the author of the body has for them, or usual ones.
+    fn variables(&mut self, shapes: &[Shape]) -> Result<FxHashMap<Symbol, Variable>, Error> {
+        let axes = shapes.iter().flat_map(|shape| Kind::ALL.into_iter().flat_map(|kind| shape.row(kind)));
+        let sizes = axes.filter_map(|axis| match axis {
+            Axis::Symbolic(size, _) => Some(size.form().symbols()),
+            _ => None,
+        });
+        let used: FxHashSet<Symbol> = sizes.flatten().collect();
+        let mut taken: FxHashSet<String> =
+            self.graph.symbols.iter().map(|data| data.name.to_string()).collect();
+        let mut variables = FxHashMap::default();
+        let written = self.written_names()?;
+        let rows = self.rows.iter().map(|(symbol, kind)| (*symbol, Some(*kind)));
+        let all: Vec<_> = rows.chain(self.axes.iter().map(|symbol| (*symbol, None))).collect();
+        for (symbol, kind) in all.into_iter().filter(|(symbol, _)| used.contains(symbol)) {
+            let own = written.iter().find(|(of, name)| *of == symbol && !taken.contains(name));
+            let usual = match kind {
+                Some(Kind::Batch) => "b",
+                Some(Kind::Input) => "i",
+                Some(Kind::Output) => "o",
+                None => "n",
+            };
+            let numbered = || {
+                let mut names = (2..).map(|number| format!("{usual}{number}"));
+                let first = Some(usual.to_string()).filter(|name| !taken.contains(name));
+                first.or_else(|| names.find(|name| !taken.contains(name)))
+            };
+            let Some(name) = own.map(|(_, name)| name.clone()).or_else(numbered) else { continue };
+            taken.insert(name.clone());
+            variables.insert(symbol, Variable { name, is_row: kind.is_some() });
+        }
+        Ok(variables)
+    }
+
+    /// The labels and rows of specs and declared shapes that are exactly one variable, with their names, in the order in
+    /// which they were written.
+    fn written_names(&mut self) -> Result<Vec<(Symbol, String)>, Error> {
+        let graph = &mut self.graph;
+        let mut tables: Vec<(Names, u32, u32)> = Vec::new();
+        for step in &graph.steps {
+            match step {
+                Step::Op { op: Op::Einsum { spec, labels, rows, .. }, .. } => {
+                    tables.push((graph.specs.get(*spec).spec.names.clone(), *labels, *rows));
+                }
+                Step::Leaf { tensor, .. } => {
+                    let named = graph.declarations.get(tensor).and_then(|declared| declared.named.as_deref());
+                    tables.extend(named.map(|named| (named.names.clone(), named.labels, named.rows)));
+                }
+                _ => {}
+            }
+        }
+        let rows = graph.spec_rows.clone();
+        let read = |closed: &Closed<'_>, view: &View<'_>| {
+            let mut found = Vec::new();
+            for (names, labels, first) in &tables {
+                for (id, name) in names.rows.iter() {
+                    let row = rows[(first + 3 + id.0) as usize].term(view.axes);
+                    found.extend(one_symbol(closed, row).map(|symbol| (symbol, name.text.to_string())));
+                }
+                for (id, name) in names.axes.iter() {
+                    let label = view.labels[(labels + id.0) as usize];
+                    let row = RowTerm::closed(std::slice::from_ref(&label));
+                    found.extend(one_symbol(closed, row).map(|symbol| (symbol, name.text.to_string())));
+                }
+            }
+            found
+        };
+        graph.closed(read).map(|(found, _)| found)
+    }
+}
+
+/// The symbol that a row consists of, if it is one axis and that is its size.
+fn one_symbol(closed: &Closed<'_>, row: RowTerm<'_>) -> Option<Symbol> {
+    let mut dims = Vec::new();
+    closed.each_axis(row, |dim| dims.push(dim));
+    match dims[..] {
+        [Dim::Symbolic(symbolic)] => closed.form(symbolic.form).as_symbol(),
+        _ => None,
+    }
+}

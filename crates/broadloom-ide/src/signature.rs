@@ -1,0 +1,129 @@
+//! Which shapes do functions take and give?
+
+use broadloom_diagnostics::{Diagnostic, Sources};
+use broadloom_lang::signature::{NotInferred, Signature};
+use broadloom_lang::{Asked, Options};
+use serde::Serialize;
+
+use crate::analysis::Text;
+use crate::place::Place;
+
+/// The signatures of functions.
+pub struct Signed {
+    /// The answer.
+    pub answer: Signatures,
+    /// What is wrong with the program, with bodies of functions, or with what was asked for.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that diagnostics and places speak of.
+    pub sources: Sources,
+}
+
+/// The signatures of functions, as plain data.
+#[derive(Clone, Debug, Serialize)]
+pub struct Signatures {
+    /// The name of the text.
+    pub file: String,
+    /// One for each function, in the order of the text.
+    pub signatures: Vec<FunctionSignature>,
+}
+
+/// The signature of a function, as plain data.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionSignature {
+    /// The name of the function.
+    pub name: String,
+    /// The signature as it is written for people, without parameters and conditions.
+    pub signature: String,
+    /// Its configuration; none if it has no list of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<Vec<String>>,
+    /// What it is applied to.
+    pub arguments: Vec<SignatureArgument>,
+    /// What it gives, as it is written for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// The parameters that it makes.
+    pub parameters: Vec<SignatureParameter>,
+    /// What has to hold of sizes.
+    #[serde(rename = "where")]
+    pub conditions: Vec<String>,
+    /// Why nothing was inferred.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_inferred: Option<String>,
+    /// Where it is defined.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The whole signature, for people.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// An argument of a function.
+#[derive(Clone, Debug, Serialize)]
+pub struct SignatureArgument {
+    /// Its name.
+    pub name: String,
+    /// Its shape, if it is a tensor of which something is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+    /// What it is if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+/// A parameter that a function makes.
+#[derive(Clone, Debug, Serialize)]
+pub struct SignatureParameter {
+    /// Its name, within the function.
+    pub name: String,
+    /// Its shape.
+    pub shape: String,
+}
+
+/// The signatures of the functions of a program, of the library, or of one function.
+///
+/// ```
+/// use broadloom_ide::{Text, signatures};
+/// use broadloom_lang::Asked;
+///
+/// let text = Text::new("a.loom", "def twice(x) = x + x\n");
+/// let found = signatures(&text, &Asked::Own);
+/// assert_eq!(
+///     found.answer.signatures[0].signature,
+///     "twice(x : ..b.. | ..i.. -> ..o..) -> ..b.. | ..i.. -> ..o.."
+/// );
+/// ```
+pub fn signatures(text: &Text, asked: &Asked) -> Signed {
+    let options = Options { folder: text.folder.clone(), sizes: text.sizes.clone(), until: None };
+    let found = broadloom_lang::signatures(&text.name, &text.text, &options, asked);
+    let signatures = found.list.iter().map(|signature| plain(&found.sources, signature)).collect();
+    Signed {
+        answer: Signatures { file: text.name.clone(), signatures },
+        diagnostics: found.diagnostics,
+        sources: found.sources,
+    }
+}
+
+fn plain(sources: &Sources, signature: &Signature) -> FunctionSignature {
+    let (head, scheme) = (signature.head(), signature.scheme.as_ref());
+    let result = scheme.ok().map(|scheme| scheme.result.to_string());
+    let arguments = signature.arguments.iter().map(|argument| SignatureArgument {
+        name: argument.name.clone(),
+        shape: argument.shape.clone(),
+        default: argument.default.clone(),
+    });
+    let parameters = scheme.ok().map(|scheme| scheme.parameters.clone()).unwrap_or_default();
+    let parameter = |(name, shape)| SignatureParameter { name, shape };
+    FunctionSignature {
+        name: signature.name.clone(),
+        signature: result.as_ref().map_or(head.clone(), |result| format!("{head} -> {result}")),
+        config: signature.config.clone(),
+        arguments: arguments.collect(),
+        result,
+        parameters: parameters.into_iter().map(parameter).collect(),
+        conditions: scheme.ok().map(|scheme| scheme.conditions.clone()).unwrap_or_default(),
+        not_inferred: scheme.err().map(|(NotInferred::Open(why) | NotInferred::Wrong(why))| why.clone()),
+        place: Place::new(sources, signature.span),
+        text: signature.to_string(),
+    }
+}

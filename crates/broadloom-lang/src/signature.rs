@@ -1,0 +1,137 @@
+//! Signatures: what a function takes, makes and gives, as plain data.
+
+use std::fmt;
+
+use broadloom_diagnostics::Span;
+
+/// The signature of a function: its scheme, in the words of its author.
+///
+/// ```
+/// use broadloom_lang::{Asked, Options, signatures};
+/// let text = "def layer(size)(x) = relu({w : ... -> size} @ x + {b : size})\n";
+/// let found = signatures("layer.loom", text, &Options::default(), &Asked::Own).list;
+/// assert_eq!(
+///     found[0].to_string(),
+///     "layer(size)(x : ..b.. | ..i.. -> ..o..) -> ..b.. | ..i.. -> size\n  parameters  w : ..o.. -> size\n              b : size\n"
+/// );
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Signature {
+    /// The name of the function.
+    pub name: String,
+    /// Its configuration, each as it is written or given; none if it has no list of its own.
+    pub config: Option<Vec<String>>,
+    /// What it is applied to.
+    pub arguments: Vec<Argument>,
+    /// Its scheme, or why it has none.
+    pub scheme: Result<Scheme, NotInferred>,
+    /// Where its name is defined.
+    pub span: Span,
+}
+
+/// An argument of a function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Argument {
+    /// Its name.
+    pub name: String,
+    /// Its shape, if it is a tensor and the scheme is known.
+    pub shape: Option<String>,
+    /// What it is if it is not given, as it is written.
+    pub default: Option<String>,
+}
+
+/// The shapes of a function over variables.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scheme {
+    /// What an application gives: the shapes of its tensors, one after another; in a list if it is one.
+    pub result: Given,
+    /// The parameters that it makes, with their shapes.
+    pub parameters: Vec<(String, String)>,
+    /// What has to hold of the sizes.
+    pub conditions: Vec<String>,
+}
+
+/// What an application gives.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Given {
+    /// A tensor of this shape.
+    Tensor(String),
+    /// Several, in a list.
+    List(Vec<Given>),
+    /// Nothing: it is applied for what it does.
+    Nothing,
+    /// Something that has no shape, in words: `a number`.
+    Other(&'static str),
+}
+
+/// Why a function has no scheme as it is defined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotInferred {
+    /// Its body can be walked only when some arguments are known: they decide what it does, or are functions, lists or texts.
+    Open(String),
+    /// Its body is wrong whatever it is applied to.
+    Wrong(String),
+}
+
+impl fmt::Display for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Given::Tensor(shape) => f.write_str(shape),
+            Given::List(items) => {
+                let items: Vec<String> = items.iter().map(Given::to_string).collect();
+                write!(f, "[{}]", items.join("; "))
+            }
+            Given::Nothing => f.write_str("nothing"),
+            Given::Other(words) => f.write_str(words),
+        }
+    }
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(shape) = &self.shape {
+            write!(f, " : {shape}")?;
+        }
+        match &self.default {
+            Some(default) => write!(f, " = {default}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Longer signatures have a line for each argument.
+const WIDEST: usize = 100;
+
+impl Signature {
+    /// The function with its arguments: `layer(size)(x : ..b.. | ..o..)`.
+    pub fn head(&self) -> String {
+        let config = self.config.as_ref().map_or(String::new(), |config| format!("({})", config.join(", ")));
+        let arguments: Vec<String> = self.arguments.iter().map(Argument::to_string).collect();
+        let line = format!("{}{config}({})", self.name, arguments.join(", "));
+        if line.chars().count() <= WIDEST {
+            return line;
+        }
+        let arguments: String = arguments.iter().map(|argument| format!("  {argument},\n")).collect();
+        format!("{}{config}(\n{arguments})", self.name)
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match &self.scheme {
+            Ok(scheme) => scheme,
+            Err(NotInferred::Open(why)) => return writeln!(f, "{}\n  not inferred: {why}", self.head()),
+            Err(NotInferred::Wrong(why)) => return writeln!(f, "{}\n  wrong: {why}", self.head()),
+        };
+        writeln!(f, "{} -> {}", self.head(), scheme.result)?;
+        let width = scheme.parameters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        for (at, (name, shape)) in scheme.parameters.iter().enumerate() {
+            writeln!(f, "  {:<10}  {name:<width$} : {shape}", if at == 0 { "parameters" } else { "" })?;
+        }
+        for (at, condition) in scheme.conditions.iter().enumerate() {
+            writeln!(f, "  {:<10}  {condition}", if at == 0 { "where" } else { "" })?;
+        }
+        Ok(())
+    }
+}
