@@ -26,8 +26,8 @@ pub trait Live {
     fn stdout(&mut self, text: &str);
     /// Writes a piece of standard error.
     fn stderr(&mut self, text: &str);
-    /// From now on a first Ctrl-C requests a stop and does not end the process; a second one ends
-    /// it.
+    /// From now on a first Ctrl-C requests a stop and
+    /// does not end the process; a second one ends it.
     fn hold_interrupts(&mut self) {}
     /// Returns a reason to stop at the next good place, if there is one.
     fn stops(&mut self) -> Option<Stop> {

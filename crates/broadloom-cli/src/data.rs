@@ -44,8 +44,8 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     Ok(Source { name: None, file: text.into() })
 }
 
-/// All arrays of all sources, in order. An array without a name in its file has the name of the
-/// file.
+/// All arrays of all sources, in order. An array
+/// without a name in its file has the name of the file.
 pub(crate) fn read_all(sources: &[Source]) -> Result<Vec<Given>, String> {
     let mut all = Vec::new();
     for Source { name, file } in sources {

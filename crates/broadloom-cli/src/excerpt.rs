@@ -48,8 +48,8 @@ struct Teller {
     look: Look,
     gutter: usize,
     width: usize,
-    /// The line that was shown last: its source, its number, and the characters skipped at its
-    /// beginning.
+    /// The line that was shown last: its source, its
+    /// number, and the characters skipped at its beginning.
     last: Option<(SourceId, u32, usize)>,
     out: String,
 }
@@ -67,8 +67,8 @@ impl Teller {
         self.out.push('\n');
     }
 
-    /// Writes a source line, unless it was the last one, with a place underlined and its
-    /// explanation.
+    /// Writes a source line, unless it was the last one,
+    /// with a place underlined and its explanation.
     fn excerpt(&mut self, sources: &Sources, span: Span, said: &Said<'_>) {
         let source = sources.get(span.source);
         let number = source.line_of(span.start);

@@ -138,8 +138,8 @@ fn dots(
         let share = if last > first { (at as f64 - first) / (last - first) } else { 0.0 };
         ((share * (width - 1) as f64).round() as usize).min(width - 1)
     };
-    // The rows that each column of dots covers: those of its points, and the line from the last
-    // point before.
+    // The rows that each column of dots covers: those of
+    // its points, and the line from the last point before.
     let mut spans: Vec<Option<(usize, usize)>> = vec![None; width];
     let mut cover = |column: usize, row: usize| {
         let (top, bottom) = spans[column].unwrap_or((row, row));

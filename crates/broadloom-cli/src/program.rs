@@ -1,5 +1,5 @@
-//! Code that the commands on programs share: their arguments, reading a file, and reporting
-//! mistakes.
+//! Code that the commands on programs share: their
+//! arguments, reading a file, and reporting mistakes.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

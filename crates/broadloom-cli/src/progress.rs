@@ -18,8 +18,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The progress of a loop over time.
 #[derive(Default)]
 pub(crate) struct Progress {
-    /// The time when the first repetition ended. It includes compilation, so it does not count for
-    /// the rate.
+    /// The time when the first repetition ended. It includes
+    /// compilation, so it does not count for the rate.
     first: Option<Duration>,
     shown: Option<Duration>,
 }

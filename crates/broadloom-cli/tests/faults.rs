@@ -1,6 +1,6 @@
-//! Faults of the environment: full disks, closed pipes, killed processes, missing compilers, caches
-//! of other users. In every case a file is either the old one or the new one, and the fault is
-//! reported.
+//! Faults of the environment: full disks, closed pipes, killed
+//! processes, missing compilers, caches of other users. In every case a
+//! file is either the old one or the new one, and the fault is reported.
 #![cfg(unix)]
 
 use std::io::{Read, Write};
@@ -147,8 +147,8 @@ fn output_on_a_full_disk() {
     }
 }
 
-/// A disk that is full while files are written: the old files are unchanged, and no others are
-/// left.
+/// A disk that is full while files are written: the
+/// old files are unchanged, and no others are left.
 #[test]
 fn files_on_a_full_disk() {
     let world = World::new("full_files");
@@ -178,8 +178,8 @@ fn files_on_a_full_disk() {
         ("run --backend reference train.loom --save w.safetensors", "w.safetensors"),
     ] {
         let old = world.read(file);
-        // A file that is too large is an error here, like a full disk, because the signal for it is
-        // ignored.
+        // A file that is too large is an error here, like a
+        // full disk, because the signal for it is ignored.
         let output = world.shell(&format!("trap '' XFSZ; ulimit -f 2; broadloom {command}"));
         let said = text(&output.stderr);
         assert!(matches!(output.status.code(), Some(1 | 2)), "{command}: {:?} {said}", output.status);
@@ -471,8 +471,8 @@ fn compilers_that_cannot_be() {
     assert!(status == Some(1) && said.contains("program.so"), "{said}");
 }
 
-/// A cache that others can write to is not used, and neither is a link to a cache; the program runs
-/// anyway.
+/// A cache that others can write to is not used, and
+/// neither is a link to a cache; the program runs anyway.
 #[test]
 fn caches_of_strangers() {
     let world = World::new("strangers");

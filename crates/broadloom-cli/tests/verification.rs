@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The fake compiles files without a mark, and objects to those with one, in the words of Lean
-/// 4.28.
+/// The fake compiles files without a mark, and objects
+/// to those with one, in the words of Lean 4.28.
 const LEAN: &str = r#"#!/bin/sh
 case $1 in --version) echo 'Lean (version 4.28.0)'; exit ;; esac
 while [ $# -gt 1 ]; do case $1 in -o) olean=$2; shift ;; esac; shift; done

@@ -61,8 +61,8 @@ impl Kind {
         self != Kind::Data
     }
 
-    /// Checks one input and returns a number for the outcome: inputs with a new number are worth
-    /// keeping.
+    /// Checks one input and returns a number for the
+    /// outcome: inputs with a new number are worth keeping.
     ///
     /// # Panics
     /// If a law does not hold, or the code under test panics: that is a find.

@@ -101,8 +101,8 @@ fn obey(cli: &Cli) -> Result<bool, String> {
     }
 }
 
-/// Runs all kinds, and prints a line for each and some for each find. Returns true if there were
-/// none.
+/// Runs all kinds, and prints a line for each and some
+/// for each find. Returns true if there were none.
 fn campaigns(kinds: &[Kind], effort: &Effort) -> Result<bool, String> {
     let mut clean = true;
     for &kind in if kinds.is_empty() { &Kind::ALL[..] } else { kinds } {

@@ -10,8 +10,8 @@ use crate::campaign::end_of;
 /// The longest time to look for a smaller input.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Removes parts that are not needed: first large groups of lines, then small ones, then groups of
-/// bytes.
+/// Removes parts that are not needed: first large groups
+/// of lines, then small ones, then groups of bytes.
 pub(crate) fn smallest(kind: Kind, input: &[u8], end: &str, scratch: &Path) -> io::Result<Vec<u8>> {
     let file = scratch.join("smaller");
     let deadline = Instant::now() + PATIENCE;

@@ -45,8 +45,8 @@ pub fn one(kind: Kind, input: Vec<u8>) {
     confined(move |watch| _ = checked(kind, &input, watch));
 }
 
-/// Replays the corpus and mutates it, under the limits; `current` is the file for the current
-/// input.
+/// Replays the corpus and mutates it, under the limits;
+/// `current` is the file for the current input.
 pub fn work(task: Task, current: &Path) -> io::Result<Counts> {
     let kept: Vec<Vec<u8>> = corpus::read(task.kind)?.into_iter().map(|(_, input)| input).collect();
     let mut current = File::create(current)?;

@@ -54,8 +54,8 @@ const fn initial(
     Builtin { name, apply, initial }
 }
 
-/// All functions of the language: its own, and every pointwise operation of the library that has a
-/// name.
+/// All functions of the language: its own, and every
+/// pointwise operation of the library that has a name.
 pub(crate) fn all() -> &'static [Builtin] {
     static ALL: LazyLock<Vec<Builtin>> = LazyLock::new(|| {
         let has_name = |operation: &&Operation| operation.name().starts_with(char::is_alphabetic);
@@ -388,8 +388,8 @@ fn one_of<T: Copy>(
     eval.wrong(codes::ARGUMENTS, message, given.span, format!("it is one of {}", words.join(", ")))
 }
 
-/// `mean("... | i => ... | 0", x)`: the sum, divided by the sizes of the axes that the result
-/// leaves out.
+/// `mean("... | i => ... | 0", x)`: the sum, divided by
+/// the sizes of the axes that the result leaves out.
 fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &[])?;
     let call = &with_spec(eval, call)?;

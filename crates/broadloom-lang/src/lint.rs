@@ -39,8 +39,8 @@ use crate::program::{Made, Program};
 /// The largest number of sizes that are explained: finding the reasons takes time.
 const MOST_REASONS: usize = 50;
 
-/// All warnings and notes about a program, in the order of its text. Empty if the program has
-/// errors.
+/// All warnings and notes about a program, in the
+/// order of its text. Empty if the program has errors.
 ///
 /// ```
 /// use broadloom_lang::{Options, compile, lint};

@@ -48,8 +48,8 @@ pub enum Action {
         routine: Option<usize>,
         /// The parts of the line.
         pieces: Vec<Piece>,
-        /// Prints in the first repetition and in every repetition whose number is a multiple of
-        /// this.
+        /// Prints in the first repetition and in every
+        /// repetition whose number is a multiple of this.
         every: Option<u64>,
         /// The span of the statement.
         span: Span,

@@ -120,8 +120,8 @@ impl Written {
 pub struct Application {
     /// The name of the function.
     pub function: String,
-    /// The path of its parameters: its name with those of the functions around it, or the name it
-    /// was given.
+    /// The path of its parameters: its name with those of
+    /// the functions around it, or the name it was given.
     pub path: String,
     /// The span of the application.
     pub span: Span,
@@ -259,9 +259,9 @@ impl Program {
         if results.is_empty() { Vec::new() } else { vec![forward] }
     }
 
-    /// The computation without learning: a routine that computes the named tensors and those that
-    /// nothing reads. The second result has the tensors that were left out because they depend on
-    /// gradients.
+    /// The computation without learning: a routine that computes the
+    /// named tensors and those that nothing reads. The second result has
+    /// the tensors that were left out because they depend on gradients.
     ///
     /// ```
     /// use broadloom_lang::{Options, compile};

@@ -31,15 +31,15 @@ pub struct RunOptions {
 pub trait Observer {
     /// Called for each printed line.
     fn printed(&mut self, line: &str);
-    /// Called after a repetition of the outermost loop, with the number done, the total, and the
-    /// losses.
+    /// Called after a repetition of the outermost loop,
+    /// with the number done, the total, and the losses.
     fn repeated(&mut self, _done: u64, _of: u64, _losses: &[(String, f64)]) {}
     /// Called when the outermost loop has ended.
     fn ended(&mut self) {}
     /// Called with a remark about the run, such as one about the compiler.
     fn notice(&mut self, _text: &str) {}
-    /// Returns true to stop at the end of the current step. Called after every repetition and every
-    /// action.
+    /// Returns true to stop at the end of the current step.
+    /// Called after every repetition and every action.
     fn stops(&mut self) -> bool {
         false
     }
@@ -144,8 +144,8 @@ impl Program {
     }
 }
 
-/// Reports an error about a file from outside: at the parameter that does not fit, or without a
-/// place.
+/// Reports an error about a file from outside: at the
+/// parameter that does not fit, or without a place.
 fn about_file(error: &Error, main: Span, origins: &[Origin]) -> Box<Diagnostic> {
     let mut steps = error.ends().iter().filter_map(|end| end.step);
     let place = steps.find_map(|step| origins.get(step)).map(|origin| origin.span);

@@ -12,8 +12,8 @@ use broadloom::{Captured, SizeSum};
 use crate::position::whole;
 use crate::syntax::ast::Binary;
 
-/// The greatest depth of arithmetic that is not a sum of products. Deeper arithmetic becomes a
-/// tensor.
+/// The greatest depth of arithmetic that is not a sum
+/// of products. Deeper arithmetic becomes a tensor.
 const DEEPEST: u32 = 50;
 /// The largest number of products in a sum. Arithmetic with more of them stays as it was written.
 const MOST_TERMS: usize = 64;

@@ -1,5 +1,5 @@
-//! Suggestions for an unknown name: a similar name, or the equivalent of a name from another
-//! library.
+//! Suggestions for an unknown name: a similar name,
+//! or the equivalent of a name from another library.
 
 /// The name most similar to another one, if any is: one letter wrong, or two in a long name. Very
 /// short names are all similar to each other, so none is suggested for them.
@@ -14,8 +14,8 @@ pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option
     let by = |name: &str| if plain(name) == plain(wanted) { 1 } else { distance(wanted, name) };
     let near = known.filter(|name| *name != wanted).map(|name| (by(name), name));
     let near = near.filter(|(by, name)| *by <= allowed.max(usize::from(plain(name) == plain(wanted))));
-    // Among equally similar names the first by name, so that the answer does not depend on an
-    // order.
+    // Among equally similar names the first by name,
+    // so that the answer does not depend on an order.
     near.min().map(|(_, name)| name.to_string())
 }
 
@@ -43,8 +43,8 @@ fn distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// The way to write something that other libraries have a name for: `$1`, `$2`, … are its
-/// arguments.
+/// The way to write something that other libraries
+/// have a name for: `$1`, `$2`, … are its arguments.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Way {
     /// An expression to write.

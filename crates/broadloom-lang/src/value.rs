@@ -166,8 +166,8 @@ pub(crate) struct Function {
     pub scope: Rc<Scope>,
 }
 
-/// A function with its configuration, and with the parameters and inner layers that were made for
-/// it.
+/// A function with its configuration, and with the
+/// parameters and inner layers that were made for it.
 pub(crate) struct Layer {
     pub function: Rc<Function>,
     /// The configuration, and the parameters by name.

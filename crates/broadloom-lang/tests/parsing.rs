@@ -303,8 +303,8 @@ proptest! {
         prop_assert_eq!(tree(&text), format!("{expected}\n"));
         let short = formatted(&text);
         prop_assert_eq!(tree(&short), format!("{expected}\n"), "{}", short);
-        // Every parenthesis is needed, except those of calls, and those around `not`, which help
-        // the reader.
+        // Every parenthesis is needed, except those of calls,
+        // and those around `not`, which help the reader.
         for (open, _) in short.match_indices('(') {
             let is_call = short[..open].ends_with(['x', 'd', ')']);
             let is_not = short[open..].starts_with("(not");
@@ -316,14 +316,14 @@ proptest! {
     }
 }
 
-/// Checks that a text is parsed and formatted without mistakes, in linear time and without a deep
-/// stack.
+/// Checks that a text is parsed and formatted without
+/// mistakes, in linear time and without a deep stack.
 fn is_read(text: &str) {
     assert!(check_laws(text), "{:?}", mistakes(text));
 }
 
-/// Checks that a text is nested too deeply, that this is reported once, and that the next line is
-/// parsed.
+/// Checks that a text is nested too deeply, that this
+/// is reported once, and that the next line is parsed.
 fn is_too_deep(text: &str) {
     let text = format!("{text}\nlet after = 1\n");
     assert!(!check_laws(&text));

@@ -11,8 +11,8 @@ use syntax::programs::{Choices, program};
 use syntax::tree::survivors;
 use syntax::{bytes, check_laws, config, mistakes, read};
 
-/// Checks a file in which each mistaken line ends with its code in a comment, and the tree of the
-/// rest.
+/// Checks a file in which each mistaken line ends with
+/// its code in a comment, and the tree of the rest.
 fn check(text: &str, expected: Expect) {
     let marked = text.lines().enumerate().filter_map(|(line, text)| {
         let (_, codes) = text.split_once("#! ")?;

@@ -63,8 +63,8 @@ fn checking_sizes_changes_nothing() {
     }
 }
 
-/// A file of parameters that does not fit is reported at the parameter; an unreadable one without a
-/// place.
+/// A file of parameters that does not fit is reported
+/// at the parameter; an unreadable one without a place.
 #[test]
 fn files_of_parameters_are_told_at_the_parameter() {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("parameters.safetensors");

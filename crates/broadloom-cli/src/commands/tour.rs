@@ -18,8 +18,8 @@ const PROGRAM: &str = include_str!("../../../../examples/xor.loom");
 /// Its name in messages.
 const NAME: &str = "xor.loom";
 
-/// The stops: the arguments of a command, with `-` for the program, and a sentence about its
-/// output.
+/// The stops: the arguments of a command, with `-`
+/// for the program, and a sentence about its output.
 const STOPS: &[(&[&str], &str)] = &[
     (&["check", "-"], "Every shape is inferred. Nobody wrote those of the weights"),
     (&["explain", "-", "linear.weight.input.0"], "Every size can say where it comes from"),

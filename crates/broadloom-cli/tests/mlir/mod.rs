@@ -90,8 +90,8 @@ impl Observer for First {
     }
 }
 
-/// Checks that the forward function and every routine compute the same as a session from the same
-/// numbers.
+/// Checks that the forward function and every routine
+/// compute the same as a session from the same numbers.
 fn same_values(tools: &Tools, file: &std::path::Path) -> Result<(), String> {
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let name = file.to_string_lossy();
@@ -159,9 +159,9 @@ fn results(routine: &Routine, session: &mut Session) -> Result<Vec<(String, Arra
     Ok(results)
 }
 
-/// Results that are only rounding errors: parameters before a normalisation, whose gradients are 0
-/// up to rounding, which `adam` turns into steps; and the direction of the difference of two equal
-/// tensors.
+/// Results that are only rounding errors: parameters before a
+/// normalisation, whose gradients are 0 up to rounding, which `adam` turns
+/// into steps; and the direction of the difference of two equal tensors.
 const NOISE: [&str; 2] = ["first.bias", "u"];
 
 fn agree(expected: &[(String, Array)], made: &[Vec<f64>]) -> Result<(), String> {

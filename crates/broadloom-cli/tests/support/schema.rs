@@ -1,5 +1,5 @@
-//! A validator for JSON values: the part of JSON Schema (draft 2020-12) that `docs/schema.json`
-//! uses.
+//! A validator for JSON values: the part of JSON Schema
+//! (draft 2020-12) that `docs/schema.json` uses.
 //!
 //! An unknown keyword is an error, so that a schema cannot require more than is checked. (The
 //! crates for all of JSON Schema bring thirty others with them.)
@@ -111,8 +111,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Checks that exactly one schema fits. If none does, the errors of the nearest one are the
-    /// most useful.
+    /// Checks that exactly one schema fits. If none does,
+    /// the errors of the nearest one are the most useful.
     fn one_of(&mut self, schemas: &[Value], value: &Value, at: &str) {
         let mut all: Vec<Vec<String>> = schemas
             .iter()

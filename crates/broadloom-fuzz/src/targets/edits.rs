@@ -1,5 +1,5 @@
-//! Programs while they are typed: the whole text, the text cut off at some places, and the text up
-//! to a line.
+//! Programs while they are typed: the whole text, the text
+//! cut off at some places, and the text up to a line.
 
 use broadloom_diagnostics::decode;
 

@@ -49,8 +49,8 @@ pub(crate) fn check(bytes: &[u8]) -> u64 {
     fingerprint((codes, about(program.graph.steps()), command, status as u8, about(printed)))
 }
 
-/// Returns true if a program names files. Such programs are not evaluated, because a file could be
-/// anything.
+/// Returns true if a program names files. Such programs
+/// are not evaluated, because a file could be anything.
 pub(super) fn reads_files(text: &str) -> bool {
     ["import", "load", "save"].iter().any(|word| text.contains(word))
 }

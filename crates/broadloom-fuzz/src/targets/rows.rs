@@ -36,8 +36,8 @@ fn read(text: &str) {
     }
 }
 
-/// Asserts that the answers for people and for programs agree, in repeated runs and with
-/// explanations.
+/// Asserts that the answers for people and for programs
+/// agree, in repeated runs and with explanations.
 fn solve(text: &str) -> u64 {
     let solve = |options: &Options| -> Output { run("fuzz.rows", text, options) };
     let options = Options { branches: BRANCHES, ..Options::default() };

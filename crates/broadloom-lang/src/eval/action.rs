@@ -146,8 +146,8 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// Filters parameters: those that belong to a layer, to a list of layers, or are named
-    /// themselves.
+    /// Filters parameters: those that belong to a layer,
+    /// to a list of layers, or are named themselves.
     fn made_by(&mut self, of: ExprId, loss: Tensor, params: Vec<Tensor>) -> Evaluated<Vec<Tensor>> {
         let (value, at) = (self.expr(of)?, self.span_of(of));
         let mut made = FxHashSet::default();
@@ -170,8 +170,8 @@ impl Eval<'_> {
         Ok(chosen)
     }
 
-    /// Collects the parameters of a value. Returns false if it is not something that has
-    /// parameters.
+    /// Collects the parameters of a value. Returns false
+    /// if it is not something that has parameters.
     fn parameters_in(&self, value: &Value, made: &mut FxHashSet<Tensor>) -> bool {
         match value {
             Value::Tensor(tensor) if self.params.contains(tensor) => {
@@ -444,8 +444,8 @@ impl Eval<'_> {
         if text.contains('{') { self.filled(text, span) } else { Ok(text.to_string()) }
     }
 
-    /// Makes the last routine that computes gradients keep those from which these tensors are
-    /// computed.
+    /// Makes the last routine that computes gradients
+    /// keep those from which these tensors are computed.
     fn keep_gradients(&mut self, mut waiting: Vec<Tensor>) {
         let Some(at) = self.last_backward else { return };
         let mut seen = FxHashSet::default();
@@ -463,8 +463,8 @@ impl Eval<'_> {
         }
     }
 
-    /// A routine for the tensors that have to be computed before they can be shown, if there are
-    /// any.
+    /// A routine for the tensors that have to be computed
+    /// before they can be shown, if there are any.
     fn shown_by(&mut self, tensors: &[Tensor], name: &str, span: Span) -> Option<usize> {
         self.close_routine();
         self.keep_gradients(tensors.to_vec());

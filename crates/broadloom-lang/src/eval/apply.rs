@@ -94,8 +94,8 @@ impl Eval<'_> {
         self.apply(&function, given, (at, span))
     }
 
-    /// Applies a value that can be applied; `spans` are those of the function and of the whole
-    /// call.
+    /// Applies a value that can be applied; `spans` are
+    /// those of the function and of the whole call.
     pub(super) fn apply(
         &mut self,
         function: &Value,

@@ -1,9 +1,9 @@
 //! Sizes that have names, and numbers for them.
 //!
-//! A `dim` with a range is a named size of the graph. It stays a name as long as its number is not
-//! needed: in shapes, and in arithmetic on tensors. Where the program cannot be built without the
-//! number (a range, a condition), the size is given one, and the program holds only for it from
-//! there on.
+//! A `dim` with a range is a named size of the graph. It stays a name as long
+//! as its number is not needed: in shapes, and in arithmetic on tensors. Where
+//! the program cannot be built without the number (a range, a condition), the
+//! size is given one, and the program holds only for it from there on.
 
 use std::rc::Rc;
 
@@ -46,8 +46,8 @@ impl Eval<'_> {
             return Ok(());
         };
         let sample = self.sample(&text, range, declared, span)?;
-        // A name is one size: if it is declared again, its range is the intersection of all its
-        // ranges.
+        // A name is one size: if it is declared again, its
+        // range is the intersection of all its ranges.
         let known = self.ranged.get(&text).copied();
         let both = known.and_then(|at| self.dims[at].range).map_or(range, |known| common(known, range));
         if let Some(asked) = asked.filter(|_| !is_empty(both)) {
@@ -150,8 +150,8 @@ impl Eval<'_> {
             .map(str::to_string)
     }
 
-    /// A label for a size to be inferred: its own name, unless the graph has another size of that
-    /// name.
+    /// A label for a size to be inferred: its own name,
+    /// unless the graph has another size of that name.
     pub(super) fn free_label(&self, name: Name) -> String {
         let mut label = self.text(name).to_string();
         while self.graph.dims().any(|dim| *dim == label) {

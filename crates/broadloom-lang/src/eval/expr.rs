@@ -304,8 +304,8 @@ impl Eval<'_> {
             let slice = self.ask(span, |graph| graph.slice(tensor, Index::At(low as u64)))?;
             return Ok(Value::Tensor(slice));
         }
-        // The axis must be at least as long as the greatest index, even if its size becomes known
-        // later.
+        // The axis must be at least as long as the greatest
+        // index, even if its size becomes known later.
         let slice = self.ask(span, |graph| {
             graph.slice(tensor, Index::At(high as u64))?;
             graph.slice(tensor, Index::Run { range: None })

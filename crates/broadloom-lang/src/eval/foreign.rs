@@ -365,8 +365,8 @@ impl Eval<'_> {
         }
     }
 
-    /// Advice for reducing an axis by its number: a spec that fits the tensor, if its axes are
-    /// known.
+    /// Advice for reducing an axis by its number: a spec
+    /// that fits the tensor, if its axes are known.
     pub(crate) fn axis_help(&self, name: &str, tensor: Tensor, owner: &str, axis: Option<f64>) -> String {
         let general = format!(
             "a spec names the axes that stay: `{name}(\"... | i => ... |\", {owner})` leaves out the output axis"

@@ -1,5 +1,5 @@
-//! Expressions as formulas of assignments: arithmetic stays, everything else becomes a tensor
-//! operand.
+//! Expressions as formulas of assignments: arithmetic
+//! stays, everything else becomes a tensor operand.
 
 use broadloom::{Assignments, Formula, Name as Operand, Tensor};
 
@@ -16,8 +16,8 @@ pub(super) struct Draft {
     pub assignments: Assignments,
     /// The tensors that occur in it, by their text.
     pub tensors: Vec<(String, Operand, Tensor)>,
-    /// The tensor that the assignment makes, which may occur on the right: there it has its old
-    /// value.
+    /// The tensor that the assignment makes, which may
+    /// occur on the right: there it has its old value.
     pub new: Option<(ast::Name, Operand)>,
     /// True if a tensor that occurs twice may be two operands, as in `a * a` by
     /// `"i j; j k => i k"`.
@@ -121,8 +121,8 @@ impl Eval<'_> {
         Ok(draft.occurrence(operand, tensor).into())
     }
 
-    /// Converts the value of an expression to a tensor operand, named as it is written if that is a
-    /// name.
+    /// Converts the value of an expression to a tensor
+    /// operand, named as it is written if that is a name.
     pub(super) fn tensor_operand(
         &mut self,
         id: ExprId,

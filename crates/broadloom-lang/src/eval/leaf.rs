@@ -21,8 +21,8 @@ struct Declared {
     sizes: Vec<(String, SizeSum)>,
 }
 
-/// The shape and first value with which a parameter of a function was made, and the call that made
-/// it.
+/// The shape and first value with which a parameter
+/// of a function was made, and the call that made it.
 #[derive(Clone)]
 pub(super) struct Made {
     shape: Option<String>,
@@ -319,8 +319,8 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// A declared shape as a text: names of numbers are replaced by the numbers, named sizes stay
-    /// names.
+    /// A declared shape as a text: names of numbers are
+    /// replaced by the numbers, named sizes stay names.
     fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
         let mut declared = Declared::default();
         if let Some(batch) = &shape.batch {

@@ -1,5 +1,5 @@
-//! Errors of the graph as diagnostics: each end of a conflict is a label at the line that caused
-//! it.
+//! Errors of the graph as diagnostics: each end of a
+//! conflict is a label at the line that caused it.
 
 use broadloom::{Error, ErrorKind, Part, Remedy};
 use broadloom_diagnostics::{Diagnostic, Link, Span};

@@ -125,8 +125,8 @@ impl Eval<'_> {
         Ok(filled)
     }
 
-    /// Reports a spec that cannot be parsed: at the place inside the text, unless numbers were
-    /// filled in.
+    /// Reports a spec that cannot be parsed: at the place
+    /// inside the text, unless numbers were filled in.
     fn misread<T>(
         &mut self,
         written: &str,
@@ -209,8 +209,8 @@ impl Eval<'_> {
         self.ask(span, |graph| graph.set(captured, size))
     }
 
-    /// `op`: an operation by its assignments, in which its operands and their gradients have names
-    /// of their own.
+    /// `op`: an operation by its assignments, in which its
+    /// operands and their gradients have names of their own.
     pub(super) fn op(&mut self, name: Ident, operands: &[Ident], lines: &[Span]) -> Evaluated<()> {
         let own = self.text(name.name).to_string();
         let names: Vec<String> = operands.iter().map(|each| self.text(each.name).to_string()).collect();

@@ -1,5 +1,5 @@
-//! Comments that silence a lint: `# allow W0505`, at the end of the line or on a line of its own
-//! above it.
+//! Comments that silence a lint: `# allow W0505`, at the
+//! end of the line or on a line of its own above it.
 
 use broadloom_diagnostics::{Diagnostic, Sources};
 

@@ -36,10 +36,10 @@ impl Mutual {
         Mutual { generated }
     }
 
-    /// Two operands of a pointwise operation that broadcast into each other. If the sizes are
-    /// equal, pairing them up may have been meant; if they differ, it cannot have been, except in a
-    /// loss that pairs up its arguments. `found` lists the broadcasts of the operands of one
-    /// operation.
+    /// Two operands of a pointwise operation that broadcast into each other. If
+    /// the sizes are equal, pairing them up may have been meant; if they differ,
+    /// it cannot have been, except in a loss that pairs up its arguments.
+    /// `found` lists the broadcasts of the operands of one operation.
     ///
     /// Tensors that are meant to broadcast are left out: positions, masks and random numbers;
     /// tensors that differ by a unit, or whose axes a spec has rearranged.

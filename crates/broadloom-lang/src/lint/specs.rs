@@ -1,5 +1,5 @@
-//! Specs that may not say what is meant: axes that are summed alone, positions that look like
-//! sizes.
+//! Specs that may not say what is meant: axes that
+//! are summed alone, positions that look like sizes.
 
 use broadloom_diagnostics::Diagnostic;
 use broadloom_spec::{AxisKind, RowVariable, Shape, Spec};

@@ -88,8 +88,8 @@ impl Binding {
 
 /// The names of a block.
 struct Scope {
-    /// True if a function begins here: names that it reads from outside are read when it is
-    /// applied.
+    /// True if a function begins here: names that it
+    /// reads from outside are read when it is applied.
     function: bool,
     bindings: Vec<Binding>,
     /// The index of the last binding of each name.

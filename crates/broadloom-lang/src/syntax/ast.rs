@@ -191,8 +191,8 @@ pub enum StatementKind {
     Minimise {
         /// The loss: one number.
         loss: ExprId,
-        /// The layers or parameters to change; all parameters that the loss depends on if it is
-        /// left out.
+        /// The layers or parameters to change; all parameters
+        /// that the loss depends on if it is left out.
         of: Option<ExprId>,
         /// The rule that is applied to each parameter.
         rule: ExprId,
@@ -430,8 +430,8 @@ impl Binary {
         if self == Binary::Mod { "mod" } else { self.sign() }
     }
 
-    /// The strength with which it binds. All but `**` group from the left; comparisons do not
-    /// chain.
+    /// The strength with which it binds. All but `**`
+    /// group from the left; comparisons do not chain.
     pub fn strength(self) -> u8 {
         match self {
             Binary::Pipe => 1,

@@ -13,8 +13,8 @@
 //! A keyword that begins a statement begins one even if a bracket is still open or an operator
 //! lacks its operand: one mistake should not swallow the rest of the file.
 //!
-//! The lexer never fails: a character it cannot read becomes [`TokenKind::Unknown`] and a
-//! diagnostic.
+//! The lexer never fails: a character it cannot read
+//! becomes [`TokenKind::Unknown`] and a diagnostic.
 
 use broadloom_diagnostics::{BYTE_ORDER_MARK, Diagnostic, SourceId, Span};
 
@@ -69,8 +69,8 @@ struct Lexer<'a> {
     brackets: Vec<TokenKind>,
     /// The columns of the blocks that are open.
     indents: Vec<usize>,
-    /// A column that fits no block and has been reported: the next lines at the same column are not
-    /// reported.
+    /// A column that fits no block and has been reported:
+    /// the next lines at the same column are not reported.
     tolerated: Option<usize>,
     /// True at the beginning of a line, before its first token.
     fresh: bool,
@@ -133,8 +133,8 @@ impl Lexer<'_> {
         self.push(if is_name { TokenKind::Name } else { kind }, start, end);
         self.at = end;
         if kind == TokenKind::Text && !is_closed(&rest[..length]) {
-            // The text may have swallowed brackets. The parser does not report anything missing
-            // here.
+            // The text may have swallowed brackets. The
+            // parser does not report anything missing here.
             self.brackets.clear();
             self.push(TokenKind::Unknown, end, end);
         }
@@ -332,8 +332,8 @@ impl Lexer<'_> {
         (TokenKind::Text, end)
     }
 
-    /// The length of a `//` comment, as other languages have it. Returns `None` if `//` is a whole
-    /// quotient.
+    /// The length of a `//` comment, as other languages
+    /// have it. Returns `None` if `//` is a whole quotient.
     fn foreign_comment(&self, rest: &str) -> Option<usize> {
         let line = rest.strip_prefix("//")?;
         let line = line[..line.find(LINE_ENDS).unwrap_or(line.len())].trim_end();
@@ -466,8 +466,8 @@ fn unknown_length(rest: &str, letter: char) -> usize {
     rest.chars().take_while(|next| *next == letter).map(char::len_utf8).sum()
 }
 
-/// The column of a place that has only blanks before it on its line, and the length of the blanks
-/// in bytes.
+/// The column of a place that has only blanks before it
+/// on its line, and the length of the blanks in bytes.
 pub(super) fn column(text: &str, at: usize) -> (usize, usize) {
     let line = text[..at].rfind(LINE_ENDS).map_or(0, |newline| newline + 1);
     let blanks = &text[line..at];

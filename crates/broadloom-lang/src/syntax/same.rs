@@ -6,9 +6,9 @@ use super::ast::{
 };
 use super::format::words;
 
-/// Returns true if two files are the same program: equal except for positions, comments, and the
-/// notation of numbers. Both must use one table of names. The texts are those from which the files
-/// were parsed.
+/// Returns true if two files are the same program: equal except for
+/// positions, comments, and the notation of numbers. Both must use one
+/// table of names. The texts are those from which the files were parsed.
 pub fn same(text: &str, file: &File, other_text: &str, other: &File) -> bool {
     let pair = Pair { texts: [text, other_text], files: [file, other] };
     pair.blocks(&file.statements, &other.statements)

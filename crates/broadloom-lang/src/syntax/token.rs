@@ -211,8 +211,8 @@ impl TokenKind {
         }
     }
 
-    /// Returns true if a line that ends or begins with this token continues: it stands between two
-    /// expressions.
+    /// Returns true if a line that ends or begins with this
+    /// token continues: it stands between two expressions.
     pub fn continues(self) -> bool {
         matches!(
             self,

@@ -9,8 +9,8 @@ pub struct Program {
     pub statements: Vec<Statement>,
 }
 
-/// A statement, with the statement of the first program that it comes from: messages are compared
-/// up to that.
+/// A statement, with the statement of the first program
+/// that it comes from: messages are compared up to that.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// The corresponding statement of the first program.
@@ -266,8 +266,8 @@ impl Statement {
         }
     }
 
-    /// Returns true if it acts when the program runs, so that its place among other actions
-    /// matters.
+    /// Returns true if it acts when the program runs,
+    /// so that its place among other actions matters.
     pub fn acts(&self) -> bool {
         matches!(self.kind, Kind::Assign { .. })
     }

@@ -40,8 +40,8 @@ fn moved(program: Program) -> Option<Rewritten> {
     Some(Rewritten { program, allowed: Allowed { order: true, ..Allowed::default() } })
 }
 
-/// Exchanges the operands of commutative operations; those of a spec together with their parts of
-/// the spec.
+/// Exchanges the operands of commutative operations;
+/// those of a spec together with their parts of the spec.
 fn swap(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut program = program.clone();
     let all = dice.percent(40);
@@ -82,8 +82,8 @@ fn each_swap(statement: &mut Statement, visit: &mut dyn FnMut(&mut Expr)) -> usi
     count
 }
 
-/// Reorders statements so that each stands after those that define its names. Actions stay in
-/// order.
+/// Reorders statements so that each stands after those
+/// that define its names. Actions stay in order.
 fn reorder(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut waiting = program.statements.clone();
     let mut ordered: Vec<Statement> = Vec::new();
@@ -176,9 +176,9 @@ fn name(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     Some(Rewritten { program, allowed: Allowed { order: true, more: true, ..Allowed::default() } })
 }
 
-/// Returns true if every evaluation of an expression has the same shape. Parameters, constants and
-/// layers in it are made again where it is written again, and sizes that a spec leaves open are
-/// chosen again.
+/// Returns true if every evaluation of an expression has the same shape.
+/// Parameters, constants and layers in it are made again where it is
+/// written again, and sizes that a spec leaves open are chosen again.
 fn repeatable(value: &Expr) -> bool {
     let mut repeatable = true;
     value.walk(&mut |expr| {

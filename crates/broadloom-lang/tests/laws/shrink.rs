@@ -22,8 +22,8 @@ pub struct Failure {
 /// The number of choices of a rewriting that are tried on a smaller program.
 const CHOICES: u64 = 12;
 
-/// Rewrites a program, and compares. Returns `None` if the answers agree or the rewriting does not
-/// apply.
+/// Rewrites a program, and compares. Returns `None` if
+/// the answers agree or the rewriting does not apply.
 pub fn attempt(
     program: &Program,
     answered: &Answer,

@@ -115,8 +115,8 @@ pub fn suite_files() -> Vec<PathBuf> {
     files
 }
 
-/// New text for a block: the file, the line of its fence, its old number of lines, and its new
-/// lines.
+/// New text for a block: the file, the line of its
+/// fence, its old number of lines, and its new lines.
 pub type Update = (PathBuf, usize, usize, String);
 
 /// Writes new texts of blocks, the last of a file first.

@@ -22,8 +22,8 @@ struct Facts {
     function: Option<String>,
 }
 
-/// The program with its statements in other orders; empty if it cannot be parsed or has only one
-/// statement.
+/// The program with its statements in other orders; empty
+/// if it cannot be parsed or has only one statement.
 pub fn orders(text: &str, count: usize) -> Vec<String> {
     let mut names = Names::default();
     let parsed = parse(SourceId(0), text, &mut names);

@@ -101,8 +101,8 @@ pub fn similar(found: &str, expected: &str, tolerance: f64) -> Result<(), String
     Err(format!("it prints\n{found}instead of\n{expected}"))
 }
 
-/// Reads the program up to each line: it must not panic, and must not report what is right in the
-/// whole.
+/// Reads the program up to each line: it must not panic,
+/// and must not report what is right in the whole.
 fn prefixes(text: &str, options: &Options, expected: &Answer) -> Result<(), String> {
     for line in 0..=text.lines().count() as u32 {
         let mut program = compiled(text, &Options { until: Some(line), ..options.clone() });

@@ -1,5 +1,5 @@
-//! Random programs as texts: bytes decide the places of blanks, line ends, comments and needless
-//! parentheses.
+//! Random programs as texts: bytes decide the places of
+//! blanks, line ends, comments and needless parentheses.
 
 use super::programs::{Choices, Piece};
 

@@ -79,8 +79,8 @@ fn check_layout(text: &str, file: &File, mut names: Names, once: &str) {
     assert!(!once.starts_with('\n') && !once.contains("\n\n\n") && !once.contains(" \n"), "{once:?}");
 }
 
-/// The words of all comments. Comments may come together on a line, but nothing else happens to
-/// them.
+/// The words of all comments. Comments may come together
+/// on a line, but nothing else happens to them.
 fn comments(text: &str, file: &File) -> Vec<String> {
     let words = file.comments.iter().flat_map(|span| span.slice(text).split_whitespace());
     words.map(str::to_owned).collect()

@@ -46,8 +46,8 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// Writes the comments after the last statement of a block that are indented like its first
-    /// one.
+    /// Writes the comments after the last statement of
+    /// a block that are indented like its first one.
     fn end_block(&mut self, first: u32, end: u32, indent: usize) {
         self.fresh = false;
         if !self.is_first(first) {
@@ -90,8 +90,8 @@ impl<'a> Formatter<'a> {
         self.out.push('\n');
     }
 
-    /// Keeps an empty line that the text has before this offset, except at the beginning of a
-    /// block.
+    /// Keeps an empty line that the text has before
+    /// this offset, except at the beginning of a block.
     fn gap(&mut self, offset: u32) {
         let is_fresh = std::mem::replace(&mut self.fresh, false);
         let before = self.text.get(..offset as usize).unwrap_or("");

@@ -1,9 +1,9 @@
 //! Placement of comments within a statement.
 //!
-//! The tree has no comments and few signs, but a statement is written with the same words in the
-//! same order as before, up to commas and parentheses. So the words to write are found again in the
-//! text; a comment then lies between two of them, and is written at the next place where the line
-//! may end:
+//! The tree has no comments and few signs, but a statement is written with the
+//! same words in the same order as before, up to commas and parentheses. So
+//! the words to write are found again in the text; a comment then lies between
+//! two of them, and is written at the next place where the line may end:
 //!
 //! ```text
 //! let y = (x # input            let y = x  # input

@@ -61,8 +61,8 @@ pub fn measured(text: &str, file: &File, names: &Names) -> (String, usize) {
     (formatter.out, formatter.work)
 }
 
-/// Parses a text and formats it, or returns its mistakes. It is checked that the result is the same
-/// program.
+/// Parses a text and formats it, or returns its mistakes.
+/// It is checked that the result is the same program.
 pub fn reformat(source: SourceId, text: &str) -> Result<String, Vec<Diagnostic>> {
     let mut names = Names::default();
     let before = parse(source, text, &mut names);

@@ -1,5 +1,5 @@
-//! The lines of an `op`. They are not parsed here, so only spaces and line breaks in brackets
-//! change.
+//! The lines of an `op`. They are not parsed here, so
+//! only spaces and line breaks in brackets change.
 
 use broadloom_diagnostics::{SourceId, Span};
 

@@ -140,8 +140,8 @@ impl Parser<'_> {
         let open = self.next();
         let mut args = Vec::new();
         while !self.ends_list(TokenKind::Close) {
-            // No function has an argument named like a keyword. That is reported where the function
-            // is known.
+            // No function has an argument named like a keyword.
+            // That is reported where the function is known.
             let named = matches!(self.kind(), TokenKind::Name | TokenKind::Keyword(_))
                 && matches!(self.ahead(1).kind, TokenKind::Equals | TokenKind::Assign);
             let name = match named {
