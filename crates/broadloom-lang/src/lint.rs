@@ -307,7 +307,7 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
         surprising.insert(tensor);
         let origin = program.graph.step_of(tensor).and_then(|step| program.origins.get(step)).copied();
         let named = made.get(&tensor);
-        // Unnamed tensors made inside the library are not reported.
+        // Of the tensors made inside the library, only parameters with a warning are reported.
         let inside = origin.is_none_or(|origin| origin.span != origin.inner);
         let is_param = kind == Some(LeafKind::Param);
         if inside && !(is_param && surprise == Surprise::Warning) {

@@ -119,7 +119,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             watcher.live.hold_interrupts();
         }
         if !args.program.json {
-            // What is worth knowing is said before, not after, a long run.
+            // Warnings are printed before a long run, not after it.
             watcher.live.stderr(&args.program.render(&sources, &diagnostics, look));
         }
         let warned = diagnostics.len();
