@@ -7,7 +7,7 @@
 //! | `loom` | lines that are added to the program |
 //! | `text` | the output of the lines since the last such block |
 //! | `shapes` | the shapes of some tensors, one per line: the name, blanks, the shape |
-//! | `loom mistake` | lines with a mistake, which are not added; the `text` after them is the message |
+//! | `loom mistake` | lines with a mistake, not added; the `text` after them is the message |
 //!
 //! A table with the columns `here` and `shape` or `value` has an expression in each row, which is
 //! evaluated after the program of its heading. In printed output, words are compared exactly and
