@@ -1,4 +1,4 @@
-//! Programs while somebody types them: `broadloom_fuzz::Kind::Edits` under libFuzzer.
+//! Programs while they are typed: `broadloom_fuzz::Kind::Edits` under libFuzzer.
 #![no_main]
 
 use broadloom_fuzz::Kind;

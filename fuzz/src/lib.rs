@@ -1,10 +1,10 @@
-//! What the libFuzzer targets share: mutations, half of them libFuzzer's own.
+//! Code that the libFuzzer targets share: mutations, half of them libFuzzer's own.
 
 use broadloom_fuzz::Kind;
 use broadloom_fuzz::dice::Dice;
 use broadloom_fuzz::mutate::mutate;
 
-/// Changes the first `size` bytes of `data` in place, and returns how many there are then, at most `most`.
+/// Changes the first `size` bytes of `data` in place, and returns their new number, at most `most`.
 pub fn mutated(kind: Kind, data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     let mut dice = Dice::new(u64::from(seed));
     if dice.once_in(2) {

@@ -1,49 +1,50 @@
-//! The world around a command: where input comes from, how output looks, who watches it work.
+//! The environment of a command: its input, the look of its output, and its live streams.
 
 use std::io::Read;
 
-/// The world around a command.
+/// The environment of a command.
 pub struct Console<'a> {
     /// Standard input.
     pub stdin: &'a mut dyn Read,
-    /// What messages call it.
+    /// The name of standard input in messages.
     pub stdin_name: &'static str,
-    /// Where to write what cannot wait for the end.
+    /// The streams for output that cannot wait for the end.
     pub live: &'a mut dyn Live,
-    /// What standard output is connected to.
+    /// The connection of standard output.
     pub stdout: Stream,
-    /// What standard error is connected to.
+    /// The connection of standard error.
     pub stderr: Stream,
-    /// Whether `NO_COLOR` is set.
+    /// True if `NO_COLOR` is set.
     pub no_color: bool,
-    /// What the arguments say of colours.
+    /// The choice of colours in the arguments, if any.
     color: Option<bool>,
 }
 
-/// Who sees what a command says while it still works.
+/// Receives the output of a command while it still works.
 pub trait Live {
-    /// A piece of standard output.
+    /// Writes a piece of standard output.
     fn stdout(&mut self, text: &str);
-    /// A piece of standard error.
+    /// Writes a piece of standard error.
     fn stderr(&mut self, text: &str);
-    /// From now on a first Ctrl-C asks to stop and does not end the process; a second one does.
+    /// From now on a first Ctrl-C requests a stop and
+    /// does not end the process; a second one ends it.
     fn hold_interrupts(&mut self) {}
-    /// Why to stop at the next good place, if there is a reason.
+    /// Returns a reason to stop at the next good place, if there is one.
     fn stops(&mut self) -> Option<Stop> {
         None
     }
 }
 
-/// Why a command that still works should stop.
+/// A reason to stop a command before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Someone wants it.
+    /// The user has interrupted it.
     Interrupted,
-    /// Nobody reads standard output any more, or nothing can be written to it.
+    /// Standard output has no reader any more, or cannot be written to.
     Unread,
 }
 
-/// Nobody watches.
+/// Drops live output.
 #[derive(Debug)]
 pub struct Silent;
 
@@ -52,47 +53,47 @@ impl Live for Silent {
     fn stderr(&mut self, _: &str) {}
 }
 
-/// What a stream is connected to.
+/// The connection of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stream {
-    /// Whether it is a terminal.
+    /// True if it is a terminal.
     pub terminal: bool,
-    /// How many columns it has, if it is one.
+    /// The number of columns of the terminal.
     pub columns: Option<usize>,
 }
 
-/// How output on a stream looks.
+/// The look of output on a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Whether it is coloured.
+    /// True if it is coloured.
     pub color: bool,
-    /// Whether it is a terminal.
+    /// True if it is a terminal.
     pub terminal: bool,
-    /// How wide lines may be; anything goes where nobody looks.
+    /// The greatest width of lines; unlimited if it is not a terminal.
     pub columns: Option<usize>,
 }
 
-/// The columns of a terminal that does not tell.
+/// The columns of a terminal whose width is not known.
 const USUAL_COLUMNS: usize = 80;
 
 impl<'a> Console<'a> {
-    /// A world without a terminal.
+    /// An environment without a terminal.
     pub fn new(stdin: &'a mut dyn Read, live: &'a mut dyn Live) -> Console<'a> {
         let (stdout, stderr) = (Stream::default(), Stream::default());
         Console { stdin, stdin_name: "<stdin>", live, stdout, stderr, no_color: false, color: None }
     }
 
-    /// Says whether to use colours, whatever the streams are.
+    /// Turns colours on or off for all streams; `None` leaves it to each stream.
     pub(crate) fn set_color(&mut self, color: Option<bool>) {
         self.color = color;
     }
 
-    /// How standard output looks.
+    /// The look of standard output.
     pub fn stdout(&self) -> Look {
         self.look(self.stdout)
     }
 
-    /// How standard error looks.
+    /// The look of standard error.
     pub fn stderr(&self) -> Look {
         self.look(self.stderr)
     }
@@ -104,15 +105,15 @@ impl<'a> Console<'a> {
     }
 }
 
-/// What a piece of output is, for its colour.
+/// The role of a piece of output, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paint {
     Plain,
-    /// Heads and names.
+    /// Headings and names.
     Strong,
-    /// What only explains.
+    /// Explanations.
     Faint,
-    /// What is asked for.
+    /// The answer to the question that was asked.
     Answer,
     /// The frame around excerpts.
     Frame,

@@ -1,4 +1,5 @@
-//! Values of data from files, given with `run --data` or `verify --inputs`: `FILE` for all arrays in it, or `NAME=FILE` for one.
+//! Values of data from files, given with `run --data` or `verify --inputs`: `FILE` for all arrays
+//! in it, or `NAME=FILE` for one.
 
 use std::path::{Path, PathBuf};
 
@@ -16,20 +17,22 @@ fn parse(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-/// The array for a name: all of a `.npy` or `.csv` file; of a file with several arrays the one of that name, or the only one.
+/// The array for a name: all of a `.npy` or `.csv` file; in a file with several arrays the one of
+/// that name, or the only one.
 fn read(name: &str, file: &Path) -> Result<Array, String> {
     let (found, names) = read_array(file, name).map_err(|error| error.to_string())?;
     found.ok_or_else(|| format!("{} has no array `{name}`, only {}", shown_path(file), names.join(", ")))
 }
 
-/// Where arrays come from: a file, or one array of a file under a name.
+/// A source of arrays: a file, or one array of a file under a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub name: Option<String>,
     file: PathBuf,
 }
 
-/// `arrays.npz`, `x=inputs.npy`; what is before `=` is a name only if it could not be a part of a path.
+/// Parses `arrays.npz` or `x=inputs.npy`. The part before `=` is a name only if it could not be a
+/// part of a path.
 pub(crate) fn source(text: &str) -> Result<Source, String> {
     let named = text.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '\\']));
     if named {
@@ -41,7 +44,8 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     Ok(Source { name: None, file: text.into() })
 }
 
-/// All arrays of all sources, in order. What has no name in a file has that of the file.
+/// All arrays of all sources, in order. An array
+/// without a name in its file has the name of the file.
 pub(crate) fn read_all(sources: &[Source]) -> Result<Vec<Given>, String> {
     let mut all = Vec::new();
     for Source { name, file } in sources {

@@ -1,11 +1,11 @@
-//! Sizes that have names, in a table.
+//! The table of named sizes.
 
 use broadloom_ide::{NamedSize, range_text};
 
 use crate::console::Look;
 use crate::table::{Column, Table};
 
-/// A table of the sizes that have names, and an empty line; nothing if there are none.
+/// A table of the named sizes, and an empty line; empty if there are none.
 pub(crate) fn table(dims: &[NamedSize], look: Look) -> String {
     if dims.is_empty() {
         return String::new();

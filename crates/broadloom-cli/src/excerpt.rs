@@ -1,4 +1,4 @@
-//! A story told along source lines, in the order of the story: each line with what it says below.
+//! Source lines with explanations below them, in the order of the explanations.
 //!
 //! ```text
 //! 2 | data x : 32 | 784
@@ -11,18 +11,18 @@ use broadloom_diagnostics::{SourceId, Sources, Span};
 
 use crate::console::{Look, Paint};
 
-/// Lines are cut to this width where nobody tells how wide they may be.
+/// The width of lines where the columns are not known.
 const WIDTH: usize = 100;
 
-/// What is told, and where it is written, if it is.
+/// An explanation, and its place in the source, if it has one.
 pub(crate) struct Said<'a> {
     pub text: &'a str,
     pub span: Option<Span>,
-    /// Whether it is what was asked for.
+    /// True if it is the answer to the question.
     pub answer: bool,
 }
 
-/// Tells what is said, line by line; `main` is the source that needs no name.
+/// Writes explanations below their source lines; `main` is the source whose name is not shown.
 pub(crate) fn tell(sources: &Sources, main: SourceId, story: &[Said<'_>], look: Look) -> String {
     let line_of = |span: Span| sources.get(span.source).line_of(span.start);
     let gutter = story.iter().filter_map(|said| said.span).map(line_of).max().unwrap_or(1).to_string().len();
@@ -48,7 +48,8 @@ struct Teller {
     look: Look,
     gutter: usize,
     width: usize,
-    /// The line that was shown last: its source, its number, and how much of its beginning was left out.
+    /// The line that was shown last: its source, its
+    /// number, and the characters skipped at its beginning.
     last: Option<(SourceId, u32, usize)>,
     out: String,
 }
@@ -66,7 +67,8 @@ impl Teller {
         self.out.push('\n');
     }
 
-    /// A source line, unless it was the last one, with a place underlined and what is said of it.
+    /// Writes a source line, unless it was the last one,
+    /// with a place underlined and its explanation.
     fn excerpt(&mut self, sources: &Sources, span: Span, said: &Said<'_>) {
         let source = sources.get(span.source);
         let number = source.line_of(span.start);
@@ -76,7 +78,7 @@ impl Teller {
         let before = text.get(..start).unwrap_or("").chars().count();
         let rest = text.get(start..).unwrap_or("");
         let marked = rest.get(..(span.end - span.start) as usize).unwrap_or(rest).chars().count().max(1);
-        // A long line is cut so that the beginning of what is underlined can be seen.
+        // A long line is cut so that the beginning of the underlined part is visible.
         let skipped = match before + marked.min(self.width / 2) > self.width {
             true => before.saturating_sub(self.width / 3),
             false => 0,
@@ -98,7 +100,7 @@ impl Teller {
             return;
         }
         self.line("", "|", &[(paint, &line)]);
-        // Below, shifted to the left as far as it takes to be one line.
+        // Below, shifted to the left as far as needed to fit on one line.
         let blanks = match self.width.checked_sub(said.text.chars().count()) {
             Some(free) => before.min(free),
             None => before.min(self.width / 4),
@@ -109,7 +111,7 @@ impl Teller {
     }
 }
 
-/// So many characters of a line, with dots where it is cut.
+/// A part of a line with at most `width` characters, and dots where it is cut.
 fn part(line: &str, skipped: usize, width: usize) -> String {
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     let mut shown: Vec<char> = line.chars().map(clean).skip(skipped).take(width).collect();
@@ -126,7 +128,7 @@ fn part(line: &str, skipped: usize, width: usize) -> String {
     shown.into_iter().collect::<String>().trim_end().to_string()
 }
 
-/// A text in lines of at most so many characters, as far as its words allow.
+/// Wraps a text into lines of at most `width` characters, as far as its words allow.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

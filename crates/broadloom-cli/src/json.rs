@@ -1,9 +1,9 @@
-//! The JSON objects that commands print: one a run, described in `docs/schema.json`.
+//! The JSON objects that commands print: one per run, described in `docs/schema.json`.
 
 use broadloom_diagnostics::{Diagnostic, Shown, Sources};
 use serde::Serialize;
 
-/// The version of the format. It changes when a key changes its meaning or goes away.
+/// The version of the format. It changes when a key changes its meaning or is removed.
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -15,11 +15,11 @@ struct Envelope<'a, T: Serialize> {
     data: T,
 }
 
-/// Nothing but the envelope.
+/// No data besides the envelope.
 #[derive(Serialize)]
 pub(crate) struct Nothing {}
 
-/// One object, on one line: what every command says, and what this one says.
+/// One object on one line: the envelope that all commands share, and the data of this command.
 pub(crate) fn object(
     command: &str,
     sources: &Sources,

@@ -88,7 +88,8 @@ pub fn run<A: Into<OsString> + Clone>(
     }
 }
 
-/// What clap says: help and versions are answers, everything else is a mistake in the arguments.
+/// Prints a refusal of clap. Help and versions are
+/// answers, everything else is a mistake in the arguments.
 fn refusal(refused: &clap::Error, console: &Console<'_>) -> Output {
     let show = |look: Look| match look.color {
         true => refused.render().ansi().to_string(),

@@ -1,6 +1,6 @@
-//! What a command says in the end.
+//! The result of a command.
 
-/// What to print, and how it ended.
+/// The output of a command, and its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// For pipes.
@@ -12,13 +12,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// Nothing to print.
+    /// An empty output.
     pub fn new(status: Status) -> Output {
         Output { stdout: String::new(), stderr: String::new(), status }
     }
 }
 
-/// How a command ended; the worst is the greatest.
+/// The way a command ended; the worst is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// Nothing is wrong.
@@ -29,9 +29,9 @@ pub enum Status {
     Unusable,
     /// A limit of the solver was reached.
     GaveUp,
-    /// Someone has stopped it.
+    /// The user has interrupted it.
     Interrupted,
-    /// Nobody reads what it prints.
+    /// The reader of its output has closed the pipe.
     Unread,
 }
 
@@ -39,7 +39,7 @@ impl Status {
     /// The exit status of the process.
     pub fn code(self) -> u8 {
         match self {
-            // As a shell says of a process that was ended by the signal.
+            // The status that a shell reports for a process ended by the signal.
             Status::Interrupted => 130,
             Status::Unread => 141,
             status => status as u8,

@@ -1,4 +1,4 @@
-//! How a loss went, drawn in a terminal.
+//! Plots of losses in a terminal.
 //!
 //! ```text
 //! loss
@@ -8,8 +8,8 @@
 //!       1      500
 //! ```
 //!
-//! A braille character has two columns and four rows of dots. Each column of dots shows everything from the least to the
-//! greatest loss of the repetitions that fall into it.
+//! A braille character has two columns and four rows of dots. Each column of dots spans the least
+//! to the greatest loss of the repetitions that fall into it.
 
 use broadloom_lang::show::number;
 
@@ -18,14 +18,14 @@ use broadloom_ide::words::grouped;
 
 /// Lines of a plot.
 const ROWS: usize = 10;
-/// Columns at most: wider plots are no clearer.
+/// The largest number of columns: wider plots are no clearer.
 const COLUMNS: usize = 72;
-/// Points that are kept of a curve, before every second one is dropped.
+/// The largest number of points of a curve, before every second one is dropped.
 const POINTS: usize = 8192;
-/// Where the largest is so many times the least, the scale is logarithmic.
+/// The scale is logarithmic if the largest loss is this many times the least.
 const LOGARITHMIC: f64 = 50.0;
 
-/// What is minimised, over the repetitions.
+/// A loss over the repetitions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
     pub name: String,
@@ -34,7 +34,7 @@ pub(crate) struct Curve {
     pub last: (u64, f64),
     /// The repetition with the least loss.
     pub least: Option<(u64, f64)>,
-    /// Of how many repetitions one is kept.
+    /// One of this many repetitions is kept.
     every: u64,
     seen: u64,
 }
@@ -138,7 +138,8 @@ fn dots(
         let share = if last > first { (at as f64 - first) / (last - first) } else { 0.0 };
         ((share * (width - 1) as f64).round() as usize).min(width - 1)
     };
-    // The rows that each column of dots covers: those of its points, and the way from the last point before.
+    // The rows that each column of dots covers: those of
+    // its points, and the line from the last point before.
     let mut spans: Vec<Option<(usize, usize)>> = vec![None; width];
     let mut cover = |column: usize, row: usize| {
         let (top, bottom) = spans[column].unwrap_or((row, row));

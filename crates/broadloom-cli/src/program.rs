@@ -1,4 +1,5 @@
-//! What the commands on programs share: their arguments, reading a file, and what is said about mistakes.
+//! Code that the commands on programs share: their
+//! arguments, reading a file, and reporting mistakes.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ fn size(text: &str) -> Result<(String, u64), String> {
     }
 }
 
-/// Reads a file, or standard input if it is called `-`; or says why that cannot be done.
+/// Reads a file, or standard input if it is called `-`. Returns a message if that fails.
 pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, String> {
     let is_stdin = file.as_os_str() == "-";
     let name = if is_stdin { console.stdin_name.to_string() } else { shown_path(file) };
@@ -56,12 +57,12 @@ pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, Strin
     Ok(Text { name, text, folder: folder.map(Path::to_path_buf).unwrap_or_default(), sizes: Vec::new() })
 }
 
-/// A path as messages show it: on one line, and nothing that a terminal would obey.
+/// A path as messages show it: on one line, and without control characters for the terminal.
 pub(crate) fn shown_path(path: &Path) -> String {
     escaped(&path.to_string_lossy()).into_owned()
 }
 
-/// Why a file could not be read or written, in plain words.
+/// The reason why a file could not be read or written, in plain words.
 pub(crate) fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".into(),
@@ -71,11 +72,11 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// A command cannot do its work, and says why; with `--json` in an object.
+/// The output of a command that cannot do its work: a message, with `--json` in an object.
 pub(crate) fn unusable(command: &str, message: &str, json: bool) -> Output {
     let stderr =
         if message.starts_with("error") { message.to_string() } else { format!("error: {message}\n") };
-    // Names in it are shown with escapes already; what other libraries say may not be.
+    // Names in it are escaped already, but messages of other libraries may not be.
     let lines: Vec<_> = stderr.split('\n').map(escaped).collect();
     let mut output = Output { stderr: lines.join("\n"), ..Output::new(Status::Unusable) };
     if json {
@@ -87,25 +88,25 @@ pub(crate) fn unusable(command: &str, message: &str, json: bool) -> Output {
 }
 
 impl ProgramArgs {
-    /// Reads the text of the program, or says why that cannot be done.
+    /// Reads the text of the program, or returns the output that says why that failed.
     pub(crate) fn read(&self, command: &str, console: &mut Console<'_>) -> Result<Text, Output> {
         let text = read(&self.file, console).map_err(|message| unusable(command, &message, self.json))?;
         Ok(Text { sizes: self.set.clone(), ..text })
     }
 
-    /// What is said about a program, for people.
+    /// Renders the diagnostics of a program for people.
     pub(crate) fn render(&self, sources: &Sources, diagnostics: &[Diagnostic], look: Look) -> String {
         render_all(sources, diagnostics, 0, style(look, self.chain))
     }
 }
 
-/// How diagnostics look.
+/// The style of diagnostics.
 pub(crate) fn style(look: Look, chain: bool) -> Style {
     let width = look.columns.map_or(100, |columns| columns.saturating_sub(8).max(40));
     Style { color: look.color, width, chain, ..Style::default() }
 }
 
-/// How a command on a program ends that does nothing but look at it.
+/// The status of a command that only inspects a program.
 pub(crate) fn status(diagnostics: &[Diagnostic]) -> Status {
     let mut errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).peekable();
     if errors.peek().is_none() {

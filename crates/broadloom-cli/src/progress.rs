@@ -1,4 +1,4 @@
-//! The line that shows how far a loop is.
+//! The progress line of a loop.
 //!
 //! ```text
 //!  62% ███████████▏      312/500  1,204/s  0:03 left  loss 0.0412
@@ -10,21 +10,23 @@ use broadloom_lang::show::number;
 
 use broadloom_ide::words::grouped;
 
-/// How many columns the bar takes at most.
+/// The largest number of columns of the bar.
 const BAR: usize = 30;
-/// The least time between two pictures.
+/// The least time between two updates.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How far a loop is, over time.
+/// The progress of a loop over time.
 #[derive(Default)]
 pub(crate) struct Progress {
-    /// When the first repetition had ended: it compiles, and tells nothing of the rate.
+    /// The time when the first repetition ended. It includes
+    /// compilation, so it does not count for the rate.
     first: Option<Duration>,
     shown: Option<Duration>,
 }
 
 impl Progress {
-    /// The line after a repetition; nothing if the last one was shown a moment ago. `now` counts from any beginning.
+    /// The line after a repetition, or `None` if the last one was shown a moment ago. `now` may
+    /// count from any start.
     pub fn after(
         &mut self,
         now: Duration,
@@ -42,7 +44,7 @@ impl Progress {
         Some(line(done, of, rate, losses, columns))
     }
 
-    /// The next loop begins.
+    /// Starts again for the next loop.
     pub fn restart(&mut self) {
         *self = Progress::default();
     }
@@ -60,7 +62,7 @@ fn line(done: u64, of: u64, rate: Option<f64>, losses: &[(String, f64)], columns
     }
     parts.extend(losses.iter().map(|(name, loss)| format!("{name} {}", number(*loss))));
     let head = format!("{:>3.0}% ", (share * 100.0).floor());
-    // What does not fit is left out, from the end; a bar that is too short shows nothing.
+    // Parts that do not fit are left out, from the end; a bar that would be too short is left out.
     let length = |parts: &[String]| parts.iter().map(|part| part.chars().count() + 2).sum::<usize>();
     while parts.len() > 1 && head.len() + length(&parts) >= columns {
         parts.pop();
@@ -70,7 +72,7 @@ fn line(done: u64, of: u64, rate: Option<f64>, losses: &[(String, f64)], columns
     format!("{head}{bar}  {}", parts.join("  "))
 }
 
-/// A bar of so many columns, an eighth of a column exact.
+/// A bar with this many columns, exact to an eighth of a column.
 fn bar(share: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).floor() as usize;

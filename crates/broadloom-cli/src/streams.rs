@@ -1,4 +1,4 @@
-//! The streams of the process, and what it is told from outside: pipes that are closed, disks that are full, Ctrl-C.
+//! The streams of the process, and events from outside: closed pipes, full disks, Ctrl-C.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use broadloom_cli::{Live, Status, Stop};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// The least time between two looks at whether anybody reads on.
+/// The least time between two checks for a reader of standard output.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The streams of the process.
 pub struct Streams {
-    /// Why standard output could not be written to, the first time.
+    /// The first error of writing to standard output.
     unwritten: Option<io::Error>,
-    /// Whether something for standard error is lost.
+    /// True if some text for standard error was lost.
     unsaid: bool,
-    /// Whether someone wants the process to stop; only once [interrupts are held](Live::hold_interrupts).
+    /// True if the process should stop; set only once [interrupts are held](Live::hold_interrupts).
     interrupted: Arc<AtomicBool>,
-    /// Standard output, if it may be a pipe.
+    /// True if standard output may be a pipe.
     may_close: bool,
     looked: Option<Instant>,
 }
@@ -35,10 +35,10 @@ impl Streams {
         }
     }
 
-    /// How the process ends whose command ended like this: what nobody got to see is not fine.
+    /// The final status of the process. Output that could not be written makes it worse.
     pub fn end(mut self, status: Status) -> Status {
         match self.unwritten.take() {
-            // A closed pipe is the reader's choice: nothing to talk about.
+            // A closed pipe is the reader's choice: there is nothing to report.
             Some(error) if error.kind() == ErrorKind::BrokenPipe => return Status::Unread,
             Some(error) => {
                 self.stderr(&format!("error: cannot write to standard output: {error}\n"));
@@ -52,7 +52,7 @@ impl Streams {
 
 impl Live for Streams {
     fn stdout(&mut self, text: &str) {
-        // After a failure there is a hole already; what follows it would hide that.
+        // After a failure there is a gap already, and later output would hide it.
         if text.is_empty() || self.unwritten.is_some() {
             return;
         }
@@ -66,8 +66,8 @@ impl Live for Streams {
 
     fn hold_interrupts(&mut self) {
         for signal in [SIGINT, SIGTERM] {
-            // The order matters: the second signal finds what the first one has set. Where signals cannot be
-            // held, they end the process as they always do.
+            // The order matters: the second signal finds the flag that the first one has set. Where
+            // signals cannot be held, they end the process as usual.
             let code = i32::from(Status::Interrupted.code());
             let ends =
                 signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&self.interrupted));
@@ -81,7 +81,7 @@ impl Live for Streams {
         if self.interrupted.load(Ordering::Relaxed) {
             return Some(Stop::Interrupted);
         }
-        // Whether nobody reads or the disk is full: what is computed from now on, nobody sees.
+        // Without a reader, or with a full disk, further results would be lost.
         if self.unwritten.is_some() {
             return Some(Stop::Unread);
         }
@@ -93,7 +93,7 @@ impl Live for Streams {
     }
 }
 
-/// Whether standard output is a pipe that nobody reads any more, without writing to it.
+/// Returns true if standard output is a pipe without a reader. Does not write to it.
 #[cfg(unix)]
 fn is_unread() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

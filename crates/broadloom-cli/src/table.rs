@@ -7,9 +7,9 @@
 
 use crate::console::{Look, Paint};
 
-/// Cells up to this width align; a wider one pushes the rest of its line to the right.
+/// The greatest width of aligned cells; a wider one pushes the rest of its line to the right.
 const WIDEST: usize = 60;
-/// Cells are not cut below this width.
+/// The least width to which cells are cut.
 const NARROWEST: usize = 8;
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -24,18 +24,18 @@ pub(crate) struct Table<const N: usize> {
 #[derive(Clone, Copy)]
 pub(crate) struct Column {
     pub head: &'static str,
-    /// Whether its cells end, rather than begin, at the same place.
+    /// True if its cells are aligned on the right.
     pub right: bool,
-    /// What is left out of cells that are too wide.
+    /// The part that is left out of cells that are too wide.
     pub cut: Cut,
     pub paint: Paint,
 }
 
-/// What is left out of a cell that is too wide.
+/// The part that is left out of a cell that is too wide.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Cut {
     Nothing,
-    /// Of a path, its end says the most.
+    /// The end of a path is its most informative part.
     Start,
     End,
 }
@@ -55,7 +55,7 @@ impl Column {
         Column { right: true, cut: Cut::Nothing, ..Column::new(head) }
     }
 
-    /// A column of words that only explain.
+    /// A column of explanations.
     pub const fn faint(head: &'static str) -> Column {
         Column { paint: Paint::Faint, ..Column::new(head) }
     }
@@ -74,7 +74,7 @@ impl<const N: usize> Table<N> {
         self.rows.is_empty()
     }
 
-    /// The table, with its head unless no column has one; every line ends with a newline.
+    /// The table, with its head unless all heads are empty; every line ends with a newline.
     pub fn show(&self, look: Look) -> String {
         let widths = self.widths(look.columns);
         let limit = look.columns.is_some();
@@ -105,7 +105,7 @@ impl<const N: usize> Table<N> {
         widths
     }
 
-    /// Takes from the widest column until the table fits, or nothing can be taken.
+    /// Narrows the widest column until the table fits, or no column can be narrowed.
     fn fit(&self, widths: &mut [usize; N], limit: usize) {
         let gaps = GAP * N.saturating_sub(1);
         let mut surplus = (widths.iter().sum::<usize>() + gaps).saturating_sub(limit);
@@ -143,7 +143,7 @@ fn line<const N: usize>(
     out.push('\n');
 }
 
-/// A text of at most so many characters.
+/// Cuts a text to at most `width` characters.
 fn cut(text: &str, width: usize, cut: Cut) -> String {
     let count = text.chars().count();
     if count <= width || cut == Cut::Nothing {

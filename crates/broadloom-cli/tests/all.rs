@@ -1,4 +1,5 @@
-//! Every test of this crate that is written in Rust, in one binary: `cargo test -p broadloom-cli --test all laws::` runs a part.
+//! All tests of this crate that are written in Rust, in one binary.
+//! `cargo test -p broadloom-cli --test all laws::` runs a part.
 
 mod emit;
 mod faults;

@@ -1,7 +1,7 @@
-//! The cases that are data: what each command prints (`golden/`), and modules of MLIR.
+//! The tests that are data: the output of each command (`golden/`), and modules of MLIR.
 //!
-//! `cargo test -p broadloom-cli --test cases golden::` runs a part; with `UPDATE_EXPECT=1` in the environment, what is expected
-//! is rewritten in place.
+//! `cargo test -p broadloom-cli --test cases golden::` runs a part; with `UPDATE_EXPECT=1` in the
+//! environment, the expected output is rewritten in place.
 
 mod golden;
 mod mlir;

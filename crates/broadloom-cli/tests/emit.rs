@@ -1,4 +1,5 @@
-//! What is emitted is what others can read: C compiles, MLIR has a body for every nest (that it is valid is tested by `mlir`).
+//! Emitted programs are readable by others: C compiles, and MLIR has a body for every nest (`mlir`
+//! tests that it is valid).
 
 use crate::support;
 
@@ -20,7 +21,7 @@ fn folder(name: &str) -> PathBuf {
 
 #[test]
 fn c_compiles() {
-    // Without a compiler there is nothing to be seen.
+    // Without a compiler the test is skipped.
     if Command::new("cc").arg("--version").output().is_err() {
         return;
     }
@@ -41,7 +42,7 @@ fn c_compiles() {
     }
 }
 
-/// What is for one size only says for which.
+/// Output that holds only for one size names that size.
 #[test]
 fn sizes_are_said() {
     let out = folder("emit-sizes");
@@ -58,7 +59,7 @@ fn sizes_are_said() {
     let said = |sizes: &str, sign: &str| Some(format!("{sign} The program at {sizes}, and no other size."));
     assert_eq!(first("print1.h"), said("batch = 3, seq = 16, layers = 2", "//"));
     assert_eq!(first("Named.lean"), said("`batch` = 3, `seq` = 16, `layers` = 2", "--"));
-    // A name that certificates must not have is changed there as everywhere.
+    // A name that certificates must not have is changed in the comment, too.
     let program = out.join("names.loom");
     std::fs::write(&program, "dim prefix in 1..9 = 4\ndata x : prefix = ones\nprint sum(x)\n")
         .expect("a file");
@@ -66,8 +67,8 @@ fn sizes_are_said() {
     assert_eq!(said.stdout.lines().next(), Some("-- The program at `prefix_` = 4, and no other size."));
 }
 
-/// Every operation of the forward pass is there, in words and as `linalg.generic`, and nothing of the old manner is left. What
-/// the modules compute is tested by `mlir`.
+/// Every `linalg.generic` of the examples has a map for each operand, iterator types, and a body.
+/// `mlir` tests the results of the modules.
 #[test]
 fn mlir_has_a_generic_for_each_operation() {
     for file in loom_files(&examples()).into_iter().map(path) {
@@ -84,7 +85,7 @@ fn mlir_has_a_generic_for_each_operation() {
     }
 }
 
-/// Gradients are no part of the forward pass; the module says so, and `--routines` has them.
+/// Gradients are not part of the forward pass; the module says so, and `--routines` has them.
 #[test]
 fn mlir_says_what_is_not_there() {
     let file = path(examples().join("gradients.loom"));
@@ -104,7 +105,7 @@ fn mlir_says_what_is_not_there() {
     assert!(!said.contains("%next"));
 }
 
-/// A module is for one size of each name, and says for which.
+/// A module holds for one size of each name, and says which.
 #[test]
 fn mlir_says_sizes() {
     let file = path(programs().join("named.loom"));
@@ -132,8 +133,8 @@ fn files_are_written() {
     assert_eq!(refused.status, 2);
 }
 
-/// With `-o`, Lean gets a project: the theory as it is in the repository, and the certificate that is printed
-/// otherwise.
+/// With `-o`, Lean gets a project: the theory of the repository, and the certificate that is
+/// otherwise printed.
 #[test]
 fn lean_is_a_project() {
     let out = folder("emit-lean");
@@ -152,7 +153,7 @@ fn lean_is_a_project() {
     assert!(
         read("README.md").contains("#print axioms Dense.certificate") && !read("README.md").contains("NAME")
     );
-    // Nothing is imported that is not there.
+    // All imported modules are in the project.
     for name in ["GroundAlgebra", "Certificate", "TensorDimensions", "Dense"] {
         let text = read(&format!("{name}.lean"));
         let imports = text.lines().filter_map(|line| line.split_once("import "));
@@ -161,6 +162,6 @@ fn lean_is_a_project() {
             imports.filter(|(before, _)| ["", "public "].contains(before)).all(|(_, module)| there(module))
         );
     }
-    // Every file that it names is there.
+    // All files that it names exist.
     assert!(written.stdout.lines().all(|line| PathBuf::from(line).is_file()), "{}", written.stdout);
 }

@@ -1,5 +1,6 @@
-//! A world that fails: full disks, closed pipes, processes that are ended, compilers that are missing, caches of strangers.
-//! Whatever happens, a file is the old one or the new one, and whoever asked is told.
+//! Faults of the environment: full disks, closed pipes, killed
+//! processes, missing compilers, caches of other users. In every case a
+//! file is either the old one or the new one, and the fault is reported.
 #![cfg(unix)]
 
 use std::io::{Read, Write};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program with two parameters that trains for so long, and says so at first.
+/// A program with two parameters that trains for this many repetitions, and prints a line first.
 fn training(repetitions: u64) -> String {
     format!(
         "data x : 8 | 1 = [[0], [1], [2], [3], [4], [5], [6], [7]]\n\
@@ -90,7 +91,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Waits for a process that should end soon, and says how it ended.
+/// Waits for a process that should end soon, and returns its output.
 fn ends_soon(mut child: Child, limit: Duration) -> Output {
     let start = Instant::now();
     while child.try_wait().expect("a child").is_none() {
@@ -108,7 +109,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.expect("the command `kill`").success());
 }
 
-/// Every command notices that what it prints cannot be written.
+/// Every command notices that its output cannot be written.
 #[test]
 fn output_on_a_full_disk() {
     let world = World::new("full_output");
@@ -146,11 +147,12 @@ fn output_on_a_full_disk() {
     }
 }
 
-/// A disk that is full while files are written: what was there before is there after, and nothing else.
+/// A disk that is full while files are written: the
+/// old files are unchanged, and no others are left.
 #[test]
 fn files_on_a_full_disk() {
     let world = World::new("full_files");
-    // Much longer than what may be written, and not as it should be written.
+    // Much longer than the limit, and not formatted.
     let untidy: String = (0..500).map(|at| format!("data  x{at} :  32 | 784\n")).collect();
     world.write("untidy.loom", &untidy);
     world.write(
@@ -176,7 +178,8 @@ fn files_on_a_full_disk() {
         ("run --backend reference train.loom --save w.safetensors", "w.safetensors"),
     ] {
         let old = world.read(file);
-        // Too large a file is an error here, as a full disk is, because the signal for it is ignored.
+        // A file that is too large is an error here, like a
+        // full disk, because the signal for it is ignored.
         let output = world.shell(&format!("trap '' XFSZ; ulimit -f 2; broadloom {command}"));
         let said = text(&output.stderr);
         assert!(matches!(output.status.code(), Some(1 | 2)), "{command}: {:?} {said}", output.status);
@@ -192,7 +195,7 @@ fn files_on_a_full_disk() {
     assert_eq!(world.names(), before, "something is left behind");
 }
 
-/// What replaces a file has its permissions, and a link stays a link.
+/// A replaced file keeps its permissions, and a link stays a link.
 #[test]
 fn permissions_and_links_stay() {
     let world = World::new("permissions");
@@ -205,7 +208,7 @@ fn permissions_and_links_stay() {
     assert!(std::fs::symlink_metadata(world.path("link.loom")).expect("the link").is_symlink());
 }
 
-/// A folder is not a file, and where there is no folder nothing is written; both are said.
+/// A folder in place of a file, and a missing folder, are reported.
 #[test]
 fn files_that_cannot_be() {
     let world = World::new("cannot_be");
@@ -218,10 +221,10 @@ fn files_that_cannot_be() {
             assert!(text(&output.stderr).contains(says), "{arguments:?}: {}", text(&output.stderr));
         }
     }
-    // What takes text but is no file gets it, and its failures are failures.
+    // A device takes the text, and its errors are errors.
     assert_eq!(world.output(&["graph", "a.loom", "-o", "/dev/null"]).status.code(), Some(0));
     assert_eq!(world.output(&["graph", "a.loom", "-o", "/dev/full"]).status.code(), Some(2));
-    // What cannot be saved is known before a long run, not after it.
+    // A file that cannot be saved is reported before a long run, not after it.
     world.write("long.loom", training(FOREVER));
     let run = world.spawn(&["run", "--backend", "reference", "long.loom", "--save", "/proc/w.safetensors"]);
     let output = ends_soon(run, Duration::from_secs(10));
@@ -229,7 +232,7 @@ fn files_that_cannot_be() {
     assert!(text(&output.stderr).contains("cannot write /proc/w.safetensors"), "{}", text(&output.stderr));
 }
 
-/// Who does not read on ends a run, even one that has nothing to print for a long time.
+/// A closed pipe ends a run, even one that prints nothing for a long time.
 #[test]
 fn closed_pipes_end_a_run() {
     let world = World::new("closed_pipe");
@@ -249,7 +252,7 @@ fn closed_pipes_end_a_run() {
     assert!(world.path("w.safetensors").exists(), "what was learned is saved");
 }
 
-/// What nobody can see is not computed for hours either.
+/// A run whose output cannot be written ends early.
 #[test]
 fn a_full_disk_ends_a_run() {
     let world = World::new("full_run");
@@ -263,7 +266,7 @@ fn a_full_disk_ends_a_run() {
     assert!(text(&output.stderr).contains("cannot write to standard output"), "{}", text(&output.stderr));
 }
 
-/// Ctrl-C saves what there is; training goes on from there.
+/// Ctrl-C saves the current parameters, and training can continue from them.
 #[test]
 fn interrupts_save() {
     let world = World::new("interrupt");
@@ -285,7 +288,7 @@ fn interrupts_save() {
     }
 }
 
-/// A second Ctrl-C does not wait for a step that takes long, and leaves what was saved before.
+/// A second Ctrl-C does not wait for a long step, and leaves the file saved before.
 #[test]
 fn a_second_interrupt_ends_at_once() {
     let world = World::new("interrupt_twice");
@@ -304,7 +307,7 @@ fn a_second_interrupt_ends_at_once() {
     assert_eq!(text(&world.read("w.safetensors")), "old");
 }
 
-/// Without anything to save Ctrl-C ends a run at once, as it ends everything.
+/// Without anything to save, Ctrl-C ends a run at once, as usual.
 #[test]
 fn interrupts_end() {
     let world = World::new("interrupt_plain");
@@ -328,7 +331,7 @@ fn killed_at_any_moment() {
     assert_eq!(world.output(&arguments).status.code(), Some(0));
     let whole = start.elapsed();
     for turn in 0..20u32 {
-        // Half of them compile, the others find what is compiled.
+        // Half of the runs compile, the others use the cache.
         if turn % 2 == 0 {
             let _ = std::fs::remove_dir_all(world.path("cache"));
         }
@@ -340,7 +343,7 @@ fn killed_at_any_moment() {
         let loaded = broadloom::files::read_safetensors(world.path("w.safetensors"));
         assert!(loaded.is_ok(), "turn {turn}: {loaded:?}");
     }
-    // What the dead have left is removed, once it is certain that they are dead.
+    // Files left by killed processes are removed once they are old enough.
     let left = world.write(".broadloom-1-0.part", "half");
     for name in world.names().iter().filter(|name| name.ends_with(".part")) {
         let long_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
@@ -356,7 +359,7 @@ fn killed_at_any_moment() {
     );
 }
 
-/// A process that is killed while it compiles leaves nothing that the next run trips over: its result is right.
+/// A process that is killed while it compiles does not break the next run: its result is right.
 #[test]
 fn killed_while_compiling() {
     let world = World::new("killed_compiling");
@@ -364,14 +367,14 @@ fn killed_while_compiling() {
     let start = Instant::now();
     assert_eq!(run_with(&world, &[]), good);
     let whole = start.elapsed();
-    // Numbers that look random and are the same each time.
+    // Pseudorandom numbers with a fixed seed.
     let mut dice = 1u32;
     for turn in 0..12 {
         if turn % 3 == 0 {
             let _ = std::fs::remove_dir_all(world.path("cache"));
         }
         dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // Every run is of another program, which is not in the cache yet.
+        // Every run has a different program, which is not in the cache yet.
         let number = turn + 2;
         let other = world.write("other.loom", format!("data x : 2 = [1, 1]\nprint x * {number}\n"));
         let arguments = ["run", "--backend", "native", other.to_str().expect("UTF-8")];
@@ -386,7 +389,7 @@ fn killed_while_compiling() {
     }
 }
 
-/// What a program is told on standard input may be anything; a writer that goes away is no reason to wait.
+/// Standard input may be anything, and may end at any point without making the command wait.
 #[test]
 fn input_that_ends_early() {
     let world = World::new("input");
@@ -401,7 +404,7 @@ fn input_that_ends_early() {
     assert_eq!(ends_soon(child, Duration::from_secs(5)).status.code(), Some(1));
 }
 
-/// A program that is compiled.
+/// A small program that is compiled.
 const SMALL: &str = "data x : 4 = [1, 2, 3, 4]\nprint x * 2\n";
 
 /// A script that stands in for a compiler.
@@ -411,7 +414,7 @@ fn script(world: &World, name: &str, body: &str) -> PathBuf {
     path
 }
 
-/// Runs the small program with some variables set, and says how that ended and what was said.
+/// Runs the small program with some variables set, and returns its status and its output.
 fn run_with(world: &World, variables: &[(&str, &str)]) -> (Option<i32>, String, String) {
     world.write("small.loom", SMALL);
     let mut command = world.command(&["run", "small.loom", "--backend", "native"]);
@@ -440,7 +443,8 @@ fn compilers_with_arguments() {
     assert!(log.contains("-DLOOK=1 -O3") && log.contains("-DSECOND -O3"), "{log}");
 }
 
-/// Who names a compiler gets that one, or is told; and a compiler that does not work is told of too.
+/// A compiler that is named is used, or reported as missing; a compiler that does not work is
+/// reported, too.
 #[test]
 fn compilers_that_cannot_be() {
     let world = World::new("no_compilers");
@@ -467,7 +471,8 @@ fn compilers_that_cannot_be() {
     assert!(status == Some(1) && said.contains("program.so"), "{said}");
 }
 
-/// A cache that others can write to is not used, and neither is one that is somewhere else than it says; the program runs.
+/// A cache that others can write to is not used, and
+/// neither is a link to a cache; the program runs anyway.
 #[test]
 fn caches_of_strangers() {
     let world = World::new("strangers");
@@ -505,7 +510,7 @@ fn caches_of_strangers() {
     refused(&world.write("file", ""), "it is not a folder");
     refused(Path::new("/proc/nowhere/cache"), "");
     assert_eq!(count(&cache), kept, "nothing was added");
-    // Without a home there is a folder in the common one, for this user alone.
+    // Without a home there is a folder in the temporary folder, for this user alone.
     let mut command = world.command(&["run", "small.loom", "--backend", "native"]);
     ["BROADLOOM_CACHE", "HOME", "XDG_CACHE_HOME"].into_iter().for_each(|name| _ = command.env_remove(name));
     let output = command.env("TMPDIR", &temporary).output().expect("the command runs");
@@ -514,7 +519,8 @@ fn caches_of_strangers() {
     assert_eq!(made.metadata().expect("the cache").permissions().mode() & 0o777, 0o700);
 }
 
-/// A cache of another user is not used, and neither is a file of another user in a cache of ours. Only root can give files away.
+/// A cache of another user is not used, and neither is a file of another user in our cache. Only
+/// root can change owners.
 #[test]
 fn caches_of_other_users() {
     let world = World::new("other_users");
@@ -524,7 +530,7 @@ fn caches_of_other_users() {
     let files =
         || std::fs::read_dir(world.path("cache")).expect("the cache").flatten().map(|entry| entry.path());
     if let Err(error) = files().try_for_each(|file| give(&file)) {
-        // Past the test harness, which shows what passing tests print to nobody.
+        // Written past the test harness, which hides the output of passing tests.
         let notice =
             format!("notice: caches of other users are not tested, since only root can make one: {error}\n");
         std::io::stderr().write_all(notice.as_bytes()).expect("standard error");
@@ -539,7 +545,7 @@ fn caches_of_other_users() {
     assert!(said.contains("is not used") && said.contains("another user"), "{said}");
 }
 
-/// Whatever is wrong with a file in the cache, and whatever is left there by the dead, programs run.
+/// Programs run with any damage to files in the cache, and with any leftovers of killed processes.
 #[test]
 fn caches_that_are_broken() {
     let world = World::new("broken_cache");
@@ -578,7 +584,7 @@ fn the_cache_is_shown_limited_and_cleared() {
     world.write("other.loom", "data x : 3 = [1, 2, 3]\nprint x + 1\n");
     assert_eq!(world.output(&["run", "other.loom", "--backend", "native"]).status.code(), Some(0));
     assert!(cache(&["--json"]).contains("\"entries\":2,"), "{}", cache(&["--json"]));
-    // What is added pushes out what is older, and what was used a moment ago stays longest.
+    // New entries push out older ones, and the most recently used ones stay longest.
     world.write("third.loom", "data x : 5 = [1, 2, 3, 4, 5]\nprint x + 1\n");
     let mut command = world.command(&["run", "third.loom", "--backend", "native"]);
     assert!(command.env("BROADLOOM_CACHE_LIMIT", "1").status().expect("it runs").success());
@@ -589,7 +595,7 @@ fn the_cache_is_shown_limited_and_cleared() {
     let mut command = world.command(&["cache"]);
     let output = command.env("BROADLOOM_CACHE_LIMIT", "much").output().expect("it runs");
     assert!(output.status.code() == Some(2) && text(&output.stderr).contains("a number of bytes"));
-    // Others lose the right to write to it, and a link is not followed.
+    // Clearing takes write permission from others, and does not follow a link.
     std::fs::set_permissions(world.path("cache"), std::fs::Permissions::from_mode(0o777))
         .expect("permissions");
     assert!(cache(&[]).contains("not used, because other users may write to it"), "{}", cache(&[]));
@@ -604,7 +610,7 @@ fn the_cache_is_shown_limited_and_cleared() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Names of files and comments are shown, not obeyed.
+/// Escape sequences in names of files and in comments are shown as text.
 #[test]
 fn terminals_obey_nobody() {
     let world = World::new("escapes");
@@ -647,7 +653,7 @@ fn terminals_obey_nobody() {
     }
 }
 
-/// What a file of parameters lacks, and what it has that nobody asks for, is said by name.
+/// Parameters that a file lacks, and extra ones that it has, are reported by name.
 #[test]
 fn loading_says_what_differs() {
     let world = World::new("loading");
@@ -678,7 +684,7 @@ fn loading_says_what_differs() {
     assert!(text(&twice.stderr).contains("`a` twice"), "{}", text(&twice.stderr));
 }
 
-/// Of an archive only what is asked for is read: another member may be broken.
+/// Only the requested array of an archive is read: another one may be broken.
 #[test]
 fn one_array_of_an_archive() {
     let world = World::new("archive");

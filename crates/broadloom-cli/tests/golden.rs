@@ -1,7 +1,8 @@
-//! What each command prints, word for word: `tests/golden/NAME.txt`, rewritten by `UPDATE_EXPECT=1`.
+//! The exact output of each command: `tests/golden/NAME.txt`, rewritten by `UPDATE_EXPECT=1`.
 //!
-//! A case is a name and a command line, in the folder `tests/programs`. `< FILE` at its end is standard input; `tty60` at its
-//! front is a terminal with 60 columns, `no_color` says that `NO_COLOR` is set. Escape characters are shown as `␛`.
+//! A case is a name and a command line, in the folder `tests/programs`. `< FILE` at its end is
+//! standard input; `tty60` at its front is a terminal with 60 columns, `no_color` sets `NO_COLOR`.
+//! Escape characters are shown as `␛`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -230,7 +231,7 @@ fn check(name: &str, lines: &[&str]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A command line, and what it says.
+/// A command line, and its output.
 fn transcript(line: &str) -> String {
     let mut world = World::default();
     let mut rest = line;

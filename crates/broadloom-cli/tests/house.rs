@@ -39,7 +39,8 @@ fn dependencies(krate: &str) -> Vec<String> {
     lines.filter(|line| !line.trim().is_empty()).map(name).collect()
 }
 
-/// Every crate and those of ours that it uses, from the bottom to the top: a crate uses crates above it in this table only.
+/// Every crate with the crates of this repository that it uses, in order: a crate uses only crates
+/// above it in this table.
 const CRATES: &[(&str, &[&str])] = &[
     ("broadloom-core", &[]),
     ("broadloom-spec", &[]),
@@ -101,7 +102,8 @@ fn layers_point_one_way() {
     assert!(manifest("broadloom-diagnostics").contains(serde), "diagnostics can do without serde");
 }
 
-/// Fronts read files, print and run: what they ask has to work where none of that is possible.
+/// Front ends read files, print and run, but the answers of `broadloom-ide` must work where none of
+/// that is possible.
 #[test]
 fn answers_are_plain_data() {
     let inside = |path: &Path, part: &str| path.components().any(|each| each.as_os_str() == part);
@@ -123,7 +125,7 @@ fn every_file_says_what_it_is_for() {
     }
 }
 
-/// Binaries of tests are listed in manifests, so a file that nobody names would never run.
+/// Binaries of tests are listed in manifests, so a file without a `mod` line would never run.
 #[test]
 fn every_file_of_tests_is_run() {
     for (path, _) in sources() {
@@ -164,7 +166,7 @@ fn the_core_does_no_input_or_output() {
     }
 }
 
-/// What the README shows is what the command prints, up to a line `…`.
+/// The output shown in the README is that of the command, up to a line `…`.
 #[test]
 fn the_readme_shows_what_is_printed() {
     use broadloom_rows::solve::{Options, run};
@@ -188,7 +190,7 @@ fn the_readme_shows_what_is_printed() {
     assert_eq!(shown, 2, "both examples of the README are checked");
 }
 
-/// What the README says that `broadloom check` prints for its first program is what it prints.
+/// The README shows the actual output of `broadloom check` for its first program.
 #[cfg(unix)]
 #[test]
 fn the_readme_checks_its_first_program() {

@@ -1,4 +1,4 @@
-//! Whatever is printed with `--json` is as `docs/schema.json` says.
+//! All output of `--json` conforms to `docs/schema.json`.
 
 use crate::support;
 
@@ -12,7 +12,8 @@ fn schema() -> Value {
     serde_json::from_str(&text).expect("the schema is JSON")
 }
 
-/// Runs a command with `--json`: one line, one object, and as the schema says. Nothing is said to people.
+/// Runs a command with `--json`: it must print one object on one line that conforms to the schema,
+/// and nothing for people.
 #[track_caller]
 fn valid(schema: &Value, arguments: &[&str]) -> Value {
     let said = broadloom(arguments, &World::default());
@@ -103,7 +104,7 @@ fn what_cannot_be_done() {
     assert_eq!(value["diagnostics"][0]["message"], "nothing is called `logitz`; is `logits` meant?");
 }
 
-/// The validator finds what is wrong, and the schema leaves nothing out.
+/// The validator finds mistakes, and the schema is complete.
 #[test]
 fn the_schema_is_strict() {
     let schema = schema();

@@ -1,4 +1,4 @@
-//! Pictures: well-formed, complete, quick.
+//! Pictures are well-formed and complete, and drawn quickly.
 
 use crate::support;
 
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use support::{World, broadloom, examples, loom_files, programs};
 
-/// The texts of all elements with a tag, in order; fails if the text is no well-formed XML.
+/// The texts of all elements with a tag, in order; panics if the text is not well-formed XML.
 fn texts(svg: &str, wanted: &str) -> Vec<String> {
     let (mut open, mut found) = (Vec::new(), Vec::new());
     let mut rest = svg;
@@ -79,7 +79,7 @@ fn everything_is_in_the_picture() {
     }
 }
 
-/// No box lies on another, and every frame is around what is in it.
+/// No box overlaps another, and every frame encloses its contents.
 #[test]
 fn boxes_do_not_overlap() {
     let file = programs().join("towers.loom");
@@ -105,7 +105,7 @@ fn boxes_do_not_overlap() {
     }
 }
 
-/// What is too large is refused quickly, and a part of it is drawn quickly.
+/// A picture that is too large is refused quickly, and a part of it is drawn quickly.
 #[test]
 fn large_programs_do_not_take_long() {
     let world =

@@ -52,7 +52,7 @@ fn standard_input_and_output() {
     assert!(text(&output.stdout).contains("\ny       3             3"), "{}", text(&output.stdout));
 }
 
-/// Not a terminal: no colours, no progress, whatever is written.
+/// Without a terminal there are no colours and no progress in any output.
 #[test]
 fn no_colours_without_a_terminal() {
     for arguments in [&["check", "mismatch.loom"][..], &["run", "line.loom", "--backend", "reference"]] {
@@ -62,7 +62,7 @@ fn no_colours_without_a_terminal() {
     }
 }
 
-/// Whoever does not read on closes the pipe: that is no mistake of anybody.
+/// A reader that closes the pipe does not cause an error.
 #[test]
 fn closed_pipes_are_no_errors() {
     let folder = scratch("closed_pipes");
@@ -83,7 +83,7 @@ fn closed_pipes_are_no_errors() {
         stdout.read_exact(&mut first).expect("it prints something");
         drop(stdout);
         let output = child.wait_with_output().expect("it ends");
-        // What is short may be written before the pipe is closed.
+        // Short output may be written before the pipe is closed.
         assert!(matches!(output.status.code(), Some(0 | 141)), "{arguments:?}: {:?}", output.status);
         assert_eq!(text(&output.stderr), "", "{arguments:?}");
     }
@@ -116,14 +116,14 @@ fn formatting_in_place() {
         "{formatted}"
     );
     assert_eq!(output(&["fmt", "--check", file]).status.code(), Some(0));
-    // What cannot be read stays as it is.
+    // A file with mistakes is left unchanged.
     let syntax = folder.join("syntax.loom");
     let before = std::fs::read(&syntax).expect("the file");
     assert_eq!(output(&["fmt", syntax.to_str().expect("a path in UTF-8")]).status.code(), Some(1));
     assert_eq!(std::fs::read(&syntax).expect("the file"), before);
 }
 
-/// What was learned is saved, and training goes on from there.
+/// Learned parameters are saved, and training continues from them.
 #[test]
 fn saving_and_loading() {
     let folder = scratch("saving");
@@ -163,7 +163,7 @@ fn every_shell_has_completions() {
     }
 }
 
-/// The tour goes through every stop, and the network has learned what it should.
+/// The tour goes through every stop, and the network has learned its task.
 #[test]
 fn the_tour() {
     let output = output(&["tour"]);

@@ -1,4 +1,5 @@
-//! What is shown on a terminal only: progress, plots, colours. What depends on time cannot be compared word for word.
+//! Output for terminals only: progress, plots, colours. Output that depends on time cannot be
+//! compared word for word.
 
 use crate::support;
 
@@ -18,7 +19,7 @@ fn progress_and_plot() {
     assert_eq!(plain.stderr, "");
     assert!(shown.stderr.starts_with("\r  0% "), "{:?}", shown.stderr);
     assert!(shown.stderr.contains("  1/200  loss 85\u{1b}[K"), "{:?}", shown.stderr);
-    // The line is gone before the plot is drawn, and the plot is the same everywhere.
+    // The line is cleared before the plot is drawn, and the plot is the same everywhere.
     let (progress, plot) = shown.stderr.rsplit_once("\r\u{1b}[K").expect("the line is cleared");
     assert!(progress.lines().count() == 1, "{progress:?}");
     assert_eq!(plot, run(&["--plot"], false).stderr);

@@ -1,12 +1,13 @@
-//! How `verification/check` comes to its verdict, with a `lean` that only plays its part: what counts as a proof, as a
-//! refutation, and as neither. The real Lean takes minutes; `.ci/run` asks it.
+//! The verdict of `verification/check`, tested with a fake `lean`: proofs, refutations, and
+//! neither. The real Lean takes minutes; `.ci/run` uses it.
 #![cfg(unix)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compiles what has no mark in it, and objects to what has one, in the words of Lean 4.28.
+/// The fake compiles files without a mark, and objects
+/// to those with one, in the words of Lean 4.28.
 const LEAN: &str = r#"#!/bin/sh
 case $1 in --version) echo 'Lean (version 4.28.0)'; exit ;; esac
 while [ $# -gt 1 ]; do case $1 in -o) olean=$2; shift ;; esac; shift; done
@@ -20,7 +21,7 @@ if grep -q 'mark: broken' "$file"; then echo "$file:9:9: error: unexpected token
 exit $status
 "#;
 
-/// A folder with the actor and some certificates, each with a mark that tells what is wrong with it.
+/// A folder with the fake and some certificates, each with a mark for its mistake.
 fn stage(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -36,7 +37,7 @@ fn stage(name: &str) -> PathBuf {
     folder
 }
 
-/// Whether `verification/check` is content, and what it prints.
+/// Runs `verification/check`, and returns true if it succeeds, and its output.
 fn check(folder: &Path, arguments: &[&str]) -> (bool, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../verification/check");
     let path = std::env::var("PATH").unwrap_or_default();

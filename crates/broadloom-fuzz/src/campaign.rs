@@ -1,4 +1,4 @@
-//! The parent process: it gives work to children, and turns their deaths into finds.
+//! The parent process: it gives work to children, and reports their crashes as finds.
 
 use std::fs;
 use std::hash::Hasher;
@@ -13,32 +13,32 @@ use crate::limits::{HANGS, PANICS, TIME};
 use crate::worker::{Counts, Task};
 use crate::{Kind, corpus, minimise};
 
-/// A kind of input after its time is over.
+/// The result for one kind of input.
 #[derive(Debug)]
 pub struct Report {
     /// The kind.
     pub kind: Kind,
-    /// What was done, by all children together.
+    /// The work done, by all children together.
     pub counts: Counts,
-    /// How long it took.
+    /// The time it took.
     pub time: Duration,
-    /// The finds, each of which is another.
+    /// The finds, all different.
     pub finds: Vec<Find>,
 }
 
-/// An input that ends a process.
+/// An input that crashes a process.
 #[derive(Clone, Debug)]
 pub struct Find {
-    /// How the process ends: two finds with the same are the same find.
+    /// The way the process ends: finds with the same end are the same find.
     pub end: String,
-    /// The smallest input that ends it so, in a file.
+    /// A file with the smallest input that ends it in this way.
     pub file: PathBuf,
 }
 
-/// How often a find may come again before there is no use in going on.
+/// The number of times that a find may come again before the campaign is stopped.
 const MOST_REPEATED: u32 = 20;
 
-/// A folder for one campaign, removed in the end.
+/// A folder for one campaign, removed at the end.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -47,7 +47,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Replays the corpus of a kind and mutates it until the time is over. After a find it goes on with other seeds.
+/// Replays the corpus of a kind and mutates it until the time is over. After a find it continues
+/// with other seeds.
 pub fn run(task: Task) -> io::Result<Report> {
     let folder = std::env::temp_dir().join(format!("broadloom-fuzz-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
@@ -78,7 +79,7 @@ pub fn run(task: Task) -> io::Result<Report> {
     Ok(report)
 }
 
-/// Lets a child work. Returns how it ended, unless it came to its end, and what it has done.
+/// Runs a worker. Returns its end, unless it finished normally, and its work.
 fn child(task: Task, current: &Path, scratch: &Path) -> io::Result<(Option<String>, Counts)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("work").arg(task.kind.name()).arg(current);
@@ -90,14 +91,14 @@ fn child(task: Task, current: &Path, scratch: &Path) -> io::Result<(Option<Strin
     Ok((end, Counts { replayed: number(), mutated: number(), outcomes: number() }))
 }
 
-/// Checks one input in a child, and returns how that ended, unless it went well.
+/// Checks one input in a child. Returns its end, unless it finished normally.
 pub(crate) fn end_of(kind: Kind, file: &Path, scratch: &Path) -> io::Result<Option<String>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("replay").arg(kind.name()).arg(file);
     Ok(ended(command, scratch)?.0)
 }
 
-/// Runs a child, and returns how it ended, unless it went well, and what it printed.
+/// Runs a child. Returns its end, unless it finished normally, and its output.
 fn ended(mut command: Command, scratch: &Path) -> io::Result<(Option<String>, String)> {
     let empty = scratch.join("empty");
     fs::create_dir_all(&empty)?;
@@ -107,7 +108,7 @@ fn ended(mut command: Command, scratch: &Path) -> io::Result<(Option<String>, St
     Ok((end, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
-/// Words for how a process ended.
+/// Describes the end of a process in words.
 fn describe(status: ExitStatus, said: &str) -> String {
     match status.code() {
         Some(HANGS) => format!("no answer within {} seconds", TIME.as_secs()),
@@ -121,7 +122,7 @@ fn describe(status: ExitStatus, said: &str) -> String {
     }
 }
 
-/// Writes a find to a file that stays.
+/// Writes a find to a permanent file.
 fn keep(kind: Kind, input: &[u8]) -> io::Result<PathBuf> {
     let folder = corpus::folder().join("artifacts").join(kind.name());
     fs::create_dir_all(&folder)?;

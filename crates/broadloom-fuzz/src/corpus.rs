@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::Kind;
 
-/// The folder of the repository that holds the corpora and whatever is found.
+/// The folder of the repository that holds the corpora and the finds.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// Reads the inputs of a kind with their names, in the order of the names. Files without an ending are libFuzzer's own, and left out.
+/// Reads the inputs of a kind with their names, in the order of the names. Files without an
+/// extension belong to libFuzzer, and are left out.
 pub fn read(kind: Kind) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder().join("corpus").join(kind.name()))? {

@@ -1,11 +1,11 @@
-//! Numbers that look random and are the same each time.
+//! Pseudorandom numbers that are the same in every run.
 
 /// A generator of such numbers (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice that begin at a seed.
+    /// Creates a generator with a seed.
     pub fn new(seed: u64) -> Dice {
         Dice(seed)
     }
@@ -24,12 +24,12 @@ impl Dice {
         if limit == 0 { 0 } else { (self.number() % limit as u64) as usize }
     }
 
-    /// Picks one of several things, if there are any.
+    /// Picks one of several items, if there are any.
     pub fn pick<'a, T>(&mut self, things: &'a [T]) -> Option<&'a T> {
         things.get(self.below(things.len()))
     }
 
-    /// Returns true once in so many times.
+    /// Returns true with a probability of one in `times`.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

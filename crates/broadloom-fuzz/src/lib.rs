@@ -1,11 +1,13 @@
-//! Fuzzing: inputs that nobody would write, given to everything that reads input.
+//! Fuzzing: strange inputs for everything that reads input.
 //!
-//! A [`Kind`] is one kind of input. Its entry function, [`Kind::check`], takes any bytes, asserts the laws that hold for all of them, and
-//! returns a number that stands for what happened. Nothing may panic, hang, or ask for more memory than [`limits`] allow. The libFuzzer
-//! targets in the folder `fuzz` call the same functions and use the same [mutations](mutate::mutate).
+//! A [`Kind`] is one kind of input. Its entry function, [`Kind::check`], takes any bytes, asserts
+//! the laws that hold for all of them, and returns a number for the outcome. Nothing may panic,
+//! hang, or use more memory than [`limits`] allow. The libFuzzer targets in the folder `fuzz` call
+//! the same functions and use the same [mutations](mutate::mutate).
 //!
-//! The runner needs no special toolchain. [`campaign`] replays the kept corpus and then mutates it, in a child process
-//! ([`worker`]) whose death is a find; [`minimise`] makes the input smaller as long as the child dies in the same way.
+//! The runner needs no special toolchain. [`campaign`] replays the kept corpus and then mutates it,
+//! in a child process ([`worker`]) whose crash is a find; [`minimise`] makes the input smaller as
+//! long as the child crashes in the same way.
 //!
 //! ```
 //! use broadloom_fuzz::Kind;
@@ -54,15 +56,16 @@ impl Kind {
         }
     }
 
-    /// Whether inputs are texts.
+    /// Returns true if inputs are texts.
     pub fn is_text(self) -> bool {
         self != Kind::Data
     }
 
-    /// Checks one input and returns a number that stands for what happened: inputs with a new number are worth keeping.
+    /// Checks one input and returns a number for the
+    /// outcome: inputs with a new number are worth keeping.
     ///
     /// # Panics
-    /// If a law does not hold, or whatever is checked panics: that is a find.
+    /// If a law does not hold, or the code under test panics: that is a find.
     pub fn check(self, bytes: &[u8]) -> u64 {
         match self {
             Kind::Rows => targets::rows::check(bytes),

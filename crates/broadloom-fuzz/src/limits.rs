@@ -1,20 +1,21 @@
 //! Limits of one input: time, memory and stack.
 //!
-//! They hold for a child process as a whole; whoever reaches one ends the process, and its parent knows why from how it ended.
+//! They hold for a child process as a whole. An input that reaches one ends the process, and the
+//! parent learns the reason from its exit status.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest an input may take, in time of the processor: others on the machine do not count.
+/// The processor time that an input may take: other processes on the machine do not count.
 pub const TIME: Duration = Duration::from_secs(10);
 
-/// The longest an input may take by the clock, for those that wait and compute nothing.
+/// The wall-clock time that an input may take, for inputs that wait without computing.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The memory that a process may reserve.
 pub const MEMORY: u64 = 2 << 30;
 
-/// The stack on which inputs are checked, the usual one of a thread.
+/// The stack on which inputs are checked: the default of a thread.
 pub const STACK: usize = 2 << 20;
 
 /// The exit status of a process in which an input takes too long.
@@ -23,7 +24,7 @@ pub const HANGS: i32 = 99;
 /// The exit status of a process in which an input panics.
 pub const PANICS: i32 = 98;
 
-/// Limits the memory of this process, where the system can do that.
+/// Limits the memory of this process, on systems that support it.
 pub fn limit_memory() {
     #[cfg(unix)]
     {
@@ -35,16 +36,16 @@ pub fn limit_memory() {
     }
 }
 
-/// A watch over the time that inputs take.
+/// A watchdog for the time that inputs take.
 #[derive(Debug)]
 pub struct Watch {
     start: Instant,
-    /// How many inputs have begun, times two, and one more between two inputs.
+    /// Twice the number of inputs that have begun, plus one between two inputs.
     count: AtomicU64,
 }
 
 impl Watch {
-    /// A watch that ends the process when an input takes too long.
+    /// Starts a watchdog that ends the process when an input takes too long.
     pub fn begin() -> &'static Watch {
         let watch: &'static Watch =
             Box::leak(Box::new(Watch { start: Instant::now(), count: AtomicU64::new(1) }));
@@ -63,7 +64,7 @@ impl Watch {
         watch
     }
 
-    /// The time that processors have spent on this process, and the time by the clock.
+    /// The processor time of this process, and the wall-clock time.
     fn now(&self) -> (Duration, Duration) {
         let clock = self.start.elapsed();
         #[cfg(unix)]
@@ -76,7 +77,7 @@ impl Watch {
         (processor, clock)
     }
 
-    /// Does something that must not take too long.
+    /// Does work that must not take too long.
     pub fn over<T>(&self, work: impl FnOnce() -> T) -> T {
         self.count.fetch_add(1, Ordering::Relaxed);
         let done = work();

@@ -63,7 +63,7 @@ impl Effort {
     }
 }
 
-/// A variable of the environment as a number, or what it is without one.
+/// A variable of the environment as a number, or a default if it is not set.
 fn variable<T: FromStr>(name: &str, otherwise: T) -> Result<T, String> {
     match std::env::var(name) {
         Ok(text) => text.trim().parse().map_err(|_| format!("{name} is not a number: {text}")),
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what was asked for, and returns whether nothing was found.
+/// Carries out the command. Returns true if nothing was found.
 fn obey(cli: &Cli) -> Result<bool, String> {
     match &cli.command {
         None => campaigns(&cli.kinds, &cli.effort),
@@ -101,7 +101,8 @@ fn obey(cli: &Cli) -> Result<bool, String> {
     }
 }
 
-/// Runs all kinds, with a line for each and some for each find, and returns whether there were none.
+/// Runs all kinds, and prints a line for each and some
+/// for each find. Returns true if there were none.
 fn campaigns(kinds: &[Kind], effort: &Effort) -> Result<bool, String> {
     let mut clean = true;
     for &kind in if kinds.is_empty() { &Kind::ALL[..] } else { kinds } {

@@ -1,4 +1,4 @@
-//! Smaller inputs that end a process in the same way.
+//! Minimisation: smaller inputs that end a process in the same way.
 
 use std::io;
 use std::path::Path;
@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use crate::Kind;
 use crate::campaign::end_of;
 
-/// The longest to look for a smaller input.
+/// The longest time to look for a smaller input.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Leaves out whatever is not needed: first large pieces of lines, then small ones, then pieces of bytes.
+/// Removes parts that are not needed: first large groups
+/// of lines, then small ones, then groups of bytes.
 pub(crate) fn smallest(kind: Kind, input: &[u8], end: &str, scratch: &Path) -> io::Result<Vec<u8>> {
     let file = scratch.join("smaller");
     let deadline = Instant::now() + PATIENCE;
@@ -19,7 +20,7 @@ pub(crate) fn smallest(kind: Kind, input: &[u8], end: &str, scratch: &Path) -> i
         Ok(end_of(kind, &file, scratch)?.as_deref() == Some(end))
     };
     if !still_ends(&[input.to_vec()])? {
-        // It depends on something else than the input: the whole of it is all there is.
+        // The end depends on something besides the input, so the input is kept whole.
         return Ok(input.to_vec());
     }
     let lines = input.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -28,7 +29,8 @@ pub(crate) fn smallest(kind: Kind, input: &[u8], end: &str, scratch: &Path) -> i
     Ok(left_out(bytes, deadline, &mut still_ends)?.concat())
 }
 
-/// Leaves out runs of parts, of half of them at first, then shorter and shorter ones, as long as the rest still does it.
+/// Removes runs of parts, at first half of them, then shorter and shorter ones, as long as the rest
+/// still ends the process.
 fn left_out(
     mut parts: Vec<Vec<u8>>,
     deadline: Instant,

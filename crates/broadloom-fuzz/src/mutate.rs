@@ -1,9 +1,9 @@
-//! Mutations: small changes of an input that keep most of what makes it interesting.
+//! Mutations: small changes of an input that keep most of its interesting properties.
 //!
 //! | kind | what changes |
 //! |---|---|
 //! | rows, loom | words, lines, sizes, splices of two inputs, and now and then bytes |
-//! | edits | what one hand on a keyboard does: a word typed, letters deleted, a line cut or pasted |
+//! | edits | the edits of a person who types: a word typed, letters deleted, a line cut or pasted |
 //! | data | bytes, numbers in binary and in digits, splices, ends cut off |
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::pieces::{DATA, LOOM, ROWS, SIZES};
 /// The longest input that mutations make.
 const LONGEST: usize = 6000;
 
-/// Changes an input in a few places; `others` are there to be mixed in.
+/// Changes an input in a few places; parts of `others` are mixed in.
 pub fn mutate(kind: Kind, input: &[u8], others: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     let mut made = input.to_vec();
     let changes = if kind == Kind::Edits { 1 } else { 1 + dice.below(4) };
@@ -51,7 +51,7 @@ fn change_text(text: &mut Vec<u8>, other: &[u8], pieces: &[&str], dice: &mut Dic
     }
 }
 
-/// Changes a text as somebody does who writes it.
+/// Changes a text as a person does who types it.
 fn type_on(text: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
     match dice.below(10) {
         0..=2 => insert_piece(text, LOOM, dice),
@@ -78,7 +78,7 @@ fn change_bytes(bytes: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
     }
 }
 
-/// A way to see an input as parts, one after another.
+/// A way to split an input into consecutive parts.
 type Parts = fn(&[u8]) -> Vec<Range<usize>>;
 
 /// Words: names and numbers, runs of spaces, and single marks.
@@ -108,7 +108,7 @@ fn lines(text: &[u8]) -> Vec<Range<usize>> {
     text.split_inclusive(|byte| *byte == b'\n').map(piece).collect()
 }
 
-/// Single bytes; a mutation of a text that ends between two letters is repaired by nobody, and refused by the reader.
+/// Single bytes. A text may be cut inside a letter; then the reader refuses it.
 fn letters(text: &[u8]) -> Vec<Range<usize>> {
     (0..text.len()).map(|at| at..at + 1).collect()
 }
@@ -147,7 +147,7 @@ fn swap(text: &mut Vec<u8>, dice: &mut Dice, parts: Parts) {
     }
 }
 
-/// Puts a part of another input before a part of this one, or in its place.
+/// Inserts a part of another input before a part of this one, or in its place.
 fn borrow(text: &mut Vec<u8>, other: &[u8], dice: &mut Dice, parts: Parts) {
     let (theirs, ours) = (parts(other), parts(text));
     let (Some(from), Some(to)) = (dice.pick(&theirs), dice.pick(&ours)) else { return };
@@ -155,7 +155,7 @@ fn borrow(text: &mut Vec<u8>, other: &[u8], dice: &mut Dice, parts: Parts) {
     text.splice(to.start..end, other[from.clone()].iter().copied());
 }
 
-/// The beginning of this input and the end of another, cut between lines if there are any.
+/// Joins the beginning of this input and the end of another, cut between lines if there are any.
 fn splice(text: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
     let cut = |bytes: &[u8], dice: &mut Dice| match dice.pick(&lines(bytes)) {
         Some(line) if bytes.contains(&b'\n') => line.start,
@@ -196,7 +196,7 @@ fn change_byte(bytes: &mut [u8], dice: &mut Dice) {
     }
 }
 
-/// Replaces four or eight bytes by a number that few expect.
+/// Replaces two, four or eight bytes by an unusual number.
 fn binary_number(bytes: &mut [u8], dice: &mut Dice) {
     let numbers =
         [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 40, i64::MAX as u64, 1 << 63, u64::MAX];
@@ -212,7 +212,7 @@ fn binary_number(bytes: &mut [u8], dice: &mut Dice) {
 mod tests {
     use super::*;
 
-    /// Equal dice make equal inputs, and no change panics, however small the input.
+    /// Equal seeds give equal inputs, and no change panics, even on an empty input.
     #[test]
     fn mutations_are_the_same_each_time() {
         let others = [b"data y : 3\nlet z = y\n".to_vec(), Vec::new(), b"\xff".to_vec()];

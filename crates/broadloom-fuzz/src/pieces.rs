@@ -1,6 +1,6 @@
-//! Pieces of text that mutations put in: words of the languages, and sizes that nobody expects.
+//! Pieces of text that mutations insert: words of the languages, and unusual sizes.
 
-/// Sizes at which arithmetic goes wrong, if it goes wrong anywhere.
+/// Sizes at which arithmetic is most likely to fail.
 pub(crate) const SIZES: &[&str] = &[
     "0",
     "1",

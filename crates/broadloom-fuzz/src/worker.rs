@@ -1,6 +1,6 @@
 //! The child process: it checks inputs until one of them ends it, or the time is over.
 //!
-//! Each input is written to a file before it is checked, so that it is there whatever happens to the process.
+//! Each input is written to a file before it is checked, so that it survives a crash.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -13,30 +13,30 @@ use crate::limits::{self, Watch};
 use crate::mutate::mutate;
 use crate::{Kind, corpus};
 
-/// How many inputs with something new about them are kept in memory.
+/// The largest number of inputs with a new outcome that are kept in memory.
 const MOST_KEPT: usize = 4000;
 
-/// What a worker does.
+/// The task of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
     /// The kind of input.
     pub kind: Kind,
     /// The seed of the mutations.
     pub seed: u64,
-    /// When to stop mutating; the corpus is always replayed.
+    /// The time for mutating; the corpus is always replayed.
     pub time: Duration,
-    /// The number of mutations after which to stop, whatever the time.
+    /// The largest number of mutations, independent of the time.
     pub runs: Option<u64>,
 }
 
-/// The numbers of a worker that has come to its end.
+/// The numbers of a worker that has finished.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// How many inputs of the corpus were checked.
+    /// The number of inputs of the corpus that were checked.
     pub replayed: u64,
-    /// How many mutations were checked.
+    /// The number of mutations that were checked.
     pub mutated: u64,
-    /// How many different things have happened.
+    /// The number of different outcomes.
     pub outcomes: u64,
 }
 
@@ -45,7 +45,8 @@ pub fn one(kind: Kind, input: Vec<u8>) {
     confined(move |watch| _ = checked(kind, &input, watch));
 }
 
-/// Replays the corpus and mutates it, under the limits; `current` is the file that holds the input being checked.
+/// Replays the corpus and mutates it, under the limits;
+/// `current` is the file for the current input.
 pub fn work(task: Task, current: &Path) -> io::Result<Counts> {
     let kept: Vec<Vec<u8>> = corpus::read(task.kind)?.into_iter().map(|(_, input)| input).collect();
     let mut current = File::create(current)?;
@@ -73,7 +74,7 @@ pub fn work(task: Task, current: &Path) -> io::Result<Counts> {
     })
 }
 
-/// Inputs to mutate: the corpus, and whatever has led to something new.
+/// Inputs to mutate: the corpus, and inputs that had a new outcome.
 #[derive(Default)]
 struct Pool {
     inputs: Vec<Vec<u8>>,
@@ -83,7 +84,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Makes the next input. Edits follow one another for a while, in one text.
+    /// Makes the next input. Edits continue in one text for a while.
     fn next(&mut self, kind: Kind, dice: &mut Dice) -> Vec<u8> {
         if kind == Kind::Edits && !dice.once_in(30) && !self.last.is_empty() {
             return mutate(kind, &self.last, &self.inputs, dice);
@@ -100,7 +101,7 @@ impl Pool {
     }
 }
 
-/// Runs something with little stack and memory, and a watch.
+/// Runs a function with a small stack, limited memory, and a watchdog.
 fn confined<T: Send>(run: impl FnOnce(&Watch) -> T + Send) -> T {
     limits::limit_memory();
     let watch = Watch::begin();
@@ -114,7 +115,7 @@ fn confined<T: Send>(run: impl FnOnce(&Watch) -> T + Send) -> T {
     })
 }
 
-/// Checks an input; a panic, whose message has been printed by now, ends the process.
+/// Checks an input. A panic, whose message has been printed by then, ends the process.
 fn checked(kind: Kind, input: &[u8], watch: &Watch) -> u64 {
     watch.over(|| match std::panic::catch_unwind(|| kind.check(input)) {
         Ok(outcome) => outcome,

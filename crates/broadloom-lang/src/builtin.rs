@@ -1,4 +1,4 @@
-//! The functions that are part of the language: everything else is the library's, written with these.
+//! The functions that are part of the language. All others are the library's, written with these.
 
 use std::rc::Rc;
 use std::sync::LazyLock;
@@ -14,20 +14,20 @@ use crate::value::Value;
 /// A function of the language.
 pub(crate) struct Builtin {
     pub name: &'static str,
-    /// How it is applied.
+    /// Applies it to the arguments of a call.
     pub apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>,
-    /// What it is as values to begin with, if nothing is given to it.
+    /// The initial values that it stands for when it is written without arguments.
     pub initial: fn() -> Option<Initial>,
 }
 
 impl Builtin {
-    /// The pointwise operation that it is, if it is given so many tensors.
+    /// The pointwise operation of this name, if it takes that many operands.
     pub fn pointwise(&self, arity: usize) -> Option<&'static Operation> {
         Operation::named(self.name).filter(|operation| operation.arity() == arity)
     }
 }
 
-/// What a function is applied to.
+/// A call of a function of the language, with its arguments.
 pub(crate) struct Call {
     pub name: &'static str,
     pub given: Vec<Given>,
@@ -54,7 +54,8 @@ const fn initial(
     Builtin { name, apply, initial }
 }
 
-/// All functions of the language: those of its own, and every pointwise operation of the library that has a name.
+/// All functions of the language: its own, and every
+/// pointwise operation of the library that has a name.
 pub(crate) fn all() -> &'static [Builtin] {
     static ALL: LazyLock<Vec<Builtin>> = LazyLock::new(|| {
         let has_name = |operation: &&Operation| operation.name().starts_with(char::is_alphabetic);
@@ -70,7 +71,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 /// Operations that the language writes as signs or keywords: `-x`, `not x`, `a and b`, `a or b`, `a % b`.
 const SIGNS: [&str; 5] = ["neg", "not", "and", "or", "mod"];
 
-/// The functions that are more than a pointwise operation.
+/// The functions that are not just a pointwise operation.
 const OWN: [Builtin; 27] = [
     function("max", greatest),
     function("min", least),
@@ -118,13 +119,13 @@ const OWN: [Builtin; 27] = [
     ),
 ];
 
-/// What all axes of a kind are called in specs that the language makes: batch, input, output.
+/// The names of all axes of a kind in specs that the language makes: batch, input, output.
 pub(crate) const ROWS: [&str; 3] = ["b", "i", "o"];
 
 /// Names that stand for values.
 pub(crate) fn values() -> [(&'static str, Value); 6] {
     [
-        // In a shape, a name that stands for no number is a size to be inferred.
+        // In a shape, a name that does not stand for a number is a size to be inferred.
         ("inferred", Value::Nothing),
         ("zeros", Value::Initial(Rc::new(Initial::Constant(0.0)))),
         ("ones", Value::Initial(Rc::new(Initial::Constant(1.0)))),
@@ -134,7 +135,7 @@ pub(crate) fn values() -> [(&'static str, Value); 6] {
     ]
 }
 
-/// An operator on numbers that are known.
+/// Applies an operator to numbers that are known.
 pub(crate) fn fold(sign: Binary, a: f64, b: f64) -> f64 {
     match sign {
         Binary::Compose => a * b,
@@ -143,7 +144,8 @@ pub(crate) fn fold(sign: Binary, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The value of a pointwise operation on numbers. Every one that the language has a sign or a name for is in the table.
+/// The value of a pointwise operation on numbers. Every operation that has a sign or a name in the
+/// language is in the table.
 fn number(name: &str, operands: &[f64]) -> f64 {
     Operation::value(name, operands).unwrap_or(f64::NAN)
 }
@@ -156,7 +158,7 @@ impl Call {
 }
 
 impl Eval<'_> {
-    /// Reports a call that does not fit.
+    /// Reports a call whose arguments do not fit.
     pub fn wrong_call<T>(
         &mut self,
         call: &Call,
@@ -166,12 +168,12 @@ impl Eval<'_> {
         self.wrong(codes::ARGUMENTS, message, call.span, help)
     }
 
-    /// An argument by its name; which names there are is checked by [`Eval::only`].
+    /// An argument by its name. [`Eval::only`] checks which names there are.
     fn named<'c>(&self, call: &'c Call, name: &str) -> Option<&'c Given> {
         call.given.iter().find(|given| given.name.is_some_and(|ident| self.names.text(ident.name) == name))
     }
 
-    /// Refuses arguments by other names.
+    /// Refuses arguments with any other names.
     pub fn only(&mut self, call: &Call, names: &[&str]) -> Evaluated<()> {
         for given in &call.given {
             let Some(ident) = given.name else { continue };
@@ -191,7 +193,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// What is meant by an argument of another library, or by `=` in place of `==`.
+    /// A hint for an argument that another library has, or for `=` in place of `==`.
     fn meant_by_argument(
         &self,
         call: &Call,
@@ -225,14 +227,14 @@ impl Eval<'_> {
         }
     }
 
-    /// So many arguments, all without a name.
+    /// Takes exactly `N` arguments, all without a name.
     fn exactly<'c, const N: usize>(&mut self, call: &'c Call, example: &str) -> Evaluated<[&'c Given; N]> {
         let given = self.so_many(call, N, example)?;
-        // There are exactly so many.
+        // The length was checked by `so_many`.
         <[&Given; N]>::try_from(given).map_err(|_| Reported)
     }
 
-    /// The same for a number that is not known to the compiler.
+    /// The same for a number that the compiler does not know.
     fn so_many<'c>(&mut self, call: &'c Call, wanted: usize, example: &str) -> Evaluated<Vec<&'c Given>> {
         self.only(call, &[])?;
         let plain = call.plain();
@@ -248,7 +250,7 @@ impl Eval<'_> {
         let mut tensors = Vec::new();
         for each in given {
             match &each.value {
-                // A list of tensors is as good as several arguments.
+                // A list of tensors counts as several arguments.
                 Value::List(items) if items.iter().any(|item| matches!(item, Value::Tensor(_))) => {
                     for item in items.iter() {
                         tensors.push(self.tensor(item, each.span)?);
@@ -318,8 +320,8 @@ fn reduced(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluate
     Ok(Value::Tensor(eval.by_spec(&call, accumulate, Combine::Product, padding)?))
 }
 
-/// What is left out of the spec of a reduction: `sum(x)` is over everything, and `sum("... | v", x)` is over the names of a
-/// shape, with a unit in place of each.
+/// Completes the spec of a reduction: `sum(x)` is over everything, and `sum("... | v", x)` is over
+/// the names of a shape, with a unit in place of each.
 fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
     let mut given = call.given.clone();
     let plain: Vec<usize> = (0..given.len()).filter(|at| given[*at].name.is_none()).collect();
@@ -369,7 +371,7 @@ fn padding(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Option<Padding>> {
     one_of(eval, call, "padding", &known)
 }
 
-/// An argument that is one of a few words.
+/// An argument that must be one of a few words.
 fn one_of<T: Copy>(
     eval: &mut Eval<'_>,
     call: &Call,
@@ -386,7 +388,8 @@ fn one_of<T: Copy>(
     eval.wrong(codes::ARGUMENTS, message, given.span, format!("it is one of {}", words.join(", ")))
 }
 
-/// `mean("... | i => ... | 0", x)`: the sum, divided by the sizes of what the result leaves out.
+/// `mean("... | i => ... | 0", x)`: the sum, divided by
+/// the sizes of the axes that the result leaves out.
 fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &[])?;
     let call = &with_spec(eval, call)?;
@@ -446,8 +449,8 @@ fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
     Ok(Value::Tensor(made))
 }
 
-/// `reshape(x)`, `reshape(x, "32 | 28, 28")`: the same elements in memory order, in the shape that is written or that
-/// the context asks for.
+/// `reshape(x)`, `reshape(x, "32 | 28, 28")`: the same elements in memory order, in the shape that
+/// is written or that the context requires.
 fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &[])?;
     let (x, shape) = match call.plain()[..] {
@@ -563,7 +566,7 @@ fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     }
 }
 
-/// Numbers given to a distribution.
+/// The arguments of a distribution, as numbers.
 fn numbers(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Vec<f64>> {
     eval.only(call, &[])?;
     call.given.iter().map(|given| eval.number(&given.value, given.span)).collect()

@@ -4,13 +4,13 @@ macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $title:literal;)*) => {
         $($(#[$doc])* #[doc = $title] pub const $name: &str = $code;)*
 
-        /// Every code with what it is about.
+        /// Every code with its title.
         pub const ALL: &[(&str, &str)] = &[$(($code, $title)),*];
     };
 }
 
 codes! {
-    // How a program is written.
+    // The syntax of a program.
     CHARACTER = "E0101", "a character that means nothing";
     QUOTE = "E0102", "a text without an end";
     INDENTATION = "E0103", "indentation that fits no block";
@@ -23,7 +23,7 @@ codes! {
     NUMBER = "E0110", "a number that is not well written";
     BLOCK = "E0112", "a block that is missing";
 
-    // What names stand for.
+    // Names and their values.
     UNKNOWN = "E0201", "a name that nothing has";
     ARGUMENTS = "E0202", "arguments that do not fit";
     KIND = "E0203", "a value of another kind is needed";
@@ -34,7 +34,7 @@ codes! {
     RANGE = "E0208", "a number outside of its range";
     PARAMETER = "E0209", "a parameter that cannot be made here";
 
-    // What shapes say.
+    // Shapes.
     MISMATCH = "E0301", "sizes that do not agree";
     ARITHMETIC = "E0302", "sizes that do not come out";
     UNDETERMINED = "E0303", "a size that nothing decides";
@@ -43,13 +43,13 @@ codes! {
     GAVE_UP = "E0306", "a limit of the solver";
     NAMED = "E0307", "a named size outside of its range";
 
-    // What happens when a program runs.
+    // Running a program.
     VALUE = "E0401", "numbers that do not fit";
     FILE = "E0402", "a file that cannot be read or written";
     RUN = "E0403", "a program that cannot be run";
     NOT_FINITE = "E0404", "a loss that is not finite";
 
-    // What is worth a look.
+    // Warnings and notes.
     BROADCASTS = "W0501", "something broadcasts";
     USED_ONCE = "W0502", "parameters that are used once, and only together";
     CHOSEN = "W0503", "a size that was chosen, not forced";

@@ -6,8 +6,9 @@
 //! let y = x |> layer(64) |> layer(10)
 //! ```
 //!
-//! [`compile`] reads a program: it parses the text, evaluates it onto a [`Graph`](broadloom::Graph), and infers all shapes. It never
-//! fails; what is wrong is a list of diagnostics, and what is right is there all the same. [`Program::run`] executes it.
+//! [`compile`] reads a program: it parses the text, evaluates it onto a
+//! [`Graph`](broadloom::Graph), and infers all shapes. It never fails: mistakes become a list of
+//! diagnostics, and the rest of the program is there all the same. [`Program::run`] executes it.
 
 mod builtin;
 pub mod codes;

@@ -1,4 +1,5 @@
-//! What is available in every program: the standard library, written in `.loom`, and what the language itself knows.
+//! The names that every program has: the standard library, written in `.loom`, and the built-in
+//! names of the language.
 
 /// The files, in the order they are read.
 pub(crate) const FILES: &[(&str, &str)] = &[
@@ -10,7 +11,7 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("std/optimisers.loom", include_str!("../std/optimisers.loom")),
 ];
 
-/// The names that the language knows without the library: functions, and values such as `pi`.
+/// The built-in names of the language, without the library: functions, and values such as `pi`.
 ///
 /// ```
 /// assert!(broadloom_lang::builtins().any(|name| name == "einsum"));

@@ -1,4 +1,4 @@
-//! What is worth a look in a program that is right.
+//! Lints: warnings and notes about programs without errors.
 //!
 //! | code | severity | says |
 //! |---|---|---|
@@ -13,13 +13,14 @@
 //! | W0507 | warning | a loss that takes class numbers is given one-hot rows, or numbers with fractions |
 //! | W0508 | warning | a number from 1 upwards in the result of a spec: a position that looks like a size |
 //!
-//! [`warnings`] are those that point to mistakes: they are shown whenever a program is checked. A comment `# allow W0505`
-//! on the line, or above it, says that it is meant.
+//! [`warnings`] are the lints that point to mistakes: they are shown whenever a program is checked.
+//! A comment `# allow W0505` on the line or above it silences one.
 //!
-//! What a program takes for granted is not reported: numbers and tensors of one element broadcast, positions and random
-//! numbers are made to fit, a linear map is applied to every example, parameters take the sizes of what they are used
-//! with. Nor is what functions of the library do inside. A value that nothing computes may still say what size a
-//! parameter has that something else uses; then it is used. A name that begins with `_` may be unused.
+//! Ordinary inference is not reported: numbers and tensors of one element broadcast, positions and
+//! random numbers are made to fit, a linear map is applied to every example, parameters take the
+//! sizes of their operands. Broadcasting inside functions of the library is not reported either. A
+//! value that nothing computes may still decide the size of a parameter that is used elsewhere;
+//! then it counts as used. A name that begins with `_` may be unused.
 
 mod allow;
 mod mutual;
@@ -35,10 +36,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::codes;
 use crate::program::{Made, Program};
 
-/// How many sizes are explained; finding the reasons takes time.
+/// The largest number of sizes that are explained: finding the reasons takes time.
 const MOST_REASONS: usize = 50;
 
-/// What is worth a look in a program, in the order of its text. Nothing, if the program has errors.
+/// All warnings and notes about a program, in the
+/// order of its text. Empty if the program has errors.
 ///
 /// ```
 /// use broadloom_lang::{Options, compile, lint};
@@ -62,8 +64,8 @@ pub fn lint(program: &mut Program) -> Vec<Diagnostic> {
     tidy(program, found)
 }
 
-/// The warnings that point to mistakes, in the order of the text: programs that are accepted, and compute something else
-/// than is meant. Nothing, if the program has errors.
+/// The warnings that point to mistakes, in the order of the text: the program is accepted, but may
+/// compute something else than is meant. Empty if the program has errors.
 ///
 /// ```
 /// use broadloom_lang::{Options, compile, warnings};
@@ -86,7 +88,7 @@ pub fn warnings(program: &mut Program) -> Vec<Diagnostic> {
     tidy(program, found)
 }
 
-/// What points to a mistake, apart from what broadcasts.
+/// The lints that point to mistakes, apart from broadcasts.
 fn mistakes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = specs::specs(program);
     found.extend(untrained::untrained(program));
@@ -94,10 +96,10 @@ fn mistakes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found
 }
 
-/// What is worth a look.
+/// The other lints: unused names, broadcasts, parameters used only together, and chosen sizes.
 fn looks(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = unused::unused(program);
-    // Nothing computes it, but it may say what size something else has.
+    // Nothing computes such a value, but it may decide the size of something else.
     let spans = constraining(program);
     found.retain(|unused| unused.primary().is_none_or(|label| !spans.contains(&label.span)));
     found.extend(broadcasts(program, shapes));
@@ -106,7 +108,7 @@ fn looks(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found
 }
 
-/// What was found in the order of the text, each once, without what a comment allows.
+/// Sorts diagnostics by their place, and removes duplicates and those that a comment allows.
 fn tidy(program: &Program, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let place = |diagnostic: &Diagnostic| {
         let span = diagnostic.primary().map_or(Span::empty(program.main, 0), |label| label.span);
@@ -114,7 +116,7 @@ fn tidy(program: &Program, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     };
     found.sort_by_key(place);
     found.dedup();
-    // Targets of another kind broadcast for that reason.
+    // A broadcast that comes from targets of the wrong kind is reported once, as that.
     let at = |each: &Diagnostic| each.primary().map(|label| label.span);
     let targets: Vec<_> = found.iter().filter(|each| each.code == codes::TARGETS).map(at).collect();
     found.retain(|each| each.code != codes::BROADCASTS || !targets.contains(&at(each)));
@@ -122,7 +124,8 @@ fn tidy(program: &Program, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found
 }
 
-/// Where values are named that have to do with a leaf whose shape is inferred, and that others use, too.
+/// Spans of unused named values that use a leaf of inferred shape which others use, too: they may
+/// decide its size.
 fn constraining(program: &mut Program) -> FxHashSet<Span> {
     let Ok(how) = program.graph.how_all() else { return FxHashSet::default() };
     let counts = program.graph.use_counts();
@@ -154,7 +157,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let results = results(program);
     let mutual = mutual::Mutual::new(program);
     let mut found: Vec<Diagnostic> = Vec::new();
-    // A function that is applied again says the same again.
+    // A function that is applied again would be reported again.
     let mut said: FxHashMap<(Span, String), (usize, usize)> = FxHashMap::default();
     let mut rest = all.as_slice();
     while let Some(first) = rest.first() {
@@ -176,7 +179,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             }
             continue;
         }
-        // What functions of the library do inside is no news.
+        // Broadcasts inside functions of the library are not reported.
         if origin.span != origin.inner {
             continue;
         }
@@ -209,7 +212,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found
 }
 
-/// The tensor that each step makes, the first if there are several.
+/// The tensor that each step makes: the first if there are several.
 fn results(program: &Program) -> FxHashMap<usize, Tensor> {
     let mut results = FxHashMap::default();
     for tensor in program.graph.tensors() {
@@ -220,7 +223,7 @@ fn results(program: &Program) -> FxHashMap<usize, Tensor> {
     results
 }
 
-/// Whether a tensor has no shape of its own: positions, random numbers, constants.
+/// Returns true if a tensor has no shape of its own: positions, random numbers, constants.
 fn made_to_fit(program: &Program, tensor: Tensor) -> bool {
     let Some(Node::Leaf { kind }) = program.graph.node(tensor) else { return false };
     matches!(kind, LeafKind::Range | LeafKind::Uniform | LeafKind::Constant(_))
@@ -251,8 +254,8 @@ fn list(items: &[String]) -> String {
     }
 }
 
-/// Pairs of parameters that are used once each, with each other: the product, the sum or the composition of the two
-/// is all that is learned.
+/// Pairs of parameters that are used once each, with each other: only their product, sum or
+/// composition is learned.
 fn together(program: &Program) -> Vec<Diagnostic> {
     let counts = program.graph.use_counts();
     let once = |tensor: &Tensor| {
@@ -278,7 +281,7 @@ fn together(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// Sizes that the program leaves open and closing chose, where that may surprise.
+/// Sizes that the program leaves open and that closing chose, where that may be a surprise.
 fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let Ok(all) = program.graph.how_all() else { return Vec::new() };
     let mut made: FxHashMap<Tensor, Made> = FxHashMap::default();
@@ -293,7 +296,7 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             Some(Node::Leaf { kind }) => Some(kind),
             _ => None,
         };
-        // What is computed from something surprising has its size for the same reason.
+        // A tensor computed from a surprising one has its size for the same reason.
         if let Some(Node::Operation { operands, .. }) = program.graph.node(tensor)
             && operands.iter().any(|operand| surprising.contains(operand))
         {
@@ -304,14 +307,14 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
         surprising.insert(tensor);
         let origin = program.graph.step_of(tensor).and_then(|step| program.origins.get(step)).copied();
         let named = made.get(&tensor);
-        // What the library makes and does not name is its own affair.
+        // Of the tensors made inside the library, only parameters with a warning are reported.
         let inside = origin.is_none_or(|origin| origin.span != origin.inner);
         let is_param = kind == Some(LeafKind::Param);
         if inside && !(is_param && surprise == Surprise::Warning) {
             continue;
         }
         let Some(span) = named.map(|made| made.span).or(origin.map(|origin| origin.span)) else { continue };
-        // What has no name in the text is called as it is written there.
+        // A tensor without a name is quoted as it is written in the text.
         let name = match kind {
             Some(LeafKind::Range | LeafKind::Uniform) => program.sources.slice(span).to_string(),
             _ => program.graph.label_of(tensor),
@@ -334,7 +337,7 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found
 }
 
-/// How much a rule of closing may surprise.
+/// The severity with which a choice made by closing is reported.
 #[derive(Clone, Copy, PartialEq)]
 enum Surprise {
     Note,
@@ -342,8 +345,8 @@ enum Surprise {
 }
 
 impl Surprise {
-    /// By the rule's words; see [`How::Chosen`]. Leaves take the sizes of what they are used with, and results follow
-    /// from operands: that is inference, and no surprise.
+    /// Decides by the rule's words; see [`How::Chosen`]. Leaves take the sizes of their operands
+    /// and results follow from operands: that is inference, and no surprise.
     fn of(rule: &str, leaf: Option<LeafKind>) -> Option<Surprise> {
         let is = |words: &str| rule.starts_with(words);
         let param = leaf == Some(LeafKind::Param);
@@ -361,7 +364,7 @@ impl Surprise {
     }
 }
 
-/// Why the axes that were chosen have their sizes.
+/// The reasons for the sizes that were chosen, not forced.
 fn reasons(program: &mut Program, tensor: Tensor, shapes: &Shapes) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for kind in Kind::ALL {
@@ -381,7 +384,7 @@ fn reasons(program: &mut Program, tensor: Tensor, shapes: &Shapes) -> Vec<String
     reasons
 }
 
-/// The name without the functions it was made in.
+/// The name without the functions in which it was made.
 fn last(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }

@@ -32,7 +32,7 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Err(error) => return unreadable(eval, &text, &error, path.span),
     };
     match (found, key) {
-        // A text says nothing about precision: what it is stored in does.
+        // A text file has no precision: the tensor that stores the numbers decides it.
         (Some(array), _) if text.ends_with(".csv") => Ok(Value::Numbers(Rc::new(array))),
         (Some(array), _) => Ok(Value::Array(Rc::new(array))),
         (None, Some(key)) => {
@@ -53,9 +53,9 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     }
 }
 
-/// The array of a name, or the one that needs none, and the names of all.
+/// The array with a name, or the only one if no name is given, and the names of all arrays.
 fn read(path: &Path, key: Option<&str>) -> Result<(Option<Array>, Vec<String>), FileError> {
-    // Of an archive, nothing else is inflated.
+    // Only the array that is read is inflated.
     if path.extension().is_some_and(|ending| ending == "npz") {
         let (array, names) = read_array(path, key.unwrap_or_default())?;
         let is_meant = key.is_none_or(|key| names.iter().any(|name| name == key));

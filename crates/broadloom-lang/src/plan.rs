@@ -1,26 +1,26 @@
-//! What a program does when it runs: routines, in order, and what is shown between them.
+//! The plan of a program: its routines, in order, and the output between them.
 
 use broadloom::{Initial, Routine, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::position::{Counter, Position};
 
-/// What a program does when it runs.
+/// The plan of a program: everything that happens when it runs.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// What is computed at once.
+    /// The routines: each computes a group of actions at once.
     pub routines: Vec<Routine>,
-    /// Where the actions of each routine are written.
+    /// The spans of the actions of each routine.
     pub places: Vec<Vec<Span>>,
-    /// What is minimised, and where.
+    /// The tensors that are minimised, and the spans of the statements.
     pub minimised: Vec<(Tensor, Span)>,
-    /// What is done, in order.
+    /// The actions, in order.
     pub actions: Vec<Action>,
-    /// Slices whose position is known when they run.
+    /// Slices whose position is known only when they run.
     pub slices: Vec<(Tensor, Position)>,
     /// Data whose numbers are drawn before anything runs.
     pub drawn: Vec<Drawn>,
-    /// How many repetitions count.
+    /// The number of repetitions that count.
     pub counters: u32,
 }
 
@@ -31,47 +31,48 @@ pub struct Drawn {
     pub tensor: Tensor,
     /// Its name, on which the numbers depend.
     pub name: String,
-    /// How they are drawn.
+    /// The distribution.
     pub initial: Initial,
-    /// Where it is written.
+    /// The span of its declaration.
     pub span: Span,
 }
 
-/// One thing that is done.
+/// One action.
 #[derive(Debug)]
 pub enum Action {
     /// Runs a routine.
     Run(usize, Span),
     /// Prints a line.
     Print {
-        /// What computes what is printed and has not been computed yet.
+        /// The routine for the printed tensors that have not been computed yet.
         routine: Option<usize>,
-        /// What is printed.
+        /// The parts of the line.
         pieces: Vec<Piece>,
-        /// In which repetitions: every so many.
+        /// Prints in the first repetition and in every
+        /// repetition whose number is a multiple of this.
         every: Option<u64>,
-        /// Where it is written.
+        /// The span of the statement.
         span: Span,
     },
     /// Writes a tensor to a file.
     Save {
-        /// What computes it.
+        /// The routine for the tensor, if it has not been computed yet.
         routine: Option<usize>,
         /// The tensor.
         tensor: Tensor,
         /// The file.
         path: String,
-        /// Where it is written.
+        /// The span of the statement.
         span: Span,
     },
-    /// Does something again and again.
+    /// Repeats actions.
     Repeat(Repeat),
 }
 
-/// Something that is done again and again.
+/// Actions that are repeated.
 #[derive(Debug)]
 pub struct Repeat {
-    /// What counts the repetitions.
+    /// The counter of the repetitions.
     pub counter: Counter,
     /// The tensor that holds their number, if a tensor is computed from it.
     pub leaf: Option<Tensor>,
@@ -79,21 +80,21 @@ pub struct Repeat {
     pub from: i64,
     /// The number after the last one.
     pub to: i64,
-    /// What is done.
+    /// The actions of each repetition.
     pub body: Vec<Action>,
-    /// What is minimised, to be shown on the way: name and tensor.
+    /// The losses minimised in the body, with their names, so that they can be shown as it runs.
     pub losses: Vec<(String, Tensor)>,
-    /// Where it is written.
+    /// The span of the statement.
     pub span: Span,
 }
 
 /// A part of a printed line.
 #[derive(Debug)]
 pub enum Piece {
-    /// Words.
+    /// Fixed text.
     Text(String),
     /// The numbers of a tensor.
     Tensor(Tensor),
-    /// The number of a repetition.
+    /// A number computed from the current repetition.
     Position(Position),
 }

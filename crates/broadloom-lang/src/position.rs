@@ -1,17 +1,18 @@
-//! Whole numbers that depend on which repetition runs: `step`, `step % 8`, `3 * epoch + step`.
+//! Whole numbers that depend on the current repetition of a loop: `step`, `step % 8`,
+//! `3 * epoch + step`.
 
 use std::rc::Rc;
 
 use crate::syntax::ast::Binary;
 
-/// A repetition that counts.
+/// A repetition that counts, by its index among all such repetitions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Counter(pub(crate) u32);
 
 /// A number that is known when a repetition runs.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Position {
-    /// The number of the repetition, and the numbers it takes.
+    /// The number of the repetition, from the first bound up to, not including, the second.
     Counter(Counter, i64, i64),
     /// A number that stays the same.
     Number(f64),
@@ -20,7 +21,7 @@ pub enum Position {
 }
 
 impl Position {
-    /// Its value, as an index: quotients are rounded down.
+    /// Its value as an index: quotients are rounded down.
     pub fn at(&self, values: &[i64]) -> Option<i64> {
         Some(match self {
             Position::Counter(counter, ..) => *values.get(counter.0 as usize)?,
@@ -69,13 +70,13 @@ impl Position {
     }
 }
 
-/// The extremes of something monotone in both arguments.
+/// The extremes of a function that is monotone in both arguments.
 fn corners(a: (i64, i64), b: (i64, i64), of: impl Fn(i64, i64) -> Option<i64>) -> Option<(i64, i64)> {
     let all = [of(a.0, b.0)?, of(a.0, b.1)?, of(a.1, b.0)?, of(a.1, b.1)?];
     Some((all.into_iter().min()?, all.into_iter().max()?))
 }
 
-/// A number without a fraction.
+/// Converts a number without a fraction.
 pub(crate) fn whole(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
 }
@@ -84,7 +85,7 @@ pub(crate) fn whole(number: f64) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// Bounds hold what every repetition gives, and are reached if each counter occurs once.
+    /// Bounds contain the value of every repetition, and are reached if each counter occurs once.
     #[test]
     fn bounds_hold_all_values() {
         let step = Rc::new(Position::Counter(Counter(0), 2, 9));

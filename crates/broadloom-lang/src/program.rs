@@ -1,4 +1,4 @@
-//! Programs: what a `.loom` file means.
+//! Programs: the meaning of a `.loom` file.
 
 use std::path::PathBuf;
 
@@ -10,28 +10,28 @@ use crate::plan::Plan;
 use crate::signature::Signature;
 use crate::syntax::ast::Names;
 
-/// How a program is read.
+/// Options for reading a program.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Where files are looked for that the program names.
+    /// The folder of the files that the program names.
     pub folder: PathBuf,
-    /// Sizes to be used in place of those that `dim` lines say.
+    /// Sizes to use in place of those on `dim` lines.
     pub sizes: Vec<(String, u64)>,
-    /// The last line to be read, to look at a part of a program.
+    /// The last line to read, to look at a part of a program.
     pub until: Option<u32>,
 }
 
-/// A program: its tensors with their shapes, what it does when it runs, and what is wrong with it.
+/// A program: its tensors with their shapes, its plan, and its diagnostics.
 pub struct Program {
-    /// The texts it was read from.
+    /// The texts from which it was read.
     pub sources: Sources,
-    /// Which of them is the program itself.
+    /// The source of the program itself.
     pub main: SourceId,
     /// Its tensors.
     pub graph: Graph,
-    /// What is wrong, and what is worth knowing.
+    /// Errors, warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
-    /// What it does.
+    /// The actions of a run.
     pub plan: Plan,
     /// The tensors that have names, in order.
     pub made: Vec<Made>,
@@ -39,15 +39,15 @@ pub struct Program {
     pub dims: Vec<Dim>,
     /// Sizes with a range that were set from outside: the program runs at these.
     pub sizes: Vec<(String, u64)>,
-    /// Where each step of the graph comes from.
+    /// The origin of each step of the graph.
     pub origins: Vec<Origin>,
     /// The functions that were applied, in the order in which they began.
     pub applications: Vec<Application>,
-    /// The specs that it writes itself.
+    /// The specs that the program itself writes.
     pub specs: Vec<Written>,
     /// Its names.
     pub names: Names,
-    /// How many steps it took to build: a measure of the time it took.
+    /// The number of evaluation steps: a measure of the time it took to build.
     pub work: u64,
 }
 
@@ -58,54 +58,55 @@ pub struct Made {
     pub name: String,
     /// The tensor.
     pub tensor: Tensor,
-    /// Where it is named.
+    /// The span of the name.
     pub span: Span,
-    /// Inside of how many functions it was made.
+    /// The number of functions inside which it was made.
     pub level: usize,
 }
 
-/// A size with a name. With a range it is decided when the program runs, as long as nothing in the program depends on its
-/// number; without, it is a number.
+/// A size with a name. With a range it is decided when the program runs, as long as nothing in the
+/// program depends on its number; without a range, it is a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dim {
     /// The name.
     pub name: String,
-    /// The size that it has, or that it has if nothing else is said when the program runs.
+    /// The size that it has, or the default for a run if it has a range.
     pub size: u64,
     /// The least and, if there is one, the greatest size it may have.
     pub range: Option<(u64, Option<u64>)>,
-    /// Whether it stands by its name in shapes.
+    /// True if it appears by its name in shapes.
     pub symbolic: bool,
-    /// Where its number was needed to build the program, which is made for this number then.
+    /// The place where its number was needed to build the program, if any. The program holds only
+    /// for this number then.
     pub needed: Option<Span>,
-    /// Where it is declared.
+    /// The span of its declaration.
     pub span: Span,
 }
 
-/// Where a step of the graph comes from.
+/// The origin of a step of the graph.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Origin {
     /// The place in the program.
     pub span: Span,
-    /// The place in the library, if it is there.
+    /// The place in the library if the step was made there, and otherwise the same place.
     pub inner: Span,
-    /// The innermost function that was being applied: its place among [`Program::applications`].
+    /// The innermost function that was being applied, as an index into [`Program::applications`].
     pub application: Option<u32>,
 }
 
 /// A spec as it was used, with numbers filled in.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Written {
-    /// What it says.
+    /// The parsed spec.
     pub spec: broadloom_spec::Spec,
     /// The text in the program.
     pub span: Span,
-    /// Whether it is written there as it is, so that places in the spec are places in the program.
+    /// True if it is written there literally, so that places in the spec are places in the program.
     pub literal: bool,
 }
 
 impl Written {
-    /// The place in the program of a part of the spec.
+    /// The place of a part of the spec in the program.
     pub fn place(&self, part: broadloom_spec::Span) -> Span {
         if !self.literal {
             return self.span;
@@ -115,25 +116,26 @@ impl Written {
     }
 }
 
-/// A function that was applied. Everything its body made comes between what was there before and what came after.
+/// A function that was applied. Everything that its body makes is contiguous in the graph.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Application {
     /// The name of the function.
     pub function: String,
-    /// What its parameters are called, or would be: its name with the functions around it, or the name it was given.
+    /// The path of its parameters: its name with those of
+    /// the functions around it, or the name it was given.
     pub path: String,
-    /// Where it was applied.
+    /// The span of the application.
     pub span: Span,
-    /// The application whose body it is in.
+    /// The application whose body contains this one.
     pub outer: Option<u32>,
-    /// Whether the function is one of the library.
+    /// True if the function is defined in the library.
     pub library: bool,
-    /// The first argument of its configuration that is `inferred`, a size that it was not given, and whether it is the first
-    /// of all.
+    /// The first argument of its configuration that is `inferred`, a size that was not given, and
+    /// true if it is the very first argument.
     pub open: Option<(String, bool)>,
 }
 
-/// Reads a program: parses it, evaluates it, and infers its shapes. It never fails; what is wrong is in
+/// Reads a program: parses it, evaluates it, and infers its shapes. It never fails: errors are in
 /// [`Program::diagnostics`].
 ///
 /// ```
@@ -177,7 +179,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         program.rehearse();
     }
     program.look_at_dims();
-    // In the order of the text, whoever found them.
+    // In the order of the text, independent of the phase that found them.
     program
         .diagnostics
         .sort_by_key(|diagnostic| diagnostic.primary().map(|label| (label.span.source, label.span.start)));
@@ -215,10 +217,10 @@ pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> S
 }
 
 impl Program {
-    /// Gives the sizes that were set from outside their numbers, in the graph: for those who want to see them in shapes. One
-    /// that does not fit is reported.
+    /// Sets the sizes that were given from outside in the graph, so that they show in shapes. A
+    /// size that does not fit is reported.
     pub fn settle(&mut self) {
-        // A program with mistakes has said what is wrong with it.
+        // The errors of a program have been reported already.
         for (name, size) in if self.is_ok() { self.sizes.clone() } else { Vec::new() } {
             let known = self.graph.captured_dim(&name).ok().and_then(|named| self.graph.size(named));
             let left = self.graph.dim_range(&name);
@@ -241,8 +243,8 @@ impl Program {
         self.look_at_dims();
     }
 
-    /// What is wrong with the sizes that were set from outside, if anything is; the graph stays open, so that it can be
-    /// compiled for all sizes.
+    /// Checks the sizes that were set from outside, and returns an error if one does not fit. The
+    /// graph stays open, so that it can be compiled for all sizes.
     pub fn check_sizes(&mut self) -> Option<Diagnostic> {
         if self.sizes.is_empty() {
             return None;
@@ -255,7 +257,7 @@ impl Program {
         self.diagnostics.drain(before..).next()
     }
 
-    /// Reads what has become of sizes with a range: a name, or the number that it has met.
+    /// Updates the sizes with a range: each is still symbolic, or has become a number.
     fn look_at_dims(&mut self) {
         for dim in self.dims.iter_mut().filter(|dim| dim.range.is_some()) {
             let size = self.graph.captured_dim(&dim.name).ok().and_then(|named| self.graph.size(named));
@@ -264,18 +266,18 @@ impl Program {
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Returns true if there are no errors.
     pub fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// The tensor with a name; the last one, if there are several.
+    /// Finds the tensor with a name: the last one if there are several.
     pub fn find(&self, name: &str) -> Option<Tensor> {
         self.made.iter().rev().find(|made| made.name == name).map(|made| made.tensor)
     }
 
-    /// What it computes: the routines of its plan. A program that does nothing computes its results, the tensors that
-    /// nothing reads.
+    /// The routines that it computes: those of its plan. A program that does nothing computes its
+    /// results, the tensors that nothing reads.
     pub fn routines(&self) -> Vec<Routine> {
         if !self.plan.routines.is_empty() {
             return self.plan.routines.clone();
@@ -288,8 +290,9 @@ impl Program {
         if results.is_empty() { Vec::new() } else { vec![forward] }
     }
 
-    /// What it computes apart from learning: a routine that makes the tensors that it names and those that nothing reads. What
-    /// depends on gradients is no part of it; that comes second.
+    /// The computation without learning: a routine that computes the
+    /// named tensors and those that nothing reads. The second result has
+    /// the tensors that were left out because they depend on gradients.
     ///
     /// ```
     /// use broadloom_lang::{Options, compile};
@@ -334,7 +337,7 @@ impl Program {
         self.graph.tensors().filter(|tensor| counts[tensor.index()] == 0 && made(tensor)).collect()
     }
 
-    /// Where a tensor was made.
+    /// The origin of a step of the graph.
     pub fn origin(&self, step: usize) -> Option<Origin> {
         self.origins.get(step).copied()
     }

@@ -1,8 +1,9 @@
-//! What a run would refuse whatever its data is, found when a program is read.
+//! Errors that a run would report for any data, found when a program is read.
 //!
-//! The graph refuses sizes that do not agree. What is left depends on the whole program: operations that have a shape but
-//! no loop nest, first values that do not fit, gradients of what is not one number, values that nothing computes. They are
-//! found by going through the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
+//! The graph refuses sizes that do not agree. The remaining errors depend on the whole program:
+//! operations that have a shape but no loop nest, first values that do not fit, gradients of
+//! tensors that are not one number, values that nothing computes. They are found by going through
+//! the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
 
 use broadloom::{Error, ErrorKind, Initial, Rehearsal};
 use broadloom_diagnostics::Span;
@@ -12,7 +13,7 @@ use crate::plan::{Action, Piece};
 use crate::program::Program;
 
 impl Program {
-    /// Reports what a run would refuse.
+    /// Reports the errors that a run would stop at.
     pub(crate) fn rehearse(&mut self) {
         if !self.is_ok() {
             return;
@@ -97,7 +98,7 @@ impl Walk<'_> {
     fn routine(&mut self, routine: usize, span: Span) {
         let plan = &self.program.plan;
         if let Err((action, error)) = self.rehearsal.run(&plan.routines[routine]) {
-            // Values may not be there because of what was reported before.
+            // Values may be missing because of an error reported before.
             if error.kind() == ErrorKind::Value && !self.found.is_empty() {
                 return;
             }
@@ -106,7 +107,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reports values that are not there, unless that follows from what was reported before.
+    /// Reports missing values, unless they follow from an error reported before.
     fn missing(&mut self, got: Result<(), Error>, span: Span) {
         if self.found.is_empty() {
             self.found.extend(got.err().map(|error| (span, error)));

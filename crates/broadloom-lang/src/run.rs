@@ -12,32 +12,34 @@ use crate::plan::{Action, Drawn, Piece, Plan, Repeat};
 use crate::program::{Made, Origin, Program};
 use crate::show;
 
-/// How a program runs.
+/// Options for running a program.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Backend, seed, threads.
     pub settings: Settings,
-    /// Parameters and states to begin with.
+    /// The file of parameters and states to begin with.
     pub load: Option<PathBuf>,
-    /// Where to write parameters and states when it has run.
+    /// The file for parameters and states after the run.
     pub save: Option<PathBuf>,
-    /// Values of data, by name, in place of what the program says.
+    /// Values of data, by name, in place of those that the program gives.
     pub inputs: Vec<(String, Array)>,
-    /// Whether to go on when a loss is not finite.
+    /// True to go on when a loss is not finite.
     pub keep_going: bool,
 }
 
-/// Who watches a program run. A list of texts keeps what is printed.
+/// Watches a program run. A `Vec<String>` collects the lines that are printed.
 pub trait Observer {
-    /// A line was printed.
+    /// Called for each printed line.
     fn printed(&mut self, line: &str);
-    /// A repetition of the outermost loop has ended: how many of how many, and what is minimised.
+    /// Called after a repetition of the outermost loop,
+    /// with the number done, the total, and the losses.
     fn repeated(&mut self, _done: u64, _of: u64, _losses: &[(String, f64)]) {}
-    /// The outermost loop has ended.
+    /// Called when the outermost loop has ended.
     fn ended(&mut self) {}
-    /// Something that should be known about how the program runs.
+    /// Called with a remark about the run, such as one about the compiler.
     fn notice(&mut self, _text: &str) {}
-    /// Whether to stop at the end of the step that is under way. Asked after every repetition and every action.
+    /// Returns true to stop at the end of the current step.
+    /// Called after every repetition and every action.
     fn stops(&mut self) -> bool {
         false
     }
@@ -50,8 +52,9 @@ impl Observer for Vec<String> {
 }
 
 impl Program {
-    /// Runs the program, and gives back the session with all its numbers. It is compiled for all sizes at once; named sizes are
-    /// those that were set, or follow from data given from outside, or are as declared.
+    /// Runs the program, and returns the session with all its numbers. The program is compiled for
+    /// all sizes at once: named sizes are those that were set, or follow from data given from
+    /// outside, or are as declared.
     pub fn run(
         mut self,
         options: &RunOptions,
@@ -116,14 +119,14 @@ impl Program {
         };
         let outcome = running.all();
         let Running { mut session, observer, ran, stopped, .. } = running;
-        // What was learned before a loss was no number is not lost.
+        // The values from before a loss that was not finite are kept.
         let lost = outcome.as_ref().is_err_and(|wrong| wrong.code != codes::NOT_FINITE || !ran);
         if lost {
             return outcome.map(|()| session);
         }
         if let Some(file) = &options.save {
             if stopped && !ran {
-                // What a file holds from an earlier run is worth more than initial values.
+                // A file from an earlier run is worth more than initial values.
                 observer
                     .notice(&format!("stopped before the first step: {} stays as it was", file.display()));
                 return Ok(session);
@@ -141,7 +144,8 @@ impl Program {
     }
 }
 
-/// What is wrong with a file from outside: at the parameter that it does not fit, and at no place if there is none.
+/// Reports an error about a file from outside: at the
+/// parameter that does not fit, or without a place.
 fn about_file(error: &Error, main: Span, origins: &[Origin]) -> Box<Diagnostic> {
     let mut steps = error.ends().iter().filter_map(|end| end.step);
     let place = steps.find_map(|step| origins.get(step)).map(|origin| origin.span);
@@ -152,13 +156,13 @@ fn about_file(error: &Error, main: Span, origins: &[Origin]) -> Box<Diagnostic> 
     Box::new(wrong)
 }
 
-/// Tells what a session has to say that was not told before.
+/// Passes on the notices of a session that are new.
 fn notice(session: &Session, told: &mut usize, observer: &mut dyn Observer) {
     session.notices().iter().skip(*told).for_each(|notice| observer.notice(notice));
     *told = session.notices().len();
 }
 
-/// A size that was set, and data that would change it.
+/// Reports data that would change a size that was set.
 fn changed(session: &mut Session, set: &[(&str, u64)], made: &Made) -> Option<Diagnostic> {
     let now: Vec<(&str, u64)> = session.sizes().ok()?.collect();
     let other =
@@ -170,7 +174,7 @@ fn changed(session: &mut Session, set: &[(&str, u64)], made: &Made) -> Option<Di
     Some(wrong.with_help(format!("leave `{name}` open: it follows the data")))
 }
 
-/// Gives data its numbers, at the sizes it has now.
+/// Draws the numbers of data, at its current sizes.
 fn draw(session: &mut Session, drawn: &Drawn, seed: u64) -> Result<(), Error> {
     let [batch, output, input] = session.rows_of(drawn.tensor)?;
     let (fan_in, fan_out) = (input.iter().product(), output.iter().product());
@@ -184,28 +188,28 @@ struct Running<'p> {
     origins: &'p [Origin],
     session: Session,
     observer: &'p mut dyn Observer,
-    /// The numbers of the repetitions, by counter.
+    /// The current numbers of the repetitions, by counter.
     values: Vec<i64>,
-    /// Inside of how many loops it is.
+    /// The number of loops around the current action.
     depth: usize,
-    /// How much was told about how it runs.
+    /// The number of the session's notices that have been passed on.
     noticed: usize,
-    /// Whether a step has ended that may have changed what is saved.
+    /// True once a routine that may have changed saved values has ended.
     ran: bool,
-    /// Whether the observer has stopped it.
+    /// True once the observer has stopped the run.
     stopped: bool,
-    /// Whether it goes on when a loss is not finite.
+    /// True if the run goes on when a loss is not finite.
     keep_going: bool,
-    /// The repetitions that are under way, outermost first: the how-manieth, from 1, of how many.
+    /// The current repetitions, outermost first: the number of each, from 1, and the total.
     turns: Vec<(u64, u64)>,
 }
 
 impl Running<'_> {
-    /// Carries out the whole plan, as far as the observer wants.
+    /// Carries out the whole plan, or the part before the observer stops it.
     fn all(&mut self) -> Result<(), Box<Diagnostic>> {
         let plan = self.plan;
         match self.actions(&plan.actions, 0) {
-            // What stops a program may have stopped its compiler too.
+            // The signal that stops a program may have stopped its compiler too.
             Err(_) if self.observer.stops() => {
                 self.stopped = true;
                 Ok(())
@@ -230,7 +234,7 @@ impl Running<'_> {
                 Action::Save { routine, tensor, path, span } => self.save(*routine, *tensor, path, *span)?,
                 Action::Repeat(repeat) => self.repeat(repeat)?,
             }
-            // Inside of a loop a step ends with the repetition.
+            // Inside a loop a step ends with the repetition.
             self.stopped = self.stopped || (self.depth == 0 && self.observer.stops());
             if self.stopped {
                 break;
@@ -255,14 +259,14 @@ impl Running<'_> {
             true => self.session.run(&routine.unchecked()),
             false => self.session.run(routine),
         };
-        // How a routine is compiled is decided when it runs.
+        // Notices about compilation appear when a routine runs first.
         notice(&self.session, &mut self.noticed, self.observer);
         let not_finite = ran.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFinite);
         self.told(ran, span)
             .map_err(|wrong| if not_finite { Box::new(self.after_steps(*wrong)) } else { wrong })
     }
 
-    /// Says how far the program had come when a loss was not finite, and what can be done.
+    /// Adds how far the program had come when a loss was not finite, and advice.
     fn after_steps(&self, wrong: Diagnostic) -> Diagnostic {
         let steps: Vec<String> =
             self.turns.iter().map(|(turn, total)| format!("{turn} of {total}")).collect();
@@ -310,7 +314,7 @@ impl Running<'_> {
         self.session.set(leaf, &values)
     }
 
-    /// What is minimised, as far as it is a number.
+    /// The losses of a repetition that have a value.
     fn losses(&mut self, repeat: &Repeat) -> Vec<(String, f64)> {
         let found = repeat
             .losses
@@ -335,7 +339,7 @@ impl Running<'_> {
             };
             let is_block = text.contains('\n');
             if !line.is_empty() {
-                // An array of several lines stands below what is said before it, and above what is said after it.
+                // An array of several lines starts on a new line, and so does the text after it.
                 line.push(if is_block || after_block { '\n' } else { ' ' });
             }
             line.push_str(&text);

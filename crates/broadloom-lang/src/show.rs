@@ -4,7 +4,7 @@ use broadloom::Array;
 
 /// Arrays with more elements are shown in part.
 const MOST: usize = 200;
-/// How many of the first and of the last elements of an axis are shown then.
+/// The number of first and of last elements of an axis that are shown then.
 const EDGE: usize = 3;
 
 /// A number with six digits, and no more zeros than it needs.
@@ -52,7 +52,7 @@ pub fn array(array: &Array) -> String {
     out
 }
 
-/// The positions of one axis that are shown, and where some are left out.
+/// The positions of one axis that are shown; `None` where some are left out.
 fn positions(size: usize, all: bool) -> Vec<Option<usize>> {
     if all || size <= 2 * EDGE + 1 {
         return (0..size).map(Some).collect();

@@ -1,9 +1,9 @@
 //! Sizes that need not have a number yet: `batch`, `2 * y.h`, `batch / 8 - 1`.
 //!
-//! Arithmetic on sizes is a [`SizeSum`], the expression that the graph works with too. What is no such expression (`h % 2`,
-//! `2 ** h`, `0.5 * h`) stays as it was written. In arithmetic on tensors a size becomes a tensor, in a declared shape a
-//! relation of sizes; both stay as they are whatever the sizes of the program will be. Where a number is needed it is
-//! computed from numbers of its parts.
+//! Arithmetic on sizes is a [`SizeSum`], the expression that the graph uses too. Arithmetic that is
+//! not such an expression (`h % 2`, `2 ** h`, `0.5 * h`) stays as it was written. In arithmetic on
+//! tensors a size becomes a tensor, and in a declared shape a relation of sizes: both hold for any
+//! sizes of the program. Where a number is needed, it is computed from the numbers of its parts.
 
 use std::rc::Rc;
 
@@ -12,9 +12,10 @@ use broadloom::{Captured, SizeSum};
 use crate::position::whole;
 use crate::syntax::ast::Binary;
 
-/// How deeply arithmetic that is no sum of products may nest; what is deeper becomes a tensor.
+/// The greatest depth of arithmetic that is not a sum
+/// of products. Deeper arithmetic becomes a tensor.
 const DEEPEST: u32 = 50;
-/// How many products a sum may have; what has more stays as it was written.
+/// The largest number of products in a sum. Arithmetic with more of them stays as it was written.
 const MOST_TERMS: usize = 64;
 
 /// A size, or arithmetic on sizes.
@@ -24,7 +25,7 @@ pub(crate) enum Size {
     Sum(Box<SizeSum>),
     /// A number that is not whole, or very large.
     Number(f64),
-    /// `+`, `-`, `*`, `/`, `%` or `**` of two others, where that is no sum.
+    /// `+`, `-`, `*`, `/`, `%` or `**` of two others, where the result is not a sum.
     Binary(Binary, Rc<Size>, Rc<Size>),
 }
 
@@ -44,7 +45,8 @@ impl From<f64> for Size {
 }
 
 impl Size {
-    /// Arithmetic on two sizes; nothing if it is no arithmetic, or too much of it.
+    /// Applies an operator to two sizes. Returns `None` if it is not arithmetic, or if the result
+    /// is nested too deeply.
     pub fn of(sign: Binary, a: &Rc<Size>, b: &Rc<Size>) -> Option<Size> {
         if !is_arithmetic(sign) {
             return None;
@@ -58,7 +60,7 @@ impl Size {
         (made.depth() <= DEEPEST).then_some(made)
     }
 
-    /// The captured size that it is, without arithmetic.
+    /// The captured size that this is, if there is no arithmetic in it.
     pub fn as_captured(&self) -> Option<Captured> {
         self.sum()?.as_symbol()
     }
@@ -79,7 +81,7 @@ impl Size {
         }
     }
 
-    /// Its number, with numbers for the captured sizes in it.
+    /// Computes its number from numbers for the captured sizes in it.
     pub fn at(&self, of: &impl Fn(Captured) -> Option<u64>) -> Option<f64> {
         Some(match self {
             Size::Sum(sum) => {
@@ -91,18 +93,18 @@ impl Size {
         })
     }
 
-    /// The same as the graph can say of an axis, if it can.
+    /// The expression that the graph uses for an axis, if this is one.
     pub fn sum(&self) -> Option<&SizeSum> {
         if let Size::Sum(sum) = self { Some(&**sum) } else { None }
     }
 }
 
-/// Whether an operator makes a size of sizes.
+/// Returns true if an operator on sizes gives a size.
 pub(crate) fn is_arithmetic(sign: Binary) -> bool {
     [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Mod, Binary::Pow].contains(&sign)
 }
 
-/// An operator between two sums, if the result is one: what is divided by is a number.
+/// Applies an operator to two sums, if the result is a sum: only a number can be divided by.
 fn combined(sign: Binary, a: &SizeSum, b: &SizeSum) -> Option<SizeSum> {
     match sign {
         Binary::Add => a.plus(b),

@@ -1,23 +1,25 @@
-//! What was meant by a name that nothing has: a name that is near, or what another library calls something.
+//! Suggestions for an unknown name: a similar name,
+//! or the equivalent of a name from another library.
 
-/// The name that is nearest to another one, if any is near: one letter wrong, or two in a long name. Of very short names
-/// any is near any other, which helps nobody.
+/// The name most similar to another one, if any is: one letter wrong, or two in a long name. Very
+/// short names are all similar to each other, so none is suggested for them.
 pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let allowed = match wanted.chars().count() {
         0..=2 => 0,
         3..=5 => 1,
         _ => 2,
     };
-    // The same letters, written in another way: `LayerNorm`, `layernorm`.
+    // The same letters in another style: `LayerNorm`, `layernorm`.
     let plain = |name: &str| name.replace('_', "").to_lowercase();
     let by = |name: &str| if plain(name) == plain(wanted) { 1 } else { distance(wanted, name) };
     let near = known.filter(|name| *name != wanted).map(|name| (by(name), name));
     let near = near.filter(|(by, name)| *by <= allowed.max(usize::from(plain(name) == plain(wanted))));
-    // Equally near ones by name, so that the answer does not depend on an order.
+    // Among equally similar names the first by name,
+    // so that the answer does not depend on an order.
     near.min().map(|(_, name)| name.to_string())
 }
 
-/// How many letters have to be put in, left out, changed or exchanged with their neighbour.
+/// The number of letters to insert, delete, change or exchange with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(40).collect(), b.chars().take(40).collect());
     if a.len().abs_diff(b.len()) > 2 {
@@ -41,32 +43,33 @@ fn distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// How something is written that other libraries have a name for: `$1`, `$2`, … are its arguments.
+/// The way to write something that other libraries
+/// have a name for: `$1`, `$2`, … are its arguments.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Way {
-    /// By this expression.
+    /// An expression to write.
     Write(&'static str),
-    /// In another way.
+    /// A sentence of advice.
     Say(&'static str),
 }
 
 use Way::{Say, Write};
 
-/// About what changes the order or the number of axes.
+/// For functions that change the order or the number of axes.
 const BY_SPEC: Way =
     Say("a spec names the axes: `einsum(\"b | h w c => b | w h c\", x)`; axes are neither merged nor split");
-/// About what makes several axes one.
+/// For functions that merge several axes.
 const ALL_AXES: Way = Say(
     "leave it out: `linear`, `@` and sums take all output axes; another shape is `reshape(x, \"32 | 28, 28\")`",
 );
-/// About what adds axes of size one, or takes them away.
+/// For functions that add or remove axes of size one.
 const UNITS: Way = Say("leave it out: axes that are missing broadcast, and a spec names the others");
-/// About where and how numbers are kept.
+/// For functions that move or copy numbers.
 const KEPT: Way = Say("leave it out: where numbers are kept is decided for the whole program");
-/// About types of numbers.
+/// For functions that convert types of numbers.
 const TYPES: Way = Say("the type stands in the declaration: `data x : 32 | as i64`");
 
-/// Names that other libraries have, or other languages.
+/// Names from other libraries or languages.
 const FOREIGN: &[(&str, Way)] = &[
     ("log10", Write("log($1) / log(10)")),
     ("log2", Write("log($1) / log(2)")),
@@ -191,7 +194,7 @@ const FOREIGN: &[(&str, Way)] = &[
     ("self", Say("a function sees the names around it, and its parameters: leave `self` out")),
 ];
 
-/// What is written behind a dot elsewhere, beyond the names above.
+/// Methods of other libraries, beyond the names above.
 const METHODS: &[(&str, Way)] = &[
     ("backward", Write("backward $1")),
     ("item", Write("$1")),
@@ -225,17 +228,17 @@ const METHODS: &[(&str, Way)] = &[
     ("mT", Write("$1.T")),
 ];
 
-/// How a function of another library is written.
+/// The equivalent of a function of another library.
 pub fn foreign(name: &str) -> Option<Way> {
     FOREIGN.iter().find(|(known, _)| *known == name).map(|(_, way)| *way)
 }
 
-/// How a method of another library is written; the first argument is what it is a method of.
+/// The equivalent of a method of another library; its first argument is the receiver.
 pub fn method(name: &str) -> Option<Way> {
     METHODS.iter().find(|(known, _)| *known == name).map(|(_, way)| *way).or_else(|| foreign(name))
 }
 
-/// Arguments that other libraries have, and what they are called here; the first one that a function has is meant.
+/// The names here for an argument of other libraries; the first one that the function has is meant.
 pub fn argument(name: &str) -> &'static [&'static str] {
     match name {
         "lr" | "learning_rate" | "p" | "step_size" => &["rate"],
@@ -258,7 +261,7 @@ pub fn argument(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// A type of numbers by the name that other libraries have for it.
+/// The type of numbers here for a name that other libraries use.
 pub fn number_type(name: &str) -> Option<&'static str> {
     Some(match name {
         "int" | "long" | "int64" | "i8" | "int8" | "uint8" | "u8" | "bool" => "i64",
@@ -271,7 +274,7 @@ pub fn number_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a name is what programs of Python call a library by.
+/// Returns true if Python programs commonly call a library by this name.
 pub fn is_library(name: &str) -> bool {
     const LIBRARIES: &[&str] = &[
         "np",
@@ -308,7 +311,7 @@ pub fn is_library(name: &str) -> bool {
     LIBRARIES.contains(&name)
 }
 
-/// An expression with its arguments filled in: names of its own where there are none.
+/// Fills the arguments into an expression, with names of its own where there are none.
 pub fn filled(template: &str, arguments: &[String]) -> String {
     let mut text = template.to_string();
     for (at, other) in ["x", "y", "z"].iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What expressions evaluate to while a program is built.
+//! Values: the results of expressions while a program is built.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub(crate) enum Value {
     List(Rc<[Value]>),
     /// From a number up to, not including, another one.
     Range(i64, i64),
-    /// A function that wants its configuration.
+    /// A function that still needs its configuration.
     Function(Rc<Function>),
     /// A function that is ready to be applied.
     Layer(Rc<Layer>),
@@ -33,19 +33,20 @@ pub(crate) enum Value {
     Operation(Rc<Operation>),
     Initial(Rc<Initial>),
     Array(Rc<Array>),
-    /// Numbers that were written down, in a list or in a file of text: 64-bit floats until it is known what holds them.
+    /// Numbers written in the program or in a text file. They stay 64-bit floats until the type of
+    /// the tensor that will hold them is known.
     Numbers(Rc<Array>),
     Module(Rc<Scope>),
-    /// A number that depends on which repetition runs.
+    /// A number that depends on the current repetition of a loop.
     Position(Rc<Position>),
-    /// What a call gives that is made for what it does.
+    /// The result of a call made only for its effect.
     Nothing,
-    /// Something is wrong with it, and that has been reported.
+    /// The result of an expression with an error that has already been reported.
     Mistake,
 }
 
 impl Value {
-    /// What it is, in a sentence.
+    /// Names the kind of value, with its article, for use in a message.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Number(_) => "a number",
@@ -65,7 +66,8 @@ impl Value {
         }
     }
 
-    /// Whether two values are known to differ: configuration that changes from use to use.
+    /// Returns true if two values are known to differ. Used to find configuration that changes from
+    /// one use to the next.
     pub fn differs(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Number(a), Value::Number(b)) => a != b,
@@ -91,7 +93,7 @@ impl Value {
     }
 }
 
-/// What names stand for in one place of a program.
+/// The values that names stand for in one block of a program.
 pub(crate) struct Scope {
     names: RefCell<FxHashMap<Name, Value>>,
     outer: Option<Rc<Scope>>,
@@ -106,7 +108,7 @@ impl Scope {
         self.names.borrow_mut().insert(name, value);
     }
 
-    /// What a name stands for here, or further out.
+    /// Finds the value of a name in this scope or in one around it.
     pub fn find(&self, name: Name) -> Option<Value> {
         let mut scope = Some(self);
         while let Some(here) = scope {
@@ -118,12 +120,12 @@ impl Scope {
         None
     }
 
-    /// What a name stands for in this scope itself.
+    /// Finds the value of a name in this scope only.
     pub fn own(&self, name: Name) -> Option<Value> {
         self.names.borrow().get(&name).cloned()
     }
 
-    /// All names that can be used here.
+    /// All names that can be used in this scope.
     pub fn all(&self) -> Vec<Name> {
         let mut names = Vec::new();
         let mut scope = Some(self);
@@ -135,8 +137,8 @@ impl Scope {
     }
 }
 
-/// Scopes that define functions. A function knows the scope it is defined in and that scope knows the function, so neither
-/// would ever be freed: when evaluation ends, the scopes forget their names.
+/// Scopes that define functions. A function holds the scope that defines it and that scope holds
+/// the function, so neither would ever be freed: when evaluation ends, the scopes drop their names.
 #[derive(Default)]
 pub(crate) struct Defining(Vec<Rc<Scope>>);
 
@@ -161,27 +163,28 @@ impl Drop for Defining {
 pub(crate) struct Function {
     pub def: Rc<Def>,
     pub file: Rc<File>,
-    /// Where it is defined.
+    /// The scope in which it is defined.
     pub scope: Rc<Scope>,
     /// The definition, from its first word to the end of its body.
     pub span: Span,
 }
 
-/// A function with its configuration, and with what that made: parameters, and layers inside of it.
+/// A function with its configuration, and with the
+/// parameters and inner layers that were made for it.
 pub(crate) struct Layer {
     pub function: Rc<Function>,
     /// The configuration, and the parameters by name.
     pub scope: Rc<Scope>,
     /// The values of the configuration, in order.
     pub config: Vec<Value>,
-    /// What each place of the body has made, once for all applications.
+    /// The value that each place of the body has made: it is shared by all applications.
     pub made: RefCell<FxHashMap<Place, Value>>,
-    /// What its parameters are called: the path of the layer it was made in, and a name.
+    /// The path of the layer in which this one was made: the first part of its parameters' names.
     pub outer: Rc<str>,
     pub name: RefCell<Rc<str>>,
-    /// The path of its own, once something is called by it.
+    /// Its own path, once something has been named by it.
     pub path: RefCell<Option<Rc<str>>>,
 }
 
-/// An expression of a body, and which turn of which loops around it.
+/// An expression of a body, with the current turn of each loop around it.
 pub(crate) type Place = (ExprId, Rc<[u32]>);

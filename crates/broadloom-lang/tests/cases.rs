@@ -1,23 +1,25 @@
 //! Runs the programs of `tests/suite/*.md`, `docs/errors.md` and `docs/language.md`: the specification of the language.
 //!
-//! A heading with a program below it is a test. The program is a block `loom`; the blocks behind it say what is expected of it:
+//! A heading with a program below it is a test. The program is a block `loom`; the blocks after it
+//! say what is expected of it:
 //!
 //! | block | compared with |
 //! |---|---|
-//! | `shapes` | final shapes, one `name : shape` per line; what is not listed is not compared |
+//! | `shapes` | final shapes, one `name : shape` per line; other names are not compared |
 //! | `error` | messages of reading and running the program, exactly |
-//! | `says` | what the messages have to say, one piece on each line: the other end, and what to write. Never rewritten |
+//! | `says` | pieces that the messages must contain, one on each line. Never rewritten |
 //! | `messages` | those of reading the program alone, with the summary below them |
-//! | `warnings` | what `check` warns of, if nothing is wrong |
+//! | `warnings` | the warnings of `check`, if nothing is wrong |
 //! | `nest NAME` | the loop nest that computes a tensor |
-//! | `output` | what the program prints, by the reference evaluator, exactly |
-//! | `format` | the program as it is laid out |
-//! | `file NAME` | what the program writes to a file |
+//! | `output` | the printed output, by the reference evaluator, exactly |
+//! | `format` | the formatted program |
+//! | `file NAME` | the contents of a file that the program writes |
 //!
-//! A program without `error` or `messages` must be right, one that prints must have an `output`, and one without `warnings`
-//! must have none. Behind `loom`, `name=4` sets a
-//! `dim`, and `in order` says that the order of the statements matters. Each program runs under the treatments of
-//! `suite_support/treatments.rs`. With `UPDATE_EXPECT=1` in the environment, blocks are rewritten in place.
+//! A program without `error` or `messages` must have no mistakes, one that prints must have an
+//! `output`, and one without `warnings` must have none. After `loom`, `name=4` sets a `dim`, and
+//! `in order` says that the order of the statements matters. Each program runs under the treatments
+//! of `suite_support/treatments.rs`. With `UPDATE_EXPECT=1` in the environment, blocks are
+//! rewritten in place.
 
 mod suite_support;
 
@@ -86,7 +88,7 @@ fn codes_of(example: &Example) -> Vec<&'static str> {
     answer.messages.iter().map(|(code, _)| *code).collect()
 }
 
-/// What is not as expected: lines of the file, and messages.
+/// The failed expectations: lines of the file, and messages.
 fn failures_of(case: &Case, example: &Example, updates: Option<&Updates>) -> Vec<(usize, String)> {
     let folder = Folder::new(&example.files);
     let options = options(&example.program.rest, folder.path());
@@ -174,7 +176,7 @@ fn expectation(
     }
 }
 
-/// What `check` warns of.
+/// The warnings of `check`.
 fn warned(text: &str, options: &broadloom_lang::Options) -> String {
     let mut program = compiled(text, options);
     let found = broadloom_lang::warnings(&mut program);
@@ -182,7 +184,7 @@ fn warned(text: &str, options: &broadloom_lang::Options) -> String {
     shown.join("\n")
 }
 
-/// The lines of a block with the shapes that its names have.
+/// The lines of a block with the actual shapes of its names.
 fn shapes(block: &Block, found: &Answer) -> String {
     let width = block.text.lines().filter_map(|line| line.find(" :")).max().unwrap_or(0);
     let line = |line: &str| {
@@ -215,7 +217,7 @@ fn every_code_has_a_section() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The orders that are tried are other orders, and right ones.
+/// The orders that are tried differ from the original, and respect definitions.
 fn other_orders_respect_definitions() -> Result<(), Failed> {
     let text = "let a = 1\ndef f(x) = x + b\nlet b = 2\nstate s : |\nprint f(a)\ns = 1\nlet b = 3\nprint b\n";
     let found = orders(text, 40);

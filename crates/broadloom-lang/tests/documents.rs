@@ -1,16 +1,17 @@
-//! The guides to the language run: `docs/tutorial.md` and `docs/notation.md`.
+//! Runs the programs in the guides to the language: `docs/tutorial.md` and `docs/notation.md`.
 //!
 //! All blocks under one heading are one program that grows.
 //!
 //! | block | meaning |
 //! |---|---|
 //! | `loom` | lines that are added to the program |
-//! | `text` | what the lines since the last such block print |
-//! | `shapes` | the shapes of some tensors, a line for each: the name, blanks, the shape |
-//! | `loom mistake` | lines that are wrong; they are not added, and the `text` after them is the message |
+//! | `text` | the output of the lines since the last such block |
+//! | `shapes` | the shapes of some tensors, one per line: the name, blanks, the shape |
+//! | `loom mistake` | lines with a mistake, not added; the `text` after them is the message |
 //!
-//! A table with the columns `here` and `shape` or `value` has an expression in each row, to be read after the program of its
-//! heading. In what is printed, words are compared exactly and numbers to three digits. `UPDATE_EXPECT=1` writes what was found.
+//! A table with the columns `here` and `shape` or `value` has an expression in each row, which is
+//! evaluated after the program of its heading. In printed output, words are compared exactly and
+//! numbers to three digits. `UPDATE_EXPECT=1` writes the actual results.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -54,19 +55,19 @@ fn run(text: &str, place: &str) -> Vec<String> {
     printed.iter().flat_map(|text| text.lines()).map(str::to_string).collect()
 }
 
-/// What a line of the document is part of.
+/// The state of checking one document.
 struct Document {
-    /// The document with what was found in place of what was expected.
+    /// The document with the actual results in place of the expected ones.
     found: String,
     /// The program of this heading.
     program: String,
-    /// How many of its lines have been shown.
+    /// The number of its printed lines that have been shown.
     shown: usize,
-    /// Whether it has changed since it ran.
+    /// True if it has changed since it ran.
     changed: bool,
-    /// What a mistake says.
+    /// The message of the last mistake.
     mistake: Option<String>,
-    /// The columns of the table that is being read.
+    /// The columns of the current table.
     columns: Vec<String>,
     place: String,
 }
@@ -124,7 +125,7 @@ impl Document {
         self.found.push('\n');
     }
 
-    /// The end of a program: all of it has run, and all it prints has been shown.
+    /// Ends a program: checks that all of it has run, and that all its output has been shown.
     fn end(&mut self) {
         if self.changed {
             let printed = run(&self.program, &self.place);
@@ -173,7 +174,7 @@ impl Document {
         self.found.push_str("```\n");
     }
 
-    /// A row of a table: what is in the column `here` is read.
+    /// Checks a row of a table: evaluates the expression in the column `here`.
     fn row(&mut self, line: &str) -> String {
         let cells: Vec<String> = line
             .trim_matches('|')
@@ -214,7 +215,7 @@ fn shape(program: &mut Program, name: &str, place: &str) -> String {
     program.graph.final_shape(tensor).unwrap().to_string()
 }
 
-/// Whether two lines are the same: words exactly, numbers to three digits, whatever blanks there are.
+/// Returns true if two lines are the same: words exactly, numbers to three digits, any blanks.
 fn alike(a: &str, b: &str) -> bool {
     let words = |line: &str| -> Vec<String> {
         line.replace('[', " [ ").replace(']', " ] ").split_whitespace().map(str::to_string).collect()

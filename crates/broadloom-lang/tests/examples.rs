@@ -1,4 +1,4 @@
-//! The programs in `examples/`: all are well formed and run, and those in `examples/mistakes/` are not.
+//! The programs in `examples/`: all have no mistakes and run, except those in `examples/mistakes/`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -70,7 +70,7 @@ fn all_run() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// What programs find out, where it can be known beforehand.
+/// Results of programs that can be known beforehand.
 #[test]
 fn results() {
     let wanted = [

@@ -1,4 +1,4 @@
-//! The layout of programs: what it looks like, and that it changes nothing else.
+//! The formatter: its layout, and that it changes nothing else.
 
 use crate::syntax;
 

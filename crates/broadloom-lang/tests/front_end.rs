@@ -1,8 +1,9 @@
-//! The whole front end on texts that nobody would write: it never panics, never runs on without end, and every place it speaks of is
-//! in a text. Everything runs in a stack of 2 MB, the usual one of a thread.
+//! The whole front end on strange texts: it never panics, always ends, and every place in its
+//! messages is inside a text. Everything runs in a stack of 2 MB, the default for a thread.
 //!
-//! Programs come from the suites, from the examples and from the library. They are changed by taking out, putting in and exchanging words and lines, by random
-//! bytes, and by cutting them off; then they are read and evaluated.
+//! Programs come from the suites, the examples and the library. They are changed by removing,
+//! inserting and exchanging words and lines, by random bytes, and by truncation; then they are
+//! parsed and evaluated.
 
 use crate::suite_support;
 
@@ -13,13 +14,13 @@ use broadloom_lang::syntax::{ast::Names, lexer::lex, parse, reformat};
 use broadloom_lang::{Options, compile};
 use suite_support::markdown::{read, suite_files};
 
-/// What a thread has if nothing is said.
+/// The default stack size of a thread.
 const STACK: usize = 2 << 20;
 
-/// More messages than this about one mistake are too many, however long the text.
+/// The largest number of messages for a text of any length.
 const MOST_MESSAGES: usize = 60;
 
-/// Runs something in a thread with a small stack; a panic there is one here.
+/// Runs a function in a thread with a small stack, and passes on its panic.
 fn in_small_stack(name: &str, run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK);
     if let Err(panic) = thread.spawn(run).expect("a thread").join() {
@@ -27,12 +28,12 @@ fn in_small_stack(name: &str, run: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// A folder without files, so that nothing is read but the text.
+/// Options with a folder without files, so that only the text is read.
 fn options() -> Options {
     Options { folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-such-folder"), ..Options::default() }
 }
 
-/// Reads a text in every way, and checks what can be said of any text.
+/// Reads a text in every way, and checks the properties that hold for any text.
 fn check(text: &str) {
     let mut sources = Sources::default();
     let source = sources.add("text.loom", text);
@@ -58,7 +59,7 @@ fn check(text: &str) {
     }
 }
 
-/// Every place is in its text, between two letters.
+/// Checks that every place is in its text, between two characters.
 fn within(sources: &Sources, diagnostics: &[Diagnostic]) {
     let inside = |span: Span| {
         let text = sources.get(span.source).text();
@@ -75,7 +76,7 @@ fn within(sources: &Sources, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// All programs there are.
+/// All programs of the repository.
 fn programs() -> Vec<String> {
     let mut found = Vec::new();
     for file in suite_files() {
@@ -97,7 +98,7 @@ fn programs() -> Vec<String> {
     found
 }
 
-/// Numbers that look random and are the same each time.
+/// A generator of pseudorandom numbers with a fixed seed.
 struct Dice(u64);
 
 impl Dice {
@@ -107,7 +108,7 @@ impl Dice {
     }
 }
 
-/// What is put in at random.
+/// Pieces that are inserted at random.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
     "\n", "\n  ", "\n    ", " ", "(", ")", "[", "]", "{", "}", "\"", "#", ",", ":", ";", ".", "..", "...", "|", "->", "|>", "_", "=", "=+", "=:",
@@ -118,7 +119,7 @@ const PIECES: &[&str] = &[
     "let x = x + x\n", "def f(x) = f(x)\n", "x =+ 1\n", "let x = [x, x]\n",
 ];
 
-/// The program with some changes.
+/// The program with some random changes.
 fn changed(text: &str, others: &[String], dice: &mut Dice) -> String {
     let mut text = text.to_owned();
     for _ in 0..1 + dice.roll(3) {
@@ -157,7 +158,7 @@ fn changed(text: &str, others: &[String], dice: &mut Dice) -> String {
     text
 }
 
-/// Changes the words of a text; what is between them stays.
+/// Changes the words of a text; the text between them stays.
 fn words(text: &str, dice: &mut Dice, change: impl FnOnce(&mut Vec<String>, &mut Dice)) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut last = None;
@@ -189,7 +190,7 @@ fn lines(text: &str, dice: &mut Dice, change: impl FnOnce(&mut Vec<String>, &mut
     lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
 }
 
-/// Keeps what is being checked in a file: what overflows the stack cannot be reported otherwise.
+/// Keeps the text in a file while it is checked: a stack overflow cannot be reported otherwise.
 fn check_noted(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("front-end-{name}.loom"));
     let _ = std::fs::write(&file, text);
@@ -205,7 +206,7 @@ fn check_noted(name: &str, text: &str) {
 fn programs_with_changes() {
     in_small_stack("changes", || {
         let programs = programs();
-        // More of them with `BROADLOOM_SLOW=1`.
+        // `BROADLOOM_SLOW=1` makes more rounds.
         let rounds = if std::env::var_os("BROADLOOM_SLOW").is_some() { 60 } else { 4 };
         let mut dice = Dice(1);
         for _ in 0..rounds {
@@ -242,7 +243,7 @@ fn random_pieces() {
     });
 }
 
-/// Texts that nest deeply, or that are long where others are short.
+/// Texts that nest deeply, or that are unusually long.
 #[test]
 fn extremes() {
     in_small_stack("extremes", || {
@@ -362,7 +363,7 @@ fn long_program(lines: usize) -> String {
     text
 }
 
-/// What a line costs does not depend on how many there are.
+/// The cost of a line does not depend on the number of lines.
 #[test]
 fn long_programs_cost_the_same_per_line() {
     in_small_stack("long", || {

@@ -1,20 +1,22 @@
-//! Laws that every program obeys, on random programs: it can be written in other ways that say the same.
+//! Laws that every program obeys, checked on random programs: rewriting it in an equivalent way
+//! does not change the answer.
 //!
-//! | rewriting | what it does |
+//! | rewriting | effect |
 //! |---|---|
 //! | swap | operands of commutative operations change places |
-//! | reorder | statements that do not need each other change places |
+//! | reorder | independent statements change places |
 //! | reader | a tensor is read once more, and the result is not used |
 //! | name | a part of an expression gets a name |
 //! | inline | a name is replaced by its expression |
-//! | duplicate | a statement is said once more, under another name |
-//! | state | a shape of a leaf that was inferred is stated |
-//! | state results | the shapes of results are stated |
-//! | state ranks | a number of axes that was inferred is stated |
+//! | duplicate | a statement is written once more, under another name |
+//! | state | an inferred shape of a leaf is declared |
+//! | state results | the shapes of results are declared |
+//! | state ranks | an inferred number of axes is declared |
 //!
-//! The verdict stays the same, every shape stays the same, and what is refused is refused with the same ends: `laws/answer.rs`
-//! says exactly what is compared. A failure shows the program, made as small as can be, its other form, and both answers.
-//! `BROADLOOM_PROGRAMS=n` tries so many programs, `BROADLOOM_SEED=n` begins at that seed, `BROADLOOM_LAW=name` tries one rewriting.
+//! The verdict stays the same, every shape stays the same, and an error keeps its ends:
+//! `laws/answer.rs` defines the comparison. A failure shows the program, shrunk as far as possible,
+//! its other form, and both answers. `BROADLOOM_PROGRAMS=n` sets the number of programs,
+//! `BROADLOOM_SEED=n` the first seed, `BROADLOOM_LAW=name` a single rewriting.
 
 mod answer;
 use crate::dice;
@@ -30,24 +32,26 @@ use std::collections::BTreeMap;
 use dice::Dice;
 use shrink::{Failure, attempt, shrink};
 
-/// How many programs are tried if nothing is said.
+/// The default number of programs.
 const PROGRAMS: u64 = 16_000;
 
-/// How many rewritings of each program are tried.
+/// The number of rewritings that are tried on each program.
 const REWRITINGS: usize = 3;
 
-/// How many failures of a kind are shown.
+/// The number of failures of each kind that are shown.
 const SHOWN: u64 = 2;
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Violations that are known and not mended, and one in how many programs may have them. All others have none.
+/// Known violations that are not fixed yet: each may occur in at most one of so many programs. All
+/// others must not occur.
 ///
-/// `state s : _` says that an axis is a leaf's, and leaves take sizes from readers; and a leaf that is given an axis before a
-/// row (`stack`, `concat`, `"o, ... => o, ..."`) is itself something to face once its shape is stated. What is refused and said
-/// again may be refused for another reason, where two hold.
+/// `state s : _` declares an axis of a leaf, and leaves take sizes from readers; and a leaf that is
+/// given an axis before a row (`stack`, `concat`, `"o, ... => o, ..."`) is itself something to face
+/// once its shape is declared. A refused statement that is written twice may be refused for another
+/// reason, where two hold.
 const KNOWN: &[(&str, u64)] = &[
     ("duplicate: Codes", 16_000),
     ("state ranks: Shapes", 8_000),

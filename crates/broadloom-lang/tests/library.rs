@@ -1,5 +1,6 @@
-//! The standard library against the golden values of `broadloom`: results and gradients, number by number. The values were made
-//! with NumPy alone, from textbook definitions; their README says what is in them.
+//! Compares the standard library with the golden values of `broadloom`: results and gradients,
+//! number by number. The values were computed with NumPy alone, from textbook definitions; their
+//! README describes them.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -66,8 +67,8 @@ fn close(what: &str, found: &[f64], wanted: &[f64]) {
     }
 }
 
-/// Runs a program whose result is `y`, and compares results and gradients. `leaves` says what the golden values of the parameters
-/// and data of the program are called.
+/// Runs a program whose result is `y`, and compares results and gradients. `leaves` maps the
+/// parameters and data of the program to the names of their golden values.
 #[track_caller]
 fn check(case: &str, text: &str, leaves: &[(&str, &str)]) {
     let rows = match array(case, "y").sizes().len() {
@@ -78,7 +79,7 @@ fn check(case: &str, text: &str, leaves: &[(&str, &str)]) {
     };
     let rows = if text.contains("# sequence") { "... | _" } else { rows };
     let weights = format!("data weights : {rows} = load(\"{case}.npz\", \"weights\")");
-    // Gradients of data are computed where the program reads them.
+    // Gradients of data are computed only if the program reads them.
     let plain = leaves.iter().filter(|(name, key)| !name.contains('.') && has(case, &format!("grad_{key}")));
     let asked: String = plain.map(|(name, _)| format!("let {name}_gradient = {name}.grad\n")).collect();
     let total = format!("{weights}\nlet total = sum(y * weights)\n{asked}backward total\nprint y");
@@ -138,7 +139,7 @@ fn dense_layers() {
     let text =
         "data tokens : ... | as i64\nlet words = embedding(VOCABULARY)\nlet y = words(tokens)\n# sequence"
             .replace("VOCABULARY", &array("embedding", "table").sizes()[0].to_string());
-    // The table is in the order of rows; as a map `v -> d` it is the other way around in memory.
+    // The table is stored row by row; as a map `v -> d` it is transposed in memory.
     let table = transposed(&array("embedding", "table"));
     let weights = "data weights : ... | _ = load(\"embedding.npz\", \"weights\")";
     let program = compiled(&format!(
@@ -231,7 +232,7 @@ fn normalisations() {
         ("layer.variance", "running_variance"),
     ];
     check("batch_norm_inference", &text, &leaves);
-    // In training it assigns before the loss is computed: the first routine is the one that does both.
+    // In training it assigns before the loss is computed: the first routine does both.
     let text = format!("{x}let layer = batch_norm()\nlet y = layer(x)");
     check("batch_norm_training", &text, &leaves[..3]);
 }
@@ -383,7 +384,7 @@ fn language_model() {
     check_named(case, &text.replace("\nprint logits", ""), &leaves);
 }
 
-/// Rules after one, two and three steps.
+/// Optimisers after one, two and three steps.
 #[test]
 fn optimisers() {
     for case in ["sgd", "adam", "adam_decay", "adamw"] {
@@ -430,7 +431,7 @@ fn losses() {
     check("cross_entropy_one_hot", &text, &[("logits", "logits")]);
 }
 
-/// What has no golden values, by hand.
+/// Functions without golden values, with results computed by hand.
 #[test]
 fn small_functions() {
     let text = "
@@ -502,7 +503,7 @@ print sum(y) + sum(z) + sum(w) + sum(p)
     run(program, Vec::new());
 }
 
-/// What the library relies on in the language, and other programs may use.
+/// Features of the language that the library relies on, and that other programs may use.
 #[test]
 fn what_the_library_relies_on() {
     let text = r#"
@@ -545,8 +546,9 @@ repeat step in 0..1:
     assert_eq!(printed, wanted);
 }
 
-/// A result and the parameters in `.loom`, compared with the same in Rust: shape by shape, and number by number for parameters that
-/// are set to the same values. `renames` says what the parameters are called in Rust.
+/// Compares a result and the parameters in `.loom` with the same in Rust: shape by shape, and
+/// number by number with parameters set to the same values. `renames` maps parameters to their
+/// names in Rust.
 fn same(text: &str, renames: &[(&str, &str)], builder: Builder, y: Tensor) {
     let mut graph = builder.finish().unwrap();
     let mut program = compiled(&format!("{text}\nprint y"));

@@ -1,11 +1,11 @@
-//! What lint says, and what it does not say.
+//! Lints: the programs that they report, and those that they do not.
 
 use std::path::Path;
 
 use broadloom_diagnostics::{Diagnostic, Severity, Style, render_all};
 use broadloom_lang::{Options, codes, compile, lint};
 
-/// What is found: code, severity, line and message.
+/// The diagnostics found, each with code, severity, line and message.
 #[track_caller]
 fn found(text: &str) -> Vec<String> {
     let mut program = compile("some.loom", text, &Options::default());
@@ -39,7 +39,7 @@ fn what_broadcasts_is_noted() {
     );
 }
 
-/// Linear maps, numbers, positions, and whatever the library does are no news.
+/// Linear maps, numbers, positions, and broadcasts inside the library are not reported.
 #[test]
 fn what_broadcasts_as_usual_is_not() {
     let text = "data x : 32 | 10\nlet y = x |> linear(4) |> softmax(\"... | v\")\nprint y * range(\"i\"), {w : ... -> 5} @ y + 3 * sum(y)";
@@ -52,12 +52,12 @@ fn equal_axes_in_different_rows() {
     assert_eq!(warnings(text), ["W0501 warning 3: `scores` and `target` broadcast into each other"]);
     // Sizes that differ cannot have been meant to be paired up.
     assert_eq!(warnings("data a : 32 |\ndata b : 10\nprint a * b"), [""; 0]);
-    // Nor what says by a unit where it broadcasts.
+    // Neither are axes that a spec placed beside a unit.
     let text = "data a : 4\nprint einsum(\"i => i 0\", a) * einsum(\"i => 0 i\", a)";
     assert_eq!(warnings(text), [""; 0]);
 }
 
-/// A function that is applied several times is told of once.
+/// A function that is applied several times is reported once.
 #[test]
 fn functions_are_told_of_once() {
     let text = "data x : 2 | 3\ndef f(x) = x + {b : 3}\nprint f(f(f(x)))";
@@ -68,7 +68,7 @@ fn functions_are_told_of_once() {
 fn parameters_that_are_only_used_together() {
     let text = "data x : 2 | 3\nprint ({a : 3} * {b : 3}) * x";
     assert_eq!(warnings(text), ["W0502 warning 2: the parameters `a` and `b` are only used together"]);
-    // Used elsewhere, or several times, or with data: fine.
+    // Parameters that are used elsewhere, several times, or with data are fine.
     assert_eq!(warnings("data x : 2 | 3\nprint ({a : 3} * {b : 3}) * x + a"), [""; 0]);
     assert_eq!(warnings("data x : 2 | 3\nprint {w : ... -> 3} @ ({v : ... -> 4} @ x)"), [""; 0]);
 }
@@ -78,7 +78,7 @@ fn sizes_that_nothing_forces() {
     let found =
         warnings("data x : 4\nlet turned = einsum(\"i => i 0\", x) + range(\"j\") == 3\nprint turned");
     assert_eq!(found, ["W0503 warning 2: `range(\"j\")` has the shape `_`, which nothing forces"]);
-    // The first of them is told of, not what is computed from it.
+    // Only the first of them is reported, not the tensors computed from it.
     let text = "\
 data x : 4
 let turned = einsum(\"i => i 0\", range(\"i\")) + range(\"j\") == 3
@@ -87,7 +87,7 @@ print einsum(\"i; j => i^j\", x, einsum(\"i; i j => j\", x, turned))
     let found = warnings(text);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("W0503 warning 2: "), "{found:?}");
-    // Ordinary inference is no surprise.
+    // Ordinary inference is not reported.
     assert_eq!(
         warnings("data x : 32 | 784\nprint {w2 : ... -> 10} @ relu({w1} @ x + {b1 : 64}) + {b2}"),
         [""; 0]
@@ -116,7 +116,7 @@ print y, a
     assert_eq!(names, ["unused_size", "unused_data", "unused_function", "double", "y"], "{found:?}");
 }
 
-/// Inside of functions, also what a function binds, and what it takes from around it.
+/// Inside functions: names that a function binds, and names that it takes from outside.
 #[test]
 fn functions_have_names_of_their_own() {
     let text = "\
@@ -135,7 +135,7 @@ print f(2)(x), outer(x)
     assert_eq!(warnings(text), ["W0504 warning 4: `unused` is not used"]);
 }
 
-/// A file that does nothing is looked at for what it defines.
+/// In a file that does nothing, unused values are results.
 #[test]
 fn results_and_modules() {
     assert_eq!(warnings("data x : 3\nlet y = 2 * x"), [""; 0]);
@@ -143,14 +143,14 @@ fn results_and_modules() {
     assert_eq!(warnings("data x : 3\ndef f(x) = x\nlet y = 2 * x"), ["W0504 warning 2: `f` is not used"]);
 }
 
-/// A value that nothing computes may say what size a parameter has.
+/// A value that nothing computes may decide the size of a parameter.
 #[test]
 fn values_that_say_a_size() {
     let text = "data x : 3\nlet map = {map : n -> n}\nlet there = map @ x\nprint sum(map)";
     assert_eq!(warnings(text), [""; 0]);
 }
 
-/// What `check` warns of is part of what lint says; `tests/suite/warnings.md` has the cases.
+/// The warnings of `check` are part of those of `lint`; `tests/suite/warnings.md` has the cases.
 #[test]
 fn lint_says_what_check_warns_of() {
     let text = "\
@@ -170,7 +170,7 @@ print einsum(\"i => i 1\", alone), accuracy(x, x)
     assert!(warned.iter().all(|each| all.contains(each)), "{all:#?}");
 }
 
-/// A comment on the line, or by itself above it, silences a code for that line.
+/// A comment on the line, or on a line of its own above it, silences a code for that line.
 #[test]
 fn comments_that_allow() {
     let line = "print einsum(\"i => i 1\", x)";
@@ -198,7 +198,7 @@ fn comments_that_allow() {
     }
 }
 
-/// The examples are programs as they should be written.
+/// The examples are models of good programs, so they have no warnings.
 #[test]
 fn examples_have_no_warnings() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");

@@ -1,18 +1,19 @@
-//! Reading programs leaves nothing behind. The test runs in a process of its own, so that no other test has a part in its memory.
+//! Reading programs does not leak memory. The test runs in a process of its own, so that no other
+//! test affects its memory.
 
 use std::process::Command;
 
 use broadloom_lang::{Options, compile};
 
-/// The memory of this process in KiB, where the system tells.
+/// The memory of this process in KiB, on systems that report it.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Reading a program again and again, as an editor does, does not fill the memory: functions, layers and the scopes they are
-/// defined in know each other.
+/// Reading a program again and again, as an editor does, does not fill the memory, although
+/// functions, layers and the scopes that define them refer to each other.
 #[test]
 fn nothing_is_left_behind() {
     if std::env::var_os("BROADLOOM_ALONE").is_some() {
@@ -33,6 +34,6 @@ fn read_again_and_again() {
     let Some(before) = memory() else { return };
     read(1000);
     let grown = memory().unwrap_or(before).saturating_sub(before);
-    // If scopes are not cleared, it is 100 KiB for each.
+    // Without clearing the scopes, it is 100 KiB for each program.
     assert!(grown < 10_000, "1000 programs leave {grown} KiB behind");
 }

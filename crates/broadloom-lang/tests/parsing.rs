@@ -1,4 +1,4 @@
-//! What programs are read as: the strength of operators, where lines go on, and that size is no obstacle.
+//! The parser: the strength of operators, continued lines, and large programs.
 
 use crate::syntax;
 
@@ -244,7 +244,7 @@ a.b..c.d
     );
 }
 
-/// A random tree, and a text of it in which every operator has parentheses.
+/// A random tree, and its text with parentheses around every operator.
 fn random_tree(choices: &mut Choices<'_>, depth: usize) -> (String, String) {
     let inner = |choices: &mut Choices<'_>| random_tree(choices, depth.saturating_sub(1));
     match choices.pick(if depth > 0 { 12 } else { 1 }) {
@@ -303,7 +303,8 @@ proptest! {
         prop_assert_eq!(tree(&text), format!("{expected}\n"));
         let short = formatted(&text);
         prop_assert_eq!(tree(&short), format!("{expected}\n"), "{}", short);
-        // Every parenthesis is needed, but for those of calls, and those around `not` for those who read it.
+        // Every parenthesis is needed, except those of calls,
+        // and those around `not`, which help the reader.
         for (open, _) in short.match_indices('(') {
             let is_call = short[..open].ends_with(['x', 'd', ')']);
             let is_not = short[open..].starts_with("(not");
@@ -315,12 +316,14 @@ proptest! {
     }
 }
 
-/// A text that is read without mistakes, in linear time and without a deep stack, and laid out so.
+/// Checks that a text is parsed and formatted without
+/// mistakes, in linear time and without a deep stack.
 fn is_read(text: &str) {
     assert!(check_laws(text), "{:?}", mistakes(text));
 }
 
-/// A text that is nested too deeply, which is said once, and what follows is read.
+/// Checks that a text is nested too deeply, that this
+/// is reported once, and that the next line is parsed.
 fn is_too_deep(text: &str) {
     let text = format!("{text}\nlet after = 1\n");
     assert!(!check_laws(&text));
@@ -391,7 +394,7 @@ fn deep_blocks() {
     is_too_deep(&format!("{blocks}{}x", " ".repeat(10_000)));
     is_too_deep(&format!("{}x", "for x in x: ".repeat(10_000)));
     is_too_deep(&format!("{}x", "repeat 3: ".repeat(10_000)));
-    // Blocks that nothing asks for are reported once for each.
+    // Blocks that belong to no line are reported once each.
     let blocks: String = (0..1_000).map(|depth| format!("{}x\n", " ".repeat(depth))).collect();
     assert!(!check_laws(&blocks));
 }

@@ -1,5 +1,5 @@
-//! Files with mistakes: each mistake is reported once and where it is, what is around it is read, and no text is too
-//! strange.
+//! Files with mistakes: each mistake is reported once and in the right place, the code around it is
+//! parsed, and any text is handled.
 
 use crate::syntax;
 
@@ -11,7 +11,8 @@ use syntax::programs::{Choices, program};
 use syntax::tree::survivors;
 use syntax::{bytes, check_laws, config, mistakes, read};
 
-/// Checks a file in which each line with a mistake ends with its code in a comment, and what is read of the rest.
+/// Checks a file in which each mistaken line ends with
+/// its code in a comment, and the tree of the rest.
 fn check(text: &str, expected: Expect) {
     let marked = text.lines().enumerate().filter_map(|(line, text)| {
         let (_, codes) = text.split_once("#! ")?;
@@ -344,7 +345,7 @@ fn soup(choices: &[u8]) -> String {
     text
 }
 
-/// A text with a few changes: parts left out, put in, moved or repeated.
+/// A text with a few changes: parts removed, inserted, moved or repeated.
 fn changed(text: &str, choices: &[u8]) -> String {
     let mut choices = Choices::new(choices);
     let mut letters: Vec<char> = text.chars().collect();
@@ -395,7 +396,7 @@ proptest! {
         check_laws(&changed(&text, &changes));
     }
 
-    /// What stands before a mistake and a line that begins a statement behind it are read.
+    /// Lines before a mistake, and a line after it that begins a statement, are parsed.
     #[test]
     fn mistakes_stay_where_they_are(choices in bytes(60)) {
         let line: String = soup(&choices).replace(['\n', '"', '\''], " ");

@@ -1,4 +1,4 @@
-//! What those who run programs from Rust are told and given.
+//! Running programs from Rust: notices, sizes and errors.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -26,10 +26,10 @@ impl Observer for Watcher {
     }
 }
 
-/// How a routine is compiled is known when it runs, and told then: once, however often it runs.
+/// The notice about how a routine is compiled comes when it first runs, and only once.
 #[test]
 fn notices_are_told_when_there_is_something_to_tell() {
-    // Without a compiler there is nothing to be seen.
+    // Without a compiler there are no such notices.
     if Command::new("cc").arg("--version").output().is_err() {
         return;
     }
@@ -49,7 +49,7 @@ repeat 3:
     assert_eq!(notices.len(), 1, "{:?}", watcher.told);
 }
 
-/// Sizes that are tried leave nothing behind.
+/// Checking sizes leaves the program unchanged.
 #[test]
 fn checking_sizes_changes_nothing() {
     let text = "dim n in 1..64 = 32\ndata x : n | 3 = ones\nlet y = x[5]\n";
@@ -63,7 +63,8 @@ fn checking_sizes_changes_nothing() {
     }
 }
 
-/// A file of parameters that does not fit is told at the parameter; one that cannot be read, at no place of the program.
+/// A file of parameters that does not fit is reported
+/// at the parameter; an unreadable one without a place.
 #[test]
 fn files_of_parameters_are_told_at_the_parameter() {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("parameters.safetensors");

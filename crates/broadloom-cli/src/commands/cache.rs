@@ -1,4 +1,4 @@
-//! `broadloom cache`: what is kept of compiled programs, and how to get rid of it.
+//! `broadloom cache`: shows or empties the cache of compiled programs.
 
 use broadloom::{Cache, CacheUsage};
 use broadloom_diagnostics::Sources;
@@ -69,7 +69,7 @@ fn people(cleared: bool, usage: &CacheUsage) -> String {
 #[derive(Serialize)]
 struct Data<'a> {
     folder: String,
-    /// What there was, if it is removed now.
+    /// The number before the removal, with `--clear`.
     entries: usize,
     bytes: u64,
     limit: u64,

@@ -1,4 +1,4 @@
-//! `broadloom check`: all shapes in a table, or what is wrong.
+//! `broadloom check`: all shapes in a table, or the mistakes.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! `broadloom completions`: what a shell needs to complete the arguments of the command.
+//! `broadloom completions`: scripts with which a shell completes the arguments of the command.
 
 use clap::CommandFactory;
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! `broadloom emit`: a program for other programs: MLIR, C, JSON, Lean.
+//! `broadloom emit`: writes a program for other tools: MLIR, C, JSON, Lean.
 
 mod lean;
 mod mlir;
@@ -96,7 +96,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
-/// Writes all routines; says which files it has written.
+/// Writes all routines, and returns the names of the files.
 fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
     let cannot =
         |error: &std::io::Error| format!("cannot write to {}: {}", shown_path(folder), reason(error));
@@ -127,7 +127,7 @@ fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
     Ok(out)
 }
 
-/// The sizes with a range, one of which is meant.
+/// The sizes with a range, each of which has one value in the emitted program.
 fn ranged(program: &Program) -> impl Iterator<Item = &Dim> {
     program.dims.iter().filter(|dim| dim.range.is_some())
 }

@@ -1,4 +1,5 @@
-//! `broadloom explain`: why an axis has its size, from the line that says it to the tensor that was asked for.
+//! `broadloom explain`: the reason for the size of an axis, from the line that gives it to the
+//! tensor in question.
 
 use broadloom_ide::{Analysis, Explanation, Text, explain, signatures};
 use broadloom_lang::Asked;

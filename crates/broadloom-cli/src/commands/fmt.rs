@@ -1,4 +1,4 @@
-//! `broadloom fmt`: programs in the one way to write them.
+//! `broadloom fmt`: formats programs.
 
 use std::path::{Path, PathBuf};
 
@@ -78,11 +78,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
-/// What became of a file.
+/// The result for one file.
 struct State {
     status: Status,
     changed: bool,
-    /// What cannot be done.
+    /// The reason if it cannot be done.
     message: String,
     /// The new text, if it is to be printed.
     text: Option<String>,
@@ -94,7 +94,7 @@ impl State {
     }
 }
 
-/// Compares, or writes.
+/// Compares the texts, or writes the new one.
 fn finish(args: &Args, file: &Path, old: &str, new: &str) -> State {
     if old == new {
         return State::changed(false);

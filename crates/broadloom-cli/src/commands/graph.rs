@@ -73,7 +73,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
-/// Why there is no picture, and what to ask for instead.
+/// The reason why there is no picture, with advice.
 fn refused(none: NoPicture) -> String {
     match none {
         NoPicture::Unknown(message) => message,

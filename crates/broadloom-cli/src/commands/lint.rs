@@ -1,4 +1,4 @@
-//! `broadloom lint`: what is worth a look in a program that is right.
+//! `broadloom lint`: warnings and notes about programs without errors.
 
 use broadloom_diagnostics::{Diagnostic, Severity, Sources};
 use broadloom_ide::words::counted;
@@ -45,7 +45,7 @@ Exit status: 0 fine, 1 the program has errors or something that is denied, 2 it 
 Example:
   $ broadloom lint mlp.loom --deny all";
 
-/// A code, or `all`.
+/// Parses a code, or `all`.
 fn denied(text: &str) -> Result<String, String> {
     let known = || codes::ALL.iter().map(|(code, _)| *code).filter(|code| code.starts_with('W'));
     let wanted = text.to_uppercase();
@@ -55,7 +55,7 @@ fn denied(text: &str) -> Result<String, String> {
     Err(format!("there are {} and `all`", known().collect::<Vec<_>>().join(", ")))
 }
 
-/// Says what is worth a look.
+/// Reports warnings and notes.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let text = match args.program.read("lint", console) {
         Ok(text) => text,

@@ -1,4 +1,5 @@
-//! `broadloom memory`: how much memory a program needs, by group and by tensor, and what the backend really allocates.
+//! `broadloom memory`: the memory that a program needs, by group and by tensor, and the backend's
+//! actual allocation.
 
 use broadloom_ide::words::{bytes, counted, grouped};
 use broadloom_ide::{Analysis, MemoryOf, MemoryUse, SizeMemory, TemporaryMemory, memory};
@@ -49,7 +50,7 @@ Example:
   $ broadloom memory mlp.loom --fits 8GiB
   $ broadloom memory mlp.loom --train loss --optimiser adam";
 
-/// What updates parameters.
+/// The optimisers, by the states that they keep.
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
 enum Optimiser {
     Sgd,
@@ -67,7 +68,7 @@ impl From<Optimiser> for broadloom_ide::Optimiser {
     }
 }
 
-/// How many tensors are listed.
+/// The number of tensors that are listed.
 const LISTED: usize = 20;
 
 /// `8GiB`, `500MB`, `64k`, a number of bytes.
@@ -95,7 +96,7 @@ fn size(text: &str) -> Result<u64, String> {
     Ok((number * base.powi(power)) as u64)
 }
 
-/// Says how much memory a program needs.
+/// Reports the memory that a program needs.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let text = match args.program.read("memory", console) {
         Ok(text) => text,
@@ -130,7 +131,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
-/// Whether it fits, and which sizes do.
+/// The answer to `--fits`: if the program fits, and the sizes for which it does.
 fn answer(used: &MemoryUse, limit: u64) -> String {
     let fits = if used.needed <= limit { "fits into" } else { "does not fit into" };
     let (needed, limit) = (bytes(used.needed), bytes(limit));
@@ -214,7 +215,7 @@ fn groups(used: &MemoryUse) -> Table<4> {
     table
 }
 
-/// The same at the least sizes, here, and at the greatest.
+/// The same at the least, the current and the greatest sizes.
 fn ranges(used: &MemoryUse, look: Look) -> String {
     let mut out = String::new();
     for SizeMemory { name, least, here, most, .. } in &used.sizes {
@@ -246,7 +247,7 @@ fn ranges(used: &MemoryUse, look: Look) -> String {
     out + &table.show(look)
 }
 
-/// Bytes at the least sizes, here, and at the greatest, where they are known.
+/// Bytes at the least, the current and the greatest sizes, where they are known.
 type Bytes = [Option<u64>; 3];
 
 /// The temporaries of all routines, and the peak.
@@ -265,7 +266,7 @@ fn totals(used: &MemoryUse) -> Vec<(String, Bytes)> {
     rows
 }
 
-/// What the backend has allocated.
+/// The memory that the backend has allocated.
 fn really(used: &MemoryUse) -> Vec<(String, u64)> {
     let Some(allocated) = &used.allocated else { return Vec::new() };
     let work = format!("work space of {}", counted(allocated.threads as u64, "thread"));

@@ -1,5 +1,5 @@
-//! The commands, one module each. A module has its arguments (`Args`) and a function `run` from these and the
-//! [console](Console) to an [`Output`].
+//! The commands, one module each. A module has its arguments (`Args`) and a function `run` that
+//! takes these and the [console](Console), and returns an [`Output`].
 //!
 //! | command | module | answers |
 //! |---|---|---|
@@ -43,7 +43,7 @@ use clap::Subcommand;
 use crate::console::Console;
 use crate::output::Output;
 
-/// What can be done.
+/// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Show what Broadloom does, on a small example

@@ -1,5 +1,5 @@
-//! `broadloom run`: runs a program. What it prints goes to standard output at once; on a terminal a line below shows how far
-//! its loops are, and in the end how the losses went.
+//! `broadloom run`: runs a program. Its output goes to standard output at once. On a terminal a
+//! line below shows the progress of its loops, and a plot at the end shows the losses.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -57,7 +57,7 @@ pub struct Args {
     verbose: bool,
 }
 
-/// What computes.
+/// The choice of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum WantedBackend {
     Auto,
@@ -119,7 +119,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             watcher.live.hold_interrupts();
         }
         if !args.program.json {
-            // What is worth knowing is said before, not after, a long run.
+            // Warnings are printed before a long run, not after it.
             watcher.live.stderr(&args.program.render(&sources, &diagnostics, look));
         }
         let warned = diagnostics.len();
@@ -164,7 +164,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 }
 
 impl Args {
-    /// How to run, and what is to be said about arrays that the program does not ask for.
+    /// The options for running, and diagnostics about arrays that the program does not use.
     fn options(&self, program: &Program) -> Result<(RunOptions, Vec<Diagnostic>), String> {
         let backend = match self.backend {
             WantedBackend::Auto => Backend::Auto,
@@ -192,7 +192,7 @@ impl Args {
         Ok((options, foreign))
     }
 
-    /// Why files that are asked for cannot be used: better known before a long run than after it.
+    /// A message about a file that cannot be used: it should come before a long run, not after it.
     fn unusable_files(&self) -> Option<String> {
         if let Some(load) = &self.load
             && let Err(error) = std::fs::File::open(load)
@@ -214,21 +214,21 @@ impl Args {
     }
 }
 
-/// Who watches the program run.
+/// Watches the program run.
 struct Watcher<'c> {
     live: &'c mut dyn Live,
-    /// Whether lines are printed at once; else they are kept.
+    /// True if lines are printed at once; otherwise they are kept.
     prints: bool,
-    /// How wide the line is that shows progress, if one is shown.
+    /// The width of the progress line, if one is shown.
     columns: Option<usize>,
     start: Instant,
     progress: Progress,
-    /// What is on the line below what is printed.
+    /// The text of the progress line, below the output.
     below: String,
     printed: Vec<String>,
     notices: Vec<String>,
     curves: Vec<Curve>,
-    /// Why the program was asked to stop.
+    /// The reason why the program was asked to stop.
     stopped: Option<Stop>,
 }
 
@@ -249,7 +249,7 @@ impl<'c> Watcher<'c> {
         }
     }
 
-    /// Clears the line below.
+    /// Clears the progress line.
     fn clear(&mut self) {
         if !self.below.is_empty() {
             self.live.stderr("\r\u{1b}[K");
@@ -257,7 +257,7 @@ impl<'c> Watcher<'c> {
         }
     }
 
-    /// Prints something above the line below.
+    /// Prints something above the progress line.
     fn above(&mut self, print: impl FnOnce(&mut dyn Live)) {
         let below = self.below.clone();
         self.clear();
@@ -330,11 +330,11 @@ struct Data<'a> {
 struct Loss<'a> {
     name: &'a str,
     repetitions: u64,
-    /// Not a number is `null`.
+    /// `None`, which is `null` in JSON, if it is not finite.
     first: Option<f64>,
     last: Option<f64>,
     least: Option<f64>,
-    /// Pairs of a repetition, from 1, and the loss after it; of long runs a part.
+    /// Pairs of a repetition, from 1, and the loss after it; only a part of them for long runs.
     curve: Vec<(u64, Option<f64>)>,
 }
 

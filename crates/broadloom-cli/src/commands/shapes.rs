@@ -1,4 +1,5 @@
-//! `broadloom shapes`: what is known of each shape after a line, though what follows may be wrong or missing.
+//! `broadloom shapes`: the shapes as known after a line, even if the lines after it have mistakes
+//! or are missing.
 
 use broadloom_ide::{Analysis, Listing, SoFar, shapes};
 
@@ -34,7 +35,7 @@ Example:
   $ broadloom shapes layer.loom --at 2     # `w` is `..., 784 -> ...`
   $ broadloom shapes layer.loom --at 3     # `b` has told `z` its size";
 
-/// Shows what is known after a line.
+/// Shows the shapes as known after a line.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let text = match args.program.read("shapes", console) {
         Ok(text) => text,

@@ -1,4 +1,5 @@
-//! `broadloom solve`: a system of constraints, without a program around it. What it does is in [`broadloom_rows::solve`].
+//! `broadloom solve`: solves a system of constraints without a program. The work is done in
+//! [`broadloom_rows::solve`].
 
 use std::path::PathBuf;
 
@@ -76,7 +77,7 @@ fn exit(status: solve::Status) -> Status {
     }
 }
 
-/// What cannot be read is as little a system as what cannot be understood.
+/// The output for a file that cannot be read. Its status is that of a system that cannot be parsed.
 fn unreadable(message: &str, json: bool) -> Output {
     let mut output = unusable("solve", message, json);
     if json {

@@ -1,4 +1,4 @@
-//! `broadloom tour`: one small program through the other commands.
+//! `broadloom tour`: runs the other commands on one small program.
 
 use crate::console::{Console, Paint};
 use crate::output::{Output, Status};
@@ -15,10 +15,11 @@ Exit status: 0 fine.";
 
 /// The program, which is one of the examples.
 const PROGRAM: &str = include_str!("../../../../examples/xor.loom");
-/// What messages call it.
+/// Its name in messages.
 const NAME: &str = "xor.loom";
 
-/// What is shown: the arguments of a command, with `-` for the program, and what is to be seen there.
+/// The stops: the arguments of a command, with `-`
+/// for the program, and a sentence about its output.
 const STOPS: &[(&[&str], &str)] = &[
     (&["check", "-"], "Every shape is inferred. Nobody wrote those of the weights"),
     (&["explain", "-", "linear.weight.input.0"], "Every size can say where it comes from"),
@@ -26,7 +27,7 @@ const STOPS: &[(&[&str], &str)] = &[
     (&["run", "-"], "Gradients and updates become machine code"),
 ];
 
-/// Goes on the tour.
+/// Runs the tour.
 pub fn run(_: &Args, console: &mut Console<'_>) -> Output {
     let look = console.stdout();
     console.live.stdout(&format!("{}\n\n{PROGRAM}", look.paint(Paint::Strong, &format!("# {NAME}"))));

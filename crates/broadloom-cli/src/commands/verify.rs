@@ -1,4 +1,5 @@
-//! `broadloom verify`: whether arrays fit a program, before anything runs. Everything that is wrong is told at once.
+//! `broadloom verify`: checks that arrays fit a program,
+//! before it runs. All mistakes are reported at once.
 
 use broadloom_ide::words::counted;
 use broadloom_ide::{Analysis, Verified, range_text, verify};

@@ -1,4 +1,4 @@
-//! Programs that say everything that can be said, each thing once.
+//! Programs that together use every feature, each feature once.
 
 /// Names and texts.
 pub const CASES: &[(&str, &str)] = &[

@@ -1,5 +1,6 @@
-//! What `emit --mlir` writes is MLIR, and computes what `run` computes: every module is read and verified by `mlir-opt`,
-//! lowered to machine code and run, and its numbers are held against those of a session.
+//! Modules from `emit --mlir` are valid MLIR, and compute the same as `run`: every module is read
+//! and verified by `mlir-opt`, lowered to machine code and run, and its numbers are compared with
+//! those of a session.
 //!
 //! The tools are Debian's `mlir-19-tools`. Where they are missing, the tests are shown as ignored, with a notice; with
 //! `BROADLOOM_REQUIRE_MLIR=1` they fail.
@@ -52,7 +53,7 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A program of an own, in a file for the command.
+/// Checks a case of this folder, written to a file for the command.
 fn case(tools: &Tools, name: &str, text: &str) -> Result<(), String> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mlir");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -61,7 +62,7 @@ fn case(tools: &Tools, name: &str, text: &str) -> Result<(), String> {
     same_values(tools, &file)
 }
 
-/// What is emitted, with options. None if the program is wrong or computes nothing, which is for others to test.
+/// The emitted module. `None` if the program is wrong or computes nothing, which other tests cover.
 fn emitted(file: &std::path::Path, options: &[&str]) -> Result<Option<String>, String> {
     let file = file.to_string_lossy();
     let said = broadloom(&[&["emit", &*file, "--mlir"], options].concat(), &World::default());
@@ -73,13 +74,13 @@ fn emitted(file: &std::path::Path, options: &[&str]) -> Result<Option<String>, S
     }
 }
 
-/// Everything that runs is valid, gradients and updates included.
+/// Checks that all routines are valid, gradients and updates included.
 fn is_valid(tools: &Tools, file: &std::path::Path) -> Result<(), String> {
     let Some(text) = emitted(file, &["--routines"])? else { return Ok(()) };
     tools.verify(&text)
 }
 
-/// Stops after the first action: whatever has to be set is set by then.
+/// Stops after the first action: all values are set by then.
 struct First;
 
 impl Observer for First {
@@ -89,7 +90,8 @@ impl Observer for First {
     }
 }
 
-/// The forward function, and every routine, compute what a session computes from the same numbers.
+/// Checks that the forward function and every routine
+/// compute the same as a session from the same numbers.
 fn same_values(tools: &Tools, file: &std::path::Path) -> Result<(), String> {
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let name = file.to_string_lossy();
@@ -128,7 +130,7 @@ fn started(program: Program) -> Result<Session, String> {
     program.run(&options, &mut First).map_err(|wrong| wrong.message.clone())
 }
 
-/// A routine with the numbers that a session has for it now.
+/// A call of a routine with the current numbers of a session.
 fn call(module: &str, routine: &Routine, session: &mut Session) -> Result<Call, String> {
     let key = random::key_of(Settings::default().seed, &format!("run {}", session.runs()));
     let function = routine.name().to_string();
@@ -140,7 +142,7 @@ fn call(module: &str, routine: &Routine, session: &mut Session) -> Result<Call, 
     Ok(Call { function, arguments, results })
 }
 
-/// What a session has for the results of a routine, gradients apart, which come after them.
+/// The values of a session for the results of a routine, without gradients, which come after them.
 fn results(routine: &Routine, session: &mut Session) -> Result<Vec<(String, Array)>, String> {
     let mut tensors = [routine.kept(), &routine.assigned(session.graph())].concat();
     tensors.sort_unstable();
@@ -157,8 +159,9 @@ fn results(routine: &Routine, session: &mut Session) -> Result<Vec<(String, Arra
     Ok(results)
 }
 
-/// Parameters before a normalisation, whose gradients are 0 but for rounding, which `adam` makes steps of; and the direction
-/// of what is left when two equal things are subtracted.
+/// Results that are only rounding errors: parameters before a
+/// normalisation, whose gradients are 0 up to rounding, which `adam` turns
+/// into steps; and the direction of the difference of two equal tensors.
 const NOISE: [&str; 2] = ["first.bias", "u"];
 
 fn agree(expected: &[(String, Array)], made: &[Vec<f64>]) -> Result<(), String> {
@@ -189,7 +192,7 @@ fn dtype(name: &str) -> Option<Dtype> {
     all.into_iter().find(|dtype| dtype.name() == name)
 }
 
-/// What a session has for an argument.
+/// The value of a session for an argument.
 fn argument(name: &str, key: u64, session: &mut Session) -> Result<Argument, String> {
     if name == "key" {
         return Ok(Argument::Integer(key as i64));
@@ -202,7 +205,7 @@ fn argument(name: &str, key: u64, session: &mut Session) -> Result<Argument, Str
         |name: &str| name.replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.', "_");
     let called = |tensor: &Tensor| {
         let own = graph.name_of(*tensor).map_or(format!("tmp{}", tensor.index()), plain);
-        // What bodies call their arguments is kept free.
+        // Names that bodies use for their arguments are kept free.
         own == name || format!("_{own}") == name
     };
     let found = graph.tensors().find(called).ok_or_else(|| format!("who is `{name}`?"))?;
@@ -217,7 +220,7 @@ fn argument(name: &str, key: u64, session: &mut Session) -> Result<Argument, Str
     session.get(found).map(Argument::Tensor).map_err(|error| error.to_string())
 }
 
-/// Numbers agree, as far as the order of sums and the functions of another library allow.
+/// Compares numbers, with a tolerance for the order of sums and the functions of another library.
 fn close(name: &str, expected: &Array, made: &[f64]) -> Result<(), String> {
     let expected = expected.to_f64s();
     if expected.len() != made.len() {

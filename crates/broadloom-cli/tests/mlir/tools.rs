@@ -27,7 +27,7 @@ const PASSES: [&str; 17] = [
     "--reconcile-unrealized-casts",
 ];
 
-/// The programs of MLIR that are used here.
+/// The MLIR tools that are used here.
 #[derive(Clone, Debug)]
 pub struct Tools {
     opt: PathBuf,
@@ -36,7 +36,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Those of this machine, by the names that Debian gives them and by their own.
+    /// Finds the tools of this machine, by the names that Debian gives them and by their own.
     pub fn find() -> Option<Tools> {
         let endings = ["-19", "-20", "-21", "-18", "-17", ""];
         let of = |ending: &&str| {
@@ -51,12 +51,12 @@ impl Tools {
         endings.iter().find_map(of)
     }
 
-    /// Whether a module is one: read, and verified.
+    /// Checks that a module can be read and verified.
     pub fn verify(&self, module: &str) -> Result<(), String> {
         said(Command::new(&self.opt).arg("--verify-each"), module).map(|_| ())
     }
 
-    /// Runs functions of a module; gives the results of each.
+    /// Runs functions of a module, and returns the results of each.
     pub fn run(&self, module: &str, calls: &[Call]) -> Result<Vec<Vec<Vec<f64>>>, String> {
         let driven = driven(module, calls);
         let lowered = said(Command::new(&self.opt).args(PASSES), &driven)?;
@@ -80,7 +80,7 @@ impl Tools {
     }
 }
 
-/// A function with what it is given, and the types of what it returns.
+/// A call of a function: its arguments, and the types of its results.
 pub struct Call {
     pub function: String,
     pub arguments: Vec<Argument>,
@@ -90,7 +90,7 @@ pub struct Call {
 /// The type of a tensor.
 pub type Type = (Dtype, Vec<u64>);
 
-/// What a function is given.
+/// An argument of a function.
 pub enum Argument {
     Tensor(Array),
     Integer(i64),
@@ -101,7 +101,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// A library whose name may have a version behind it.
+/// Finds a library whose file name may end with a version.
 fn library(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_it = |file: &PathBuf| {
@@ -110,7 +110,7 @@ fn library(folder: &Path, name: &str) -> Option<PathBuf> {
     entries.into_iter().find(is_it)
 }
 
-/// What a command prints, given a text; or what it complains about.
+/// Runs a command with a text as input. Returns its output, or the first lines of its errors.
 fn said(command: &mut Command, text: &str) -> Result<String, String> {
     let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = spawned.map_err(|error| format!("{command:?}: {error}"))?;
@@ -118,7 +118,7 @@ fn said(command: &mut Command, text: &str) -> Result<String, String> {
     let text = text.to_string();
     let writing = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
     let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    // A tool that has seen enough does not read on.
+    // A tool may stop before it has read everything.
     let _ = writing.join();
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -141,7 +141,7 @@ fn driven(module: &str, calls: &[Call]) -> String {
     format!("{module}\n{}  func.func @main() {{\n{main}    return\n  }}\n}}\n", printers.concat())
 }
 
-/// One call; its values have names that begin in a way of their own.
+/// One call; the names of its values begin with a prefix of its own.
 fn calling(id: &str, call: &Call) -> String {
     let (mut text, mut types) = (String::new(), Vec::new());
     for (at, argument) in call.arguments.iter().enumerate() {
@@ -212,7 +212,7 @@ fn dense(array: &Array) -> String {
     format!("\"0x{hex}\"")
 }
 
-/// The numbers in what was printed.
+/// The numbers in the printed text.
 fn numbers(dtype: Dtype, text: &str) -> Vec<f64> {
     let text = text.split("Unranked").next().unwrap_or_default();
     let integers = text.split(|letter: char| !letter.is_ascii_digit() && letter != '-');

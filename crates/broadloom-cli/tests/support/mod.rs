@@ -1,4 +1,4 @@
-//! The command in this process, with streams that are kept.
+//! Runs the command in this process, and keeps its streams.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub mod schema;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use broadloom_cli::{Console, Live, Stream, run};
 
-/// What a command said, what it said while it worked included.
+/// The output of a command, including its live output.
 #[derive(Debug, Default)]
 pub struct Said {
     pub stdout: String,
@@ -25,7 +25,7 @@ impl Live for Said {
     }
 }
 
-/// The world that a command runs in.
+/// The environment of a command.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     pub stdin: Vec<u8>,
@@ -48,7 +48,7 @@ pub fn broadloom(arguments: &[&str], world: &World) -> Said {
     said
 }
 
-/// The folder of the programs that commands are tried on.
+/// The folder of the programs that the commands are tested on.
 pub fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
 }

@@ -1,11 +1,12 @@
-//! Whether a JSON value is as a schema says: the part of JSON Schema (draft 2020-12) that `docs/schema.json` uses.
+//! A validator for JSON values: the part of JSON Schema
+//! (draft 2020-12) that `docs/schema.json` uses.
 //!
-//! A keyword that is not known here is an error, so that a schema cannot say more than is checked. (The crates that know all
-//! of JSON Schema bring thirty others with them.)
+//! An unknown keyword is an error, so that a schema cannot require more than is checked. (The
+//! crates for all of JSON Schema bring thirty others with them.)
 
 use serde_json::{Map, Value};
 
-/// Everything in which a value is not as the schema says, each with its place in the value.
+/// All violations of the schema in a value, each with its place in the value.
 pub fn errors(schema: &Value, value: &Value) -> Vec<String> {
     let mut errors = Vec::new();
     let mut judge = Judge { root: schema, errors: &mut errors };
@@ -110,7 +111,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Exactly one schema fits. If none does, the errors of the one that comes nearest tell the most.
+    /// Checks that exactly one schema fits. If none does,
+    /// the errors of the nearest one are the most useful.
     fn one_of(&mut self, schemas: &[Value], value: &Value, at: &str) {
         let mut all: Vec<Vec<String>> = schemas
             .iter()

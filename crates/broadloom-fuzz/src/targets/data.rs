@@ -1,4 +1,5 @@
-//! Arrays in files: whatever can be read writes and reads again, and everything else is an error that says what was found.
+//! Arrays in files: an array that can be read can be written and read again, and everything else is
+//! a clear error.
 
 use broadloom::Array;
 use broadloom::files::{
@@ -54,7 +55,7 @@ fn csv(bytes: &[u8]) -> u64 {
     }))
 }
 
-/// A number for what reading has given: the kind of the error, or about how much there is.
+/// A number for the result of reading: the kind of the error, or the rough amount of data.
 fn outcome<T>(read: Result<T, FileError>, look: impl FnOnce(&T) -> usize) -> u64 {
     match read {
         Ok(value) => fingerprint(about(look(&value))),
@@ -65,7 +66,7 @@ fn outcome<T>(read: Result<T, FileError>, look: impl FnOnce(&T) -> usize) -> u64
     }
 }
 
-/// Two arrays are the same to the bit; NaN too.
+/// Asserts that two arrays are the same to the bit, NaN included.
 fn assert_same(one: &Array, other: &Array) {
     assert!(npy_to_bytes(one) == npy_to_bytes(other), "{one:?} is not {other:?}");
 }

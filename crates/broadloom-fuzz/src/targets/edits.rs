@@ -1,11 +1,12 @@
-//! Programs while somebody types them: the text as it is, cut off where it is being written, and read up to a line.
+//! Programs while they are typed: the whole text, the text
+//! cut off at some places, and the text up to a line.
 
 use broadloom_diagnostics::decode;
 
 use super::loom::{laid_out, read, reads_files};
 use super::{about, fingerprint};
 
-/// How many beginnings of a text are read.
+/// The number of beginnings of a text that are read.
 const BEGINNINGS: u64 = 3;
 
 pub(crate) fn check(bytes: &[u8]) -> u64 {

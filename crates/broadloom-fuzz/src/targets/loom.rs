@@ -49,12 +49,13 @@ pub(crate) fn check(bytes: &[u8]) -> u64 {
     fingerprint((codes, about(program.graph.steps()), command, status as u8, about(printed)))
 }
 
-/// Whether a program names files: such programs are not evaluated, since a file could be anything.
+/// Returns true if a program names files. Such programs
+/// are not evaluated, because a file could be anything.
 pub(super) fn reads_files(text: &str) -> bool {
     ["import", "load", "save"].iter().any(|word| text.contains(word))
 }
 
-/// A text is laid out once: what the formatter has written stays as it is.
+/// Asserts that formatting a text twice gives the same as formatting it once.
 pub(super) fn laid_out(text: &str) {
     let parsed = parse(SourceId::default(), text, &mut Names::default());
     match reformat(SourceId::default(), text) {
@@ -63,7 +64,7 @@ pub(super) fn laid_out(text: &str) {
     }
 }
 
-/// Reads a program, or its lines up to one, and checks whatever holds for all programs.
+/// Reads a program, or its lines up to one, and checks the laws that hold for all programs.
 pub(super) fn read(text: &str, until: Option<u32>) -> Program {
     let program = compile("fuzz.loom", text, &Options { until, ..Options::default() });
     within(&program.sources, &program.diagnostics);
@@ -75,7 +76,7 @@ pub(super) fn read(text: &str, until: Option<u32>) -> Program {
     program
 }
 
-/// Every place that a message speaks of is in its text, between two letters.
+/// Asserts that every place in a message is in its text, between two characters.
 fn within(sources: &Sources, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let links = diagnostic.chain.iter().filter_map(|link| link.span);
@@ -87,7 +88,7 @@ fn within(sources: &Sources, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// Carries out a command on a program, and returns its status and how much it has printed.
+/// Carries out a command on a program. Returns its status and the length of its output.
 fn obey(command: &[&str], text: &str) -> (Status, usize) {
     let (mut stdin, mut nobody) = (text.as_bytes(), Silent);
     let mut console = Console::new(&mut stdin, &mut nobody);

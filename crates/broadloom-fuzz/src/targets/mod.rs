@@ -9,14 +9,14 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-/// A number that stands for a value.
+/// A hash of a value.
 fn fingerprint(value: impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A number of things, roughly: only its order of magnitude counts.
+/// The order of magnitude of a count.
 fn about(count: usize) -> u32 {
     count.checked_ilog2().map_or(0, |digits| digits + 1)
 }

@@ -1,4 +1,4 @@
-//! Systems of constraints: bytes to text to tree and back, and to answers.
+//! Systems of constraints: parsed, printed and parsed again, and solved.
 
 use broadloom_diagnostics::{Sources, Style, decode, render_all};
 use broadloom_rows::parse;
@@ -6,10 +6,10 @@ use broadloom_rows::solve::{Options, Output, Status, run};
 
 use super::{about, fingerprint};
 
-/// How many branches a search may try: enough to enter it, too few to stay long.
+/// The number of branches that a search may try: enough to enter it, too few to stay long.
 const BRANCHES: u64 = 50;
 
-/// The names that are asked about.
+/// The names to explain.
 const NAMES: [&str; 6] = ["a", "b", "r", "s", "t", "w_out"];
 
 pub(crate) fn check(bytes: &[u8]) -> u64 {
@@ -22,7 +22,7 @@ pub(crate) fn check(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Whatever was read prints and reads again.
+/// Asserts that a parsed system can be printed and parsed again.
 fn read(text: &str) {
     let parsed = parse(text);
     let sources = Sources::one("fuzz.rows", text);
@@ -36,7 +36,8 @@ fn read(text: &str) {
     }
 }
 
-/// People and programs get the same answer, twice, and with explanations.
+/// Asserts that the answers for people and for programs
+/// agree, in repeated runs and with explanations.
 fn solve(text: &str) -> u64 {
     let solve = |options: &Options| -> Output { run("fuzz.rows", text, options) };
     let options = Options { branches: BRANCHES, ..Options::default() };
@@ -52,7 +53,7 @@ fn solve(text: &str) -> u64 {
         let explained = solve(&Options { explain, ..options });
         assert_eq!(explained.status, people.status);
     }
-    // The first line of a message, without its numbers and names, is the kind of the answer.
+    // The beginning of the first line of a message stands for the kind of the answer.
     let message: String = people.stderr.lines().next().unwrap_or_default().chars().take(24).collect();
     fingerprint((people.status as u8, message, about(people.stdout.len())))
 }

@@ -1,7 +1,7 @@
-//! What is done when a program runs: assignments, gradients, repetitions, output.
+//! Statements that act when a program runs: assignments, gradients, repetitions, output.
 //!
-//! Tensor expressions say what things are; these statements say what happens, in order. What follows each other without
-//! anything to be shown between becomes one routine, which is compiled as a whole.
+//! Tensor expressions define values; these statements happen in order. Consecutive statements with
+//! no output between them become one routine, which is compiled as a whole.
 
 use std::rc::Rc;
 
@@ -22,16 +22,17 @@ use crate::value::{Scope, Value};
 #[derive(Default)]
 pub(crate) struct Planned {
     pub actions: Vec<Action>,
-    /// The routine that is being written, and where it begins.
+    /// The current routine, and the span where it begins.
     routine: Option<(Routine, Span)>,
-    /// Where the actions of that routine are written.
+    /// The spans of the actions of that routine.
     places: Vec<Span>,
-    /// Whether that routine goes backward.
+    /// True if that routine computes gradients.
     backward: bool,
-    /// What has been computed in this body and is still right: it can be shown without computing it again.
+    /// Tensors computed in this body whose values are still valid: they can be shown without
+    /// computing them again.
     fresh: FxHashSet<Tensor>,
     losses: Vec<(String, Tensor)>,
-    /// What counts the repetitions of this body, and the tensor that holds their number.
+    /// The counter of the repetitions of this body, and the tensor that holds their number.
     counter: Option<(Counter, Ident, Option<Tensor>)>,
 }
 
@@ -44,7 +45,7 @@ impl Eval<'_> {
         &mut self.bodies[last]
     }
 
-    /// Does something with the routine that is being written, and with the graph.
+    /// Adds to the current routine, beginning one if there is none; the graph may change, too.
     fn with_routine<T>(
         &mut self,
         span: Span,
@@ -62,7 +63,7 @@ impl Eval<'_> {
         made
     }
 
-    /// Ends the routine that is being written.
+    /// Ends the current routine.
     pub(super) fn close_routine(&mut self) {
         if let Some((routine, span)) = self.planned().routine.take() {
             let at = self.plan.routines.len();
@@ -83,7 +84,7 @@ impl Eval<'_> {
         self.gradients(tensor, span)
     }
 
-    /// Computes gradients in the routine that is being written.
+    /// Computes gradients in the current routine.
     fn gradients(&mut self, tensor: Tensor, span: Span) -> Evaluated<Tensor> {
         self.with_routine(span, |routine, graph| routine.backward(graph, tensor).map(|_| ()))?;
         let name = self.graph.label_of(tensor);
@@ -96,8 +97,8 @@ impl Eval<'_> {
         Ok(tensor)
     }
 
-    /// `minimise loss of net by rule`: gradients, and then the rule for each parameter that the loss depends on and that
-    /// the net has made.
+    /// `minimise loss of net by rule`: computes gradients, and then applies the rule to each
+    /// parameter that the loss depends on and that the net has made.
     pub(super) fn minimise(
         &mut self,
         loss: ExprId,
@@ -107,7 +108,7 @@ impl Eval<'_> {
     ) -> Evaluated<()> {
         let (value, at) = (self.expr(loss)?, self.span_of(loss));
         let loss = self.tensor(&value, at)?;
-        // Parameters stay as they are where there is nothing to learn from.
+        // Parameters keep their values if the loss is not finite: there is nothing to learn from.
         self.with_routine(span, |routine, _| {
             routine.forward(loss).check_finite(loss);
             Ok(())
@@ -119,7 +120,7 @@ impl Eval<'_> {
             let rate = if let Value::Number(_) = rule { self.quote(at) } else { "0.1".to_string() };
             return self.wrong(codes::KIND, message, at, format!("write `by sgd({rate})`"));
         }
-        // What no gradient reaches is not touched.
+        // Parameters that no gradient reaches are not changed.
         let params = broadloom::trainable(&self.graph, loss);
         if params.is_empty() {
             let message =
@@ -145,7 +146,8 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// Those of some parameters that belong to a layer, to a list of layers, or are named themselves.
+    /// Filters parameters: those that belong to a layer,
+    /// to a list of layers, or are named themselves.
     fn made_by(&mut self, of: ExprId, loss: Tensor, params: Vec<Tensor>) -> Evaluated<Vec<Tensor>> {
         let (value, at) = (self.expr(of)?, self.span_of(of));
         let mut made = FxHashSet::default();
@@ -168,7 +170,8 @@ impl Eval<'_> {
         Ok(chosen)
     }
 
-    /// Collects the parameters of a value; whether it is something that has parameters.
+    /// Collects the parameters of a value. Returns false
+    /// if it is not something that has parameters.
     fn parameters_in(&self, value: &Value, made: &mut FxHashSet<Tensor>) -> bool {
         match value {
             Value::Tensor(tensor) if self.params.contains(tensor) => {
@@ -189,7 +192,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The parameters that a tensor is computed from, in the order they were made.
+    /// The parameters from which a tensor is computed, in the order in which they were made.
     pub(crate) fn params_of(&self, tensor: Tensor) -> Vec<Tensor> {
         let (mut seen, mut waiting) = (FxHashSet::default(), vec![tensor]);
         let mut found = Vec::new();
@@ -294,7 +297,7 @@ impl Eval<'_> {
         if !self.planned().backward {
             self.keep_gradients(draft.tensors.iter().map(|(.., tensor)| *tensor).collect());
         }
-        // The parser reads no other signs.
+        // The parser accepts no other signs.
         let Some(sign) = Sign::read(&assign.sign.text) else { return Err(Reported) };
         let shown: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
         let mut assignments = draft.assignments;
@@ -321,7 +324,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// Whether what is evaluated is inside of a `repeat`.
+    /// Returns true inside a `repeat`.
     pub(super) fn in_repeat(&self) -> bool {
         self.bodies.len() > 1
     }
@@ -366,7 +369,7 @@ impl Eval<'_> {
             return Err(Reported);
         };
         let repeat = Repeat { counter, leaf, from, to, body: actions, losses, span: self.place(span) };
-        // What was computed before may have changed.
+        // Values computed before the repetition may have changed.
         self.planned().fresh.clear();
         self.planned().actions.push(Action::Repeat(repeat));
         made.map(|_| ())
@@ -436,12 +439,13 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// In a printed text, `{name}` stands for a number that is known now; other braces stay as they are.
+    /// Fills in a printed text: `{name}` stands for a number that is known now.
     fn filled_for_print(&mut self, text: &str, span: Span) -> Evaluated<String> {
         if text.contains('{') { self.filled(text, span) } else { Ok(text.to_string()) }
     }
 
-    /// Gradients that these tensors are computed from are kept by the routine that computes them.
+    /// Makes the last routine that computes gradients
+    /// keep those from which these tensors are computed.
     fn keep_gradients(&mut self, mut waiting: Vec<Tensor>) {
         let Some(at) = self.last_backward else { return };
         let mut seen = FxHashSet::default();
@@ -459,7 +463,8 @@ impl Eval<'_> {
         }
     }
 
-    /// A routine for what has to be computed before it can be shown.
+    /// A routine for the tensors that have to be computed
+    /// before they can be shown, if there are any.
     fn shown_by(&mut self, tensors: &[Tensor], name: &str, span: Span) -> Option<usize> {
         self.close_routine();
         self.keep_gradients(tensors.to_vec());
@@ -482,7 +487,7 @@ impl Eval<'_> {
         Some(self.plan.routines.len() - 1)
     }
 
-    /// Whether a tensor has values only when a routine computes them.
+    /// Returns true if a tensor has values only when a routine computes them.
     fn is_computed(&self, tensor: Tensor) -> bool {
         !matches!(
             self.graph.node(tensor),

@@ -1,10 +1,11 @@
 //! Functions: configuration, layers, application.
 //!
-//! `def layer(hidden)(x) = …` is applied twice. `layer(64)` is a [`Layer`]: it has the configuration, and will have the
-//! parameters that its body makes; `layer(64)(x)` evaluates the body. What the body makes that is no result, parameters and
-//! layers inside of it, is made when it is first needed and kept in the layer, under the expression that made it and the
-//! turns of the loops around: every application uses the same. (*Broadcasting Is an Order*, "From the algebra to what you
-//! write": what stays fixed and what runs again.)
+//! `def layer(hidden)(x) = …` is applied twice. `layer(64)` is a [`Layer`]: it has the
+//! configuration, and will have the parameters that its body makes; `layer(64)(x)` evaluates the
+//! body. Parameters and inner layers are made when they are first needed and kept in the layer,
+//! under the expression that made them and the turns of the loops around it: every application uses
+//! the same ones. (*Broadcasting Is an Order*, "From the algebra to what you write": what stays
+//! fixed and what runs again.)
 
 use std::rc::Rc;
 
@@ -31,22 +32,22 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    /// Whether it is a function of the library that was applied at a place.
+    /// Returns true if it is a function of the library and was applied at this place.
     pub fn is_of_library_at(&self, place: Span) -> bool {
         self.library && self.span == place
     }
 
-    /// The function.
+    /// The identity of the function.
     pub fn function(&self) -> *const Function {
         Rc::as_ptr(&self.layer.function)
     }
 
-    /// Where the function is defined.
+    /// The span of the function's name in its definition.
     pub fn defined(&self) -> Span {
         self.layer.function.def.name.span
     }
 
-    /// For others, when all names are given.
+    /// Its public form, once all names are given.
     pub fn shown(&self) -> Application {
         let path = match &*self.layer.path.borrow() {
             Some(path) => path.to_string(),
@@ -59,7 +60,7 @@ impl Applied {
 }
 
 impl Eval<'_> {
-    /// `f(x)`, whatever `f` is.
+    /// `f(x)` for any kind of `f`.
     pub(super) fn call(
         &mut self,
         place: ExprId,
@@ -93,7 +94,8 @@ impl Eval<'_> {
         self.apply(&function, given, (at, span))
     }
 
-    /// Applies what can be applied; `spans` are those of the function and of the whole call.
+    /// Applies a value that can be applied; `spans` are
+    /// those of the function and of the whole call.
     pub(super) fn apply(
         &mut self,
         function: &Value,
@@ -142,7 +144,8 @@ impl Eval<'_> {
         }
     }
 
-    /// A list of functions: the first argument goes through all of them, and each is given the others.
+    /// Applies a list of functions: the first argument goes through all of them, and each is given
+    /// the other arguments.
     fn apply_all(
         &mut self,
         functions: &[Value],
@@ -161,7 +164,7 @@ impl Eval<'_> {
         Ok(value)
     }
 
-    /// Applies the configuration of a function. Inside of another function this is done once.
+    /// Applies the configuration of a function. Inside another function this is done only once.
     fn configure(
         &mut self,
         place: ExprId,
@@ -178,7 +181,7 @@ impl Eval<'_> {
             if same {
                 return Ok(layer);
             }
-            // What has made no parameter may be made anew.
+            // A layer that has made no parameter may be made again.
             if layer.made.borrow().is_empty() {
                 let layer = self.layer(function, scope, config);
                 self.make_once(place, Value::Layer(layer.clone()));
@@ -231,7 +234,7 @@ impl Eval<'_> {
         made
     }
 
-    /// Binds what is given to the arguments of a function; returns the values in order.
+    /// Binds the given values to the arguments of a function, and returns them in order.
     pub(super) fn bound(
         &mut self,
         function: &Rc<Function>,
@@ -262,7 +265,7 @@ impl Eval<'_> {
         Ok(values)
     }
 
-    /// Whether a function is given as many arguments as it has, and by names that it has.
+    /// Checks that a function is given as many arguments as it has, with names that it has.
     pub(super) fn check_given(
         &mut self,
         function: &Rc<Function>,
@@ -279,7 +282,7 @@ impl Eval<'_> {
         }
     }
 
-    /// What is given to each argument of a function.
+    /// Assigns the given values to the arguments of a function.
     fn slots(
         &mut self,
         function: &Rc<Function>,
@@ -315,7 +318,7 @@ impl Eval<'_> {
         Ok(slots)
     }
 
-    /// An argument by a name that a function does not have.
+    /// Reports an argument with a name that the function does not have.
     fn no_such_argument<T>(
         &mut self,
         function: &Rc<Function>,
@@ -384,7 +387,7 @@ impl Eval<'_> {
         let is_layer = is_config && self.library.contains(&defined.source);
         let list: Vec<&str> = arguments.iter().map(|each| self.text(each.name.name)).collect();
         let help = match given {
-            // In PyTorch, a layer is told how wide its input is.
+            // In PyTorch, a layer is given the width of its input.
             [_, rest @ ..] if is_layer && numbers && rest.len() == count => {
                 let rest: Vec<String> = rest.iter().map(|each| self.quote(each.span)).collect();
                 format!("no layer is told how wide its input is: write `{name}({})`", rest.join(", "))
@@ -395,7 +398,7 @@ impl Eval<'_> {
         self.fail(diagnostic.with_help(help))
     }
 
-    /// A layer of the library that is given what it should be applied to in place of its configuration.
+    /// Reports a layer of the library that is given its input in place of its configuration.
     fn configured_by_tensor(
         &mut self,
         function: &Rc<Function>,
@@ -419,7 +422,7 @@ impl Eval<'_> {
         let config = function.def.config.as_deref();
         let is_config = config.is_some_and(|config| std::ptr::eq(config, arguments));
         let from = function.def.name.span.source;
-        // A rate may be a tensor, where a rule is configured.
+        // A rule may be configured with a tensor as its rate.
         let is_rule = self.sources.get(from).name().contains("optimisers");
         if !is_config || is_rule || !self.library.contains(&from) {
             return Ok(());
@@ -474,20 +477,20 @@ impl Eval<'_> {
         self.fail(diagnostic.with_help(format!("write `{name}({list})`")))
     }
 
-    /// Where a tensor has its name from, outside of the library.
+    /// The place outside the library where a tensor was named.
     pub(super) fn where_made(&self, value: &Value) -> Option<Span> {
         let Value::Tensor(tensor) = value else { return None };
         let made = self.made.iter().rev().find(|made| made.tensor == *tensor)?;
         (!self.library.contains(&made.span.source)).then_some(made.span)
     }
 
-    /// What a place has made for this layer before.
+    /// The value that a place has made for this layer before.
     pub(super) fn made_before(&self, place: ExprId) -> Option<Value> {
         let layer = self.frame.layer.as_ref()?;
         layer.made.borrow().get(&(place, self.frame.turns.clone())).cloned()
     }
 
-    /// Keeps what a place has made, for later applications of this layer.
+    /// Keeps the value that a place has made, for later applications of this layer.
     pub(super) fn make_once(&mut self, place: ExprId, value: Value) {
         if let Some(layer) = &self.frame.layer {
             layer.made.borrow_mut().insert((place, self.frame.turns.clone()), value);

@@ -1,4 +1,4 @@
-//! From values to tensors and numbers.
+//! Conversions of values to tensors and numbers.
 
 use broadloom::{Error, Graph, SizeSum, Tensor};
 use broadloom_diagnostics::Span;
@@ -10,7 +10,7 @@ use crate::size::Size;
 use crate::value::Value;
 
 impl Eval<'_> {
-    /// A value as a tensor.
+    /// Converts a value to a tensor.
     pub(crate) fn tensor(&mut self, value: &Value, span: Span) -> Evaluated<Tensor> {
         match value {
             Value::Tensor(tensor) => Ok(*tensor),
@@ -54,7 +54,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The number of a repetition as a tensor: a leaf that is set before each of them.
+    /// The number of a repetition as a tensor: a leaf that is set before each repetition.
     fn counted(&mut self, position: &Position, span: Span) -> Evaluated<Tensor> {
         match position {
             Position::Number(number) => self.ask(span, |graph| Ok(graph.number(*number))),
@@ -78,7 +78,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The number that a value is, if it is known now.
+    /// The number that a value stands for, if it is known now.
     pub(crate) fn known(&self, value: &Value) -> Option<f64> {
         match value {
             Value::Number(number) => Some(*number),
@@ -87,7 +87,7 @@ impl Eval<'_> {
         }
     }
 
-    /// A value as a number that is known now.
+    /// Converts a value to a number that is known now.
     pub(crate) fn number(&mut self, value: &Value, span: Span) -> Evaluated<f64> {
         match value {
             Value::Number(number) => Ok(*number),
@@ -110,7 +110,7 @@ impl Eval<'_> {
         }
     }
 
-    /// A value as a text.
+    /// Converts a value to a text.
     pub(crate) fn words(&mut self, value: &Value, span: Span) -> Evaluated<std::rc::Rc<str>> {
         match value {
             Value::Text(text) => Ok(text.clone()),
@@ -123,7 +123,8 @@ impl Eval<'_> {
     }
 }
 
-/// A sum of products of sizes as a tensor: what is added, less what is subtracted, divided by the denominator.
+/// Computes a sum of products of sizes as a tensor: the added terms, minus the subtracted ones,
+/// divided by the denominator.
 fn sum_tensor(graph: &mut Graph, sum: &SizeSum) -> Result<Tensor, Error> {
     let mut whole: Option<Tensor> = None;
     for (sign, terms) in [("+", sum.sides().0), ("-", sum.sides().1)] {

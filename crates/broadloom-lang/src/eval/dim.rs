@@ -1,8 +1,9 @@
 //! Sizes that have names, and numbers for them.
 //!
-//! A `dim` with a range is a named size of the graph. It stays a name as long as nothing needs its number: in shapes, and in
-//! arithmetic on tensors. Where the program cannot be built without the number (a range, a condition), the size is
-//! given one, and the program is made for it from there on.
+//! A `dim` with a range is a named size of the graph. It stays a name as long
+//! as its number is not needed: in shapes, and in arithmetic on tensors. Where
+//! the program cannot be built without the number (a range, a condition), the
+//! size is given one, and the program holds only for it from there on.
 
 use std::rc::Rc;
 
@@ -45,13 +46,14 @@ impl Eval<'_> {
             return Ok(());
         };
         let sample = self.sample(&text, range, declared, span)?;
-        // A name is one size: declared again, it has the sizes that all its ranges have in common.
+        // A name is one size: if it is declared again, its
+        // range is the intersection of all its ranges.
         let known = self.ranged.get(&text).copied();
         let both = known.and_then(|at| self.dims[at].range).map_or(range, |known| common(known, range));
         if let Some(asked) = asked.filter(|_| !is_empty(both)) {
             self.within_range(&text, asked, both, span)?;
         }
-        // The last size that was declared and is in all ranges.
+        // The last declared size that is in all ranges.
         let former = known.map(|at| self.dims[at].size);
         let mut possible = [declared, former, Some(typical(both))].into_iter().flatten();
         let sample = possible.find(|size| contains(both, *size)).unwrap_or(sample);
@@ -75,7 +77,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// The size that a program runs at if nothing else is said.
+    /// The size that a program runs at by default.
     fn sample(&mut self, name: &str, range: Range, declared: Option<u64>, span: Span) -> Evaluated<u64> {
         if let (low, Some(high)) = range
             && low > high
@@ -100,7 +102,7 @@ impl Eval<'_> {
         self.wrong(codes::RANGE, message, span, help)
     }
 
-    /// A number that is the size of an axis.
+    /// The value of an expression as the size of an axis.
     pub(super) fn size(&mut self, expr: ExprId) -> Evaluated<u64> {
         let (value, span) = (self.expr(expr)?, self.span_of(expr));
         self.size_of(&value, span)
@@ -139,7 +141,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The name by which the graph knows a size.
+    /// The name that the graph has for a size.
     pub(super) fn dim_name(&self, size: &Size) -> Option<String> {
         let captured = size.as_captured()?;
         self.graph
@@ -148,7 +150,8 @@ impl Eval<'_> {
             .map(str::to_string)
     }
 
-    /// A name for a size to be inferred: its own, unless the graph knows another size by it, from another place.
+    /// A label for a size to be inferred: its own name,
+    /// unless the graph has another size of that name.
     pub(super) fn free_label(&self, name: Name) -> String {
         let mut label = self.text(name).to_string();
         while self.graph.dims().any(|dim| *dim == label) {
@@ -157,14 +160,15 @@ impl Eval<'_> {
         label
     }
 
-    /// Whether a size has a number, or will have one as soon as named sizes have theirs.
+    /// Returns true if a size has a number, or will have one as soon as named sizes have theirs.
     pub(super) fn is_decided(&self, size: &Size) -> bool {
         let decided =
             |captured| self.graph.size(captured).is_some() || self.graph.size_expression(captured).is_some();
         size.captured().into_iter().all(decided)
     }
 
-    /// The number of a size. Named sizes that it depends on are given theirs: the program is made for them from here on.
+    /// The number of a size. Named sizes that it depends on are fixed, so the program holds only
+    /// for them from here on.
     pub(super) fn number_of(&mut self, size: &Size, span: Span) -> Evaluated<f64> {
         for captured in size.captured() {
             if self.graph.size(captured).is_none()
@@ -183,7 +187,7 @@ impl Eval<'_> {
         }
     }
 
-    /// Gives a named size its number, because the program cannot be built without.
+    /// Gives a named size its number, because the program cannot be built without it.
     fn fix(&mut self, name: &str, span: Span) -> Evaluated<()> {
         let Some(at) = self.ranged.get(name).copied() else { return Ok(()) };
         let size = self.dims[at].size;
@@ -206,7 +210,7 @@ fn is_empty((low, high): Range) -> bool {
     high.is_some_and(|high| high < low)
 }
 
-/// Something typical: not the least, where mistakes do not show.
+/// A typical size of a range. Not the least one, at which mistakes may not show.
 fn typical((low, high): Range) -> u64 {
     low.max(high.map_or(32, |high| high.min(32)))
 }

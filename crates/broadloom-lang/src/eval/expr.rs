@@ -15,7 +15,7 @@ use crate::syntax::ast::{Binary, ExprId, ExprKind, Ident, Name, Unary};
 use crate::value::{Scope, Value};
 
 impl Eval<'_> {
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub(crate) fn expr(&mut self, id: ExprId) -> Evaluated<Value> {
         let file = self.frame.file.clone();
         let expr = file.expr(id);
@@ -82,7 +82,7 @@ impl Eval<'_> {
         }
     }
 
-    /// Operators that group from the left, without recursion: sums may be long.
+    /// Evaluates operators that group from the left without recursion: sums may be long.
     fn chain(&mut self, id: ExprId) -> Evaluated<Value> {
         let file = self.frame.file.clone();
         let mut steps = Vec::new();
@@ -130,7 +130,7 @@ impl Eval<'_> {
         Ok(Value::List(items.into()))
     }
 
-    /// A whole number that is known now.
+    /// The value of an expression as a whole number that is known now.
     pub(super) fn whole(&mut self, expr: ExprId) -> Evaluated<i64> {
         let (value, span) = (self.expr(expr)?, self.span_of(expr));
         let number = self.number(&value, span)?;
@@ -159,7 +159,7 @@ impl Eval<'_> {
         Ok(Value::Tensor(self.ask(span, |graph| graph.pointwise(name, &[tensor]))?))
     }
 
-    /// An operator between two values; `spans` are theirs.
+    /// Applies an operator to two values; `spans` are theirs.
     fn binary(
         &mut self,
         sign: Binary,
@@ -176,7 +176,7 @@ impl Eval<'_> {
         {
             return Ok(value);
         }
-        // Sizes that are known are numbers.
+        // Sizes that are already known are numbers.
         if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
             return Ok(Value::Number(builtin::fold(sign, a, b)));
         }
@@ -194,7 +194,7 @@ impl Eval<'_> {
         Ok(Value::Tensor(made))
     }
 
-    /// A comparison of sizes is decided now, as far as named sizes are all that is missing.
+    /// Decides a comparison of sizes now, if only the numbers of named sizes are missing.
     fn compared_sizes(
         &mut self,
         sign: Binary,
@@ -304,7 +304,8 @@ impl Eval<'_> {
             let slice = self.ask(span, |graph| graph.slice(tensor, Index::At(low as u64)))?;
             return Ok(Value::Tensor(slice));
         }
-        // The axis is at least as long as the index needs, whenever its size becomes known.
+        // The axis must be at least as long as the greatest
+        // index, even if its size becomes known later.
         let slice = self.ask(span, |graph| {
             graph.slice(tensor, Index::At(high as u64))?;
             graph.slice(tensor, Index::Run { range: None })
@@ -313,7 +314,7 @@ impl Eval<'_> {
         Ok(Value::Tensor(slice))
     }
 
-    /// `x[2..5]`: some elements of the first batch axis.
+    /// `x[2..5]`: some elements along the first batch axis.
     fn cut(&mut self, tensor: broadloom::Tensor, from: i64, to: i64, span: Span) -> Evaluated<Value> {
         if from < 0 || to <= from {
             let message = format!("from {from} up to {to} there is no element");
@@ -327,7 +328,7 @@ impl Eval<'_> {
                 graph.set(size, (to - from) as u64)?;
                 Ok(part)
             });
-            // Usually the last element is not there, which is better said without the spec.
+            // Usually the last element does not exist, and that error is clearer without the spec.
             part.map_err(|error| graph.slice(tensor, Index::At((to - 1) as u64)).err().unwrap_or(error))
         });
         if let (Err(_), Some(told)) = (&part, self.diagnostics.get_mut(before)) {
@@ -352,7 +353,7 @@ fn scaled(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
     arithmetic(sign, a, b).filter(|_| is_multiple).map(|size| Value::Size(Rc::new(size)))
 }
 
-/// Arithmetic on sizes and numbers.
+/// Arithmetic on sizes and numbers, as a size.
 fn arithmetic(sign: Binary, a: &Value, b: &Value) -> Option<Size> {
     let size = |value: &Value| match value {
         Value::Size(size) => Some(size.clone()),
@@ -362,7 +363,7 @@ fn arithmetic(sign: Binary, a: &Value, b: &Value) -> Option<Size> {
     Size::of(sign, &size(a)?, &size(b)?)
 }
 
-/// Whether two settings are the same: `padding == "same"`, `size == inferred`.
+/// Compares two settings: `padding == "same"`, `size == inferred`.
 fn compared(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
     let same = match (a, b) {
         (Value::Text(a), Value::Text(b)) => a == b,
@@ -377,7 +378,7 @@ fn compared(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
     }
 }
 
-/// Arithmetic with the number of a repetition stays one.
+/// Arithmetic on the number of a repetition stays a position.
 fn counted(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
     let position = |value: &Value| match value {
         Value::Position(position) => Some(position.clone()),

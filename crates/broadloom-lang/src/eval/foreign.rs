@@ -1,5 +1,5 @@
-//! What is not here, and how it is written instead: names of other libraries, methods, axes by number, and names that are known
-//! only in another place of the program.
+//! Help for names that do not exist here: names of other libraries, methods, axes by number, and
+//! names that are known only in another place of the program.
 
 use broadloom::Tensor;
 use broadloom_diagnostics::{Diagnostic, Span};
@@ -12,16 +12,16 @@ use crate::syntax::ast::{
 };
 use crate::value::Value;
 
-/// What is quoted of the program in a message is at most so long.
+/// The longest piece of a program that a message quotes.
 const LONGEST_QUOTE: usize = 48;
 
-/// About `zeros` and `ones`.
+/// The help for `zeros` and `ones` outside declarations.
 pub(super) const FIRST_VALUES: &str = "`zeros` and `ones` are first values, of the shape that is declared: `state s : 3 = zeros`; a number broadcasts by itself";
 
 /// Functions that reduce axes.
 const REDUCTIONS: [&str; 5] = ["sum", "mean", "max", "min", "product"];
 
-/// Where names are known, and nowhere else.
+/// The construct outside which names are not known.
 #[derive(Clone, Copy)]
 enum Inside {
     Repeat,
@@ -42,7 +42,7 @@ struct Definition {
     kind: Defined,
 }
 
-/// A place where a name is known: what is said about it, and what to do.
+/// A place where a name is known: a label for it, and advice.
 struct Elsewhere {
     label: String,
     at: Span,
@@ -50,7 +50,7 @@ struct Elsewhere {
     kind: Defined,
 }
 
-/// What a name is defined as.
+/// The kind of a definition.
 #[derive(Clone, Copy, PartialEq)]
 enum Defined {
     Name,
@@ -59,12 +59,12 @@ enum Defined {
     Label,
     /// The number of a repetition, or an item of a list.
     Turn,
-    /// What an assignment makes.
+    /// A tensor that an assignment makes.
     New,
 }
 
 impl Eval<'_> {
-    /// A call of something that is not there, if it is one.
+    /// Reports a call of something that does not exist. Returns `None` if the callee exists.
     pub(super) fn foreign_call(&mut self, callee: ExprId, args: &[Arg]) -> Option<Reported> {
         let file = self.frame.file.clone();
         match &file.expr(callee).kind {
@@ -88,7 +88,7 @@ impl Eval<'_> {
         }
     }
 
-    /// `np.exp`, if a library of Python is meant.
+    /// Reports `np.exp` and the like, if a library of Python is meant.
     pub(super) fn prefixed(&mut self, of: ExprId, arguments: Option<&[String]>) -> Option<Reported> {
         let file = self.frame.file.clone();
         let &ExprKind::Field(mut base, field) = &file.expr(of).kind else { return None };
@@ -126,7 +126,7 @@ impl Eval<'_> {
         Some(self.told(Diagnostic::error(codes::UNKNOWN, message, place, "").with_help(help)))
     }
 
-    /// `optimizer.step()`: a method of something that is not there.
+    /// Reports `optimizer.step()`: a method of something that does not exist.
     fn method_of_nothing(&mut self, callee: ExprId) -> Option<Reported> {
         let file = self.frame.file.clone();
         let ExprKind::Field(of, field) = &file.expr(callee).kind else { return None };
@@ -152,9 +152,9 @@ impl Eval<'_> {
         self.unknown_name(name, span, true)
     }
 
-    /// A name that nothing has here: where it is known, or what may be meant.
+    /// Reports a name that does not exist here, with the place where it is known or a suggestion.
     pub(super) fn unknown_name(&mut self, name: Name, span: Span, is_call: bool) -> Reported {
-        // What it would have been has been said.
+        // The mistake in its definition has been reported already.
         if self.frame.file.mistaken.contains(&name) || self.misassigned.contains(&name) {
             return Reported;
         }
@@ -170,7 +170,7 @@ impl Eval<'_> {
         if place == span
             && let Some(Elsewhere { label, at, help, kind }) = self.elsewhere(name, span)
         {
-            // A label of a shape may be the same slip.
+            // A label of a shape may have the same typing mistake.
             let help = match near.filter(|_| kind == Defined::Label) {
                 Some(near) => format!("there is `{near}`"),
                 None => help,
@@ -191,7 +191,7 @@ impl Eval<'_> {
         self.told(diagnostic.with_help(help))
     }
 
-    /// Reports a mistake whose value nobody needs.
+    /// Reports a mistake where no value is needed.
     fn told(&mut self, diagnostic: Diagnostic) -> Reported {
         match self.fail::<()>(diagnostic) {
             Ok(()) | Err(Reported) => Reported,
@@ -202,7 +202,7 @@ impl Eval<'_> {
         self.elsewhere(name, span).is_some() || self.frame.file.mistaken.contains(&name)
     }
 
-    /// Where a name is known: a label for the place, and what to do.
+    /// Finds a place where a name is known, with a label for it and advice.
     fn elsewhere(&self, name: Name, used: Span) -> Option<Elsewhere> {
         let file = self.frame.file.clone();
         let (mut containers, mut found) = (Vec::new(), Vec::new());
@@ -223,7 +223,7 @@ impl Eval<'_> {
         }
         let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
         let text = self.text(name);
-        // The last one before the use is what was meant, if there is one.
+        // The last definition before the use is meant, if there is one.
         found.sort_by_key(|each| (each.span.start > used.start, u32::MAX - each.span.start));
         let Definition { span, kind } = found.into_iter().find(|each| each.span.source == used.source)?;
         let apart = containers.iter().filter(|each| holds(each.span, span) && !holds(each.span, used));
@@ -277,7 +277,7 @@ impl Eval<'_> {
         Some(Elsewhere { label, at: span, help, kind })
     }
 
-    /// `x.sum()`: a function of another library, or of this one, written behind a dot.
+    /// Reports `x.sum()`: a function of another library, or of this one, written as a method.
     pub(super) fn method(
         &mut self,
         value: &Value,
@@ -339,7 +339,7 @@ impl Eval<'_> {
         Some(self.wrong_field(message, field.span, help))
     }
 
-    /// What a layer of another library can do.
+    /// Reports a method that layers of other libraries have.
     fn method_of_layer(&mut self, of: ExprId, field: Ident, text: &str, args: &[Arg]) -> Option<Reported> {
         let owner = self.quote(self.span_of(of));
         let arguments: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
@@ -365,7 +365,8 @@ impl Eval<'_> {
         }
     }
 
-    /// How axes are reduced that are given by their number: a spec that fits the tensor, if its axes are known.
+    /// Advice for reducing an axis by its number: a spec
+    /// that fits the tensor, if its axes are known.
     pub(crate) fn axis_help(&self, name: &str, tensor: Tensor, owner: &str, axis: Option<f64>) -> String {
         let general = format!(
             "a spec names the axes that stay: `{name}(\"... | i => ... |\", {owner})` leaves out the output axis"
@@ -375,7 +376,7 @@ impl Eval<'_> {
             return general;
         }
         let mut letters = "abcdefghijklmnopqrstuvwxyz".chars().map(String::from);
-        // As they lie in memory: batch, output, input.
+        // In memory order: batch, output, input.
         let [batch, output, input] =
             [batch, output, input].map(|row| letters.by_ref().take(row.lead.len()).collect::<Vec<String>>());
         let all: Vec<String> = [&batch, &output, &input].into_iter().flatten().cloned().collect();
@@ -400,12 +401,12 @@ impl Eval<'_> {
         )
     }
 
-    /// Whether a name stands for something here.
+    /// Returns true if a name has a value here.
     pub(crate) fn is_known(&self, name: Ident) -> bool {
         self.frame.scope.find(name.name).is_some()
     }
 
-    /// A number that is written as such.
+    /// The value of a number that is written as a literal.
     pub(crate) fn literal_number(&self, expr: ExprId) -> Option<f64> {
         let file = &self.frame.file;
         match &file.expr(expr).kind {
@@ -418,7 +419,7 @@ impl Eval<'_> {
         }
     }
 
-    /// A piece of the program for a message.
+    /// A piece of the program for a message, or `…` if it is long.
     pub(crate) fn quote(&self, span: Span) -> String {
         let text = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
         if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
@@ -428,7 +429,7 @@ impl Eval<'_> {
         }
     }
 
-    /// An assignment to what is known when the program is built, and stays as it is.
+    /// Reports an assignment to a value that is fixed when the program is built.
     pub(super) fn constant_target<T>(
         &mut self,
         target: ExprId,
@@ -459,7 +460,7 @@ impl Eval<'_> {
         self.fail(diagnostic)
     }
 
-    /// Where a name was last bound in this file, before a place.
+    /// The span of the last binding of a name in this file before a place.
     fn bound_before(&self, name: Name, used: Span) -> Option<Span> {
         let (mut containers, mut found) = (Vec::new(), Vec::new());
         collect(&self.frame.file.statements, name, &mut containers, &mut found);
@@ -467,7 +468,7 @@ impl Eval<'_> {
         before.max_by_key(|span| span.start)
     }
 
-    /// An assignment to a name that nothing has.
+    /// Reports an assignment to a name that does not exist.
     pub(super) fn unknown_target<T>(
         &mut self,
         name: Name,
@@ -492,7 +493,7 @@ impl Eval<'_> {
     }
 }
 
-/// The arguments of a function that have to be given; all of them if none has to be.
+/// The arguments of a function that have to be given; the first one if none has to be.
 pub(super) fn signature(eval: &Eval<'_>, arguments: &[crate::syntax::ast::Argument]) -> String {
     let needed: Vec<&str> = arguments
         .iter()
@@ -505,7 +506,7 @@ pub(super) fn signature(eval: &Eval<'_>, arguments: &[crate::syntax::ast::Argume
     needed.join(", ")
 }
 
-/// What to write, in a sentence.
+/// The advice as a sentence.
 fn said(way: Way, arguments: &[String]) -> String {
     match way {
         Way::Write(template) => format!("write `{}`", suggest::filled(template, arguments)),
@@ -513,7 +514,7 @@ fn said(way: Way, arguments: &[String]) -> String {
     }
 }
 
-/// The places with names of their own, and where a name is defined.
+/// Collects the places with names of their own, and the definitions of a name.
 fn collect(
     statements: &[Statement],
     name: Name,
@@ -560,7 +561,7 @@ fn collect(
             StatementKind::Def(def) => {
                 define(&def.name, found);
                 let arguments = def.config.iter().flatten().chain(&def.arguments);
-                // The name of a function is known outside of it, its arguments and its body are not.
+                // The name of a function is known outside it, its arguments and its body are not.
                 let span = Span { start: def.name.span.end, ..span };
                 containers.push(Container { span, inside: Inside::Function(def.name.name) });
                 arguments.for_each(|argument| define(&argument.name, found));

@@ -1,4 +1,5 @@
-//! Expressions as formulas of assignments: arithmetic stays, everything else becomes a tensor that is an operand.
+//! Expressions as formulas of assignments: arithmetic
+//! stays, everything else becomes a tensor operand.
 
 use broadloom::{Assignments, Formula, Name as Operand, Tensor};
 
@@ -6,26 +7,28 @@ use super::{Eval, Evaluated};
 use crate::syntax::ast::{self, Binary, ExprId, ExprKind, Unary};
 use crate::value::Value;
 
-/// How deep a formula may be; what is inside is a tensor of its own.
+/// The greatest depth of a formula; deeper expressions become tensors of their own.
 const DEPTH: usize = 64;
 
 /// An assignment that is being built, with the operands that it has so far.
 #[derive(Default)]
 pub(super) struct Draft {
     pub assignments: Assignments,
-    /// The tensors it speaks of, as they are written.
+    /// The tensors that occur in it, by their text.
     pub tensors: Vec<(String, Operand, Tensor)>,
-    /// The tensor that the assignment makes, which may occur on the right: there it is what it was before.
+    /// The tensor that the assignment makes, which may
+    /// occur on the right: there it has its old value.
     pub new: Option<(ast::Name, Operand)>,
-    /// Whether a tensor that occurs twice may be two operands, as in `a * a` by `"i j; j k => i k"`.
+    /// True if a tensor that occurs twice may be two operands, as in `a * a` by
+    /// `"i j; j k => i k"`.
     pub apart: bool,
-    /// What occurs on the right, and which of it are further occurrences of others.
+    /// The operands on the right, and those of them that are further occurrences of others.
     right: Vec<Operand>,
     again: Vec<(Operand, Operand)>,
 }
 
 impl Draft {
-    /// A tensor as an operand: the one that is written like this, or a new one.
+    /// The operand for a tensor: the one with the same text, or a new one.
     fn named(&mut self, written: String, tensor: Tensor) -> Operand {
         if let Some((_, operand, _)) = self.tensors.iter().find(|(known, ..)| *known == written) {
             return *operand;
@@ -35,7 +38,7 @@ impl Draft {
         operand
     }
 
-    /// An occurrence of an operand on the right.
+    /// Notes an occurrence of an operand on the right.
     fn occurrence(&mut self, operand: Operand, tensor: Tensor) -> Operand {
         if !self.apart {
             return operand;
@@ -50,19 +53,19 @@ impl Draft {
         other
     }
 
-    /// How many operands there are on the right, if occurrences of a tensor are operands of their own.
+    /// The number of operands on the right, if occurrences of a tensor are operands of their own.
     pub fn occurrences(&self) -> usize {
         self.right.len()
     }
 
-    /// All occurrences of a tensor as one operand.
+    /// Makes all occurrences of a tensor one operand.
     pub fn together(&mut self, formula: Formula) -> Formula {
         self.again.drain(..).fold(formula, |formula, (other, operand)| formula.with(other, operand))
     }
 }
 
 impl Eval<'_> {
-    /// An expression as a formula of an assignment.
+    /// Converts an expression to a formula of an assignment.
     pub(super) fn formula(&mut self, id: ExprId, depth: usize, draft: &mut Draft) -> Evaluated<Formula> {
         let file = self.frame.file.clone();
         let built = match &file.expr(id).kind {
@@ -92,7 +95,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The pointwise operation that a call is, if it can stand in a formula.
+    /// The pointwise operation that is called, if the call can stand in a formula.
     fn pointwise_call(&self, callee: ExprId, args: &[ast::Arg]) -> Option<&'static str> {
         let file = &self.frame.file;
         let ExprKind::Name(name) = file.expr(callee).kind else { return None };
@@ -103,7 +106,7 @@ impl Eval<'_> {
         Some(operation.name())
     }
 
-    /// An expression as an operand of a formula, or as a number.
+    /// Converts an expression to an operand of a formula, or to a number.
     fn operand(&mut self, id: ExprId, draft: &mut Draft) -> Evaluated<Formula> {
         if let ExprKind::Name(name) = self.frame.file.expr(id).kind
             && let Some((_, new)) = draft.new.filter(|(known, _)| *known == name)
@@ -118,7 +121,8 @@ impl Eval<'_> {
         Ok(draft.occurrence(operand, tensor).into())
     }
 
-    /// A value that an expression has as a tensor, which is called as it is written if that is a name.
+    /// Converts the value of an expression to a tensor
+    /// operand, named as it is written if that is a name.
     pub(super) fn tensor_operand(
         &mut self,
         id: ExprId,

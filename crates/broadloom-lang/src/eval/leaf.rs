@@ -11,17 +11,18 @@ use crate::plan::Drawn;
 use crate::syntax::ast::{Axis, AxisKind, ExprId, Ident, LeafKind, Param, Shape};
 use crate::value::Value;
 
-/// A declared shape as a text, and sizes that some of its names stand for.
+/// A declared shape as a text, with the sizes that some of its names stand for.
 #[derive(Default)]
 struct Declared {
     text: String,
-    /// The same as it is written, for messages: with expressions in place of names that stand for them.
+    /// The same as it is written, for messages: with expressions in place of the names for them.
     written: String,
     /// Names in the text, and the sizes they are equal to.
     sizes: Vec<(String, SizeSum)>,
 }
 
-/// What a parameter of a function was made with, and by which call.
+/// The shape and first value with which a parameter
+/// of a function was made, and the call that made it.
 #[derive(Clone)]
 pub(super) struct Made {
     shape: Option<String>,
@@ -89,7 +90,8 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// Data with values of its own, from a file, a list or a distribution; or without, to be set from outside.
+    /// Data with values of its own, from a file, a list or a distribution; or without values, to be
+    /// set from outside.
     fn data(
         &mut self,
         name: &str,
@@ -119,7 +121,8 @@ impl Eval<'_> {
             Some(given) => {
                 let values = self.array(&given, dtype, at)?;
                 let shape = shape.unwrap_or("...").to_string();
-                // Whole numbers that nobody says the type of are integers where they look up rows, and floats elsewhere.
+                // Whole numbers without a declared type are integers where they look up rows, and
+                // floats elsewhere.
                 let is_open = dtype.is_none() && values.dtype() == Dtype::F32;
                 let whole = |number: &f64| number.fract() == 0.0 && number.abs() <= LARGEST_INDEX;
                 if is_open && values.to_f64s().iter().all(whole) {
@@ -140,7 +143,7 @@ impl Eval<'_> {
         Ok(tensor)
     }
 
-    /// Data that was refused: its values are the other end.
+    /// Labels the values as the other end of the conflict if data was refused.
     fn at_values<T>(&mut self, made: Evaluated<T>, sizes: &[u64], (span, at): (Span, Span)) -> Evaluated<T> {
         let (place, at) = (self.place(span), self.place(at));
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
@@ -156,7 +159,7 @@ impl Eval<'_> {
         made
     }
 
-    /// A parameter; inside of a function it is made once, and used by every application.
+    /// A parameter. Inside a function it is made once, and used by every application.
     pub(super) fn param(&mut self, place: ExprId, param: &Param, span: Span) -> Evaluated<Value> {
         if let Some(made) = self.made_before(place) {
             self.same_parameter(&made, param, span)?;
@@ -221,7 +224,7 @@ impl Eval<'_> {
         Ok(Value::Tensor(tensor))
     }
 
-    /// A function that is used again has the parameters that it made: they must be the ones it would make now.
+    /// Checks that a function that is used again would make the same parameter as before.
     fn same_parameter(&mut self, made: &Value, param: &Param, span: Span) -> Evaluated<()> {
         let Value::Tensor(tensor) = made else { return Ok(()) };
         let Some(Made { shape, first, call }) = self.made_as.get(tensor).cloned() else { return Ok(()) };
@@ -260,10 +263,10 @@ impl Eval<'_> {
         self.fail(diagnostic.with_help(help))
     }
 
-    /// States of which nothing says what shape they have: nothing is assigned to them.
+    /// Reports states without a known shape: none is declared, and nothing is assigned to them.
     pub(crate) fn unassigned_states(&mut self) {
         for (tensor, span) in std::mem::take(&mut self.shapeless) {
-            // A function of the library may assign in training only.
+            // A function of the library may assign to its state only in training.
             let reads = |other| match self.graph.node(other) {
                 Some(Node::Operation { operands, .. }) => operands.contains(&tensor),
                 _ => false,
@@ -279,7 +282,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The shape that a `let` says of its value.
+    /// Applies the shape that a `let` declares to its value.
     pub(super) fn declare(&mut self, name: Ident, shape: &Shape, value: &Value) -> Evaluated<()> {
         let span = shape.span.unwrap_or(name.span);
         let tensor = match value {
@@ -301,7 +304,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// Says which sizes names of a declared shape stand for.
+    /// Relates names of a declared shape to the sizes that they stand for.
     fn relate(&mut self, tensor: Tensor, declared: Option<&Declared>, span: Span) -> Evaluated<()> {
         let Some(declared) = declared else { return Ok(()) };
         if declared.written != declared.text {
@@ -316,7 +319,8 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// A declared shape as a text in which every number that has a name is written out. Named sizes stay names.
+    /// A declared shape as a text: names of numbers are
+    /// replaced by the numbers, named sizes stay names.
     fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
         let mut declared = Declared::default();
         if let Some(batch) = &shape.batch {
@@ -369,7 +373,7 @@ impl Eval<'_> {
                     | Value::Text(_)
                     | Value::Mistake),
                 ) => value,
-                // Any other name is axes to be inferred.
+                // Any other name stands for axes to be inferred.
                 _ => {
                     let row = format!("..{}..", self.text(*name));
                     declared.push(&row);
@@ -397,7 +401,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// An axis with a size: a number, a named size, or a label that is said to be an expression.
+    /// Adds an axis with a size: a number, a named size, or a label for an expression.
     fn sized_axis(&mut self, axis: &Axis, value: &Value, declared: &mut Declared) -> Evaluated<()> {
         let Value::Size(size) = value else {
             let size = self.size_of(value, axis.span)?;
@@ -409,7 +413,7 @@ impl Eval<'_> {
             return Ok(());
         }
         let Some(sum) = size.sum() else {
-            // The graph has no words for it.
+            // The graph cannot express this size.
             let size = self.size_of(value, axis.span)?;
             declared.push(&size.to_string());
             return Ok(());
@@ -432,7 +436,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// A number type.
+    /// Reads a type of numbers.
     fn dtype(&mut self, precision: Option<Ident>) -> Evaluated<Option<Dtype>> {
         let Some(precision) = precision else { return Ok(None) };
         let text = self.text(precision.name).to_string();
@@ -450,7 +454,7 @@ impl Eval<'_> {
         }
     }
 
-    /// What a parameter or a state begins with.
+    /// The initial values of a parameter or a state.
     pub(super) fn initial(&mut self, value: &Value, span: Span) -> Evaluated<Initial> {
         match value {
             Value::Initial(initial) => Ok((**initial).clone()),
@@ -473,7 +477,7 @@ impl Eval<'_> {
         self.wrong(codes::KIND, message, span, help)
     }
 
-    /// Numbers from a list or a file.
+    /// The numbers of a list or a file.
     pub(super) fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
         let written = match value {
             Value::Array(array) => {
@@ -501,7 +505,7 @@ impl Eval<'_> {
         Ok(written.convert(dtype))
     }
 
-    /// The numbers of nested lists; 64-bit floats.
+    /// The numbers of nested lists, as 64-bit floats.
     fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
         let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
         if !gather(value, 0, &mut sizes, &mut numbers) {
@@ -523,10 +527,10 @@ impl Eval<'_> {
     }
 }
 
-/// Greater whole numbers are no places in a table, and have no room in a float.
+/// The largest index of a row: greater whole numbers are not exact in a 32-bit float.
 const LARGEST_INDEX: f64 = 16_777_216.0;
 
-/// Whether a type holds a number that is written down: a float may be rounded, but not to infinity.
+/// Returns true if a type can hold a number: a float may be rounded, but not to infinity.
 fn holds(dtype: Dtype, number: f64) -> bool {
     let most = match dtype {
         Dtype::I32 => f64::from(i32::MAX),
@@ -539,15 +543,16 @@ fn holds(dtype: Dtype, number: f64) -> bool {
     !number.is_finite() && dtype.is_float() || (number.abs() <= most && whole)
 }
 
-/// How many numbers a list may have that is a tensor.
+/// The largest number of numbers in a list that becomes a tensor.
 const MOST_NUMBERS: usize = 10_000_000;
 
-/// How long two parts of a list are that are not equally long: that of the first, that of another, and which it is.
+/// Finds two parts of a list with different lengths: the length of the first, the length of the
+/// other, and its index.
 fn uneven(value: &Value) -> Option<(usize, usize, usize)> {
     uneven_but(value, &mut HashSet::new())
 }
 
-/// The same in lists that were not seen yet: a list may be part of another many times.
+/// The same, skipping lists that were seen before: a list may be part of another many times.
 fn uneven_but(value: &Value, seen: &mut HashSet<*const Value>) -> Option<(usize, usize, usize)> {
     let Value::List(items) = value else { return None };
     if !seen.insert(items.as_ptr()) {
@@ -562,7 +567,7 @@ fn uneven_but(value: &Value, seen: &mut HashSet<*const Value>) -> Option<(usize,
     other.or_else(|| items.iter().find_map(|item| uneven_but(item, seen)))
 }
 
-/// Collects the numbers of nested lists; whether they form a box, and are not too many.
+/// Collects the numbers of nested lists. Returns false if they do not form a box, or are too many.
 fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f64>) -> bool {
     match value {
         Value::Number(number) => {
@@ -571,7 +576,7 @@ fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f
         }
         Value::List(items) => {
             let size = items.len() as u64;
-            // Sizes are those of the first parts; all others must agree.
+            // Sizes are those of the first parts, and all other parts must agree.
             if numbers.is_empty() && depth == sizes.len() {
                 sizes.push(size);
             }

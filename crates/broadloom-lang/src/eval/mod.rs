@@ -1,9 +1,10 @@
-//! Evaluation: from the syntax tree to a graph, its parameters, and a plan of what is done with them.
+//! Evaluation: from the syntax tree to a graph, its parameters, and a plan of actions.
 //!
-//! Evaluation goes through a program once, from top to bottom. Numbers, texts and functions exist only here; tensors go to
-//! the graph, whose every step is remembered with the place in the text that made it. A mistake is reported and makes the
-//! names of its statement stand for [`Value::Mistake`], about which nothing more is said: the statements after it are
-//! evaluated as if it were right, so one run reports every mistake of its own.
+//! Evaluation goes through a program once, from top to bottom. Numbers, texts and functions exist
+//! only here. Tensors go to the graph, and each step of the graph is recorded with the place in the
+//! text that made it. A mistake is reported, and the names that its statement defines stand for
+//! [`Value::Mistake`], whose uses are not reported: the statements after it are evaluated as if it
+//! were right, so one run reports every independent mistake.
 //!
 //! | file | evaluates |
 //! |---|---|
@@ -13,11 +14,11 @@
 //! | `expr` | expressions |
 //! | `apply` | functions: configuration, layers, application |
 //! | `scheme` | bodies of functions with open arguments, aside from the program |
-//! | `unapplied` | nothing: it looks at the names in functions that nobody applies |
+//! | `unapplied` | nothing: it checks the names in functions that are never applied |
 //! | `spec` | operations by a spec, and captured sizes |
 //! | `traps` | specs and shapes in texts that are easily misread |
-//! | `action` | what is done when the program runs |
-//! | `foreign` | what is not there, and how it is written instead |
+//! | `action` | statements that act when the program runs |
+//! | `foreign` | nothing: it explains names that do not exist |
 //! | `report` | errors of the graph, as diagnostics |
 
 mod action;
@@ -51,20 +52,21 @@ use crate::program::{Dim, Made, Options, Origin, Written};
 use crate::syntax::ast::{ExprId, File, Name, Names};
 use crate::value::{Defining, Function, Layer, Scope, Value};
 
-/// Something is wrong, and has been reported.
+/// The error of an evaluation whose mistake has already been reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reported;
 
-/// What evaluation gives.
+/// The result of an evaluation.
 pub(crate) type Evaluated<T> = Result<T, Reported>;
 
-/// How deeply expressions and calls may nest when they are evaluated.
+/// The greatest depth of nested expressions and calls during evaluation.
 const DEEPEST: usize = 300;
 
-/// How many expressions are evaluated, and how many turns of loops. A program that is built from more repeats itself without end.
+/// The largest number of evaluated expressions and loop turns. A program that needs more repeats
+/// itself without end.
 const MOST_WORK: u64 = 4_000_000;
 
-/// After so many errors evaluation stops.
+/// The number of errors after which evaluation stops.
 const MOST_ERRORS: usize = 50;
 
 /// The state of evaluation.
@@ -75,74 +77,74 @@ pub(crate) struct Eval<'o> {
     pub graph: Graph,
     pub diagnostics: Vec<Diagnostic>,
     pub plan: Plan,
-    /// Where each step of the graph comes from.
+    /// The origin of each step of the graph.
     pub origins: Vec<Origin>,
     /// The functions that were applied.
     pub applied: Vec<Applied>,
-    /// The one that is being applied.
+    /// The innermost function that is being applied.
     application: Option<u32>,
     /// The tensors that have a name, in order.
     pub made: Vec<Made>,
     pub dims: Vec<Dim>,
-    /// Where in `dims` each size with a range stands.
+    /// The index in `dims` of each size with a range.
     ranged: FxHashMap<String, usize>,
-    /// The specs that the program writes itself.
+    /// The specs that the program itself writes.
     pub specs: Vec<Written>,
     /// Sizes with a range that are set from outside.
     pub asked: Vec<(String, u64)>,
     /// The sizes of `options` that no `dim` has taken yet.
     pub unused_sizes: Vec<String>,
-    /// What is available everywhere.
+    /// The names that are available everywhere.
     pub prelude: Rc<Scope>,
     /// The names of the program itself.
     own: Rc<Scope>,
     defining: Defining,
     /// The functions that the program defines.
     defined: Vec<Rc<Function>>,
-    /// Sources of the library: messages speak of who uses it.
+    /// Sources of the library. Messages about them point to the code that uses it.
     library: FxHashSet<SourceId>,
     /// Modules by path; `None` while they are being read.
     modules: FxHashMap<PathBuf, Option<Rc<Scope>>>,
-    /// Names of leaves and layers that are taken, and the last number that was given to each.
+    /// Names of leaves and layers that are taken, with the last number that was added to each.
     taken: FxHashMap<String, u32>,
     frame: Frame,
-    /// Where the functions that are being applied were called.
+    /// The call sites of the functions that are being applied.
     calls: Vec<Span>,
     depth: usize,
-    /// How many expressions have been evaluated.
+    /// The number of expressions that have been evaluated.
     pub work: u64,
-    /// Whether functions are applied as if nothing were trained.
+    /// True while functions are applied as after training.
     inference: bool,
     /// The bodies that are being planned, the innermost last.
     bodies: Vec<action::Planned>,
     /// The parameters.
     params: FxHashSet<Tensor>,
-    /// What the parameters of functions were made with.
+    /// The shape and first value of each parameter of a function.
     made_as: FxHashMap<Tensor, leaf::Made>,
-    /// States without a shape, and where they are declared.
+    /// States without a shape, with the spans of their declarations.
     shapeless: Vec<(Tensor, Span)>,
     /// Tensors that something is assigned to.
     stated: FxHashSet<Tensor>,
-    /// Tensors that assignments make: they keep their values.
+    /// Tensors that assignments make, which keep their values.
     assigned: FxHashSet<Tensor>,
     /// The last routine that computes gradients.
     last_backward: Option<usize>,
-    /// Names that nothing has and that were assigned to, which has been reported.
+    /// Unknown names whose assignment has been reported.
     misassigned: FxHashSet<Name>,
-    /// How many mistakes have been reported.
+    /// The number of mistakes reported so far.
     errors: usize,
     /// What is kept apart from the program while a body is walked for its scheme.
     aside: Option<scheme::Aside>,
 }
 
-/// What is being evaluated.
+/// The context of evaluation: the current file, scope and function.
 #[derive(Clone)]
 pub(crate) struct Frame {
     pub file: Rc<File>,
     pub scope: Rc<Scope>,
     /// The function that is being applied.
     pub layer: Option<Rc<Layer>>,
-    /// The turns of the loops around, inside of that function.
+    /// The turns of the loops around the current statement, inside that function.
     pub turns: Rc<[u32]>,
     /// The name of the parameter that a rule is applied to.
     pub subject: Option<Rc<str>>,
@@ -208,7 +210,7 @@ impl<'o> Eval<'o> {
         }
     }
 
-    /// Makes everything that is available everywhere.
+    /// Binds the names that are available everywhere.
     fn load_prelude(&mut self) {
         for builtin in crate::builtin::all() {
             let name = self.names.intern(builtin.name);
@@ -241,7 +243,7 @@ impl<'o> Eval<'o> {
         }
     }
 
-    /// Whether a statement is after the line up to which a partial program is looked at.
+    /// Returns true if a statement is after the last line of a partial program.
     fn is_beyond(&self, span: Span) -> bool {
         let Some(last) = self.options.until else { return false };
         span.source == self.main() && self.sources.position(span).0 > last
@@ -252,7 +254,7 @@ impl<'o> Eval<'o> {
         SourceId(crate::library::FILES.len() as u32)
     }
 
-    /// Ends the plan, and gives it out.
+    /// Ends the plan, and returns its actions.
     pub fn finish_plan(&mut self) -> Vec<Action> {
         self.close_routine();
         self.bodies.pop().map(|body| body.actions).unwrap_or_default()
@@ -266,9 +268,9 @@ impl<'o> Eval<'o> {
         made
     }
 
-    /// One more step, unless there have been too many.
+    /// Counts one more step, unless there have been too many.
     fn step(&mut self, span: Span) -> Evaluated<()> {
-        // After too many mistakes, whatever is left is left out.
+        // After too many mistakes, the rest of the program is skipped.
         if self.errors >= MOST_ERRORS || self.work > MOST_WORK {
             return Err(Reported);
         }
@@ -282,7 +284,7 @@ impl<'o> Eval<'o> {
         Ok(())
     }
 
-    /// Goes one level deeper, or complains.
+    /// Evaluates one level deeper, or reports that the nesting is too deep.
     fn deeper<T>(&mut self, span: Span, inside: impl FnOnce(&mut Self) -> Evaluated<T>) -> Evaluated<T> {
         self.step(span)?;
         if self.depth >= DEEPEST {
@@ -297,7 +299,7 @@ impl<'o> Eval<'o> {
         made
     }
 
-    /// Where a message points: inside of the library, to who uses it.
+    /// The span for a message: a place inside the library is replaced by the call that uses it.
     fn place(&self, span: Span) -> Span {
         if !self.library.contains(&span.source) {
             return span;
@@ -309,7 +311,7 @@ impl<'o> Eval<'o> {
     /// Reports a mistake.
     fn fail<T>(&mut self, diagnostic: Diagnostic) -> Evaluated<T> {
         self.errors += 1;
-        // A function that is applied often has its mistakes once.
+        // A function that is applied often reports its mistakes once.
         if self.errors <= MOST_ERRORS && !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
@@ -335,18 +337,18 @@ impl<'o> Eval<'o> {
         self.fail(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) })
     }
 
-    /// Where files are looked for.
+    /// The folder of files that the program names.
     pub fn folder(&self) -> &std::path::Path {
         &self.frame.folder
     }
 
-    /// A name for a leaf that the program does not name.
+    /// A name for a leaf that has none in the program.
     pub fn fresh_name(&mut self, name: &str) -> String {
         let wanted = format!("{}{name}", self.prefix());
         self.free_name(&wanted)
     }
 
-    /// Asks the graph for something, and remembers where the steps come from that it makes.
+    /// Asks the graph for something, and records the origin of the steps that it makes.
     pub fn ask<T>(&mut self, span: Span, make: impl FnOnce(&mut Graph) -> Result<T, Error>) -> Evaluated<T> {
         let made = make(&mut self.graph);
         let origin = Origin { span: self.place(span), inner: span, application: self.application };
@@ -357,13 +359,14 @@ impl<'o> Eval<'o> {
         }
     }
 
-    /// Lets messages call a result as it is written here, if that is short.
+    /// Lets messages quote a result as it is written here, if that is short.
     pub fn show_as_written(&mut self, tensor: Tensor, span: Span, short: &str) {
         let text = self.quote(span);
         self.graph.shown_as(tensor, if text == "…" { short } else { &text });
     }
 
-    /// What the comment above a function of the library says, for who calls it from here: what it takes and gives.
+    /// The comment above a function of the library that is called at a place: it says what the
+    /// function takes and returns.
     fn about_library(&self, span: Span) -> Option<String> {
         let place = self.place(span);
         let called = self.applied.iter().rev().find(|applied| applied.is_of_library_at(place))?;
@@ -387,7 +390,7 @@ impl<'o> Eval<'o> {
         self.frame.file.expr(expr).span
     }
 
-    /// Gives a tensor a name, and a line in the tables.
+    /// Gives a tensor a name, and adds a line to the tables.
     fn name_tensor(&mut self, tensor: Tensor, name: &str, span: Span) {
         // A parameter that is bound to its own name has a line already.
         if self.made.iter().rev().take(16).any(|made| made.tensor == tensor && made.name == name) {
@@ -397,13 +400,13 @@ impl<'o> Eval<'o> {
         self.made.push(Made { name: name.into(), tensor, span: self.place(span), level });
     }
 
-    /// A name that nothing has yet: the one asked for, or the first of `name2`, `name3`, …
+    /// A name that is not taken: the one asked for, or the first free one of `name2`, `name3`, …
     fn free_name(&mut self, name: &str) -> String {
         let Some(last) = self.taken.get(name).copied() else {
             self.taken.insert(name.to_string(), 1);
             return name.to_string();
         };
-        // From the last number that was given: names that are asked for again and again do not cost more and more.
+        // Counts on from the last number, so that repeated requests for a name do not get slower.
         let mut number = last + 1;
         while self.taken.contains_key(&format!("{name}{number}")) {
             number += 1;
@@ -423,7 +426,7 @@ impl<'o> Eval<'o> {
         }
     }
 
-    /// What the parameters of a layer are called.
+    /// The path that the names of a layer's parameters begin with.
     fn path_of(&mut self, layer: &Layer) -> Rc<str> {
         if let Some(path) = &*layer.path.borrow() {
             return path.clone();

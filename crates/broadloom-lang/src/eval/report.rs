@@ -1,4 +1,5 @@
-//! Errors of the graph, as diagnostics: every end of a conflict is a label at the line that said it.
+//! Errors of the graph as diagnostics: each end of a
+//! conflict is a label at the line that caused it.
 
 use broadloom::{Error, ErrorKind, Part, Remedy};
 use broadloom_diagnostics::{Diagnostic, Link, Span};
@@ -8,7 +9,7 @@ use crate::codes;
 use crate::program::{Dim, Origin, Program};
 
 impl Eval<'_> {
-    /// Reports what the graph has refused.
+    /// Reports an error of the graph.
     pub(super) fn refused<T>(&mut self, error: &Error, span: Span) -> Evaluated<T> {
         let place = self.place(span);
         let mut diagnostic = diagnosed(error, place, &self.origins);
@@ -28,7 +29,7 @@ impl Eval<'_> {
 impl Program {
     /// Closes the program, and reports the sizes that nothing decides.
     pub(crate) fn close(&mut self) {
-        // Without its mistaken parts a program may leave sizes open that it does not leave open with them.
+        // Without its mistaken parts a program may leave sizes open that it would decide with them.
         if !self.is_ok() {
             return;
         }
@@ -39,7 +40,7 @@ impl Program {
                 errors => errors,
             },
         };
-        // What follows from others is not said beside them.
+        // Sizes that only follow from others are not reported beside them.
         let follows = |error: &Error| error.remedy() == Some(Remedy::Follows);
         let alone = errors.iter().all(follows);
         let mut layers = Vec::new();
@@ -68,7 +69,8 @@ impl Program {
         }
     }
 
-    /// The layer that made something without being given its size: where it is applied, its function, and the argument.
+    /// The layer that made something without being given its size: its application, its function,
+    /// and the argument.
     fn unsized_layer(&self, origin: Origin) -> Option<(u32, &str, (&str, bool))> {
         let at = origin.application?;
         let application = self.applications.get(at as usize)?;
@@ -78,7 +80,7 @@ impl Program {
 }
 
 impl Program {
-    /// What the program relies on must hold at the sizes that it runs at.
+    /// Reports the conditions of the program that do not hold at the sizes it runs at.
     fn close_checks(&mut self) {
         if !self.graph.is_symbolic() {
             return;
@@ -105,7 +107,7 @@ impl Program {
 /// An error of the graph as a diagnostic.
 pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagnostic {
     let origin = |part: &Part| part.step.and_then(|step| origins.get(step)).copied();
-    // What is refused is underlined, and which routine a line belongs to is not written anywhere.
+    // The sentences of these errors name a routine, and routines have no names in the text.
     let message = match (error.kind(), error.tensor()) {
         (ErrorKind::NoValues, Some((_, name))) => format!("`{name}` has no values"),
         (ErrorKind::NoGradient, Some((_, name))) => format!("there is no gradient of `{name}` yet"),
@@ -116,11 +118,11 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic = diagnostic.with_note(excerpt);
     }
     for end in error.ends() {
-        // What is refused has no step yet: it is where the message points.
+        // A refused operation has no step yet: its place is that of the message.
         let refused = end.step.filter(|step| error.step() == Some(*step) && *step >= origins.len());
         match origin(end).map(|origin| origin.span).or(refused.map(|_| span)) {
             Some(place) if place == span => {
-                // One place may be both ends, by different ways.
+                // One place may be both ends, for different reasons.
                 let label = &mut diagnostic.labels[0].text;
                 let between = if label.is_empty() { "" } else { "; " };
                 label.push_str(&format!("{between}{}", end.label()));
@@ -139,7 +141,7 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
     match error.remedy().filter(|remedy| *remedy != Remedy::Follows) {
-        // What comes before the remedy is the same everywhere.
+        // Help before the remedy does not depend on the language.
         Some(remedy) => {
             let others = &error.help()[..error.help().len().saturating_sub(1)];
             others.iter().fold(diagnostic, Diagnostic::with_help).with_help(in_this_language(remedy))
@@ -148,10 +150,11 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     }
 }
 
-/// More steps than these are shown only if somebody asks for them.
+/// Longer chains are shown only on request.
 const FEW: usize = 3;
 
-/// A size that was set, and that the program leaves out of the range: the lines that do so, and what it leaves.
+/// Rewrites the error for a size that was set outside the range that the program leaves: it shows
+/// the lines that restrict the range, and the rest of the range.
 pub(crate) fn left_out(mut wrong: Diagnostic, name: &str, size: u64, left: (u64, Option<u64>)) -> Diagnostic {
     let (low, high) = left;
     if low <= size && high.is_none_or(|high| size <= high) {
@@ -174,7 +177,7 @@ pub(crate) fn left_out(mut wrong: Diagnostic, name: &str, size: u64, left: (u64,
     wrong.with_help(help)
 }
 
-/// What mends a mistake, as it is written here.
+/// The remedy for a mistake, in the syntax of this language.
 fn in_this_language(remedy: Remedy) -> &'static str {
     match remedy {
         Remedy::Values => {

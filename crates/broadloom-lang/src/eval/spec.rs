@@ -13,11 +13,11 @@ use crate::position::whole;
 use crate::syntax::ast::{ExprId, Ident};
 use crate::value::Value;
 
-/// How long a text may become that others are filled into.
+/// The greatest length of a text after others are filled into it.
 const LONGEST_TEXT: usize = 100_000;
 
 impl Eval<'_> {
-    /// An operation by a spec: the first argument, and tensors.
+    /// An operation by a spec, which is the first argument, on tensors.
     pub(crate) fn by_spec(
         &mut self,
         call: &Call,
@@ -30,7 +30,7 @@ impl Eval<'_> {
         self.ask(call.span, |graph| graph.einsum_with(&spec, &operands, &options))
     }
 
-    /// The spec, read and filled in, and the operands of a call.
+    /// The spec of a call, read and filled in, and its operands.
     pub(crate) fn spec_and_operands(&mut self, call: &Call) -> Evaluated<(String, Vec<Tensor>)> {
         let plain: Vec<&Given> = call.given.iter().filter(|given| given.name.is_none()).collect();
         let Some((first, rest)) = plain.split_first() else {
@@ -79,7 +79,7 @@ impl Eval<'_> {
         Ok((spec, operands))
     }
 
-    /// A text in which `{name}` is replaced by the number or the text of that name.
+    /// Replaces `{name}` in a text by the number or the text of that name.
     pub(crate) fn filled(&mut self, text: &str, span: Span) -> Evaluated<String> {
         let mut filled = String::new();
         let mut rest = text;
@@ -125,7 +125,8 @@ impl Eval<'_> {
         Ok(filled)
     }
 
-    /// A spec that is not well written: the place is shown where it stands, unless numbers were filled in.
+    /// Reports a spec that cannot be parsed: at the place
+    /// inside the text, unless numbers were filled in.
     fn misread<T>(
         &mut self,
         written: &str,
@@ -150,7 +151,7 @@ impl Eval<'_> {
         self.fail(diagnostic)
     }
 
-    /// The names of a spec that its result leaves out: what a mean divides by.
+    /// The names of a spec that its result leaves out: a mean divides by their sizes.
     pub(crate) fn left_out(&self, spec: &str) -> Vec<String> {
         let Ok(parsed) = parse_spec(spec) else { return Vec::new() };
         let labels = |shapes: &[Shape<Axis>]| -> Vec<AxisId> {
@@ -173,7 +174,7 @@ impl Eval<'_> {
         names
     }
 
-    /// The kinds whose plain `...` the result leaves out.
+    /// The kinds whose plain `...` is not in the result.
     fn left_out_kinds(&self, spec: &Spec) -> Vec<String> {
         let has = |shape: &Shape<Axis>, kind| {
             let hole = shape.row(kind).and_then(|row| row.hole());
@@ -208,7 +209,8 @@ impl Eval<'_> {
         self.ask(span, |graph| graph.set(captured, size))
     }
 
-    /// `op`: an operation by its assignments, in which its operands and their gradients have their own names.
+    /// `op`: an operation by its assignments, in which its
+    /// operands and their gradients have names of their own.
     pub(super) fn op(&mut self, name: Ident, operands: &[Ident], lines: &[Span]) -> Evaluated<()> {
         let own = self.text(name.name).to_string();
         let names: Vec<String> = operands.iter().map(|each| self.text(each.name).to_string()).collect();
@@ -224,7 +226,7 @@ impl Eval<'_> {
             Err(error) => {
                 let before = self.diagnostics.len();
                 let refused = self.refused(&error, span);
-                // The lines are shown anyway: an excerpt would show one of them again.
+                // The lines are shown anyway: an excerpt would repeat one of them.
                 self.diagnostics.iter_mut().skip(before).for_each(|told| told.notes.clear());
                 refused
             }
@@ -253,7 +255,7 @@ impl Eval<'_> {
 
 /// The spec that accumulates over the names of a shape: `... | v` gives `... | v => ... | 0`.
 pub(crate) fn over_names(shape: &str) -> String {
-    // What is not well written is reported where the spec is read.
+    // A shape that cannot be parsed is reported where the spec is read.
     let Ok(spec) = parse_spec(&format!("{shape} =>")) else { return format!("{shape} =>") };
     let [operand] = &spec.operands[..] else { return format!("{shape} =>") };
     let between = if spec.mode == Mode::Single { " " } else { ", " };
@@ -270,7 +272,8 @@ pub(crate) fn over_names(shape: &str) -> String {
     format!("{shape} => {batch} | {input} -> {output}")
 }
 
-/// A name that lasts as long as the process: the graph keeps the names of operations as they are. Each is made once.
+/// A name that lives as long as the process, because the graph keeps the names of operations as
+/// they are. Each is made only once.
 fn leaked(name: &str) -> &'static str {
     use std::collections::BTreeSet;
     use std::sync::{LazyLock, Mutex};

@@ -12,7 +12,7 @@ use crate::syntax::ast::{
 };
 use crate::value::{Function, Layer, Scope, Value};
 
-/// How many items a list may have, and how often a loop may be unrolled.
+/// The largest number of items in a list, and of turns of an unrolled loop.
 const LONGEST: i64 = 100_000;
 
 impl Eval<'_> {
@@ -25,7 +25,7 @@ impl Eval<'_> {
         self.own = scope.clone();
         let frame = Frame { file: Rc::new(parsed.file), scope, ..self.frame.clone() };
         self.within(frame, Eval::file);
-        // What comes later may define the names that they use.
+        // Later statements may define the names that unapplied functions use.
         if self.options.until.is_none() {
             self.look_at_unapplied();
         }
@@ -36,12 +36,12 @@ impl Eval<'_> {
                 true => "the program declares none".to_string(),
                 false => format!("it has {}", known.join(", ")),
             };
-            // It is asked for outside of the program, which has no place for it.
+            // The size was set outside the program, so there is no place to point to.
             self.diagnostics.push(Diagnostic::new(Severity::Error, codes::UNKNOWN, message).with_help(help));
         }
     }
 
-    /// One statement, and its value if it is an expression.
+    /// Evaluates one statement. The value is that of its expression, if it is one.
     pub(super) fn statement(&mut self, statement: &Statement) -> Evaluated<Value> {
         let span = statement.span;
         let made = match &statement.kind {
@@ -72,8 +72,9 @@ impl Eval<'_> {
         made.map(|()| Value::Nothing)
     }
 
-    /// What a statement with a mistake would have defined stands for a mistake, so that nothing else is said about it.
-    /// That goes for its parameters, too, whichever of them were made before the mistake was found: that depends on the order of operands.
+    /// Binds the names that a mistaken statement would have defined to a mistake, so that no
+    /// further errors follow. Parameters inside it are included even if they were made before the
+    /// mistake was found, because that depends on the order of operands.
     fn poison(&mut self, statement: &Statement) {
         let mut names: Vec<Ident> = match &statement.kind {
             StatementKind::Let { names, .. } => names.clone(),
@@ -118,7 +119,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// Reads a file, and evaluates it with names of its own.
+    /// Reads a file, and evaluates it in a scope of its own.
     fn module(&mut self, file: &Path, path: &Quoted) -> Evaluated<Rc<Scope>> {
         let text = match std::fs::read(file).map(broadloom_diagnostics::decode) {
             Ok(Ok(text)) => text,
@@ -180,7 +181,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// Binds a name; a tensor, a layer or a list of layers that has none yet is called by it.
+    /// Binds a name. A tensor, a layer or a list of layers without a name yet takes it.
     pub(super) fn bind_one(&mut self, name: Ident, value: Value, before: usize) {
         let text = self.text(name.name).to_string();
         match &value {
@@ -217,13 +218,13 @@ impl Eval<'_> {
         }
         let value = match def.config {
             Some(_) => Value::Function(function),
-            // Without configuration its parameters are made once, too.
+            // A function without configuration makes its parameters once, too.
             None => Value::Layer(self.layer(&function, Scope::new(Some(function.scope.clone())), Vec::new())),
         };
         self.frame.scope.bind(def.name.name, value);
     }
 
-    /// A layer that has made nothing yet.
+    /// A layer that has not made anything yet.
     pub(super) fn layer(
         &mut self,
         function: &Rc<Function>,
@@ -244,7 +245,7 @@ impl Eval<'_> {
         layer
     }
 
-    /// `for`: once for each, with names of its own.
+    /// `for`: evaluates the body once for each item, in a scope of its own.
     fn unrolled(&mut self, name: Ident, list: ExprId, body: &[Statement]) -> Evaluated<()> {
         let items = self.items(list)?;
         let turns = self.frame.turns.clone();
@@ -260,7 +261,7 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// The statements of a block; its value is that of its last line.
+    /// Evaluates the statements of a block. Its value is that of its last line.
     pub(super) fn block(&mut self, statements: &[Statement]) -> Evaluated<Value> {
         let (mut last, mut failed) = (Value::Nothing, false);
         for (at, statement) in statements.iter().enumerate() {
@@ -278,7 +279,7 @@ impl Eval<'_> {
         if failed { Err(Reported) } else { Ok(last) }
     }
 
-    /// Whether a statement is only an expression that calls nothing, so that nobody notices it.
+    /// Returns true if a statement is only an expression without a call, so that it has no effect.
     pub(super) fn is_idle(&self, statement: &Statement) -> bool {
         let StatementKind::Expr(value) = statement.kind else { return false };
         let file = &self.frame.file;
@@ -317,7 +318,7 @@ impl Eval<'_> {
         self.wrong(codes::PLACE, "nobody uses the value of this line", statement.span, help)
     }
 
-    /// The body of a function.
+    /// Evaluates the body of a function.
     pub(super) fn body(&mut self, body: &Body) -> Evaluated<Value> {
         match body {
             Body::Expr(value) => self.expr(*value),
@@ -346,19 +347,19 @@ impl Eval<'_> {
     }
 }
 
-/// Gives a layer its name, unless it has been used under another one.
+/// Names a layer, unless it has been used under another name.
 fn call_it(layer: &Layer, name: &str) {
     if layer.path.borrow().is_none() {
         *layer.name.borrow_mut() = name.into();
     }
 }
 
-/// The name of a file without its folders and its ending.
+/// The name of a file without its folders and its extension.
 fn stem(path: &str) -> String {
     Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Why a file could not be read, in plain words.
+/// The reason why a file could not be read, in plain words.
 pub(super) fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".into(),

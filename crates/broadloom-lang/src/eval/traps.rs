@@ -9,11 +9,11 @@ use crate::codes;
 use crate::program::Written;
 use crate::value::Value;
 
-/// How many specs back the same one is looked for.
+/// The number of recent specs among which a duplicate is looked for.
 const NEAR: usize = 64;
 
 impl Eval<'_> {
-    /// Remembers a spec that the program writes itself, unless it says something else than it seems to.
+    /// Records a spec that the program itself writes. Reports one that is easily misread.
     pub(super) fn look_at_spec(&mut self, spec: Spec, filled: &str, span: Span) -> Evaluated<()> {
         if self.place(span) != span {
             return Ok(());
@@ -29,7 +29,7 @@ impl Eval<'_> {
             let label = "a number by itself is a position";
             return self.fail(Diagnostic::error(codes::NOTATION, message, place, label).with_help(help));
         }
-        // A function that is applied again says the same again.
+        // A function that is applied again has the same specs again.
         if !self.specs.iter().rev().take(NEAR).any(|known| *known == written) {
             self.specs.push(written);
         }
@@ -42,7 +42,7 @@ impl Eval<'_> {
         text: &str,
         span: Span,
     ) -> Evaluated<(String, Vec<(String, SizeSum)>)> {
-        // What is not well written is reported where the graph reads it.
+        // A shape that cannot be parsed is reported where the graph reads it.
         let Ok(decl) = parse_shape(text) else { return Ok((text.to_string(), Vec::new())) };
         let axes = decl.shape.axes().count();
         let open = decl.shape.rows().any(|(_, row)| row.hole().is_some());
@@ -59,8 +59,8 @@ impl Eval<'_> {
         self.shape_text(text, span)
     }
 
-    /// A shape that is written as a text. As in every declared shape, a name that stands for a number or a named size is
-    /// that size; sizes are given beside the text if the graph has no name for them.
+    /// A shape that is written as a text. As in every declared shape, a name of a number or of a
+    /// named size is that size; sizes that the graph has no name for are returned beside the text.
     pub(crate) fn shape_text(
         &mut self,
         text: &str,
@@ -69,7 +69,7 @@ impl Eval<'_> {
         let (mut filled, mut sizes) = (text.to_string(), Vec::new());
         let Ok(decl) = parse_shape(text) else { return Ok((filled, sizes)) };
         let mut axes: Vec<_> = decl.shape.axes().filter(|axis| axis.size.is_none()).copied().collect();
-        // From the back: what is put in changes no place before it.
+        // From the back, so that replacements do not move the earlier places.
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.span.start));
         for axis in axes {
             let Some(name) = axis.name else { continue };
@@ -93,7 +93,7 @@ impl Eval<'_> {
     }
 }
 
-/// A number that is the size of a part of an operand, and stands by itself in a result: `a^1 => a; 1`.
+/// A number that is the size of a part of an operand, and stands alone in a result: `a^1 => a; 1`.
 fn part_as_position(written: &Written) -> Option<(u64, Span)> {
     let parts =
         written.spec.operands.iter().flat_map(|shape| shape.axes()).flat_map(|axis| match &axis.kind {

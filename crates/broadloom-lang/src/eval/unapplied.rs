@@ -1,7 +1,9 @@
-//! Functions that nobody applies: their bodies are never evaluated, so names and numbers of arguments are looked at here.
+//! Functions that are never applied: their bodies are not evaluated, so names and numbers of
+//! arguments are checked here.
 //!
-//! What a function is given is not known, so its arguments, and every name that its body binds, stand for
-//! [`Value::Mistake`], about which nothing is said. What is left are the names of the program and of the library.
+//! The arguments of such a function are not known, so they, and every name that its body binds,
+//! stand for [`Value::Mistake`], whose uses are not reported. Only the names of the program and of
+//! the library are checked.
 
 use std::rc::Rc;
 
@@ -16,7 +18,7 @@ use crate::syntax::ast::{
 use crate::value::{Function, Scope, Value};
 
 impl Eval<'_> {
-    /// Looks at the functions that were defined and never applied.
+    /// Checks the functions that were defined and never applied.
     pub(super) fn look_at_unapplied(&mut self) {
         let applied: FxHashSet<*const Function> =
             self.applied.iter().map(|applied| applied.function()).collect();
@@ -49,11 +51,11 @@ impl Eval<'_> {
         }
         let frame = Frame { file: file.clone(), scope, ..self.frame.clone() };
         self.within(frame, |eval| {
-            // What is called is reported as a function, not as a name.
+            // A name that is called is reported as a function, not as a name.
             let mut called: FxHashSet<ExprId> = FxHashSet::default();
             let ids = (0..file.len() as u32).map(ExprId).filter(|id| within(file.expr(*id)));
             for id in ids.clone() {
-                // What is wrong has been reported.
+                // Mistakes have been reported already.
                 let (Ok(()) | Err(Reported)) = eval.resolve_call(id, &mut called);
             }
             for id in ids.clone() {
@@ -70,7 +72,7 @@ impl Eval<'_> {
         });
     }
 
-    /// Looks at a call; notes the names that were reported with it.
+    /// Checks a call, and notes the names that were reported with it.
     fn resolve_call(&mut self, id: ExprId, called: &mut FxHashSet<ExprId>) -> Evaluated<()> {
         let file = self.frame.file.clone();
         let span = file.expr(id).span;
@@ -97,7 +99,7 @@ impl Eval<'_> {
         }
     }
 
-    /// An argument of which nothing is known, unless it is written out.
+    /// An argument with an unknown value, unless it is a literal.
     fn unknown(&self, arg: Arg) -> Given {
         let value = match &self.frame.file.expr(arg.value).kind {
             ExprKind::Text(text) if !text.contains('{') => Value::Text((&**text).into()),
@@ -107,11 +109,11 @@ impl Eval<'_> {
         Given { name: arg.name, value, span: self.span_of(arg.value) }
     }
 
-    /// Whether a function that is known takes these arguments.
+    /// Checks that a known function takes these arguments.
     fn check_arguments(&mut self, callee: ExprId, given: Vec<Given>, span: Span) -> Evaluated<()> {
         let at = self.span_of(callee);
         match self.callee(callee) {
-            // Functions of the language count before they look at what they are given.
+            // Functions of the language count their arguments before they use them.
             Some(Callee::Builtin(builtin)) if is_clear(builtin, &given) => {
                 self.apply(&Value::Builtin(builtin), given, (at, span)).map(|_| ())
             }
@@ -126,7 +128,7 @@ impl Eval<'_> {
         }
     }
 
-    /// What is called, if that is known: a function, and whether it has its configuration.
+    /// The callee, if it is known: a function, with true if it has its configuration.
     fn callee(&self, callee: ExprId) -> Option<Callee> {
         match &self.frame.file.expr(callee).kind {
             ExprKind::Name(name) => match self.frame.scope.find(*name)? {
@@ -146,7 +148,7 @@ impl Eval<'_> {
     }
 }
 
-/// What the fields stand on: `np` of `np.linalg.norm`.
+/// The expression that fields are taken from: `np` of `np.linalg.norm`.
 fn base(file: &File, mut id: ExprId) -> ExprId {
     while let ExprKind::Field(of, _) = &file.expr(id).kind {
         id = *of;
@@ -157,20 +159,20 @@ fn base(file: &File, mut id: ExprId) -> ExprId {
 /// Functions that take a spec first, or no spec.
 const BY_SPEC: [&str; 7] = ["einsum", "sum", "product", "mean", "max", "min", "split"];
 
-/// Whether a function of the language can tell what is wrong with its arguments, and makes nothing of them.
+/// Returns true if a function of the language can check these arguments without making anything.
 fn is_clear(builtin: &Builtin, given: &[Given]) -> bool {
     let by_spec = BY_SPEC.contains(&builtin.name);
     given.iter().any(|each| matches!(each.value, Value::Mistake))
         && (!by_spec || matches!(given.first().map(|first| &first.value), Some(Value::Text(_))))
 }
 
-/// What a call calls.
+/// The function that is called.
 enum Callee {
     Builtin(&'static Builtin),
     Arguments(Rc<Function>, bool),
 }
 
-/// The names that a function binds, in itself and in the functions inside of it.
+/// The names that a function binds, including those of functions inside it.
 fn bound_by_def(def: &Def, bound: &mut Vec<Ident>) {
     bound.extend(def.config.iter().flatten().chain(&def.arguments).map(|argument| argument.name));
     if let Body::Block(statements) = &def.body {

@@ -1,8 +1,9 @@
-//! Comments that silence what lint says: `# allow W0505`, at the end of the line or by itself above it.
+//! Comments that silence a lint: `# allow W0505`, at the
+//! end of the line or on a line of its own above it.
 
 use broadloom_diagnostics::{Diagnostic, Sources};
 
-/// Whether the program says that something is meant.
+/// Returns true if a comment on the line, or directly above it, allows the diagnostic.
 pub(super) fn allowed(sources: &Sources, diagnostic: &Diagnostic) -> bool {
     let Some(label) = diagnostic.primary() else { return false };
     let source = sources.get(label.span.source);
@@ -12,7 +13,7 @@ pub(super) fn allowed(sources: &Sources, diagnostic: &Diagnostic) -> bool {
     allows(line) || (1..line).rev().take_while(alone).any(allows)
 }
 
-/// The comment of a line.
+/// The comment of a line: the text after the first `#` outside quotes.
 fn comment(line: &str) -> Option<&str> {
     let mut quoted = false;
     let start = line.find(|letter: char| {
@@ -22,7 +23,7 @@ fn comment(line: &str) -> Option<&str> {
     Some(line[start + 1..].trim())
 }
 
-/// Whether a comment allows a code.
+/// Returns true if a comment allows a code.
 fn names(comment: &str, code: &str) -> bool {
     let Some(codes) = comment.strip_prefix("allow ") else { return false };
     codes.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == code)

@@ -1,15 +1,15 @@
-//! Tensors that broadcast into each other, so that every element meets every other.
+//! Tensors that broadcast into each other, so that every element is paired with every other.
 
 use broadloom::{Axis, Broadcast, LeafKind, Node, Shapes, Tensor};
 
 use crate::program::{Origin, Program};
 
-/// Losses of the library that pair up their arguments: there is no outer product to be meant.
+/// Losses of the library that pair up their arguments: an outer product is never meant there.
 const PAIRING: &[&str] = &["mse", "mae", "huber", "binary_cross_entropy", "accuracy"];
 
-/// What a program says about tensors that broadcast.
+/// The facts about a program's tensors that decide whether a broadcast is suspicious.
 pub(super) struct Mutual {
-    /// For each tensor, whether it is made of positions, random numbers and constants alone.
+    /// For each tensor, true if it is computed from positions, random numbers and constants only.
     generated: Vec<bool>,
 }
 
@@ -26,7 +26,7 @@ impl Mutual {
                         | LeafKind::Number(_)
                         | LeafKind::Size
                 ),
-                // A tensor that is assigned to may read itself, and is none of these.
+                // A tensor that is assigned to may read itself: then it is not generated.
                 Some(Node::Operation { operands, .. }) => {
                     operands.iter().all(|operand| generated[operand.index()])
                 }
@@ -36,12 +36,13 @@ impl Mutual {
         Mutual { generated }
     }
 
-    /// Two operands of a pointwise operation that broadcast into each other. Those of equal sizes may have been meant to
-    /// be paired up; if sizes differ, nobody can have meant that, except where a loss does it. `found` is where the
-    /// operands of one operation broadcast.
+    /// Two operands of a pointwise operation that broadcast into each other. If
+    /// the sizes are equal, pairing them up may have been meant; if they differ,
+    /// it cannot have been, except in a loss that pairs up its arguments.
+    /// `found` lists the broadcasts of the operands of one operation.
     ///
-    /// What is made to broadcast is left out: positions, masks and random numbers; tensors that differ by a unit, or whose
-    /// axes were put elsewhere by a spec.
+    /// Tensors that are meant to broadcast are left out: positions, masks and random numbers;
+    /// tensors that differ by a unit, or whose axes a spec has rearranged.
     pub fn pair<'f>(
         &self,
         program: &Program,
@@ -81,14 +82,14 @@ impl Mutual {
     }
 }
 
-/// Whether an operation is inside a loss that pairs up its arguments.
+/// Returns true if an operation is inside a loss that pairs up its arguments.
 fn pairs_up(program: &Program, origin: &Origin) -> bool {
     let application = origin.application.and_then(|at| program.applications.get(at as usize));
     application.is_some_and(|each| each.library && PAIRING.contains(&each.function.as_str()))
 }
 
-/// Whether the axes of a tensor were put where they are by a spec or a transpose that computes nothing; also through
-/// pointwise operations.
+/// Returns true if a spec or a transpose that computes nothing arranged the axes of a tensor,
+/// directly or below a few pointwise operations.
 fn arranged(program: &Program, shapes: &Shapes, tensor: Tensor) -> bool {
     let elements = |tensor: Tensor| shapes.get(tensor).elements();
     let mut waiting = vec![(tensor, 0)];
@@ -98,7 +99,7 @@ fn arranged(program: &Program, shapes: &Shapes, tensor: Tensor) -> bool {
             ("transpose", _) => return true,
             ("einsum", [operand]) if elements(*operand) == elements(tensor) => return true,
             ("einsum" | "sum" | "mean" | "max" | "min" | "product" | "@", _) => {}
-            // Deeper than this nobody sees it any more.
+            // An arrangement further away than this is not visible where the tensor is used.
             _ if depth < 3 => waiting.extend(operands.iter().map(|operand| (*operand, depth + 1))),
             _ => {}
         }

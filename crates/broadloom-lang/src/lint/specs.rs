@@ -1,4 +1,5 @@
-//! Specs that may say something else than is meant: axes that are summed alone, positions that look like sizes.
+//! Specs that may not say what is meant: axes that
+//! are summed alone, positions that look like sizes.
 
 use broadloom_diagnostics::Diagnostic;
 use broadloom_spec::{AxisKind, RowVariable, Shape, Spec};
@@ -6,7 +7,7 @@ use broadloom_spec::{AxisKind, RowVariable, Shape, Spec};
 use crate::codes;
 use crate::program::{Program, Written};
 
-/// What is found in the specs that the program writes itself.
+/// Checks the specs that the program itself writes.
 pub(super) fn specs(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for written in &program.specs {
@@ -16,8 +17,9 @@ pub(super) fn specs(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// Labels and rows that stand in one of several operands and nowhere else: they are summed before anything is multiplied.
-/// Parts of concatenations and windows have sizes of their own and are left out; `_` says that it is meant.
+/// Labels and rows that stand in one of several operands and nowhere else: they are summed before
+/// anything is multiplied. Parts of concatenations and windows have sizes of their own and are left
+/// out; `_` in place of a label says that it is meant.
 fn summed_alone(written: &Written) -> Vec<Diagnostic> {
     let spec = &written.spec;
     if spec.operands.len() < 2 {

@@ -1,4 +1,4 @@
-//! Losses of the library that are given targets of another kind than they take.
+//! Losses of the library that are given targets of the wrong kind.
 
 use broadloom::{Axis, Initial, LeafKind, Node, Operation, Shapes, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
@@ -6,8 +6,8 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use crate::codes;
 use crate::program::{Application, Program};
 
-/// Class numbers that have a class axis, or fractions. Both compare unequal to every class, so the loss is a number all
-/// the same.
+/// Finds class numbers that have a class axis, or fractions. Both compare unequal to every class,
+/// so the loss is still a number, but a useless one.
 pub(super) fn targets(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for tensor in program.graph.tensors() {
@@ -37,7 +37,7 @@ pub(super) fn targets(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found
 }
 
-/// How many output axes claim a size.
+/// The number of output axes that claim a size.
 fn claimed(shapes: &Shapes, tensor: Tensor) -> usize {
     shapes.get(tensor).output().iter().filter(|axis| **axis != Axis::Unit).count()
 }
@@ -79,7 +79,7 @@ fn fractions(
         .with_help("class numbers are whole, from 0; for numbers that are measured there are `mse` and `mae`")
 }
 
-/// Why a tensor has numbers that are not whole, if that is known.
+/// The reason why a tensor has numbers that are not whole, if that is known.
 fn has_fractions(program: &Program, tensor: Tensor) -> Option<&'static str> {
     match program.graph.node(tensor)? {
         Node::Leaf { kind: LeafKind::Data } => {

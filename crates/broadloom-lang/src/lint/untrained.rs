@@ -7,9 +7,9 @@ use rustc_hash::FxHashSet;
 use crate::codes;
 use crate::program::Program;
 
-/// Parameters that nothing assigns to, if something is minimised: what is minimised depends on none of them. Those of one
-/// place, such as a layer, are reported together. A parameter whose gradient is read, or stopped, has another use, and a
-/// name that begins with `_` may be untrained.
+/// Parameters that nothing assigns to although something is minimised: the loss depends on none of
+/// them. Those of one place, such as a layer, are reported together. A parameter whose gradient is
+/// read or stopped has another use, and a name that begins with `_` may be untrained.
 pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
     let Some((loss, minimised)) = program.plan.minimised.first() else { return Vec::new() };
     let graph = &program.graph;
@@ -17,7 +17,7 @@ pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
         program.plan.routines.iter().flat_map(|routine| routine.assigned(graph)).collect();
     used.extend(graph.tensors().filter_map(|tensor| match graph.node(tensor) {
         Some(Node::Leaf { kind: LeafKind::Gradient(of) }) => Some(of),
-        // The program says itself that no gradient reaches it.
+        // The program itself stops the gradient.
         Some(Node::Operation { name: "stop_gradient", operands, .. }) => operands.first().copied(),
         _ => None,
     }));

@@ -1,11 +1,11 @@
-//! Names that are defined and not used, read off the syntax tree.
+//! Names that are defined and not used, found in the syntax tree.
 //!
-//! Names are resolved as evaluation does it: a block has names of its own, a name may be bound again, and the body of a
-//! function sees what the names around it stand for when it is applied, later bindings included. Where that is not
-//! decided by the text alone, a name counts as used.
+//! Names are resolved as in evaluation: a block has names of its own, a name may be bound again,
+//! and the body of a function sees the values of outer names at the time it is applied, including
+//! later bindings. Where the text alone does not decide, a name counts as used.
 //!
-//! A file that does nothing is looked at for what it defines: its last values are its results, so that `let` at the
-//! top is not reported there; without data it is a module, and nothing at the top is.
+//! In a file that does nothing, values at the top are its results, so an unused `let` there is not
+//! reported. If it has no data either, it is a module, and nothing at the top is reported.
 
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,7 +17,7 @@ use crate::syntax::ast::{
     StatementKind, Target,
 };
 
-/// What the program itself defines and does not use.
+/// Names that the program itself defines and does not use.
 pub(super) fn unused(program: &mut Program) -> Vec<Diagnostic> {
     let text = program.sources.get(program.main).text().to_string();
     let parsed = crate::syntax::parse(program.main, &text, &mut program.names);
@@ -38,7 +38,7 @@ pub(super) fn unused(program: &mut Program) -> Vec<Diagnostic> {
     found.map(|binding| binding.diagnostic(program.names.text(binding.name))).collect()
 }
 
-/// Whether a statement is there for what it does.
+/// Returns true if a statement is written for its effect.
 fn does_something(kind: &StatementKind) -> bool {
     matches!(
         kind,
@@ -51,7 +51,7 @@ fn does_something(kind: &StatementKind) -> bool {
     )
 }
 
-/// What a name is bound to, as far as messages go.
+/// The kind of thing that a name is bound to, for messages.
 #[derive(Clone, Copy, PartialEq)]
 enum What {
     Data,
@@ -61,13 +61,13 @@ enum What {
     Module,
 }
 
-/// A name that something is bound to.
+/// A name with the thing it is bound to.
 #[derive(Clone)]
 struct Binding {
     name: Name,
     span: Span,
     what: What,
-    /// Whether it is at the top of the file.
+    /// True if it is at the top of the file.
     top: bool,
     used: bool,
 }
@@ -88,10 +88,11 @@ impl Binding {
 
 /// The names of a block.
 struct Scope {
-    /// Whether a function begins here: what it reads outside is read when it is applied.
+    /// True if a function begins here: names that it
+    /// reads from outside are read when it is applied.
     function: bool,
     bindings: Vec<Binding>,
-    /// Where each name was bound last.
+    /// The index of the last binding of each name.
     last: FxHashMap<Name, usize>,
     /// Names that functions inside read from here or further out.
     read_inside: FxHashSet<Name>,
@@ -149,7 +150,7 @@ impl Reader<'_> {
                 for name in names {
                     self.bind(*name, What::Value);
                 }
-                // Of several results some may be of no interest.
+                // Some of several results may be of no interest.
                 if names.len() > 1 {
                     names.iter().for_each(|name| self.read(name.name));
                 }
@@ -214,13 +215,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Binds a name that need not be used.
+    /// Binds a name that may stay unused.
     fn argument(&mut self, name: Ident) {
         self.bind(name, What::Value);
         self.read(name.name);
     }
 
-    /// A name is read.
+    /// Marks a name as read.
     fn read(&mut self, name: Name) {
         let mut inside = false;
         for scope in self.scopes.iter_mut().rev() {
@@ -234,14 +235,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Ends the innermost block.
+    /// Ends the innermost block, and collects its unused names.
     fn leave(&mut self) {
         let Some(scope) = self.scopes.pop() else { return };
         let unused = |binding: &Binding| !binding.used && !scope.read_inside.contains(&binding.name);
         self.unused.extend(scope.bindings.iter().filter(|binding| unused(binding)).cloned());
     }
 
-    /// All names in some expressions.
+    /// Marks all names in some expressions as read.
     fn exprs(&mut self, exprs: impl IntoIterator<Item = ExprId>) {
         let mut waiting: Vec<ExprId> = exprs.into_iter().collect();
         while let Some(id) = waiting.pop() {
@@ -281,7 +282,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The names in the braces of a text.
+    /// Marks the names in the braces of a text as read.
     fn text(&mut self, text: &str) {
         for part in text.split('{').skip(1) {
             let inner = part.split('}').next().unwrap_or_default().trim();
@@ -292,7 +293,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a file is called by, if nothing else is said.
+/// The name of a module without an alias: the stem of its path.
 fn stem(path: &str) -> Option<&str> {
     std::path::Path::new(path).file_stem()?.to_str()
 }

@@ -1,7 +1,8 @@
 //! The syntax tree of a `.loom` file.
 //!
-//! Expressions live in one arena and refer to each other by id: a tree is dropped without recursion, an expression
-//! is identified by a small number, and evaluation can remember what it made of each. Every node has its span.
+//! Expressions live in one arena and refer to each other by id: a tree is dropped without
+//! recursion, an expression is identified by a small number, and evaluation can keep a value for
+//! each. Every node has its span.
 //!
 //! ```text
 //! File       statements, in order
@@ -24,7 +25,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The name with this text.
+    /// Interns a text: equal texts give equal names.
     pub fn intern(&mut self, text: &str) -> Name {
         if let Some(name) = self.by_text.get(text) {
             return *name;
@@ -51,7 +52,7 @@ impl Names {
 pub struct Ident {
     /// The name.
     pub name: Name,
-    /// Where it is.
+    /// The span of this occurrence.
     pub span: Span,
 }
 
@@ -59,23 +60,23 @@ pub struct Ident {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ExprId(pub(crate) u32);
 
-/// What a file says.
+/// The syntax tree of a file.
 #[derive(Debug, Default)]
 pub struct File {
     /// Its statements.
     pub statements: Vec<Statement>,
     /// Its expressions.
     pub(crate) exprs: Vec<Expr>,
-    /// Its parameters and where they are written, by their starts.
+    /// Its parameters and their spans, in the order of their starts.
     pub(crate) params: Vec<(Span, Ident)>,
-    /// What is written behind `#`, in order.
+    /// The spans of its comments, in order, each from `#` on.
     pub comments: Vec<Span>,
-    /// Names that lines with a mistake would have defined: nothing is said about their uses.
+    /// Names that mistaken lines would have defined: their uses are not reported.
     pub(crate) mistaken: Vec<Name>,
 }
 
 impl File {
-    /// An expression.
+    /// The expression with an id.
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
     }
@@ -87,34 +88,34 @@ impl File {
         from_there.filter(move |(place, _)| place.end <= span.end).map(|(_, name)| *name)
     }
 
-    /// How many expressions there are.
+    /// The number of expressions.
     pub fn len(&self) -> usize {
         self.exprs.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no expressions.
     pub fn is_empty(&self) -> bool {
         self.exprs.is_empty()
     }
 }
 
-/// A statement and where it is: from its first word to its last, its block included.
+/// A statement with its span: from its first word to its last, its block included.
 #[derive(Debug)]
 pub struct Statement {
-    /// What it says.
+    /// The statement itself.
     pub kind: StatementKind,
-    /// Where it is.
+    /// The span, its block included.
     pub span: Span,
 }
 
-/// What a statement says.
+/// The kinds of statements.
 #[derive(Debug)]
 pub enum StatementKind {
     /// `import "layers.loom" as layers`
     Import {
         /// The path, relative to the file.
         path: Quoted,
-        /// What it is called here; the name of the file if nothing is said.
+        /// The name of the module here; the name of the file if it is left out.
         alias: Option<Ident>,
     },
     /// `dim hidden = 64`, `dim batch in 1..64 = 32`, `dim seq in 1..`
@@ -123,18 +124,18 @@ pub enum StatementKind {
         name: Ident,
         /// Its least and its greatest value, if there is a greatest.
         range: Option<(ExprId, Option<ExprId>)>,
-        /// Its value; with a range, the one that is used if nothing else is asked for.
+        /// Its value; with a range, the default.
         value: Option<ExprId>,
     },
     /// `data x : 32 | 784 as f32 = load("x.npy")`, `state mean : 64`
     Leaf {
-        /// Whether it is data or a state.
+        /// Data or a state.
         kind: LeafKind,
         /// Its name.
         name: Ident,
-        /// Its shape; inferred if nothing is said.
+        /// Its shape; inferred if it is left out.
         shape: Option<Shape>,
-        /// What its numbers are.
+        /// The type of its numbers.
         precision: Option<Ident>,
         /// Its first values.
         value: Option<ExprId>,
@@ -143,7 +144,7 @@ pub enum StatementKind {
     Let {
         /// The names, one or several.
         names: Vec<Ident>,
-        /// The shape of what has one name, if it is said.
+        /// The declared shape, if any; only for a single name.
         shape: Option<Shape>,
         /// The value.
         value: ExprId,
@@ -163,14 +164,14 @@ pub enum StatementKind {
     Set {
         /// The captured size.
         target: ExprId,
-        /// What it is equal to.
+        /// The size that it is set to.
         value: ExprId,
     },
-    /// `for p in params(loss):`, once for each when the program is built
+    /// `for p in params(loss):`, unrolled when the program is built
     For {
         /// The variable.
         name: Ident,
-        /// What it stands for in turn.
+        /// The list of its values.
         list: ExprId,
         /// The block.
         body: Vec<Statement>,
@@ -179,7 +180,7 @@ pub enum StatementKind {
     Repeat {
         /// The number of the repetition.
         name: Option<Ident>,
-        /// How often, or from where to where.
+        /// The number of repetitions, or their range.
         count: ExprId,
         /// The block.
         body: Vec<Statement>,
@@ -188,30 +189,31 @@ pub enum StatementKind {
     Backward(ExprId),
     /// `minimise loss by sgd(0.1)`, `minimise loss of net by sgd(0.1)`
     Minimise {
-        /// What is minimised: one number.
+        /// The loss: one number.
         loss: ExprId,
-        /// What made the parameters that are changed; without it, all parameters are.
+        /// The layers or parameters to change; all parameters
+        /// that the loss depends on if it is left out.
         of: Option<ExprId>,
-        /// What is done to each parameter.
+        /// The rule that is applied to each parameter.
         rule: ExprId,
     },
     /// `print "loss", loss every 100`
     Print {
         /// Texts and values.
         parts: Vec<ExprId>,
-        /// In which repetitions.
+        /// The number of repetitions from one line to the next.
         every: Option<ExprId>,
     },
     /// `save y to "y.npy"`
     Save {
-        /// What is saved.
+        /// The value to save.
         value: ExprId,
-        /// Where to.
+        /// The file.
         path: Quoted,
     },
     /// `w =- rate * w.grad`
     Assign(Box<Assign>),
-    /// An expression by itself: the value of a block, or a call for what it does.
+    /// An expression by itself: the value of a block, or a call made for its effect.
     Expr(ExprId),
 }
 
@@ -227,9 +229,9 @@ pub enum LeafKind {
 /// A text in quotes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Quoted {
-    /// What is between the quotes.
+    /// The text between the quotes.
     pub text: Box<str>,
-    /// Where it is, quotes included.
+    /// The span, quotes included.
     pub span: Span,
 }
 
@@ -238,9 +240,9 @@ pub struct Quoted {
 pub struct Def {
     /// Its name.
     pub name: Ident,
-    /// The first of two lists: what makes the parameters.
+    /// The first of two lists, which configures the function and makes its parameters.
     pub config: Option<Vec<Argument>>,
-    /// The last list: what it is applied to.
+    /// The last list: the arguments that it is applied to.
     pub arguments: Vec<Argument>,
     /// The value, or a block whose last line is the value.
     pub body: Body,
@@ -251,11 +253,11 @@ pub struct Def {
 pub struct Argument {
     /// Its name.
     pub name: Ident,
-    /// What it is if nothing is given.
+    /// Its default value.
     pub default: Option<ExprId>,
 }
 
-/// What a function does.
+/// The body of a function.
 #[derive(Debug)]
 pub enum Body {
     /// `= expression`
@@ -267,9 +269,9 @@ pub enum Body {
 /// An assignment in the producer regime.
 #[derive(Debug)]
 pub struct Assign {
-    /// What is assigned to.
+    /// The target of the assignment.
     pub target: Target,
-    /// How: `=`, `=+`, `=:+`, …
+    /// The sign: `=`, `=+`, `=:+`, …
     pub sign: Quoted,
     /// The value.
     pub value: ExprId,
@@ -277,25 +279,25 @@ pub struct Assign {
     pub logic: Option<Quoted>,
 }
 
-/// What is assigned to.
+/// The target of an assignment.
 #[derive(Debug)]
 pub enum Target {
-    /// A tensor that is there.
+    /// An existing tensor.
     Expr(ExprId),
-    /// `{momentum}`: a new one.
+    /// `{momentum}`: a new tensor.
     New(Ident),
 }
 
-/// An expression and where it is.
+/// An expression with its span.
 #[derive(Debug)]
 pub struct Expr {
-    /// What it says.
+    /// The expression itself.
     pub kind: ExprKind,
-    /// Where it is.
+    /// The span.
     pub span: Span,
 }
 
-/// What an expression says.
+/// The kinds of expressions.
 #[derive(Debug)]
 pub enum ExprKind {
     /// `x`
@@ -308,11 +310,11 @@ pub enum ExprKind {
     List(Vec<ExprId>),
     /// `[block(8) for i in 0..6]`
     Each {
-        /// Evaluated for each.
+        /// The expression that is evaluated for each item.
         item: ExprId,
         /// The variable.
         name: Ident,
-        /// What it stands for in turn.
+        /// The list of its values.
         list: ExprId,
     },
     /// `0..10`
@@ -325,9 +327,9 @@ pub enum ExprKind {
     Binary(Binary, ExprId, ExprId),
     /// `f(x, rate = 0.1)`
     Call {
-        /// What is called.
+        /// The function.
         callee: ExprId,
-        /// With what.
+        /// The arguments.
         args: Vec<Arg>,
     },
     /// `scores.d`, `w.grad`, `layers.dense`
@@ -338,12 +340,12 @@ pub enum ExprKind {
     If {
         /// The condition.
         condition: ExprId,
-        /// What it is if the condition holds.
+        /// The value if the condition holds.
         yes: ExprId,
-        /// What it is otherwise.
+        /// The value otherwise.
         no: ExprId,
     },
-    /// Something that could not be read; it has been reported.
+    /// Something that could not be parsed; it has been reported.
     Missing,
 }
 
@@ -361,11 +363,11 @@ pub struct Arg {
 pub struct Param {
     /// Its name.
     pub name: Ident,
-    /// What is stated of its shape.
+    /// Its declared shape.
     pub shape: Option<Shape>,
-    /// What its numbers are.
+    /// The type of its numbers.
     pub precision: Option<Ident>,
-    /// What it holds before it is trained.
+    /// Its initial values, before training.
     pub initial: Option<ExprId>,
 }
 
@@ -401,7 +403,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// How it is written.
+    /// The sign or word for the operator.
     pub fn sign(self) -> &'static str {
         match self {
             Binary::Pipe => "|>",
@@ -423,12 +425,13 @@ impl Binary {
         }
     }
 
-    /// The operation of the library that it is, unless it is `@` or `|>`.
+    /// The name of the pointwise operation for it. Not for `@` and `|>`, which are none.
     pub fn operation(self) -> &'static str {
         if self == Binary::Mod { "mod" } else { self.sign() }
     }
 
-    /// How tightly it binds. All but `**` group from the left; comparisons do not chain.
+    /// The strength with which it binds. All but `**`
+    /// group from the left; comparisons do not chain.
     pub fn strength(self) -> u8 {
         match self {
             Binary::Pipe => 1,
@@ -443,41 +446,41 @@ impl Binary {
     }
 }
 
-/// How tightly `not` binds.
+/// The strength with which `not` binds.
 pub const NOT_STRENGTH: u8 = 4;
-/// How tightly a minus sign binds: `-x ** 2` is `-(x ** 2)`.
+/// The strength with which a minus sign binds: `-x ** 2` is `-(x ** 2)`.
 pub const MINUS_STRENGTH: u8 = 8;
 
 /// A declared shape: `batch | input -> output`.
 #[derive(Debug, Default)]
 pub struct Shape {
-    /// Before `|`, if that is written.
+    /// The axes before `|`, if that is written.
     pub batch: Option<Vec<Axis>>,
-    /// Before `->`, if that is written.
+    /// The axes before `->`, if that is written.
     pub input: Option<Vec<Axis>>,
-    /// The rest.
+    /// The other axes.
     pub output: Vec<Axis>,
-    /// Where it is.
+    /// The span.
     pub span: Option<Span>,
 }
 
 /// An axis of a declared shape.
 #[derive(Debug)]
 pub struct Axis {
-    /// What it says.
+    /// The axis itself.
     pub kind: AxisKind,
-    /// What it counts: `3:rgb`.
+    /// The basis that it counts: `3:rgb`.
     pub basis: Option<Ident>,
-    /// Where it is.
+    /// The span.
     pub span: Span,
 }
 
-/// What an axis of a declared shape says.
+/// The kinds of axes in a declared shape.
 #[derive(Debug)]
 pub enum AxisKind {
     /// `28`
     Size(u64),
-    /// `hidden`: a number that is known under this name, otherwise a size to be inferred.
+    /// `hidden`: a number known by this name, otherwise a size to be inferred.
     Name(Name),
     /// `(4 * hidden)`
     Expr(ExprId),
@@ -485,6 +488,6 @@ pub enum AxisKind {
     Any,
     /// `...`: any number of axes
     Rest,
-    /// `..r..`: any number of axes, the same wherever it is in this shape
+    /// `..r..`: any number of axes, the same wherever `r` is written in this shape
     Row(Name),
 }

@@ -1,7 +1,7 @@
-//! From text to tokens.
+//! The lexer: from text to tokens.
 //!
-//! Lines end statements, and indentation makes blocks. Inside brackets neither means anything, and a line that
-//! ends or begins with an operator goes on:
+//! Lines end statements, and indentation makes blocks. Inside brackets neither has a meaning, and a
+//! line that ends or begins with an operator continues:
 //!
 //! ```text
 //! let y = x
@@ -10,36 +10,37 @@
 //! -y                   this is not: a minus sign goes on only if it is indented further
 //! ```
 //!
-//! A word that begins a statement begins one even if a bracket is still open or an operator waits for its operand:
-//! one mistake should not swallow the rest of the file.
+//! A keyword that begins a statement begins one even if a bracket is still open or an operator
+//! lacks its operand: one mistake should not swallow the rest of the file.
 //!
-//! The lexer never fails: what it cannot read becomes [`TokenKind::Unknown`] and a diagnostic.
+//! The lexer never fails: a character it cannot read
+//! becomes [`TokenKind::Unknown`] and a diagnostic.
 
 use broadloom_diagnostics::{BYTE_ORDER_MARK, Diagnostic, SourceId, Span};
 
 use super::token::{KEYWORDS, Keyword, Token, TokenKind};
 use crate::codes;
 
-/// What the lexer makes of a text.
+/// The tokens of a text.
 #[derive(Debug, Default)]
 pub struct Lexed {
     /// The tokens; the last one is [`TokenKind::End`].
     pub tokens: Vec<Token>,
-    /// What is behind `#`, in order.
+    /// The spans of comments, in order, each from `#` on.
     pub comments: Vec<Span>,
-    /// What is wrong.
+    /// The mistakes.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many bytes were looked at, some of them twice: a measure of the time it took.
+    /// The number of bytes that were read, some of them twice: a measure of the time it took.
     pub work: usize,
 }
 
-/// Texts longer than this are not read: positions are 32 bits.
+/// The greatest length of a text, because positions have 32 bits.
 pub const LONGEST: usize = 1 << 30;
 
-/// What separates words on a line.
+/// The characters that separate words on a line.
 pub(super) const BLANKS: [char; 3] = [' ', '\t', BYTE_ORDER_MARK];
 
-/// What ends a line.
+/// The characters that end a line.
 pub(super) const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 /// Splits a text into tokens.
@@ -68,9 +69,10 @@ struct Lexer<'a> {
     brackets: Vec<TokenKind>,
     /// The columns of the blocks that are open.
     indents: Vec<usize>,
-    /// A column that fits no block and has been reported: lines that follow at the same column are not.
+    /// A column that fits no block and has been reported:
+    /// the next lines at the same column are not reported.
     tolerated: Option<usize>,
-    /// Whether no token of this line has been seen.
+    /// True at the beginning of a line, before its first token.
     fresh: bool,
 }
 
@@ -125,19 +127,20 @@ impl Lexer<'_> {
             TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => _ = self.brackets.pop(),
             _ => {}
         }
-        // After a dot a word is only a name.
+        // After a dot, a keyword is only a name.
         let after_dot = self.out.tokens.last().is_some_and(|last| last.kind == TokenKind::Dot);
         let is_name = after_dot && matches!(kind, TokenKind::Keyword(_));
         self.push(if is_name { TokenKind::Name } else { kind }, start, end);
         self.at = end;
         if kind == TokenKind::Text && !is_closed(&rest[..length]) {
-            // The text may have swallowed brackets. The parser says nothing about what it misses here.
+            // The text may have swallowed brackets. The
+            // parser does not report anything missing here.
             self.brackets.clear();
             self.push(TokenKind::Unknown, end, end);
         }
     }
 
-    /// A line ends: a statement too, unless the line goes on.
+    /// Ends a line, and the statement with it unless the line continues.
     fn end_line(&mut self, at: usize) {
         let Some(last) = self.out.tokens.last() else { return };
         let open = !self.brackets.is_empty() && at < self.text.len();
@@ -148,7 +151,7 @@ impl Lexer<'_> {
         self.push(TokenKind::Newline, last.span.end as usize, last.span.end as usize);
     }
 
-    /// The first token of a line: opens or closes blocks.
+    /// Handles the first token of a line: opens or closes blocks.
     fn begin_line(&mut self, kind: TokenKind) {
         let Some(last) = self.out.tokens.last().copied() else {
             return self.indent_first();
@@ -167,22 +170,23 @@ impl Lexer<'_> {
         self.change_indent();
     }
 
-    /// Whether a token at the beginning of a line begins a statement although the line before it goes on. Inside of
-    /// brackets it has to stand at the left of the page.
+    /// Returns true if a token at the beginning of a line begins a statement although the line
+    /// before it continues. Inside brackets it has to stand at the left edge of its block.
     fn begins_statement(&mut self, kind: TokenKind, last: TokenKind) -> bool {
         let begins = matches!(kind, TokenKind::Keyword(keyword) if keyword.begins_statement());
         if self.brackets.is_empty() {
             return begins;
         }
-        // Two operands without anything between them: only in shapes they are next to each other.
+        // Two operands with nothing between them: only in shapes they may be next to each other.
         let apart =
             ends_operand(last) && begins_operand(kind) && self.brackets.last() != Some(&TokenKind::OpenBrace);
         let is_loop = kind == TokenKind::Keyword(Keyword::For) && self.line().contains(':');
         (begins || apart || is_loop) && self.column() <= self.current()
     }
 
-    /// Whether a token at the beginning of a line takes up the line before it. A minus sign may also begin a
-    /// statement: it goes on only if it is indented further, and not where a block begins.
+    /// Returns true if a token at the beginning of a line continues the line before it. A minus
+    /// sign may also begin a statement: it continues only if it is indented further, and not where
+    /// a block begins.
     fn continues_line(&mut self, kind: TokenKind) -> bool {
         let before = self.out.tokens.iter().rev().nth(1).map(|token| token.kind);
         let has_block = matches!(before, Some(TokenKind::Colon | TokenKind::Equals | TokenKind::Assign));
@@ -328,13 +332,14 @@ impl Lexer<'_> {
         (TokenKind::Text, end)
     }
 
-    /// The length of what stands behind `//` if it is a comment of another language, and no whole quotient.
+    /// The length of a `//` comment, as other languages
+    /// have it. Returns `None` if `//` is a whole quotient.
     fn foreign_comment(&self, rest: &str) -> Option<usize> {
         let line = rest.strip_prefix("//")?;
         let line = line[..line.find(LINE_ENDS).unwrap_or(line.len())].trim_end();
         let words: Vec<&str> = line.split_whitespace().collect();
         let is_word = |word: &&str| word.starts_with(char::is_alphanumeric);
-        // Two words without a sign between them are no expression.
+        // Two words without a sign between them cannot be an expression.
         let is_prose = words.is_empty() || words.windows(2).any(|pair| pair.iter().all(is_word));
         (is_prose || self.fresh || line.starts_with('/')).then_some(line.len() + 2)
     }
@@ -430,7 +435,7 @@ const SIGNS: &[(&str, TokenKind)] = &[
     ("@", TokenKind::At),
 ];
 
-/// Whether a line that ends with it goes on.
+/// Returns true if a line that ends with this token continues.
 fn awaits_more(kind: TokenKind) -> bool {
     kind.continues() || kind == TokenKind::Comma
 }
@@ -445,12 +450,12 @@ fn begins_operand(kind: TokenKind) -> bool {
     matches!(kind, Name | Int | Float | Text | OpenBrace)
 }
 
-/// Whether a text in quotes has its second quote.
+/// Returns true if a text in quotes has its second quote.
 fn is_closed(text: &str) -> bool {
     text.len() > 1 && text.ends_with('"')
 }
 
-/// How far something that means nothing goes: the same letter again and again, or a text in single quotes.
+/// The length of a meaningless piece: the same character repeated, or a text in single quotes.
 fn unknown_length(rest: &str, letter: char) -> usize {
     if letter == '\''
         && let Some(length) = rest[1..].find(|next| next == letter || LINE_ENDS.contains(&next))
@@ -461,7 +466,8 @@ fn unknown_length(rest: &str, letter: char) -> usize {
     rest.chars().take_while(|next| *next == letter).map(char::len_utf8).sum()
 }
 
-/// The column of a place with only blanks before it on its line, and how many bytes they are.
+/// The column of a place that has only blanks before it
+/// on its line, and the length of the blanks in bytes.
 pub(super) fn column(text: &str, at: usize) -> (usize, usize) {
     let line = text[..at].rfind(LINE_ENDS).map_or(0, |newline| newline + 1);
     let blanks = &text[line..at];
@@ -484,8 +490,9 @@ fn word(rest: &str) -> (TokenKind, usize) {
     (kind, length)
 }
 
-/// The length of a sign of assignment beyond `=`: `=`, perhaps `:`, and what accumulates. A word accumulates only
-/// before a blank and an operand: `w =max x`, but `let f =max` and `let y =max(a, b)`.
+/// The length of an assignment sign beyond `=`: `=`, perhaps `:`, and an accumulator. A word
+/// accumulates only before a blank and an operand: `w =max x`, but `let f =max` and
+/// `let y =max(a, b)`.
 fn assignment(rest: &str) -> Option<usize> {
     let after = rest.strip_prefix('=')?;
     let (colon, after) = match after.strip_prefix(':') {

@@ -1,4 +1,4 @@
-//! Whether two files say the same, wherever they say it.
+//! Comparison of two files, independent of their layout.
 
 use super::ast::{
     Arg, Argument, Assign, Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Ident, Shape, Statement,
@@ -6,8 +6,9 @@ use super::ast::{
 };
 use super::format::words;
 
-/// Whether two files are the same program: equal but for the places of everything, comments, and how numbers are
-/// written. Their names are in one table. The texts are those that the files were read from.
+/// Returns true if two files are the same program: equal except for
+/// positions, comments, and the notation of numbers. Both must use one
+/// table of names. The texts are those from which the files were parsed.
 pub fn same(text: &str, file: &File, other_text: &str, other: &File) -> bool {
     let pair = Pair { texts: [text, other_text], files: [file, other] };
     pair.blocks(&file.statements, &other.statements)
@@ -114,7 +115,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Compares expressions without recursion into operands: they may be deep.
+    /// Compares expressions without recursion into operands, which may be deep.
     fn expr(&self, a: ExprId, b: ExprId) -> bool {
         let mut pairs = vec![(a, b)];
         while let Some((a, b)) = pairs.pop() {
@@ -126,7 +127,7 @@ impl Pair<'_> {
         true
     }
 
-    /// Compares two expressions but for what is in them, which is still to be compared.
+    /// Compares two expressions without their parts, and adds those to the pairs still to compare.
     fn heads(&self, a: &ExprKind, b: &ExprKind, pairs: &mut Vec<(ExprId, ExprId)>) -> bool {
         use ExprKind::{
             Binary, Call, Each, Field, If, Index, List, Missing, Name, Number, Param, Range, Text, Unary,

@@ -1,22 +1,22 @@
-//! What a line of `.loom` is made of.
+//! The tokens of a `.loom` file.
 
 use broadloom_diagnostics::Span;
 
-/// A word, a number, a sign, or the shape of the page: line ends and changes of indentation.
+/// A word, a number, a sign, or a mark of the layout: line ends and changes of indentation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Token {
-    /// What it is.
+    /// The kind of token.
     pub kind: TokenKind,
-    /// Where it is; empty for [`TokenKind::Dedent`] and at the end.
+    /// The span; empty for [`TokenKind::Dedent`] and at the end.
     pub span: Span,
 }
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "`text` says it")]
 pub enum TokenKind {
     Name,
-    /// A word that has a meaning of its own.
+    /// A word of the language.
     Keyword(Keyword),
     /// A whole number.
     Int,
@@ -60,14 +60,14 @@ pub enum TokenKind {
     Newline,
     /// The next line is indented further.
     Indent,
-    /// The next line is indented as one before.
+    /// The next line is indented like an earlier one.
     Dedent,
-    /// Something that means nothing; it has been reported.
+    /// A character without a meaning, which has been reported.
     Unknown,
     End,
 }
 
-/// A word that has a meaning of its own.
+/// A word of the language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "they are their names")]
 pub enum Keyword {
@@ -128,12 +128,12 @@ pub const KEYWORDS: &[(&str, Keyword)] = &[
 ];
 
 impl Keyword {
-    /// How it is written.
+    /// The text of the keyword.
     pub fn text(self) -> &'static str {
         KEYWORDS.iter().find(|(_, keyword)| *keyword == self).map_or("", |(text, _)| text)
     }
 
-    /// Whether it begins a statement and can be nowhere else.
+    /// Returns true if it always begins a statement.
     pub fn begins_statement(self) -> bool {
         matches!(
             self,
@@ -155,7 +155,7 @@ impl Keyword {
 }
 
 impl TokenKind {
-    /// How it is called in messages: what is written, or what it is.
+    /// The name for messages: the sign itself, or a description.
     pub fn text(self) -> &'static str {
         match self {
             TokenKind::Name => "a name",
@@ -201,7 +201,7 @@ impl TokenKind {
         }
     }
 
-    /// The bracket that closes it, if it is one that opens.
+    /// The bracket that closes this one, if it opens one.
     pub fn closed_by(self) -> Option<TokenKind> {
         match self {
             TokenKind::Open => Some(TokenKind::Close),
@@ -211,7 +211,8 @@ impl TokenKind {
         }
     }
 
-    /// Whether a line that ends or begins with it goes on over the line end: it stands between two expressions.
+    /// Returns true if a line that ends or begins with this
+    /// token continues: it stands between two expressions.
     pub fn continues(self) -> bool {
         matches!(
             self,

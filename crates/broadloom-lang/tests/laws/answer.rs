@@ -1,31 +1,38 @@
-//! What a program says about itself, and how the answers of two programs are compared.
+//! The answer of a program, and the comparison of two answers.
 //!
 //! The answer of a program is its verdict and its shapes:
 //!
-//! - The *verdict* is the set of its errors. An error is its code and its *ends*. The ends of a conflict are what its labels claim (`48 because
-//!   of …`, `64 because of …`) and the statements that say so. A statement is known by its place in the first program, so that lines may move
-//!   and expressions may get names. What a tensor without a name is called in a message depends on how the program is written, and so does
-//!   the place where a conflict is found: neither is compared. Where numbers of axes do not agree, the ends are in the sentence; its labels say what
-//!   is known so far of a tensor, or where one of its axes comes from. The ends of a size that nothing decides are the parameter
-//!   and the row, which its sentence says, too; its labels speak of readers, and there may be more of them.
-//! - The *shapes* are those of everything that has a name, after closing. Unnamed layers and applications are counted in order (`linear`,
-//!   `linear2`), so of what is in them the set of shapes is compared for each name without numbers that both programs have: a captured
-//!   size is a number, and no tensor, if it is known where it is used.
+//! - The *verdict* is the set of its errors. An error is its code and its *ends*. The ends of a
+//!   conflict are the claims of its labels (`48 because of …`, `64 because of …`) and the
+//!   statements that make them. A statement is identified by its place in the first program, so
+//!   that lines may move and expressions may get names. The message's name for a tensor without a
+//!   name depends on how the program is written, and so does the place where a conflict is found:
+//!   neither is compared. Where numbers of axes do not agree, the ends are in the sentence; its
+//!   labels give what is known so far of a tensor, or the origin of one of its axes. The ends of an
+//!   undetermined size are the parameter and the row, which are in its sentence, too; its labels
+//!   are about readers, and there may be more of them.
+//! - The *shapes* are those of everything that has a name, after closing. Unnamed layers and
+//!   applications are counted in order (`linear`, `linear2`), so for their contents the set of
+//!   shapes is compared for each name without numbers that both programs have: a captured size is a
+//!   number, and no tensor, if it is known where it is used.
 //!
-//! What is meant to change is said exactly ([`Allowed`]):
+//! The permitted changes are listed exactly ([`Allowed`]):
 //!
-//! - A conflict is reported where it is found, by the statement that is refused. Where operands or statements are evaluated in another order,
-//!   another one may be refused. Then the same sizes are claimed; but if two statements claim the same, either may be shown; numbers of axes, and
-//!   windows that do not fit, are told from the refused side, so only the kind of the conflict is compared; and a size may be in conflict with an equation
-//!   (E0302) or with what follows from it (E0301). If several rows of parameters wait for each other, any of them may be called open: the
-//!   parameters are compared.
-//!   A statement tells its first mistake, and which is the first depends on the order of its operands, too: so mistakes are compared
-//!   with all that are found when each operation is a statement.
-//!   Through windows and concatenations the same contradiction can be reached along several chains, with other sizes at their ends; where the
-//!   order is another one, ends are compared in programs that have none.
-//! - What a refused statement would have defined stands for a mistake, and nothing more is said about it. If a part of it gets a name, the
-//!   part is a statement by itself: then more may be wrong, and less where a name is inlined.
-//! - Warnings are no part of the verdict: they say what broadcasts and what is not used.
+//! - A conflict is reported where it is found, by the statement that is refused. If operands or
+//!   statements are evaluated in another order, another one may be refused. Then the same sizes are
+//!   claimed; but if two statements claim the same, either may be shown; numbers of axes, and
+//!   windows that do not fit, are reported from the refused side, so only the kind of the conflict
+//!   is compared; and a size may be in conflict with an equation (E0302) or with what follows from
+//!   it (E0301). If several rows of parameters depend on each other, any of them may be called
+//!   open: the parameters are compared. A statement reports its first mistake, and which is the
+//!   first depends on the order of its operands, too: so mistakes are compared with all that are
+//!   found when each operation is a statement. Through windows and concatenations the same
+//!   contradiction can be reached along several chains, with other sizes at their ends; if the
+//!   order differs, ends are compared only in programs that have none.
+//! - The names that a refused statement would have defined stand for a mistake, and their uses are
+//!   not reported. If a part of it gets a name, the part is a statement by itself: then there may
+//!   be more mistakes, and fewer where a name is inlined.
+//! - Warnings are not part of the verdict: they are about broadcasts and unused names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,26 +41,26 @@ use broadloom_lang::{Options, codes, compile};
 
 use super::program::Program;
 
-/// What is claimed, and by which statement of the first program.
+/// A claim, and the statement of the first program that makes it.
 pub type End = (String, usize);
 
 /// The place of an end that is in the sentence.
 const UNPLACED: usize = usize::MAX;
 
-/// What a program says.
+/// The answer of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// Codes and ends of its errors.
     pub errors: BTreeSet<(&'static str, BTreeSet<End>)>,
-    /// Shapes by name, if nothing is wrong.
+    /// Shapes by name, if there are no errors.
     pub shapes: BTreeMap<String, String>,
-    /// Shapes of what is in unnamed layers, by names without numbers.
+    /// Shapes inside unnamed layers, by names without numbers.
     pub counted: BTreeMap<String, BTreeSet<String>>,
     /// Its messages as they are shown.
     pub shown: String,
 }
 
-/// In what two answers differ.
+/// The kinds of differences between two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Difference {
     /// One is accepted and the other is not.
@@ -66,7 +73,7 @@ pub enum Difference {
     Shapes,
 }
 
-/// Reads a program.
+/// Reads a program, and collects its answer.
 pub fn answer(program: &Program) -> Answer {
     let mut read = compile("program.loom", &program.text(), &Options::default());
     let errors = read.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
@@ -106,7 +113,7 @@ fn ends(diagnostic: &Diagnostic, sources: &Sources, program: &Program) -> BTreeS
         return [(said, 0)].into();
     }
     if diagnostic.code == codes::ARITHMETIC {
-        // The sentence has the sizes that are known at the time.
+        // The sentence has only the sizes that are known at the time.
         return diagnostic
             .labels
             .iter()
@@ -124,7 +131,7 @@ fn ends(diagnostic: &Diagnostic, sources: &Sources, program: &Program) -> BTreeS
     if ends.is_empty() { [(said, UNPLACED)].into() } else { ends }
 }
 
-/// A label in parts: what is between semicolons that stand in no quotes.
+/// Splits a label at the semicolons outside quotes.
 fn sentences(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for (at, quoted) in text.split('`').enumerate() {
@@ -141,7 +148,7 @@ fn without_digits(name: &str) -> String {
     name.replace(|letter: char| letter.is_ascii_digit(), "")
 }
 
-/// A sentence about a parameter; unnamed layers are counted in order, and their numbers are left out.
+/// A sentence about a parameter, without the numbers of unnamed layers, which are counted in order.
 fn named(message: &str, program: &Program) -> String {
     let name = message.split('`').nth(1).unwrap_or_default();
     let layer = name.split('.').next().unwrap_or_default();
@@ -150,23 +157,23 @@ fn named(message: &str, program: &Program) -> String {
     if written { message.to_owned() } else { message.replacen(name, &without_digits(name), 1) }
 }
 
-/// A sentence without what stands in quotes.
+/// A sentence without its quoted parts.
 fn without_names(text: &str) -> String {
     text.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
 
-/// What may change in the verdict of a program that is refused.
+/// The permitted changes in the verdict of a refused program.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
-    /// Which statements of the first program have become one: an end may be at any of them.
+    /// Statements of the first program that have become one: an end may be at any of them.
     pub merged: Vec<(usize, usize)>,
-    /// The order of evaluation is another one, so another statement may be refused.
+    /// The order of evaluation differs, so another statement may be refused.
     pub order: bool,
     /// Only the kinds of conflicts are compared.
     pub kinds: bool,
-    /// More may be wrong.
+    /// There may be more mistakes.
     pub more: bool,
-    /// Less may be wrong.
+    /// There may be fewer mistakes.
     pub less: bool,
 }
 
@@ -214,7 +221,7 @@ fn compare_errors(first: &Answer, second: &Answer, allowed: &Allowed) -> Option<
     fn within<T: Ord>(first: &BTreeSet<T>, second: &BTreeSet<T>, allowed: &Allowed) -> bool {
         (allowed.less || first.is_subset(second)) && (allowed.more || second.is_subset(first))
     }
-    // Where the order is another one, a conflict with an equation may be one with what follows from it.
+    // If the order differs, a conflict with an equation may become one with what follows from it.
     let kind =
         |code: &'static str| if allowed.order && code == codes::ARITHMETIC { codes::MISMATCH } else { code };
     let kinds = |answer: &Answer| answer.errors.iter().map(|(code, _)| kind(code)).collect::<BTreeSet<_>>();

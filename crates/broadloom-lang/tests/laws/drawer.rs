@@ -1,5 +1,6 @@
-//! Random programs, as people write them: a few data, some layers and sums, a loss at the end. Each tensor has a shape that was
-//! meant, and most operations fit it; some do not, and many shapes are left to be inferred.
+//! Random programs like those that people write: some data, some layers and sums, a loss at the
+//! end. Each tensor has an intended shape, and most operations fit it; some do not, and many shapes
+//! are left to be inferred.
 
 use super::dice::Dice;
 use super::program::{Expr, Form, Kind, Program, Statement};
@@ -24,7 +25,7 @@ pub struct Drawer<'a> {
     program: Program,
     /// Tensors that have names.
     tensors: Vec<(String, Shape)>,
-    /// Parameters of the statement that is being made: they can be used by name afterwards.
+    /// Parameters of the current statement: they can be used by name afterwards.
     made: Vec<(String, Shape)>,
     /// The sizes of this program.
     batch: String,
@@ -59,7 +60,7 @@ pub fn draw(dice: &mut Dice) -> Program {
 }
 
 impl Drawer<'_> {
-    /// Leaves, statements, and perhaps a target at the end.
+    /// Draws leaves, statements, and perhaps a target at the end.
     fn whole(&mut self) {
         for _ in 0..1 + self.dice.below(3) {
             self.leaf();
@@ -97,7 +98,7 @@ impl Drawer<'_> {
         self.dice.one(&self.sizes).clone()
     }
 
-    /// A size that can stand in a list of arguments.
+    /// A size that can be an argument of a call.
     fn plain_size(&mut self) -> String {
         self.dice.one(&self.sizes).clone()
     }
@@ -106,7 +107,7 @@ impl Drawer<'_> {
         (0..count).map(|_| self.size()).collect()
     }
 
-    /// A shape of the kind that data has.
+    /// A typical shape of data.
     fn data_shape(&mut self) -> Shape {
         let batch = vec![self.batch.clone()];
         match self.dice.below(12) {
@@ -122,7 +123,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// `data` or `state`; sometimes a part of the shape is left to be inferred.
+    /// Draws a `data` or `state` line; sometimes a part of the shape is left to be inferred.
     fn leaf(&mut self) {
         let shape = self.data_shape();
         let state = self.dice.percent(15);
@@ -146,7 +147,7 @@ impl Drawer<'_> {
         self.tensors.push((name, shape));
     }
 
-    /// A line: a tensor with a name, or an assignment.
+    /// Draws a line: a tensor with a name, or an assignment.
     fn line(&mut self) {
         let state = self.tensors.iter().rposition(|(name, _)| name.starts_with('s'));
         if let Some(at) = state.filter(|_| self.dice.percent(15)) {
@@ -174,7 +175,7 @@ impl Drawer<'_> {
         name
     }
 
-    /// A target for the last tensor, and a loss.
+    /// Draws a target for the last tensor, and a loss.
     fn target(&mut self) {
         let (last, shape) = self.tensors[self.tensors.len() - 1].clone();
         let name = self.fresh("x");
@@ -201,12 +202,12 @@ impl Drawer<'_> {
         self.bind("e", value, Shape::default());
     }
 
-    /// Its random choices.
+    /// The source of its random choices.
     pub(super) fn dice(&mut self) -> &mut Dice {
         self.dice
     }
 
-    /// Another tensor that was meant to have the same shape.
+    /// Another tensor that is meant to have the same shape.
     pub(super) fn like(&mut self, shape: &Shape) -> Option<Expr> {
         let same: Vec<String> =
             self.tensors.iter().filter(|(_, other)| other == shape).map(|(name, _)| name.clone()).collect();
@@ -215,7 +216,7 @@ impl Drawer<'_> {
 
     /// Any tensor of the program.
     fn named(&mut self) -> (Expr, Shape) {
-        // Rather a late one: programs are chains.
+        // Late ones are more likely: programs are chains.
         let (count, back) = (self.tensors.len(), self.dice.below(self.tensors.len()));
         let at = if self.dice.percent(50) { count - 1 - back / 2 } else { back };
         let (name, shape) = self.tensors[at].clone();
@@ -284,7 +285,7 @@ impl Drawer<'_> {
         (value, shape)
     }
 
-    /// Something to be combined with a tensor element by element.
+    /// Draws an operand to combine with a tensor element by element.
     fn partner(&mut self, shape: &Shape, depth: usize) -> (Expr, Shape) {
         match self.dice.below(100) {
             0..35 => self.param(shape),
@@ -308,7 +309,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// A parameter that is used like a tensor of some shape; mostly without a shape.
+    /// Draws a parameter that is used like a tensor of some shape; mostly without a declared shape.
     fn param(&mut self, shape: &Shape) -> (Expr, Shape) {
         let mut meant = Shape { batch: Vec::new(), ..shape.clone() };
         let stated = match self.dice.below(10) {
@@ -442,7 +443,7 @@ impl Drawer<'_> {
         (self.layer(layer, x), shape)
     }
 
-    /// A layer for images, whatever comes out.
+    /// Draws a layer for images.
     fn image(&mut self, x: Expr, mut shape: Shape) -> (Expr, Shape) {
         let halved =
             |size: &String| size.parse::<u64>().map_or(size.clone(), |size| (size / 2).max(1).to_string());
@@ -466,7 +467,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// A layer, applied where it is made or bound to a name before.
+    /// A layer, applied where it is made or bound to a name first.
     fn layer(&mut self, layer: String, x: Expr) -> Expr {
         let size = layer.split(['(', ')', ',']).any(|word| word.trim() == "n");
         if layer.starts_with("softmax") || self.dice.percent(50) {

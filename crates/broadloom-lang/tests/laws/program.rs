@@ -9,16 +9,17 @@ pub struct Program {
     pub statements: Vec<Statement>,
 }
 
-/// A statement, and which statement of the first program it comes from: what messages say is compared up to that.
+/// A statement, with the statement of the first program
+/// that it comes from: messages are compared up to that.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The statement of the first program that says the same.
+    /// The corresponding statement of the first program.
     pub home: usize,
-    /// What it says.
+    /// The statement itself.
     pub kind: Kind,
 }
 
-/// What a statement says.
+/// The kinds of statements.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// A line that is only text and that defines a name: `dim`, `def`, a layer that is bound to a name.
@@ -38,7 +39,7 @@ pub enum Kind {
         name: String,
         /// Its shape, as it is written.
         shape: Option<String>,
-        /// What stands behind the equals sign.
+        /// The text after the equals sign.
         values: Option<String>,
     },
     /// `let name = value`, `let name : shape = value`
@@ -73,13 +74,13 @@ pub enum Kind {
 /// An expression: a form, and the expressions in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// How it is made of its parts.
+    /// The way in which it is built from its parts.
     pub form: Form,
     /// Its parts.
     pub parts: Vec<Expr>,
 }
 
-/// How an expression is made of its parts.
+/// The ways in which an expression is built from its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     /// The name of a tensor.
@@ -97,7 +98,7 @@ pub enum Form {
     Filler(&'static str),
     /// `a + b`
     Infix(&'static str),
-    /// `f(a, b)`: a function of the language or of the library, or one that the program defines.
+    /// `f(a, b)`: a function of the language, of the library or of the program.
     Call(String),
     /// `a.T`
     Transpose,
@@ -107,9 +108,9 @@ pub enum Form {
     Spec {
         /// The function.
         function: &'static str,
-        /// What is said about each operand.
+        /// The part of the spec for each operand.
         operands: Vec<String>,
-        /// What is said about the result; nothing where the spec is only a shape.
+        /// The part of the spec for the result; `None` if the spec is only a shape.
         result: Option<String>,
     },
     /// `concat(a, b, along = "output")`
@@ -146,18 +147,18 @@ impl Expr {
         self.parts.iter().for_each(|part| part.walk(visit));
     }
 
-    /// The same for changes; parts come after the whole.
+    /// The same for changes; the whole is visited before its parts.
     pub fn walk_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         visit(self);
         self.parts.iter_mut().for_each(|part| part.walk_mut(visit));
     }
 
-    /// How many expressions there are in it, itself included.
+    /// The number of expressions in it, itself included.
     pub fn len(&self) -> usize {
         1 + self.parts.iter().map(Expr::len).sum::<usize>()
     }
 
-    /// The expression at a place, counted as [`Expr::walk`] comes to them.
+    /// The expression with an index, in the order of [`Expr::walk`].
     pub fn at_mut(&mut self, at: usize) -> Option<&mut Expr> {
         if at == 0 {
             return Some(self);
@@ -173,7 +174,7 @@ impl Expr {
         None
     }
 
-    /// The text; in brackets wherever that could matter.
+    /// The text, with brackets wherever they could matter.
     pub fn text(&self) -> String {
         let parts: Vec<String> = self.parts.iter().map(Expr::text).collect();
         let all = parts.join(", ");
@@ -206,7 +207,7 @@ impl Statement {
         }
     }
 
-    /// The expression in it, to be changed.
+    /// The expression in it, mutably.
     pub fn value_mut(&mut self) -> Option<&mut Expr> {
         match &mut self.kind {
             Kind::Let { value, .. } | Kind::Assign { value, .. } => Some(value),
@@ -265,7 +266,8 @@ impl Statement {
         }
     }
 
-    /// Whether it happens when the program runs, so that its place among others that do has a meaning.
+    /// Returns true if it acts when the program runs,
+    /// so that its place among other actions matters.
     pub fn acts(&self) -> bool {
         matches!(self.kind, Kind::Assign { .. })
     }
@@ -299,7 +301,7 @@ impl Program {
         text
     }
 
-    /// The program with a name for each operation: as many statements as there are operations.
+    /// The program with a name for each operation: one statement per operation.
     pub fn flat(&self) -> Program {
         let mut flat = Program::default();
         let mut count = 0;
@@ -314,14 +316,14 @@ impl Program {
         flat
     }
 
-    /// Whether sizes are calculated in it, by windows and concatenations.
+    /// Returns true if sizes are calculated in it, by windows and concatenations.
     pub fn has_arithmetic(&self) -> bool {
         let words = ["<+", "=+", "~+", "2*", "concat", "stack", "pool", "conv2d"];
         let text = self.text();
         words.iter().any(|word| text.contains(word))
     }
 
-    /// How often a name is used.
+    /// The number of uses of a name.
     pub fn uses_of(&self, name: &str) -> usize {
         self.statements
             .iter()

@@ -1,4 +1,4 @@
-//! Rewritings that change how a program is written, and not what it says.
+//! Rewritings that change the text of a program, but not its meaning.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use super::program::{Expr, Form, Kind, Program, Statement};
 pub struct Rewritten {
     /// The program.
     pub program: Program,
-    /// What may change if it is refused.
+    /// The permitted changes if it is refused.
     pub allowed: Allowed,
 }
 
-/// A rewriting: nothing if there is nothing in the program that it could rewrite.
+/// A rewriting. Returns `None` if it does not apply to the program.
 pub type Rewriting = fn(&Program, &Answer, &mut Dice) -> Option<Rewritten>;
 
 /// All rewritings, by name.
@@ -40,7 +40,8 @@ fn moved(program: Program) -> Option<Rewritten> {
     Some(Rewritten { program, allowed: Allowed { order: true, ..Allowed::default() } })
 }
 
-/// Operands of operations that commute change places; those of a spec together with what it says about them.
+/// Exchanges the operands of commutative operations;
+/// those of a spec together with their parts of the spec.
 fn swap(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut program = program.clone();
     let all = dice.percent(40);
@@ -61,7 +62,7 @@ fn swap(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     if count > 0 { moved(program) } else { None }
 }
 
-/// Calls a function for each expression in a statement that commutes, and counts them.
+/// Calls a function for each commutative expression in a statement, and counts them.
 fn each_swap(statement: &mut Statement, visit: &mut dyn FnMut(&mut Expr)) -> usize {
     let mut count = 0;
     if let Some(value) = statement.value_mut() {
@@ -81,7 +82,8 @@ fn each_swap(statement: &mut Statement, visit: &mut dyn FnMut(&mut Expr)) -> usi
     count
 }
 
-/// Statements in another order, in which each stands behind those that define what it uses. Actions stay in order.
+/// Reorders statements so that each stands after those
+/// that define its names. Actions stay in order.
 fn reorder(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut waiting = program.statements.clone();
     let mut ordered: Vec<Statement> = Vec::new();
@@ -101,7 +103,7 @@ fn reorder(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> 
     if same { None } else { moved(Program { statements: ordered }) }
 }
 
-/// Where a tensor of each name is made: names that stand for tensors, and the statements that define them.
+/// The names of tensors, with the indices of the statements that define them.
 fn tensors(program: &Program) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for (at, statement) in program.statements.iter().enumerate() {
@@ -112,8 +114,9 @@ fn tensors(program: &Program) -> Vec<(String, usize)> {
     found
 }
 
-/// Somebody reads a tensor and nobody reads him. A parameter that no operation reads may have any shape (docs/shapes.md, "A
-/// hole in a parameter is an error"), so only what is read, or is a result, is read once more.
+/// Reads a tensor once more, with a result that is not used. A parameter that no operation reads
+/// may have any shape (docs/shapes.md, "A hole in a parameter is an error"), so only tensors that
+/// are read, or are results, are chosen.
 fn reader(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut program = program.clone();
     let bare = |at: usize| match &program.statements[at].kind {
@@ -135,7 +138,7 @@ fn reader(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     rewritten(program)
 }
 
-/// An expression that reads a tensor and asks nothing of it.
+/// An expression that reads a tensor without constraining it.
 fn reading(read: Expr, dice: &mut Dice) -> Expr {
     let number = |number| Expr::new(Form::Number(number), Vec::new());
     match dice.below(10) {
@@ -153,7 +156,7 @@ fn reading(read: Expr, dice: &mut Dice) -> Expr {
     }
 }
 
-/// A part of an expression gets a name.
+/// Gives a name to a part of an expression.
 fn name(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut program = program.clone();
     let long = |at: &usize| program.statements[*at].value().is_some_and(|value| value.len() > 1);
@@ -173,8 +176,9 @@ fn name(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     Some(Rewritten { program, allowed: Allowed { order: true, more: true, ..Allowed::default() } })
 }
 
-/// Whether every evaluation of an expression has the same shape. What it makes (parameters, constants, layers) is made anew where it is
-/// written again, and what a spec leaves open is chosen anew.
+/// Returns true if every evaluation of an expression has the same shape.
+/// Parameters, constants and layers in it are made again where it is
+/// written again, and sizes that a spec leaves open are chosen again.
 fn repeatable(value: &Expr) -> bool {
     let mut repeatable = true;
     value.walk(&mut |expr| {
@@ -190,7 +194,7 @@ fn repeatable(value: &Expr) -> bool {
     repeatable
 }
 
-/// A name is replaced by its expression wherever it is used.
+/// Replaces a name by its expression wherever it is used.
 fn inline(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut program = program.clone();
     let fits = |statement: &&Statement| {
@@ -224,14 +228,14 @@ fn inline(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     Some(Rewritten { program, allowed: Allowed { merged, order: true, less: true, ..Allowed::default() } })
 }
 
-/// A statement is said once more, under another name. An unnamed layer would be another layer, with parameters of its own, and so
-/// would a constant: statements that make some are not said again.
+/// Writes a statement once more, under another name. An unnamed layer would be another layer, with
+/// parameters of its own, and so would a constant: statements that make some are not duplicated.
 fn duplicate(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let mut program = program.clone();
     let makes = |value: &Expr| {
         let mut makes = false;
         value.walk(&mut |expr| {
-            // A window whose size is known by what it is used for would not be known here.
+            // A window whose size is known only from its use would not be known here.
             let window = matches!(&expr.form, Form::Spec { operands, .. }
                 if operands.iter().any(|operand| operand.contains('+')));
             makes |= window || matches!(expr.form, Form::Layer(_));
@@ -251,7 +255,7 @@ fn duplicate(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten
     let at = *dice.one(&candidates);
     let fresh = program.fresh("u");
     let mut copy = program.statements[at].clone();
-    // Sizes that are set belong to what they are set of.
+    // Sizes that are set belong to the tensor that they are set for.
     let mut sets: Vec<Statement> = Vec::new();
     match &mut copy.kind {
         Kind::Let { name, value, .. } => {
@@ -274,7 +278,7 @@ fn duplicate(program: &Program, _: &Answer, dice: &mut Dice) -> Option<Rewritten
     rewritten(program)
 }
 
-/// Some shapes of results are stated.
+/// Declares some shapes of results.
 fn state_results(program: &Program, answer: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     if !answer.errors.is_empty() {
         return None;
@@ -292,7 +296,8 @@ fn state_results(program: &Program, answer: &Answer, dice: &mut Dice) -> Option<
     if changed { rewritten(program) } else { None }
 }
 
-/// Some shapes that were inferred are stated. A named size that became a number is not replaced by it: it says that the two are one.
+/// Declares some inferred shapes. A named size that became a number is not replaced by it: it says
+/// that the two are one.
 fn state(program: &Program, answer: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let named = |shape: &str| shape.contains('n') && !shape.contains("unit");
     let open = |shape: &Option<String>| {
@@ -301,7 +306,7 @@ fn state(program: &Program, answer: &Answer, dice: &mut Dice) -> Option<Rewritte
     stated(program, answer, dice, (&open, &declared))
 }
 
-/// The numbers of axes that were inferred are stated, without the sizes; where sizes are stated, they have to stay.
+/// Declares inferred numbers of axes without the sizes; declared sizes stay.
 fn state_ranks(program: &Program, answer: &Answer, dice: &mut Dice) -> Option<Rewritten> {
     let ranks = |shape: &str| {
         let axes = |word: &str| if matches!(word, "|" | "->") { word.to_owned() } else { "_".to_owned() };
@@ -311,7 +316,7 @@ fn state_ranks(program: &Program, answer: &Answer, dice: &mut Dice) -> Option<Re
     stated(program, answer, dice, (&Option::is_none, &ranks))
 }
 
-/// Which declarations may be replaced, and by what for a final shape.
+/// The declarations that may be replaced, and the replacement for a final shape.
 type Statable<'a> = (&'a dyn Fn(&Option<String>) -> bool, &'a dyn Fn(&str) -> Option<String>);
 
 fn stated(
@@ -367,7 +372,7 @@ fn stated(
     if changed { rewritten(program) } else { None }
 }
 
-/// A final shape as it is declared: `_` is a unit, `()` a number.
+/// A final shape as a declaration: `_` is a unit, `()` a number.
 fn declared(shape: &str) -> Option<String> {
     if shape == "()" {
         return Some("|".to_owned());

@@ -1,5 +1,5 @@
-//! The shape that the drawer has in mind for a tensor. What the language infers may be something else; it only makes most
-//! programs sensible.
+//! The shape that the drawer intends for a tensor. The language may infer another one; the intended
+//! shape only makes most programs sensible.
 
 /// Three rows of sizes, as they are written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +31,7 @@ impl Shape {
         format!("{text} {}", self.output.join(", ")).trim().to_owned()
     }
 
-    /// What two shapes broadcast to, if they do.
+    /// The shape that two shapes broadcast to, if they do.
     pub fn joined(&self, other: &Shape) -> Option<Shape> {
         Some(Shape {
             batch: joined(&self.batch, &other.batch)?,
@@ -40,13 +40,13 @@ impl Shape {
         })
     }
 
-    /// What two shapes broadcast to, or the first one if that is nothing.
+    /// The shape that two shapes broadcast to, or the first one if they do not.
     pub fn joined_or_self(&self, other: &Shape) -> Shape {
         self.joined(other).unwrap_or_else(|| self.clone())
     }
 }
 
-/// Two rows, from the last axis backwards.
+/// Broadcasts two rows, from the last axis backwards.
 fn joined(a: &[String], b: &[String]) -> Option<Vec<String>> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let agree = long.iter().rev().zip(short.iter().rev()).all(|(a, b)| a == b);

@@ -5,24 +5,25 @@ use super::dice::Dice;
 use super::program::{Kind, Program, Statement};
 use super::rewriting::{Rewriting, Rewritten};
 
-/// A program, another form of it, and in what their answers differ.
+/// A program, another form of it, and the difference between their answers.
 pub struct Failure {
     /// The program.
     pub program: Program,
-    /// What it says.
+    /// Its answer.
     pub answer: Answer,
     /// Its other form.
     pub rewritten: Rewritten,
-    /// What that says.
+    /// The answer of the other form.
     pub other: Answer,
-    /// In what the two differ.
+    /// The difference between the answers.
     pub difference: Difference,
 }
 
-/// How many choices of a rewriting are tried on a smaller program.
+/// The number of choices of a rewriting that are tried on a smaller program.
 const CHOICES: u64 = 12;
 
-/// Rewrites a program, and compares; nothing if the answers agree or there is nothing to rewrite.
+/// Rewrites a program, and compares. Returns `None` if
+/// the answers agree or the rewriting does not apply.
 pub fn attempt(
     program: &Program,
     answered: &Answer,
@@ -35,7 +36,7 @@ pub fn attempt(
     Some(Failure { program: program.clone(), answer: answered.clone(), rewritten, other, difference })
 }
 
-/// A failure of a smaller program, as small as can be had by leaving out statements and parts of expressions.
+/// Shrinks a failure as far as possible by leaving out statements and parts of expressions.
 pub fn shrink(mut failure: Failure, rewriting: Rewriting) -> Failure {
     'smaller: loop {
         for program in smaller(&failure.program) {
@@ -52,7 +53,8 @@ pub fn shrink(mut failure: Failure, rewriting: Rewriting) -> Failure {
     }
 }
 
-/// The programs that are one step smaller: without a statement and all that needs it, or with a part in place of an expression.
+/// The programs that are one step smaller: without a statement and everything that needs it, or
+/// with a part in place of an expression.
 fn smaller(program: &Program) -> Vec<Program> {
     let mut found: Vec<Program> = (0..program.statements.len()).map(|at| without(program, at)).collect();
     for (at, statement) in program.statements.iter().enumerate() {
@@ -86,7 +88,7 @@ fn without(program: &Program, at: usize) -> Program {
     closed(program)
 }
 
-/// The program without statements that use what nobody defines any more.
+/// Removes statements that use names which are no longer defined.
 fn closed(mut program: Program) -> Program {
     let prefixed = |name: &str| {
         let digits = name.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
@@ -106,5 +108,5 @@ fn closed(mut program: Program) -> Program {
     }
 }
 
-/// Names that only the program defines and that have no number.
+/// Names without a number that only the program defines.
 const OWN: &[&str] = &["n", "dense", "twice", "gate", "centred", "share", "scaled", "mapped"];

@@ -1,4 +1,4 @@
-//! Random specs for a tensor whose shape was meant: labels, rows of any number of axes, windows.
+//! Random specs for a tensor with an intended shape: labels, rows of any number of axes, windows.
 
 use super::drawer::{Drawer, strip};
 use super::program::{Expr, Kind};
@@ -7,10 +7,10 @@ use super::shape::Shape;
 /// Labels of batch, input and output axes.
 const LABELS: [[&str; 4]; 3] = [["a", "b", "c", "d"], ["i", "j", "k", "l"], ["o", "p", "q", "r"]];
 
-/// A row of a spec: labels, their sizes, and where its `...` stands.
+/// A row of a spec: labels with their sizes, and perhaps `...`.
 #[derive(Clone, Default)]
 struct Row {
-    /// Labels with their sizes; `...` among them with none.
+    /// Labels with their sizes; `...` has the sizes that it stands for.
     axes: Vec<(String, Vec<String>)>,
 }
 
@@ -73,7 +73,7 @@ impl Drawer<'_> {
         (Expr::spec("einsum", &specs, Some(&shown), parts), Shape { batch, input, output })
     }
 
-    /// What a spec says about a row: labels, with `...` in place of some neighbours.
+    /// Draws a row of a spec: labels, with `...` in place of some neighbours.
     fn row(&mut self, sizes: &[String], kind: usize) -> Row {
         let mut axes: Vec<(String, Vec<String>)> = sizes
             .iter()
@@ -91,7 +91,7 @@ impl Drawer<'_> {
         Row { axes }
     }
 
-    /// What the result keeps of a row, sometimes in another order.
+    /// Draws the part of a row that the result keeps, sometimes in another order.
     fn kept(&mut self, row: Row) -> Row {
         let mut axes = row.axes;
         axes.retain(|(label, _)| self.dice().percent(if label == "..." { 92 } else { 85 }));
@@ -101,7 +101,8 @@ impl Drawer<'_> {
         Row { axes }
     }
 
-    /// A second operand: a new parameter at some labels of the first, perhaps with a new label, or the like of the first.
+    /// Draws a second operand: a new parameter with some labels of the first, perhaps with a new
+    /// label, or a tensor like the first.
     fn second(
         &mut self,
         operand: &[Row; 3],
@@ -110,7 +111,7 @@ impl Drawer<'_> {
         first: &Expr,
     ) -> (String, Expr) {
         if self.dice().percent(30) {
-            // What is made in an expression is made once.
+            // Parameters in an expression are made only once.
             let again = (strip(first) == *first).then(|| first.clone());
             if let Some(same) = self.like(shape).or(again) {
                 return (text(operand), same);
@@ -120,7 +121,7 @@ impl Drawer<'_> {
         let labels: Vec<(String, Vec<String>)> = operand[2].axes.clone();
         rows[2].axes = labels.into_iter().filter(|_| self.dice().percent(70)).collect();
         if self.dice().percent(50) {
-            // A map: what was output is its input.
+            // A map: the outputs of the first operand are its inputs.
             rows.swap(1, 2);
             rows[1].axes.retain(|(label, _)| label != "...");
             let axis = ("z".to_owned(), vec![self.size()]);

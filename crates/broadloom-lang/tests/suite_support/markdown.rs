@@ -1,21 +1,22 @@
-//! Markdown files as cases: a heading, its programs, and what is expected of each.
+//! Markdown files as cases: a heading, its programs, and the expectations of each.
 //!
-//! Any heading with a program below it is a case. A fenced block `loom` is a program; a line with nothing but a file name in backquotes
-//! and a colon names the block below it, which is then a file beside the next program. Blocks of the kinds in [`EXPECTATIONS`]
-//! say what is expected of the program before them. All other blocks are prose.
+//! Any heading with a program below it is a case. A fenced block `loom` is a program; a line with
+//! only a file name in backquotes and a colon names the block below it, which is then a file beside
+//! the next program. Blocks of the kinds in [`EXPECTATIONS`] are the expectations of the program
+//! before them. All other blocks are prose.
 
 use std::path::{Path, PathBuf};
 
-/// Blocks that say what is expected of a program.
+/// The kinds of blocks that are expectations of a program.
 pub const EXPECTATIONS: &[&str] =
     &["shapes", "error", "messages", "warnings", "nest", "output", "format", "file", "says"];
 
 /// A fenced block.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// The word behind its fence.
+    /// The first word after its fence.
     pub kind: String,
-    /// What follows that word.
+    /// The text after that word.
     pub rest: String,
     /// Its lines, each with a line end.
     pub text: String,
@@ -23,14 +24,14 @@ pub struct Block {
     pub line: usize,
 }
 
-/// A program and what is expected of it.
+/// A program and its expectations.
 #[derive(Clone, Debug)]
 pub struct Example {
     /// The program.
     pub program: Block,
     /// Files beside it: name and text.
     pub files: Vec<(String, String)>,
-    /// What is expected.
+    /// The expectations.
     pub expected: Vec<Block>,
 }
 
@@ -48,7 +49,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Where a line of the file is, for messages.
+    /// The place of a line of the file, for messages.
     pub fn place(&self, line: usize) -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = std::fs::canonicalize(&root).unwrap_or(root);
@@ -114,7 +115,8 @@ pub fn suite_files() -> Vec<PathBuf> {
     files
 }
 
-/// New text for a block: file, line of its fence, how many lines it had, its new lines.
+/// New text for a block: the file, the line of its
+/// fence, its old number of lines, and its new lines.
 pub type Update = (PathBuf, usize, usize, String);
 
 /// Writes new texts of blocks, the last of a file first.

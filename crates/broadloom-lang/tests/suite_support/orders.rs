@@ -1,7 +1,8 @@
-//! Other orders of the statements of a program that must mean the same.
+//! Other orders of the statements of a program that must not change its meaning.
 //!
-//! A statement stays behind those that define what it uses, and before those that define anew what it uses. Statements that do
-//! something when the program runs stay in order among themselves; so do those that call functions which do.
+//! A statement stays after those that define its names, and before those that define them again.
+//! Statements that act when the program runs stay in order among themselves; so do those that call
+//! functions which act.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use broadloom_lang::syntax::ast::{
 };
 use broadloom_lang::syntax::parse;
 
-/// What a statement has to do with others.
+/// The facts about a statement that restrict its order.
 #[derive(Default, Clone)]
 struct Facts {
     defines: BTreeSet<String>,
@@ -21,7 +22,8 @@ struct Facts {
     function: Option<String>,
 }
 
-/// The program with its statements in other orders; none if it cannot be read or there is only one.
+/// The program with its statements in other orders; empty
+/// if it cannot be parsed or has only one statement.
 pub fn orders(text: &str, count: usize) -> Vec<String> {
     let mut names = Names::default();
     let parsed = parse(SourceId(0), text, &mut names);
@@ -48,7 +50,7 @@ pub fn orders(text: &str, count: usize) -> Vec<String> {
                 .filter(|at| !waiting[..*at].iter().any(|earlier| before(*earlier, waiting[*at])))
                 .collect();
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            // The first attempt takes what stands last.
+            // The first attempt takes the last statement that is ready.
             let pick = if attempt == 0 { ready.len() - 1 } else { (seed >> 33) as usize % ready.len() };
             order.push(waiting.remove(ready[pick]));
         }
@@ -77,7 +79,7 @@ fn facts(file: &File, names: &Names) -> Vec<Facts> {
         let mut reader = Reader { file, names, facts: Facts::default() };
         reader.statement(statement);
         let mut facts = reader.facts;
-        // Calling a function uses what it uses, and does what it does.
+        // A call of a function uses its names, and acts if the function does.
         for earlier in &all {
             if earlier.function.as_ref().is_some_and(|name| facts.uses.contains(name)) {
                 facts.uses.extend(earlier.uses.iter().cloned());
@@ -86,7 +88,7 @@ fn facts(file: &File, names: &Names) -> Vec<Facts> {
         }
         all.push(facts);
     }
-    // A definition by itself does nothing, but whoever uses it does.
+    // A definition by itself does not act, only its uses do.
     for facts in &mut all {
         facts.acts &= facts.function.is_none();
     }
@@ -169,7 +171,7 @@ impl Reader<'_> {
         match &def.body {
             Body::Expr(value) => self.expr(*value),
             Body::Block(statements) => {
-                // What a body defines, it defines for itself.
+                // Names that a body defines are its own.
                 let outside = self.facts.defines.clone();
                 let value = statements.len().saturating_sub(1);
                 for (at, statement) in statements.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Compiling and running one program of a suite: what it says about itself, as text.
+//! Compiles and runs one program of a suite, and collects its answer as text.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use broadloom::{Backend, Settings};
 use broadloom_diagnostics::{Diagnostic, Sources, Style, render};
 use broadloom_lang::{Options, Program, RunOptions, compile};
 
-/// A folder that is removed when it is no longer needed; made when files are in it.
+/// A folder for the files of a program, which is removed when it is dropped.
 pub struct Folder {
     path: PathBuf,
 }
@@ -31,7 +31,7 @@ impl Folder {
         Folder { path }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -43,7 +43,7 @@ impl Drop for Folder {
     }
 }
 
-/// How the programs of a suite are read: `batch=8` behind `loom` sets a `dim`.
+/// The options for reading a program of a suite: `batch=8` after `loom` sets a `dim`.
 pub fn options(flags: &str, folder: &Path) -> Options {
     let sizes = flags.split_whitespace().filter_map(|word| {
         let (name, size) = word.split_once('=')?;
@@ -57,7 +57,7 @@ pub fn compiled(text: &str, options: &Options) -> Program {
     compile("example.loom", text, options)
 }
 
-/// Who runs a program.
+/// The ways to run a program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Runner {
     /// The reference evaluator, on loops as they are derived.
@@ -68,23 +68,23 @@ pub enum Runner {
     Native,
 }
 
-/// Everything a program says: messages, shapes of what has a name, and what it prints.
+/// The complete answer of a program: its messages, its shapes by name, and its output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Messages of reading and of running: code and rendered text.
     pub messages: Vec<(&'static str, String)>,
     /// The same without places: code and sentence.
     pub sentences: Vec<(&'static str, String)>,
-    /// Shapes by name, as they are after closing.
+    /// Shapes by name, after closing.
     pub shapes: BTreeMap<String, String>,
-    /// What it prints.
+    /// The output.
     pub output: String,
 }
 
 /// Reads a program, and runs it if nothing is wrong and there is something to run.
 pub fn answer(text: &str, options: &Options, runner: Runner) -> Answer {
     let mut program = compiled(text, options);
-    // What is set is seen in the shapes.
+    // Sizes that were set appear in the shapes.
     program.settle();
     let sources = program.sources.clone();
     let mut diagnostics = program.diagnostics.clone();

@@ -1,4 +1,4 @@
-//! One program, many treatments, one answer.
+//! Treatments of a program that must not change its answer.
 //!
 //! | treatment | what must not change |
 //! |---|---|
@@ -16,10 +16,11 @@ use broadloom_lang::syntax::reformat;
 use super::orders::orders;
 use super::run::{Answer, Runner, answer, compiled};
 
-/// How many other orders of a program are tried.
+/// The number of other orders of a program that are tried.
 const ORDERS: usize = 6;
 
-/// Runs a program under all treatments; `expected` is its answer as it is. `in_order` says that its order matters.
+/// Runs a program under all treatments; `expected` is its answer without them. `in_order` says that
+/// its order matters.
 pub fn treat(text: &str, options: &Options, expected: &Answer, in_order: bool) -> Result<(), String> {
     let attempt = |what: &str, text: &str| {
         let found = answer(text, options, Runner::Reference);
@@ -43,7 +44,7 @@ pub fn treat(text: &str, options: &Options, expected: &Answer, in_order: bool) -
             let found = answer(&order, options, Runner::Reference);
             let shapes: Vec<_> = expected.shapes.iter().filter(|(name, _)| !name.contains('.')).collect();
             for (name, shape) in shapes {
-                // Names that the program does not write are counted in order: `literal2`.
+                // Generated names are counted in order: `literal2`.
                 let written = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
                 if !written.clone().any(|word| word == name) {
                     continue;
@@ -69,7 +70,7 @@ pub fn treat(text: &str, options: &Options, expected: &Answer, in_order: bool) -
     Ok(())
 }
 
-/// Two answers, places aside.
+/// Compares two answers except for places.
 fn agree(found: &Answer, expected: &Answer) -> Result<(), String> {
     if found.sentences != expected.sentences {
         let shown = |answer: &Answer| super::run::joined(&answer.messages);
@@ -81,7 +82,7 @@ fn agree(found: &Answer, expected: &Answer) -> Result<(), String> {
     similar(&found.output, &expected.output, 0.0)
 }
 
-/// Whether two outputs are equal, numbers up to rounding.
+/// Checks that two outputs are equal, numbers up to rounding.
 pub fn similar(found: &str, expected: &str, tolerance: f64) -> Result<(), String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|letter: char| letter.is_whitespace() || "[],".contains(letter))
@@ -100,7 +101,8 @@ pub fn similar(found: &str, expected: &str, tolerance: f64) -> Result<(), String
     Err(format!("it prints\n{found}instead of\n{expected}"))
 }
 
-/// The program up to each line: never a panic, and nothing is wrong that is right in the whole.
+/// Reads the program up to each line: it must not panic,
+/// and must not report what is right in the whole.
 fn prefixes(text: &str, options: &Options, expected: &Answer) -> Result<(), String> {
     for line in 0..=text.lines().count() as u32 {
         let mut program = compiled(text, &Options { until: Some(line), ..options.clone() });
@@ -116,7 +118,7 @@ fn prefixes(text: &str, options: &Options, expected: &Answer) -> Result<(), Stri
     Ok(())
 }
 
-/// The program with a comment behind each line, and blank lines and comments between them.
+/// The program with a comment after each line, and blank lines and comments between them.
 fn with_comments(text: &str) -> String {
     let mut out = String::from("# a comment\n\n");
     for (at, line) in text.lines().enumerate() {

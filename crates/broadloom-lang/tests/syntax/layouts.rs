@@ -1,8 +1,9 @@
-//! Random programs as texts: bytes decide where blanks, line ends, comments and needless parentheses are.
+//! Random programs as texts: bytes decide the places of
+//! blanks, line ends, comments and needless parentheses.
 
 use super::programs::{Choices, Piece};
 
-/// What a layout may do.
+/// The liberties that a layout may take.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Freedom {
     /// Blanks, line ends within statements, blocks on one line, needless parentheses and commas.
@@ -37,12 +38,12 @@ struct Writer<'a> {
     brackets: usize,
     /// The columns of the blocks.
     columns: Vec<usize>,
-    /// For each block, whether it is on the line of its head.
+    /// For each block, true if it is on the line of its head.
     short: Vec<bool>,
-    /// Which needless parentheses are open.
+    /// The needless parentheses that are open.
     extras: Vec<usize>,
     comments: usize,
-    /// Whether the next statement goes on the line of its head.
+    /// True if the next statement goes on the line of its head.
     is_short: bool,
 }
 
@@ -103,7 +104,7 @@ impl Writer<'_> {
         self.out.push_str(word);
     }
 
-    /// At least one blank, or a line end inside of brackets.
+    /// At least one blank, or a line end inside brackets.
     fn blank(&mut self) {
         self.out.push(' ');
         if self.brackets > 0 {
@@ -125,7 +126,7 @@ impl Writer<'_> {
             self.comment();
             self.line_end();
         }
-        // Further in than the block, so that a minus sign goes on.
+        // Indented further than the block, so that a minus sign continues the line.
         let column = self.column() + 1 + self.choices.pick(6);
         self.out.push_str(&" ".repeat(column));
     }

@@ -1,4 +1,5 @@
-//! What the tests of the syntax share: reading, the laws that hold for every text, random programs, trees as text.
+//! Helpers shared by the tests of the syntax: parsing, the laws that hold for every text, random
+//! programs, trees as text.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -11,38 +12,38 @@ use broadloom_lang::syntax::ast::{File, Names};
 use broadloom_lang::syntax::{Parsed, format, measured, parse, reformat, same};
 use proptest::prelude::*;
 
-/// So many cases, or as many as `BROADLOOM_SEEDS` says.
+/// A configuration with this number of cases, or with `BROADLOOM_SEEDS` of them.
 pub fn config(cases: u32) -> ProptestConfig {
     let asked = std::env::var("BROADLOOM_SEEDS").ok().and_then(|count| count.parse().ok());
     ProptestConfig { cases: asked.unwrap_or(cases), failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Bytes that decide: see [`programs`].
+/// Bytes that make decisions: see [`programs`].
 pub fn bytes(length: usize) -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(any::<u8>(), 0..length)
 }
 
-/// Reads a text with names of its own.
+/// Parses a text with names of its own.
 pub fn read(text: &str) -> (Parsed, Names) {
     let mut names = Names::default();
     (parse(SourceId::default(), text, &mut names), names)
 }
 
-/// Lays out a text without mistakes.
+/// Formats a text without mistakes.
 pub fn formatted(text: &str) -> String {
     let (parsed, names) = read(text);
     assert!(parsed.diagnostics.is_empty(), "{text}\n{}", shown(&parsed));
     format(text, &parsed.file, &names)
 }
 
-/// What is wrong, one message on each line.
+/// The mistakes, one message on each line.
 pub fn shown(parsed: &Parsed) -> String {
     let messages =
         parsed.diagnostics.iter().map(|diagnostic| format!("{}: {}", diagnostic.code, diagnostic.message));
     messages.collect::<Vec<_>>().join("\n")
 }
 
-/// The lines and codes of what is wrong.
+/// The lines and codes of the mistakes.
 pub fn mistakes(text: &str) -> Vec<(u32, &'static str)> {
     let sources = Sources::one("t.loom", text);
     let line = |diagnostic: &Diagnostic| {
@@ -51,13 +52,13 @@ pub fn mistakes(text: &str) -> Vec<(u32, &'static str)> {
     read(text).0.diagnostics.iter().map(|diagnostic| (line(diagnostic), diagnostic.code)).collect()
 }
 
-/// What holds for every text, a program or not. Says whether it is a program.
+/// Checks the laws that hold for every text. Returns true if it is a program.
 pub fn check_laws(text: &str) -> bool {
     let (parsed, names) = read(text);
     check_spans(text, &parsed);
     assert!(parsed.work <= 16 * text.len() + 100, "{} steps for {} bytes:\n{text}", parsed.work, text.len());
     let is_program = parsed.diagnostics.is_empty();
-    // Files with mistakes are refused, and what was read of them can be laid out all the same.
+    // Files with mistakes are refused, but the part that was parsed can be formatted all the same.
     assert_eq!(reformat(SourceId::default(), text).is_ok(), is_program, "{text}");
     let (once, work) = measured(text, &parsed.file, &names);
     assert!(work <= 16 * text.len() + 100, "{work} steps for {} bytes:\n{text}", text.len());
@@ -78,7 +79,8 @@ fn check_layout(text: &str, file: &File, mut names: Names, once: &str) {
     assert!(!once.starts_with('\n') && !once.contains("\n\n\n") && !once.contains(" \n"), "{once:?}");
 }
 
-/// The words of all comments. Comments may come together on a line; nothing else happens to them.
+/// The words of all comments. Comments may come together
+/// on a line, but nothing else happens to them.
 fn comments(text: &str, file: &File) -> Vec<String> {
     let words = file.comments.iter().flat_map(|span| span.slice(text).split_whitespace());
     words.map(str::to_owned).collect()

@@ -12,7 +12,7 @@ pub fn tree(text: &str) -> String {
     survivors(text, &parsed.file, &names)
 }
 
-/// As [`tree`], of a file with mistakes.
+/// Like [`tree`], for a file with mistakes.
 pub fn survivors(text: &str, file: &File, names: &Names) -> String {
     let mut out = String::new();
     Tree { text, file, names }.block(&file.statements, 0, &mut out);

@@ -18,10 +18,10 @@ const THEORY: [(&str, &str); 4] = [
     ("TensorDimensions.lean", include_str!("../../../../../verification/lean/TensorDimensions.lean")),
 ];
 
-/// How the project is checked; `NAME` stands for the certificate.
+/// Instructions for checking the project; `NAME` stands for the certificate.
 const README: &str = include_str!("project.md");
 
-/// The certificate of a program; or, if there is a folder, the files that were written there.
+/// The certificate of a program; with a folder, the names of the files that were written there.
 pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) -> Result<String, String> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let stem = escaped(&stem);
@@ -44,9 +44,9 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
     Ok(out)
 }
 
-/// A line that says at which sizes the program is certified; nothing if it has no sizes with a range.
+/// A line with the sizes for which the program is certified; empty if it has no sizes with a range.
 fn at_sizes(program: &Program, certificate: &str) -> String {
-    // In the words of the certificate, which avoids names that could mean something in Lean.
+    // In the words of the certificate, which avoids names that have a meaning in Lean.
     let stated = |dim: &Dim| {
         let words = ["", "_"].map(|end| format!("`{}{end}` = {}", dim.name, dim.size));
         words.into_iter().find(|words| certificate.contains(&format!("-- {words}\n")))
@@ -58,7 +58,7 @@ fn at_sizes(program: &Program, certificate: &str) -> String {
     }
 }
 
-/// The project of a certificate.
+/// The Lake file of a certificate's project.
 fn lakefile(name: &str) -> String {
     format!(
         "name = \"certificate-of-{}\"\ndefaultTargets = [\"Verification\"]\n\n[[lean_lib]]\nname = \"Verification\"\n\

@@ -7,7 +7,7 @@ use broadloom_lang::Program;
 
 use super::ranged;
 
-/// The forward function, and with `routines` a function for everything that runs.
+/// The forward function, and with `routines` a function for every routine.
 pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, String> {
     let (forward, left_out) = program.forward();
     let mut functions = if forward.is_empty() { Vec::new() } else { vec![forward] };
@@ -27,7 +27,7 @@ pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, Stri
         let names = names.join(", ").replace('\n', " ");
         head.push_str(&format!("// Not here, because of gradients; `--routines` shows it: {names}\n"));
     }
-    // Nothing is run, so nothing has to be compiled.
+    // Nothing is run, so no compiler is needed.
     let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
     let graph = std::mem::take(&mut program.graph);
     let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
@@ -37,7 +37,7 @@ pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, Stri
     };
     let made = session.mlir_with_places(&functions, &place).map_err(|error| error.to_string());
     std::mem::swap(&mut program.graph, session.graph_mut());
-    // Comments have names of files and tensors in them.
+    // Comments contain names of files and tensors.
     let lines = (head + &made?).lines().map(|line| format!("{}\n", escaped(line))).collect();
     Ok(lines)
 }

@@ -1,4 +1,4 @@
-//! Statements below each other, their blocks, and the comments and empty lines between them.
+//! Sequences of statements, their blocks, and the comments and empty lines between them.
 
 use broadloom_diagnostics::Span;
 
@@ -8,7 +8,7 @@ use super::Formatter;
 use super::layout::STEP;
 
 impl<'a> Formatter<'a> {
-    /// The whole file.
+    /// Writes the whole file.
     pub(super) fn file(&mut self) {
         self.statements(&self.file.statements, 0);
         self.own_lines(|_, _| true, 0);
@@ -22,7 +22,7 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// The line that has been made of a statement, and the block below it.
+    /// Writes the line of a statement, and the block below it.
     fn rest(&mut self, statement: &'a Statement, indent: usize) {
         let span = statement.span;
         let Some(block) = Block::of(&statement.kind) else { return self.line(span, indent) };
@@ -46,7 +46,8 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// The comments behind the last statement of a block that are indented like its first one.
+    /// Writes the comments after the last statement of
+    /// a block that are indented like its first one.
     fn end_block(&mut self, first: u32, end: u32, indent: usize) {
         self.fresh = false;
         if !self.is_first(first) {
@@ -61,7 +62,7 @@ impl<'a> Formatter<'a> {
         self.own_lines(belongs, indent);
     }
 
-    /// Writes the line that has been made, with the comments before it and within it.
+    /// Writes the current line, with the comments before it and within it.
     fn line(&mut self, span: Span, indent: usize) {
         self.own_lines(|comment, _| comment.start < span.start, indent);
         self.gap(span.start);
@@ -75,7 +76,7 @@ impl<'a> Formatter<'a> {
         self.line.items.clear();
     }
 
-    /// Writes the next comments on lines of their own, as long as they fulfil a condition.
+    /// Writes the next comments on lines of their own, as long as they satisfy a condition.
     fn own_lines(&mut self, fits: impl Fn(Span, &str) -> bool, indent: usize) {
         for comment in self.take_comments(fits) {
             self.gap(comment.start);
@@ -89,7 +90,8 @@ impl<'a> Formatter<'a> {
         self.out.push('\n');
     }
 
-    /// An empty line before what begins here, if there is one in the text and this is not the beginning of a block.
+    /// Keeps an empty line that the text has before
+    /// this offset, except at the beginning of a block.
     fn gap(&mut self, offset: u32) {
         let is_fresh = std::mem::replace(&mut self.fresh, false);
         let before = self.text.get(..offset as usize).unwrap_or("");
@@ -102,7 +104,7 @@ impl<'a> Formatter<'a> {
     }
 }
 
-/// What stands below a statement.
+/// The block below a statement.
 enum Block<'a> {
     Statements(&'a [Statement]),
     Lines(&'a [Span]),
@@ -123,7 +125,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Where it begins.
+    /// The offset of its first line.
     fn first(&self) -> Option<u32> {
         match self {
             Block::Statements(statements) => statements.first().map(|statement| statement.span.start),

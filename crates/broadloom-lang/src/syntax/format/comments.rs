@@ -1,15 +1,16 @@
-//! Where comments within a statement go.
+//! Placement of comments within a statement.
 //!
-//! The tree knows nothing of comments and little of signs, but a statement is written with the same words in the same
-//! order as it was, up to commas and parentheses. So the words that will be written are found again in the text; a
-//! comment then lies between two of them, and is written at the next place where the line may end:
+//! The tree has no comments and few signs, but a statement is written with the
+//! same words in the same order as before, up to commas and parentheses. So
+//! the words to write are found again in the text; a comment then lies between
+//! two of them, and is written at the next place where the line may end:
 //!
 //! ```text
 //! let y = (x # input            let y = x  # input
 //!   |> relu) # then         →     |> relu  # then
 //! ```
 //!
-//! That place is a line end from then on, so that the comment is found and written there again.
+//! From then on that place is a line end, so formatting again puts the comment in the same place.
 
 use broadloom_diagnostics::Span;
 
@@ -18,9 +19,9 @@ use super::super::token::TokenKind;
 use super::Formatter;
 use super::layout::{Item, Measures, Note};
 
-/// A word that will be written, and where it ends in the text.
+/// A word to write, and its end in the text.
 struct Found {
-    /// Its place in the line.
+    /// Its index in the line.
     item: usize,
     end: u32,
 }
@@ -28,15 +29,15 @@ struct Found {
 /// The comments of a statement.
 #[derive(Default)]
 pub(super) struct Placed<'a> {
-    /// Those that go before it.
+    /// The comments before it.
     pub before: Vec<Span>,
-    /// Those within it.
+    /// The comments within it.
     pub notes: Vec<Note<'a>>,
 }
 
 impl<'a> Formatter<'a> {
-    /// Takes the comments up to the end of a statement and behind it on the same line. `start` and `end` are those
-    /// of the words in the text that are written as this line.
+    /// Takes the comments up to the end of a statement, and those after it on the same line.
+    /// `start` and `end` are the offsets of the words in the text that become this line.
     pub(super) fn place_comments(&mut self, measures: &Measures, start: u32, end: u32) -> Placed<'a> {
         let mut placed = Placed::default();
         let inside = self.take_comments(|comment, _| comment.start < end);
@@ -62,7 +63,7 @@ impl<'a> Formatter<'a> {
                 continue;
             };
             let at = measures.next_break(word.item + 1);
-            // Comments that had to go on to a later place lose their own line.
+            // Comments that had to move to a later place lose their own line.
             let is_here = found.get(after).is_some_and(|next| at < next.item);
             let follows = placed.notes.last().is_some_and(|last| last.at == at && last.own_line);
             let own_line = is_here && (follows || self.is_first(comment.start));
@@ -70,7 +71,7 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// Finds the words of the line in the text, but for commas: they may be added or left out.
+    /// Finds the words of the line in the text, except commas, which may be added or left out.
     fn find_words(&mut self, start: u32) -> Vec<Found> {
         let mut found = Vec::new();
         let mut cursor = Cursor { token: self.token_at(start), offset: 0 };
@@ -88,7 +89,7 @@ impl<'a> Formatter<'a> {
         found
     }
 
-    /// Finds a word behind a place: the next one in the text, but for commas and parentheses.
+    /// Finds a word after a place: the next one in the text, except for commas and parentheses.
     fn find_word(&self, word: &str, mut cursor: Cursor) -> Option<(Cursor, u32)> {
         loop {
             let token = self.tokens.get(cursor.token)?;
@@ -110,7 +111,7 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// Takes the next comments as long as they fulfil a condition.
+    /// Takes the next comments as long as they satisfy a condition.
     pub(super) fn take_comments(&mut self, fits: impl Fn(Span, &str) -> bool) -> Vec<Span> {
         let rest = &self.file.comments[self.comments..];
         let taken: Vec<Span> = rest.iter().copied().take_while(|comment| fits(*comment, self.text)).collect();
@@ -118,7 +119,7 @@ impl<'a> Formatter<'a> {
         taken
     }
 
-    /// Whether there is nothing before a place on its line.
+    /// Returns true if only blanks are before a place on its line.
     pub(super) fn is_first(&self, offset: u32) -> bool {
         let before = self.text.get(..offset as usize).unwrap_or("").trim_end_matches(BLANKS);
         before.is_empty() || before.ends_with(LINE_ENDS)

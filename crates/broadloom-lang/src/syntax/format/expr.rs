@@ -1,31 +1,31 @@
-//! Expressions, with those parentheses that they need.
+//! Expressions, with only the parentheses they need.
 //!
-//! A tree may be as deep on its left as a text is long: `a + b + c + …`, `f(x)(y)…`, `a.b.c…`. So the way down on the
-//! left is walked, not recursed into; what is on the right of an operator or inside of brackets is only as deep as the
-//! parser goes.
+//! A tree may be as deep on its left as a text is long: `a + b + c + …`, `f(x)(y)…`, `a.b.c…`. So
+//! the left side is walked without recursion; the right operands and the insides of brackets are
+//! only as deep as the parser allows.
 
 use super::super::ast::{Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary};
 use super::Formatter;
 use super::layout::{Gap, Item};
 
-/// Where any expression may be.
+/// The least strength in a place where any expression may be.
 pub(super) const ANY: u8 = 0;
-/// Where a choice or a range needs parentheses.
+/// The least strength in a place where a choice or a range needs parentheses.
 pub(super) const OPERATORS: u8 = 1;
-/// Where every operator needs parentheses.
+/// The least strength in a place where every operator needs parentheses.
 const POSTFIX: u8 = 10;
 
-/// An expression on the way down on the left.
+/// An expression on the way down the left side.
 struct Step {
     id: ExprId,
-    /// Whether it needs parentheses.
+    /// True if it needs parentheses.
     parens: bool,
-    /// Whether its operator is one of a chain with that above: `a + b` in `a + b - c`.
+    /// True if its operator is in one chain with the one above: `a + b` in `a + b - c`.
     chained: bool,
 }
 
 impl<'a> Formatter<'a> {
-    /// An expression where only operators stand without parentheses that bind at least so strongly.
+    /// Writes an expression in a place where operators that bind less strongly need parentheses.
     pub(super) fn expr(&mut self, id: ExprId, least: u8) {
         let steps = self.way_down(id, least);
         self.work += steps.len();
@@ -69,8 +69,8 @@ impl<'a> Formatter<'a> {
         steps
     }
 
-    /// What follows when everything on the left is written. `in_chain` says whether the operator on the left is of
-    /// the same chain.
+    /// Writes the rest of an expression after its left side. `in_chain` is true if the operator on
+    /// the left is in the same chain.
     fn finish(&mut self, step: &Step, in_chain: bool) {
         match self.kind(step.id) {
             ExprKind::Binary(binary, _, right) => {
@@ -99,14 +99,14 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// The right operand. A minus sign takes no more to its right than it should: `a ** -b`.
+    /// Writes the right operand. A minus sign there needs no parentheses: `a ** -b`.
     fn right(&mut self, binary: Binary, right: ExprId) {
         let is_minus = matches!(self.kind(right), ExprKind::Unary(Unary::Minus, _));
         let least = if is_minus { MINUS_STRENGTH } else { right_strength(binary) };
         self.expr(right, least);
     }
 
-    /// Expressions that begin with a word of their own.
+    /// Writes an expression that has no left side.
     fn leaf(&mut self, id: ExprId, kind: &'a ExprKind) {
         match kind {
             ExprKind::Name(name) => self.line.word(self.names.text(*name)),
@@ -126,7 +126,7 @@ impl<'a> Formatter<'a> {
                 self.expr(*inner, NOT_STRENGTH);
             }
             ExprKind::If { condition, yes, no } => self.choice(*condition, *yes, *no),
-            // It has been reported, and files with mistakes are not formatted.
+            // Such mistakes have been reported, and files with mistakes are not formatted.
             _ => {}
         }
     }
@@ -170,7 +170,7 @@ impl<'a> Formatter<'a> {
         self.line.word("}");
     }
 
-    /// Items in brackets, one on each line if they are too many for one.
+    /// Writes items in brackets, one on each line if they do not fit on one.
     pub(super) fn bracketed<T>(
         &mut self,
         open: &'a str,
@@ -197,13 +197,13 @@ impl<'a> Formatter<'a> {
         ]);
     }
 
-    /// Whether an expression is written with an operator that stands between spaces.
+    /// Returns true if an expression is written with an operator that has spaces around it.
     pub(super) fn has_operator(&self, id: ExprId) -> bool {
         matches!(self.kind(id), ExprKind::Binary(..) | ExprKind::Unary(Unary::Not, _))
     }
 }
 
-/// How strongly an expression holds together.
+/// The strength with which an expression binds.
 fn strength(kind: &ExprKind) -> u8 {
     match kind {
         ExprKind::If { .. } | ExprKind::Range(..) => ANY,
@@ -214,7 +214,8 @@ fn strength(kind: &ExprKind) -> u8 {
     }
 }
 
-/// How strong a left operand is at least without parentheses. Powers group from the right, and comparisons do not chain.
+/// The least strength of a left operand without parentheses. Powers group from the right, and
+/// comparisons do not chain.
 fn left_strength(binary: Binary) -> u8 {
     let strength = binary.strength();
     match binary {

@@ -1,9 +1,9 @@
-//! From a stream of words to lines.
+//! Layout: from a stream of words to lines.
 //!
-//! Words stand in groups. A group that fits on the rest of its line is written there; otherwise all of its breaks
-//! are line ends, and its own groups are asked in turn (Oppen, *Prettyprinting*, 1980; here with all breaks of a group
-//! alike). The stream is flat, so that the deepest expression needs no stack, and each question is answered by
-//! widths that are summed up once.
+//! Words stand in groups. A group that fits on the rest of its line is written there; otherwise all
+//! of its breaks are line ends, and the same holds for each group inside it (Oppen,
+//! *Prettyprinting*, 1980; here all breaks of a group are alike). The stream is flat, so that even
+//! the deepest expression needs no stack, and widths are summed up only once.
 //!
 //! ```text
 //! f Open ( In Break a , Break b LastComma Out Break ) Close
@@ -14,16 +14,16 @@
 //!                )
 //! ```
 
-/// How many characters a line may have where it can be broken.
+/// The greatest number of characters on a line that can be broken.
 pub const WIDTH: usize = 100;
 
-/// By how much a block is indented.
+/// The number of spaces by which a block is indented.
 pub(super) const STEP: usize = 2;
 
-/// A word, or what may be between words.
+/// A word, or an item between words.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Item<'a> {
-    /// Something to be written.
+    /// A word to write.
     Word(&'a str),
     /// A space.
     Space,
@@ -31,17 +31,17 @@ pub(super) enum Item<'a> {
     Break(Gap),
     /// A comma if its group is broken.
     LastComma,
-    /// A group begins.
+    /// The beginning of a group.
     Open,
-    /// A group ends.
+    /// The end of a group.
     Close,
-    /// Lines are indented further from here on.
+    /// Indents the lines from here on further.
     In,
-    /// Lines are indented less from here on.
+    /// Indents the lines from here on less.
     Out,
 }
 
-/// What a break is if it is no line end.
+/// The text of a break that is not a line end.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Gap {
     /// A space.
@@ -52,14 +52,15 @@ pub(super) enum Gap {
     Closing,
 }
 
-/// A comment and the break before whose line end it is written; the end of the line is behind the last item.
+/// A comment, and the break that ends its line. A break after the last item stands for the end of
+/// the statement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note<'a> {
-    /// The place of the break in the stream.
+    /// The index of the break in the stream.
     pub at: usize,
     /// The comment.
     pub text: &'a str,
-    /// Whether it has a line of its own, after the break.
+    /// True if it has a line of its own, after the break.
     pub own_line: bool,
 }
 
@@ -69,15 +70,15 @@ pub(super) struct Line<'a> {
     pub items: Vec<Item<'a>>,
 }
 
-/// What is known of a line before it is written.
+/// Measures of a line, computed before it is written.
 pub(super) struct Measures {
-    /// How wide everything before an item is if no group is broken.
+    /// The width of everything before each item if no group is broken.
     before: Vec<usize>,
-    /// The first break at an item or behind it.
+    /// The first break at each item or after it.
     next_break: Vec<usize>,
-    /// Where a group ends, by where it begins.
+    /// The end of each group, by its beginning.
     close: Vec<usize>,
-    /// Where the group around an item begins.
+    /// The beginning of the group around each item.
     group: Vec<Option<usize>>,
 }
 
@@ -86,7 +87,7 @@ impl<'a> Line<'a> {
         self.items.push(Item::Word(text));
     }
 
-    /// A word with a space before it.
+    /// Adds a word with a space before it.
     pub fn spaced(&mut self, text: &'a str) {
         self.items.extend([Item::Space, Item::Word(text)]);
     }
@@ -139,7 +140,7 @@ impl<'a> Line<'a> {
 }
 
 impl Item<'_> {
-    /// How wide it is if its group is not broken.
+    /// Its width if its group is not broken.
     fn width(self) -> usize {
         match self {
             Item::Word(text) => text.chars().count(),
@@ -150,12 +151,12 @@ impl Item<'_> {
 }
 
 impl Measures {
-    /// The first break at an item or behind it; the number of items if there is none.
+    /// The first break at an item or after it; the number of items if there is none.
     pub fn next_break(&self, at: usize) -> usize {
         self.next_break.get(at).copied().unwrap_or(self.group.len())
     }
 
-    /// Which groups are broken because a comment ends a line in them.
+    /// Marks the groups that are broken because a comment ends a line in them.
     fn forced(&self, notes: &[Note<'_>]) -> Vec<bool> {
         let mut forced = vec![false; self.group.len()];
         for note in notes {
@@ -168,7 +169,7 @@ impl Measures {
         forced
     }
 
-    /// How wide a group is, with what follows it up to the next place where the line may end.
+    /// The width of a group, with the text after it up to the next place where the line may end.
     fn needed(&self, start: usize) -> usize {
         self.before[self.next_break(self.close[start])] - self.before[start]
     }
@@ -181,7 +182,7 @@ struct Writer<'l, 'n> {
     notes: &'l [Note<'n>],
     indent: usize,
     column: usize,
-    /// For each group around this place, whether it is broken.
+    /// For each group around the current place, true if it is broken.
     broken: Vec<bool>,
     out: &'l mut String,
 }
@@ -216,7 +217,7 @@ impl Writer<'_, '_> {
     }
 
     fn newline(&mut self, at: usize, gap: Gap) {
-        // Comments before a closing bracket belong to what is inside.
+        // Comments before a closing bracket belong to its contents.
         let indent = if gap == Gap::Closing { self.indent + STEP } else { self.indent };
         self.end_line(at);
         while let Some(note) = self.notes.first().filter(|note| note.at == at) {
@@ -229,7 +230,7 @@ impl Writer<'_, '_> {
         self.column = self.indent;
     }
 
-    /// The comments of this line, and its end.
+    /// Writes the comments of this line, and its end.
     fn end_line(&mut self, at: usize) {
         while let Some(note) = self.notes.first().filter(|note| note.at == at && !note.own_line) {
             self.out.push_str("  ");

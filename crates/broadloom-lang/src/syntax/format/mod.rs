@@ -1,4 +1,4 @@
-//! One layout for every program.
+//! The formatter: one layout for every program.
 //!
 //! ```text
 //! data x:28 28|10               data x : 28, 28 | 10
@@ -8,15 +8,16 @@
 //! ```
 //!
 //! - Blocks are indented by two and begin on a line of their own; at most one empty line is kept between statements.
-//! - Spaces stand around all operators between two operands and after commas, none inside of brackets.
-//! - Only those parentheses stay that the strength of operators asks for. Numbers and texts stay as they are written.
+//! - Spaces stand around all operators between two operands and after commas, none inside brackets.
+//! - Only the parentheses that operators need are kept. Numbers and texts stay as they are.
 //! - What is longer than [`WIDTH`] is broken from the outside in: brackets with one item per line, pipes and other
 //!   operators with one operand per line, the operator first.
 //! - Comments stay on their line, or at the next place where a line may end.
 //!
-//! A statement becomes a stream of words with the places where its line may end ([`layout`]); comments are assigned to
-//! such places ([`comments`]); then the stream is written. Nothing looks at how the text was laid out before, but for
-//! empty lines and comments, so that equal programs are written equally.
+//! A statement becomes a stream of words with the places where its line may end ([`layout`]);
+//! comments are assigned to such places ([`comments`]); then the stream is written. The layout of
+//! the text before does not matter, except for empty lines and comments, so equal programs are
+//! written equally.
 
 mod block;
 mod comments;
@@ -37,8 +38,8 @@ pub use layout::WIDTH;
 pub use op::op_text;
 pub(super) use op::words;
 
-/// The program in its one layout. The file has been read from the text without mistakes: what could not be read
-/// would be left out.
+/// Formats a program. The file must have been parsed from the text without mistakes: parts that
+/// could not be parsed would be left out.
 ///
 /// ```
 /// use broadloom_diagnostics::SourceId;
@@ -52,7 +53,7 @@ pub fn format(text: &str, file: &File, names: &Names) -> String {
     measured(text, file, names).0
 }
 
-/// As [`format`](fn@format), and how much work it was: a measure of the time it took.
+/// Like [`format`](fn@format), but also returns the work: a measure of the time it took.
 #[doc(hidden)]
 pub fn measured(text: &str, file: &File, names: &Names) -> (String, usize) {
     let mut formatter = Formatter::new(text, file, names);
@@ -60,8 +61,8 @@ pub fn measured(text: &str, file: &File, names: &Names) -> (String, usize) {
     (formatter.out, formatter.work)
 }
 
-/// Reads a text and lays it out, as long as nothing is wrong with it: otherwise, what that is. The result means the
-/// same, which is checked.
+/// Parses a text and formats it, or returns its mistakes.
+/// It is checked that the result is the same program.
 pub fn reformat(source: SourceId, text: &str) -> Result<String, Vec<Diagnostic>> {
     let mut names = Names::default();
     let before = parse(source, text, &mut names);
@@ -78,19 +79,19 @@ pub fn reformat(source: SourceId, text: &str) -> Result<String, Vec<Diagnostic>>
     Err(vec![diagnostic.with_primary(Span::new(source, 0, 0), "").with_help("please report it")])
 }
 
-/// Writes one file.
+/// The state of formatting one file.
 struct Formatter<'a> {
     text: &'a str,
     file: &'a File,
     names: &'a Names,
     /// The words of the text, without its line ends and indentation.
     tokens: Vec<Token>,
-    /// How many comments have been written.
+    /// The number of comments that have been written.
     comments: usize,
-    /// The statement that is being written.
+    /// The current statement.
     line: Line<'a>,
     out: String,
-    /// Whether nothing has been written of this block.
+    /// True if nothing of the current block has been written yet.
     fresh: bool,
     work: usize,
 }
@@ -119,12 +120,12 @@ impl<'a> Formatter<'a> {
         span.slice(self.text)
     }
 
-    /// The first token that begins at an offset or behind it.
+    /// The first token that begins at an offset or after it.
     fn token_at(&self, offset: u32) -> usize {
         self.tokens.partition_point(|token| token.span.start < offset)
     }
 
-    /// A number or a text as it is written, without the parentheses that belong to its span.
+    /// A number or a text as it is written, without the parentheses in its span.
     fn literal(&self, span: Span) -> &'a str {
         let mut tokens = self.tokens[self.token_at(span.start)..].iter();
         tokens.find(|token| token.kind != TokenKind::Open).map_or("", |token| self.slice(token.span))

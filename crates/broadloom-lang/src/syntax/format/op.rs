@@ -1,4 +1,5 @@
-//! The lines of an `op`. They are not read here, so that only spaces change, and where brackets are broken.
+//! The lines of an `op`. They are not parsed here, so
+//! only spaces and line breaks in brackets change.
 
 use broadloom_diagnostics::{SourceId, Span};
 
@@ -7,7 +8,7 @@ use super::super::token::{Token, TokenKind};
 use super::Formatter;
 use super::layout::{Gap, Item};
 
-/// A line of an `op` in one line and without comments: how it is to be read.
+/// A line of an `op` on a single line and without comments: the form in which it is parsed.
 pub fn op_text(text: &str, line: Span) -> String {
     let mut out = String::new();
     let text = line.slice(text);
@@ -21,7 +22,7 @@ pub fn op_text(text: &str, line: Span) -> String {
     out
 }
 
-/// The tokens of a line that may be several: without line ends and indentation.
+/// The tokens of a text without line ends and indentation.
 pub(in super::super) fn words(text: &str) -> Vec<Token> {
     let mut tokens = lex(SourceId::default(), text).tokens;
     tokens.retain(|token| {
@@ -31,11 +32,11 @@ pub(in super::super) fn words(text: &str) -> Vec<Token> {
 }
 
 impl Formatter<'_> {
-    /// Makes a line of the words of a line.
+    /// Makes the current line from the words of a line of an `op`.
     pub(super) fn op_line(&mut self, line: Span) {
         let range = self.token_at(line.start)..self.token_at(line.end);
         let tokens = self.tokens[range].to_vec();
-        // For each bracket that is open, whether its lines may be broken: not if nothing is in it.
+        // For each open bracket, true if its contents may be broken into lines: empty ones may not.
         let mut open: Vec<bool> = Vec::new();
         let mut after_break = false;
         for (place, (token, space)) in spaced(&tokens).into_iter().enumerate() {
@@ -69,7 +70,7 @@ fn closes(kind: Option<TokenKind>) -> bool {
     matches!(kind, Some(TokenKind::Close | TokenKind::CloseList))
 }
 
-/// Tokens, and whether a space stands before each.
+/// Pairs each token with true if a space stands before it.
 fn spaced(tokens: &[Token]) -> Vec<(Token, bool)> {
     let mut before: Option<(Token, bool)> = None;
     let mut out = Vec::with_capacity(tokens.len());
@@ -86,7 +87,8 @@ fn spaced(tokens: &[Token]) -> Vec<(Token, bool)> {
     out
 }
 
-/// Whether a space is between two tokens; nothing is said about pairs that could become one token, or come from one.
+/// Decides if there is a space between two tokens. Returns `None` for pairs that could become one
+/// token, or come from one.
 fn is_spaced(before: TokenKind, is_sign: bool, next: TokenKind) -> Option<bool> {
     use TokenKind::{Close, CloseBrace, CloseList, Comma, Name, Open, OpenBrace, OpenList, Semicolon};
     match (before, next) {
@@ -99,7 +101,7 @@ fn is_spaced(before: TokenKind, is_sign: bool, next: TokenKind) -> Option<bool> 
     }
 }
 
-/// Whether it stands between two operands, or assigns.
+/// Returns true if a token stands between two operands, or assigns.
 fn is_between(kind: TokenKind) -> bool {
     kind.continues() || matches!(kind, TokenKind::Equals | TokenKind::Assign | TokenKind::Keyword(_))
 }

@@ -51,7 +51,7 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// What does something.
+    /// Writes a statement that acts when the program runs.
     fn action(&mut self, kind: &'a StatementKind) {
         match kind {
             StatementKind::Backward(value) => self.keyword_expr("backward", *value),
@@ -86,7 +86,7 @@ impl<'a> Formatter<'a> {
         self.expr(value, ANY);
     }
 
-    /// A word and a name, if there is one.
+    /// Writes a word and a name, if there is one.
     fn after(&mut self, word: &'a str, name: Option<Ident>) {
         if let Some(name) = name {
             self.line.spaced(word);
@@ -94,7 +94,7 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// `step in 0..500`, or only the second.
+    /// Writes `step in 0..500`, or only the list.
     fn after_name(&mut self, name: Option<Ident>, list: ExprId) {
         if let Some(name) = name {
             self.line.spaced(self.names.text(name.name));
@@ -104,7 +104,7 @@ impl<'a> Formatter<'a> {
         self.expr(list, ANY);
     }
 
-    /// `= value`, if there is one.
+    /// Writes `= value`, if there is one.
     pub(super) fn value(&mut self, value: Option<ExprId>) {
         if let Some(value) = value {
             self.line.spaced("=");
@@ -113,7 +113,7 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// What is declared of a leaf behind its name.
+    /// Writes the declaration of a leaf after its name.
     pub(super) fn declared(
         &mut self,
         shape: Option<&'a Shape>,
@@ -208,7 +208,7 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// A space and `batch | input -> output`.
+    /// Writes a space and `batch | input -> output`.
     fn shape(&mut self, shape: &'a Shape) {
         if let Some(batch) = &shape.batch {
             self.row(batch);
@@ -252,7 +252,7 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// `0..10`, with spaces if there are operators.
+    /// Writes `0..10`, with spaces if there are operators.
     pub(super) fn range(&mut self, low: ExprId, high: ExprId) {
         let is_spaced = self.has_operator(low) || self.has_operator(high);
         let space = is_spaced.then_some(Item::Space);

@@ -8,7 +8,7 @@ use super::Parser;
 use crate::codes;
 
 impl Parser<'_> {
-    /// Any expression.
+    /// Parses any expression.
     pub(super) fn expr(&mut self) -> Option<ExprId> {
         self.deeper(|parser| {
             if parser.is_word(Keyword::If) {
@@ -42,7 +42,7 @@ impl Parser<'_> {
         Some(self.push(ExprKind::If { condition, yes, no }, span))
     }
 
-    /// Operators that bind at least so strongly, and what is between them.
+    /// Parses operators that bind at least this strongly, and their operands.
     pub(super) fn operators(&mut self, least: u8) -> Option<ExprId> {
         let mut left = self.prefix()?;
         while let Some(binary) = binary(self.kind()) {
@@ -70,7 +70,7 @@ impl Parser<'_> {
         Some(left)
     }
 
-    /// Comparisons do not chain.
+    /// Reports a second comparison: comparisons do not chain.
     fn unchained(&mut self, first: Binary, sign: Span) -> Option<()> {
         let compares = |binary: Binary| binary.strength() == Binary::Less.strength();
         match binary(self.kind()) {
@@ -100,7 +100,7 @@ impl Parser<'_> {
         Some(self.push(ExprKind::Unary(unary, inner), span))
     }
 
-    /// A primary expression with calls, fields and indices behind it.
+    /// Parses a primary expression with the calls, fields and indices after it.
     fn postfix(&mut self) -> Option<ExprId> {
         let mut left = self.primary()?;
         loop {
@@ -140,7 +140,8 @@ impl Parser<'_> {
         let open = self.next();
         let mut args = Vec::new();
         while !self.ends_list(TokenKind::Close) {
-            // A word of the language is no argument of any function, which is said where the function is known.
+            // No function has an argument named like a keyword.
+            // That is reported where the function is known.
             let named = matches!(self.kind(), TokenKind::Name | TokenKind::Keyword(_))
                 && matches!(self.ahead(1).kind, TokenKind::Equals | TokenKind::Assign);
             let name = match named {
@@ -192,13 +193,13 @@ impl Parser<'_> {
         match text.parse::<f64>() {
             Ok(value) if value.is_finite() => return Some(value),
             Ok(_) => self.report(Diagnostic::error(codes::NUMBER, "this number is too large", span, "")),
-            // The lexer has reported what is no number.
+            // The lexer has reported malformed numbers.
             Err(_) => self.reported = true,
         }
         None
     }
 
-    /// An expression in parentheses, which are part of its span.
+    /// Parses an expression in parentheses, which are part of its span.
     fn parenthesised(&mut self) -> Option<ExprId> {
         let open = self.next();
         let inner = self.expr()?;

@@ -1,7 +1,8 @@
-//! What people write who come from other languages, and how it is written here.
+//! Habits from other languages, and their equivalents here.
 //!
-//! Nothing of this is part of the grammar: each is a mistake that is better named by what was meant than by what was expected.
-//! Where it is clear what was meant, reading goes on as if that had been written, so that nothing else is said about it.
+//! None of this is part of the grammar: the message for such a mistake names what was meant, which
+//! is clearer than what was expected. Where the meaning is clear, parsing goes on as if the right
+//! form had been written, so that no further errors follow.
 
 use broadloom_diagnostics::{Diagnostic, Span};
 
@@ -11,10 +12,10 @@ use super::super::token::{Keyword, Token, TokenKind};
 use super::Parser;
 use crate::codes;
 
-/// What is quoted of a line in a message is at most so long.
+/// The longest piece of a line that a message quotes.
 const LONGEST_QUOTE: usize = 48;
 
-/// Words that begin a statement elsewhere: what they are here, and what to write.
+/// Words that begin a statement elsewhere: the message, and the advice.
 const WORDS: &[(&str, &str, &str)] = &[
     (
         "while",
@@ -36,7 +37,7 @@ const WORDS: &[(&str, &str, &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// `+=`, `-=`, …, if it is here: the two signs, and the first of them.
+    /// Finds `+=`, `-=`, … here: the span of both signs, and the first of them.
     pub(super) fn compound(&self) -> Option<(Span, &'static str)> {
         let (token, next) = (self.token(), self.ahead(1));
         let sign = match token.kind {
@@ -54,7 +55,7 @@ impl Parser<'_> {
         (assigns && next.span.start == token.span.end).then(|| (token.span.to(equals), sign))
     }
 
-    /// `y += x`, which is `y =+ x`: takes the signs, and gives the one that is meant.
+    /// `y += x`, which is `y =+ x` here: takes the signs, and returns the right one.
     pub(super) fn compound_sign(&mut self, target: ExprId) -> Option<Box<str>> {
         let (span, sign) = self.compound()?;
         let target = self.quote(self.file.expr(target).span);
@@ -70,7 +71,7 @@ impl Parser<'_> {
         };
         self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
         self.next();
-        // `y +=-1`: the sign behind `=` belongs to the value.
+        // `y +=-1`: the sign after `=` belongs to the value.
         let equals = self.token();
         if self.slice(equals.span) == "=-" {
             let minus = Span { start: equals.span.start + 1, ..equals.span };
@@ -81,7 +82,7 @@ impl Parser<'_> {
         known.then(|| format!("={sign}").into())
     }
 
-    /// An index of several axes, or a slice with `:`.
+    /// Reports an index of several axes, or a slice with `:`.
     pub(super) fn sliced(&mut self, of: ExprId, open: Span) {
         let close = self.closing(TokenKind::OpenList, TokenKind::CloseList);
         let inner = Span { start: open.end, end: close.start, ..open };
@@ -108,7 +109,7 @@ impl Parser<'_> {
         self.report(Diagnostic::error(codes::EXPECTED, message, open.to(close), "").with_help(help));
     }
 
-    /// A shape in brackets.
+    /// Reports a shape in brackets.
     pub(super) fn bracketed(&mut self, open: Token) {
         let Some(closed) = open.kind.closed_by() else { return };
         let close = self.closing(open.kind, closed);
@@ -126,7 +127,7 @@ impl Parser<'_> {
         self.report(Diagnostic::error(codes::SHAPE, message, open.span.to(close), "").with_help(help));
     }
 
-    /// Where the bracket closes that is open here; the end of the line if it does not.
+    /// The closing bracket of the one that is open here, or the end of the line if there is none.
     fn closing(&self, open: TokenKind, close: TokenKind) -> Span {
         let mut depth = 0;
         for token in &self.tokens[self.at.min(self.tokens.len())..] {
@@ -141,7 +142,8 @@ impl Parser<'_> {
         self.token().span
     }
 
-    /// A statement of another language, if the line begins like one: what is read of it.
+    /// Reports a statement of another language, if the line begins like one, and returns the part
+    /// that was parsed.
     pub(super) fn foreign_statement(&mut self) -> Option<Option<StatementKind>> {
         let (token, next) = (self.token(), self.ahead(1).kind);
         let operand = matches!(
@@ -215,7 +217,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An import that is no path.
+    /// Reports an import without a path.
     pub(super) fn no_import(&mut self, span: Span) {
         let name = match self.kind() {
             TokenKind::Name if self.slice(self.token().span) != "from" => self.slice(self.token().span),
@@ -231,7 +233,7 @@ impl Parser<'_> {
         self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
     }
 
-    /// `lambda x: …`
+    /// Reports `lambda x: …`.
     pub(super) fn lambda(&mut self) -> bool {
         let token = self.token();
         let follows = matches!(self.ahead(1).kind, TokenKind::Name | TokenKind::Colon);
@@ -250,7 +252,7 @@ impl Parser<'_> {
         true
     }
 
-    /// `f"…"`: the letter is passed over.
+    /// Reports `f"…"`, and skips the letter.
     pub(super) fn text_with_letter(&mut self) {
         let (token, next) = (self.token(), self.ahead(1));
         let adjacent = next.kind == TokenKind::Text && next.span.start == token.span.end;
@@ -263,7 +265,7 @@ impl Parser<'_> {
         self.next();
     }
 
-    /// `a if condition else b`, behind `a`.
+    /// Reports `a if condition else b`, with `a` parsed already.
     pub(super) fn choice_behind(&mut self, yes: ExprId) -> Option<ExprId> {
         let word = self.next();
         let condition = self.operators(0)?;
@@ -282,7 +284,7 @@ impl Parser<'_> {
         Some(self.push(ExprKind::If { condition, yes, no }, span))
     }
 
-    /// `if condition:`
+    /// Reports `if condition:`.
     pub(super) fn choice_with_block(&mut self, word: Span, condition: ExprId) {
         let condition = self.quote(self.file.expr(condition).span);
         let message = "`if` chooses between two values, and has no block";
@@ -293,7 +295,7 @@ impl Parser<'_> {
         self.chose = true;
     }
 
-    /// `print("loss", loss)`: whether what is printed stands in parentheses.
+    /// Reports `print("loss", loss)`. Returns true if the values to print are in parentheses.
     pub(super) fn printed_like_a_call(&mut self, word: Span) -> bool {
         if self.kind() != TokenKind::Open {
             return false;
@@ -323,7 +325,7 @@ impl Parser<'_> {
         true
     }
 
-    /// Two things to print without a comma between them.
+    /// Reports two values to print without a comma between them.
     pub(super) fn printed_without_comma(&mut self, word: Span) -> bool {
         let token = self.token();
         if !matches!(token.kind, TokenKind::Name | TokenKind::Int | TokenKind::Float | TokenKind::Text) {
@@ -336,7 +338,8 @@ impl Parser<'_> {
         true
     }
 
-    /// What a statement would have defined that could not be read, or is not kept: nothing is said about its uses.
+    /// Notes the name that an unreadable or dropped statement would have defined, so that its uses
+    /// are not reported.
     pub(super) fn forget(&mut self, start: usize) {
         let tokens = &self.tokens[start..self.at.max(start)];
         let (Some(first), Some(second)) = (tokens.first(), tokens.get(1)) else { return };
@@ -356,7 +359,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The same for statements that were read and are not kept.
+    /// The same for statements that were parsed and are not kept.
     pub(super) fn forget_all(&mut self, statements: &[Statement]) {
         for statement in statements {
             let names: &[Ident] = match &statement.kind {
@@ -375,7 +378,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Something stands behind a statement that does not belong there.
+    /// Reports something after a statement that does not belong there.
     pub(super) fn behind_statement(&mut self) {
         let (token, found) = (self.token(), self.found());
         let before = self.tokens[..self.at].last().copied();
@@ -397,7 +400,7 @@ impl Parser<'_> {
         self.report(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) });
     }
 
-    /// `n++` or `n--`, behind `n`: the sign, if the line ends with it.
+    /// Finds `n++` or `n--` after `n`: the sign, if the line ends with it.
     pub(super) fn increment(&self) -> Option<(Span, &'static str)> {
         let (first, second) = (self.token(), self.ahead(1));
         let sign = if first.kind == TokenKind::Plus { "+" } else { "-" };
@@ -408,7 +411,7 @@ impl Parser<'_> {
         twice.then(|| (first.span.to(second.span), sign))
     }
 
-    /// `n++` as a line.
+    /// Reports a line `n++`.
     pub(super) fn incremented(&mut self, target: ExprId) -> bool {
         let Some((span, sign)) = self.increment() else { return false };
         let help = format!("write `{} ={sign} 1`", self.quote(self.file.expr(target).span));
@@ -422,7 +425,7 @@ impl Parser<'_> {
         quoted(self.slice(span))
     }
 
-    /// What stands from a place to the end of the line, without a comment.
+    /// The text from a place to the end of the line, without a comment.
     pub(super) fn rest_of_line(&self, from: u32) -> String {
         let rest = &self.text[from as usize..];
         let line = &rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())];
@@ -431,7 +434,7 @@ impl Parser<'_> {
     }
 }
 
-/// A text as it may be quoted: on one line, and not long.
+/// A text for a message: on one line, and `…` if it is long.
 fn quoted(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
@@ -441,7 +444,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// What stands before any of some characters.
+/// The text before the first of some characters.
 fn before<'t>(text: &'t str, ends: &[char]) -> &'t str {
     text.split(ends).next().unwrap_or(text).trim()
 }

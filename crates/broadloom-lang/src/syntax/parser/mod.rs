@@ -1,7 +1,7 @@
-//! From tokens to a tree. Parsing never fails: what cannot be read is reported and left out, and the next line is
-//! read as if nothing had happened.
+//! The parser: from tokens to a tree. Parsing never fails: a line that cannot be parsed is reported
+//! and left out, and parsing goes on with the next line.
 //!
-//! The grammar, with `[ ]` for what may be left out and `{ }` for what may be repeated:
+//! The grammar, with `[ ]` for optional and `{ }` for repeated parts:
 //!
 //! ```text
 //! file       := { statement }
@@ -47,18 +47,18 @@ use super::lexer::{LONGEST, lex};
 use super::token::{Keyword, Token, TokenKind};
 use crate::codes;
 
-/// What parsing gives: a tree of all that could be read, and what is wrong with the rest.
+/// The result of parsing: a tree of everything that could be parsed, and the mistakes in the rest.
 #[derive(Debug)]
 pub struct Parsed {
     /// The tree.
     pub file: File,
-    /// What is wrong, in the order of the text.
+    /// The mistakes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many bytes and tokens were looked at: a measure of the time it took.
+    /// The number of bytes and tokens that were read: a measure of the time it took.
     pub work: usize,
 }
 
-/// Reads a file.
+/// Parses a file.
 ///
 /// ```
 /// use broadloom_diagnostics::Sources;
@@ -97,23 +97,23 @@ pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
     Parsed { file: parser.file, diagnostics: parser.diagnostics, work: parser.work.get() }
 }
 
-/// How deep expressions and blocks may nest.
+/// The greatest depth of nested expressions and blocks.
 const DEEPEST: usize = 128;
 
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     at: usize,
-    /// Where the last word that was taken ends.
+    /// The end of the last token that was taken.
     last_end: u32,
     work: Cell<usize>,
     names: &'a mut Names,
     file: File,
     diagnostics: Vec<Diagnostic>,
-    /// Whether a mistake of this statement has been reported: more would only confuse.
+    /// True once a mistake of this statement has been reported: more of them would only confuse.
     reported: bool,
     depth: usize,
-    /// Whether an `if` with a block has been reported, whose `else` is still to come.
+    /// True after an `if` with a block has been reported, until its `else` is parsed.
     chose: bool,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
         self.take(TokenKind::Keyword(keyword))
     }
 
-    /// Takes the next token if it is of this kind, and complains otherwise.
+    /// Takes the next token if it is of this kind, and reports an error otherwise.
     fn need(&mut self, kind: TokenKind, after: &str) -> Option<Token> {
         let token = self.take(kind);
         if token.is_none() {
@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
         Some(Quoted { text: self.unquoted(token.span), span: token.span })
     }
 
-    /// What is between the quotes; the last one may be missing.
+    /// The text between the quotes; the last one may be missing.
     fn unquoted(&self, span: Span) -> Box<str> {
         let text = self.slice(span);
         let inner = text.strip_prefix('"').unwrap_or(text);
@@ -204,7 +204,7 @@ impl<'a> Parser<'a> {
         span.slice(self.text)
     }
 
-    /// What the next token is called in a message.
+    /// The next token as a message shows it.
     fn found(&self) -> String {
         let token = self.token();
         let text = self.slice(token.span);
@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
 
     /// Reports a mistake, unless one of this statement has been reported.
     fn report(&mut self, diagnostic: Diagnostic) {
-        // What the lexer could not read has been reported there.
+        // Characters that the lexer could not read have been reported there.
         let silent = self.reported || self.kind() == TokenKind::Unknown;
         self.reported = true;
         if !silent {
@@ -229,7 +229,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// From the start of a token to the end of the last one that was taken.
+    /// The span from the start of a token to the end of the last one that was taken.
     fn since(&self, start: Span) -> Span {
         Span { end: self.last_end.max(start.end), ..start }
     }
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
         ExprId(self.file.exprs.len() as u32 - 1)
     }
 
-    /// Goes one level deeper, or complains.
+    /// Parses one level deeper, or reports that the nesting is too deep.
     fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth == DEEPEST {
             self.too_deep();
@@ -254,7 +254,7 @@ impl<'a> Parser<'a> {
         made
     }
 
-    /// Goes into a block that has been opened; one that is too deep is passed over.
+    /// Parses a block that has been opened; a block that is too deep is skipped.
     fn deeper_block<T>(&mut self, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth < DEEPEST {
             return self.deeper(inside);
@@ -279,7 +279,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The first characters of what may be long.
+/// The first characters of a text that may be long.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(24) {
         Some((at, _)) => format!("{}…", &text[..at]),

@@ -8,7 +8,7 @@ use super::Parser;
 use crate::codes;
 
 impl Parser<'_> {
-    /// `batch | input -> output`, up to what cannot be part of a shape.
+    /// Parses `batch | input -> output`, up to a token that cannot be part of a shape.
     pub(super) fn shape(&mut self) -> Option<Shape> {
         let start = self.token().span;
         if self.kind() == TokenKind::Text {
@@ -71,7 +71,7 @@ impl Parser<'_> {
         Some(row)
     }
 
-    /// An axis, or nothing if the row ends here.
+    /// Parses an axis; returns `Some(None)` if the row ends here.
     fn axis(&mut self) -> Option<Option<Axis>> {
         let token = self.token();
         let kind = match token.kind {

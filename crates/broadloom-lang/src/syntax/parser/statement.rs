@@ -12,7 +12,7 @@ use super::Parser;
 use crate::codes;
 
 impl Parser<'_> {
-    /// Statements up to the end of the block, or of the file.
+    /// Parses statements up to the end of the block, or of the file.
     pub(super) fn statements(&mut self, file: bool) -> Vec<Statement> {
         let mut statements = Vec::new();
         loop {
@@ -33,8 +33,8 @@ impl Parser<'_> {
         }
     }
 
-    /// One statement. After a mistake the rest of the line is passed over, and the block below it is read for
-    /// mistakes of its own.
+    /// Parses one statement. After a mistake the rest of the line is skipped, and the block below
+    /// it is parsed for mistakes of its own.
     fn line(&mut self) -> Option<Statement> {
         let (start, before) = (self.token().span, self.at);
         self.reported = false;
@@ -55,7 +55,7 @@ impl Parser<'_> {
         kind.map(|kind| Statement { kind, span })
     }
 
-    /// Something stands behind a statement. Whether what stands before it is right all the same.
+    /// Reports something after a statement. Returns true if the statement before it can be kept.
     fn left_over(&mut self, read: bool) -> bool {
         let (span, found) = (self.token().span, self.found());
         match self.kind() {
@@ -70,7 +70,7 @@ impl Parser<'_> {
                     Diagnostic::error(codes::STATEMENT, message, span, "").with_help("begin a new line"),
                 );
             }
-            // The rest of an `if` that is no expression.
+            // The rest of an `if` that is not an expression.
             TokenKind::Keyword(Keyword::Else) if std::mem::take(&mut self.chose) => self.reported = true,
             TokenKind::Unknown => self.reported = true,
             _ => {
@@ -81,7 +81,7 @@ impl Parser<'_> {
         true
     }
 
-    /// To the beginning of the next line.
+    /// Skips to the beginning of the next line.
     fn skip_line(&mut self) {
         while !matches!(
             self.kind(),
@@ -92,7 +92,8 @@ impl Parser<'_> {
         self.take(TokenKind::Newline);
     }
 
-    /// A block that no line asked for. It has been reported if the line before it is the reason.
+    /// Handles a block that belongs to no line. It is not reported if a mistake in the line before
+    /// it is the reason.
     fn stray_block(&mut self) {
         let indent = self.next();
         if !self.reported {
@@ -108,7 +109,7 @@ impl Parser<'_> {
             .with_help("a block belongs to a line that ends with `:` or, for a `def`, with `=`");
             self.diagnostics.push(diagnostic);
         }
-        // Its lines are read for their own mistakes; what they define is not kept.
+        // Its lines are parsed for their own mistakes, but their definitions are not kept.
         self.deeper_block(|parser| {
             let statements = parser.statements(false);
             parser.forget_all(&statements);
@@ -220,7 +221,7 @@ impl Parser<'_> {
         Some(StatementKind::Dim { name, range, value })
     }
 
-    /// The range of a size: `1..64`, `1..`.
+    /// Parses the range of a size: `1..64`, `1..`.
     fn sizes(&mut self) -> Option<(ExprId, Option<ExprId>)> {
         let low = self.operators(0)?;
         let dots = self.need(TokenKind::DotDot, "between the least and the greatest size")?;
@@ -238,7 +239,7 @@ impl Parser<'_> {
         Some((low, high))
     }
 
-    /// `= expr`, if it is there.
+    /// Parses `= expr`, if it is there.
     pub(super) fn value(&mut self) -> Option<Option<ExprId>> {
         if self.take_equals().is_none() {
             return Some(None);
@@ -246,7 +247,7 @@ impl Parser<'_> {
         Some(Some(self.expr()?))
     }
 
-    /// An `=` that only binds; `=-1` is `= -1`.
+    /// Takes an `=` that only binds; `=-1` is `= -1`.
     pub(super) fn take_equals(&mut self) -> Option<()> {
         if self.take(TokenKind::Equals).is_some() {
             return Some(());
@@ -290,7 +291,7 @@ impl Parser<'_> {
         Some(StatementKind::Leaf { kind, name, shape, precision, value })
     }
 
-    /// `as f64`, if it is there.
+    /// Parses `as f64`, if it is there.
     pub(super) fn precision(&mut self) -> Option<Option<Ident>> {
         match self.take_word(Keyword::As) {
             Some(_) => Some(Some(self.ident("of a number type after `as`, such as `f32`")?)),
@@ -343,7 +344,8 @@ impl Parser<'_> {
         Some(StatementKind::Let { names, shape, value: self.expr_or_missing() })
     }
 
-    /// An expression; where it cannot be read, one that has been reported, so that names it would be bound to are known.
+    /// Parses an expression, or makes a missing one after a mistake, so that the names it would be
+    /// bound to are known.
     fn expr_or_missing(&mut self) -> ExprId {
         let span = self.token().span;
         self.expr().unwrap_or_else(|| self.push(ExprKind::Missing, span))
@@ -444,7 +446,7 @@ impl Parser<'_> {
         Some(StatementKind::Op { name, operands, lines })
     }
 
-    /// The lines of a block, unread.
+    /// The lines of a block, not parsed.
     fn raw_lines(&mut self) -> Vec<Span> {
         let mut lines = Vec::new();
         while !matches!(self.kind(), TokenKind::Dedent | TokenKind::End) {
@@ -462,7 +464,7 @@ impl Parser<'_> {
         lines
     }
 
-    /// A line of which only the brackets are read.
+    /// A line of which only the brackets are checked.
     fn raw_line(&mut self) -> Span {
         let start = self.token().span;
         let mut open: Vec<Token> = Vec::new();
@@ -524,7 +526,7 @@ impl Parser<'_> {
         Some(StatementKind::Repeat { name, count, body })
     }
 
-    /// `:` and a block, or one statement on the same line.
+    /// Parses `:` and a block, or one statement on the same line.
     fn headed<T: OneLine>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.kind() == TokenKind::Newline {
             let span = self.token().span;
@@ -548,7 +550,7 @@ impl Parser<'_> {
         self.deeper_block(|parser| Some(parser.statements(false)))
     }
 
-    /// The beginning of a block, with at least one line.
+    /// Parses the beginning of a block with at least one line.
     fn open_block(&mut self, after: &str) -> Option<()> {
         self.take(TokenKind::Newline);
         if self.take(TokenKind::Indent).is_some() {
@@ -563,7 +565,7 @@ impl Parser<'_> {
             self.diagnostics.push(diagnostic);
         }
         self.reported = true;
-        // The line has ended; what follows is the next statement.
+        // The line has ended; the next statement follows.
         self.at -= usize::from(self.at > 0 && self.tokens[self.at - 1].kind == TokenKind::Newline);
         None
     }
@@ -621,12 +623,13 @@ impl Parser<'_> {
         Some(StatementKind::Assign(Box::new(Assign { target, sign, value, logic })))
     }
 
-    /// Whether there are no more items in brackets: they are closed here, or forgotten to be.
+    /// Returns true if there are no more items in brackets: they are closed here, or the closing
+    /// bracket is missing.
     pub(super) fn ends_list(&self, close: TokenKind) -> bool {
         self.kind() == close || matches!(self.kind(), TokenKind::Newline | TokenKind::End)
     }
 
-    /// The bracket that closes another one.
+    /// Takes the bracket that closes another one, or reports that it is missing.
     pub(super) fn close(&mut self, kind: TokenKind, open: Span) -> Option<()> {
         if self.take(kind).is_some() {
             return Some(());
