@@ -91,7 +91,7 @@ pub struct Said {
     pub tensor: Tensor,
     /// Its name, or the expression that makes it.
     pub label: String,
-    /// Which axis, in memory order.
+    /// The place of the axis, in memory order.
     pub axis: usize,
     /// The number that the named size has, if this axis is right.
     pub number: u64,
