@@ -112,7 +112,7 @@ impl Margins {
 }
 
 impl Projected {
-    /// Tells whether each cell of a result is written at most once, so that a plain write is
+    /// Decides whether each cell of a result is written at most once, so that a plain write is
     /// enough.
     pub fn is_injective(&self, result: usize) -> Verdict {
         if self.repeats(result) {
@@ -121,7 +121,7 @@ impl Projected {
         self.each_phase(result, is_injective)
     }
 
-    /// Tells whether every cell of a result is written.
+    /// Decides whether every cell of a result is written.
     pub fn is_surjective(&self, result: usize) -> Verdict {
         let phases = self.phases_of(result);
         if let [phase] = phases.as_slice() {
@@ -177,7 +177,7 @@ impl Projected {
         self.projection.loops.iter().enumerate().map(extent).collect()
     }
 
-    /// Tells whether a property holds of a tensor's map in every phase.
+    /// Decides whether a property holds of a tensor's map in every phase.
     fn each_phase(&self, tensor: usize, judge: impl Fn(&[Component], &[Size]) -> Verdict) -> Verdict {
         for phase in self.phases_of(tensor) {
             let Some(map) = self.projection.in_phase(tensor, &phase) else { return Verdict::Unsettled };

@@ -43,7 +43,7 @@ enum Found {
 }
 
 impl Graph {
-    /// Tells how the shape of a tensor is known. To ask for many tensors, use
+    /// Returns how the shape of a tensor is known. To ask for many tensors, use
     /// [`how_all`](Graph::how_all), which closes the program once.
     ///
     /// ```
@@ -68,7 +68,7 @@ impl Graph {
         Ok(how)
     }
 
-    /// Tells how the shapes of all tensors are known, by [index](Tensor::index). Closes the program
+    /// Returns how the shapes of all tensors are known, by [index](Tensor::index). Closes the program
     /// once.
     ///
     /// ```
@@ -100,7 +100,7 @@ impl Graph {
         Ok(all)
     }
 
-    /// Tells how a tensor's shape is known if it is complete before closing; otherwise returns the
+    /// Returns how a tensor's shape is known if it is complete before closing; otherwise returns the
     /// parts that are known.
     fn known_already(&self, tensor: Tensor) -> Result<How, Box<Open>> {
         let (rows, leaf) = (self.rows(tensor), self.leaf(tensor));
@@ -132,7 +132,7 @@ impl Graph {
     }
 }
 
-/// Tells by which rule closing completed a shape.
+/// Finds the rule by which closing completed a shape.
 fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
     let mut found: Option<Found> = None;
     let mut any_axes = false;

@@ -5,7 +5,7 @@
 //! then letters, digits and `_`) and axes are separated by commas. Otherwise it is read in
 //! **single-character mode**: every letter is an axis, every run of digits is one index, and blanks
 //! only separate. (`&` and `:` mean nothing in a spec; they decide the mode so that the error about them
-//! can speak of words.)
+//! can mention words.)
 //!
 //! | text | mode | axes |
 //! |---|---|---|
