@@ -1,14 +1,14 @@
 //! The types of numbers: given at leaves, inferred everywhere else.
 //!
 //! - A result has the widest float among its operands.
-//! - Literals (numbers, sizes, ranges) and tensors computed from them alone have no type of their own.
-//!   They take the type of the tensors they are combined with, and so do leaves without a given type.
-//!   If they are combined with none, they have the graph's default.
+//! - Literals (numbers, sizes, ranges) and tensors computed from them alone have no type of their
+//!   own. They take the type of the tensors they are combined with, and so do leaves without a given
+//!   type. If they are combined with none, they have the graph's default.
 //! - Integers stay integers, also with literals that are whole. With floats, with fractions
-//!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the other
-//!   operand, or the default. The formula of an operation decides, not its name.
-//! - A mean has the type of its operand. Its sum is kept in wider numbers than short floats, because
-//!   it may be too large for them where the mean is not.
+//!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the
+//!   other operand, or the default. The formula of an operation decides, not its name.
+//! - A mean has the type of its operand. Its sum is kept in wider numbers than short floats,
+//!   because it may be too large for them where the mean is not.
 
 use broadloom_array::Dtype;
 

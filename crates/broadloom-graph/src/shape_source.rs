@@ -68,8 +68,8 @@ impl Graph {
         Ok(how)
     }
 
-    /// Returns how the shapes of all tensors are known, by [index](Tensor::index). Closes the program
-    /// once.
+    /// Returns how the shapes of all tensors are known, by [index](Tensor::index). Closes the
+    /// program once.
     ///
     /// ```
     /// use broadloom::{Graph, How};
@@ -100,8 +100,8 @@ impl Graph {
         Ok(all)
     }
 
-    /// Returns how a tensor's shape is known if it is complete before closing; otherwise returns the
-    /// parts that are known.
+    /// Returns how a tensor's shape is known if it is complete before closing; otherwise returns
+    /// the parts that are known.
     fn known_already(&self, tensor: Tensor) -> Result<How, Box<Open>> {
         let (rows, leaf) = (self.rows(tensor), self.leaf(tensor));
         let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));

@@ -9,8 +9,8 @@
 //! - `size(unit) = 1`. Atoms have sizes from one on; a *discardable* dimension variable may also be
 //!   the atom of size 0 in the default basis. No axis of a row variable is empty.
 //! - A row variable whose marker is declared after `lead` axes has it at `min(lead, rank)`.
-//! - *Affine*: the axis, the iterated dimension `over` and the kernel are no units; the axis has the
-//!   basis of `over`; and `axis = stride·over + c1·kernel + c0`, where
+//! - *Affine*: the axis, the iterated dimension `over` and the kernel are no units; the axis has
+//!   the basis of `over`; and `axis = stride·over + c1·kernel + c0`, where
 //!   without a window `c1 = 0` and `c0 = max(0, offset + 1 - stride)`,
 //!   with a padded one `c1 = c0 = 0`, and
 //!   with a valid one `c1 = dilation` and `c0 = 1 + offset - stride - dilation`;
