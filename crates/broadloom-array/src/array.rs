@@ -1,8 +1,9 @@
 //! Arrays: numbers with sizes, outside any program.
 //!
-//! An [`Array`] holds numbers of one [`Dtype`] in row-major order: the last axis is the fastest. It is what goes
-//! into a program and what comes out of it, and what files hold. Numbers move between types as they do in a
-//! program: a float becomes the integer towards 0, and what does not fit becomes the nearest number that does.
+//! An [`Array`] holds numbers of one [`Dtype`] in row-major order: the last axis is the fastest.
+//! Arrays are the inputs and outputs of programs, and the contents of files. Numbers are converted
+//! between types as they are in a program: a float becomes the integer towards 0, and a number that
+//! does not fit becomes the nearest one that does.
 //!
 //! ```
 //! use broadloom_array::{Array, Dtype};
@@ -61,7 +62,7 @@ impl Dtype {
         }
     }
 
-    /// How many bytes one number takes.
+    /// The number of bytes that one number takes.
     pub fn bytes(self) -> usize {
         match self {
             Dtype::Bf16 | Dtype::F16 => 2,
@@ -70,7 +71,7 @@ impl Dtype {
         }
     }
 
-    /// Whether it has fractions.
+    /// Returns true if it has fractions.
     pub fn is_float(self) -> bool {
         !matches!(self, Dtype::I32 | Dtype::I64)
     }
@@ -110,7 +111,7 @@ pub enum Values {
     F64(Vec<f64>),
 }
 
-/// One expression for the numbers of any type.
+/// Evaluates one expression for the numbers of any type.
 macro_rules! each_values {
     ($values:expr, $numbers:ident => $result:expr) => {
         match $values {
@@ -137,12 +138,12 @@ impl Values {
         }
     }
 
-    /// How many there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         each_values!(self, numbers => numbers.len())
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -187,13 +188,13 @@ pub trait Element: Copy + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// The type of such numbers.
     const DTYPE: Dtype;
 
-    /// The nearest number of this type; of integers, the one towards 0. What is not a number is the integer 0.
+    /// The nearest number of this type; of integers, the one towards 0. NaN becomes the integer 0.
     fn from_f64(value: f64) -> Self;
 
     /// The nearest number of this type.
     fn from_i64(value: i64) -> Self;
 
-    /// As a 64-bit float: exact, but for large 64-bit integers.
+    /// The number as a 64-bit float: exact, except for large 64-bit integers.
     fn to_f64(self) -> f64;
 
     /// Numbers of this type as numbers of any type.
@@ -241,8 +242,9 @@ element!(f16, F16, |x| f16::from_f32(to_odd(x)), |x| <f16 as Element>::from_f64(
 element!(f32, F32, |x| x as f32, |x| x as f32, f64::from);
 element!(f64, F64, |x| x, |x| x as f64, |x| x);
 
-/// A 32-bit float that rounds to 16 bits as the 64-bit float does: if bits are lost, the last one that stays is
-/// set, so that what is above a tie stays above. (`half` drops these bits when it rounds.)
+/// A 32-bit float that rounds to 16 bits as the 64-bit float does: if bits are lost, the last one
+/// that stays is set, so that a number above a tie stays above. (`half` drops these bits when it
+/// rounds.)
 fn to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     if f64::from(nearest) == value || !nearest.is_finite() {
@@ -261,7 +263,7 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of numbers in row-major order. There must be as many as the sizes say.
+    /// An array of numbers in row-major order. Their number must be the product of the sizes.
     ///
     /// ```
     /// use broadloom_array::Array;
@@ -297,12 +299,13 @@ impl Array {
         Array { sizes: Vec::new(), values: T::values(vec![number]) }
     }
 
-    /// An array of zeros. Fails if there is no room for it.
+    /// An array of zeros. Fails if there is no memory for it.
     pub fn zeros(dtype: Dtype, sizes: &[u64]) -> Result<Array, ArrayError> {
         Array::full(dtype, sizes, 0.0)
     }
 
-    /// An array that holds one number everywhere, rounded to the type. Fails if there is no room for it.
+    /// An array that holds one number everywhere, rounded to the type. Fails if there is no memory
+    /// for it.
     ///
     /// ```
     /// use broadloom_array::{Array, Dtype};
@@ -314,7 +317,7 @@ impl Array {
     pub fn full(dtype: Dtype, sizes: &[u64], value: f64) -> Result<Array, ArrayError> {
         fn fill<T: Element>(sizes: &[u64], value: f64) -> Option<Values> {
             let count = count(sizes)?;
-            // Asked first, because a refused allocation would end the process.
+            // Checked first, because a refused allocation would end the process.
             Vec::<T>::new().try_reserve_exact(count).ok()?;
             Some(T::values(vec![T::from_f64(value); count]))
         }
@@ -350,12 +353,12 @@ impl Array {
         self.values
     }
 
-    /// How many numbers there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -372,7 +375,7 @@ impl Array {
         T::numbers(&self.values)
     }
 
-    /// The numbers as 64-bit floats: exact, but for large 64-bit integers.
+    /// The numbers as 64-bit floats: exact, except for large 64-bit integers.
     pub fn to_f64s(&self) -> Vec<f64> {
         self.values.collect()
     }
@@ -402,7 +405,8 @@ impl Array {
         Array { sizes: self.sizes.clone(), values: self.values.convert(dtype) }
     }
 
-    /// The same numbers in the same order with other sizes. There must be as many as the sizes say.
+    /// The same numbers in the same order with other sizes, whose product must be the number of
+    /// values.
     pub fn reshape(self, sizes: &[u64]) -> Result<Array, ArrayError> {
         Array::new(sizes, self.values)
     }
@@ -412,7 +416,7 @@ impl Array {
     }
 }
 
-/// How many numbers an array has, if it can be counted.
+/// The product of the sizes, unless it overflows.
 fn count(sizes: &[u64]) -> Option<usize> {
     if sizes.contains(&0) {
         return Some(0);
@@ -421,7 +425,7 @@ fn count(sizes: &[u64]) -> Option<usize> {
     usize::try_from(product).ok()
 }
 
-/// An array, called by its sizes.
+/// An array, described by its sizes.
 fn show_sizes(sizes: &[u64]) -> String {
     match sizes {
         [] => "an array without axes".to_owned(),
@@ -432,10 +436,10 @@ fn show_sizes(sizes: &[u64]) -> String {
     }
 }
 
-/// Why numbers do not make an array.
+/// The error for numbers that do not make an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArrayError {
-    /// What is wrong, in one sentence.
+    /// The message, one sentence.
     pub message: String,
 }
 
@@ -455,7 +459,7 @@ impl std::error::Error for ArrayError {}
 
 /// Arrays of more numbers than this are printed with `...` in the middle of long axes.
 const SHOWN_WHOLE: usize = 1000;
-/// How many indices are then shown at each end of an axis.
+/// The number of indices that are then shown at each end of an axis.
 const SHOWN_ENDS: u64 = 3;
 
 /// Rows in brackets, as NumPy prints them; `{:.2}` sets the digits behind the point. Large arrays are
@@ -469,7 +473,7 @@ impl fmt::Display for Array {
         let all = self.len() <= SHOWN_WHOLE;
         let shown: Vec<Vec<Option<u64>>> = self.sizes.iter().map(|size| shown(*size, all)).collect();
 
-        // What stands before each number, and the number, or nothing for those left out.
+        // The text before each number, and the number, or `None` for those left out.
         let mut pieces = Vec::new();
         let mut before = String::new();
         let mut point = vec![0; rank];
@@ -535,7 +539,7 @@ impl Array {
     }
 }
 
-/// Which indices of an axis are printed; `None` stands for those left out.
+/// The indices of an axis that are printed; `None` stands for those left out.
 fn shown(size: u64, all: bool) -> Vec<Option<u64>> {
     if all || size <= 2 * SHOWN_ENDS {
         return (0..size).map(Some).collect();
@@ -571,7 +575,7 @@ mod interop {
         }
     }
 
-    /// Fails if the numbers are of another type: nothing is converted unasked.
+    /// Fails if the numbers are of another type: they are never converted implicitly.
     impl<T: Element> TryFrom<Array> for ArrayD<T> {
         type Error = ArrayError;
 
@@ -685,7 +689,7 @@ mod tests {
             rows,
             "[[   0    1]\n [   2    3]\n [   4    5]\n ...\n [1994 1995]\n [1996 1997]\n [1998 1999]]"
         );
-        // Many axes are no deep recursion.
+        // Many axes do not make a deep recursion.
         assert_eq!(range(&vec![1; 100_000]).to_string().len(), 200_001);
     }
 }

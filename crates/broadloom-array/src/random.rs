@@ -1,8 +1,8 @@
 //! Random numbers as a function of a key and a position.
 //!
-//! There is no generator that is carried along: number 17 of a key is always the same number, whatever was asked
-//! for before, in whatever order, on however many threads. What is written here is a contract: the numbers stay the
-//! same from version to version.
+//! There is no generator with a state: number 17 of a key is always the same number, whatever
+//! numbers were computed before, in any order, on any number of threads. The definitions here are a
+//! contract: the numbers stay the same from version to version.
 //!
 //! - [`threefry`]: Threefry-2x32 with 20 rounds (Salmon et al., *Parallel Random Numbers: As Easy as 1, 2, 3*), as
 //!   in Random123. The low halves of key and position are the first words.
@@ -38,12 +38,13 @@ pub fn normal_f64(key: u64, position: u64) -> f64 {
     (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// The key of what has a name, under a seed: `mix(mix(seed) ^ hash(name))`.
+/// The key of a named tensor, under a seed: `mix(mix(seed) ^ hash(name))`.
 ///
-/// `hash` is FNV-1a with 64 bits over the bytes of the name in UTF-8. `mix` is one step of SplitMix64: it adds
-/// 0x9E3779B97F4A7C15, then mixes by two multiplications (0xBF58476D1CE4E5B9 after a shift of 30, 0x94D049BB133111EB
-/// after 27) and a last shift of 31. Under one name different seeds have different keys; under one seed different
-/// names have, unless their hashes meet.
+/// `hash` is FNV-1a with 64 bits over the bytes of the name in UTF-8. `mix` is one step of
+/// SplitMix64: it adds 0x9E3779B97F4A7C15, then mixes by two multiplications (0xBF58476D1CE4E5B9
+/// after a shift of 30, 0x94D049BB133111EB after 27) and a last shift of 31. Under one name
+/// different seeds have different keys; under one seed different names have, unless their hashes
+/// collide.
 ///
 /// ```
 /// assert_eq!(broadloom_array::random::key_of(0, "w"), 0xb7be_8ebb_704b_8fdf);
@@ -91,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Seen over many numbers: mean, variance, and no relation between neighbours.
+    /// The moments of many numbers: mean, variance, and no relation between neighbours.
     #[test]
     fn normal_numbers_have_their_moments() {
         let count = 200_000u32;

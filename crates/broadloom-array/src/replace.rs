@@ -1,7 +1,8 @@
-//! Files that are either complete or not there.
+//! Files that are either complete or absent.
 //!
-//! Everything Broadloom writes to a file goes through [`replace`]: the contents are written to a temporary file in the
-//! same folder, brought to the disk, and only then given the name. Whatever fails or dies before that leaves what was there.
+//! Everything Broadloom writes to a file goes through [`replace`]: the contents are written to a
+//! temporary file in the same folder, brought to the disk, and only then given the name. If
+//! anything fails before that, the old file stays.
 
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -10,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How old a temporary file is at least before it counts as left behind: a younger one may not have its lock yet.
+/// The age from which a temporary file counts as left behind: a younger one may not have its lock
+/// yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// Why a file was not written; what was there before still is.
+/// The reason why a file was not written; an old file is still there.
 #[derive(Debug)]
 pub enum ReplaceError {
-    /// There is something else of that name: a folder, or nothing that holds contents.
+    /// Something else has that name: a folder, or a thing that holds no contents.
     Kind(&'static str),
     /// Nothing can be written to the folder.
     Folder(io::Error),
@@ -40,24 +42,25 @@ impl fmt::Display for ReplaceError {
 
 impl std::error::Error for ReplaceError {}
 
-/// Writes a file so that it is either complete or not there: what was there before stays until then, and its
+/// Writes a file so that it is either complete or absent: an old file stays until then, and its
 /// permissions stay for good.
 pub fn replace(
     path: &Path,
     encode: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), ReplaceError> {
     let Prepared { target, before, temporary, file } = Prepared::new(path)?;
-    // Open until it has its name: the lock says that somebody works with it.
+    // The file stays open until it has its name: the lock shows that a process works with it.
     let filled = fill(file, before.as_ref(), encode);
     filled.and_then(|_file| fs::rename(&temporary.0, &target)).map_err(ReplaceError::Contents)
 }
 
-/// Whether a file could be replaced, as far as that is known beforehand: better than after hours of work.
+/// Checks that a file could be replaced, as far as that is known in advance, so that a program does
+/// not fail after hours of work.
 pub fn check_replace(path: &Path) -> Result<(), ReplaceError> {
     Prepared::new(path).map(drop)
 }
 
-/// All that is needed to write a file.
+/// The target and the temporary file of a write.
 struct Prepared {
     target: PathBuf,
     before: Option<Metadata>,
@@ -77,7 +80,7 @@ impl Prepared {
         if target.file_name().is_none() {
             return Err(ReplaceError::Kind("a path without a name"));
         }
-        // Whoever may not write a file may not replace it either, even in a folder of theirs.
+        // A user who may not write a file may not replace it either, even in a folder of their own.
         if before.is_some() {
             OpenOptions::new().write(true).open(&target).map_err(ReplaceError::Contents)?;
         }
@@ -91,7 +94,8 @@ impl Prepared {
     }
 }
 
-/// Writes a text to a file, as [`replace`] does. What is no file but takes text, such as a pipe with a name, gets it as it is.
+/// Writes a text to a file, as [`replace`] does. A target that is no regular file but takes text,
+/// such as a named pipe, is written directly.
 pub fn replace_text(path: &Path, text: &str) -> Result<(), ReplaceError> {
     let takes_text = |found: Metadata| !found.is_file() && !found.is_dir();
     if fs::metadata(path).is_ok_and(takes_text) {
@@ -101,7 +105,7 @@ pub fn replace_text(path: &Path, text: &str) -> Result<(), ReplaceError> {
     replace(path, |output| output.write_all(text.as_bytes()))
 }
 
-/// Writes the contents of a file that has no name yet, down to the disk. Gives it back, still open.
+/// Writes the contents of a file that has no name yet, down to the disk. Returns it, still open.
 fn fill(
     file: File,
     before: Option<&Metadata>,
@@ -118,7 +122,8 @@ fn fill(
     Ok(file)
 }
 
-/// A file that the administrator writes stays with its owner. Others cannot give files away, and need not.
+/// A file that the administrator writes keeps its owner. Others cannot give files away, and need
+/// not.
 #[cfg(unix)]
 fn keep_owner(file: &File, before: &Metadata) {
     use std::os::unix::fs::MetadataExt;
@@ -149,7 +154,7 @@ fn temporary(folder: &Path) -> io::Result<(Temporary, File)> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
             Ok(file) => {
-                // Where there are no locks, nothing is ever taken for left behind.
+                // Where there are no locks, no file ever counts as left behind.
                 let _ = file.lock();
                 return Ok((Temporary(path), file));
             }
@@ -157,7 +162,8 @@ fn temporary(folder: &Path) -> io::Result<(Temporary, File)> {
     }
 }
 
-/// Removes what processes have left behind in a folder that were ended while they wrote: it is old, and nobody holds its lock.
+/// Removes the files in a folder that were left behind by processes that ended while they wrote:
+/// they are old, and no process holds their lock.
 fn remove_stale(folder: &Path) {
     let is_ours = |name: &str| name.starts_with(".broadloom-") && name.ends_with(".part");
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

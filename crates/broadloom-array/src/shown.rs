@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// A path as messages show it: on one line, with escapes in place of what a terminal would obey.
+/// A path as messages show it: on one line, with escapes in place of control characters.
 pub fn shown_path(path: &Path) -> String {
     let mut shown = String::new();
     for c in path.to_string_lossy().chars() {

@@ -1,5 +1,5 @@
-//! Files: those that NumPy and the `safetensors` package for Python wrote (`files/make.py`), files cut off at every
-//! length or changed at every byte, and whatever arrays come back from a round trip.
+//! Files: those that NumPy and the `safetensors` package for Python wrote (`files/make.py`), files
+//! cut off at every length or changed at every byte, and round trips of arrays.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -169,7 +169,7 @@ fn safetensors_of_python() {
     assert_eq!(written, fs::read(fixture("plain.safetensors")).unwrap());
 }
 
-/// A `.npy` file of NumPy is what we write, where NumPy uses the same type.
+/// We write the same bytes as NumPy, where NumPy uses the same type.
 #[test]
 fn numpy_writes_the_same() {
     for name in ["little_f2", "little_f4", "little_f8", "little_i4", "little_i8", "scalar", "empty"] {
@@ -349,7 +349,7 @@ fn named() -> impl Strategy<Value = BTreeMap<String, Array>> {
     proptest::collection::btree_map("[a-zé./_ \"\\\\]{0,6}", arrays(), 0..5)
 }
 
-/// As `.npy` holds it: without a type of 16 bits that it cannot name.
+/// The array as `.npy` holds it: with 32-bit floats instead of `bf16`.
 fn without_bf16(array: &Array) -> Array {
     if array.dtype() == Dtype::Bf16 { array.convert(Dtype::F32) } else { array.clone() }
 }

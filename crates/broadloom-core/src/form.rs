@@ -5,7 +5,7 @@
 //! one eighth); that it is a whole number is a fact about the symbols, which the solver records when it
 //! relies on it.
 //!
-//! Nothing here overflows silently: what does not fit is `None`.
+//! Arithmetic does not overflow silently: a result that does not fit is `None`.
 
 use std::cmp::Ordering;
 
@@ -380,7 +380,7 @@ pub(crate) fn independent(forms: impl IntoIterator<Item = Form>) -> Vec<Form> {
     let mut left: Vec<Form> = forms.into_iter().collect();
     while let Some(form) = left.pop() {
         let Some(row) = form.modulo(&rows).monic() else { continue };
-        // What the new one reduces has to find its place again.
+        // Rows that the new one reduces are placed again.
         let (again, kept) = rows.drain(..).partition(|other| other.reduced_by(&row).is_some());
         rows = kept;
         left.extend::<Vec<Form>>(again);

@@ -1,12 +1,14 @@
 //! Sizes of loops and arrays: numbers, and expressions over the arguments of a program.
 //!
-//! Most programs have numbers only, and pay nothing for the others: a [`Size`] is as small as a number, and arithmetic on
-//! numbers is arithmetic. Where a size is an argument, it is a [`Form`]. Forms are kept once and for good, so that a size can be
-//! copied and compared like a number; programs have few of them that differ.
+//! Most programs have numbers only, and pay nothing for the others: a [`Size`] is as small as a
+//! number, and arithmetic on numbers is ordinary arithmetic. A size that depends on arguments is a
+//! [`Form`]. Each form is kept once and never freed, so that a size can be copied and compared like
+//! a number; programs have few different ones.
 //!
-//! What is decided by a size has to be decided for all sizes at once. [`Size::at_most`] and [`Size::below`] hold if they hold
-//! whatever the arguments are, from the least upwards; if they do not, nothing is known. What is only a matter of taste, how far
-//! to unroll and what to do first, is decided by a [typical](Size::typical) number.
+//! A decision that depends on a size has to be right for all sizes at once. [`Size::at_most`] and
+//! [`Size::below`] return true if the relation holds whatever the arguments are, from the least
+//! upwards; if they return false, nothing is known. Heuristics, such as how far to unroll, use a
+//! [typical](Size::typical) number instead.
 
 use std::fmt;
 use std::iter::{Product, Sum};
@@ -43,13 +45,14 @@ struct Argument {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Size(i64);
 
-/// The largest number; what is larger is as large as this.
+/// The largest number; larger results are clamped to it.
 const MOST: i64 = 1 << 62;
-/// What is below stands for a form: its place among all forms.
+/// Values below this stand for a form: its place among all forms.
 const FORMS: i64 = i64::MIN + (1 << 40);
-/// The place of what cannot be expressed. Nothing is known of it.
+/// The argument of a size that cannot be expressed. Nothing is known of it.
 const UNKNOWN: Argument = Argument { place: u32::MAX, least: 0 };
-/// Numbers that arguments typically have: large and different, so that nothing is equal, or divides anything, by chance.
+/// Typical numbers of arguments: large and different, so that no two are equal, or divide each
+/// other, by chance.
 const TYPICAL: [u64; 8] = [10_007, 10_009, 10_037, 10_039, 10_061, 10_067, 10_069, 10_079];
 
 /// All forms that are sizes.
@@ -65,7 +68,7 @@ fn known() -> &'static RwLock<Known> {
 }
 
 impl Size {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Size = Size(0);
     /// One.
     pub const ONE: Size = Size(1);
@@ -75,8 +78,8 @@ impl Size {
         Size::of(Form::symbol(Argument { place, least }))
     }
 
-    /// An expression, given what stands for its symbols. One with fractions, or with a symbol that nothing stands for, is a
-    /// size of which nothing is known.
+    /// An expression, given the sizes of its symbols. If it has fractions, or a symbol without a
+    /// size, the result is a size of which nothing is known.
     pub fn from_form<S: Copy + Ord>(form: &Form<S>, size: impl Fn(S) -> Option<Size>) -> Size {
         let term = |(product, factor): (&[S], i128)| {
             let product: Option<Size> = product.iter().map(|symbol| size(*symbol)).product();
@@ -94,7 +97,7 @@ impl Size {
         }
     }
 
-    /// A size that cannot be expressed: it is not even equal to itself, as far as comparisons tell.
+    /// A size that cannot be expressed: comparisons do not even find it equal to itself.
     pub fn unknown() -> Size {
         Size::kept(Form::symbol(UNKNOWN))
     }
@@ -104,7 +107,7 @@ impl Size {
     }
 
     fn kept(form: Form<Argument>) -> Size {
-        // A poisoned lock holds what it held: forms are only added, and whole.
+        // A poisoned lock is still valid: forms are only added, and whole.
         let read = known().read().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(place) = read.places.get(&form) {
             return Size(i64::MIN + place);
@@ -140,12 +143,12 @@ impl Size {
         (self.0 >= FORMS).then_some(self.0)
     }
 
-    /// A number by which it is told from all others.
+    /// A number that identifies the size.
     pub fn code(self) -> u64 {
         self.0 as u64
     }
 
-    /// Whether it is not among the largest numbers, or those that would be larger.
+    /// Returns false for numbers so large that they may have been clamped.
     pub fn is_moderate(self) -> bool {
         self.as_number().is_none_or(|number| number.abs() < MOST)
     }
@@ -156,24 +159,25 @@ impl Size {
         (!quotient.is_fraction() && self.is_known()).then(|| Size::of(quotient))
     }
 
-    /// Whether it depends on arguments.
+    /// Returns true if it depends on arguments.
     pub fn is_open(self) -> bool {
         self.0 < FORMS
     }
 
-    /// The number of a size in a program whose sizes are all numbers; 0 for one that is none.
+    /// The number of a size in a program whose sizes are all numbers; 0 for an expression.
     pub fn get(self) -> u64 {
         self.as_number().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
     }
 
-    /// The number that it typically is, or is at large sizes. Only what is a matter of taste may depend on it.
+    /// A number that it typically has, or has at large sizes. Only heuristics may depend on it.
     pub fn typical(self) -> i64 {
         let Some(form) = self.as_form() else { return self.0 };
         let large = |own: Argument| Some(TYPICAL[own.place as usize % TYPICAL.len()].max(own.least));
         form.value(large).map_or(MOST, |(value, _)| Size::clamped(value).0)
     }
 
-    /// Its value, given those of the arguments; nothing if one is missing, or if it is negative or too large.
+    /// Its value, given those of the arguments; `None` if one is missing, or if it is negative or
+    /// too large.
     pub fn at(self, arguments: &[u64]) -> Option<u64> {
         match self.as_form() {
             None => u64::try_from(self.0).ok(),
@@ -191,7 +195,7 @@ impl Size {
         (value.unsigned_abs() <= MOST.unsigned_abs().into()).then(|| Size::clamped(value))
     }
 
-    /// Whether it is at most another, whatever the sizes are. If not, nothing is known.
+    /// Returns true if it is at most another, whatever the sizes are. If false, nothing is known.
     pub fn at_most(self, other: Size) -> bool {
         match (self.as_number(), other.as_number()) {
             (Some(a), Some(b)) => a <= b,
@@ -199,7 +203,7 @@ impl Size {
         }
     }
 
-    /// Whether it is less than another, whatever the sizes are. If not, nothing is known.
+    /// Returns true if it is less than another, whatever the sizes are. If false, nothing is known.
     pub fn below(self, other: Size) -> bool {
         (self + 1).at_most(other)
     }
@@ -212,28 +216,30 @@ impl Size {
         self.as_form().is_none_or(|form| !form.symbols().contains(&UNKNOWN))
     }
 
-    /// The lesser of two, if it is known which.
+    /// The lesser of two, if the order of the two is known.
     pub fn least(self, other: Size) -> Option<Size> {
         if self.at_most(other) { Some(self) } else { other.at_most(self).then_some(other) }
     }
 
-    /// The greater of two, if it is known which.
+    /// The greater of two, if the order of the two is known.
     pub fn greatest(self, other: Size) -> Option<Size> {
         if self.at_most(other) { Some(other) } else { other.at_most(self).then_some(self) }
     }
 
-    /// How far it is from 0, if it is known on which side it is.
+    /// The distance from 0, if the sign is known.
     pub fn distance(self) -> Option<Size> {
         Size::ZERO.greatest(self).map(|greatest| if greatest == self { self } else { -self })
     }
 }
 
-/// Whether a form is at least 0 whatever the arguments are, from the least upwards. If not, nothing is known.
+/// Returns true if a form is at least 0 whatever the arguments are, from the least upwards. If
+/// false, nothing is known.
 fn is_never_negative(form: &Form<Argument>) -> bool {
     if form.terms().all(|(_, factor)| factor >= 0) {
         return true;
     }
-    // Written with what each argument has beyond its least, which is not negative: then no coefficient may be.
+    // Each argument is its least value plus a rest that is not negative. The form is at least 0 if,
+    // written over these rests, it has no negative coefficient.
     let shifted = |own: Argument| Form::symbol(own).plus(&Form::constant(own.least.into()));
     let whole = form.terms().try_fold(Form::constant(0), |sum, (product, factor)| {
         let start = Form::constant(factor);

@@ -25,16 +25,17 @@ fn systems() -> u64 {
     std::env::var("BROADLOOM_SYSTEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(SYSTEMS)
 }
 
-/// What a solver that is never wrong may still leave unsaid.
+/// Questions that the solver may leave open without being wrong.
 #[derive(Default)]
 struct Unsaid {
-    /// It gave up, or could not settle whether a core is minimal: at most one system in ten thousand.
+    /// It gave up, or could not settle that a core is minimal: at most one system in ten thousand.
     answer: bool,
-    /// Its bindings are principal, and a bound that they imply was kept: at most one in five hundred.
+    /// Its bindings are principal, and a bound that they imply was kept: at most one in five
+    /// hundred.
     principal: bool,
 }
 
-/// Checks one system; the error says what is wrong.
+/// Checks one system; the error describes what is wrong.
 fn check(system: &System, seed: u64) -> Result<Unsaid, String> {
     let mut unsaid = Unsaid::default();
     let mut translated = translate(system);
@@ -125,8 +126,8 @@ fn counterexample(system: &System, bindings: &[Binding]) -> Option<Assignment> {
     found.break_value().flatten()
 }
 
-/// Thm. 5.6(1): bindings and residual bounds lose nothing. What satisfies them (with some choice for
-/// the axes and rows they leave unnamed) satisfies the system.
+/// Thm. 5.6(1): bindings and residual bounds lose nothing. Every assignment that satisfies them
+/// (with some choice for the axes and rows they leave unnamed) satisfies the system.
 fn check_sufficient(system: &System, bindings: &[Binding], told: &System) -> Result<(), String> {
     let mut left = 60;
     let found = oracle::enumerate(told, 2, &system.atoms(1), |assignment| {
@@ -150,8 +151,8 @@ fn check_sufficient(system: &System, bindings: &[Binding], told: &System) -> Res
     }
 }
 
-/// Bindings that are called principal are: what satisfies them satisfies the system. Whether those that are
-/// not called so are not.
+/// Bindings that are called principal are: every assignment that satisfies them satisfies the
+/// system. Returns true if those that are not called principal are not.
 fn check_principal(system: &System, translated: &Translated) -> Result<bool, String> {
     let report = translated.solver.report();
     let bindings = core::Report { residual: Vec::new(), ..report.clone() };
@@ -195,7 +196,7 @@ fn check_core(system: &System, found: &Core) -> Result<(), String> {
     if let Some(witness) = oracle::satisfiable(&core, MAX_RANK, &core.atoms(0)) {
         return Err(format!("core has solution {witness}:\n{core}"));
     }
-    // Where the solver says that it could not settle minimality, there is nothing to hold it to.
+    // Where the solver could not settle minimality, it claims nothing.
     let claimed = if found.minimal { members.len() } else { 0 };
     for skip in 0..claimed {
         let rest: Vec<usize> =

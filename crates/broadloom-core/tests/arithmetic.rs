@@ -1,7 +1,7 @@
 //! The solver against an independent judge of arithmetic (`arithmetic_model/mod.rs` has the semantics).
 //!
 //! Each test states one property and checks it on random small systems of every profile. The judge
-//! and the search only ever show that the solver is wrong: a solution that they find is one, and an
+//! and the search can only show that the solver is wrong: a solution that they find is one, and an
 //! assignment that they reject is none, whatever the bounds of the search.
 //!
 //! `BROADLOOM_SYSTEMS=n` runs n systems per profile instead of the default. A failure is printed with
@@ -27,7 +27,7 @@ use model::translate::{Kind, Outcome, Translated, ground, translate};
 /// Systems per profile in the normal test run.
 const SYSTEMS: u64 = 2_000;
 
-/// How many failures of one kind and profile are shrunk and reported.
+/// The number of failures of one kind and profile that are shrunk and reported.
 const REPORTED: u64 = 2;
 
 /// The failure that may happen, but not on more than a few systems in a hundred.
@@ -45,7 +45,7 @@ fn bounds(system: &System, steps: usize) -> Bounds {
     Bounds { domain: system.domain(), max_rank: 2, steps, seed: 0 }
 }
 
-/// What was seen while a property was checked.
+/// Counts of the systems on which a property was checked, by their answers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     systems: u64,
@@ -53,7 +53,7 @@ struct Tally {
     underdetermined: u64,
     unsatisfiable: u64,
     gave_up: u64,
-    /// Something that a property counts for itself.
+    /// A count that a property keeps for itself.
     noted: u64,
 }
 
@@ -68,7 +68,7 @@ impl Tally {
     }
 }
 
-/// Checks a property on the systems of every profile. The property adds to the tally what it saw.
+/// Checks a property on the systems of every profile. The property adds its counts to the tally.
 fn for_all(property: impl Fn(&System, &mut Tally) -> Result<(), Failure>) -> Vec<(Profile, Tally)> {
     let checked = |system: &System, tally: &mut Tally| {
         let result = quietly(|| property(system, tally));
@@ -131,7 +131,7 @@ fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, (String, String)> {
     })
 }
 
-/// What is known before closing: the dimensions, and the rows.
+/// The facts that are known before closing: the dimensions, and the rows.
 type Observed = (Vec<Option<broadloom_core::order::Dim>>, Vec<RowShape>);
 
 fn observe(translated: &Translated) -> Observed {
@@ -148,8 +148,8 @@ fn judge(system: &System, outcome: &Outcome) -> Result<(), Failure> {
     }
 }
 
-/// What the solver calls unsatisfiable has no solution, neither on adding nor on closing; `noted`
-/// counts contradictions where the search was cut off.
+/// A system that the solver calls unsatisfiable has no solution, neither on adding nor on closing;
+/// `noted` counts contradictions where the search was cut off.
 #[test]
 fn a_contradiction_has_no_solution() {
     let tallies = for_all(|system, tally| {
@@ -214,8 +214,8 @@ fn an_answer_satisfies_every_constraint() {
     }
 }
 
-/// What is observed before closing is true in every solution: ground dimensions, the range of a
-/// rank, and the axes of a row that are ground or equal to something named. `noted` counts claims.
+/// Observations before closing are true in every solution: ground dimensions, the range of a rank,
+/// and the axes of a row that are ground or equal to something named. `noted` counts claims.
 #[test]
 fn what_is_forced_holds_in_every_solution() {
     let tallies = for_all(|system, tally| {
@@ -247,7 +247,7 @@ fn what_is_forced_holds_in_every_solution() {
     }
 }
 
-/// The chain of constraints that is told for a forced dimension forces it, without the others.
+/// The chain of constraints that explains a forced dimension forces it, without the others.
 #[test]
 fn a_reason_forces_what_it_explains() {
     let tallies = for_all(|system, tally| {
@@ -282,7 +282,7 @@ fn a_reason_forces_what_it_explains() {
     assert!(n_reasons > systems(), "only {n_reasons} forced dimensions: the generator changed");
 }
 
-/// What the shape of a row variable claims.
+/// The claims that the shape of a row variable makes.
 fn claims_on_row(translated: &Translated, row_var: usize, shape: &RowShape, goals: &mut Vec<Goal>) {
     let (least, greatest) = (shape.least as usize, shape.greatest.map_or(usize::MAX, |rank| rank as usize));
     goals.push(Goal::RankOutside(row_var, least, greatest));
@@ -335,8 +335,8 @@ fn the_order_of_constraints_does_not_matter() {
     });
 }
 
-/// A core has no solution, by itself, and if it is called minimal all of it is needed. Few are not
-/// called minimal (`noted`).
+/// A core has no solution, by itself, and if it is called minimal all of it is needed. `noted`
+/// counts the few that are not called minimal.
 #[test]
 fn a_core_is_contradictory_and_minimal() {
     let tallies = for_all(|system, tally| {
@@ -369,7 +369,7 @@ fn a_core_is_contradictory_and_minimal() {
     }
 }
 
-/// Closing is a question: asked twice it has the same answer, and what is known stays the same.
+/// Closing is a question: asked twice it has the same answer, and the known facts stay the same.
 #[test]
 fn closing_changes_nothing() {
     for_all(|system, _| {

@@ -1,8 +1,8 @@
 //! The solver's closing against its definition (docs/solver.md), where every marker is declared.
 //!
-//! On random systems, as programs make them: bounds on ranks, ranks, sizes and verdict are those of the
-//! definition, what the solver answers satisfies every constraint, and neither another order, nor saying something
-//! twice, nor a further reader, nor stating what was found changes a shape.
+//! On random systems, as programs make them: bounds on ranks, ranks, sizes and verdict are those of
+//! the definition, the solver's answer satisfies every constraint, and no shape changes if
+//! constraints are reordered or repeated, if a reader is added, or if a result is stated.
 //!
 //! `BROADLOOM_SYSTEMS=n` runs n systems of each kind instead of the default; with `BROADLOOM_SHRINK=1`, counterexamples
 //! are made small.
@@ -22,7 +22,7 @@ fn systems() -> u64 {
     std::env::var("BROADLOOM_SYSTEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(SYSTEMS)
 }
 
-/// What was seen on the way, so that a generator that makes nothing of interest is noticed.
+/// Counts of verdicts, to notice a generator that makes nothing of interest.
 #[derive(Debug, Default)]
 struct Seen {
     shapes: u64,
@@ -34,13 +34,14 @@ struct Seen {
     no_fixpoint: u64,
 }
 
-/// Disagreements that are known and not mended: their kind, and how many in 21,000 systems. All others have none, and
-/// none becomes more frequent.
+/// Disagreements that are known and not corrected: their kind, and their number in 21,000 systems.
+/// There are no others, and none becomes more frequent.
 ///
-/// In sums they need a filler that lifts a leaf, or a family of sizes with two caps. With flanks they are open rows that
-/// support each other at shifted places, where the solver settles those first that can be traced furthest and the definition
-/// tries all orders; and leaves beside `[3, ⟨r⟩]` with an open `r`, which take the 3: stating their rank makes them
-/// something for `r` to face. Programs with such rows are rare: see the laws of the language, which draw programs.
+/// In sums they need a filler that lifts a leaf, or a family of sizes with two caps. With flanks
+/// they are open rows that support each other at shifted places, where the solver settles those
+/// first that can be traced furthest and the definition tries all orders; and leaves beside `[3,
+/// ⟨r⟩]` with an open `r`, which take the 3: stating their rank gives `r` something to face.
+/// Programs with such rows are rare: see the laws of the language, which draw programs.
 type Known = &'static [(&'static str, u64)];
 
 const SUMS: Known =

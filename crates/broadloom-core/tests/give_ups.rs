@@ -1,4 +1,5 @@
-//! How often the solver gives up on large systems of shifted constraints, whose ranks nothing bounds.
+//! The number of times that the solver gives up on large systems of shifted constraints, whose
+//! ranks nothing bounds.
 //!
 //! Verdicts are compared with enumeration as far as that goes: a system with a solution of small rank is
 //! never called unsatisfiable, and every solution satisfies every constraint.
@@ -16,7 +17,7 @@ const SYSTEMS: u64 = 1_628;
 /// Enumeration goes up to this rank.
 const MAX_RANK: usize = 3;
 
-/// Whether the solver gave up; the error says what is wrong with its answer.
+/// Returns true if the solver gave up; the error describes a wrong answer.
 fn gives_up(system: &System) -> Result<bool, String> {
     match translate(system).outcome() {
         Outcome::GaveUp => return Ok(true),

@@ -95,7 +95,8 @@ fn large_maps_are_settled_without_enumeration() {
     assert_eq!(is_injective(&[sum(&[(1, 0), (1, 1)])], &[4096, 3]), Verdict::No);
 }
 
-/// What is settled for all sizes holds at each of them. Coefficients and extents are expressions over two arguments.
+/// A verdict for all sizes holds at each of them. Coefficients and extents are expressions over two
+/// arguments.
 #[test]
 fn verdicts_for_all_sizes_hold_at_each() {
     let mut dice = Dice(11);

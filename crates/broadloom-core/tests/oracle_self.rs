@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use oracle::generate::PROFILES;
 use oracle::*;
 
-/// How many solutions the measurements visit at most.
+/// The greatest number of solutions that the measurements visit.
 const SOLUTION_CAP: usize = 2_000;
 
 fn system(text: &str) -> System {
@@ -294,8 +294,8 @@ fn satisfiability_needs_no_fresh_atom() {
     }
 }
 
-/// Prints, for each profile, how many systems have a solution and what the search costs. The
-/// shares are checked; the times depend on the machine and are only shown.
+/// Prints, for each profile, the number of systems that have a solution and the cost of the search.
+/// The shares are checked; the times depend on the machine and are only shown.
 #[test]
 fn profiles_have_a_healthy_share_of_satisfiable_systems() {
     const N_SYSTEMS: u64 = 4_000;

@@ -79,10 +79,10 @@ fn closure(system: &System) -> Vec<usize> {
     class
 }
 
-/// Classes, their pins, and which of them are visited.
+/// Classes, their pins, and marks for those that are visited.
 type Solved = (Vec<usize>, Vec<Option<Pin>>, Vec<bool>);
 
-/// What the theorem says: whether there is a solution, and which axes have loops.
+/// The statement of the theorem: the solution, if there is one, and the axes that have loops.
 fn expected(system: &System) -> Option<Solved> {
     let class = closure(system);
     let uniform = (0..class.len()).all(|axis| system.sizes[axis] == system.sizes[class[axis]]);

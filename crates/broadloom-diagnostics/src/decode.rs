@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::source::Source;
 
-/// Turns the bytes of a file into text, or says where they are not UTF-8.
+/// Turns the bytes of a file into text, or finds the place where they are not UTF-8.
 ///
 /// ```
 /// use broadloom_diagnostics::decode;
@@ -34,7 +34,7 @@ pub struct DecodeError {
     pub column: u32,
     /// The byte there.
     pub byte: u8,
-    /// Whether the file starts with the byte order mark of UTF-16.
+    /// True if the file starts with the byte order mark of UTF-16.
     pub utf16: bool,
 }
 

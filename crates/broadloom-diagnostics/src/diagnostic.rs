@@ -1,9 +1,9 @@
-//! What is wrong with a text, as plain data.
+//! Messages about a text, as plain data.
 //!
-//! A diagnostic has a message that can stand alone, a primary label that says where
-//! to look first, further labels for the other places it speaks of, and advice. Its
-//! chain, where it has one, is the way from one label to another, step by step. It
-//! knows nothing of files or terminals; [`render`](crate::render()) shows it.
+//! A diagnostic has a message that can stand alone, a primary label at the place to look first,
+//! further labels for the other places of the mistake, and advice. Its chain, where it has one, is
+//! the way from one label to another, step by step. It does not depend on files or terminals;
+//! [`render`](crate::render()) shows it.
 //!
 //! ```
 //! use broadloom_diagnostics::{Diagnostic, Severity, SourceId, Span};
@@ -22,23 +22,23 @@ use crate::source::Span;
 /// A mistake and everything needed to explain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What it is called, shown in brackets; empty if it has no name.
+    /// The code of the mistake, shown in brackets; empty if it has none.
     pub code: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What is wrong, in one sentence without a full stop.
+    /// The message, one sentence without a full stop.
     pub message: String,
-    /// The places it speaks of. The first primary one is where it is reported.
+    /// The places it is about. It is reported at the first primary one.
     pub labels: Vec<Label>,
     /// Further facts, each a sentence.
     pub notes: Vec<String>,
-    /// What to write instead.
+    /// Advice: the text to write instead.
     pub help: Vec<String>,
-    /// How the labels come to meet, in order; empty if that is plain to see.
+    /// The steps that connect the labels, in order; empty if they are obvious.
     pub chain: Vec<Link>,
 }
 
-/// How bad it is; the worst is the greatest.
+/// The severity of a diagnostic; the worst is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Good to know; nothing has to change.
@@ -65,18 +65,18 @@ impl Severity {
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What is said about it.
+    /// The words for it.
     pub text: String,
-    /// Whether it is where to look first.
+    /// True if it is the place to look first.
     pub primary: bool,
 }
 
 /// One step of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// What holds, or is done, in this step.
+    /// The fact or the operation of this step.
     pub text: String,
-    /// Where that is written, if it is.
+    /// The place where it is written, if it is.
     pub span: Option<Span>,
 }
 
@@ -154,12 +154,12 @@ impl Diagnostic {
         self
     }
 
-    /// Where to look first: the first primary label, or else the first label.
+    /// The label to look at first: the first primary one, or else the first.
     pub fn primary(&self) -> Option<&Label> {
         self.labels.iter().find(|label| label.primary).or(self.labels.first())
     }
 
-    /// Whether it is an error.
+    /// Returns true if it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -1,11 +1,12 @@
-//! Texts from outside, such as the names of files, without what a terminal would obey.
+//! Texts from outside, such as the names of files, without characters that a terminal would
+//! interpret.
 
 use std::borrow::Cow;
 
 use crate::ink::is_unprintable;
 
-/// The text with escapes in place of characters that would move the cursor, turn the text round or leave no mark: `\n`,
-/// `\u{1b}`. What is shown is on one line, and nothing but text.
+/// The text with escapes in place of characters that would move the cursor, reverse the text or be
+/// invisible: `\n`, `\u{1b}`. The result is on one line, and is text only.
 ///
 /// ```
 /// use broadloom_diagnostics::escaped;

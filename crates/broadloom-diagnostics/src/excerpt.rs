@@ -1,5 +1,5 @@
-//! The part of a rendered diagnostic that shows source lines: one section for each
-//! source, with underlines, labels, and braces at the side of what spans several lines.
+//! The part of a rendered diagnostic that shows source lines: one section for each source, with
+//! underlines, labels, and braces at the side of labels that span several lines.
 //!
 //! ```text
 //!  --> model.loom:3:9
@@ -21,10 +21,11 @@ use crate::ink::{Canvas, Cell, Ink, TAB_WIDTH, printable, put, put_text, width};
 use crate::render::Style;
 use crate::source::{Source, Sources};
 
-/// Braces side by side; further labels are underlined on their first line only.
+/// The greatest number of braces side by side; further labels are underlined on their first line
+/// only.
 const MOST_BRACES: usize = 4;
 
-/// What spans more lines than this is shown without its middle.
+/// Labels that span more lines than this are shown without their middle.
 const MOST_LINES: u32 = 6;
 
 /// Writes positions and excerpts for all labels; returns the width of line numbers.
@@ -71,9 +72,9 @@ struct Section<'a> {
     marks: Vec<Mark<'a>>,
     /// The lines to show, sorted; at least those with marks.
     lines: Vec<u32>,
-    /// How many braces there are side by side.
+    /// The number of braces side by side.
     braces: usize,
-    /// How many characters of a line are shown.
+    /// The number of characters of a line that are shown.
     width: usize,
 }
 
@@ -92,7 +93,7 @@ struct Mark<'a> {
 enum Shape {
     /// An underline.
     Whole,
-    /// The first character of what the brace in this column of the margin spans.
+    /// The first character of the label that the brace in this column of the margin spans.
     Open(usize),
     /// The last one.
     Close(usize),
@@ -130,7 +131,7 @@ impl<'a> Section<'a> {
         section.lines.sort_unstable();
         section.lines.dedup();
         if style.between {
-            // A line alone between two others takes no more room than the dots instead of it.
+            // A single line between two others takes no more room than the dots instead of it.
             let between = section.lines.windows(2).filter(|pair| pair[0] + 2 == pair[1]);
             let between: Vec<u32> = between.map(|pair| pair[0] + 1).collect();
             section.lines.extend(between);
@@ -165,7 +166,7 @@ impl<'a> Section<'a> {
         self.marks.push(Mark { line, start, end, text: words, ink, shape });
     }
 
-    /// Where the section's first mark is, or its first primary one.
+    /// The position of the section's first primary mark, or else of its first mark.
     fn position(&self) -> (u32, u32) {
         let primary = self.marks.iter().find(|mark| mark.ink == Ink::Primary);
         let start = primary.or(self.marks.first()).map_or(0, |mark| mark.start);
@@ -200,7 +201,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Writes one excerpt with what is below it.
+    /// Writes one excerpt with the rows below it.
     fn write_line(&self, frame: &mut Frame, window: &Window, line: u32, marks: &[Mark], out: &mut Canvas) {
         let mut first_row = frame.margin();
         let (line_start, _) = self.source.line_bytes(line);
@@ -239,14 +240,14 @@ impl<'a> Section<'a> {
     }
 }
 
-/// What stands left of the text: line numbers and the margin with its open braces.
+/// The left side of the text: line numbers and the margin with its open braces.
 struct Frame {
     gutter: usize,
     open: Vec<Option<Ink>>,
 }
 
 impl Frame {
-    /// How wide the margin is.
+    /// The width of the margin.
     fn width(&self) -> usize {
         if self.open.is_empty() { 0 } else { self.open.len() + 1 }
     }
@@ -348,7 +349,7 @@ impl Window {
     }
 }
 
-/// What underlines are drawn with.
+/// The character that underlines are drawn with.
 fn point(ink: Ink) -> char {
     if ink == Ink::Primary { '^' } else { '-' }
 }

@@ -1,14 +1,14 @@
-//! Output with or without colour, and how wide characters are on a terminal.
+//! Output with or without colour, and the widths of characters on a terminal.
 
 use crate::diagnostic::Severity;
 
-/// What a piece of output is, for its colour.
+/// The role of a piece of output, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     Plain,
     Strong,
     Frame,
-    /// What the diagnostic is about; its colour tells the severity.
+    /// The subject of the diagnostic; its colour shows the severity.
     Primary,
     Secondary,
 }
@@ -72,7 +72,7 @@ pub(crate) fn put_text(row: &mut Vec<Cell>, column: usize, text: &str, ink: Ink)
 
 pub(crate) const TAB_WIDTH: usize = 4;
 
-/// How many columns of a terminal a character takes in an excerpt.
+/// The number of terminal columns that a character takes in an excerpt.
 pub(crate) fn width(c: char) -> usize {
     match c {
         '\t' => TAB_WIDTH,
@@ -92,8 +92,8 @@ pub(crate) fn width(c: char) -> usize {
     }
 }
 
-/// The character itself, or `�` in place of one that would move the cursor, turn the
-/// text round or leave no mark.
+/// The character itself, or `�` in place of one that would move the cursor, reverse the text or be
+/// invisible.
 pub(crate) fn printable(c: char) -> char {
     if is_unprintable(c) { '�' } else { c }
 }

@@ -1,5 +1,4 @@
-//! Diagnostics of Broadloom's text formats: sources, spans, messages as data, and
-//! how they are shown.
+//! Diagnostics of Broadloom's text formats: sources, spans, messages as data, and their rendering.
 //!
 //! ```
 //! use broadloom_diagnostics::{Diagnostic, Sources, Span, Style, render};
@@ -24,7 +23,7 @@
 //! ```
 //!
 //! - [`Sources`] holds the texts; a [`Span`] is a place in one of them.
-//! - A [`Diagnostic`] is plain data: whoever finds a mistake makes one.
+//! - A [`Diagnostic`] is plain data: the code that finds a mistake makes one.
 //! - [`render()`] and [`render_all`] show diagnostics to a person, [`Shown`] to a program;
 //!   with the feature `serde` it can be serialised.
 //! - [`decode()`] turns the bytes of a file into text.

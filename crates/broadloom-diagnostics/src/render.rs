@@ -18,29 +18,28 @@
 //!   = help: …
 //! ```
 //!
-//! Columns count characters; in the excerpt a tab is four blanks wide, wide
-//! characters are two columns and unprintable ones show as `�`. A line longer
-//! than the width is cut around what is underlined; labels too far apart for one
-//! cut get an excerpt each. What spans several lines has a brace at its side. Any
-//! spans can be rendered: those outside the text or inside a character are moved
-//! to the nearest place that exists.
+//! Columns count characters; in the excerpt a tab is four blanks wide, wide characters are two
+//! columns and unprintable ones show as `�`. A line longer than the width is cut around its
+//! underlines; labels too far apart for one cut get an excerpt each. A label that spans several
+//! lines has a brace at its side. Any spans can be rendered: those outside the text or inside a
+//! character are moved to the nearest place that exists.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::excerpt;
 use crate::ink::{Canvas, Ink};
 use crate::source::Sources;
 
-/// How diagnostics look.
+/// The style of rendered diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Whether to colour with ANSI escape sequences.
+    /// True to colour with ANSI escape sequences.
     pub color: bool,
-    /// How many characters of a line an excerpt shows at most.
+    /// The greatest number of characters of a line that an excerpt shows.
     pub width: usize,
-    /// Whether to show the steps of chains, rather than only to count them.
+    /// True to show the steps of chains, false to count them only.
     pub chain: bool,
-    /// Whether a single line between two with labels is shown rather than dots. Not where
-    /// the excerpt is a list of the lines that matter.
+    /// True to show a single line between two with labels rather than dots. False suits an excerpt
+    /// that lists only the lines that matter.
     pub between: bool,
 }
 
@@ -67,8 +66,8 @@ pub fn render_all(sources: &Sources, diagnostics: &[Diagnostic], suppressed: usi
     out
 }
 
-/// How many diagnostics of each severity there are, the worst first; `suppressed` more
-/// errors are counted but not in the list. Empty if there are none.
+/// The number of diagnostics of each severity, the worst first; `suppressed` more errors are
+/// counted but not in the list. Empty if there are none.
 pub fn summary(diagnostics: &[Diagnostic], suppressed: usize) -> String {
     let mut parts = Vec::new();
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
@@ -104,7 +103,7 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> Strin
     for (word, text) in advice(diagnostic, &chain) {
         out.write(&format!("{:gutter$} = ", ""), Ink::Frame);
         out.write(word, Ink::Strong);
-        // What follows the first line is indented like the words after `note: `.
+        // Further lines are indented like the words after `note: `.
         for (index, line) in text.split('\n').enumerate() {
             match index {
                 0 => out.write(&format!(": {line}"), Ink::Plain),
@@ -126,7 +125,7 @@ fn advice<'a>(
     notes.chain(diagnostic.help.iter().map(|help| ("help", help.as_str())))
 }
 
-/// The steps of the chain, or how many there are.
+/// The steps of the chain, or their number.
 fn chain(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> Option<String> {
     let here = diagnostic.primary().map(|label| label.span.source);
     match (diagnostic.chain.len(), style.chain) {

@@ -9,8 +9,8 @@
 //!   "notes": ["…"], "help": ["…"], "chain": [{ "text": "…", "file": … }, …] }
 //! ```
 //!
-//! Every key is always there, but for those of a place that does not exist: a
-//! diagnostic without labels has no `file`, nor has a link without a span.
+//! Every key is always there, except those of a place that does not exist: a diagnostic without
+//! labels has no `file`, nor has a link without a span.
 
 use crate::diagnostic::{Diagnostic, Link};
 use crate::source::{Sources, Span};
@@ -19,26 +19,26 @@ use crate::source::{Sources, Span};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Shown<'a> {
-    /// Its name; may be empty.
+    /// Its code; may be empty.
     pub code: &'a str,
     /// `error`, `warning` or `note`.
     pub severity: &'a str,
-    /// What is wrong.
+    /// The message.
     pub message: &'a str,
-    /// Where to look first.
+    /// The place to look first.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Option<Place<'a>>,
-    /// All places, that one included.
+    /// All places, the first one included.
     pub labels: Vec<ShownLabel<'a>>,
     /// Further facts.
     pub notes: &'a [String],
-    /// What to write instead.
+    /// Advice: the text to write instead.
     pub help: &'a [String],
-    /// How the labels come to meet.
+    /// The steps that connect the labels.
     pub chain: Vec<ShownLink<'a>>,
 }
 
-/// A span as people count.
+/// A span in lines and columns, as people count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Place<'a> {
@@ -58,12 +58,12 @@ pub struct Place<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ShownLabel<'a> {
-    /// Where.
+    /// Its place.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place<'a>,
-    /// What is said about it.
+    /// The words for it.
     pub text: &'a str,
-    /// Whether it is where to look first.
+    /// True if it is the place to look first.
     pub primary: bool,
 }
 
@@ -71,9 +71,9 @@ pub struct ShownLabel<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ShownLink<'a> {
-    /// What holds, or is done, in this step.
+    /// The fact or the operation of this step.
     pub text: &'a str,
-    /// Where that is written, if it is.
+    /// The place where it is written, if it is.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Option<Place<'a>>,
 }

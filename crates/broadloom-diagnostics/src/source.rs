@@ -1,13 +1,12 @@
-//! Where things are: source texts, byte spans, lines and columns.
+//! Places in texts: sources, byte spans, lines and columns.
 //!
-//! A span is a source and a pair of 32-bit byte offsets, so that every term can
-//! afford one. Lines and columns are computed only when something is shown:
-//! [`Source`] finds the line starts in one pass. A line ends at `\n`, `\r\n` or a
-//! lone `\r`; columns count characters from 1; a byte order mark at the start of
-//! a text is not part of its first line.
+//! A span is a source and a pair of 32-bit byte offsets, small enough for every term. Lines and
+//! columns are computed only when something is shown: [`Source`] finds the line starts in one pass.
+//! A line ends at `\n`, `\r\n` or a lone `\r`; columns count characters from 1; a byte order mark
+//! at the start of a text is not part of its first line.
 //!
-//! Every offset and every id can be asked about: one outside a text means its end,
-//! and an id that names no source means an empty one.
+//! All offsets and ids are valid arguments: an offset outside a text means its end, and an id
+//! without a source means an empty source.
 //!
 //! ```
 //! use broadloom_diagnostics::{Sources, Span};
@@ -66,12 +65,12 @@ impl Span {
         Span { start: self.end, ..self }
     }
 
-    /// Whether the span covers no byte.
+    /// Returns true if the span covers no byte.
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
 
-    /// What the span covers of the text of its source; empty if it does not fit `text`.
+    /// The part of its source's text that the span covers; empty if it does not fit `text`.
     pub fn slice(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or("")
     }
@@ -86,8 +85,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Finds the lines of `text`; `name` is shown in front of positions, [escaped](crate::escaped). Offsets
-    /// have 32 bits: what comes after 4 GiB counts as part of the last line.
+    /// Finds the lines of `text`; `name` is shown in front of positions, [escaped](crate::escaped).
+    /// Offsets have 32 bits: text after 4 GiB counts as part of the last line.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
         let (name, text) = (crate::escaped(&name.into()).into_owned(), text.into());
         let bytes = text.as_bytes();
@@ -111,7 +110,7 @@ impl Source {
         &self.text
     }
 
-    /// How many lines there are; the empty line after a last line end counts.
+    /// The number of lines; the empty line after a last line end counts.
     pub fn line_count(&self) -> u32 {
         self.line_starts.len() as u32
     }
@@ -150,14 +149,14 @@ impl Source {
     }
 }
 
-/// The texts that spans speak of.
+/// The texts that spans refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     sources: Vec<Source>,
 }
 
 impl Sources {
-    /// No texts.
+    /// Creates an empty list of texts.
     pub fn new() -> Sources {
         Sources::default()
     }

@@ -1,4 +1,4 @@
-//! What programs see of diagnostics, with the feature `serde`.
+//! Diagnostics as programs see them, with the feature `serde`.
 #![cfg(feature = "serde")]
 
 use broadloom_diagnostics::*;

@@ -1,4 +1,4 @@
-//! What a person sees of diagnostics: labels in several files, on several lines, with and without
+//! Diagnostics as a person sees them: labels in several files, on several lines, with and without
 //! colour; chains; counts; and that any spans can be shown.
 
 use broadloom_diagnostics::*;

@@ -7,7 +7,7 @@ use crate::logic::Accumulate;
 use crate::operation::{Law, Operation, Slot};
 use crate::step::{Leaf, Op, Tensor};
 
-/// What assignments added to a graph.
+/// The steps and tensors that assignments added to a graph.
 pub struct Assigned {
     /// The steps, one for each assignment.
     pub steps: Vec<u32>,
@@ -33,7 +33,7 @@ impl Graph {
         self.assign_all(logic, parsed)
     }
 
-    /// The same with assignments that are built.
+    /// The same with assignments that were built instead of parsed.
     pub fn assign_all(&mut self, logic: &str, assignments: Assignments) -> Result<Assigned, Error> {
         let Assignments { names, mut bound, assignments } = assignments;
         let (before, first) = (self.begin(&[])?, self.steps.len());
@@ -71,7 +71,7 @@ impl Graph {
             let message = format!("`{{{target_name}}}` would be a new tensor, but there is one of that name");
             return Err(Error::new(ErrorKind::Use, message).with_help("leave out the braces to assign to it"));
         }
-        // What is read before it is assigned was there before.
+        // A name that is read before it is assigned is a state, which lasts from run to run.
         if assignment.fresh && (order.contains(&assignment.target) || !assignment.clear) {
             let state = self.state(target_name);
             *target = Some(state);
@@ -93,7 +93,8 @@ impl Graph {
             .map(|name| bound[*name as usize].ok_or_else(|| unknown(&names[*name as usize])))
             .collect::<Result<_, _>>()?;
         let operation = assignment_law(assignment, &order);
-        // Before the step is made: it may be refused, and the message is about it.
+        // This comes before the step is made, because it may be refused, and the message is about
+        // it.
         self.facts.texts.insert(self.steps.len() as u32, assignment.source.clone());
         let result = self.produced(logic, &operands, target, operation.forward.accumulate())?;
         let step = self.steps.len() as u32 - 1;
@@ -106,8 +107,8 @@ impl Graph {
         Ok(step)
     }
 
-    /// The constraints of an assignment: those of an operation with the same logic, into a tensor that is there or
-    /// into a new one.
+    /// The constraints of an assignment: those of an operation with the same logic, into an
+    /// existing tensor or into a new one.
     fn produced(
         &mut self,
         logic: &str,

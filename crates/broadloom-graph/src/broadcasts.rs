@@ -1,4 +1,5 @@
-//! Where operands really broadcast: axes that they lack, or have as units, and that the result has.
+//! The places where operands really broadcast: axes that they lack, or have as units, and that the
+//! result has.
 //!
 //! In `x + bias` with `x: 32 | 64` and `bias: 64` the bias broadcasts along the batch. Nothing broadcasts by
 //! accident, but not everything that broadcasts is meant to: a front end can show the places.
@@ -28,23 +29,24 @@ use crate::step::{Leaf, Op, RowRef, Step, Tensor, place};
 pub struct Broadcast {
     /// The [number](Graph::steps) of the operation's step.
     pub step: usize,
-    /// Which of its operands it is.
+    /// The operand's place among the operands of the step.
     pub slot: usize,
     /// The operand.
     pub operand: Tensor,
-    /// What it broadcasts into: the result; where a product contracts, its left side.
+    /// The tensor it broadcasts into: the result; where a product contracts, its left side.
     pub result: Tensor,
-    /// Which row of that.
+    /// The kind of that tensor's row.
     pub kind: Kind,
     /// The axes, by their place in that row, with their sizes.
     pub axes: Vec<(usize, u64)>,
-    /// Whether the operand has units there; else it has no such axes.
+    /// True if the operand has units there; false if it has no such axes.
     pub unit: bool,
 }
 
 impl Graph {
-    /// Every place where an operand of a pointwise operation, a product, a transpose or an assignment broadcasts,
-    /// in the order of the program. Numbers, and what is computed from numbers alone, are left out.
+    /// Every place where an operand of a pointwise operation, a product, a transpose or an
+    /// assignment broadcasts, in the order of the program. Numbers, and tensors computed from
+    /// numbers alone, are left out.
     pub fn broadcasts(&mut self) -> Result<Vec<Broadcast>, Error> {
         let shapes = self.final_shapes()?;
         let mut found = Vec::new();
@@ -59,7 +61,7 @@ impl Graph {
                 _ => continue,
             };
             let operands = self.step_operands(step);
-            // A target that was there keeps what it is.
+            // A target that existed before stays as it was.
             if self.tensors[result.index()].step == step {
                 numbers[result.index()] = operands.iter().all(|operand| numbers[operand.index()]);
             }

@@ -1,4 +1,5 @@
-//! Captured dimensions and rows: sizes of one spec or one declaration, set, compared and read.
+//! Captured dimensions and rows: sizes of one spec or one declaration, to be set, compared and
+//! read.
 
 use broadloom_core::{Affine, Closed, Constraint, DimTerm, Form, Numerator, Piece, Symbol};
 use broadloom_spec::Names;
@@ -16,7 +17,7 @@ use crate::step::{Op, Part, RowRef, Step, Tensor, place};
 /// axes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Captured {
-    /// A tensor made with the spec, or declared with the shape; a named size belongs to none.
+    /// A tensor made with the spec, or declared with the shape; `None` for a named size.
     pub(crate) tensor: Option<Tensor>,
     /// The place of the label among the labels of its spec or shape, of the row among its rows, or of the named size
     /// among the graph's.
@@ -24,17 +25,17 @@ pub struct Captured {
     pub(crate) is_row: bool,
 }
 
-/// What was captured, resolved.
+/// A captured size, resolved.
 pub(crate) enum Size {
     Dim(DimTerm),
     Row(RowRef),
 }
 
-/// What a tensor was made with: a spec, or the shape of a declaration.
+/// The spec that a tensor was made with, or the shape of its declaration.
 pub(crate) struct Source<'a> {
     text: &'a str,
     names: &'a Names,
-    /// Which rows have a plain `...`; not asked of specs.
+    /// Marks the rows that have a plain `...`; not used for specs.
     plain: [bool; 3],
     is_spec: bool,
     /// The first of its labels among the graph's, and of its rows.
@@ -109,7 +110,7 @@ impl Graph {
         Ok(Captured { tensor: None, index, is_row: false })
     }
 
-    /// Says how large a captured dimension is, or how many elements a captured row has.
+    /// Sets the size of a captured dimension, or the number of elements of a captured row.
     pub fn set(&mut self, captured: Captured, size: u64) -> Result<(), Error> {
         let before = self.begin(captured.tensor.as_slice())?;
         if size == 0 && !self.may_be_empty(captured) {
@@ -128,7 +129,7 @@ impl Graph {
         self.finish(before, Step::Set(captured, size))
     }
 
-    /// Says that two captured sizes are the same; two rows are then the same axes.
+    /// Requires that two captured sizes are the same; two rows then have the same axes.
     pub fn equal(&mut self, a: Captured, b: Captured) -> Result<(), Error> {
         let before = self.begin_of([a, b])?;
         match (self.resolve(a)?, self.resolve(b)?) {
@@ -141,7 +142,7 @@ impl Graph {
         self.finish(before, Step::Equal(a, b))
     }
 
-    /// Says that one captured dimension is a multiple of another: `large = factor·small`.
+    /// Requires that one captured dimension is a multiple of another: `large = factor·small`.
     pub fn scale(&mut self, large: Captured, factor: u64, small: Captured) -> Result<(), Error> {
         if factor == 0 {
             return Err(self.misuse("a size cannot be 0 times another"));
@@ -170,7 +171,7 @@ impl Graph {
         self.finish(before, Step::Scale(large, factor, small))
     }
 
-    /// The size of what was captured, if the program so far decides it; of a row, the product.
+    /// The captured size, if the program so far decides it; of a row, the product.
     pub fn size(&self, captured: Captured) -> Option<u64> {
         match self.resolve(captured).ok()? {
             Size::Dim(dim) => self.term_size(dim),
@@ -178,8 +179,8 @@ impl Graph {
         }
     }
 
-    /// The size of what was captured as an expression over named sizes that have no number yet, if the program so far
-    /// says it as one.
+    /// The captured size as an expression over named sizes that have no number yet, if the program
+    /// so far determines one.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -226,7 +227,7 @@ impl Graph {
         }
     }
 
-    /// The size of what was captured, once the program is closed.
+    /// The captured size, once the program is closed.
     pub fn final_size(&mut self, captured: Captured) -> Result<u64, Error> {
         let mut size = 1u64;
         for extent in self.final_extents(captured)? {
@@ -350,7 +351,7 @@ impl Graph {
         }
     }
 
-    /// How a captured size is written: `h` of `scores`.
+    /// A captured size as it is written: `h` of `scores`.
     pub(crate) fn captured_name(&self, captured: Captured) -> String {
         let index = captured.index as usize;
         let Some(tensor) = captured.tensor else {

@@ -1,7 +1,7 @@
 //! Certificates: a program's constraints and their solution as plain data, to be checked by others.
 //!
 //! Nothing here is the solver's: variables are numbers, terms are trees. The words are those of
-//! `verification/lean/Certificate.lean`, which says what each constraint means and proves a checker right.
+//! `verification/lean/Certificate.lean`, which defines each constraint and proves a checker right.
 //!
 //! ```
 //! use broadloom::Graph;
@@ -32,7 +32,7 @@ pub use lean::module_name;
 /// The constraints of a program and a solution.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Certificate {
-    /// What was said, step by step.
+    /// The steps of the program with their constraints.
     pub steps: Vec<Said>,
     /// The dimension variables that may be empty, in order.
     pub discardable: Vec<usize>,
@@ -51,7 +51,7 @@ pub struct Certificate {
 pub struct Said {
     /// The step, as a message would name it.
     pub text: String,
-    /// What has to hold.
+    /// The constraints that have to hold.
     pub constraints: Vec<Constraint>,
 }
 
@@ -64,7 +64,7 @@ pub enum Dim {
     Atom {
         /// The number of elements.
         size: u64,
-        /// What it counts.
+        /// The basis: the thing that is counted.
         basis: u32,
     },
 }
@@ -99,7 +99,7 @@ pub struct Row {
 pub struct RowTerm {
     /// The axes before the hole.
     pub lead: Vec<DimTerm>,
-    /// The number of a row variable; nothing for the marker.
+    /// The number of a row variable; `None` for the marker.
     pub hole: Option<usize>,
     /// The axes after the hole.
     pub trail: Vec<DimTerm>,
@@ -121,7 +121,7 @@ pub struct Window {
     pub kernel: DimTerm,
     /// The distance of neighbouring kernel positions.
     pub dilation: u64,
-    /// What it does at the ends of the axis.
+    /// The padding: what the window does at the ends of the axis.
     pub ends: Padding,
 }
 
@@ -136,14 +136,14 @@ pub enum Constraint {
     RowEq(RowTerm, RowTerm),
     /// The first row, the result, refines the second, the operand, in the one-shot order.
     RowLe(RowTerm, RowTerm),
-    /// The row is made of the others: it is not longer than the longest of them, and what it claims one of them
-    /// claims.
+    /// The row is made of the others: it is not longer than the longest of them, and each of its
+    /// claims is a claim of one of them.
     MadeOf(RowTerm, Vec<RowTerm>),
     /// The axis is visited at every `stride`-th position from `offset` on.
     Affine {
         /// The axis that is read or written.
         axis: DimTerm,
-        /// What is iterated.
+        /// The dimension that is iterated.
         over: DimTerm,
         /// The step of the iteration.
         stride: u64,
@@ -161,9 +161,9 @@ pub enum Constraint {
         /// Sizes of components written as numbers.
         literal: u64,
     },
-    /// The axis has at least so many elements.
+    /// The axis has at least this many elements.
     AtLeast(DimTerm, u64),
-    /// The axis has at most so many elements.
+    /// The axis has at most this many elements.
     AtMost(DimTerm, u64),
     /// The pieces have together `coeff·over / (denom·divided_by)` elements; without `over` it counts as one.
     Count {
@@ -182,7 +182,7 @@ pub enum Constraint {
     Exact(Vec<Piece>, Vec<DimTerm>),
 }
 
-/// A row of the program, by the name its author knows, and the axes inferred for it.
+/// A row of the program, by the name that its author knows, and the axes inferred for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// The kind of the row and the name of the tensor, such as `input of w`.
@@ -201,8 +201,9 @@ impl Certificate {
 }
 
 impl Graph {
-    /// The constraints of the program and the solution behind its [final shapes](Graph::final_shapes), for a
-    /// checker that trusts nobody. Named sizes without a number are taken at their samples. Changes nothing.
+    /// The constraints of the program and the solution behind its [final
+    /// shapes](Graph::final_shapes), for an independent checker. Named sizes without a number are
+    /// taken at their samples. Changes nothing.
     ///
     /// ```
     /// use broadloom::certificate::{Constraint, Dim};
@@ -222,7 +223,7 @@ impl Graph {
             settled.settle_sizes()?;
             return settled.certificate();
         }
-        // A program without final shapes says why.
+        // If the program has no final shapes, this error explains why.
         self.final_shapes()?;
         let mut terms = Terms::new(&self.solver);
         let mut stated = Vec::with_capacity(self.solver.len());
@@ -254,7 +255,7 @@ impl Graph {
         Ok(certificate)
     }
 
-    /// The constraints with the steps they come from.
+    /// The constraints, grouped by the steps they come from.
     fn by_step(&self, stated: Vec<Constraint>) -> Vec<Said> {
         let mut steps: Vec<Said> = Vec::new();
         let mut last = None;
@@ -272,7 +273,7 @@ impl Graph {
         steps
     }
 
-    /// A step; a leaf with its declaration.
+    /// The text of a step; of a leaf, with its declaration.
     fn spoken(&self, step: u32) -> String {
         let declared = self.step_results(step).next().and_then(|tensor| self.declaration_of(tensor));
         let subject = self.subject(step);
@@ -340,7 +341,7 @@ impl<V: Copy + Eq + Hash> Numbers<V> {
     }
 }
 
-/// From the terms of a solver to plain ones.
+/// Converts the terms of a solver to plain ones.
 struct Terms<'a> {
     solver: &'a Solver,
     dims: Numbers<core::DimVar>,

@@ -1,4 +1,4 @@
-//! Which components of a concatenation an operation may do without.
+//! The components of a concatenation that an operation may do without.
 //!
 //! In `a^b => a` the part `b` is projected away, so it may be empty: what the operand has beyond `a` may be
 //! nothing. In `a; b => a^b` neither part may be, for each is an operand. The test is that of *Shape
@@ -10,8 +10,8 @@ use broadloom_spec::{AxisId, AxisKind, ComponentKind, Shape, Spec};
 
 type Labels = Vec<AxisId>;
 
-/// Which labels of a spec may have size zero, by their ids. A label that is also an axis of its own may
-/// not: axes have elements.
+/// Marks the labels of a spec that may have size zero, by their ids. A label that is also an axis
+/// of its own may not: axes have elements.
 pub(crate) fn discardable(spec: &Spec) -> Vec<bool> {
     let mut found = vec![false; spec.names.axes.len()];
     for (side, other) in [(&spec.operands, &spec.results), (&spec.results, &spec.operands)] {
@@ -36,7 +36,7 @@ pub(crate) fn discardable(spec: &Spec) -> Vec<bool> {
     found
 }
 
-/// Whether some axis of the shape has all its components covered by the labels.
+/// Returns true if some axis of the shape has all its components covered by the labels.
 fn has_covered_axis(shape: &Shape<broadloom_spec::Axis>, labels: &Labels) -> bool {
     shape.axes().any(|axis| {
         let components = concatenated(axis).unwrap_or_else(|| vec![axis.labels().collect()]);

@@ -1,4 +1,4 @@
-//! From a spec to constraints: the one place where specs get their meaning for shapes.
+//! From a spec to constraints: the one module that gives specs their meaning for shapes.
 
 use broadloom_core::{Affine, Constraint, DimTerm, Padding, Role, RowVar};
 use broadloom_spec::{self as spec, AxisKind, Coefficient, ComponentKind, Kind, RowVariable};
@@ -18,7 +18,7 @@ struct Vars {
     rows: SmallVec<[Option<RowRef>; 6]>,
 }
 
-/// An affine axis with everything known but the sizes.
+/// An affine axis of which everything but the sizes is known.
 struct Window {
     form: Affine,
     over: DimTerm,
@@ -38,7 +38,7 @@ impl Graph {
         self.refusing(made)
     }
 
-    /// An assignment by a spec, into a tensor that is there or into a new one.
+    /// An assignment by a spec, into an existing tensor or into a new one.
     pub(crate) fn by_spec_into(
         &mut self,
         text: Notation<'_>,
@@ -106,8 +106,8 @@ impl Graph {
         Ok(made)
     }
 
-    /// The number of some options among the graph's choices, counted from 1; 0 if nothing was chosen. A
-    /// program repeats a few, so they are looked for one by one, the latest first.
+    /// The number of these options among the graph's choices, counted from 1; 0 if nothing was
+    /// chosen. A program repeats a few, so a linear search is enough, the latest first.
     fn choice(&mut self, options: &Options<'_>) -> Result<u16, Error> {
         if options.padding.is_none() && options.coefficients.is_empty() {
             return Ok(0);
@@ -208,8 +208,9 @@ impl Graph {
         Ok(results)
     }
 
-    /// A row that is only a hole stands for the operand's row, the first time: nothing has to be said. Not
-    /// if the operand broadcasts in its middle, for the result is to broadcast where its spec says.
+    /// The first time a row that is only a hole occurs, it stands for the operand's row, and needs
+    /// no constraint. The exception is an operand that broadcasts in its middle, because the result
+    /// has to broadcast where its spec says.
     fn stands_for(&self, row: &spec::Row<spec::Axis>, kind: Kind, own: RowRef, vars: &mut Vars) -> bool {
         let bare = row.axes().next().is_none();
         match row.hole().map(|hole| hole_index(hole, kind)) {
@@ -244,7 +245,7 @@ impl Graph {
         Ok(self.around(&axes, row.lead().len(), hole))
     }
 
-    /// A row with axes around what a hole stands for.
+    /// A row with axes around the axes that a hole stands for.
     fn around(&mut self, axes: &[DimTerm], lead: usize, hole: Option<RowRef>) -> RowRef {
         let Some(inner) = hole else { return self.row_of(axes, 0, None) };
         if axes.is_empty() {
@@ -253,7 +254,7 @@ impl Graph {
         let (before, after) = inner.flanks(&self.axes);
         let all: SmallVec<[DimTerm; 8]> =
             [&axes[..lead], before, after, &axes[lead..]].into_iter().flatten().copied().collect();
-        // What is closed broadcasts where the hole was.
+        // A closed row broadcasts where the hole was.
         self.row_of(&all, lead + before.len(), inner.hole)
     }
 
@@ -289,7 +290,7 @@ impl Graph {
             AxisKind::Affine(affine) => {
                 let Window { form, over, kernel } = self.window(known, affine, options, vars)?;
                 if form.stride == 1 && form.equation() == (0, 0) {
-                    // A padded window at stride 1: the axis is what is iterated.
+                    // In a padded window at stride 1 the axis itself is iterated.
                     return Ok(over);
                 }
                 let axis = self.solver.dim_var(Role::Interior).into();
@@ -333,15 +334,15 @@ impl Graph {
     }
 }
 
-/// What the user of a spec still has to say about a window.
+/// The choices about a window that the user of a spec still has to make.
 pub(crate) enum Open<'a> {
     /// The value of a stride or a dilation.
     Value(&'a str),
-    /// What the window does at the ends of the axis.
+    /// The padding: what the window does at the ends of the axis.
     Padding(spec::Kernel),
 }
 
-/// The arithmetic of an affine axis, with the choices of whoever uses the spec.
+/// The arithmetic of an affine axis, with the choices of the user of the spec.
 pub(crate) fn window_form<'a>(
     known: &'a KnownSpec,
     affine: &spec::Affine,
@@ -374,7 +375,7 @@ pub(crate) fn hole_index(hole: spec::Hole, kind: Kind) -> usize {
     }
 }
 
-/// Options that the spec has no use for are a mistake.
+/// Refuses options that the spec has no use for.
 fn check_options(known: &KnownSpec, options: &Options<'_>) -> Result<(), Error> {
     let (text, names) = (&known.text, &known.spec.names.coefficients);
     let given = options.coefficients;
@@ -382,7 +383,7 @@ fn check_options(known: &KnownSpec, options: &Options<'_>) -> Result<(), Error> 
         return Err(Error::new(ErrorKind::Use, format!("`{name}` is 0 in the spec `{text}`"))
             .with_help("strides and dilations are at least 1"));
     }
-    // If a value is missing as well, that is the better message: one name is a slip for the other.
+    // If a value is missing as well, the other message is better: one name is a slip for the other.
     let complete = names.iter().all(|(_, name)| given.iter().any(|(given, _)| **given == *name.text));
     let unused = given.iter().find(|(name, _)| names.find(name).is_none());
     if let Some((name, value)) = unused.filter(|_| complete) {

@@ -1,10 +1,10 @@
-//! What went wrong, in the names of the program.
+//! Errors in the names of the program.
 
 use std::fmt;
 
 use crate::step::Tensor;
 
-/// What kind of mistake an [`Error`] is about.
+/// The kind of mistake that an [`Error`] is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -36,7 +36,8 @@ pub enum ErrorKind {
     Run,
 }
 
-/// What would mend a mistake, where a front end has its own way to write it; the help of the error is for Rust.
+/// A way to correct a mistake. A front end may have its own way to write it; the help of the error
+/// is for Rust.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Remedy {
@@ -50,27 +51,28 @@ pub enum Remedy {
     Reduce,
     /// Let a loss depend on a parameter.
     Parameter,
-    /// Declare what is assigned to as a state.
+    /// Declare the target of an assignment as a state.
     State,
     /// Give a named size its number.
     Size,
-    /// Capture sizes from what a spec made.
+    /// Capture sizes from a tensor that a spec made.
     Capture,
     /// Keep the number of elements.
     Reshape,
-    /// State the shape that something is reshaped into.
+    /// State the shape of the result of a reshape.
     Shape,
-    /// Drop what a window leaves over, or change the sizes.
+    /// Drop the elements that a window leaves over, or change the sizes.
     Drop,
-    /// Mend something else: this follows from it.
+    /// Correct another mistake, of which this one is a consequence.
     Follows,
 }
 
 /// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are
-/// connected, and what to do.
+/// connected, and how to correct it.
 ///
-/// Everything that was said to a graph has a number ([`Graph::steps`](crate::Graph::steps)), and an error says
-/// which of them it speaks of: whoever knows where each was written can show the places.
+/// Every step of a graph has a number ([`Graph::steps`](crate::Graph::steps)), and an error has the
+/// numbers of the steps it is about. A front end that knows where each step was written can show
+/// the places.
 ///
 /// ```
 /// let mut g = broadloom::Graph::new();
@@ -92,7 +94,7 @@ pub struct Error(Box<Data>);
 struct Data {
     kind: ErrorKind,
     message: String,
-    /// Where the sentence begins in the message: what stands before it says what it is about.
+    /// The offset in the message at which the sentence begins. The subject stands before it.
     sentence: usize,
     /// A text with a mark under the place.
     excerpt: Option<String>,
@@ -105,23 +107,23 @@ struct Data {
     remedy: Option<Remedy>,
 }
 
-/// A line of an [`Error`] or of an explanation: a text, and what was said to the graph that it speaks of.
+/// A line of an [`Error`] or of an explanation: a text, and the step that it is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Part {
     /// The line in full.
     pub text: String,
-    /// Which of the things said to the graph it speaks of, by their [number](crate::Graph::steps).
+    /// The [number](crate::Graph::steps) of the step that it is about.
     pub step: Option<usize>,
-    /// The line for a reader who has the step before his eyes: of an end of a conflict, the size alone; of a
-    /// link of a chain, what is said without the operation that says it.
+    /// The line for a reader who sees the step: for an end of a conflict the size alone; for a link
+    /// of a chain the relation without the operation.
     pub short: Option<String>,
-    /// Of an end of a conflict, why it has that size, for a reader who has its declaration before his eyes.
+    /// For an end of a conflict, the reason for its size, for a reader who sees its declaration.
     pub reason: Option<String>,
 }
 
 impl Part {
-    /// A line that speaks of a step.
+    /// A line about a step.
     pub(crate) fn at(step: u32, text: impl Into<String>) -> Part {
         Part { text: text.into(), step: Some(step as usize), short: None, reason: None }
     }
@@ -179,7 +181,7 @@ impl Error {
         }))
     }
 
-    /// A program cannot be run.
+    /// The error for a program that cannot be run.
     pub fn run(message: String) -> Error {
         Error::new(ErrorKind::Run, message)
     }
@@ -201,14 +203,15 @@ impl Error {
         }
     }
 
-    /// Says what the message is about, in front of it.
+    /// Puts the subject in front of the message.
     pub fn about(mut self, subject: &str) -> Error {
         self.0.message = format!("{subject}: {}", self.0.message);
         self.0.sentence = 0;
         self
     }
 
-    /// Says which part of the program the message is about, in front of the sentence.
+    /// Puts a part of the program in front of the message. The sentence of the error stays as it
+    /// was.
     pub fn inside(mut self, subject: &str) -> Error {
         let sentence = self.0.sentence;
         self = self.about(subject);
@@ -222,7 +225,7 @@ impl Error {
         self
     }
 
-    /// Says what the message begins with, if it does: what it is about.
+    /// Marks the subject at the beginning of the message, if the message begins with it.
     pub fn of(mut self, subject: &str) -> Error {
         if self.0.sentence == 0
             && self.0.message.strip_prefix(subject).is_some_and(|rest| rest.starts_with(": "))
@@ -232,19 +235,19 @@ impl Error {
         self
     }
 
-    /// Says whose numbers it is about.
+    /// Sets the tensor whose numbers it is about.
     pub fn about_values_of(mut self, tensor: Tensor, name: &str) -> Error {
         self.0.tensor = Some((tensor, name.to_string()));
         self
     }
 
-    /// Says which step it is about, unless that was said before.
+    /// Sets the step it is about, unless it has one.
     pub fn about_step(mut self, step: u32) -> Error {
         self.0.step.get_or_insert(step as usize);
         self
     }
 
-    /// Says which step was refused, whatever was said before.
+    /// Sets the step that was refused, replacing any other.
     pub fn refused_at(mut self, step: u32) -> Error {
         self.0.step = Some(step as usize);
         self
@@ -256,35 +259,35 @@ impl Error {
         self
     }
 
-    /// Says how the ends meet.
+    /// Sets the operations that connect the ends.
     pub fn with_chain(mut self, chain: Vec<Part>) -> Error {
         self.0.chain = chain;
         self
     }
 
-    /// Says what to write instead.
+    /// Adds advice: what to write instead.
     pub fn with_help(mut self, help: impl Into<String>) -> Error {
         self.0.help.push(help.into());
         self
     }
 
-    /// What would mend it, and how that is said in Rust.
+    /// Sets a remedy, and adds advice in Rust.
     pub fn with_remedy(mut self, remedy: Remedy, help: impl Into<String>) -> Error {
         self.0.remedy = Some(remedy);
         self.with_help(help)
     }
 
-    /// What kind of mistake it is.
+    /// The kind of mistake.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What is wrong, in one sentence.
+    /// The message, one sentence.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The message without what it is about, for a reader who has that before his eyes.
+    /// The message without its subject, for a reader who sees the subject.
     pub fn sentence(&self) -> &str {
         &self.0.message[self.0.sentence..]
     }
@@ -294,19 +297,19 @@ impl Error {
         self.0.excerpt.as_deref()
     }
 
-    /// The tensor whose values or gradients it is about, and its name: what is missing, or what does not fit.
+    /// The tensor whose values or gradients are missing or do not fit, and its name.
     pub fn tensor(&self) -> Option<(Tensor, &str)> {
         self.0.tensor.as_ref().map(|(tensor, name)| (*tensor, name.as_str()))
     }
 
-    /// What it is about: the step that was refused, by the number that it would have had, or the parameter that
-    /// lacks a size. A call that is several steps may be refused at a later one than its first; nothing of it
-    /// is kept.
+    /// The step it is about: the one that was refused, by the number that it would have had, or the
+    /// parameter that lacks a size. A call of several steps may be refused at a later one than its
+    /// first; none of them is kept.
     pub fn step(&self) -> Option<usize> {
         self.0.step
     }
 
-    /// Where the parts of the conflict come from.
+    /// The origins of the parts of the conflict.
     pub fn ends(&self) -> &[Part] {
         &self.0.ends
     }
@@ -316,12 +319,12 @@ impl Error {
         &self.0.chain
     }
 
-    /// What would mend it, if that is written differently elsewhere: then [`Error::help`] is for Rust.
+    /// The remedy, if front ends write it differently: then [`Error::help`] is for Rust.
     pub fn remedy(&self) -> Option<Remedy> {
         self.0.remedy
     }
 
-    /// What to do.
+    /// Advice on what to write instead.
     pub fn help(&self) -> &[String] {
         &self.0.help
     }
@@ -358,7 +361,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// What was meant by `rgb:3`.
+/// The right way to write `rgb:3`.
 fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
     if error.kind != broadloom_spec::ErrorKind::MisplacedBasis {
         return None;

@@ -1,8 +1,9 @@
-//! Whether arrays fit the data of a program, before anything runs.
+//! Checks that arrays fit the data of a program, before anything runs.
 //!
-//! [`Graph::fit`] looks at sizes and types alone, and tells everything that is wrong at once: whoever has ten files to correct
-//! wants to hear of all ten. Each axis with a [named size](Graph::dim) says what number the name has; names that get two
-//! numbers, numbers out of range and sizes at which the program has no meaning are found by comparing what all axes say.
+//! [`Graph::fit`] looks at sizes and types alone, and reports everything that is wrong at once: a
+//! user with ten files to correct wants to see all ten. Each axis with a [named size](Graph::dim)
+//! gives the name a number. Names with two numbers, numbers out of range and sizes at which the
+//! program has no meaning are found by comparing these numbers over all axes.
 //!
 //! ```
 //! use broadloom::{Dtype, Graph, Input};
@@ -44,14 +45,14 @@ use crate::symbols::contains;
 
 pub use misfit::{Misfit, Said};
 
-/// What has to be known of an array to tell whether it fits.
+/// The sizes and the type of an array, all that is needed to check if it fits.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The data, parameter or state whose values it would be.
     pub tensor: Tensor,
     /// Its sizes, in memory order.
     pub sizes: &'a [u64],
-    /// How its numbers are stored.
+    /// The type of its numbers.
     pub dtype: Dtype,
 }
 
@@ -62,7 +63,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// How arrays fit a program: the numbers they give to named sizes, and what is wrong.
+/// The result of a check: the numbers that arrays give to named sizes, and everything that is
+/// wrong.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// All named sizes, in the order of their declaration.
@@ -72,7 +74,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Whether nothing is wrong.
+    /// Returns true if nothing is wrong.
     pub fn is_ok(&self) -> bool {
         self.misfits.is_empty()
     }
@@ -89,13 +91,13 @@ pub struct FoundSize {
     pub range: (u64, Option<u64>),
     /// The first data whose array says the number; nothing if no array does.
     pub by: Option<Tensor>,
-    /// Whether the size of some tensor, or some number, depends on it.
+    /// True if the size of some tensor, or some number, depends on it.
     pub used: bool,
 }
 
 impl Graph {
-    /// Whether arrays fit the tensors whose values they would be, and which numbers they give to named sizes. Changes
-    /// nothing; `Session::set_all` accepts what fits.
+    /// Checks that arrays fit the tensors whose values they would be, and finds the numbers that
+    /// they give to named sizes. Changes nothing; `Session::set_all` accepts what fits.
     ///
     /// A tensor of another graph, or one that is computed, is an error, and so are shapes that cannot be inferred.
     pub fn fit(&mut self, inputs: &[Input<'_>]) -> Result<Fit, Error> {
@@ -130,14 +132,14 @@ impl Graph {
     }
 }
 
-/// What is known while arrays are compared.
+/// The state of a check.
 struct Fitting<'g> {
     graph: &'g Graph,
     /// Numbers of named sizes that come before samples.
     assumed: &'g [(&'g str, u64)],
     shapes: Rc<Shapes>,
     misfits: Vec<Misfit>,
-    /// What axes say about named sizes, in the order of the arrays.
+    /// The numbers that axes give to named sizes, in the order of the arrays.
     said: Vec<(Symbol, Said)>,
     /// The number of each named size, as soon as there is one.
     known: Vec<Option<u64>>,
@@ -156,7 +158,7 @@ impl Fitting<'_> {
         MEMORY.into_iter().flat_map(|kind| self.shapes.axes(tensor, kind)).collect()
     }
 
-    /// What each array shows by itself: the number of its axes, sizes that are numbers, its type.
+    /// Checks each array by itself: the number of its axes, sizes that are numbers, its type.
     fn alone(&mut self, inputs: &[Input<'_>]) {
         let dtypes = precisions(self.graph);
         for input in inputs {
@@ -178,11 +180,12 @@ impl Fitting<'_> {
         }
     }
 
-    /// Gives numbers to named sizes: what data with one unknown in an axis says, as long as something follows; then the
-    /// samples of the program, and what follows from them.
+    /// Gives numbers to named sizes: first from axes of data with one unknown, until nothing more
+    /// follows; then from the samples of the program, and again from such axes.
     fn decide(&mut self, inputs: &[Input<'_>]) {
         let mut waiting = self.open(inputs);
-        // What speaks of one name alone comes first, so that it is heard whoever else speaks of the name.
+        // Axes with only one name come first, so that their numbers count whatever other axes say
+        // of the name.
         waiting.sort_by_key(|open| open.size.names().count() > 1);
         for with_samples in [false, true] {
             if with_samples {
@@ -211,7 +214,8 @@ impl Fitting<'_> {
         open
     }
 
-    /// Whether an array has the right number of axes, and not the right ones in another order: then its axes say nothing.
+    /// Returns true if an array has the right number of axes and does not have them in another
+    /// order. If it does, its axes give no numbers to names.
     fn is_laid_out(&self, input: &Input<'_>) -> bool {
         let own = |misfit: &Misfit| match misfit {
             Misfit::Sizes { tensor, shape, sizes, wrong, .. } => {
@@ -222,13 +226,14 @@ impl Fitting<'_> {
         self.axes(input.tensor).len() == input.sizes.len() && !self.misfits.iter().any(own)
     }
 
-    /// Takes what an axis says, if it says a number or has nothing left to say.
+    /// Takes the number that an axis gives to a name, or reports a misfit. Returns false if the
+    /// axis has to wait, because more than one of its names is unknown or it may not decide them.
     fn settle(&mut self, open: &Open<'_>) -> bool {
         let (given, symbols) = (open.input.sizes[open.axis], open.size.form().symbols());
         let known = |symbol: Symbol| self.known.get(symbol.0 as usize).copied().flatten();
         let decides = self.graph.leaf(open.input.tensor) == Some(Leaf::Data);
         let missing = symbols.iter().filter(|symbol| known(**symbol).is_none()).count();
-        // One name in one axis says what it says, whatever others have said.
+        // An axis with one name decides that name, whatever other axes say.
         let solved = match (decides, symbols.len(), missing) {
             (true, 1, _) => open.size.solved(given, |_| None),
             (true, _, 1) => open.size.solved(given, known),
@@ -263,7 +268,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// Names that get two numbers, and numbers out of range.
+    /// Reports names that get two numbers, and numbers out of range.
     fn compare(&mut self) {
         let (mut disagreements, mut out_of_range) = (Vec::new(), Vec::new());
         for at in 0..self.known.len() {
@@ -288,7 +293,7 @@ impl Fitting<'_> {
         self.misfits.append(&mut out_of_range);
     }
 
-    /// What the program relies on, at the numbers that were found.
+    /// Checks the conditions that the program relies on, at the numbers that were found.
     fn check(&mut self, checks: Vec<crate::RuntimeCheck>) {
         let names: Vec<&str> = self.graph.symbols.iter().map(|data| &*data.name).collect();
         let known = names.iter().zip(&self.known).filter_map(|(name, number)| Some((*name, (*number)?)));
@@ -299,7 +304,8 @@ impl Fitting<'_> {
         };
         let mut failed = Vec::new();
         for check in checks.into_iter().filter(|check| check.holds(&known) == Some(false)) {
-            // A size out of its range breaks bounds that follow from the range: it has been told.
+            // A size out of its range breaks bounds that follow from the range: it has been
+            // reported.
             if check.is_bound() && check.names().any(told) {
                 continue;
             }

@@ -9,8 +9,8 @@
 //! Any of `+ - * / ** max min and or` accumulates. An accumulator stands directly after `=` or `=:`, so that
 //! `a =- x` subtracts `x` and `a = -x` sets `a`. A target in braces is a new tensor. Names may have dots: `p.grad`.
 //!
-//! The text is for people. Programs that make assignments build them, with [`Assignments`] and [`Formula`]; reading a text
-//! does the same.
+//! The text is for people. Programs that make assignments build them with [`Assignments`] and
+//! [`Formula`]; the parser does the same.
 
 use broadloom_loops::{Binary, Domain, Unary, Yields};
 
@@ -18,7 +18,8 @@ use crate::error::{Error, ErrorKind};
 use crate::operation::table::{self, ROWS, Row};
 use crate::step::Tensor;
 
-/// What is computed, over the names of some [`Assignments`]. Signs of Rust and [`Formula::apply`] build it.
+/// A value to compute, over the names of some [`Assignments`]. The operators of Rust and
+/// [`Formula::apply`] build it.
 ///
 /// ```
 /// use broadloom::{Assignments, Formula, Graph, Routine, Sign};
@@ -45,7 +46,7 @@ pub enum Formula {
     Select(Box<Formula>, Box<Formula>, Box<Formula>),
 }
 
-/// A name in assignments: a tensor that is there, one that is made, or a slot of an operation.
+/// A name in assignments: an existing tensor, one that they make, or a slot of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name(pub(crate) u32);
 
@@ -55,7 +56,7 @@ impl From<Name> for Formula {
     }
 }
 
-/// Methods of the operators of Rust.
+/// Implements the operators of Rust.
 macro_rules! operators {
     ($($operator:ident $method:ident $function:ident;)*) => {$(
         impl std::ops::$operator for Formula {
@@ -92,8 +93,8 @@ impl Formula {
         Formula::Number(value)
     }
 
-    /// A function of numbers or a pointwise operation of the library, by its sign or name. None if there is none of so many
-    /// operands.
+    /// A function of numbers or a pointwise operation of the library, by its sign or name. None if
+    /// there is none with this number of operands.
     ///
     /// ```
     /// use broadloom::Formula;
@@ -138,7 +139,7 @@ impl Formula {
         Formula::Binary(function, Box::new(a), Box::new(b))
     }
 
-    /// Whether it has a function whose values have fractions even of whole numbers.
+    /// Returns true if it has a function whose values have fractions even for whole numbers.
     pub(crate) fn has_fractions(&self) -> bool {
         match self {
             Formula::Number(_) | Formula::Name(_) => false,
@@ -151,7 +152,7 @@ impl Formula {
         }
     }
 
-    /// Whether the values of all its functions are those that IEEE 754 asks for.
+    /// Returns true if the values of all its functions are those that IEEE 754 requires.
     pub(crate) fn is_correct(&self) -> bool {
         match self {
             Formula::Number(_) | Formula::Name(_) => true,
@@ -161,7 +162,8 @@ impl Formula {
         }
     }
 
-    /// Whether all functions in it are asked for values inside their domains, where the names in it are numbers.
+    /// Returns true if all functions in it are evaluated inside their domains, where the names in
+    /// it are numbers.
     pub(crate) fn is_defined(&self, names: &impl Fn(u32) -> Option<f64>) -> bool {
         let within = |domain: Domain, a: &Formula| {
             a.is_defined(names) && a.of(names).is_some_and(|value| domain.contains(value))
@@ -181,7 +183,7 @@ impl Formula {
         }
     }
 
-    /// The same over other formulas, one for each name. None if there is none for one of them.
+    /// The same with each name replaced by a formula. None if there is no formula for one of them.
     pub(crate) fn with_names(&self, names: &impl Fn(u32) -> Option<Formula>) -> Option<Formula> {
         Some(match self {
             Formula::Number(value) => Formula::Number(*value),
@@ -214,12 +216,12 @@ impl Formula {
     }
 }
 
-/// How an assignment changes its target: `=`, `=+`, `=:+`, …
+/// The sign of an assignment: `=`, `=+`, `=:+`, …
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sign {
-    /// Whether the target is cleared first.
+    /// True if the target is cleared first.
     pub(crate) clear: bool,
-    /// How values are accumulated; none if the last one stays.
+    /// The function that accumulates values; none if the last one stays.
     pub(crate) accumulate: Option<Binary>,
 }
 
@@ -246,15 +248,15 @@ impl Sign {
 pub struct Assignment {
     /// Its target, by its place among the names of the text.
     pub target: u32,
-    /// Whether the target is a new tensor.
+    /// True if the target is a new tensor.
     pub fresh: bool,
-    /// Whether the target is cleared first.
+    /// True if the target is cleared first.
     pub clear: bool,
-    /// How values are accumulated; none if the last one stays.
+    /// The function that accumulates values; none if the last one stays.
     pub accumulate: Option<Binary>,
-    /// What is computed.
+    /// The value to compute.
     pub value: Formula,
-    /// As it was written, or is to be shown.
+    /// The text as it was written, or is to be shown.
     pub source: Box<str>,
 }
 
@@ -262,19 +264,19 @@ pub struct Assignment {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Assignments {
     pub(crate) names: Vec<Box<str>>,
-    /// The tensors that names stand for, as far as they are there.
+    /// The tensors that names stand for, `None` for those that do not exist yet.
     pub(crate) bound: Vec<Option<Tensor>>,
     pub(crate) assignments: Vec<Assignment>,
 }
 
 impl Assignments {
-    /// No assignments yet.
+    /// Creates an empty list of assignments.
     pub fn new() -> Assignments {
         Assignments::default()
     }
 
-    /// A name for a tensor that is there. Each is an operand of its own, even if the tensor is the same: `a * a` by
-    /// `i j; j k => i k` has two. Messages call the tensor by the text.
+    /// A name for an existing tensor. Each name is an operand of its own, even if the tensor is the
+    /// same: `a * a` by `i j; j k => i k` has two. Messages call the tensor by the text.
     pub fn tensor(&mut self, text: &str, tensor: Tensor) -> Name {
         self.names.push(text.into());
         self.bound.push(Some(tensor));
@@ -310,7 +312,7 @@ impl Assignments {
         read
     }
 
-    /// Says which tensors names stand for.
+    /// Sets the tensors that names stand for.
     pub(crate) fn bind(&mut self, names: &[(&str, Tensor)]) {
         for (name, bound) in self.names.iter().zip(&mut self.bound) {
             *bound = names.iter().find(|(known, _)| *known == &**name).map(|(_, tensor)| *tensor);
@@ -334,10 +336,10 @@ pub(crate) fn read_below(source: &str, rows: &'static [Row]) -> Result<Assignmen
 const LEVELS: [&[&str]; 5] =
     [&["or"], &["and"], &["<=", "==", "!=", "<", ">=", ">"], &["+", "-"], &["*", "/"]];
 
-/// How many terms there may be: long sums are deep trees.
+/// The greatest number of terms: long sums are deep trees.
 const TERMS: usize = 1000;
 
-/// How deep parentheses may nest.
+/// The greatest depth of nested parentheses.
 const DEPTH: usize = 200;
 
 struct Parser<'a> {
@@ -491,7 +493,7 @@ impl<'a> Parser<'a> {
         Ok(Formula::binary(Binary::Pow, base, self.deeper(Self::power)?))
     }
 
-    /// Reads something inside something else, not without end.
+    /// Reads a nested formula, up to the greatest depth.
     fn deeper(&mut self, read: fn(&mut Self) -> Result<Formula, Error>) -> Result<Formula, Error> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -549,7 +551,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Two terms with a sign between them. What is greater is read with its sides exchanged.
+/// Two terms with a sign between them. For `>` and `>=` the sides are exchanged.
 fn between(sign: &str, left: Formula, right: Formula) -> Option<Formula> {
     Some(match sign {
         ">" => Formula::binary(Binary::Less, right, left),
@@ -563,7 +565,7 @@ fn function(rows: &'static [Row], name: &str, arguments: Vec<Formula>) -> Option
     Some(match (name, &arguments[..]) {
         ("pow", [a, b]) => Formula::binary(Binary::Pow, a.clone(), b.clone()),
         ("where", [condition, a, b]) => Formula::select(condition.clone(), a.clone(), b.clone()),
-        // y where x is positive, else 0: how gradients pass a kink.
+        // y where x is positive, else 0: the gradient of a function with a kink.
         ("relu_gate", [x, y]) => {
             let zero = || Formula::Number(0.0);
             Formula::select(Formula::binary(Binary::Less, zero(), x.clone()), y.clone(), zero())

@@ -1,4 +1,4 @@
-//! The graph: tensors, operations, and the solver they speak to.
+//! The graph: tensors, operations, and the solver with their constraints.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -22,8 +22,8 @@ use crate::undetermined::Open;
 
 /// A tensor program under construction.
 ///
-/// Every operation is checked as it is added: what contradicts the program so far is refused with an
-/// [`Error`], and the graph is as it was before.
+/// Every operation is checked as it is added. An operation that contradicts the program so far is
+/// refused with an [`Error`], and the graph is as it was before.
 ///
 /// ```
 /// use broadloom::Graph;
@@ -44,10 +44,10 @@ pub struct Graph {
     pub(crate) tensors: Vec<TensorData>,
     pub(crate) steps: Vec<Step>,
     pub(crate) operands: Vec<Tensor>,
-    /// Where each constraint comes from, in the order of addition.
+    /// The origin of each constraint, in the order of addition.
     pub(crate) origins: Vec<Origin>,
     pub(crate) names: Vec<Box<str>>,
-    /// What was said of the leaves that have a declaration.
+    /// The declarations of leaves that have one.
     pub(crate) declarations: FxHashMap<u32, Declaration>,
     pub(crate) bases: Vec<Box<str>>,
     pub(crate) specs: Specs,
@@ -63,9 +63,9 @@ pub struct Graph {
     pub(crate) symbols: SymbolTable,
     /// The shapes before named sizes were given numbers.
     pub(crate) symbolic: Option<Rc<Shapes>>,
-    /// What steps compute, where it is not what their operation says.
+    /// The laws of steps that differ from those of their operations.
     pub(crate) laws: Laws,
-    /// What runs need to know of leaves.
+    /// Facts about leaves that are needed to run.
     pub(crate) facts: Facts,
     /// Scratch space for arithmetic constraints.
     pub(crate) scratch: Vec<DimTerm>,
@@ -88,11 +88,11 @@ impl Specs {
 pub(crate) struct KnownSpec {
     pub text: Box<str>,
     pub spec: Spec,
-    /// Which labels may have size zero.
+    /// Marks the labels that may have size zero.
     pub discardable: Vec<bool>,
 }
 
-/// How large a graph is.
+/// The size of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stats {
     /// Tensors, leaves included.
@@ -107,14 +107,14 @@ pub struct Stats {
     pub bytes: u64,
 }
 
-/// Why a program has no shapes.
+/// The reason why a program has no shapes.
 enum Refused {
     Core(Core),
     Short(Short),
     Limit(Limit),
 }
 
-/// What can be read of a graph while its solver is closed.
+/// The parts of a graph that can be read while its solver is closed.
 pub(crate) struct View<'a> {
     pub axes: &'a [DimTerm],
     pub tensors: &'a [TensorData],
@@ -150,7 +150,7 @@ impl Graph {
         Graph::default()
     }
 
-    /// Forgets every tensor and keeps the memory and the parsed specs for the next program.
+    /// Removes every tensor and keeps the memory and the parsed specs for the next program.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -179,8 +179,8 @@ impl Graph {
         self.facts = Facts::default();
     }
 
-    /// How many things were said so far: leaves, operations, and what was said of sizes. Each has a number, and the
-    /// next one gets this number; an [`Error`] speaks of steps by their numbers.
+    /// The number of steps so far: leaves, operations, and statements about sizes. Each has a
+    /// number, and the next one gets this number; an [`Error`] refers to steps by their numbers.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -204,7 +204,7 @@ impl Graph {
         self.tensors.len()
     }
 
-    /// Whether there are no tensors.
+    /// Returns true if there are no tensors.
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
     }
@@ -214,7 +214,7 @@ impl Graph {
         (0..self.tensors.len() as u32).map(Tensor)
     }
 
-    /// How large the graph is, and how much work it was.
+    /// The size of the graph, and the work done for it.
     pub fn stats(&self) -> Stats {
         let solver = self.solver.stats();
         let own = self.axes.capacity() * size_of::<DimTerm>()
@@ -241,7 +241,7 @@ impl Graph {
         }
     }
 
-    /// Says that the input axes of a tensor are its output axes: a square map.
+    /// Requires that the input axes of a tensor are its output axes: a square map.
     pub fn input_equals_output(&mut self, tensor: Tensor) -> Result<(), Error> {
         let before = self.begin(&[tensor])?;
         let rows = self.rows(tensor);
@@ -289,12 +289,12 @@ impl Graph {
         Error::new(ErrorKind::Use, message).about_step(self.steps.len() as u32)
     }
 
-    /// A mistake, if it is one, is in what would be the next step.
+    /// Adds the number of the next step to a mistake, if there is one.
     pub(crate) fn refusing<T>(&self, made: Result<T, Error>) -> Result<T, Error> {
         made.map_err(|error| error.about_step(self.steps.len() as u32))
     }
 
-    /// Ends a step: keeps it, or, if it contradicts what was there, takes it back and says why.
+    /// Ends a step. Keeps it, or, if it contradicts the program, takes it back and explains why.
     pub(crate) fn finish(&mut self, before: Before, step: Step) -> Result<(), Error> {
         self.steps.push(step);
         self.shapes = None;
@@ -326,16 +326,17 @@ impl Graph {
         self.symbols.truncate(before.symbols);
     }
 
-    /// Why the last step contradicts the others.
+    /// Explains why the last step contradicts the others.
     fn contradiction(&mut self) -> Error {
         match self.closed(|_, _| ()) {
             Err(error) => error,
-            // A contradiction does not go away.
+            // A contradiction stays, so this is not reached in practice.
             Ok(_) => Error::new(ErrorKind::Mismatch, "the program contradicts itself"),
         }
     }
 
-    /// Closes the program, reads something, and opens it again. Also says what nothing determines.
+    /// Closes the program, reads something, and opens it again. Also returns the holes and guesses
+    /// of the closing.
     pub(crate) fn closed<T>(
         &mut self,
         read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
@@ -387,7 +388,7 @@ impl Graph {
         self.finish_into(before, op, operands, rows, None)
     }
 
-    /// Ends an operation whose result is a new tensor, or one that is there.
+    /// Ends an operation whose result is a new tensor, or an existing one.
     pub(crate) fn finish_into(
         &mut self,
         before: Before,
@@ -415,13 +416,13 @@ impl Graph {
         var
     }
 
-    /// Where the marker of a row stands: how many axes are before it.
+    /// The place of a row's marker: the number of axes before it.
     pub(crate) fn marker(&self, row: RowRef) -> u32 {
         let inner = row.hole.and_then(|var| self.solver.declared_marker(var)).unwrap_or(0);
         u32::from(row.lead) + inner
     }
 
-    /// A row is made of rows of operands: nothing in it comes from nowhere.
+    /// Requires that a row is made of rows of operands: each of its axes comes from one of them.
     pub(crate) fn made_of(&mut self, res: RowVar, kind: Kind, operands: &Sources) {
         let opnds: smallvec::SmallVec<[RowTerm<'_>; 3]> =
             operands.iter().map(|(_, row)| row.term(&self.axes)).collect();
@@ -450,13 +451,13 @@ impl Graph {
         self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
     }
 
-    /// Any other constraint.
+    /// Adds any other constraint.
     pub(crate) fn say(&mut self, constraint: Constraint<'_>, slot: usize, part: Part) {
         self.solver.add(constraint);
         self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
     }
 
-    /// A spec, parsed once.
+    /// The number of a spec, which is parsed once.
     pub(crate) fn known_spec(&mut self, notation: Notation<'_>) -> Result<u32, Error> {
         let text = match notation {
             Notation::Text(text) => Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! What inference says of a whole graph.
+//! The results of inference for a whole graph.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::graph::Graph;
 use crate::shape::Shapes;
 use crate::size::Extent;
 
-/// What inference says of a graph, whatever its named sizes are.
+/// The results of inference for a graph, whatever its named sizes are.
 pub struct Inferred {
     /// The shapes of all tensors.
     pub shapes: Rc<Shapes>,

@@ -1,20 +1,21 @@
-//! What parameters hold before they are trained.
+//! The contents of parameters before training.
 //!
-//! A number depends on the name of its parameter, the seed and its position in row-major order, and on nothing else:
-//! a parameter that is added, taken away or made larger elsewhere changes no other parameter.
+//! A number depends only on the name of its parameter, the seed and its position in row-major
+//! order: a parameter that is added, removed or made larger elsewhere changes no other parameter.
 
 use broadloom_array::random::{key_of, normal_f64, uniform_f64};
 use broadloom_array::{Array, Dtype};
 
 use crate::error::{Error, ErrorKind, Remedy};
 
-/// What a parameter holds before it is trained.
+/// The contents of a parameter before training.
 ///
-/// `fan_in` and `fan_out` are the products of the sizes of the parameter's input axes and of its output axes:
-/// how many numbers go into each result, and how many results each number goes into. Kaiming's variants keep the
-/// variance of what goes through a layer forwards (He et al., *Delving Deep into Rectifiers*, with a gain of √2
-/// for `relu`), Xavier's keep a middle between forwards and backwards (Glorot and Bengio, *Understanding the
-/// Difficulty of Training Deep Feedforward Neural Networks*).
+/// `fan_in` and `fan_out` are the products of the sizes of the parameter's input axes and of its
+/// output axes: the number of values that go into each result, and of results that each value goes
+/// into. Kaiming's variants keep the variance of values that go forwards through a layer (He et
+/// al., *Delving Deep into Rectifiers*, with a gain of √2 for `relu`). Xavier's keep a middle
+/// between forwards and backwards (Glorot and Bengio, *Understanding the Difficulty of Training
+/// Deep Feedforward Neural Networks*).
 ///
 /// | | numbers |
 /// |---|---|
@@ -82,7 +83,7 @@ impl Initial {
         result.map_err(|error| error.about(&format!("the initial values of `{name}`")))
     }
 
-    /// Refuses what [`values`](Initial::values) refuses, without making the values.
+    /// Makes the checks of [`values`](Initial::values) without making the values.
     pub fn check(&self, name: &str, sizes: &[u64], dtype: Dtype) -> Result<(), Error> {
         // Constants and random numbers are right or wrong whatever the sizes are.
         let sizes = if matches!(self, Initial::Values(_)) { sizes } else { &[] };
@@ -98,7 +99,7 @@ impl Initial {
             true => Ok(gain),
             false => Err(wrong(format!("the gain should be a number that is not negative, not {gain}"))),
         };
-        // Without inputs there is nothing to keep the variance of, and nothing to draw either.
+        // Without inputs there is no variance to keep, and nothing to draw either.
         let per = |variance: f64, fan: f64| (variance / fan.max(1.0)).sqrt();
         Ok(match *self {
             Initial::Uniform { low, high } => Draw::Uniform { low, high },
@@ -114,7 +115,7 @@ impl Initial {
 
 fn constant(value: f64, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
     let array = Array::full(dtype, sizes, value).map_err(|error| wrong(error.message))?;
-    // Floats round; an integer is meant as it is.
+    // Floats are rounded; an integer has to be exact.
     if !dtype.is_float() && Array::scalar(value).convert(dtype).item() != Some(value) {
         return Err(wrong(format!("{value} is not a number of type {dtype}")));
     }
@@ -156,7 +157,7 @@ fn drawn(draw: &Draw, key: u64, sizes: &[u64], dtype: Dtype) -> Result<Array, Er
         }
         _ => {}
     }
-    // Memory for the result, which is refused here if there is none.
+    // Allocates the result, so that sizes beyond memory are refused here.
     let count = Array::zeros(dtype, sizes).map_err(|error| wrong(error.message))?.len() as u64;
     let numbers = (0..count).map(|position| match *draw {
         Draw::Uniform { low, high } => low + (high - low) * uniform_f64(key, position),
@@ -215,7 +216,8 @@ mod tests {
         }
     }
 
-    /// The numbers of a position are the same in a larger parameter, in another type, and after anything else.
+    /// The number at a position is the same in a larger parameter, in another type, and after other
+    /// calls.
     #[test]
     fn only_name_seed_and_position_count() {
         let initial = Initial::Uniform { low: 0.0, high: 1.0 };

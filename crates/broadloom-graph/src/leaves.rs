@@ -43,8 +43,8 @@ impl Graph {
         self.declared(name, shape, Leaf::Data, Given::Nothing)
     }
 
-    /// Data whose buffer has exactly these axes, in the order batch, output, input; the shape says how
-    /// they are divided up.
+    /// Data whose buffer has exactly these axes, in the order batch, output, input; the shape
+    /// divides them among the rows.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -56,7 +56,7 @@ impl Graph {
         self.declared(name, shape, Leaf::Data, Given::Axes(axes.into()))
     }
 
-    /// Data with this many elements, in whatever shape the uses ask for.
+    /// Data with this many elements, in the shape that its uses ask for.
     pub fn data_with_count(&mut self, name: &str, shape: &str, count: u64) -> Result<Tensor, Error> {
         self.declared(name, shape, Leaf::Data, Given::Count(count))
     }
@@ -72,8 +72,8 @@ impl Graph {
         self.declared(name, shape, Leaf::Param, Given::Nothing)
     }
 
-    /// A parameter whose values have exactly these axes, in the order batch, output, input; its uses say how they are
-    /// divided up.
+    /// A parameter whose values have exactly these axes, in the order batch, output, input; its
+    /// uses divide them among the rows.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -87,7 +87,7 @@ impl Graph {
         self.declared(name, "... | ... -> ...", Leaf::Param, Given::Axes(axes.into()))
     }
 
-    /// A tensor filled with one value, in whatever shape the context asks for.
+    /// A tensor filled with one value, in the shape that the context asks for.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -125,8 +125,8 @@ impl Graph {
         Ok(self.undeclared(None, Leaf::Size(place), [None; 3]))
     }
 
-    /// Data with values of its own: its axes in memory order are those of the array, the shape says how they
-    /// are divided up.
+    /// Data with values of its own. Its axes in memory order are those of the array, and the shape
+    /// divides them among the rows.
     ///
     /// ```
     /// use broadloom::{Array, Graph};
@@ -143,7 +143,7 @@ impl Graph {
         Ok(tensor)
     }
 
-    /// Whether data has [values of its own](Graph::array).
+    /// Returns true if data has [values of its own](Graph::array).
     pub fn has_values(&self, tensor: Tensor) -> bool {
         self.facts.arrays.contains_key(&tensor)
     }
@@ -153,7 +153,8 @@ impl Graph {
         self.facts.arrays.get(&tensor).map(Rc::as_ref)
     }
 
-    /// How the numbers of each tensor are stored: what is [said](Graph::set_precision) of leaves, inferred for the rest.
+    /// The types of the numbers of each tensor: [given](Graph::set_precision) for leaves, inferred
+    /// for the rest.
     pub fn dtypes(&self) -> Vec<Dtype> {
         crate::precision::precisions(self)
     }
@@ -163,8 +164,8 @@ impl Graph {
         self.declared(name, shape, Leaf::Range, Given::Nothing)
     }
 
-    /// Random numbers, uniform in `[0, 1)`, in whatever shape the context asks for; new ones in every run.
-    /// They depend on the name, on the seed and the number of the run, and on nothing else.
+    /// Random numbers, uniform in `[0, 1)`, in the shape that the context asks for; new ones in
+    /// every run. They depend only on the name, the seed and the number of the run.
     pub fn uniform(&mut self, name: &str) -> Tensor {
         self.undeclared(Some(name), Leaf::Uniform, [Some(Role::Filler); 3])
     }
@@ -186,9 +187,9 @@ impl Graph {
         Ok(gradient)
     }
 
-    /// A tensor with a declared shape that lasts from run to run and is not trained: running statistics, counters.
-    /// It begins at 0, or as [`set_initial`](Graph::set_initial) says, and routines
-    /// assign to it.
+    /// A tensor with a declared shape that lasts from run to run and is not trained: running
+    /// statistics, counters. It begins at 0, or with the values of
+    /// [`set_initial`](Graph::set_initial), and routines assign to it.
     ///
     /// ```
     /// use broadloom::{Graph, Initial, Routine, Session};
@@ -212,8 +213,8 @@ impl Graph {
         self.declared(name, "... | ... -> ...", Leaf::State, Given::Axes(axes.into()))
     }
 
-    /// A state whose shape follows from what is assigned to it: it is 0 before the first
-    /// run and lasts from run to run.
+    /// A state whose shape follows from the values that are assigned to it. It is 0 before the
+    /// first run and lasts from run to run.
     ///
     /// ```
     /// use broadloom::{Graph, Routine};
@@ -228,33 +229,33 @@ impl Graph {
         self.undeclared(Some(name), Leaf::State, [Some(Role::Interior); 3])
     }
 
-    /// Says how the shape of a leaf was written by whoever declared it, where that is more than its text has here:
-    /// messages show it.
+    /// Sets the text of a leaf's shape as its author wrote it, where that is more than the shape
+    /// given here. Messages show it.
     pub fn written_as(&mut self, leaf: Tensor, shape: &str) {
         if let Some(declaration) = self.declarations.get_mut(&leaf.0) {
             declaration.shape = shape.into();
         }
     }
 
-    /// Says how a result without a name was written by whoever asked for it, where that is not how it is made here:
-    /// messages call it so.
+    /// Sets the text of a result without a name as its author wrote it, where it is made
+    /// differently here. Messages show it.
     pub fn shown_as(&mut self, tensor: Tensor, text: &str) {
         self.facts.shown.insert(tensor, text.into());
     }
 
-    /// Says how the numbers of a leaf are stored. What is computed from it follows.
+    /// Sets the type of the numbers of a leaf. Results computed from it follow.
     pub fn set_precision(&mut self, tensor: Tensor, dtype: Dtype) -> Result<(), Error> {
         self.known(tensor)?;
         self.facts.precisions.insert(tensor, dtype);
         Ok(())
     }
 
-    /// Says how the numbers are stored that nothing else decides; 32-bit floats at first.
+    /// Sets the type of numbers where nothing else decides it; 32-bit floats at first.
     pub fn set_default_precision(&mut self, dtype: Dtype) {
         self.facts.default_precision = dtype;
     }
 
-    /// Says how a parameter or a state begins.
+    /// Sets the initial values of a parameter or a state.
     pub fn set_initial(&mut self, param: Tensor, initial: Initial) -> Result<(), Error> {
         self.known(param)?;
         if !matches!(self.leaf(param), Some(Leaf::Param | Leaf::State)) {
@@ -272,7 +273,7 @@ impl Graph {
         self.tensors().filter(|tensor| self.leaf(*tensor) == Some(Leaf::Param)).collect()
     }
 
-    /// What kind of leaf a tensor is, if it is one.
+    /// The kind of a leaf; `None` if the tensor is not one.
     pub(crate) fn leaf(&self, tensor: Tensor) -> Option<Leaf> {
         let data = self.tensors.get(tensor.index())?;
         match self.steps.get(data.step as usize) {
@@ -320,8 +321,8 @@ impl Graph {
         made.map(|()| tensor)
     }
 
-    /// Says what shape a tensor has that an operation made, in part or in full, as it is written for
-    /// [data](Graph::data): a row that is not written has no axes.
+    /// Requires that a tensor that an operation made has a shape, given in part or in full, as it
+    /// is written for [data](Graph::data): a row that is not written has no axes.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -443,7 +444,7 @@ impl Graph {
         RowRef { start, lead: row.lead().len() as u16, trail: row.trail.len() as u16, hole }
     }
 
-    /// What is known of the buffer of a leaf, as a constraint on its rows in memory order.
+    /// Adds what is known of the buffer of a leaf as a constraint on its rows in memory order.
     fn describe_buffer(&mut self, rows: Rows, given: &Given) {
         let (pieces, rest) = self.pieces(rows);
         match given {
@@ -480,7 +481,7 @@ impl Graph {
 /// The basis of an axis that claims no size.
 const UNIT: &str = "unit";
 
-/// Only one element can be without a claim.
+/// Refuses units of more than one element: only an axis of one element can make no claim.
 fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
     for size in decl.shape.axes().filter_map(|axis| axis.size) {
         let elements = size.size.get();
@@ -495,7 +496,7 @@ fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
     Ok(())
 }
 
-/// What runs need to know of leaves and steps, and shapes do not.
+/// Facts about leaves and steps that runs need and shapes do not.
 #[derive(Clone, Default)]
 pub(crate) struct Facts {
     /// The sum that each mean is made of, whose spec its sizes are captured from.
@@ -519,7 +520,7 @@ pub(crate) struct Facts {
     pub arrays: FxHashMap<Tensor, Rc<Array>>,
 }
 
-/// What was said of a leaf when it was made.
+/// The declaration of a leaf.
 #[derive(Clone)]
 pub(crate) struct Declaration {
     /// Its shape, as it was written.
@@ -529,23 +530,23 @@ pub(crate) struct Declaration {
     pub named: Option<Box<Named>>,
 }
 
-/// The names of a declaration, and where the graph keeps what they stand for.
+/// The names of a declaration, and the places in the graph of the labels and rows they stand for.
 #[derive(Clone)]
 pub(crate) struct Named {
     pub names: Names,
-    /// Which rows have a plain `...`.
+    /// Marks the rows that have a plain `...`.
     pub plain: [bool; 3],
     /// The first of its labels among the graph's, and of its rows.
     pub labels: u32,
     pub rows: u32,
 }
 
-/// What is known of the buffer of a leaf besides its shape.
+/// Knowledge about the buffer of a leaf besides its shape.
 #[derive(Clone)]
 pub(crate) enum Given {
     Nothing,
     /// Its axes in memory order.
     Axes(Box<[u64]>),
-    /// How many elements it has.
+    /// The number of its elements.
     Count(u64),
 }

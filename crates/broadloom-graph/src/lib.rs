@@ -1,8 +1,9 @@
 //! Tensor programs as graphs: tensors and operations, the constraints they make, the shapes that follow, and how each
 //! operation maps its axes to loops.
 //!
-//! A [`Graph`] is built step by step, and refuses what contradicts itself with an [`Error`] in the names of the program. What
-//! runs a graph reads it through [`lowering`], and nothing else.
+//! A [`Graph`] is built step by step, and refuses a step that contradicts the program with an
+//! [`Error`] in the names of the program. Code that runs a graph reads it through [`lowering`], and
+//! nothing else.
 
 mod assigned;
 mod broadcasts;

@@ -1,4 +1,4 @@
-//! The shape logic of every operation: one function each, which says how its rows are related.
+//! The shape logic of every operation: one function each, which relates its rows.
 //!
 //! `C` is the result, `A`, `B`, `D` the operands; `b`, `i`, `o` their batch, input and output rows. `⊑` is
 //! the broadcast order (the left side is the result, the right side may broadcast into it) and `≈` equality.
@@ -19,14 +19,14 @@
 //! | axis | relation |
 //! |---|---|
 //! | `2`, an index | the size is at least 3 |
-//! | `s*o`, `s*o+c` | `size = s·o`, and what an offset of `s` or more needs beyond that |
+//! | `s*o`, `s*o+c` | `size = s·o`, and more if an offset of `s` or more needs it |
 //! | `s*o=+d*k`, padded | `size = s·o` |
 //! | `s*o<+d*k`, valid | `size = s·(o − 1) + 1 + d·(k − 1)` |
 //! | `a^b^3` | `size = a + b + 3` |
 //!
-//! Where a row broadcasts (its marker) is declared by the operation that makes the tensor: at the longest
-//! leading flank among the operands for the operations that broadcast, where the result's spec has its
-//! hole for an einsum, at the left edge otherwise.
+//! The operation that makes a tensor declares where each row broadcasts (its marker): at the
+//! longest leading flank among the operands for the operations that broadcast, at the hole of the
+//! result's spec for an einsum, at the left edge otherwise.
 
 use std::rc::Rc;
 
@@ -39,10 +39,12 @@ use crate::notation::Notation;
 use crate::operation::Operation;
 use crate::step::{Leaf, Op, Part, RowRef, Rows, Tensor, place};
 
-/// The rows that broadcast into the result's row of a kind: operand and kind of each. The one statement of
-/// what the broadcasting operations relate; sizes read it as an order, projections as an equivalence.
+/// The rows that broadcast into the result's row of a kind: operand and kind of each. This is the
+/// only definition of the relations of broadcasting operations; sizes read it as an order,
+/// projections as an equivalence.
 pub(crate) fn sources(op: Op, arity: usize, kind: Kind) -> impl Iterator<Item = (usize, Kind)> + Clone {
-    // The operands, and the kind of their rows; the sum of a composition stands after what it is added to.
+    // The operands, and the kind of their rows; the third operand of a composition, the summand,
+    // comes last.
     let (slots, sum, from) = match (op, kind) {
         (Op::Pointwise(_), _) => (0..arity, 0..0, kind),
         (Op::Transpose, Kind::Batch) => (0..1, 0..0, Kind::Batch),
@@ -64,7 +66,7 @@ pub(crate) fn contraction(op: Op) -> Option<[(usize, Kind); 2]> {
     matches!(op, Op::Compose | Op::ComposeAccumulate).then_some([(0, Kind::Input), (1, Kind::Output)])
 }
 
-/// Which batch element a slice takes.
+/// The batch element that a slice takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Index {
     /// A position, counted from zero.
@@ -76,22 +78,22 @@ pub enum Index {
     },
 }
 
-/// What a spec leaves to whoever uses it.
+/// The choices that a spec leaves to its user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Whether windows without a marker (`o+k`) are padded.
+    /// The padding of windows without a marker (`o+k`).
     pub padding: Option<Padding>,
     /// The values of strides and dilations given by name.
     pub coefficients: &'a [(&'a str, u64)],
-    /// What the operation is called in messages; `einsum` if nothing is said.
+    /// The name of the operation in messages; `einsum` if `None`.
     pub name: Option<&'static str>,
-    /// How values that meet in one cell of the result are put together.
+    /// The operation that combines values that meet in one cell of the result.
     pub accumulate: Accumulate,
-    /// What is made of the operands at each point.
+    /// The operation that combines the operands at each point.
     pub combine: Combine,
 }
 
-/// What is made of the operands at each point of an operation by a spec.
+/// The operation that combines the operands of a spec at each point.
 ///
 /// ```
 /// use broadloom::{Accumulate, Combine, Graph, Options};
@@ -112,7 +114,7 @@ pub enum Combine {
     Sum,
 }
 
-/// How values that meet in one cell are put together.
+/// The operation that combines values that meet in one cell.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Accumulate {
     /// They are added.
@@ -127,7 +129,7 @@ pub enum Accumulate {
 }
 
 impl Accumulate {
-    /// What changes nothing: the value of cells that nobody writes, and of margins.
+    /// The neutral element: the value of cells that nothing writes, and of margins.
     pub fn neutral(self) -> f64 {
         match self {
             Accumulate::Sum => 0.0,
@@ -137,7 +139,7 @@ impl Accumulate {
         }
     }
 
-    /// How it is written in a loop nest.
+    /// Its sign in a loop nest.
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Accumulate::Sum => "+=",
@@ -186,8 +188,8 @@ impl Graph {
         Ok(result)
     }
 
-    /// An [`Operation`] of your own, by a spec: axes that the result does not mention are accumulated as its
-    /// assignments say.
+    /// An [`Operation`] of your own, by a spec: its assignments accumulate over axes that the
+    /// result does not mention.
     ///
     /// ```
     /// use broadloom::{Graph, Operation, Options};
@@ -215,8 +217,8 @@ impl Graph {
         Ok(result)
     }
 
-    /// Looks up rows of a table by integers: `ids` has only batch axes, and the input axis of the table is
-    /// what they count. Indices are checked when the program runs.
+    /// Looks up rows of a table by integers: `ids` has only batch axes, and its integers are
+    /// positions on the input axis of the table. They are checked when the program runs.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -260,7 +262,7 @@ impl Graph {
         self.broadcasting_into(op, operands, None)
     }
 
-    /// The same into a tensor that is there: its rows take the place of new ones.
+    /// The same into an existing tensor, whose rows take the place of new ones.
     pub(crate) fn broadcasting_into(
         &mut self,
         op: Op,
@@ -282,7 +284,7 @@ impl Graph {
             let mut distinct: Sources = smallvec::SmallVec::new();
             for (slot, from) in sources {
                 let row = rows[slot][place(from)];
-                // A row without axes says nothing, and no row says anything twice.
+                // A row without axes adds no constraint, and no row is added twice.
                 if !row.is_empty() && !distinct.iter().any(|(_, known)| self.same_row(*known, row)) {
                     distinct.push((slot, row));
                 }
@@ -316,15 +318,15 @@ impl Graph {
         }
     }
 
-    /// Whether two rows are written alike.
+    /// Returns true if two rows are written alike.
     fn same_row(&self, a: RowRef, b: RowRef) -> bool {
         a == b
             || ((a.lead, a.trail, a.hole) == (b.lead, b.trail, b.hole)
                 && a.flanks(&self.axes) == b.flanks(&self.axes))
     }
 
-    /// A row meets an operand, by one of its rows. If that has no axes, and others have, it is said so; a number
-    /// says nothing.
+    /// Records that a row is combined with an operand, by one of its rows. If that row has no axes,
+    /// and others of the operand have, the solver is informed; a number adds nothing.
     fn meets(&mut self, row: RowRef, operand: Rows, by: Kind) {
         let own = operand[place(by)];
         let Some(var) = row.hole.filter(|_| own.lead + own.trail == 0 && own != row) else { return };
@@ -336,7 +338,7 @@ impl Graph {
         }
     }
 
-    /// Rows of operands broadcast into a row that is there.
+    /// Broadcasts rows of operands into an existing row.
     fn broadcast_into(&mut self, kind: Kind, result: RowRef, operands: &Sources) -> RowRef {
         for (slot, row) in operands.iter().filter(|(_, row)| *row != result) {
             self.refine(result, *row, *slot, Part::Row(kind));
@@ -344,8 +346,8 @@ impl Graph {
         result
     }
 
-    /// An operation by a spec, such as `"i j; j k => i k"`, on one to any number of operands: what the
-    /// result does not mention is summed (or otherwise accumulated).
+    /// An operation by a spec, such as `"i j; j k => i k"`, on one or more operands: axes that the
+    /// result does not mention are summed (or otherwise accumulated).
     ///
     /// Axes match exactly, without broadcasting. Omitted rows have no axes; `...` stands for any.
     ///
@@ -470,8 +472,8 @@ impl Graph {
         self.finish_op(before, Op::Slice(index), &[a], [RowRef::var(rest), input, output])
     }
 
-    /// A conversion that changes the number of elements: `a` has a single axis of `v` elements, and the
-    /// result has `factor·v / divisor`, in whatever shape its uses ask for.
+    /// A conversion that changes the number of elements: `a` has a single axis of `v` elements, and
+    /// the result has `factor·v / divisor`, in the shape that its uses ask for.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -491,7 +493,7 @@ impl Graph {
         let over = self.solver.dim_var(Role::Leaf).into();
         let (pieces, rest) = self.pieces(self.rows(a));
         self.say(Constraint::Exact { pieces: &pieces, axes: &[over], rest }, 0, Part::Row(Kind::Output));
-        // The result's rows close like a leaf's: to what its uses offer, not to the least.
+        // The result's rows close like a leaf's: to the shape of its uses, not to the least.
         let rows = [Role::Leaf; 3].map(|role| RowRef::var(self.fresh_row(role, 0)));
         let (pieces, rest) = self.pieces(rows);
         let numerator = Numerator { coeff: factor, over: Some(over), denom: divisor };
@@ -499,8 +501,9 @@ impl Graph {
         self.finish_op(before, Op::Convert { factor, divisor }, &[a], rows)
     }
 
-    /// The same elements in memory order (batch, output, input), in whatever shape its uses ask for, or
-    /// [declarations](Graph::declare_shape) say. A shape that nothing asks for is an error.
+    /// The same elements in memory order (batch, output, input), in the shape that its uses ask
+    /// for, or [declarations](Graph::declare_shape) give. It is an error if nothing asks for a
+    /// shape.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -515,7 +518,7 @@ impl Graph {
         let rows = self.rows(a);
         let axes: u32 = rows.iter().map(|row| row.len()).sum();
         let is_flat = axes == 1 && rows.iter().all(|row| row.hole.is_none());
-        // Indices are sums of loop variables: a shape goes into another by way of one axis.
+        // Indices are sums of loop variables, so one shape becomes another by way of one axis.
         let flat = if is_flat { a } else { self.flat(a)? };
         self.convert(flat, 1, 1)
     }
@@ -540,8 +543,8 @@ impl Graph {
         Ok(flat)
     }
 
-    /// The axes of a tensor in memory order (batch, output, input), and the row that takes what the
-    /// others leave.
+    /// The axes of a tensor in memory order (batch, output, input), and the row that takes the
+    /// elements that the others leave.
     pub(crate) fn pieces(&self, rows: Rows) -> (Vec<Piece>, Option<broadloom_core::RowVar>) {
         let [batch, input, output] = rows;
         let mut pieces = Vec::new();

@@ -1,5 +1,5 @@
-//! The face of a graph that lowering reads: its steps, what they compute, and what is known of leaves. Nothing here changes
-//! a graph.
+//! The interface of a graph that lowering reads: its steps, what they compute, and what is known of
+//! leaves. Nothing here changes a graph.
 //!
 //! [`Face`] is a trait so that users of a graph, who build it and ask for shapes, do not meet it.
 
@@ -19,11 +19,11 @@ pub use crate::size::{list, range_text};
 pub use crate::step::{Leaf, Op};
 pub use crate::symbols::{SymbolData, contains, out_of_range};
 
-/// What lowering reads of a graph.
+/// The methods through which lowering reads a graph.
 pub trait Face {
     /// The kind of leaf that a tensor is, if no operation makes it.
     fn leaf(&self, tensor: Tensor) -> Option<Leaf>;
-    /// Whether no operation makes a tensor.
+    /// Returns true if no operation makes a tensor.
     fn is_leaf(&self, tensor: Tensor) -> bool;
     /// The step that made a tensor.
     fn made_by(&self, tensor: Tensor) -> u32;
@@ -35,9 +35,9 @@ pub trait Face {
     fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<Self>;
     /// The first result of a step that is an operation or an assignment.
     fn first_result(&self, step: u32) -> Tensor;
-    /// The law of a step, where it is not what its operation says.
+    /// The law of a step, if it differs from the law of its operation.
     fn law(&self, step: u32) -> Option<&Rc<Operation>>;
-    /// Whether a step looks up rows of a table.
+    /// Returns true if a step looks up rows of a table.
     fn gathers(&self, step: u32) -> bool;
     /// The text of an assignment, as it was written.
     fn assignment_text(&self, step: u32) -> Option<&str>;
@@ -47,13 +47,13 @@ pub trait Face {
     fn with_gradients(&self) -> Vec<Tensor>;
     /// The leaf that stands for the gradient of a tensor, if it was asked for.
     fn gradient_leaf(&self, tensor: Tensor) -> Option<Tensor>;
-    /// How a parameter or a state begins, if that was said.
+    /// The initial values of a parameter or a state, if they were given.
     fn initial(&self, tensor: Tensor) -> Option<&Initial>;
     /// The values of data that brings its own.
     fn array(&self, tensor: Tensor) -> Option<&Rc<Array>>;
-    /// The name of a tensor, or one made from its place.
+    /// The name of a tensor, or one made from its index if it has none.
     fn short_name(&self, tensor: Tensor) -> String;
-    /// What messages call a step.
+    /// The words that messages use for a step.
     fn subject(&self, step: u32) -> String;
     /// A text about a tensor, as one end of an error.
     fn about_tensor(&self, tensor: Tensor, text: String) -> Part;
@@ -75,7 +75,8 @@ pub trait Face {
     fn no_such_size(&self, name: &str) -> Error;
     /// For each named size the one that it is known by, once the program is closed.
     fn same_sizes(&mut self) -> Result<Vec<usize>, Error>;
-    /// A number for each named size with which the program has a meaning, if such numbers are near.
+    /// A number for each named size. The program has a meaning at these numbers, if a short search
+    /// finds any such numbers.
     fn some_sizes(&mut self) -> Result<Vec<u64>, Error>;
 }
 

@@ -1,4 +1,4 @@
-//! How tensors and operations are called in messages.
+//! The names of tensors and operations in messages.
 //!
 //! | text | for |
 //! |---|---|
@@ -46,7 +46,7 @@ impl Graph {
         range.map(Tensor)
     }
 
-    /// The name a tensor was given, if it was.
+    /// The name that a tensor was given, if it was.
     pub fn name_of(&self, tensor: Tensor) -> Option<&str> {
         match self.tensors.get(tensor.index())?.name {
             NONE => None,
@@ -54,13 +54,13 @@ impl Graph {
         }
     }
 
-    /// What a tensor is called: its name, or the expression that makes it.
+    /// The text that stands for a tensor in a sentence: its name, or the expression that makes it.
     pub fn label_of(&self, tensor: Tensor) -> String {
         let text = self.expression(tensor, 3);
         if text.chars().count() <= LONGEST {
             return text;
         }
-        // An outer operation says more than a cut in the middle.
+        // The outer operation alone is clearer than a text cut in the middle.
         let shallow = self.expression(tensor, 1);
         if shallow.chars().count() <= LONGEST {
             return shallow;
@@ -96,7 +96,8 @@ impl Graph {
         }
     }
 
-    /// An operation applied to the texts of its operands; in full, with all of its spec and its options.
+    /// An operation applied to the texts of its operands. If `full`, with all of its spec and its
+    /// options.
     fn applied(&self, op: Op, operands: &[String], full: bool) -> String {
         let list = operands.join(", ");
         match (op, operands) {
@@ -143,7 +144,7 @@ impl Graph {
         Some(self.applied(*op, &operands, true))
     }
 
-    /// What a step says, in full, as a program would.
+    /// The text of a step in full, as a program would write it.
     pub(crate) fn subject(&self, step: u32) -> String {
         if let Some(text) = self.facts.texts.get(&step) {
             return format!("`{text}`");
@@ -178,7 +179,7 @@ impl Graph {
         }
     }
 
-    /// A step that is only mentioned: by the names of its results, or in short.
+    /// The text of a step that is only mentioned: the names of its results, or a short expression.
     pub(crate) fn called(&self, step: u32) -> String {
         match (self.steps.get(step as usize), self.result_names(step)) {
             (Some(Step::Op { .. }), Some(names)) => format!("`{names}`"),
@@ -216,7 +217,7 @@ impl Graph {
         }
     }
 
-    /// Where a spec that could not be read was used.
+    /// The words for a spec that could not be read: the call that it was used in.
     pub(crate) fn misread(&self, name: &str, operands: &[Tensor]) -> String {
         let operands: Vec<String> = operands.iter().map(|operand| self.label_of(*operand)).collect();
         format!("the spec of `{name}(…, {})`", operands.join(", "))
@@ -238,7 +239,8 @@ fn options(choice: &Choice) -> String {
     coefficients.chain(padding).collect()
 }
 
-/// Whether an expression needs parentheses inside another: it has a space outside of parentheses.
+/// Returns true if an expression needs parentheses inside another: it has a space outside of
+/// parentheses.
 fn is_infix(text: &str) -> bool {
     let mut depth = 0;
     text.chars().any(|letter| {

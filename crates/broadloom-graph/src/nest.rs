@@ -14,8 +14,8 @@ use crate::step::{Leaf, Op, Step, Tensor};
 use crate::{Error, Graph};
 
 impl Projected {
-    /// How far reads of a tensor reach beyond the ends of each of its axes, in memory order: what its
-    /// buffer needs as margins for this operation.
+    /// The distance by which reads of a tensor reach beyond the ends of each of its axes, in memory
+    /// order: the margins that its buffer needs for this operation.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -28,7 +28,8 @@ impl Projected {
     pub fn margins(&self, tensor: usize) -> Vec<(u64, u64)> {
         let extent = |index: u32| self.projection.loops.get(index as usize).map(|each| each.extent);
         let reach = |(index, size): (&Index, &Size)| match index {
-            // What is negative, or not known to be a number, is no margin: code with addresses beyond it is refused.
+            // A reach that is negative, or not known to be a number, is no margin: code with
+            // addresses beyond it is refused.
             Index::Sum(sum) => {
                 sum.range(extent).map_or((0, 0), |(low, high)| ((-low).get(), (high + 1 - *size).get()))
             }
@@ -42,8 +43,8 @@ impl Projected {
         self.sizes[tensor].iter().map(|size| size.get()).collect()
     }
 
-    /// The same loops and maps with another tensor in the place of the result: how the gradient of an
-    /// operand is accumulated. Nothing is inferred; the maps are addressed by slot.
+    /// The same loops and maps with another tensor in the place of the result, as the gradient of
+    /// an operand is accumulated. Nothing is inferred; the maps are addressed by slot.
     pub fn with_result(&self, tensor: usize) -> Projected {
         let mut view = self.clone();
         let order = std::iter::once(tensor).chain((0..self.tensors.len()).filter(|other| *other != tensor));
@@ -125,7 +126,7 @@ impl Graph {
         Ok(sizes.into_iter().map(|name| name.filter(|name| !loops.contains(name))).collect())
     }
 
-    /// What the operation relates, as its shape logic says: the one list that sizes and loops are read from.
+    /// The rules of the operation as text. Sizes and loops are both read from this one list.
     fn rules_text(&self, step: u32) -> Vec<String> {
         let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return Vec::new() };
         let operands = self.step_operands(step);
@@ -337,7 +338,7 @@ impl Graph {
     }
 }
 
-/// How often a loop runs: the name of the size, or the number.
+/// The number of iterations of a loop: the name of the size, or the number.
 fn extent_text(nest: &Projected, sizes: &[Option<String>], index: u32) -> String {
     let extent = nest.projection.loops[index as usize].extent;
     sizes[index as usize].clone().unwrap_or_else(|| extent.to_string())

@@ -1,9 +1,9 @@
-//! What a tensor is: a leaf of some kind, or the result of an operation.
+//! The origin of a tensor: a leaf of some kind, or the result of an operation.
 
 use crate::Graph;
 use crate::step::{Leaf, Op, Step, Tensor};
 
-/// What made a tensor.
+/// The leaf or the operation that made a tensor.
 ///
 /// ```
 /// use broadloom::{Graph, LeafKind, Node};
@@ -17,9 +17,9 @@ use crate::step::{Leaf, Op, Step, Tensor};
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub enum Node<'a> {
-    /// Nothing was computed.
+    /// A leaf, which is not computed.
     Leaf {
-        /// What kind of leaf it is.
+        /// The kind of leaf.
         kind: LeafKind,
     },
     /// An operation.
@@ -29,21 +29,21 @@ pub enum Node<'a> {
         text: String,
         /// Its name or sign: `+`, `@`, `einsum`.
         name: &'a str,
-        /// What it reads.
+        /// The tensors that it reads.
         operands: &'a [Tensor],
         /// The [number](Graph::steps) of its step.
         step: usize,
     },
 }
 
-/// What kind of leaf a tensor is.
+/// The kind of a leaf.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LeafKind {
     /// Data, from outside of the program.
     Data,
     /// A parameter, to be trained.
     Param,
-    /// One value everywhere, in whatever shape the context asks for.
+    /// One value everywhere, in the shape that the context asks for.
     Constant(f64),
     /// A number: no axes.
     Number(f64),
@@ -51,7 +51,7 @@ pub enum LeafKind {
     Size,
     /// The gradient of a tensor.
     Gradient(Tensor),
-    /// What lasts from run to run and is not trained.
+    /// A tensor that lasts from run to run and is not trained.
     State,
     /// Positions 0, 1, 2, … in memory order.
     Range,
@@ -60,7 +60,7 @@ pub enum LeafKind {
 }
 
 impl Graph {
-    /// What made a tensor; nothing, if it is a tensor of another graph.
+    /// The leaf or the operation that made a tensor; `None` for a tensor of another graph.
     pub fn node(&self, tensor: Tensor) -> Option<Node<'_>> {
         let step = self.tensors.get(tensor.index())?.step;
         Some(match self.steps.get(step as usize)? {
@@ -75,7 +75,8 @@ impl Graph {
         })
     }
 
-    /// The spec of the operation that made a tensor; nothing, if it was made by something else, or by an assignment.
+    /// The spec of the operation that made a tensor; `None` if it was made by an assignment or
+    /// without a spec.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -94,7 +95,7 @@ impl Graph {
         }
     }
 
-    /// The shape that a tensor was declared with, as it was written; nothing, if none was.
+    /// The shape that a tensor was declared with, as it was written; `None` if none was.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -107,7 +108,8 @@ impl Graph {
         self.declarations.get(&tensor.0).map(|declaration| &*declaration.shape)
     }
 
-    /// How often operations and assignments read a tensor. To ask for many, [`use_counts`](Graph::use_counts).
+    /// The number of times that operations and assignments read a tensor. To ask for many tensors,
+    /// use [`use_counts`](Graph::use_counts).
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -121,7 +123,7 @@ impl Graph {
         self.operands.iter().filter(|operand| **operand == tensor).count()
     }
 
-    /// How often each tensor is read, by [its place](Tensor::index).
+    /// The number of times that each tensor is read, by [index](Tensor::index).
     pub fn use_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.tensors.len()];
         for operand in &self.operands {

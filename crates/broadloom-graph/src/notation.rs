@@ -1,10 +1,10 @@
-//! Specs as operations take them: a text that somebody wrote, or a tree that a program built.
+//! Specs as operations take them: text that somebody wrote, or a tree that a program built.
 
 use broadloom_spec::{Node, Span, Spec};
 
 use crate::graph::KnownSpec;
 
-/// A spec: its text, or its tree, which nothing prints to have it read again.
+/// A spec: its text, or its tree, which is used directly, without printing and parsing.
 ///
 /// ```
 /// use broadloom::{Graph, spec};
@@ -34,7 +34,7 @@ impl<'s> From<&'s str> for Notation<'s> {
     }
 }
 
-// References to texts are taken as texts are elsewhere, where the compiler follows them by itself.
+// References to texts convert too, because callers elsewhere rely on deref coercion for them.
 impl<'s> From<&'s &str> for Notation<'s> {
     fn from(text: &'s &str) -> Notation<'s> {
         Notation::Text(text)

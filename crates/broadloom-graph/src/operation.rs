@@ -1,4 +1,4 @@
-//! What operations compute: assignments over slots, for the forward pass and for gradients.
+//! The laws of operations: assignments over slots, for the forward pass and for gradients.
 //!
 //! An operation has one result and some operands. In its assignments `v` is the value of the result and `v1`,
 //! `v2`, … those of the operands; `g`, `g1`, `g2`, … are their gradients. A name says more than which tensor is
@@ -23,7 +23,7 @@ use crate::formula::{Assignment, Assignments, Formula, parse};
 use crate::logic::Accumulate;
 use crate::operation::table::{ROWS, Row};
 
-/// An operation: its name, what it computes, and how gradients go back through it.
+/// An operation: its name, the assignments that compute it, and those that pass gradients back.
 ///
 /// ```
 /// use broadloom::{Graph, Operation};
@@ -42,7 +42,7 @@ pub struct Operation {
     pub(crate) arity: usize,
     pub(crate) forward: Law,
     pub(crate) gradient: Law,
-    /// What its operands are called by whoever defines it, for messages.
+    /// The names of its operands in its definition, for messages.
     pub(crate) operands: Vec<Box<str>>,
 }
 
@@ -55,7 +55,7 @@ pub struct Law {
     pub assignments: Vec<Assignment>,
 }
 
-/// What a name in an operation stands for. Place 0 is the result, place `n` the `n`-th operand.
+/// The meaning of a name in an operation. Place 0 is the result, place `n` the `n`-th operand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// The value of the tensor at a place.
@@ -91,14 +91,14 @@ impl Operation {
         Operation { name, arity, forward, gradient, operands: Vec::new() }
     }
 
-    /// Says what its operands are called by whoever defines it: messages speak of `a` and `a.grad`, not of the slots
-    /// `v1` and `g1`, and of the result by the name of the operation.
+    /// Sets the names of the operands in the definition. Messages then show `a` and `a.grad`
+    /// instead of the slots `v1` and `g1`, and the name of the operation for the result.
     pub fn with_operands<T: AsRef<str>>(mut self, operands: &[T]) -> Operation {
         self.operands = operands.iter().map(|operand| operand.as_ref().into()).collect();
         self
     }
 
-    /// A slot as it is called by whoever defines the operation.
+    /// A slot by its name in the definition of the operation.
     fn shown(&self, slot: &Slot, written: &str) -> String {
         let of = |place: &u32| match place.checked_sub(1) {
             None => Some(self.name),
@@ -112,19 +112,20 @@ impl Operation {
         }
     }
 
-    /// What it computes.
+    /// The assignments that compute it.
     pub fn forward_law(&self) -> &Law {
         &self.forward
     }
 
-    /// How gradients go back through it.
+    /// The assignments that pass gradients back through it.
     pub fn gradient_law(&self) -> &Law {
         &self.gradient
     }
 
-    /// An operation by lines of assignments in which operands, result and gradients have names of their own: `a` and `b` are
-    /// operands, `huber` is the result, and `a.grad` and `huber.grad` are gradients. What is assigned to gradients, or
-    /// computed from that of the result, goes back; the rest is computed forward.
+    /// An operation by lines of assignments in which operands, result and gradients have names of
+    /// their own: `a` and `b` are operands, `huber` is the result, and `a.grad` and `huber.grad`
+    /// are gradients. Assignments to gradients, and those that read the gradient of the result, are
+    /// the backward pass; the rest is the forward pass.
     ///
     /// ```
     /// use broadloom::Operation;
@@ -154,7 +155,7 @@ impl Operation {
         };
         let (mut backward, forward): (Vec<Assignment>, Vec<Assignment>) =
             all.assignments.iter().cloned().partition(is_backward);
-        // What the gradient needs of what the operation keeps for itself is computed again.
+        // Tensors of the operation's own that the gradient needs are computed again.
         for line in forward.iter().rev() {
             let is_own = matches!(slot(&line.target), Ok(Slot::Own(..)));
             if is_own && backward.iter().any(|each| names(each).contains(&line.target)) {
@@ -166,7 +167,7 @@ impl Operation {
         if backward.is_empty() { Ok(operation) } else { operation.gradient_by(with(backward)) }
     }
 
-    /// A slot by the name that whoever defines the operation has for it, or by its own.
+    /// A slot by its name in the definition of the operation, or by its own name.
     fn own_slot(&self, name: &str) -> Result<Slot, Error> {
         let place = |name: &str| match name == self.name {
             true => Some(0),
@@ -182,7 +183,7 @@ impl Operation {
         }
     }
 
-    /// Says what it computes, such as `v =:+ v1 * v2`.
+    /// Sets the assignments that compute it, such as `v =:+ v1 * v2`.
     pub fn forward(self, text: &str) -> Result<Operation, Error> {
         let read = parse(text).map_err(|error| self.inside(error))?;
         self.forward_by(read)
@@ -198,8 +199,9 @@ impl Operation {
         Ok(self)
     }
 
-    /// Says how gradients go back, such as `g1 =+ g * v2; g2 =+ v1 * g`. An operand whose gradient is not
-    /// assigned gets none. Gradients are accumulated, because an operand may have other uses.
+    /// Sets the assignments that pass gradients back, such as `g1 =+ g * v2; g2 =+ v1 * g`. An
+    /// operand whose gradient is not assigned gets none. Gradients are accumulated, because an
+    /// operand may have other uses.
     pub fn gradient(self, text: &str) -> Result<Operation, Error> {
         let read = parse(text).map_err(|error| self.inside(error))?;
         self.gradient_by(read)
@@ -234,9 +236,10 @@ impl Operation {
         })
     }
 
-    /// Assignments as a law: their names become slots, and they may assign only what is theirs to assign.
+    /// Makes a law of assignments: their names become slots, and only targets of this direction are
+    /// allowed.
     fn law(&self, parsed: Assignments, backward: bool) -> Result<Law, Error> {
-        // A name that no assignment has is none of this law: the other direction may have it.
+        // Names that no assignment uses are left out: the law of the other direction may use them.
         let mut used = Vec::new();
         for assignment in &parsed.assignments {
             used.push(assignment.target);
@@ -319,8 +322,8 @@ impl Operation {
         })
     }
 
-    /// The value of a pointwise operation of the library on numbers, by the same table as on tensors. None if there is no
-    /// such operation of so many operands.
+    /// The value of a pointwise operation of the library on numbers, by the same table as on
+    /// tensors. None if there is no such operation with this number of operands.
     ///
     /// ```
     /// use broadloom::Operation;
@@ -366,12 +369,13 @@ impl Operation {
         self.name
     }
 
-    /// How many operands it has.
+    /// The number of its operands.
     pub fn arity(&self) -> usize {
         self.arity
     }
 
-    /// Whether its values have fractions even where its operands are whole: then they are floats.
+    /// Returns true if its values have fractions even where its operands are whole, so that they
+    /// are floats.
     ///
     /// ```
     /// use broadloom::Operation;
@@ -382,13 +386,14 @@ impl Operation {
         self.forward.assignments.iter().any(|assignment| assignment.value.has_fractions())
     }
 
-    /// Whether its value is the one float that IEEE 754 asks for. If not, its last digits may differ between backends.
+    /// Returns true if its value is the one float that IEEE 754 requires. If not, its last digits
+    /// may differ between backends.
     pub fn is_correct(&self) -> bool {
         self.forward.assignments.iter().all(|assignment| assignment.value.is_correct())
     }
 
-    /// Whether it is certainly defined for some numbers: each function in its formula is asked for a value inside its
-    /// domain.
+    /// Returns true if it is certainly defined for some numbers: each function in its formula is
+    /// evaluated inside its domain.
     ///
     /// ```
     /// use broadloom::Operation;
@@ -417,7 +422,8 @@ impl Operation {
 }
 
 impl Law {
-    /// How values of the result are accumulated, as far as margins and cells that nobody writes are concerned.
+    /// The accumulation of values of the result, which decides the contents of margins and of cells
+    /// that nothing writes.
     pub fn accumulate(&self) -> Accumulate {
         let result = self.assignments.iter().find(|each| self.slots[each.target as usize] == Slot::Value(0));
         match result.and_then(|each| each.accumulate) {
@@ -433,7 +439,7 @@ impl Law {
     }
 }
 
-/// What steps compute that have a law of their own: operations of users, and assignments.
+/// The laws of steps that have their own: operations of users, and assignments.
 pub(crate) type Laws = FxHashMap<u32, Rc<Operation>>;
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! How numbers are stored: what is given at leaves, inferred everywhere else.
+//! The types of numbers: given at leaves, inferred everywhere else.
 //!
 //! - A result has the widest float among its operands.
-//! - Literals (numbers, sizes, ranges) and whatever is computed from them alone have no type of their own: they take that
-//!   of what they meet, and so do leaves that nobody gave one. What meets nothing has the graph's default.
-//! - Integers stay integers, also with literals that are whole. With floats, with fractions (`i * 0.5`), in divisions and
-//!   in functions such as `exp`, the result is a float: that of the other operand, or the default. What an operation
-//!   computes decides, not its name.
-//! - A mean has the type of what it is the mean of. Its sum is kept in wider numbers than short floats: it may be too
-//!   large for them where the mean is not.
+//! - Literals (numbers, sizes, ranges) and tensors computed from them alone have no type of their
+//!   own. They take the type of the tensors they are combined with, and so do leaves without a given
+//!   type. If they are combined with none, they have the graph's default.
+//! - Integers stay integers, also with literals that are whole. With floats, with fractions
+//!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the
+//!   other operand, or the default. The formula of an operation decides, not its name.
+//! - A mean has the type of its operand. Its sum is kept in wider numbers than short floats,
+//!   because it may be too large for them where the mean is not.
 
 use broadloom_array::Dtype;
 
@@ -27,8 +28,9 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
     let default = graph.facts.default_precision;
     let steps = 0..graph.steps.len() as u32;
     steps.clone().for_each(|step| infer(graph, step, &mut known, None));
-    // What is open takes the type of what it meets, and what it is made of does, too. That may decide others: a
-    // second pass finds it. Gradients of what is still open have the default then.
+    // A tensor without a type takes the type of its result, and so do its operands. That may decide
+    // others, which a second pass finds. Gradients of tensors that are still without a type then
+    // have the default.
     steps.clone().rev().for_each(|step| take_from_result(graph, step, &mut known));
     steps.for_each(|step| infer(graph, step, &mut known, Some(accumulated(default))));
     let dtype = |(tensor, known): (Tensor, Option<Dtype>)| match known {
@@ -39,7 +41,7 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
     graph.tensors().zip(known).map(dtype).collect()
 }
 
-/// What one step says.
+/// Infers the type of one step.
 fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<Dtype>) {
     if let Some(Step::Leaf { leaf: Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize) {
         known[*tensor as usize] = known[of.index()].map(accumulated).or(of_open);
@@ -72,7 +74,7 @@ impl Graph {
     }
 }
 
-/// Whether operands are integers, and literals that are whole.
+/// Returns true if operands are integers, or literals that are whole, with at least one integer.
 fn are_integers(graph: &Graph, operands: &[Tensor], known: &[Option<Dtype>]) -> bool {
     let is_integer = |tensor: &Tensor| known[tensor.index()].is_some_and(|known| !known.is_float());
     let is_whole = |tensor: &Tensor| match graph.leaf(*tensor) {

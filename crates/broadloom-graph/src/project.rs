@@ -12,7 +12,7 @@
 //! | P5, a row below another: aligned at both outer edges, the surplus is visited | [`refine_rows`] |
 //! | P6, every axis that exists is visited | [`Reading::occurrence`] |
 //!
-//! What has no nest, and how that is said, is in [`refusal`].
+//! [`refusal`] has the operations without a nest, and the messages for them.
 
 mod refusal;
 
@@ -50,13 +50,13 @@ pub const MEMORY: [Kind; 3] = [Kind::Batch, Kind::Output, Kind::Input];
 pub struct Projected {
     /// Results, then operands; a tensor that occurs twice is listed twice.
     pub tensors: Vec<Tensor>,
-    /// How many of them are results.
+    /// The number of results among them.
     pub results: usize,
     /// The sizes of each, in memory order (batch, output, input).
     pub sizes: Vec<Vec<Size>>,
     /// Loops and index maps; maps are in the order of `tensors`, their axes in memory order.
     pub projection: Projection,
-    /// How values that meet in one cell of a result are put together.
+    /// The operation that combines values that meet in one cell of a result.
     pub accumulate: Accumulate,
     /// For each loop the label of the spec that it drives, if there is one.
     pub(crate) labels: SmallVec<[Option<u32>; 6]>,
@@ -64,19 +64,19 @@ pub struct Projected {
     pub(crate) step: u32,
 }
 
-/// What a tensor's buffer has around its axes, for the windows that reach beyond them.
+/// The space that a tensor's buffer has around its axes, for windows that reach beyond them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Margins {
     /// Before and after each axis, in memory order; empty if nobody reads the tensor.
     pub axes: Vec<(u64, u64)>,
-    /// What the margins hold.
+    /// The contents of the margins.
     pub fill: Fill,
 }
 
-/// What the margins of a tensor hold.
+/// The contents of the margins of a tensor.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Fill {
-    /// There are none.
+    /// The tensor has no margins.
     #[default]
     Nothing,
     /// One value, the neutral element of every reader.
@@ -97,7 +97,7 @@ impl Margins {
         all
     }
 
-    /// Takes another reader in.
+    /// Widens the margins for another reader.
     fn widen(&mut self, reach: &[(u64, u64)], accumulate: Accumulate) {
         self.axes.resize(reach.len(), (0, 0));
         for (margin, (left, right)) in self.axes.iter_mut().zip(reach) {
@@ -112,7 +112,8 @@ impl Margins {
 }
 
 impl Projected {
-    /// Whether no cell of a result is written twice: then the write is plain.
+    /// Decides whether each cell of a result is written at most once, so that a plain write is
+    /// enough.
     pub fn is_injective(&self, result: usize) -> Verdict {
         if self.repeats(result) {
             return Verdict::No;
@@ -120,7 +121,7 @@ impl Projected {
         self.each_phase(result, is_injective)
     }
 
-    /// Whether every cell of a result is written.
+    /// Decides whether every cell of a result is written.
     pub fn is_surjective(&self, result: usize) -> Verdict {
         let phases = self.phases_of(result);
         if let [phase] = phases.as_slice() {
@@ -137,13 +138,14 @@ impl Projected {
         if phases.iter().map(points).sum::<Size>() == cells { Verdict::Yes } else { Verdict::No }
     }
 
-    /// Whether a result that is to start afresh must be set to the neutral element first: unless every cell is
-    /// written exactly once, for certain.
+    /// Returns true if a result that starts afresh must be set to the neutral element first:
+    /// always, unless every cell is certainly written exactly once.
     pub fn needs_initialisation(&self, result: usize) -> bool {
         !(self.is_injective(result).holds() && self.is_surjective(result).holds())
     }
 
-    /// Whether a result that is to start afresh can be written without being read: no cell is written twice.
+    /// Returns true if a result that starts afresh can be written without being read, because no
+    /// cell is written twice.
     pub fn writes_plainly(&self, result: usize) -> bool {
         self.is_injective(result).holds()
     }
@@ -154,7 +156,7 @@ impl Projected {
         (0..self.projection.loops.len() as u32).filter(|index| !used(index)).collect()
     }
 
-    /// Whether several phases write the same cells of a result.
+    /// Returns true if several phases write the same cells of a result.
     fn repeats(&self, result: usize) -> bool {
         let factors = self.projection.factors();
         let coupled = factors.iter().enumerate().filter(|(_, loops)| loops.len() > 1);
@@ -175,7 +177,7 @@ impl Projected {
         self.projection.loops.iter().enumerate().map(extent).collect()
     }
 
-    /// Whether something holds of a tensor's map in every phase.
+    /// Decides whether a property holds of a tensor's map in every phase.
     fn each_phase(&self, tensor: usize, judge: impl Fn(&[Component], &[Size]) -> Verdict) -> Verdict {
         for phase in self.phases_of(tensor) {
             let Some(map) = self.projection.in_phase(tensor, &phase) else { return Verdict::Unsettled };
@@ -203,8 +205,8 @@ impl Graph {
         Reading::new(self, shapes).read(step)
     }
 
-    /// How far reads of each tensor reach beyond the ends of its axes, over all operations that read it: the
-    /// margins its buffer needs. Shapes never include them.
+    /// The distance by which reads of each tensor reach beyond the ends of its axes, over all
+    /// operations that read it: the margins that its buffer needs. Shapes never include them.
     ///
     /// A margin is the maximum over its readers (Prop. 8.1), so it does not depend on their order. Readers
     /// that accumulate differently need different values in it: then each sets the margin before it reads.
@@ -243,7 +245,7 @@ impl Graph {
 /// One occurrence of a tensor: its axes by kind.
 type Occurrence = [SmallVec<[AxisId; 4]>; 3];
 
-/// The second reading; its memory is used again for the next operation.
+/// The second reading of operations. Its memory is reused for the next operation.
 pub(crate) struct Reading<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes,
@@ -437,7 +439,7 @@ impl<'a> Reading<'a> {
                     ComponentKind::Wildcard => Size::ZERO,
                 };
                 let taken: Size = components.iter().map(|component| named(component.kind)).sum();
-                // What wildcards stand for is visited, by a loop of its own.
+                // The rest of the axis, which wildcards stand for, is visited by a loop of its own.
                 let rest = self.equations.size(id) - taken;
                 let mut rest = if rest.at_most(Size::ZERO) { Size::ZERO } else { rest };
                 let mut parts: SmallVec<[Part; 4]> = SmallVec::new();
@@ -462,7 +464,7 @@ impl<'a> Reading<'a> {
         results: usize,
         step: u32,
     ) -> Result<Projected, Error> {
-        // All axes in memory order, in memory that is used again.
+        // All axes in memory order, in a buffer that is reused.
         let mut all = std::mem::take(&mut self.memory);
         all.clear();
         let mut ends: SmallVec<[usize; 8]> = SmallVec::new();

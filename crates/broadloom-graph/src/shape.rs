@@ -30,8 +30,8 @@ pub enum Axis {
 }
 
 impl Axis {
-    /// The number of elements; of a symbolic size its value at the samples, or some size within the range.
-    /// [`extent`](Axis::extent) tells which.
+    /// The number of elements; of a symbolic size its value at the samples, or some size within the
+    /// range. [`extent`](Axis::extent) distinguishes these cases.
     pub fn size(&self) -> u64 {
         match self {
             Axis::Unit => 1,
@@ -122,12 +122,13 @@ impl Shape {
         })
     }
 
-    /// Whether some size depends on named sizes.
+    /// Returns true if some size depends on named sizes.
     pub fn is_symbolic(&self) -> bool {
         self.rows.iter().flatten().any(|axis| matches!(axis, Axis::Symbolic(..)))
     }
 
-    /// The shape at given sizes of named sizes; nothing if one is missing, or if a size is no whole number there.
+    /// The shape at given values of named sizes; `None` if one is missing, or if a size is no whole
+    /// number there.
     pub fn at(&self, sizes: &[(&str, u64)]) -> Option<Shape> {
         let axis = |axis: &Axis| match axis {
             Axis::Symbolic(size, basis) => Some(Axis::Sized(size.at(sizes)?, basis.clone())),
@@ -153,11 +154,11 @@ pub struct Shapes {
     axes: Vec<u32>,
     /// The dimensions that occur.
     dims: Vec<Dim>,
-    /// Those that depend on named sizes, by their place among the dimensions.
+    /// The dimensions that depend on named sizes, by their place in `dims`.
     symbolic: FxHashMap<u32, SymbolicSize>,
-    /// Those that are sizes of loops and buffers as expressions, for programs whose sizes are arguments.
+    /// Sizes of loops and buffers as expressions, for programs whose sizes are arguments.
     open: FxHashMap<u32, Size>,
-    /// Where the rows of each tensor end in `axes`.
+    /// The ends of the rows of each tensor in `axes`.
     ends: Vec<[u32; 3]>,
     /// The dimensions of the labels of all specs used.
     labels: Vec<u32>,
@@ -215,12 +216,13 @@ impl Shapes {
         }
     }
 
-    /// How many elements a dimension has; at the samples, if it is symbolic.
+    /// The number of elements of a dimension; at the samples, if it is symbolic.
     fn number(&self, place: u32) -> u64 {
         elements(self.dims[place as usize]).unwrap_or_else(|| self.symbolic[&place].some())
     }
 
-    /// The shapes at some sizes of the symbols, by their numbers; nothing if a size is no whole number there.
+    /// The shapes at some values of the symbols, by their numbers; `None` if a size is no whole
+    /// number there.
     pub fn at(&self, sizes: &[u64]) -> Option<Shapes> {
         let of = |symbol: Symbol| sizes.get(symbol.0 as usize).copied();
         let mut shapes = Shapes { symbolic: FxHashMap::default(), ..self.clone() };
@@ -233,7 +235,8 @@ impl Shapes {
         Some(shapes)
     }
 
-    /// The shapes whose named sizes stay open: `size` says what an expression is in the program that is made.
+    /// The shapes with named sizes left open: `size` gives the size that an expression has in the
+    /// generated program.
     pub fn open(&self, size: impl Fn(&Form) -> Size) -> Shapes {
         let open = self.symbolic.iter().map(|(place, own)| (*place, size(own.form()))).collect();
         Shapes { open, ..self.clone() }
@@ -245,7 +248,8 @@ impl Shapes {
         sizes.flat_map(|size| size.form().symbols()).collect()
     }
 
-    /// The sizes of one row of a tensor at some sizes of the symbols, where they are whole numbers.
+    /// The sizes of one row of a tensor at some values of the symbols, where they are whole
+    /// numbers.
     pub fn sizes_at(&self, tensor: Tensor, kind: Kind, sizes: &[u64]) -> impl Iterator<Item = Option<u64>> {
         let of = |symbol: Symbol| sizes.get(symbol.0 as usize).copied();
         let size = move |place: u32| match self.symbolic.get(&place) {
@@ -255,7 +259,7 @@ impl Shapes {
         self.row(tensor, kind).map(size)
     }
 
-    /// Whether no size is less for a larger number of some symbol.
+    /// Returns true if every size grows, or stays the same, with each symbol.
     pub fn grow(&self) -> bool {
         let grows = |size: &SymbolicSize| size.form().sides().1.as_constant().is_some();
         self.axes.iter().filter_map(|place| self.symbolic.get(place)).all(grows)
@@ -271,7 +275,7 @@ impl Shapes {
         symbols
     }
 
-    /// The expressions for sizes, by the numbers they are at some sizes of the symbols.
+    /// The expressions for sizes, by their values at some values of the symbols.
     pub fn named_at(&self, sizes: &[u64]) -> FxHashMap<u64, String> {
         let of = |symbol: Symbol| sizes.get(symbol.0 as usize).copied();
         let named = |size: &SymbolicSize| Some((size.form().size(of)?, size.to_string()));
@@ -318,13 +322,13 @@ impl Shapes {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 }
 
-/// What is known of an axis so far.
+/// The part of an axis that is known so far.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PartialAxis {
     /// Everything.
@@ -345,12 +349,13 @@ impl fmt::Display for PartialAxis {
     }
 }
 
-/// What is known of a row so far: the first axes, the last axes, and whether there may be more between.
+/// The part of a row that is known so far: the first axes, the last axes, and if there may be more
+/// between them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PartialRow {
     /// The known axes at the front; all of them if the row is closed.
     pub lead: Vec<PartialAxis>,
-    /// Whether there may be further axes in between.
+    /// True if there may be further axes in between.
     pub open: bool,
     /// The known axes at the back.
     pub trail: Vec<PartialAxis>,
@@ -382,7 +387,7 @@ impl PartialRow {
     }
 }
 
-/// What is known of a shape so far.
+/// The part of a shape that is known so far.
 ///
 /// ```
 /// let mut g = broadloom::Graph::new();
@@ -406,7 +411,8 @@ impl fmt::Display for PartialShape {
 }
 
 impl Graph {
-    /// What is known of a tensor's shape so far; nothing, if it is a tensor of another graph. Changes nothing.
+    /// The part of a tensor's shape that is known so far; all rows are open for a tensor of another
+    /// graph. Changes nothing.
     pub fn shape(&self, tensor: Tensor) -> PartialShape {
         if tensor.index() >= self.tensors.len() {
             let unknown = || PartialRow { lead: Vec::new(), open: true, trail: Vec::new() };
@@ -459,7 +465,7 @@ impl Graph {
         }
     }
 
-    /// The final shape of one tensor. Changes nothing: the graph may go on growing, and the shape of
+    /// The final shape of one tensor. Changes nothing: the graph may be extended, and the shape of
     /// every tensor stays as open as it was.
     ///
     /// Sizes that nothing decides are an error if this tensor needs them.
@@ -533,7 +539,7 @@ pub(crate) fn elements(dim: Dim) -> Option<u64> {
     }
 }
 
-/// A dimension that is not symbolic.
+/// The axis of a dimension that is not symbolic.
 fn axis(dim: Dim, bases: &[Box<str>]) -> Axis {
     match dim {
         Dim::Unit | Dim::Symbolic(_) => Axis::Unit,

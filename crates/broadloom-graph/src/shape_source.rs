@@ -1,4 +1,4 @@
-//! How the shape of each tensor is known: declared, entailed, or completed by closing.
+//! The source of each tensor's shape: declared, entailed, or completed by closing.
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Closed, DimShape, DimTerm, Policy};
@@ -11,14 +11,14 @@ use crate::leaves::Given;
 use crate::shape::{PartialAxis, PartialRow};
 use crate::step::{Leaf, Rows, Tensor};
 
-/// How the shape of a tensor is known.
+/// The source of a tensor's shape.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum How {
     /// Its declaration says everything.
     Declared,
     /// The program entails it.
     Forced,
-    /// Closing completed it: by which rule, in words.
+    /// Closing completed it. The text names the rule.
     Chosen(String),
 }
 
@@ -30,7 +30,7 @@ struct Open {
     known: [PartialRow; 3],
 }
 
-/// What closing found for the axes that were not known: the most telling comes first.
+/// The rules by which closing completes axes, the most informative first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Searched,
@@ -43,7 +43,8 @@ enum Found {
 }
 
 impl Graph {
-    /// How the shape of a tensor is known. To ask for many, [`how_all`](Graph::how_all) closes the program once.
+    /// Returns how the shape of a tensor is known. To ask for many tensors, use
+    /// [`how_all`](Graph::how_all), which closes the program once.
     ///
     /// ```
     /// use broadloom::{Graph, How};
@@ -67,7 +68,8 @@ impl Graph {
         Ok(how)
     }
 
-    /// How the shapes of all tensors are known, by [their places](Tensor::index). Closes the program once.
+    /// Returns how the shapes of all tensors are known, by [index](Tensor::index). Closes the
+    /// program once.
     ///
     /// ```
     /// use broadloom::{Graph, How};
@@ -98,13 +100,14 @@ impl Graph {
         Ok(all)
     }
 
-    /// How a tensor's shape is known, if it is without closing; else what is known of it.
+    /// Returns how a tensor's shape is known if it is complete before closing; otherwise returns
+    /// the parts that are known.
     fn known_already(&self, tensor: Tensor) -> Result<How, Box<Open>> {
         let (rows, leaf) = (self.rows(tensor), self.leaf(tensor));
         let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
         let declared = self.declarations.get(&tensor.0);
         let listed = declared.is_some_and(|declared| matches!(declared.given, Given::Axes(_)));
-        // The name of a size says as much as a number.
+        // A named size counts as written, like a number.
         let named = |axis: DimTerm| self.symbols.iter().any(|data| axis == data.var.into());
         let written = |axis: &DimTerm| self.solver.ground(*axis).is_some() || named(*axis);
         let ground = rows.iter().all(|row| {
@@ -129,7 +132,7 @@ impl Graph {
     }
 }
 
-/// By which rule closing completed a shape.
+/// Finds the rule by which closing completed a shape.
 fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
     let mut found: Option<Found> = None;
     let mut any_axes = false;

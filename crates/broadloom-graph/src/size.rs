@@ -7,7 +7,7 @@ use broadloom_core::{Form, Symbol};
 
 use crate::symbols::SymbolData;
 
-/// How many elements an axis has, or a loop iterations.
+/// The number of elements of an axis, or of iterations of a loop.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Extent {
     /// A number.
@@ -94,7 +94,7 @@ impl SymbolicSize {
         self.some
     }
 
-    /// Its value at given sizes; nothing if one is missing, or if the value is no whole number.
+    /// Its value at given sizes; `None` if one is missing, or if the value is no whole number.
     pub fn at(&self, sizes: &[(&str, u64)]) -> Option<u64> {
         self.form.size(|symbol| {
             let name = self.name(symbol)?;
@@ -113,8 +113,8 @@ impl SymbolicSize {
         Some(&self.names[at].1)
     }
 
-    /// The named size whose number is not known, and the number that makes it this size; if there is one such name and it is
-    /// a straight function of it.
+    /// The one named size whose number is not known, and the number at which the expression has
+    /// this size. `None` unless there is exactly one such name and the expression is linear in it.
     pub fn solved(&self, size: u64, known: impl Fn(Symbol) -> Option<u64>) -> Option<(Symbol, u64)> {
         let mut open = self.form.symbols();
         open.retain(|symbol| known(*symbol).is_none());
@@ -140,7 +140,7 @@ impl fmt::Display for SymbolicSize {
     }
 }
 
-/// Sizes as they are read: `[16, 784]`.
+/// Sizes as they are shown: `[16, 784]`.
 pub fn list(sizes: &[u64]) -> String {
     let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
     format!("[{}]", sizes.join(", "))

@@ -1,8 +1,8 @@
-//! Sizes said as expressions over other sizes: `2*batch`, `seq/8`, `batch*seq + 1`.
+//! Sizes given as expressions over other sizes: `2*batch`, `seq/8`, `batch*seq + 1`.
 //!
-//! An expression is a sum of products of captured sizes, divided by a number. The solver is told by what it knows already:
-//! a product is a count of elements, a multiple a stride, a sum a concatenation. Each in between has a
-//! variable of its own.
+//! An expression is a sum of products of captured sizes, divided by a number. It becomes
+//! constraints that the solver has anyway: a product is a count of elements, a multiple a stride, a
+//! sum a concatenation. Each intermediate value has a variable of its own.
 
 use broadloom_core::{Affine, Constraint, DimTerm, Form, Numerator, Piece, Role};
 
@@ -11,8 +11,9 @@ use crate::capture::{Captured, Size};
 use crate::error::Error;
 use crate::step::{Part, Step};
 
-/// An expression over captured and named sizes: whole multiples of their products, added, divided by a number. As a size it
-/// has to be whole; what that asks of the sizes is checked at run time.
+/// An expression over captured and named sizes: whole multiples of their products, added, divided
+/// by a number. As a size it has to be whole; the condition for that on its sizes is checked at run
+/// time.
 ///
 /// ```
 /// use broadloom::{Graph, SizeSum};
@@ -36,7 +37,7 @@ struct Side {
     literal: u64,
 }
 
-/// Why a sum cannot be a size, whatever its terms are.
+/// The reason why a sum cannot be a size, whatever its terms are.
 fn impossible(size: &SizeSum) -> Option<&'static str> {
     if size.terms().any(|(_, factor)| u64::try_from(factor.unsigned_abs()).is_err()) {
         return Some("that is too much");
@@ -45,7 +46,7 @@ fn impossible(size: &SizeSum) -> Option<&'static str> {
 }
 
 impl Graph {
-    /// Says that a captured size is an expression over others, as [`SizeSum`] shows.
+    /// Requires that a captured size is an expression over others, as [`SizeSum`] shows.
     pub fn set_to(&mut self, captured: Captured, size: &SizeSum) -> Result<(), Error> {
         if let Some(why) = impossible(size) {
             let (name, text) = (self.captured_text(captured), self.sum_text(size));
@@ -63,7 +64,7 @@ impl Graph {
         let own = self.size_term(captured)?;
         self.say_sum(own, size)?;
         let mut text = self.sum_text(size);
-        // The label of a declaration is only a name for what stands there.
+        // The label of a declaration is only a name for the size that stands there.
         if captured.tensor.is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
             text = format!("{} = {text}", self.captured_name(captured));
         }
@@ -76,7 +77,7 @@ impl Graph {
         made
     }
 
-    /// Says that a size is an expression over others, as part of a step.
+    /// Requires that a size is an expression over others, as part of a step.
     pub(crate) fn say_size(&mut self, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
         match impossible(size) {
             Some(why) => {
@@ -86,7 +87,8 @@ impl Graph {
         }
     }
 
-    /// Says that a multiple of a size is a sum. What is subtracted is added on the other side.
+    /// Adds the constraint that a multiple of a size is a sum. Negative terms are added on the
+    /// other side.
     fn say_sum(&mut self, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
         let (mut left, mut right) = (Side::default(), Side::default());
         left.parts.push(self.multiple(size.denominator() as u64, own));
@@ -105,7 +107,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Says that two sums are the same: one is the whole of the other if it is a single size.
+    /// Adds the constraint that two sums are equal: one is the whole of the other if it is a single
+    /// size.
     fn say_equal(&mut self, left: Side, right: Side) {
         let (whole, sums) = match (&left.parts[..], &right.parts[..]) {
             ([whole], _) if left.literal == 0 => (*whole, vec![right]),

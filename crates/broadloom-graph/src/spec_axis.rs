@@ -1,4 +1,4 @@
-//! The arithmetic of an axis of a spec, with the sizes that are known of it: windows, concatenations, fixed
+//! The arithmetic of an axis of a spec, with its known sizes: windows, concatenations, fixed
 //! indices.
 //!
 //! In `einsum("2*o<+k; k => o", x, w)` the first axis is `2*o<+k`; its place is the last output axis of `x`,
@@ -22,7 +22,7 @@ pub(crate) enum Spot {
     Back(usize),
 }
 
-/// Where an axis of a tensor is.
+/// The place of an axis of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub tensor: Tensor,
@@ -30,23 +30,23 @@ pub(crate) struct Place {
     pub spot: Spot,
 }
 
-/// An axis of a spec that says something about sizes, and what is known of them.
+/// An axis of a spec that restricts sizes, with the sizes that are known.
 pub(crate) struct SizedAxis {
-    /// As it is written.
+    /// Its text.
     pub text: String,
     pub place: Place,
     /// The size of the axis itself.
     pub whole: Option<u64>,
     /// Its labels with their sizes, in writing order.
     pub parts: Vec<(String, Option<u64>)>,
-    /// The least that its parts add up to: some may be empty.
+    /// The least sum of its parts: some may be empty.
     pub least: u64,
     pub rule: Rule,
     /// The step of its spec.
     pub step: u32,
 }
 
-/// How the size of an axis follows from its parts.
+/// The rule by which the size of an axis follows from its parts.
 #[derive(Clone, Copy)]
 pub(crate) enum Rule {
     /// Read at one index.
@@ -58,7 +58,7 @@ pub(crate) enum Rule {
 }
 
 impl SizedAxis {
-    /// The size of the axis if all parts are known; the least one, if a window drops what is left.
+    /// The size of the axis if all parts are known; the least one, if a window drops a remainder.
     pub fn total(&self) -> Option<u64> {
         match (self.rule, &self.parts[..]) {
             (Rule::Concat(literal), parts) => {
@@ -106,19 +106,20 @@ impl SizedAxis {
         }
     }
 
-    /// Whether the axis has a window that may reach beyond it.
+    /// Returns true if the axis has a window that may reach beyond it.
     pub fn is_padded(&self) -> bool {
         matches!(self.rule, Rule::Window(Affine { window: Some(window), .. }) if window.padding == Padding::Padded)
     }
 
-    /// Whether a stride or a window does not come out, as far as the sizes are known.
+    /// Returns true if a stride or a window does not fit the axis evenly, as far as the sizes are
+    /// known.
     pub fn is_uneven(&self) -> bool {
         let window = matches!(self.rule, Rule::Window(_));
         let kernel_known = self.is_padded() || self.parts.iter().skip(1).all(|(_, size)| size.is_some());
         window && kernel_known && self.whole.is_some() && self.rest(0).is_none()
     }
 
-    /// How many elements the window spans, if it has to lie inside the axis.
+    /// The number of elements that the window spans, if it has to lie inside the axis.
     pub fn span(&self) -> Option<u64> {
         let Rule::Window(Affine { window: Some(window), .. }) = self.rule else { return None };
         let kernel = self.parts.get(1)?.1?;
@@ -190,7 +191,7 @@ pub(crate) fn row_spots(row: &spec::Row<spec::Axis>) -> impl Iterator<Item = (&s
 }
 
 impl Graph {
-    /// The spec of a step, and where its labels begin.
+    /// The spec of a step, and the place of its first label.
     pub(crate) fn spec_of_step(&self, step: u32) -> Option<(Rc<KnownSpec>, u32)> {
         match self.steps.get(step as usize)? {
             Step::Op { op: Op::Einsum { spec, labels, .. }, .. } => Some((self.spec(*spec), *labels)),
@@ -204,7 +205,7 @@ impl Graph {
         operands.get(slot).copied().or_else(|| self.step_results(step).nth(slot.checked_sub(operands.len())?))
     }
 
-    /// An axis of the spec of a step that says something about sizes.
+    /// An axis of the spec of a step, if it restricts sizes.
     pub(crate) fn sized_axis(&self, step: u32, at: u16) -> Option<SizedAxis> {
         let (known, _) = self.spec_of_step(step)?;
         let (axis, slot, kind, spot) = spec_axes(&known.spec).nth(usize::from(at))?;
@@ -256,7 +257,7 @@ impl Graph {
             _ => None,
         });
         let found = || self.term_size(*self.labels.get((labels + label.0) as usize)?);
-        // While a contradiction is looked at, an operand may know more than the label.
+        // While a contradiction is examined, an operand may know more than the label.
         let operand = || {
             let mut same = spec_axes(&known.spec).filter(|(axis, ..)| axis.kind == AxisKind::Label(label));
             same.find_map(|(_, slot, kind, spot)| {

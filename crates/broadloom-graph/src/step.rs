@@ -1,4 +1,4 @@
-//! What a graph is made of: tensors, the steps that made them, and where each constraint comes from.
+//! The parts of a graph: tensors, the steps that made them, and the origin of each constraint.
 
 use broadloom_core::{DimTerm, Hole, Padding, RowTerm, RowVar};
 use broadloom_spec::Kind;
@@ -8,7 +8,7 @@ use broadloom_spec::Kind;
 pub struct Tensor(pub(crate) u32);
 
 impl Tensor {
-    /// A tensor that no graph has: what stands for one after a mistake.
+    /// A tensor that no graph has, as a placeholder after a mistake.
     pub const NONE: Tensor = Tensor(u32::MAX);
 
     /// Position in the order in which the graph's tensors were made.
@@ -38,7 +38,7 @@ impl RowRef {
         self.hole.is_none() && self.lead + self.trail == 0
     }
 
-    /// How many axes are written out.
+    /// The number of axes that are written out.
     pub fn len(self) -> u32 {
         u32::from(self.lead + self.trail)
     }
@@ -64,14 +64,14 @@ pub(crate) fn place(kind: Kind) -> usize {
     kind as usize
 }
 
-/// What kind of leaf a tensor is.
+/// The kind of a leaf.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Leaf {
     /// Values from outside.
     Data,
     /// A parameter.
     Param,
-    /// One value in whatever shape its context asks for.
+    /// One value in the shape that its context asks for.
     Constant(f64),
     /// A single number.
     Number(f64),
@@ -98,29 +98,29 @@ pub enum Op {
     ComposeAccumulate,
     /// Inputs and outputs change places.
     Transpose,
-    /// The index of the spec, of the first label and of the first row variable; and which of the graph's
-    /// choices it was used with, counted from 1, or 0 for none.
+    /// The index of the spec, of the first label and of the first row variable; and the number of
+    /// the options it was used with among the graph's choices, counted from 1, or 0 for none.
     Einsum {
         /// The name of the operation that was written.
         name: &'static str,
         /// The spec, among those of the graph.
         spec: u32,
-        /// Where its labels begin among those of the graph.
+        /// The place of its first label among those of the graph.
         labels: u32,
-        /// Where its row variables begin.
+        /// The place of its first row variable.
         rows: u32,
-        /// Which of the options of the graph it was used with.
+        /// The number of its options among the graph's.
         choice: u16,
-        /// How results are accumulated.
+        /// The operation that accumulates results.
         accumulate: crate::logic::Accumulate,
-        /// How operands are combined.
+        /// The operation that combines operands.
         combine: crate::logic::Combine,
     },
     /// A part of a tensor at a place of its first axis.
     Slice(crate::logic::Index),
     /// Elements in memory order under another shape.
     Convert {
-        /// How many elements of the result there are for each `divisor` of the operand.
+        /// The number of elements of the result for each `divisor` elements of the operand.
         factor: u64,
         /// See `factor`.
         divisor: u64,
@@ -134,7 +134,7 @@ pub(crate) struct Choice {
     pub coefficients: Vec<(Box<str>, u64)>,
 }
 
-/// One thing that was said to the graph.
+/// One step in the construction of a graph.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Leaf {
@@ -143,10 +143,10 @@ pub(crate) enum Step {
     },
     Op {
         op: Op,
-        /// Where the operands begin, and how many there are.
+        /// The place of the first operand; `arity` is the number of operands.
         operands: u32,
         arity: u16,
-        /// How many results there are.
+        /// The number of results.
         results: u16,
         /// The first result.
         result: u32,
@@ -154,10 +154,11 @@ pub(crate) enum Step {
     Set(crate::Captured, u64),
     Equal(crate::Captured, crate::Captured),
     Scale(crate::Captured, u64, crate::Captured),
-    /// A captured size as an expression over others; how it is written is among the texts of the graph's steps.
+    /// A captured size as an expression over others; its text is among the texts of the graph's
+    /// steps.
     Sum(crate::Captured),
     Square(Tensor),
-    /// The shape of a tensor that is there; how it is written is among the texts of the graph's steps.
+    /// The shape of an existing tensor; its text is among the texts of the graph's steps.
     Declared(Tensor),
     /// A named size and the range it was declared with, by its place among the graph's.
     Dim(u32, (u64, Option<u64>)),
@@ -165,12 +166,12 @@ pub(crate) enum Step {
     Size(u32, u64),
 }
 
-/// What a constraint of a step is about.
+/// The subject of a constraint of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     /// The rows of one kind of an operand and of the result (or of the spec).
     Row(Kind),
-    /// What the rows of one kind of the result are made of.
+    /// The rows that one kind of the result is made of.
     Made(Kind),
     /// The rows that a composition contracts.
     Contract,
@@ -180,11 +181,11 @@ pub(crate) enum Part {
     Whole,
 }
 
-/// Where a constraint comes from.
+/// The origin of a constraint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub step: u32,
-    /// Which operand; the operands of a spec are followed by its results.
+    /// The number of the operand; the operands of a spec are followed by its results.
     pub slot: u16,
     pub part: Part,
 }
@@ -195,9 +196,9 @@ pub(crate) struct TensorData {
     pub step: u32,
     /// The index of its name, or [`NONE`].
     pub name: u32,
-    /// Whether an operation reads it.
+    /// True if an operation reads it.
     pub used: bool,
 }
 
-/// No name.
+/// The value of [`TensorData::name`] for a tensor without a name.
 pub(crate) const NONE: u32 = u32::MAX;

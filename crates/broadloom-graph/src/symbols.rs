@@ -37,19 +37,19 @@ pub(crate) use table::SymbolTable;
 /// A named size of a graph.
 #[derive(Clone, Debug)]
 pub struct SymbolData {
-    /// What it is called.
+    /// Its name.
     pub name: Box<str>,
     /// The variable of the solver.
     pub var: DimVar,
     /// The least and the greatest size it was declared with.
     pub range: (u64, Option<u64>),
-    /// The size at which a program runs if nothing else is said.
+    /// The size at which a program runs if no other is given.
     pub sample: Option<u64>,
-    /// Whether it is unknown until run time, and gives way to any other size.
+    /// True if it is unknown until run time, and gives way to any other size.
     pub dynamic: bool,
 }
 
-/// Something a program relies on that holds only for some sizes of its symbols.
+/// A condition that a program relies on, and that holds only for some sizes of its symbols.
 ///
 /// ```
 /// let mut g = broadloom::Graph::new();
@@ -76,7 +76,7 @@ impl RuntimeCheck {
         self.form.symbols().into_iter().filter_map(name)
     }
 
-    /// Whether it holds at given sizes; nothing if one is missing.
+    /// Evaluates the condition at given sizes; `None` if one is missing.
     pub fn holds(&self, sizes: &[(&str, u64)]) -> Option<bool> {
         let of = |symbol: Symbol| {
             let name = self.names.get(symbol.0 as usize)?;
@@ -85,7 +85,7 @@ impl RuntimeCheck {
         self.form.value(of).map(|value| self.need.holds(value))
     }
 
-    /// What it is about.
+    /// The expression that it restricts.
     pub fn form(&self) -> &Form {
         &self.form
     }
@@ -104,7 +104,7 @@ impl RuntimeCheck {
         Some((symbol, u64::try_from(rest.div_euclid(factor) + i128::from(rest.rem_euclid(factor) > 0)).ok()?))
     }
 
-    /// Whether it only keeps a size within bounds.
+    /// Returns true if it only keeps a size within bounds.
     pub fn is_bound(&self) -> bool {
         matches!(self.need, Need::AtLeast(_) | Need::AtMost(_))
     }
@@ -137,8 +137,9 @@ impl std::fmt::Display for RuntimeCheck {
 }
 
 impl Graph {
-    /// Declares a named size, with a range (inclusive or not, as it is written) and a sample, the size at which
-    /// programs run if nothing else is said. Declared again, the ranges intersect.
+    /// Declares a named size, with a range (inclusive or not, as it is written) and a sample, the
+    /// size at which programs run if no other is given. If a name is declared again, the ranges
+    /// intersect.
     ///
     /// A name of a size may stand in declared shapes from then on. (Elsewhere a name in a declared shape is a
     /// size to be inferred, the same within that declaration.)
@@ -215,10 +216,10 @@ impl Graph {
         Ok(())
     }
 
-    /// Gives named sizes a number. A size outside its range is refused, with the range; so is one that the
-    /// program has no room for, with the reason.
+    /// Gives named sizes a number. A size outside its range is refused, with the range; so is a
+    /// size that the program has no room for, with the reason.
     pub fn set_sizes(&mut self, sizes: &[(&str, u64)]) -> Result<(), Error> {
-        // What the sizes were called, for those who look at the program afterwards.
+        // The shapes with names, for those who look at the program afterwards.
         let symbolic = if self.is_symbolic() { self.final_shapes().ok() } else { None };
         for (name, size) in sizes {
             let at = self.symbol_at(name).ok_or_else(|| self.no_such_size(name))?;
@@ -244,7 +245,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Whether some named size has no number yet.
+    /// Returns true if some named size has no number yet.
     pub fn is_symbolic(&self) -> bool {
         self.symbols.iter().any(|data| self.solver.observe_dim(data.var).is_none())
     }
@@ -260,7 +261,7 @@ impl Graph {
         self.solver.symbol_of(data.var).map(|symbol| self.solver.symbol_bounds(symbol))
     }
 
-    /// What the program relies on that holds only for some sizes of its symbols.
+    /// The conditions that the program relies on, and that hold only for some sizes of its symbols.
     pub fn runtime_checks(&mut self) -> Result<Vec<RuntimeCheck>, Error> {
         let names = self.symbol_names();
         let (checks, _) = self.closed(|closed, _| closed.checks())?;
@@ -268,7 +269,7 @@ impl Graph {
         Ok(checks.into_iter().map(check).collect())
     }
 
-    /// Gives every named size that has no number its sample: what runs needs numbers.
+    /// Gives every named size that has no number its sample, because running needs numbers.
     pub(crate) fn settle_sizes(&mut self) -> Result<(), Error> {
         let open = self.symbols.iter().filter(|data| self.solver.observe_dim(data.var).is_none());
         let open: Vec<(Box<str>, Option<u64>)> = open.map(|data| (data.name.clone(), data.sample)).collect();
@@ -295,12 +296,13 @@ impl Graph {
         }
     }
 
-    /// The symbol that a named size is known by; another one if it has met another.
+    /// The symbol that a named size is known by: another one, if it was found equal to another.
     pub(crate) fn symbol_stands_for(&self, at: usize) -> usize {
         self.solver.symbol_of(self.symbols[at].var).map_or(at, |symbol| symbol.0 as usize)
     }
 
-    /// For each named size the one that it is known by, once the program is closed: dynamic ones take other names.
+    /// For each named size the one that it is known by, once the program is closed: dynamic ones
+    /// take other names.
     pub(crate) fn same_sizes(&mut self) -> Result<Vec<usize>, Error> {
         let vars: Vec<DimVar> = self.symbols.iter().map(|data| data.var).collect();
         let (symbols, _) = self.closed(|closed, _| {
@@ -314,8 +316,9 @@ impl Graph {
         Ok(own.map(|(at, symbol)| symbol.map_or(at, |symbol| symbol.0 as usize)).collect())
     }
 
-    /// A number for each named size: its own, its sample, or one in its range; so that the program has a meaning, if
-    /// such numbers are near. Samples give way last.
+    /// A number for each named size: its own, its sample, or one in its range. The program has a
+    /// meaning at these numbers, if a short search finds any such numbers. Samples are changed
+    /// last.
     pub(crate) fn some_sizes(&mut self) -> Result<Vec<u64>, Error> {
         let checks = self.runtime_checks()?;
         let size = |at: usize| {
@@ -344,14 +347,15 @@ impl Graph {
         Ok(found.unwrap_or(usual))
     }
 
-    /// Sizes that fit, some of them changed to numbers from the least of their ranges on.
+    /// Looks for sizes that fit, changing some of them to numbers from the least of their ranges
+    /// on.
     fn sizes_near(
         &self,
         usual: &[u64],
         changed: &[usize],
         fits: impl Fn(&[u64]) -> bool,
     ) -> Option<Vec<u64>> {
-        /// How many sizes are tried, all in all.
+        /// The number of combinations that are tried, all in all.
         const TRIED: f64 = 16_384.0;
         let each = TRIED.powf(1.0 / changed.len().max(1) as f64) as u64;
         let ranges: Vec<(u64, u64)> = changed
@@ -383,7 +387,7 @@ impl Graph {
         self.symbols.iter().map(|data| data.name.clone()).collect()
     }
 
-    /// What is known of a symbol, by its number: the graph makes them all, in the same order.
+    /// The entry of a symbol, by its number: the graph makes all symbols, in the same order.
     pub(crate) fn symbol_data(&self, symbol: Symbol) -> Option<&SymbolData> {
         self.symbols.get(symbol.0 as usize)
     }
@@ -410,12 +414,12 @@ pub fn out_of_range(name: &str, size: u64, range: (u64, Option<u64>)) -> Error {
     Error::new(ErrorKind::Range, message).with_help("give it a size in its range, or declare a wider one")
 }
 
-/// Whether a size is in a range.
+/// Returns true if a size is in a range.
 pub fn contains((lo, hi): (u64, Option<u64>), size: u64) -> bool {
     lo <= size && hi.is_none_or(|hi| size <= hi)
 }
 
-/// The least and the greatest size of a range; nothing if it is empty by how it is written.
+/// The least and the greatest size of a range; `None` if the range is written as an empty one.
 fn bounds(range: &impl RangeBounds<u64>) -> Option<(u64, Option<u64>)> {
     let lo = match range.start_bound() {
         Bound::Included(lo) => *lo,
@@ -430,7 +434,7 @@ fn bounds(range: &impl RangeBounds<u64>) -> Option<(u64, Option<u64>)> {
     Some((lo.max(1), hi))
 }
 
-/// Whether a text is one name in a declared shape.
+/// Returns true if a text is one name in a declared shape.
 fn is_name(text: &str) -> bool {
     let Ok(decl) = broadloom_spec::parse_shape(text) else { return false };
     let mut axes = decl.shape.axes();

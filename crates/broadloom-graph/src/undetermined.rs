@@ -1,10 +1,11 @@
-//! What nothing determines: parameters without a size, labels of specs that only a guess gave one, reshapes into a
-//! shape that nobody asked for.
+//! Sizes that nothing determines: of parameters, of labels of specs that only a guess decided, and
+//! of reshapes into a shape that nobody asked for.
 //!
-//! The solver finds *a* solution; a program means *the* one. Where closing had to take the least size that fits, the
-//! program is not finished, and [`Graph::undetermined`] says where. What may be left open: a part of a concatenation
-//! that the other side does without, a label that only a result has (an axis of one element, which claims nothing), and
-//! whatever no operation reads.
+//! The solver finds *a* solution; a program means *the* one. Where closing had to take the least
+//! size that fits, the program is not finished, and [`Graph::undetermined`] reports the place.
+//! Three things may stay open: a part of a concatenation that the other side does without, a label
+//! that only a result has (an axis of one element, which claims nothing), and tensors that no
+//! operation reads.
 
 use broadloom_core::{Closed, DimShape, Policy, Unfilled};
 use broadloom_spec::{self as spec, AxisKind, Kind, Spec};
@@ -14,7 +15,7 @@ use crate::error::Error;
 use crate::graph::{KnownSpec, View};
 use crate::step::{Leaf, Op, Rows, Step, Tensor};
 
-/// What closing left to chance.
+/// The holes and guesses that closing left.
 #[derive(Default, Debug)]
 pub(crate) struct Open {
     /// Positions of parameters without a size.
@@ -23,7 +24,7 @@ pub(crate) struct Open {
     pub guesses: Vec<Guess>,
 }
 
-/// What only a guess decided.
+/// A label or a shape that only a guess decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Guess {
     /// A label of the spec of a step.
@@ -42,7 +43,7 @@ impl Guess {
 }
 
 impl View<'_> {
-    /// What only guesses decided.
+    /// Finds the labels and shapes that only a guess decided.
     pub(crate) fn guesses(&self, closed: &Closed<'_>) -> Vec<Guess> {
         let mut found = Vec::new();
         if !closed.has_guessed() {
@@ -71,7 +72,7 @@ impl View<'_> {
         found
     }
 
-    /// Whether the number of axes, or the size of one, is only a guess.
+    /// Returns true if the number of axes, or the size of one, is only a guess.
     fn is_guessed(&self, closed: &Closed<'_>, rows: Rows) -> bool {
         rows.iter().any(|row| {
             let (lead, trail) = row.flanks(self.axes);
@@ -198,7 +199,7 @@ impl Graph {
         found
     }
 
-    /// Which tensors a tensor is computed from, itself included.
+    /// Marks the tensors that a tensor is computed from, itself included.
     fn needed_by(&self, tensor: Tensor) -> Vec<bool> {
         let mut needed = vec![false; self.tensors.len()];
         let mut stack = vec![tensor];

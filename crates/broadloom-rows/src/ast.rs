@@ -1,4 +1,4 @@
-//! The syntax tree of a `.rows` file: what was written, where, and nothing more.
+//! The syntax tree of a `.rows` file: what is written, its place, and nothing more.
 //!
 //! The tree is flat. Statements lie in one vector; the terms of all rows lie one
 //! after another in a second, and a row is a range of it: first the leading
@@ -53,8 +53,8 @@ impl System {
         &self.tagged[list.0.start as usize..list.0.end as usize]
     }
 
-    /// Sets all spans and line numbers to zero, so that two trees can be compared
-    /// for what they say rather than for where they say it.
+    /// Sets all spans and line numbers to zero, so that two trees can be compared for their
+    /// contents alone.
     pub fn erase_spans(&mut self) {
         self.names.erase_spans();
         for dim in &mut self.terms {
@@ -74,10 +74,10 @@ impl System {
     }
 }
 
-/// One line of the file that says something.
+/// One line of the file that is not blank or a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// What it says.
+    /// Its contents.
     pub kind: StatementKind,
     /// From its first to its last token.
     pub span: Span,
@@ -92,7 +92,7 @@ pub enum StatementKind {
     Tag {
         /// The tag given.
         tag: Tag,
-        /// Who gets it; read with [`System::tagged`].
+        /// The variables that get it; read with [`System::tagged`].
         list: TagList,
     },
     /// A constraint.
@@ -108,7 +108,7 @@ pub struct TagList(pub(super) Range<u32>);
 pub struct Tagged {
     /// The variable.
     pub name: NameId,
-    /// Where it is written, dots included.
+    /// Its place in the text, dots included.
     pub span: Span,
 }
 
@@ -165,9 +165,9 @@ impl Constraint {
 /// A dimension term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim {
-    /// What it is.
+    /// Its form.
     pub kind: DimKind,
-    /// Where it is written.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -192,11 +192,11 @@ pub enum DimKind {
 pub struct Row {
     /// From `[` to `]`.
     pub span: Span,
-    /// What stands between the flanks.
+    /// The row variable or the marker between the flanks.
     pub hole: Hole,
     /// Both flanks, as a range of the system's terms.
     pub(super) terms: Range<u32>,
-    /// Where the trailing flank starts in the system's terms.
+    /// The start of the trailing flank in the system's terms.
     pub(super) split: u32,
 }
 
@@ -205,7 +205,7 @@ pub struct Row {
 pub struct Hole {
     /// Marker or row variable.
     pub kind: HoleKind,
-    /// Where it is written; the empty span after `[` if it is not.
+    /// Its place in the text; the empty span after `[` if it is not written.
     pub span: Span,
 }
 

@@ -1,9 +1,8 @@
 //! From text to tokens, one at a time.
 //!
-//! The lexer never fails. What cannot be a token becomes one of the `Bad…`,
-//! `WrongOperator` or `Unknown` kinds, which cover all of a slip (`..r`, `3.5`,
-//! `>=`) so that one message can speak about it as a whole. Every token starts
-//! and ends between characters.
+//! The lexer never fails. Text that cannot be a token becomes one of the `Bad…`, `WrongOperator` or
+//! `Unknown` kinds, which cover all of a slip (`..r`, `3.5`, `>=`) so that one message can describe
+//! it as a whole. Every token starts and ends between characters.
 //!
 //! `[..r.., 4] ~ [3]  # why` gives `[`, `..r..`, `,`, `4`, `]`, `~`, `[`, `3`,
 //! `]` and the line end.
@@ -45,39 +44,39 @@ pub(super) enum TokenKind {
     BadName,
     /// Digits with letters, dots or `∅` stuck to them.
     BadNumber,
-    /// Dots that are not those of `..name..`, with what is stuck to them.
+    /// Dots that are not those of `..name..`, with the characters stuck to them.
     BadDots,
     /// Any other character.
     Unknown,
     /// The end of a line that has a next one.
     LineEnd,
-    /// The end of the text; it comes again and again.
+    /// The end of the text, repeated without end.
     End,
 }
 
 impl TokenKind {
-    /// Whether it stands between the sides of a comparison, rightly or not.
+    /// Returns true if it stands between the sides of a comparison, rightly or not.
     pub fn is_operator(self) -> bool {
         use TokenKind::*;
         matches!(self, Equals | LessEqual | Tilde | WrongOperator)
     }
 
-    /// Whether a dimension term starts with it.
+    /// Returns true if a dimension term starts with it.
     pub fn starts_dim(self) -> bool {
         matches!(self, TokenKind::Number | TokenKind::Underscore | TokenKind::Name)
     }
 
-    /// Whether it is a hole.
+    /// Returns true if it is a hole.
     pub fn is_hole(self) -> bool {
         matches!(self, TokenKind::RowVariable | TokenKind::Marker)
     }
 
-    /// Whether it follows a term inside brackets.
+    /// Returns true if it follows a term inside brackets.
     pub fn follows_item(self) -> bool {
         matches!(self, TokenKind::Comma | TokenKind::RightBracket)
     }
 
-    /// Whether it is a slip that has its own explanation wherever it stands.
+    /// Returns true if it is a slip that has its own explanation wherever it stands.
     pub fn is_slip(self) -> bool {
         use TokenKind::*;
         matches!(self, BadName | BadNumber | BadDots | Unknown)
@@ -110,7 +109,7 @@ impl<'a> Lexer<'a> {
         self.kind
     }
 
-    /// Where the current token is.
+    /// The place of the current token.
     pub fn span(&self) -> Span {
         Span::new(SOURCE, self.start as u32, self.position as u32)
     }

@@ -1,8 +1,8 @@
-//! Every mistake the parser knows, and the words for it.
+//! Every mistake that the parser reports, and the words for it.
 //!
-//! A mistake is a small value made of spans. Only [`Mistake::diagnose`] turns it
-//! into sentences, so all wording is in this file: the message says what is
-//! wrong, the labels say what is where, the help says what to write.
+//! A mistake is a small value made of spans. Only [`Mistake::diagnose`] turns it into sentences, so
+//! all wording is in this file: the message describes the mistake, the labels mark the places, the
+//! help suggests what to write.
 
 use super::ast::{Dim, DimKind, System};
 use super::error;
@@ -10,11 +10,11 @@ use super::lexer::{Token, TokenKind};
 use super::names::{NameId, NameKind, Tag};
 use broadloom_diagnostics::{Diagnostic, Span};
 
-/// What can be wrong with a line. `found` is the place where something else was
-/// expected: a token, or the empty span at the end of the line.
+/// The mistakes that a line can have. `found` is the place where something else was expected: a
+/// token, or the empty span at the end of the line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mistake {
-    /// A token that is never right.
+    /// A token that is wrong wherever it stands.
     Slip(Token),
     SizeZero(Span),
     SizeTooLarge(Span),
@@ -323,7 +323,7 @@ fn wrong_operator(text: &str, operator: Span, left: Span, right: Option<Span>, r
     error(message, operator, format!("not a comparison of {things}")).with_help(help)
 }
 
-/// A token that is never right.
+/// The message for a token that is wrong wherever it stands.
 fn slip(token: Token, text: &str) -> Diagnostic {
     let written = token.span.slice(text);
     let quoted = quote(written);
@@ -396,7 +396,7 @@ fn unknown_character_help(c: char) -> Option<&'static str> {
     })
 }
 
-/// `expected …`, with what is there instead.
+/// `expected …`, with the text that is there instead.
 fn expected(what: &str, found: &str) -> String {
     match found {
         "" => format!("expected {what} before the line ends"),
@@ -418,7 +418,7 @@ fn clip(text: &str) -> String {
     }
 }
 
-/// Whether a character leaves a mark that can be told from others.
+/// Returns true if a character is visible and distinguishable from others.
 fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{feff}')

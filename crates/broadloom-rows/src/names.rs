@@ -1,10 +1,10 @@
-//! The names of a system: variables and basis tags, each stored once and known
-//! by a small number afterwards.
+//! The names of a system: variables and basis tags, each stored once and then represented by a
+//! small number.
 //!
-//! All spellings lie one after another in a single string; an open-addressing
-//! table of ids finds them. Ids count up in the order of first use, so nothing
-//! depends on the hash. The table can forget its newest entries: the parser
-//! takes back the names of a line that turned out to be wrong.
+//! All spellings lie one after another in a single string; an open-addressing table of ids finds
+//! them. Ids count up in the order of first use, so nothing depends on the hash. The table can
+//! remove its newest entries: the parser takes back the names of a line that turned out to be
+//! wrong.
 //!
 //! In `leaf ..r..` and `a = 3:rgb`, `r` is name 0 (a row, a leaf), `a` is name 1
 //! (a dimension, interior) and `rgb` is basis 1 (0 is the default basis).
@@ -25,7 +25,7 @@ impl BasisId {
     pub const DEFAULT: BasisId = BasisId(0);
 }
 
-/// What a name stands for.
+/// The kind of variable that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NameKind {
     /// A dimension variable, written `a`.
@@ -34,7 +34,7 @@ pub enum NameKind {
     Row,
 }
 
-/// Who a variable belongs to, if a tag says so; untagged variables are interior.
+/// The owner of a variable, if a tag states it; untagged variables are interior.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tag {
     /// `leaf`: a tensor the user supplies.
@@ -53,16 +53,16 @@ impl Tag {
     }
 }
 
-/// What is known of a name besides its spelling.
+/// The entry of a name, without its spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
     /// Dimension or row.
     pub kind: NameKind,
     /// Its tag; `None` means interior.
     pub tag: Option<Tag>,
-    /// Where the name is used first.
+    /// The place where the name is used first.
     pub first_use: Span,
-    /// Where it is tagged first; empty if it has no tag.
+    /// The place where it is tagged first; empty if it has no tag.
     pub tag_span: Span,
 }
 
@@ -79,12 +79,12 @@ impl Names {
         self.entries.len()
     }
 
-    /// Whether there are no variables.
+    /// Returns true if there are no variables.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What is known of a variable.
+    /// The entry of a variable.
     pub fn get(&self, name: NameId) -> &Name {
         &self.entries[name.0 as usize]
     }
@@ -123,7 +123,7 @@ impl Names {
         }
     }
 
-    /// Forgets all variables but the first `len`.
+    /// Removes all variables but the first `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         self.spellings.truncate(len);
         self.entries.truncate(len);
@@ -166,7 +166,7 @@ impl Bases {
         BasisId(self.spellings.intern(text))
     }
 
-    /// Forgets all bases but the first `len`.
+    /// Removes all bases but the first `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         self.spellings.truncate(len.max(1));
     }
@@ -233,7 +233,7 @@ impl Interner {
         self.ends.len() as u32 - 1
     }
 
-    /// Forgets all spellings but the first `len`.
+    /// Removes all spellings but the first `len`.
     fn truncate(&mut self, len: usize) {
         while self.ends.len() > len {
             let newest = self.ends.len() as u32 - 1;

@@ -1,12 +1,11 @@
-//! From tokens to the tree, by recursive descent without recursion: rows do not
-//! nest, so the depth is fixed.
+//! From tokens to the tree, by recursive descent without recursion: rows do not nest, so the depth
+//! is fixed.
 //!
-//! Parsing never fails. A line either becomes a statement or is reported and
-//! left out, together with the names it would have introduced; the next line
-//! starts afresh. So each line has at most one diagnostic, one mistake does not
-//! cause others further down, and what remains is a tree in which every name
-//! occurs. Mistakes are small values until [`MAX_DIAGNOSTICS`] of them have been
-//! put into words; the rest are only counted.
+//! Parsing never fails. A line either becomes a statement or is reported and left out, together
+//! with the names it would have introduced; the next line starts afresh. So each line has at most
+//! one diagnostic, one mistake does not cause others further down, and every name of the resulting
+//! tree occurs in it. Mistakes are small values until [`MAX_DIAGNOSTICS`] of them have been put
+//! into words; the rest are only counted.
 //!
 //! `"a = 3\n[a b] ~ []\n"` gives one statement and one diagnostic, and knows
 //! the name `a` but not `b`.
@@ -20,22 +19,22 @@ use super::mistake::Mistake;
 use super::names::{BasisId, NameId, NameKind, Tag};
 use broadloom_diagnostics::{Diagnostic, Span};
 
-/// How many diagnostics a parse puts into words.
+/// The greatest number of diagnostics that a parse puts into words.
 pub const MAX_DIAGNOSTICS: usize = 20;
 
-/// What [`parse`] makes of a text.
+/// The result of [`parse`].
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The lines without mistakes.
     pub system: System,
     /// The first mistakes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many more lines have mistakes.
+    /// The number of further lines with mistakes.
     pub suppressed: usize,
 }
 
 impl Parsed {
-    /// Whether the text has no mistakes.
+    /// Returns true if the text has no mistakes.
     pub fn is_ok(&self) -> bool {
         self.diagnostics.is_empty()
     }
@@ -61,7 +60,7 @@ pub fn parse(text: &str) -> Parsed {
 struct Parser<'a> {
     text: &'a str,
     lexer: Lexer<'a>,
-    /// Where the token before the current one ends.
+    /// The end of the token before the current one.
     previous_end: u32,
     parsed: Parsed,
     /// Names whose two kinds were reported; once for each is enough.
@@ -374,7 +373,7 @@ impl Parser<'_> {
     }
 }
 
-/// Tokens, and what is wrong with them.
+/// Tokens, and the mistakes in them.
 impl Parser<'_> {
     fn advance(&mut self) {
         self.previous_end = self.lexer.span().end;
@@ -400,7 +399,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is wrong with a token that neither continues nor closes a row.
+    /// The mistake for a token that neither continues nor closes a row.
     fn inside_row(&self, open: Span, after_term: bool) -> Mistake {
         let inner = self.lexer.span();
         match self.lexer.kind() {

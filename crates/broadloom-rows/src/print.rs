@@ -5,8 +5,8 @@
 //! leading zeros, comments gone. Printing a system and parsing the result gives
 //! the same tree apart from spans, so equal systems print equally.
 //!
-//! Nodes hold numbers for names, so they print together with their system:
-//! `system.show(&row)` is something with a [`Display`].
+//! Nodes hold numbers for names, so they print together with their system: `system.show(&row)`
+//! implements [`Display`].
 
 use super::ast::{Constraint, Dim, DimKind, HoleKind, Row, Statement, StatementKind, System};
 use super::names::{BasisId, NameId, NameKind};

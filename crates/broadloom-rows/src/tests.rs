@@ -1,5 +1,5 @@
-//! What holds for every text: the tree says what is written, printing and parsing undo each
-//! other, spans lie between characters, and nothing panics.
+//! Laws that hold for every text: the tree matches the text, printing and parsing undo each other,
+//! spans lie between characters, and nothing panics.
 
 use super::*;
 use broadloom_diagnostics::{Sources, Style, decode, render_all};
@@ -30,8 +30,8 @@ fn the_tree_says_what_is_written() {
     assert_eq!((system.bases.text(rgb), system.bases.len()), ("rgb", 2));
 }
 
-/// What holds for every text: spans lie between characters, rendering works, and what
-/// was understood prints to a text that is understood in the same way.
+/// Checks the laws for a text: spans lie between characters, rendering works, and a parsed system
+/// prints to a text that parses to the same system.
 fn check_laws(text: &str) {
     let Parsed { mut system, diagnostics, suppressed } = parse(text);
     let on_characters = |span: Span| text.get(span.start as usize..span.end as usize).is_some();

@@ -1,8 +1,8 @@
 //! Runs the literate cases in `tests/suite/*.md`.
 //!
-//! A heading of level two is a test. A fenced block `rows` holds a system, `rows all orders` one whose
-//! constraints are also given in other orders; the blocks that follow it say what `broadloom solve`
-//! answers:
+//! A heading of level two is a test. A fenced block `rows` holds a system, `rows all orders` one
+//! whose constraints are also given in other orders; the blocks that follow it have the expected
+//! answers of `broadloom solve`:
 //!
 //! | block | compared with |
 //! |---|---|
@@ -23,7 +23,7 @@ use broadloom_rows::{StatementKind, parse};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
-/// Orders tried of one system: all those of five lines.
+/// The greatest number of orders tried of one system: all those of five lines.
 const MOST_ORDERS: usize = 120;
 
 /// A fenced block: its info string, its text, and the line of its first fence.
@@ -91,7 +91,7 @@ fn read(file: &Path, text: &str) -> Vec<Case> {
     cases
 }
 
-/// Where a failure is shown.
+/// The place of a failure, as it is shown.
 fn place(case: &Case, block: &Block) -> String {
     let name = case.file.file_name().unwrap_or_default().to_string_lossy();
     format!("tests/suite/{name}:{}", block.line)
@@ -220,7 +220,7 @@ fn treatments(text: &str, all_orders: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Every order of `count` lines, or as many different shuffles as are tried at most.
+/// Every order of up to five lines; of more, `MOST_ORDERS` shuffles.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
     if count <= 5 {

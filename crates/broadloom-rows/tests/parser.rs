@@ -1,4 +1,4 @@
-//! The `.rows` format: what its mistakes look like to a user, and what holds for every text.
+//! The `.rows` format: its mistakes as a user sees them, and laws that hold for every text.
 
 use broadloom_diagnostics::{Sources, Style, render_all};
 use broadloom_rows::*;

@@ -11,10 +11,11 @@ use broadloom_rows::solve::{Options, run};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// What a large case may take before it counts as a hang; each should take a second or two.
+/// The time that a large case may take before it counts as a hang; each should take a second or
+/// two.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Memory the whole test run may reach, where the system tells.
+/// The memory that the whole test run may reach, where the system reports it.
 const MOST_MEMORY_KIB: u64 = 4 << 20;
 
 /// Solves a large system within the limits, as JSON and for people.
@@ -34,7 +35,7 @@ fn large(text: String) -> Status {
     status.unwrap_or_else(|error| panic!("{error} after {:.2?}", start.elapsed()))
 }
 
-/// A test a line: name, text, and how it may end.
+/// One test a line: name, text, and the statuses it may end with.
 macro_rules! large {
     ($($name:ident: $text:expr => $($status:ident)|+;)*) => { $(
         #[test]

@@ -1,7 +1,7 @@
-//! Specs made by programs: the same tree that reading a text gives, without the text.
+//! Specs made by programs: the same tree that the parser makes, without a text.
 //!
-//! Rows and shapes are put together from axes and holes, whose names a [`Builder`] keeps. Nothing that is built has a place in
-//! a text, so all spans are empty; [`Spec::show`] prints any part of it.
+//! Rows and shapes are put together from axes and holes, whose names a [`Builder`] keeps. Built
+//! nodes have no place in a text, so all spans are empty; [`Spec::show`] prints any part of a spec.
 //!
 //! ```
 //! use broadloom_spec::{Axis, Builder, Row, Shape};
@@ -41,7 +41,7 @@ pub enum Part<'a> {
 }
 
 impl Builder {
-    /// No names yet.
+    /// Creates a builder without names.
     pub fn new() -> Builder {
         Builder::default()
     }
@@ -99,7 +99,8 @@ impl Builder {
         Shape::new(Some(batch), Some(input), output)
     }
 
-    /// The spec that relates operands to results. None if one side has no shape, or if a name is both a label and a row.
+    /// The spec that relates operands to results. None if one side has no shape, or if a name is
+    /// both a label and a row.
     ///
     /// ```
     /// use broadloom_spec::{Builder, Row, Shape, parse_spec};
@@ -124,7 +125,7 @@ impl Builder {
 }
 
 impl Axis {
-    /// An axis that is written nowhere.
+    /// An axis that has no place in a text.
     pub fn new(kind: AxisKind) -> Axis {
         Axis { kind, span: Span::default() }
     }
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
     use crate::parse_spec;
 
-    /// What is built is what its text reads as.
+    /// Checks that a built spec prints as `text`, and that `text` parses to the same tree.
     fn reads_back(spec: &Spec, text: &str) {
         assert_eq!(spec.to_string(), text);
         assert_eq!(parse_spec(text).expect("a spec").without_spans(), *spec);

@@ -10,15 +10,16 @@
 //! | `n=28`, `c=3:rgb` | `n`, `c` | 28; 3 of the basis `rgb` |
 //! | `_` | – | inferred |
 //!
-//! Rows may have a hole as in a spec. A row that is not written is empty, as in a spec; an operation that
-//! reads an omitted row otherwise (for instance as "infer it") can tell the two apart in the tree.
+//! Rows may have a hole as in a spec. A row that is not written is empty, as in a spec; an
+//! operation that reads an omitted row otherwise (for instance as "infer it") can distinguish the
+//! two in the tree.
 
 use crate::names::{AxisId, BasisId, Names};
 use crate::span::Span;
 use crate::tree::Shape;
 use std::num::NonZeroU64;
 
-/// What a shape declaration says.
+/// A shape declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapeDecl {
     /// The names that occur.
@@ -28,7 +29,7 @@ pub struct ShapeDecl {
 }
 
 impl ShapeDecl {
-    /// Forgets all positions, so that declarations written differently can be compared.
+    /// Erases all positions, so that declarations written differently can be compared.
     pub fn without_spans(mut self) -> ShapeDecl {
         self.names.erase_spans();
         self.shape.erase_spans(|axis| axis.span = Span::default());
@@ -43,11 +44,11 @@ pub struct DeclAxis {
     pub name: Option<AxisId>,
     /// Its size, if it is known.
     pub size: Option<Size>,
-    /// Where it is written.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// How long an axis is, and in what.
+/// The size of an axis, and its basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Size {
     /// The number of elements.

@@ -1,12 +1,13 @@
-//! What is wrong with a text: one precise error, as plain data.
+//! Mistakes in a text: one precise error, as plain data.
 //!
-//! The first mistake is reported, with what was found, what could stand there, and a hint for what was
-//! probably meant. [`Error::render`] shows it under the text; the `Display` form is the bare message.
+//! The first mistake is reported, with the text that was found, the alternatives that could stand
+//! there, and a hint for the text that was probably meant. [`Error::render`] shows it under the
+//! text; the `Display` form is the bare message.
 
 use crate::span::Span;
 use std::fmt;
 
-/// Why a text is not a spec or a shape declaration.
+/// The reason why a text is not a spec or a shape declaration.
 ///
 /// ```
 /// use broadloom_spec::{ErrorKind, parse_spec};
@@ -17,21 +18,21 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Which mistake it is.
+    /// The kind of mistake.
     pub kind: ErrorKind,
-    /// Where; empty at the end of the text.
+    /// Its place in the text; empty at the end of the text.
     pub span: Span,
-    /// What is wrong, in one sentence without a full stop.
+    /// The message, one sentence without a full stop.
     pub message: Box<str>,
     /// A few words to put under the place.
     pub label: Box<str>,
-    /// What stands at the place, quoted, or `the end`.
+    /// The text at the place, quoted, or `the end`.
     pub found: Box<str>,
-    /// What could stand there instead; empty if the place is not the trouble.
+    /// The alternatives that could stand there instead; empty if the place is not the problem.
     pub expected: &'static [&'static str],
-    /// Another place the message speaks of.
+    /// Another place that the message mentions.
     pub related: Option<Box<Related>>,
-    /// What to write instead.
+    /// Advice: the text to write instead.
     pub help: Option<Box<str>>,
 }
 
@@ -40,12 +41,12 @@ pub struct Error {
 pub struct Related {
     /// The place.
     pub span: Span,
-    /// What is said about it.
+    /// The words for it.
     pub label: Box<str>,
 }
 
 impl Error {
-    /// An error about what stands at `span`; the label says what was found.
+    /// An error about the text at `span`; the label shows the text that was found.
     pub(crate) fn new(kind: ErrorKind, text: &str, span: Span, message: impl Into<String>) -> Error {
         let found = if span.is_empty() { "the end".to_owned() } else { quote(span.slice(text)) };
         Error {
@@ -60,7 +61,7 @@ impl Error {
         }
     }
 
-    /// Says what could stand at the place; this becomes the label.
+    /// Sets the alternatives that could stand at the place; they become the label.
     pub(crate) fn expected(mut self, expected: &'static [&'static str]) -> Error {
         self.expected = expected;
         self.label = format!("expected {}, found {}", alternatives(expected), self.found).into();
@@ -108,7 +109,7 @@ pub(crate) fn clip(text: &str) -> String {
     clipped
 }
 
-/// The character as it can be shown: blanks as one blank, what cannot be seen as `�`.
+/// The character as it can be shown: blanks as one blank, invisible characters as `�`.
 pub(crate) fn shown(c: char) -> char {
     match c {
         _ if c.is_whitespace() => ' ',
@@ -117,7 +118,7 @@ pub(crate) fn shown(c: char) -> char {
     }
 }
 
-/// Whether a character on its own shows as nothing, or changes how others show.
+/// Returns true if a character on its own shows as nothing, or changes how others show.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
@@ -134,7 +135,7 @@ fn alternatives(items: &[&str]) -> String {
 
 macro_rules! error_kinds {
     ($($(#[$doc:meta])* $kind:ident,)*) => {
-        /// The mistakes that are told apart.
+        /// The kinds of mistakes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorKind {

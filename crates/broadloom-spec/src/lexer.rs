@@ -1,8 +1,9 @@
 //! From text to tokens.
 //!
-//! The lexer never fails. What cannot be a token becomes a [`Slip`] that covers all of the mistake (`..r`,
-//! `2i`), so that one message can speak about it as a whole. Every token starts and ends between
-//! characters; the last one is [`TokenKind::End`], just after the last character that is not blank.
+//! The lexer never fails. Text that cannot be a token becomes a [`Slip`] that covers all of the
+//! mistake (`..r`, `2i`), so that one message can describe it as a whole. Every token starts and
+//! ends between characters; the last one is [`TokenKind::End`], just after the last character that
+//! is not blank.
 //!
 //! `ij..r.. => ..r..` gives `i`, `j`, `..r..`, `=>`, `..r..`, end; with a comma somewhere it would start
 //! with the word `ij`.
@@ -25,7 +26,7 @@ pub(crate) enum TokenKind {
     Underscore,
     /// `...`.
     Ellipsis,
-    /// `..name..`, and where the name is.
+    /// `..name..`, and the place of the name.
     RowVariable(Span),
     Comma,
     Semicolon,
@@ -41,12 +42,12 @@ pub(crate) enum TokenKind {
     Less,
     Tilde,
     Colon,
-    /// Something that is never right.
+    /// A mistake wherever it stands.
     Slip(Slip),
     End,
 }
 
-/// What is never right, wherever it stands.
+/// A mistake wherever it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slip {
     Open,
@@ -68,17 +69,17 @@ pub(crate) enum Slip {
 }
 
 impl TokenKind {
-    /// Whether an axis starts with it.
+    /// Returns true if an axis starts with it.
     pub fn starts_axis(self) -> bool {
         matches!(self, TokenKind::Name | TokenKind::Number | TokenKind::Underscore)
     }
 
-    /// Whether it says how a window meets the ends of an axis: `=`, `<` or `~`.
+    /// Returns true if it gives the behaviour of a window at the ends of an axis: `=`, `<` or `~`.
     pub fn is_marker(self) -> bool {
         matches!(self, TokenKind::Equals | TokenKind::Less | TokenKind::Tilde)
     }
 
-    /// Whether a row ends before it.
+    /// Returns true if a row ends before it.
     pub fn ends_row(self) -> bool {
         use TokenKind::*;
         matches!(self, Bar | ThinArrow | FatArrow | Semicolon | End)
@@ -116,13 +117,13 @@ impl Lexer<'_> {
         self.rest().chars().next().unwrap_or(' ')
     }
 
-    /// Moves over blanks and says whether something is left.
+    /// Moves over blanks and returns true if something is left.
     fn skip_blanks(&mut self) -> bool {
         self.skip(char::is_whitespace);
         self.position < self.text.len()
     }
 
-    /// Moves over characters that satisfy `wanted` and gives their number of bytes.
+    /// Moves over characters that satisfy `wanted` and returns their number of bytes.
     fn skip(&mut self, wanted: impl Fn(char) -> bool) -> usize {
         let rest = self.rest();
         let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());

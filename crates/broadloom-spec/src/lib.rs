@@ -1,8 +1,8 @@
 //! The spec notation of Broadloom: text to a typed syntax tree with spans, and back.
 //!
-//! A **spec** says how the axes of an operation's operands line up with those of its result; the
-//! operation sums, or otherwise accumulates, over what the result does not mention. A **shape
-//! declaration** says how large the axes of one tensor are.
+//! A **spec** relates the axes of an operation's operands to those of its result; the operation
+//! sums, or otherwise accumulates, over axes that the result does not mention. A **shape
+//! declaration** gives the sizes of the axes of one tensor.
 //!
 //! ```
 //! use broadloom_spec::{parse_shape, parse_spec};
@@ -40,14 +40,14 @@
 //! | `..r..` | any axes, the same wherever `..r..` is, in rows of any kind |
 //! | `2*o+1` | every second index of the axis, from 1 on |
 //! | `2*o=+3*k`, `2*o<+3*k` | windows at stride 2 with dilation 3, on a padded axis, or inside the axis |
-//! | `2*o~+3*k` | the same inside the axis, dropping what is left at its end |
-//! | `s*o+d*k` | stride and dilation given by name; whoever uses the spec also says whether to pad |
+//! | `2*o~+3*k` | the same inside the axis, dropping a remainder at its end |
+//! | `s*o+d*k` | stride and dilation given by name; the user of the spec also decides the padding |
 //! | `a^b`, `3^a` | axes one after another; a number is a size here |
 //!
-//! A row that is not written is empty. Axes before a hole count from the left and axes after it from the
-//! right; without a hole all count from the right. Whether names are letters or words is decided by the
-//! whole text: see [`Mode`]. Terms of a sum may come in any order; [`Affine::over`] is the label with a
-//! marker, or else the first.
+//! A row that is not written is empty. Axes before a hole count from the left and axes after it
+//! from the right; without a hole all count from the right. The whole text decides if names are
+//! letters or words: see [`Mode`]. Terms of a sum may come in any order; [`Affine::over`] is the
+//! label with a marker, or else the first.
 //!
 //! # Declarations
 //!
@@ -55,8 +55,8 @@
 //!
 //! # Errors
 //!
-//! The first mistake is reported as one [`Error`], with its place, what could stand there, and what was
-//! probably meant.
+//! The first mistake is reported as one [`Error`], with its place, the alternatives that could
+//! stand there, and the text that was probably meant.
 
 mod build;
 mod decl;

@@ -1,11 +1,11 @@
-//! Whether the axes of a spec are letters or words.
+//! The mode of a spec: axes are letters or words.
 //!
 //! The whole text decides at once. A spec is read in **multi-character mode** if it contains any of
 //! `,` `*` `+` `^` `&` `<` `~` `:`, or an `=` that is not the start of `=>`. Then names are words (a letter,
 //! then letters, digits and `_`) and axes are separated by commas. Otherwise it is read in
 //! **single-character mode**: every letter is an axis, every run of digits is one index, and blanks
 //! only separate. (`&` and `:` mean nothing in a spec; they decide the mode so that the error about them
-//! can speak of words.)
+//! can mention words.)
 //!
 //! | text | mode | axes |
 //! |---|---|---|
@@ -28,7 +28,7 @@
 
 use crate::span::Span;
 
-/// How the axes of a spec are written.
+/// The notation of the axes of a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Each letter is an axis: `ij; jk => ik`.

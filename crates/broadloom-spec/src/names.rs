@@ -1,8 +1,9 @@
-//! The names of a spec, each stored once and known by a small number afterwards.
+//! The names of a spec, each stored once and then represented by a small number.
 //!
-//! There is one table per kind of name, so an id says what it names: an axis, a row, a coefficient or a
-//! basis. Ids count up from zero in the order of first use, which lets a consumer keep one variable per
-//! name in a plain vector. No name is both an axis, a row and a coefficient: the parser refuses that.
+//! There is one table per kind of name, so the type of an id shows the kind: an axis, a row, a
+//! coefficient or a basis. Ids count up from zero in the order of first use, which lets a consumer
+//! keep one variable per name in a plain vector. No name is both an axis, a row and a coefficient:
+//! the parser refuses that.
 //!
 //! In `s*oh+kh, ..ic.. => oh, ..ic..` the axes are `oh` (0) and `kh` (1), the row is `ic` (0) and the
 //! coefficient is `s` (0).
@@ -41,7 +42,8 @@ name_ids! {
     AxisId,
     /// A named row variable, such as `r` in `..r.. => ..r..`.
     RowId,
-    /// A stride or dilation given by name, such as `s` in `s*o => o,`; whoever uses the spec supplies its value.
+    /// A stride or dilation given by name, such as `s` in `s*o => o,`; the user of the spec
+    /// supplies its value.
     CoefficientId,
     /// A basis, such as `rgb` in `3:rgb`. The basis `default` has no id: it is the absence of one.
     BasisId,
@@ -52,7 +54,7 @@ name_ids! {
 pub struct Name {
     /// Its spelling, without dots.
     pub text: Box<str>,
-    /// Where it is used first.
+    /// The place where it is used first.
     pub first_use: Span,
 }
 
@@ -75,12 +77,12 @@ impl<I: NameId> Table<I> {
         self.entries.len()
     }
 
-    /// Whether there are no names.
+    /// Returns true if there are no names.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What is known of a name of this table.
+    /// The entry of a name of this table.
     pub fn get(&self, id: I) -> &Name {
         &self.entries[id.index()]
     }

@@ -57,7 +57,7 @@ impl ShapeDecl {
     }
 }
 
-/// What a node needs to know about the whole.
+/// The facts about the whole that a node needs to print.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     names: &'a Names,
@@ -69,7 +69,7 @@ pub trait Node {
     #[doc(hidden)]
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result;
 
-    /// Whether it prints as digits, which must not touch other digits.
+    /// Returns true if it prints as digits, which must not touch other digits.
     #[doc(hidden)]
     fn is_number(&self) -> bool {
         false
@@ -94,7 +94,7 @@ impl Display for Spec {
     }
 }
 
-/// Whether the shape prints with a sign that only multi-character specs have.
+/// Returns true if the shape prints with a sign that only multi-character specs have.
 fn shows_words(shape: &Shape<Axis>) -> bool {
     shape.rows().any(|(_, row)| {
         let n_items = row.axes().count() + usize::from(row.opening.is_some());
@@ -228,7 +228,7 @@ impl Padding {
     }
 }
 
-/// With the marker that stands before it: `=+3*k`.
+/// Prints with the marker that stands before it: `=+3*k`.
 impl Node for Kernel {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}+", self.padding.marker())?;

@@ -11,15 +11,16 @@
 //!   = help: …
 //! ```
 //!
-//! Every character is one column wide; blanks show as one blank and what cannot be seen as `�`. Any spans can
-//! be rendered: those outside the text or inside a character move to the nearest place that exists.
+//! Every character is one column wide; blanks show as one blank and invisible characters as `�`.
+//! Any spans can be rendered: those outside the text or inside a character move to the nearest
+//! place that exists.
 
 use crate::error::{Error, shown};
 use crate::span::{Line, Span, line_at};
 
 impl Error {
-    /// The error with the line it is on, carets under the place, and the help; every line ends with a newline.
-    /// `text` is what was parsed.
+    /// The error with the line it is on, carets under the place, and the help; every line ends with
+    /// a newline. `text` is the text that was parsed.
     ///
     /// ```
     /// let text = "ij; jk -> ik";

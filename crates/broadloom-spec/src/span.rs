@@ -1,4 +1,4 @@
-//! Where things are in a text: byte spans, and the lines and columns shown to people.
+//! Places in a text: byte spans, and the lines and columns shown to people.
 //!
 //! A line ends at `\n`, `\r\n` or a lone `\r`; columns count characters from 1. In `"ij;\njk => ik"` the
 //! label `k` of the second line has the span `5..6` and the position 2:2.
@@ -28,7 +28,7 @@ impl Span {
         Span { start: self.start, end: last.end }
     }
 
-    /// Whether the span covers nothing.
+    /// Returns true if the span covers nothing.
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }

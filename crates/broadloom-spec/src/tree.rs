@@ -7,24 +7,25 @@
 //! Axis      label, fixed index, wildcard, affine sum, concatenation
 //! ```
 //!
-//! The tree says what is written and keeps where: every node has a byte span. It holds no state that
-//! cannot be written, with one exception: an [`Affine`] that only repeats a label is never produced, since
-//! `1*o` and `o+0` are read as `o`. Names are ids into the tables of the spec; [`Spec::show`] prints any
-//! node with them.
+//! The tree keeps what is written, with its place: every node has a byte span. It holds no state
+//! that cannot be written, with one exception: an [`Affine`] that only repeats a label is never
+//! produced, since `1*o` and `o+0` are read as `o`. Names are ids into the tables of the spec;
+//! [`Spec::show`] prints any node with them.
 //!
-//! **What an omitted row means.** A row that is not written is empty and closed, not open: `i->o` has no
-//! batch axes and admits none. To admit any batch axes, write `...|i->o`. The tree keeps the difference
-//! between a row that is omitted (`None`) and one that is written empty (`|i->o`), for messages only.
+//! **Omitted rows.** A row that is not written is empty and closed, not open: `i->o` has no batch
+//! axes and admits none. To admit any batch axes, write `...|i->o`. The tree keeps the difference
+//! between a row that is omitted (`None`) and one that is written empty (`|i->o`), for messages
+//! only.
 
 use crate::mode::Mode;
 use crate::names::{AxisId, CoefficientId, Names, RowId};
 use crate::span::Span;
 use std::num::NonZeroU64;
 
-/// What a spec says: how the axes of the operands line up with those of the results.
+/// A spec: how the axes of the operands line up with those of the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Whether axes are letters or words.
+    /// The notation of axes: letters or words.
     pub mode: Mode,
     /// The names that occur.
     pub names: Names,
@@ -48,7 +49,7 @@ impl Spec {
         self.operands.iter().chain(&self.results)
     }
 
-    /// Forgets all positions, so that specs written differently can be compared.
+    /// Erases all positions, so that specs written differently can be compared.
     ///
     /// ```
     /// use broadloom_spec::parse_spec;
@@ -139,7 +140,7 @@ impl<A> Shape<A> {
 /// The axes of one kind, with at most one hole for more of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row<A> {
-    /// The hole and what is before it; `None` in a closed row.
+    /// The hole and the axes before it; `None` in a closed row.
     pub opening: Option<Opening<A>>,
     /// The axes after the hole, or all axes of a closed row: they count from the right.
     pub trail: Vec<A>,
@@ -172,7 +173,7 @@ impl<A> Row<A> {
         self.lead().iter().chain(&self.trail)
     }
 
-    /// Whether there is neither an axis nor a hole.
+    /// Returns true if there is neither an axis nor a hole.
     pub fn is_empty(&self) -> bool {
         self.opening.is_none() && self.trail.is_empty()
     }
@@ -181,13 +182,14 @@ impl<A> Row<A> {
 /// A place for any number of axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// Which variable fills it.
+    /// The variable that fills it.
     pub variable: RowVariable,
-    /// Where it is written.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// What fills a hole. Within a spec the same variable stands for the same axes everywhere.
+/// The variable that fills a hole. Within a spec the same variable stands for the same axes
+/// everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowVariable {
     /// `...`: the variable of the row's kind. The `...` of batch rows is one variable, that of input rows
@@ -200,13 +202,13 @@ pub enum RowVariable {
 /// An axis of a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What is written.
+    /// The form of the axis.
     pub kind: AxisKind,
-    /// Where.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// What an axis of a spec says.
+/// The form of an axis of a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AxisKind {
     /// `i`: the axis with this label, the same wherever the label is.
@@ -224,9 +226,9 @@ pub enum AxisKind {
 /// An axis indexed by `stride*over + offset + dilation*kernel`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Affine {
-    /// What is stepped over, with its stride.
+    /// The label that is stepped over, with its stride.
     pub over: Term,
-    /// What is added; zero if nothing is written.
+    /// The number that is added; zero if none is written.
     pub offset: u64,
     /// The window around each step, if any.
     pub kernel: Option<Kernel>,
@@ -235,22 +237,22 @@ pub struct Affine {
 /// The window of an affine axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// What is stepped through inside the window, with its dilation.
+    /// The label that is stepped through inside the window, with its dilation.
     pub term: Term,
-    /// What happens at the ends of the axis.
+    /// The behaviour at the ends of the axis.
     pub padding: Padding,
 }
 
-/// How the window behaves at the ends of the axis.
+/// The behaviour of a window at the ends of the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Padding {
     /// `o=+k`: the axis is padded, so that its size is `stride*over`.
     Padded,
-    /// `o<+k`: every window lies inside the axis, and the last one ends where it does.
+    /// `o<+k`: every window lies inside the axis, and the last one ends at its end.
     Valid,
-    /// `o~+k`: every window lies inside the axis; what is left at its end is dropped.
+    /// `o~+k`: every window lies inside the axis; a remainder at its end is dropped.
     Dropped,
-    /// `o+k`: the spec does not say; whoever uses it decides.
+    /// `o+k`: the spec leaves the choice to its user.
     Unmarked,
 }
 
@@ -259,7 +261,7 @@ pub enum Padding {
 pub struct Term {
     /// The stride or dilation.
     pub coefficient: Coefficient,
-    /// What is multiplied.
+    /// The label that is multiplied.
     pub label: AxisId,
     /// The term, without a padding marker.
     pub span: Span,
@@ -282,13 +284,13 @@ impl Coefficient {
 /// One part of a concatenation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Component {
-    /// What is written.
+    /// The form of the part.
     pub kind: ComponentKind,
-    /// Where.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// What one part of a concatenation says.
+/// The form of one part of a concatenation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ComponentKind {
     /// `a`: as long as the axis with this label.

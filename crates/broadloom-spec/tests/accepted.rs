@@ -1,4 +1,5 @@
-//! What is accepted, with its canonical printing; and, for a spec with most constructs, the tree.
+//! Texts that are accepted, with their canonical printing; and, for a spec with most constructs,
+//! the tree.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p broadloom-spec` rewrites the expectations.
 
@@ -80,7 +81,7 @@ const SHAPES: &[(&str, &[&str])] = &[
     ]),
 ];
 
-/// Every text of the groups, and below it how it prints.
+/// Every text of the groups, and below it its canonical form.
 fn printed(groups: &[(&str, &[&str])], print: fn(&str) -> String) -> String {
     let mut out = String::new();
     for (title, texts) in groups {

@@ -1,6 +1,6 @@
-//! What holds for every text: spans lie between characters, rendering works, nothing panics, and what is
-//! understood prints to a text that is understood in the same way. And, the other way round, every tree
-//! that can be written comes back from its printing.
+//! Laws that hold for every text: spans lie between characters, rendering works, nothing panics,
+//! and an accepted text prints to a text that parses to the same tree. And, the other way round,
+//! every tree that can be written comes back from its printing.
 
 use broadloom_spec::*;
 use proptest::prelude::*;

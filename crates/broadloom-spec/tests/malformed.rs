@@ -1,5 +1,5 @@
-//! What is refused, and what a user reads then. Each text has the error it deserves; every kind of error
-//! occurs. `UPDATE_EXPECT=1 cargo test -p broadloom-spec` rewrites the expectations.
+//! Texts that are refused, and the messages that a user reads. Every kind of error occurs.
+//! `UPDATE_EXPECT=1 cargo test -p broadloom-spec` rewrites the expectations.
 
 use broadloom_spec::*;
 use expect_test::expect_file;

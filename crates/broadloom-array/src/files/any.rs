@@ -6,8 +6,9 @@ use crate::Array;
 
 use super::{CsvHeader, FileError, FileErrorKind, read_csv, read_npy, read_npz, read_safetensors};
 
-/// The arrays of a `.npy`, `.npz`, `.safetensors` or `.csv` file, with their names. What has none, the array of a `.npy` file
-/// and the table of a `.csv` file, comes first, with an empty one; the columns of a table follow by theirs.
+/// The arrays of a `.npy`, `.npz`, `.safetensors` or `.csv` file, with their names. The array of a
+/// `.npy` file and the table of a `.csv` file have no name: they come first, with an empty one; the
+/// columns of a table follow by their names.
 ///
 /// ```
 /// use broadloom_array::{Array, files};
@@ -47,8 +48,9 @@ pub fn read_arrays(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>, FileE
     }
 }
 
-/// The array for a name, and the names of all arrays in the file: all of a `.npy` or `.csv` file; of a file with several arrays
-/// the one of that name, or the only one. Of a `.npz` file nothing else is inflated.
+/// The array for a name, and the names of all arrays in the file: of a `.npy` or `.csv` file the
+/// whole; of a file with several arrays the one of that name, or the only one. Nothing else of a
+/// `.npz` file is inflated.
 pub fn read_array(path: impl AsRef<Path>, name: &str) -> Result<(Option<Array>, Vec<String>), FileError> {
     let path = path.as_ref();
     if path.extension().is_some_and(|ending| ending == "npz") {

@@ -1,7 +1,8 @@
 //! Numbers in CSV: one row a line, cells separated by commas, with or without a row of names.
 //!
-//! Cells may stand in double quotes (a quote inside is written twice) and between spaces; a cell does not go on in
-//! the next line. Empty lines are skipped. Every row has as many cells as the first.
+//! Cells may stand in double quotes (a quote inside is written twice) and between spaces; a cell
+//! does not continue in the next line. Empty lines are skipped. Every row has as many cells as the
+//! first.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,13 +11,13 @@ use crate::{Array, Dtype, Values};
 
 use super::{FileError, FileErrorKind, quote, read, write};
 
-/// Whether the first row has the names of the columns.
+/// The treatment of the first row, which may have the names of the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CsvHeader {
-    /// It has, if it holds no number at all.
+    /// It has names if it holds no number at all.
     #[default]
     Detect,
-    /// It has.
+    /// It has names.
     Present,
     /// It has numbers.
     Absent,
@@ -165,7 +166,7 @@ fn cells(line: &str) -> Result<Vec<String>, FileError> {
     }
 }
 
-/// How many columns an array has, if it can be written with these names.
+/// The number of columns of an array, if it can be written with these names.
 fn columns<N: AsRef<str>>(names: &[N], array: &Array) -> Result<usize, FileError> {
     let columns = match array.sizes() {
         [_] => 1,
@@ -200,7 +201,7 @@ fn encode<N: AsRef<str>>(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let name = |name: &N| match name.as_ref() {
-        // Spaces at the ends are kept by nobody, but an empty line would be skipped.
+        // Spaces at the ends are lost, but an empty line would be skipped.
         name if name.is_empty() || name.contains([',', '"']) => format!("\"{}\"", name.replace('"', "\"\"")),
         name => name.to_owned(),
     };

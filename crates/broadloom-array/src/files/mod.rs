@@ -1,9 +1,9 @@
 //! Arrays in files: NumPy's `.npy` and `.npz`, safetensors, and numbers in CSV.
 //!
-//! Reading looks at the whole file before it believes the header: a file that is cut off, or longer than it
-//! says, is an error that names the file, what was expected and what was found. Writing goes to a temporary file
-//! beside the target, which takes the target's place when everything is on the disk; a write that fails leaves
-//! what was there before.
+//! Readers compare the whole file with its header: a file that is cut off, or longer than the
+//! header says, is an error with the file, the expected and the found contents. Writers use a
+//! temporary file beside the target, which takes the target's place when everything is on the disk;
+//! a write that fails leaves the old file.
 //!
 //! | stored | read as |
 //! |---|---|
@@ -52,7 +52,7 @@ pub use safetensors::{
     Tensors, read_safetensors, safetensors_from_bytes, safetensors_to_bytes, write_safetensors,
 };
 
-/// What kind of trouble a [`FileError`] is about.
+/// The kind of problem that a [`FileError`] is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum FileErrorKind {
@@ -64,7 +64,7 @@ pub enum FileErrorKind {
     Format,
     /// The file ends too early.
     Truncated,
-    /// The file goes on where it should end.
+    /// The file continues where it should end.
     Surplus,
     /// The header is not well written, or contradicts itself.
     Header,
@@ -82,7 +82,8 @@ pub enum FileErrorKind {
     Name,
 }
 
-/// Why a file cannot be read or written: which file, what was expected, what was found.
+/// The error for a file that cannot be read or written: the file, the expected and the found
+/// contents.
 ///
 /// ```
 /// use broadloom_array::files::{CsvHeader, csv_from_text};
@@ -96,9 +97,9 @@ pub struct FileError(Box<Data>);
 #[derive(Debug)]
 struct Data {
     kind: FileErrorKind,
-    /// Not known yet, or contents without a file.
+    /// `None` if it is not known yet, or if the contents have no file.
     file: Option<PathBuf>,
-    /// What contents without a file are called.
+    /// The words for contents without a file.
     contents: &'static str,
     part: Option<String>,
     place: Option<(u64, u64)>,
@@ -121,7 +122,7 @@ impl FileError {
         }))
     }
 
-    /// Trouble with the system.
+    /// An error of the system.
     fn system(error: io::Error, expected: &str) -> FileError {
         let (kind, found) = match error.kind() {
             io::ErrorKind::NotFound => (FileErrorKind::Missing, "none".to_owned()),
@@ -137,7 +138,7 @@ impl FileError {
         self
     }
 
-    /// Says which part of the file it is about; the innermost part is said first.
+    /// Adds the part of the file that it is about; the innermost part is added first.
     fn in_part(mut self, part: impl fmt::Display) -> FileError {
         self.0.part = Some(match self.0.part {
             Some(inner) => format!("{part}: {inner}"),
@@ -146,7 +147,7 @@ impl FileError {
         self
     }
 
-    /// What kind of trouble it is.
+    /// The kind of problem.
     pub fn kind(&self) -> FileErrorKind {
         self.0.kind
     }
@@ -166,12 +167,12 @@ impl FileError {
         self.0.place
     }
 
-    /// What was expected.
+    /// The expected contents.
     pub fn expected(&self) -> &str {
         &self.0.expected
     }
 
-    /// What was found.
+    /// The contents that were found.
     pub fn found(&self) -> &str {
         &self.0.found
     }
@@ -203,23 +204,24 @@ impl std::error::Error for FileError {
     }
 }
 
-/// Reads a file and what it holds.
+/// Reads a file and decodes its contents.
 fn read<T>(path: &Path, decode: impl FnOnce(&[u8]) -> Result<T, FileError>) -> Result<T, FileError> {
     let contents = fs::read(path).map_err(|error| FileError::system(error, "a file to read"));
     contents.and_then(|bytes| decode(&bytes)).map_err(|error| error.in_file(path))
 }
 
-/// Writes a file so that it is either complete or not there: what was there before stays until then.
+/// Writes a file so that it is either complete or absent: an old file stays until then.
 fn write(path: &Path, encode: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
     replace(path, encode).map_err(|error| unwritten(error).in_file(path))
 }
 
-/// Writes a text to a file so that it is either complete or not there: what was there before stays until then.
+/// Writes a text to a file so that it is either complete or absent: an old file stays until then.
 pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<(), ReplaceError> {
     replace_text(path.as_ref(), text)
 }
 
-/// Whether a file could be written, as far as that is known beforehand: better than after hours of work.
+/// Checks that a file could be written, as far as that is known in advance, so that a program does
+/// not fail after hours of work.
 pub fn check_writable(path: impl AsRef<Path>) -> Result<(), ReplaceError> {
     check_replace(path.as_ref())
 }
@@ -260,7 +262,7 @@ impl Stored {
         }
     }
 
-    /// How many bytes an array takes, if it can be counted.
+    /// The number of bytes that an array takes, unless it overflows.
     fn size(self, sizes: &[u64]) -> Option<u64> {
         if sizes.contains(&0) {
             return Some(0);
@@ -296,7 +298,7 @@ impl Stored {
             Stored::I64 => each(bytes, big_endian, i64::from_le_bytes),
             Stored::U64 => {
                 let values = each(bytes, big_endian, i64::from_le_bytes);
-                // What does not fit has the sign bit.
+                // A number that does not fit has the sign bit.
                 if let Some(large) = i64::numbers(&values).and_then(|all| all.iter().find(|one| **one < 0)) {
                     let found = format!("{} in unsigned 64-bit integers", large.cast_unsigned());
                     return Err(FileError::new(FileErrorKind::Number, "numbers of at most 2⁶³ − 1", found));
@@ -336,7 +338,7 @@ fn write_values(values: &Values, output: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// What is written, in memory.
+/// The written bytes, in memory.
 fn to_bytes(encode: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode(&mut bytes).expect("memory takes whatever is written");
@@ -363,7 +365,8 @@ fn quote(bytes: &[u8]) -> String {
     format!("`{shown}{}`", if bytes.len() > LONGEST { "…" } else { "" })
 }
 
-/// What a file starts with, if it does not start as it should: a start that is cut off, or another format.
+/// Checks the first bytes of a file. The error distinguishes a start that is cut off from another
+/// format.
 fn check_magic(bytes: &[u8], magic: &[u8], format: &str) -> Result<(), FileError> {
     let shared = bytes.len().min(magic.len());
     if bytes[..shared] != magic[..shared] {

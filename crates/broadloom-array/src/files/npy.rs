@@ -148,7 +148,7 @@ fn tuple(sizes: &[u64]) -> String {
     }
 }
 
-/// The type of numbers that `descr` means, and whether the high byte comes first.
+/// The type of numbers that `descr` means, and true if the high byte comes first.
 fn stored(descr: &str) -> Result<(Stored, bool), FileError> {
     let (order, name) = match descr.as_bytes() {
         [order @ (b'<' | b'>' | b'|' | b'='), ..] => (*order, &descr[1..]),
@@ -169,7 +169,7 @@ fn stored(descr: &str) -> Result<(Stored, bool), FileError> {
         "f8" => Some(Stored::F64),
         _ => None,
     };
-    // Without an order, only single bytes have a meaning that is the same everywhere.
+    // Without an order, only single bytes have the same meaning everywhere.
     match stored {
         Some(stored) if stored.bytes() == 1 || matches!(order, b'<' | b'>') => Ok((stored, order == b'>')),
         _ => Err(unsupported(
@@ -224,7 +224,7 @@ fn row_major(sizes: &[u64], values: &Values) -> Values {
     }
 }
 
-/// What the header says.
+/// The contents of the header.
 struct Header {
     descr: String,
     fortran_order: bool,
@@ -330,7 +330,7 @@ impl Parser<'_> {
             let size = str::from_utf8(&rest[..digits]).ok().and_then(|digits| digits.parse().ok());
             sizes.push(size.ok_or_else(|| self.expected("a size"))?);
             self.at += digits;
-            // Python 2 wrote long integers so.
+            // Python 2 wrote long integers this way.
             if self.text.get(self.at) == Some(&b'L') {
                 self.at += 1;
             }

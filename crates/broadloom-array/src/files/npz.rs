@@ -1,9 +1,10 @@
 //! NumPy's `.npz`: a zip archive of `.npy` files, one for each array.
 //!
-//! A zip archive is read from its end: the end record says where the directory is, the directory says where each
-//! member is, how long, how compressed, and with which checksum. Stored and deflated members are read, which is
-//! what `numpy.savez` and `numpy.savez_compressed` write; members are written stored. Archives beyond 4 GiB
-//! have the 64-bit fields of zip64 (PKWARE's APPNOTE, 4.5.3), here as there only where they are needed.
+//! A zip archive is read from its end: the end record has the place of the directory, and the
+//! directory has the place, length, compression and checksum of each member. Stored and deflated
+//! members are read, as `numpy.savez` and `numpy.savez_compressed` write them; members are written
+//! stored. Archives beyond 4 GiB have the 64-bit fields of zip64 (PKWARE's APPNOTE, 4.5.3), only
+//! where they are needed.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -21,7 +22,7 @@ const END: &[u8; 4] = b"PK\x05\x06";
 const END64: &[u8; 4] = b"PK\x06\x06";
 const LOCATOR64: &[u8; 4] = b"PK\x06\x07";
 
-/// In a field of 32 bits: the number is elsewhere, in 64 bits.
+/// The value of a 32-bit field whose number is elsewhere, in 64 bits.
 const ELSEWHERE: u64 = 0xffff_ffff;
 
 /// Reads all arrays of a `.npz` file with their names, in the order of the archive.
@@ -60,7 +61,8 @@ pub fn npz_to_bytes<N: AsRef<str>, A: Borrow<Array>>(
     Ok(to_bytes(|output| encode(&arrays, ELSEWHERE, output)))
 }
 
-/// Reads one array of a `.npz` file, the one of this name or the only one, and the names of all. Only that one is inflated.
+/// Reads one array of a `.npz` file, the one of this name or the only one, and the names of all.
+/// Only that one is inflated.
 pub(super) fn read_one(path: &Path, name: &str) -> Result<(Option<Array>, Vec<String>), FileError> {
     read(path, |bytes| {
         let members = members(bytes)?;
@@ -105,22 +107,22 @@ struct Member {
     flags: u16,
     method: u16,
     checksum: u32,
-    /// In the archive.
+    /// The size in the archive.
     packed: u64,
-    /// After decompression.
+    /// The size after decompression.
     size: u64,
-    /// Where its local header starts.
+    /// The place where its local header starts.
     offset: u64,
 }
 
-/// What the directory at the end of an archive says.
+/// The members in the directory at the end of an archive.
 fn directory(bytes: &[u8]) -> Result<Vec<Member>, FileError> {
     let lost =
         |what: &str| FileError::new(FileErrorKind::Truncated, format!("{what} of the archive"), "none");
     let broken = |what: &str| {
         FileError::new(FileErrorKind::Header, format!("{what} of the archive"), "something else")
     };
-    // The end record is followed by a comment, of the length that its last field says.
+    // The end record is followed by a comment, whose length is its last field.
     let earliest = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
     let is_end = |at: &usize| {
         let record = Fields(&bytes[*at..]);
@@ -158,7 +160,7 @@ fn directory(bytes: &[u8]) -> Result<Vec<Member>, FileError> {
         members.push(member);
         rest = after;
     }
-    // Members that share their bytes would make much out of little.
+    // Members that share their bytes could unpack to far more than the file.
     if packed > bytes.len() as u64 {
         let (expected, found) = (bytes_of(packed, " in members"), bytes_of(bytes.len() as u64, " in all"));
         return Err(FileError::new(FileErrorKind::Header, expected, found));
@@ -171,12 +173,12 @@ fn range(start: u64, length: u64) -> Option<std::ops::Range<usize>> {
 }
 
 impl Member {
-    /// Its array; what is wrong with it is said by its name.
+    /// Its array; errors mention its name.
     fn named(&self, name: &str, bytes: &[u8]) -> Result<Array, FileError> {
         self.array(bytes).map_err(|error| error.in_part(format!("array `{name}`")))
     }
 
-    /// Reads an entry of the directory; what comes after it is returned too.
+    /// Reads an entry of the directory; the bytes after it are returned too.
     fn read(bytes: &[u8]) -> Option<(Member, &[u8])> {
         let entry = Fields(bytes);
         if !entry.starts_with(CENTRAL) {
@@ -295,7 +297,7 @@ impl Fields<'_> {
     }
 }
 
-/// Names must be different, and fit.
+/// Checks that names are different, and fit.
 fn check_names<N: AsRef<str>, A>(arrays: &[(N, A)]) -> Result<(), FileError> {
     let mut seen = HashSet::new();
     for (name, _) in arrays {
@@ -331,7 +333,7 @@ fn encode<N: AsRef<str>, A: Borrow<Array>>(
         let mut checksum = Checksum::default();
         npy::encode(array.borrow(), &mut checksum)?;
         let size = checksum.length;
-        // What is needed to read it, names in UTF-8, stored, on the first day of 1980.
+        // The version that is needed to read it, names in UTF-8, stored, on the first day of 1980.
         let extra = wide(&[size, size]);
         let version: u16 = if extra.is_empty() && offset < limit { 20 } else { 45 };
         let flags: u16 = if name.is_ascii() { 0 } else { 0x800 };
@@ -375,11 +377,11 @@ fn encode<N: AsRef<str>, A: Borrow<Array>>(
 /// The checksum of zip archives (CRC-32 with the polynomial 0xEDB88320), eight bytes at a time.
 struct Checksum {
     state: u32,
-    /// How many bytes were added.
+    /// The number of bytes that were added.
     length: u64,
 }
 
-/// `TABLES[k][b]`: what the byte `b` does to the checksum when `k` more bytes follow it.
+/// `TABLES[k][b]`: the effect of the byte `b` on the checksum when `k` more bytes follow it.
 static TABLES: [[u32; 256]; 8] = tables();
 
 const fn tables() -> [[u32; 256]; 8] {
@@ -460,7 +462,7 @@ mod tests {
         assert_eq!(sum(b""), 0);
     }
 
-    /// Whatever is beyond the limit is in 64-bit fields: sizes, places, the directory.
+    /// Numbers beyond the limit are in 64-bit fields: sizes, places, the directory.
     #[test]
     fn wide_fields() {
         let arrays = sample();

@@ -1,8 +1,9 @@
 //! Safetensors: named arrays and a map of text.
 //!
-//! Eight bytes give the length of a header in JSON, which gives type, shape and place of every array; then
-//! come the numbers. The header is read, and checked against itself, by the `safetensors` crate; how long the file
-//! should be is compared here, so that the message has both numbers.
+//! Eight bytes give the length of a header in JSON, which gives type, shape and place of every
+//! array; then come the numbers. The header is read, and checked against itself, by the
+//! `safetensors` crate; the length of the file is compared here, so that the message has both
+//! numbers.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashSet};
@@ -107,7 +108,8 @@ pub fn safetensors_from_bytes(bytes: &[u8]) -> Result<Tensors, FileError> {
     };
     let text = str::from_utf8(header).map_err(|error| unread(error.to_string()))?;
     let header: Metadata = serde_json::from_str(text).map_err(|error| unread(error.to_string()))?;
-    // Of two arrays of one name the crate would take the last, and its numbers would not be those another reader takes.
+    // Of two arrays of one name the crate would take the last, where another reader may take the
+    // first.
     if let Some(name) = serde_json::from_str::<Twice>(text).ok().and_then(|twice| twice.0) {
         return Err(FileError::new(FileErrorKind::Name, "different names", format!("`{name}` twice")));
     }
@@ -204,8 +206,9 @@ fn foreign(dtype: Dtype) -> Foreign {
     }
 }
 
-/// The header, and the arrays in the order in which they are written: by alignment, so that all are aligned,
-/// then by name. That is what the crate writes too, but for the order of the text, which there changes.
+/// The header, and the arrays in the order in which they are written: by alignment, so that all are
+/// aligned, then by name. The crate writes the same, except for the order of the text, which varies
+/// there.
 fn header<'a, N: AsRef<str>, A: Borrow<Array>>(
     arrays: &'a [(N, A)],
     metadata: &BTreeMap<String, String>,
@@ -269,7 +272,7 @@ mod tests {
         expect.assert_eq(&format!("{:?}: {error}", error.kind()));
     }
 
-    /// As the crate writes it, where the crate always writes the same.
+    /// The same as the crate writes, where the crate always writes the same.
     #[test]
     fn the_crate_writes_the_same() {
         let arrays = [
@@ -368,7 +371,7 @@ mod tests {
         );
     }
 
-    /// Places that add up to more than can be counted, if the header is added.
+    /// Places whose sum, with the header, is too large to count.
     #[test]
     fn very_long_arrays() {
         let size = (1u64 << 61) - 1;

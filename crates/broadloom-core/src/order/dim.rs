@@ -15,7 +15,7 @@
 //! assert_eq!(Bounded::from(two).meet(three.into()), Bounded::Bottom);
 //! ```
 
-/// The tag that tells apart axes of equal size (Formal Core, Def. 1.1).
+/// The tag that distinguishes axes of equal size (Formal Core, Def. 1.1).
 ///
 /// It is an index that the caller hands out; the core never sees the name.
 ///

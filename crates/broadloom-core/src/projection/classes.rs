@@ -1,4 +1,5 @@
-//! Equations between axes and their solution: classes, pins, and who is iterated (Formal Core, Defs. 7.1-7.3).
+//! Equations between axes and their solution: classes, pins, and the classes that are iterated
+//! (Formal Core, Defs. 7.1-7.3).
 //!
 //! An *axis* here is one axis of one occurrence of a tensor in one operation, or a label of its spec.
 //! Equations put axes into classes that share a loop, pin a class to an index, or ask for a loop. The
@@ -15,7 +16,7 @@ use crate::size::Size;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AxisId(pub(crate) u32);
 
-/// Why equations have no solution (Thm. 7.4).
+/// The reason why equations have no solution (Thm. 7.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// (a) Two axes of one class have different sizes.
@@ -30,7 +31,7 @@ pub enum Failure {
     Repeated(AxisId),
     /// A part of a concatenation has an index of its own.
     PinnedPart(AxisId),
-    /// How far a window reaches beyond an axis depends on a size that is no number.
+    /// The distance by which a window reaches beyond an axis depends on a size that is no number.
     Margins(AxisId),
 }
 
@@ -60,7 +61,7 @@ impl Derived {
 pub enum Part {
     /// As long as this axis, and driven by it.
     Axis(AxisId),
-    /// So many elements that nobody reads or writes.
+    /// A number of elements that are neither read nor written.
     Gap(u64),
 }
 
@@ -89,12 +90,12 @@ pub struct Equations {
     iterated: Vec<bool>,
     pub(crate) derived: SmallVec<[Derived; 2]>,
     failure: Option<Failure>,
-    /// Memory of the solution, used again.
+    /// Memory of the solution, reused.
     pub(crate) scratch: Scratch,
 }
 
 impl Equations {
-    /// Forgets everything but the memory.
+    /// Removes all equations, and keeps the memory.
     pub fn clear(&mut self) {
         self.sizes.clear();
         self.parents.clear();

@@ -1,11 +1,11 @@
-//! Index maps: which cell each point of a box of loops addresses, and whether the map is one-to-one
-//! and onto.
+//! Index maps: the cell that each point of a box of loops addresses, and tests that the map is
+//! one-to-one and onto.
 //!
-//! A map has one affine component per axis: `offset + Σ coefficient·loop`. Both questions are answered
-//! exactly: two points share a cell iff the difference of their loops is a solution of the homogeneous
-//! equations inside the box of differences, and a map that is one-to-one is onto iff it has as many points
-//! as there are cells. What cannot be settled within a budget is answered "no", which is the safe side for
-//! code (accumulate, initialise), and says so.
+//! A map has one affine component per axis: `offset + Σ coefficient·loop`. Both questions are
+//! answered exactly: two points share a cell iff the difference of their loops is a solution of the
+//! homogeneous equations inside the box of differences, and a map that is one-to-one is onto iff it
+//! has as many points as there are cells. A question that cannot be settled within a budget has the
+//! answer [`Verdict::Unsettled`], which code treats as "no": then it accumulates and initialises.
 
 use std::ops::RangeInclusive;
 
@@ -80,8 +80,8 @@ impl Component {
         number(self.offset) + self.terms.iter().map(term).sum::<i64>()
     }
 
-    /// The least and the greatest position over a box of loops, each of which runs at least once; nothing if it is not known
-    /// for all sizes which way a loop moves, or if there is no extent for it.
+    /// The least and the greatest position over a box of loops, each of which runs at least once.
+    /// `None` if the sign of a coefficient is not known for all sizes, or if a loop has no extent.
     pub fn range(&self, extent: impl Fn(u32) -> Option<Size>) -> Option<(Size, Size)> {
         let (mut low, mut high) = (self.offset, self.offset);
         for (coefficient, index) in &self.terms {
@@ -106,7 +106,7 @@ impl Component {
     /// ```
     pub fn text(&self, name: &dyn Fn(u32) -> String) -> String {
         let mut text = String::new();
-        // What stands between the sum so far and the next part of it, and that part without its sign.
+        // The text between the sum so far and its next part, and that part without its sign.
         let signed = |text: &str, size: Size| match (text.is_empty(), size.as_number().is_some_and(|n| n < 0))
         {
             (true, false) => ("", size),
@@ -168,7 +168,7 @@ impl Verdict {
     }
 }
 
-/// Nodes of a search, or cells of an image, before it is given up.
+/// The greatest number of nodes of a search, or of cells of an image.
 const BUDGET: usize = 1 << 16;
 
 /// True if no two points of the box address the same cell. Where sizes have names, it holds for all of them, or it is not
@@ -239,8 +239,9 @@ pub fn is_surjective<E: Into<Size> + Copy, S: Into<Size> + Copy>(
     }
 }
 
-/// Whether the indices can be read like numbers in some base, so that they tell the point: on an axis at
-/// `6i + 2j + k` with `j` below 3 and `k` below 2, say. The common case, decided without a search, and for all sizes.
+/// Returns true if the indices determine the point like the digits of a number: on an axis at `6i +
+/// 2j + k` with `j` below 3 and `k` below 2, say. This is the common case, decided without a
+/// search, and for all sizes.
 pub fn is_positional(map: &[Component], extents: &[Size]) -> bool {
     let mut told: Vec<bool> = extents.iter().map(|extent| *extent == 1).collect();
     for sum in map {
@@ -252,8 +253,9 @@ pub fn is_positional(map: &[Component], extents: &[Size]) -> bool {
     told.iter().all(|told| *told)
 }
 
-/// Whether steps of some lengths, each taken less than so often, tell where they lead to: in order of length, each is longer
-/// than all that the shorter ones add up to, and something that reaches so far besides.
+/// Returns true if steps of some lengths, each taken fewer times than its extent, lead to a
+/// different place for each choice: in order of length, each is longer than the sum of all shorter
+/// ones and `reach`.
 pub fn is_in_order(reach: Size, steps: impl IntoIterator<Item = (Size, Size)>) -> bool {
     let steps: Option<Vec<(Size, Size)>> =
         steps.into_iter().map(|(step, extent)| Some((step.distance()?, extent))).collect();
@@ -305,13 +307,13 @@ impl Plain {
     }
 }
 
-/// Loops and axes that have nothing to do with the others: each part is judged by itself.
+/// Loops and axes that are independent of the others: each part is judged by itself.
 struct Part {
     loops: Vec<u32>,
     axes: Vec<usize>,
 }
 
-/// The connected components of loops and axes. Loops of one iteration matter to nobody.
+/// The connected components of loops and axes. Loops of one iteration do not matter.
 fn parts(map: &[Plain], extents: &[u64]) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for (index, extent) in extents.iter().enumerate() {

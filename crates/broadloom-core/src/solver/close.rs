@@ -21,8 +21,9 @@ use crate::solver::stores::state::{Mark, State};
 use crate::solver::subsystem::{Subsystem, subsystem};
 use crate::term::{DimTerm, RowVar};
 
-/// A cycle of ranks through more constraints than this is told as it was found. Its constraints have no solution, and
-/// nobody reads so many for whether one of them could be left out.
+/// A cycle of ranks through more constraints than this is reported as it was found, without
+/// shrinking it. Its constraints have no solution, and a reader gains little from a slightly
+/// shorter list.
 const LONG_CYCLE: usize = 256;
 
 pub(crate) fn close(state: &mut State, history: bool) -> Answer<'_> {
@@ -51,8 +52,8 @@ pub(crate) fn close(state: &mut State, history: bool) -> Answer<'_> {
         }
         Err(_) => abandon(state, mark),
     }
-    // Which choices are tried, and how many, must not depend on the order of the constraints: the
-    // search runs on a copy in canonical order, and its decisions are taken over.
+    // The choices that are tried, and their number, must not depend on the order of the
+    // constraints: the search runs on a copy in canonical order, and its decisions are taken over.
     let mut copy = subsystem(state, &canonical_order(state));
     let mut search = Search::new(state.budget.branches);
     let mut verdict = settle_choices(&mut copy.state, &mut search, &mut Vec::new());

@@ -93,11 +93,11 @@ pub struct Closed<'a> {
 pub(crate) struct Closing {
     /// The preferred marker of each row variable.
     pub markers: Vec<u32>,
-    /// Which of the caller's dimension variables, in their order, were ground before closing.
+    /// Marks the caller's dimension variables, in their order, that were ground before closing.
     pub forced_dims: Vec<bool>,
-    /// Which rows were.
+    /// Marks the rows that were.
     pub forced_rows: Vec<bool>,
-    /// The parameters that nothing was said about before.
+    /// The parameters that no constraint restricted before.
     pub silence: Silence,
     pub gaps: Gaps,
     pub searched: bool,

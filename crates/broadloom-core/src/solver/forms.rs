@@ -67,7 +67,7 @@ fn form_by(state: &State, con: ArithId, class: u32, equations: u32) -> Option<Fo
     let form = sum.scaled(1, own.checked_neg()?).filter(|form| form.as_constant().is_none())?;
     match arith.slack() {
         0 => Some(form),
-        // What is iterated follows from the axis; not the other way round.
+        // The iterated dimension follows from the axis; not the other way round.
         _ if own > 0 => form.floor(),
         _ => None,
     }
@@ -99,7 +99,7 @@ pub(crate) fn is_open_form(state: &State, dim: DimTerm) -> bool {
         if node == NIL || state.dims.value(state.dims.find(node)).is_none() {
             return node != NIL;
         }
-        // A value that arithmetic or bounds have left is no literal that somebody wrote.
+        // A value that only arithmetic or bounds have left is no written literal.
         let reason = state.dims.value_reason(state.dims.value_node(node));
         reason.as_constraint().is_none()
             && matches!(state.dims.reason_at(reason), Some(Reason::OnlyUnit { .. } | Reason::Arith { .. }))

@@ -83,7 +83,7 @@ pub(crate) fn symbolic_atom(state: &mut State, form: Form, basis: Basis) -> DimT
     if let Some(term) = state.symbols.atoms.get(&(id, basis)) {
         return *term;
     }
-    // The number is never read: whoever wants one asks for the bounds.
+    // The number is never read: callers that need one ask for the bounds.
     let place = state.atoms.len();
     state.atoms.push(Atom { size: 1, basis });
     let term = DimTerm::interned(place);

@@ -164,15 +164,17 @@ impl Solver {
         self.state.declared_marker(row)
     }
 
-    /// Says that a row meets an operand: by which row of it (none, if it has no axes there), and what other rows it
-    /// has (none, if it is certain to have axes elsewhere). If the operand turns out to have axes, but none here,
-    /// then no axes is an answer, and not a hole of a parameter; and a filler takes none.
+    /// Records that a row meets an operand: by which row of it (none, if it has no axes there), and
+    /// which other rows it has (none, if it is certain to have axes elsewhere). If the operand
+    /// turns out to have axes, but none here, then no axes is an answer, and not a hole of a
+    /// parameter; and a filler takes none.
     pub fn meets_no_axes(&mut self, row: RowVar, own: Option<RowVar>, beside: &[RowVar]) {
         self.state.meets_no_axes(row, own, beside)
     }
 
-    /// A new symbol: a named size, which claims to be one and meets no other symbol. Its range is said by
-    /// [`Constraint::AtLeast`](crate::Constraint::AtLeast) and [`Constraint::AtMost`](crate::Constraint::AtMost).
+    /// A new symbol: a named size, which claims to be one and meets no other symbol. Its range is
+    /// given by [`Constraint::AtLeast`](crate::Constraint::AtLeast) and
+    /// [`Constraint::AtMost`](crate::Constraint::AtMost).
     ///
     /// ```
     /// use broadloom_core::{Answer, Constraint, Role, Solver, order::Dim};
@@ -391,7 +393,7 @@ impl Solver {
     }
 
     /// The chain of constraints that forces a dimension variable, if they do: minimal, sources first.
-    /// ([`Closed::why_dim`](super::Closed::why_dim) also tells of policies.)
+    /// ([`Closed::why_dim`](super::Closed::why_dim) also has policies.)
     ///
     /// ```
     /// # use broadloom_core::{Constraint, Role, Solver};

@@ -104,17 +104,19 @@ pub struct Report {
     pub bindings: Vec<Binding>,
     /// Residual bounds.
     pub residual: Vec<Bound>,
-    /// True if the bindings alone describe all solutions: nothing is residual, and everything is told.
+    /// True if the bindings alone describe all solutions: nothing is residual, and the report is
+    /// complete.
     ///
     /// The Formal Core allows adjacencies here (Cor. 5.8). That cannot be: `a ⊑ b` alone binds nothing, and
     /// not every pair satisfies it.
     pub principal: bool,
-    /// True if everything is told; false of a solver that has stopped, where arithmetic and rows made of
-    /// others wait, and where ranks are too large to write out.
+    /// True if the report has everything; false if the solver has stopped, if arithmetic or rows
+    /// made of others wait, and if ranks are too large to write out.
     pub complete: bool,
 }
 
-/// Axes written out in one report; a system of enormous ranks is not told in full.
+/// The greatest number of axes written out in one report; a system of enormous ranks is reported in
+/// part.
 const MOST_AXES: usize = 1 << 20;
 
 /// A term that a row is nested in, and the flanks of the row's own term to strip off.
@@ -164,7 +166,7 @@ pub(crate) fn report(state: &State) -> Report {
         return Report::default();
     }
     let names = names(state);
-    // Arithmetic, and rows made of others, leave more to be said than bounds can.
+    // Arithmetic, and rows made of others, imply more than bounds can express.
     let settled = state.ariths.pending().next().is_none() && supports_settled(state);
     let mut report = Report { complete: settled, ..Report::default() };
     bind_dims(state, &names, &mut report);
@@ -188,7 +190,7 @@ fn bind_dims(state: &State, names: &ClassNames, report: &mut Report) {
 }
 
 /// Equality cases (b) and (c): a fixed row, a row whose ends are known, a row equal to another, or
-/// a row that another row is nested in. Equations that are not told this way stay residual.
+/// a row that another row is nested in. Equations that have no such form stay residual.
 fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
     let aliases = row_aliases(state);
     let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
@@ -241,7 +243,7 @@ fn keep_ends(row: u32, ends: &RowShape, report: &mut Report) {
     report.residual.push(Bound::RowEq(bare, ends.clone()));
 }
 
-/// True if what is known of the ends of an open row is told of the row it equals: by the term that
+/// True if the known ends of an open row are also reported for the row it equals: by the term that
 /// one is nested in, or by its own ends.
 fn same_ends(state: &State, row: u32, other: u32, nested: Option<&Nested>, names: &ClassNames) -> bool {
     let slot = |row: u32, side: Side, at: u32| state.rows.slot(Slot::Edge { row, side, at }).term;
@@ -425,8 +427,8 @@ fn overlap_bounds(state: &State, names: &ClassNames, report: &mut Report) {
     }
 }
 
-/// A term as it was written. What is known of its row variable is told by the variable's binding;
-/// spelled out around the variable it would also say where the row broadcasts.
+/// A term as it was written. The facts about its row variable are in the variable's binding;
+/// spelled out around the variable they would also fix where the row broadcasts.
 fn written(state: &State, term: Term, names: &ClassNames) -> RowShape {
     let mut shape = shape(state, term, names);
     if term.hole != NIL {

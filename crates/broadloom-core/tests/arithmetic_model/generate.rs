@@ -17,21 +17,21 @@ pub struct Profile {
     pub dim_vars: (usize, usize),
     pub row_vars: (usize, usize),
     pub constraints: (usize, usize),
-    /// What constraints are made of, with weights.
+    /// The forms of constraints, with weights.
     pub shapes: &'static [(Shape, usize)],
-    /// How often, in percent, a dimension variable is discardable.
+    /// The share, in percent, of dimension variables that are discardable.
     pub discardable_percent: usize,
-    /// How often, in percent, the marker of a row variable is declared.
+    /// The share, in percent, of row variables whose marker is declared.
     pub declared_percent: usize,
-    /// How often, in percent, a dimension term is a variable.
+    /// The share, in percent, of dimension terms that are variables.
     pub dim_var_percent: usize,
-    /// How often, in percent, a dimension that is no variable is the unit.
+    /// The share, in percent, of units among dimensions that are no variables.
     pub unit_percent: usize,
-    /// How often, in percent, a system is planted.
+    /// The share, in percent, of systems that are planted.
     pub planted_percent: usize,
-    /// Whether sizes and factors are enormous.
+    /// True if sizes and factors are enormous.
     pub enormous: bool,
-    /// How often, in percent, the solver may give up.
+    /// The share, in percent, of systems on which the solver may give up.
     pub give_up_percent: u64,
 }
 
@@ -139,7 +139,7 @@ pub const PROFILES: [Profile; 9] = [
     },
 ];
 
-/// How often a planted system looks for a constraint that its solution satisfies.
+/// The number of attempts of a planted system to find a constraint that its solution satisfies.
 const N_TRIES: usize = 200;
 
 const ENORMOUS_SIZES: [u32; 8] = [1, 2, 3, 6, 65_536, 92_682, 1 << 31, u32::MAX];

@@ -7,12 +7,12 @@
 use super::{Constraint, Ends, Form, Piece, System, Window};
 use crate::oracle::{Assignment, Atom, Dim, holds as order_holds};
 
-/// Why an assignment is not a solution.
+/// The reason why an assignment is not a solution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The kind of the violation.
     pub label: &'static str,
-    /// What is violated, as the predicate of a sentence about the assignment.
+    /// The violated rule, as the predicate of a sentence about the assignment.
     pub what: String,
 }
 
@@ -22,7 +22,7 @@ impl Violation {
     }
 }
 
-/// Whether the assignment is a solution; if not, what it violates.
+/// Checks that the assignment is a solution; the error is the first violation.
 pub fn satisfies(system: &System, assignment: &Assignment) -> Result<(), Violation> {
     lawful(system, assignment)?;
     match system.constraints.iter().find(|constraint| !holds(constraint, assignment)) {
@@ -31,7 +31,7 @@ pub fn satisfies(system: &System, assignment: &Assignment) -> Result<(), Violati
     }
 }
 
-/// Whether each variable has a value that variables of its kind may have.
+/// Checks that each variable has a value that variables of its kind may have.
 fn lawful(system: &System, assignment: &Assignment) -> Result<(), Violation> {
     for (dim_var, (var, dim)) in system.dims.iter().zip(&assignment.dims).enumerate() {
         if !may_be(*dim, var.discardable) {
@@ -53,7 +53,7 @@ fn lawful(system: &System, assignment: &Assignment) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Whether a variable may have this value: only a discardable one may be empty.
+/// Returns true if a variable may have this value: only a discardable one may be empty.
 pub fn may_be(dim: Dim, discardable: bool) -> bool {
     match dim {
         Dim::Unit => true,
@@ -61,7 +61,7 @@ pub fn may_be(dim: Dim, discardable: bool) -> bool {
     }
 }
 
-/// Whether the assignment satisfies one constraint.
+/// Returns true if the assignment satisfies one constraint.
 pub fn holds(constraint: &Constraint, assignment: &Assignment) -> bool {
     let dim = |term| assignment.dim(term);
     match constraint {
@@ -157,7 +157,8 @@ pub fn count(denom: u64, factors: &[Dim], coeff: u64, over: Option<Dim>) -> bool
     if factors.iter().any(|dim| size(*dim) == 0) {
         return right == 0;
     }
-    // Without a zero among the factors, a product that is too large for its type is too large.
+    // Without a zero among the factors, a product that overflows its type is larger than the right
+    // side.
     let left = factors
         .iter()
         .try_fold(u128::from(denom), |product, dim| product.checked_mul(u128::from(size(*dim))));

@@ -9,8 +9,8 @@
 //! - `size(unit) = 1`. Atoms have sizes from one on; a *discardable* dimension variable may also be
 //!   the atom of size 0 in the default basis. No axis of a row variable is empty.
 //! - A row variable whose marker is declared after `lead` axes has it at `min(lead, rank)`.
-//! - *Affine*: the axis, what is iterated over it and the kernel are no units; the axis has the
-//!   basis of what is iterated; and `axis = stride·over + c1·kernel + c0`, where
+//! - *Affine*: the axis, the iterated dimension `over` and the kernel are no units; the axis has
+//!   the basis of `over`; and `axis = stride·over + c1·kernel + c0`, where
 //!   without a window `c1 = 0` and `c0 = max(0, offset + 1 - stride)`,
 //!   with a padded one `c1 = c0 = 0`, and
 //!   with a valid one `c1 = dilation` and `c0 = 1 + offset - stride - dilation`;
@@ -22,7 +22,7 @@
 //!   `coeff · over`; an absent `over` is 1.
 //! - *Exact*: the axes of the pieces, one after another, are identical to the given dimensions.
 //!
-//! The `rest` of a count or an exact sequence says how to close, not what is true.
+//! The `rest` of a count or an exact sequence is for closing, and does not change the meaning.
 //!
 //! Code map: [`judge`] is the definition of a solution, [`search`] finds solutions, [`generate`]
 //! makes random systems, [`text`] prints, [`shrink`] makes a failure small, [`translate`] asks the
@@ -40,22 +40,22 @@ use crate::oracle::{self, Assignment, Atom, Dim, DimTerm, RowTerm, Tag};
 /// A dimension variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DimVar {
-    /// Whom it belongs to; of no influence on what is true.
+    /// Its owner, which does not change what a solution is.
     pub tag: Tag,
-    /// Whether it may be empty.
+    /// True if it may be empty.
     pub discardable: bool,
 }
 
 /// A row variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowVar {
-    /// Whom it belongs to; of no influence on what is true.
+    /// Its owner, which does not change what a solution is.
     pub tag: Tag,
-    /// After how many axes the marker is declared to stand, if it is.
+    /// The number of axes before its declared marker, if one is declared.
     pub lead: Option<u32>,
 }
 
-/// What an affine axis looks like.
+/// The form of an affine axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     pub stride: u64,
@@ -70,7 +70,7 @@ pub struct Window {
     pub ends: Ends,
 }
 
-/// What a window does at the ends of an axis.
+/// The behaviour of a window at the ends of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     Padded,
@@ -118,7 +118,7 @@ pub enum Constraint {
     },
 }
 
-/// A system of constraints, and where it comes from.
+/// A system of constraints, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct System {
     pub dims: Vec<DimVar>,
@@ -188,7 +188,7 @@ impl System {
     }
 
     /// The dimensions that a search tries: the unit, the empty one, small sizes in two bases, and
-    /// whatever the system and its planted solution mention. Sizes reach beyond those that the
+    /// those that the system and its planted solution mention. Sizes reach beyond those that the
     /// generator writes, because sums and products do.
     pub fn domain(&self) -> Vec<Dim> {
         let mut domain = vec![Dim::Unit];
@@ -211,7 +211,7 @@ impl System {
         domain
     }
 
-    /// Whether the marker of a row variable is a choice that some constraint consults.
+    /// Returns true if the marker of a row variable is a choice that some constraint consults.
     pub fn marker_is_open(&self, row_var: usize) -> bool {
         self.rows[row_var].lead.is_none()
             && self.constraints.iter().any(|constraint| {

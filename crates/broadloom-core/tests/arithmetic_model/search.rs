@@ -1,7 +1,7 @@
 //! Solutions within bounds, by depth-first search.
 //!
-//! Every solution that [`search`] visits is one, so it can show that a solver is wrong; that it
-//! visits none shows nothing beyond its [`Bounds`]. It chooses in three stages:
+//! Every solution that [`search`] visits is one, so it can show that a solver is wrong. If it
+//! visits none, that shows nothing beyond its [`Bounds`]. It chooses in three stages:
 //!
 //! 1. The rank of each row variable, and the marker where it is open. A constraint whose ranks are
 //!    impossible ends the branch.
@@ -19,7 +19,7 @@ use super::judge::{affine, at_least, concat, count, may_be, satisfies};
 use super::{Constraint, Form, Piece, System};
 use crate::oracle::{self, Assignment, Dim, DimTerm, Rng, Row, RowTerm};
 
-/// How far a search goes.
+/// The limits of a search.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     /// The dimensions tried, at most 64.
@@ -44,7 +44,7 @@ pub enum Goal {
     RankOutside(usize, usize, usize),
 }
 
-/// What a claim can be about.
+/// The subject of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Ground(Dim),
@@ -113,7 +113,7 @@ pub fn search<B>(
 }
 
 impl Goal {
-    /// Whether a solution refutes the claim. An axis that is not there refutes nothing.
+    /// Returns true if a solution refutes the claim. An axis that does not exist refutes nothing.
     fn met(&self, assignment: &Assignment) -> bool {
         match *self {
             Goal::Any => true,
@@ -203,7 +203,8 @@ impl<B, F: FnMut(&Assignment) -> ControlFlow<B>> Search<'_, F> {
         ControlFlow::Continue(())
     }
 
-    /// Whether the constraints on row variables before `n_known` are possible with their ranks.
+    /// Returns true if the constraints on row variables before `n_known` are possible with their
+    /// ranks.
     fn ranks_fit(&self, n_known: usize) -> bool {
         let known = |constraint: &&Constraint| constraint.row_vars().iter().all(|row| *row < n_known);
         let ranks_hold = self.system.constraints.iter().filter(known).all(|constraint| match constraint {
@@ -446,7 +447,7 @@ impl Relation {
         cells
     }
 
-    /// Whether the relation holds, when all its cells have a value.
+    /// Returns true if the relation holds, when all its cells have a value.
     fn holds(&self, cells: &[Option<Dim>]) -> bool {
         let dim = |side: Side| match side {
             Side::Cell(cell) => cells[cell].expect("all cells have a value"),

@@ -14,7 +14,7 @@ pub struct Translated {
     pub ids: Vec<core::ConstraintId>,
 }
 
-/// What kind of answer the solver gave.
+/// The kind of answer that the solver gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Solved,

@@ -1,4 +1,4 @@
-//! The least and the greatest rank of every row, from what the constraints say about ranks.
+//! The least and the greatest rank of every row, from the constraints on ranks.
 //!
 //! Every rule is applied to every constraint, over and over, until nothing changes.
 
@@ -19,17 +19,17 @@ pub struct Bounds {
     pub hi: Vec<i32>,
 }
 
-/// Why there are no ranks.
+/// The reason why there are no ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// The equalities and inequalities contradict each other.
     Facts,
-    /// They do not, but a result would be longer than what it is made of.
+    /// They do not, but a result would be longer than the operands it is made of.
     Made,
 }
 
 impl Bounds {
-    /// Whether the rank of a row is known.
+    /// Returns true if the rank of a row is known.
     pub fn fixed(&self, row: usize) -> bool {
         self.lo[row] == self.hi[row]
     }

@@ -7,30 +7,31 @@ use super::sizes::{Clash, sizes};
 use super::sources::sources;
 use super::system::{Shapes, System};
 
-/// What the definition says of a system.
+/// The result of a system by the definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// These are the shapes.
     Shapes(Shapes),
-    /// A result claims what closing gives to none of its operands.
+    /// A result claims a size that closing gives to none of its operands.
     Unsupported,
-    /// The same, but no leaf had a say in the size: if none had one in the ranks either, there is no solution.
+    /// The same, but no leaf took part in deciding the size: if none took part in the ranks either,
+    /// there is no solution.
     Refused,
     /// The ranks alone have no solution.
     Unsatisfiable,
-    /// The first choice contradicts a constraint, so the solver searches or refuses; nothing defines what it
-    /// finds.
+    /// The first choice contradicts a constraint, so the solver searches or refuses; the definition
+    /// does not cover its answer.
     Contradiction,
 }
 
-/// The verdict, and what was remarkable on the way.
+/// The verdict, and facts about the way to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
     /// The verdict.
     pub verdict: Verdict,
     /// The bounds before closing.
     pub before: Option<Bounds>,
-    /// Whether the ranks of each round had a greatest.
+    /// True if the ranks of each round had a greatest.
     pub greatest: bool,
     /// The most rounds until nothing changed; none if that did not happen.
     pub rounds: Option<usize>,
@@ -50,7 +51,8 @@ pub fn close(system: &System) -> Closing {
         closing.greatest &= found.greatest;
         closing.rounds = closing.rounds.zip(found.rounds).map(|(most, rounds)| most.max(rounds));
         for (row, place) in groups.place.iter().enumerate() {
-            // Who takes nothing beyond the least rank stays open: a filler may yet make it longer.
+            // A group that takes nothing beyond its least rank stays open: a filler may still make
+            // it longer.
             let takes = |place: &Place| {
                 let group = &groups.all[place.group];
                 group.free && found.ranks[place.group] > group.lo

@@ -1,4 +1,4 @@
-//! Random systems as programs make them: leaves first, then operations on what is there.
+//! Random systems as programs make them: leaves first, then operations on the tensors made so far.
 
 use broadloom_core::Role;
 
@@ -12,11 +12,12 @@ pub struct Profile {
     pub name: &'static str,
     /// The most rows.
     pub rows: usize,
-    /// How often, in percent, a tensor gets flanks where it could.
+    /// The share, in percent, of tensors that get flanks where they could.
     pub flanks: usize,
-    /// How often, in percent, a row of a leaf has its marker elsewhere than at the left edge.
+    /// The share, in percent, of rows of leaves whose marker is elsewhere than at the left edge.
     pub markers: usize,
-    /// How often, in percent, an operation is an equality or inequality between any two tensors.
+    /// The share, in percent, of operations that are an equality or inequality between any two
+    /// tensors.
     pub loose: usize,
 }
 
@@ -24,7 +25,7 @@ pub struct Profile {
 pub const SUMS: Profile = Profile { name: "sums", rows: 6, flanks: 0, markers: 0, loose: 5 };
 /// Rows with flanks, as layers and specs make them.
 pub const FLANKS: Profile = Profile { name: "flanks", rows: 6, flanks: 40, markers: 0, loose: 15 };
-/// Whatever constraints can say of rows with declared markers.
+/// All constraints that are possible on rows with declared markers.
 pub const LOOSE: Profile = Profile { name: "loose", rows: 6, flanks: 30, markers: 20, loose: 50 };
 
 /// All kinds.
@@ -125,14 +126,14 @@ impl Maker<'_> {
         }
     }
 
-    /// The result of two or three tensors; or, of one, a reader.
+    /// The result of two or three tensors, or a reader of one.
     fn sum(&mut self) {
         if self.system.rows.len() >= self.profile.rows {
             return self.contract();
         }
         let mut opnds: Vec<Term> = Vec::new();
         for _ in 0..self.rng.pick(&[2, 2, 2, 3, 1]) {
-            // Data that is used once: what a leaf is used with differs from use to use.
+            // Data that is used once, so that a leaf is used with different rows.
             let opnd = if self.rng.percent(25) { self.closed() } else { self.tensor() };
             if !opnds.contains(&opnd) {
                 opnds.push(opnd);
@@ -178,7 +179,7 @@ impl Maker<'_> {
         self.system.equate(read, Term::closed(&axes));
     }
 
-    /// Tensors accumulated into one that is there.
+    /// Tensors accumulated into an existing one.
     fn accumulate(&mut self) {
         let (res, opnd) = (self.tensor(), self.tensor());
         if res != opnd {
@@ -186,7 +187,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The inputs of a weight refine the outputs of what it is applied to.
+    /// The inputs of a weight refine the outputs of the tensor it is applied to.
     fn contract(&mut self) {
         let opnd = self.tensor();
         let row = self.rng.below(self.system.rows.len());

@@ -1,4 +1,4 @@
-//! Whether shapes satisfy every constraint of a system, by the meaning of the constraints.
+//! Checks that shapes satisfy every constraint of a system, by the meaning of the constraints.
 
 use super::system::{Dim, Says, Shapes, System, Term, Value};
 

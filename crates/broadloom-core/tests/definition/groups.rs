@@ -5,7 +5,7 @@ use broadloom_core::Role;
 use super::bounds::Bounds;
 use super::system::{Says, System, Term};
 
-/// Which leaves are looked at.
+/// The kind of leaves that a round is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Round {
     /// Leaves and parameters.
@@ -15,7 +15,7 @@ pub enum Round {
 }
 
 impl Round {
-    /// Whether rows of this role take axes and sizes now.
+    /// Returns true if rows of this role take axes and sizes in this round.
     pub fn takes(self, role: Role) -> bool {
         match self {
             Round::Leaves => matches!(role, Role::Leaf | Role::Param),
@@ -24,8 +24,8 @@ impl Round {
     }
 }
 
-/// Where a row lies in its group: what to add to its length, and to a place counted from its back, to
-/// count in the axes of the group.
+/// The position of a row in its group: the number to add to its length, and to a place counted from
+/// its back, to count in the axes of the group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The group.
@@ -41,17 +41,17 @@ pub struct Place {
 pub struct Group {
     /// Its rows.
     pub rows: Vec<usize>,
-    /// Whether it may choose its rank.
+    /// True if it may choose its rank.
     pub free: bool,
     /// Its least rank.
     pub lo: i32,
     /// Its greatest rank.
     pub hi: i32,
-    /// How far from the back the front of its longest row is, at no rank.
+    /// The distance from the back to the front of its longest row, at rank 0.
     pub front: i32,
 }
 
-/// All groups, and where each open row lies.
+/// All groups, and the place of each open row.
 pub struct Groups {
     /// The groups.
     pub all: Vec<Group>,
@@ -110,7 +110,7 @@ pub fn groups(system: &System, bounds: &Bounds, round: Round) -> Groups {
 /// Counts in the axes of the shortest row: lengths of all others are greater than its length.
 fn recount(rows: &[usize], place: &mut [Option<Place>]) {
     let at = |row: &usize, place: &[Option<Place>]| place[*row].expect("placed");
-    // The shortest row is the one to whose length most has to be added.
+    // The shortest row is the one whose length has the largest number added.
     let best = rows.iter().map(|row| at(row, place).length).max().expect("a group has rows");
     let chosen = rows.iter().find(|row| at(row, place).length == best).expect("one is the greatest");
     let origin = at(chosen, place);

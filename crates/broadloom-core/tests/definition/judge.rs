@@ -8,12 +8,13 @@ use super::solve::{Outcome, observed, solve, undecided};
 use super::system::{Shapes, System};
 use super::transform::{repeated, shuffled, with_rank, with_reader, with_shape};
 
-/// What is wrong, in kinds: a counterexample is made smaller only as long as it stays of its kind.
+/// A disagreement, with its kind: a counterexample is made smaller only as long as it stays of its
+/// kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The kind.
     pub kind: &'static str,
-    /// What was found.
+    /// A description of the disagreement.
     pub told: String,
 }
 
@@ -55,7 +56,7 @@ pub fn by_definition(system: &System) -> Result<(Closing, Outcome), Wrong> {
     Ok((closing, outcome))
 }
 
-/// Holds the solver to the laws: what these changes must not change.
+/// Checks the laws: changes of a system that must not change the answer.
 pub fn by_laws(system: &System, outcome: &Outcome, seed: u64) -> Result<(), Wrong> {
     let mut rng = Rng::new(!seed);
     same("shuffled", outcome, &shuffled(system, &mut rng))?;
@@ -74,7 +75,7 @@ pub fn by_laws(system: &System, outcome: &Outcome, seed: u64) -> Result<(), Wron
     Ok(())
 }
 
-/// Whether a changed system has the same answer, as far as the variables are the same.
+/// Checks that a changed system has the same answer, as far as the variables are the same.
 fn same(kind: &'static str, outcome: &Outcome, changed: &System) -> Result<(), Wrong> {
     let mut other = solve(changed);
     if let (Outcome::Shapes(before), Outcome::Shapes(after)) = (outcome, &mut other) {

@@ -1,28 +1,29 @@
-//! How many axes free groups take: all rank vectors are tried, and the greatest that keeps both rules is
-//! taken.
+//! The number of axes that free groups take: all rank vectors are tried, and the greatest that
+//! keeps both rules is taken.
 
 use super::bounds::MANY;
 use super::groups::{Group, Groups};
 use super::sources::{FixedBelow, Source, Sources};
 
-/// How often it is asked who is heard.
+/// The greatest number of rounds in which it is decided which sources are heard.
 const ROUNDS: usize = 6;
 
-/// How many more axes are tried before ranks are said to grow without end.
+/// The number of further axes that are tried before ranks are said to grow without end.
 const CIRCLES: i32 = 3;
 
-/// What came out.
+/// The ranks that were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The rank of each group; of those that are not free, nothing of interest.
+    /// The rank of each group; meaningless for those that are not free.
     pub ranks: Vec<i32>,
-    /// Whether the ranks that keep the rules had a greatest among them, in each round.
+    /// True if the ranks that keep the rules had a greatest among them, in each round.
     pub greatest: bool,
     /// The number of rounds until nothing changed; none if that did not happen.
     pub rounds: Option<usize>,
 }
 
-/// Who is heard: for each group and each of its sources, whether others are, by length and by reach.
+/// The sources that are heard: for each group and each of its sources, if others are heard by
+/// length and by reach.
 type Heard = Vec<Vec<(bool, bool)>>;
 
 /// The ranks of free groups.
@@ -62,10 +63,11 @@ fn heard(groups: &Groups, sources: &Sources, ranks: &[i32]) -> Heard {
     sources.of.iter().zip(&groups.all).map(of_row).collect()
 }
 
-/// The greatest ranks that keep both rules, and whether there are such: else the union of all that do.
+/// The greatest ranks that keep both rules, and true if there are such; else the union of all that
+/// do.
 fn best(groups: &Groups, sources: &Sources, heard: &Heard, free: &[usize]) -> (Vec<i32>, bool) {
-    // No way from a row to a free group is longer than all flanks together; more axes than that beyond the
-    // longest known source face nothing. If that was too few, more are tried.
+    // No way from a row to a free group is longer than all flanks together. Axes further than that
+    // beyond the longest known source face nothing. If that was too few, more are tried.
     let all = || sources.of.iter().flatten();
     let known = all().map(|source| source.length.max(source.reach)).max().unwrap_or(0);
     let below = sources.below.iter().map(|row| row.length).max().unwrap_or(0);
@@ -78,7 +80,7 @@ fn best(groups: &Groups, sources: &Sources, heard: &Heard, free: &[usize]) -> (V
         if !free.iter().any(|group| cut(&group)) {
             return (found, greatest);
         }
-        // Ranks that grow by going round in circles count for nothing.
+        // Ranks that grow by going round in circles are ignored.
         if cap == most {
             let least = |group: usize| {
                 if free.contains(&group) && cut(&&group) { groups.all[group].lo } else { found[group] }
@@ -101,7 +103,7 @@ fn best_up_to(
     let mut ranks: Vec<i32> = groups.all.iter().map(|group| group.lo).collect();
     let mut union = ranks.clone();
     loop {
-        // What does not go beyond the union adds nothing to it.
+        // A vector that does not exceed the union adds nothing to it.
         let adds = free.iter().any(|group| ranks[*group] > union[*group]);
         if adds && keeps_rules(groups, sources, heard, free, &ranks) {
             for group in free {
@@ -129,7 +131,8 @@ fn keeps_rules(groups: &Groups, sources: &Sources, heard: &Heard, free: &[usize]
     nobody_stands_out(groups, sources, heard, ranks) && nobody_floats(groups, sources, free, ranks)
 }
 
-/// A group at its least rank was given it by somebody, and does not stand out.
+/// The first rule: no group beyond its least rank is longer, or reaches further, than all other
+/// sources. A group at its least rank is exempt, because that rank has another cause.
 fn nobody_stands_out(groups: &Groups, sources: &Sources, heard: &Heard, ranks: &[i32]) -> bool {
     sources.of.iter().zip(heard).zip(&groups.all).all(|((all, heard), here)| {
         all.iter().zip(heard).all(|(source, (by_length, by_reach))| {
@@ -146,9 +149,10 @@ fn nobody_stands_out(groups: &Groups, sources: &Sources, heard: &Heard, ranks: &
     })
 }
 
-/// An order is built from the front: whoever faces only what is known, what is earlier, or what stands behind others, comes
-/// next. What a group faces only grows with more before it, so if this gets stuck, so does every order. The axes up to
-/// the least rank were given by somebody.
+/// The second rule: in some order of the groups, every axis beyond the least rank faces a known
+/// row, an earlier group, or axes behind those of another group. The order is built from the front:
+/// the rows that a group faces only grow with more groups before it, so if this gets stuck, so does
+/// every order.
 fn nobody_floats(groups: &Groups, sources: &Sources, free: &[usize], ranks: &[i32]) -> bool {
     let mut earlier: Vec<usize> = Vec::new();
     loop {
@@ -162,7 +166,7 @@ fn nobody_floats(groups: &Groups, sources: &Sources, free: &[usize], ranks: &[i3
     earlier.len() == free.len()
 }
 
-/// What there is to be faced.
+/// The rows and groups that can be faced.
 struct Facing<'a> {
     groups: &'a Groups,
     sources: &'a Sources,

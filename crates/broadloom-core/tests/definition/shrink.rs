@@ -1,5 +1,5 @@
-//! A counterexample made smaller: constraints, operands and axes are left out as long as what is wrong stays of
-//! the same kind.
+//! A counterexample made smaller: constraints, operands and axes are left out as long as the
+//! disagreement stays of the same kind.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +8,17 @@ use broadloom_core::Role;
 use super::judge::{Wrong, judge};
 use super::system::{Dim, Says, System, Term};
 
-/// How long to look for something smaller: systems that make the solver give up take their time.
+/// The time limit for a smaller system: those that make the solver give up are slow.
 const LONGEST: Duration = Duration::from_secs(4);
 
-/// How many random changes of a law are tried on each smaller system.
+/// The number of random changes of a law that are tried on each smaller system.
 const TRIES: u64 = 6;
 
 fn still_wrong(system: &System, kind: &str) -> Option<Wrong> {
     (0..TRIES).find_map(|seed| judge(system, seed, true).err().filter(|wrong| wrong.kind == kind))
 }
 
-/// The smallest system that leaving out finds, and what is wrong with it.
+/// The smallest system that leaving out finds, and its disagreement.
 pub fn shrink(system: &System, wrong: Wrong) -> (System, Wrong) {
     let (mut system, mut wrong) = (system.clone(), wrong);
     let started = Instant::now();
@@ -38,7 +38,8 @@ pub fn shrink(system: &System, wrong: Wrong) -> (System, Wrong) {
 
 fn candidates(system: &System) -> Vec<System> {
     let mut all = Vec::new();
-    // A result stays what its operands broadcast to: an operand goes with its inequality, or all of it goes.
+    // A result stays the broadcast of its operands: an operand goes with its inequality, or all of
+    // it goes.
     let belongs = |says: &Says, to: &Says| match (says, to) {
         (Says::Le(res, opnd), Says::Made(of, opnds)) => *res == Term::var(*of) && opnds.contains(opnd),
         _ => false,

@@ -1,6 +1,6 @@
-//! Which sizes leaves take, once every rank is known.
+//! The sizes that leaves take, once every rank is known.
 //!
-//! Every axis of every row is a dimension. What constraints say about them is applied over and over, until
+//! Every axis of every row is a dimension. The constraints on them are applied over and over, until
 //! nothing changes.
 
 use broadloom_core::Role;
@@ -8,12 +8,12 @@ use broadloom_core::Role;
 use super::groups::Round;
 use super::system::{Dim, Says, Shapes, System, Term, Value};
 
-/// Why there are no sizes.
+/// The reason why there are no sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clash {
-    /// Two sizes meet.
+    /// Two different sizes for one dimension.
     Facts,
-    /// A result claims a size that none of what it is made of claims.
+    /// A result claims a size that none of its operands claims.
     Made,
     /// The same, before any leaf took a size.
     MadeAtOnce,
@@ -22,7 +22,7 @@ pub enum Clash {
 /// A dimension, by its place in a table.
 type Node = usize;
 
-/// An axis of a result that is made of others, and what faces it.
+/// An axis of a result that is made of others, and the axes that face it.
 struct MadeAxis {
     axis: Node,
     facing: Vec<Node>,
@@ -34,7 +34,7 @@ struct Table {
     value: Vec<Option<Value>>,
     /// The sizes known to lie below, of an open dimension.
     cap: Vec<Option<u64>>,
-    /// Whether the class has a dimension of a leaf, per round.
+    /// True if the class has a dimension of a leaf, per round.
     leaf: Vec<[bool; 2]>,
     equal: Vec<(Node, Node)>,
     below: Vec<(Node, Node)>,
@@ -52,7 +52,7 @@ pub fn sizes(system: &System, ranks: &[i32]) -> Result<Shapes, Clash> {
     for round in [Round::Leaves, Round::Fillers] {
         table.close_families(round)?;
     }
-    // Whatever is left claims nothing.
+    // Dimensions that are left claim nothing.
     for node in 0..table.same.len() {
         if table.value(node).is_none() {
             table.give(node, Value::Unit)?;
@@ -167,7 +167,7 @@ impl Table {
         self.value(node) == Some(Value::Unit)
     }
 
-    /// Says what a dimension is. True if that is new.
+    /// Sets the value of a dimension. True if that is new.
     fn give(&mut self, node: Node, value: Value) -> Result<bool, Clash> {
         let class = self.class(node);
         match self.value[class] {
@@ -185,7 +185,7 @@ impl Table {
         }
     }
 
-    /// Says that a size lies below a dimension. True if that is new.
+    /// Adds a size below a dimension. True if that is new.
     fn give_cap(&mut self, node: Node, size: u64) -> Result<bool, Clash> {
         let class = self.class(node);
         match (self.value[class], self.cap[class]) {
@@ -201,7 +201,7 @@ impl Table {
         }
     }
 
-    /// Makes two dimensions one. True if that is new.
+    /// Merges two dimensions. True if that is new.
     fn join(&mut self, a: Node, b: Node) -> Result<bool, Clash> {
         let (a, b) = (self.class(a), self.class(b));
         if a == b {

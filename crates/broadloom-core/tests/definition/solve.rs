@@ -1,4 +1,4 @@
-//! What the solver answers.
+//! The answers of the solver.
 
 use broadloom_core as core;
 use broadloom_core::{Answer, Solver};
@@ -10,7 +10,7 @@ use super::system::{Dim, Says, Shapes, System, Term, Value};
 pub enum Outcome {
     /// A value for every variable.
     Shapes(Shapes),
-    /// A result claims what none of its operands has.
+    /// A result claims a size that none of its operands has.
     Unsupported,
     /// There is no solution.
     Unsatisfiable,
@@ -93,8 +93,8 @@ pub fn solve(system: &System) -> Outcome {
     }
 }
 
-/// Rows with an axis that gave way, or that is a hole: nothing says what it should be, so stating what it became
-/// tells the others something new.
+/// Rows with an axis that gave way, or that is a hole. Nothing determines its value, so stating the
+/// value adds information.
 pub fn undecided(system: &System) -> Vec<usize> {
     let Translation { mut solver, rows, .. } = translate(system);
     let gave_way = match solver.close() {

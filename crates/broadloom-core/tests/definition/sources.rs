@@ -1,4 +1,4 @@
-//! Sources: what each group hears of, and how far it goes.
+//! Sources: the rows whose ranks each group depends on, and the distance that each source reaches.
 
 use super::bounds::Bounds;
 use super::groups::{Groups, Place};
@@ -12,14 +12,16 @@ pub struct Source {
     pub free: Option<usize>,
     /// Its length.
     pub length: i32,
-    /// How far from the back it goes; no further than it is long, wherever it is counted.
+    /// The distance from the back that it reaches; no further than it is long, wherever it is
+    /// counted.
     pub reach: i32,
-    /// How far from the back the axis stands that would be its axis 0 from the back.
+    /// The distance from the back at which its axis 0 from the back would stand.
     pub back: i32,
 }
 
 impl Source {
-    /// The same, counted in the axes of a row or a group whose front is so far from the back.
+    /// The same, counted in the axes of a row or a group whose front is at this distance from the
+    /// back.
     fn shifted(self, length: i32, reach: i32, front: i32) -> Source {
         let (length, back) = (self.length + length, self.back + reach);
         Source { length, reach: (self.reach + reach).min(length + front), back, ..self }
@@ -36,8 +38,8 @@ impl Source {
     }
 }
 
-/// A result of fixed rank, or written with axes, below open rows: how long it is at least, and the free sources of what it
-/// refines.
+/// A result of fixed rank, or written with axes, below open rows: its least length, and the free
+/// sources of the operand that it refines.
 #[derive(Clone, Debug)]
 pub struct FixedBelow {
     /// The number of its axes.
@@ -126,13 +128,14 @@ impl Reader<'_> {
         }
     }
 
-    /// A group that is not free and longer than its open operands make it is read so by somebody.
+    /// A group that is not free and longer than its open operands make it has a reader with that
+    /// rank.
     fn read(&self, group: usize) -> Vec<Source> {
         let this = &self.groups.all[group];
         if this.free {
             return Vec::new();
         }
-        // What has no open operand is longer than they make it.
+        // A group without an open operand is longer than they make it.
         let mut made = i32::MIN;
         for says in &self.system.says {
             let Says::Le(res, opnd) = says else { continue };

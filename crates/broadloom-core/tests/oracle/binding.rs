@@ -35,13 +35,13 @@ pub enum PatternDim {
 pub struct RowPattern {
     /// The first dimensions.
     pub lead: Vec<PatternDim>,
-    /// What lies between.
+    /// The axes between them.
     pub rest: Rest,
     /// The last dimensions.
     pub trail: Vec<PatternDim>,
 }
 
-/// What lies between the flanks of a [`RowPattern`].
+/// The axes between the flanks of a [`RowPattern`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// Nothing: the rank is exactly that of the flanks.
@@ -54,7 +54,7 @@ pub enum Rest {
     Shared(usize),
 }
 
-/// Whether some choice of the existential parts makes all bindings hold in the assignment.
+/// Returns true if some choice of the existential parts makes all bindings hold in the assignment.
 pub fn binding_holds(assignment: &Assignment, bindings: &[Binding]) -> bool {
     let mut matcher = Matcher { assignment, fresh: Vec::new(), shared: Vec::new() };
     bindings.iter().all(|binding| match binding {

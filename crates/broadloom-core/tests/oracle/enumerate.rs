@@ -103,7 +103,7 @@ struct Pair {
     right: usize,
 }
 
-/// Where the value of a cell is stored in the assignment.
+/// The place where the value of a cell is stored in the assignment.
 #[derive(Clone, Copy)]
 enum Place {
     Dim(usize),
@@ -113,7 +113,7 @@ enum Place {
 struct Search<'a, F> {
     system: &'a System,
     max_rank: usize,
-    /// For each row variable, whether its marker has to be chosen.
+    /// True for each row variable whose marker has to be chosen.
     marker_matters: Vec<bool>,
     /// The unit, the atoms to try, and then the atoms of the system that are not to be tried.
     values: Vec<Dim>,
@@ -137,12 +137,12 @@ struct Plan {
     /// The cells with more than one value left: first those with constraints among them,
     /// neighbours close to each other, and last those that are free.
     order: Vec<usize>,
-    /// Whether a cell is in the order.
+    /// True for each cell that is in the order.
     ordered: Vec<bool>,
     /// For each place in the order, the end of its part of `checks`; it starts where the one
     /// before ends.
     check_ends: Vec<usize>,
-    /// What a choice means for later cells.
+    /// The consequences of a choice for later cells.
     checks: Vec<Check>,
     /// A stack of the masks of all cells; a choice that narrows masks works on a copy on top.
     masks: Vec<Mask>,
@@ -155,7 +155,7 @@ struct Check {
     role: Role,
 }
 
-/// What the chosen cell is in the constraint.
+/// The role of the chosen cell in the constraint.
 #[derive(Clone, Copy)]
 enum Role {
     Equal,
@@ -264,7 +264,7 @@ impl<B, F: FnMut(&Assignment) -> ControlFlow<B>> Search<'_, F> {
         ControlFlow::Continue(())
     }
 
-    /// Whether the row constraints on variables before `n_known` can hold with their ranks.
+    /// Returns true if the row constraints on variables before `n_known` can hold with their ranks.
     fn ranks_fit(&self, n_known: usize) -> bool {
         let known = |term: &RowTerm| term.row_var().is_none_or(|row_var| row_var < n_known);
         self.system.constraints.iter().all(|constraint| match constraint {
@@ -413,7 +413,7 @@ impl Plan {
         }
     }
 
-    /// Where the masks after the choice of a value start, unless one of them is empty.
+    /// The start of the masks after the choice of a value, unless one of them is empty.
     fn narrow_later(&mut self, place: usize, value: Mask, base: usize, n_cells: usize) -> Option<usize> {
         let check_start = if place == 0 { 0 } else { self.check_ends[place - 1] };
         let checks = &self.checks[check_start..self.check_ends[place]];

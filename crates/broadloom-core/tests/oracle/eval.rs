@@ -6,13 +6,14 @@
 
 use super::{Assignment, Constraint, Dim, DimTerm, Hole, Row, RowTerm, System};
 
-/// Whether the assignment satisfies every constraint; if not, the index of the first violated one.
+/// Checks that the assignment satisfies every constraint; the error is the index of the first
+/// violated one.
 pub fn satisfies(system: &System, assignment: &Assignment) -> Result<(), usize> {
     let violated = system.constraints.iter().position(|constraint| !holds(constraint, assignment));
     violated.map_or(Ok(()), Err)
 }
 
-/// Whether the assignment satisfies one constraint.
+/// Returns true if the assignment satisfies one constraint.
 pub fn holds(constraint: &Constraint, assignment: &Assignment) -> bool {
     match constraint {
         Constraint::DimEq(left, right) => assignment.dim(*left) == assignment.dim(*right),

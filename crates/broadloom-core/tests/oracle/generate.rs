@@ -1,11 +1,11 @@
 //! Random small systems, by kind.
 //!
-//! A [`Profile`] says how many variables and constraints a system has and which [`Shape`]s its
-//! constraints take; [`generate`] is a function of the seed, so a failure is reported by profile
+//! A [`Profile`] gives the number of variables and constraints of a system and the [`Shape`]s of
+//! its constraints; [`generate`] is a function of the seed, so a failure is reported by profile
 //! name and seed. The numbers are tuned so that a good part of the systems has a solution and a
-//! good part has none; two means serve for that. A system draws its atoms from a small palette of
-//! its own, so that the same ones meet often. And a part of the systems is *planted*: an
-//! assignment is chosen first, and constraints that it violates are thrown away.
+//! good part has none, in two ways. A system draws its atoms from a small palette of its own, so
+//! that the same ones meet often. And a part of the systems is *planted*: an assignment is chosen
+//! first, and constraints that it violates are thrown away.
 
 use super::{Assignment, Atom, Constraint, Dim, DimTerm, Hole, Row, RowTerm, System, Tag, holds};
 
@@ -20,15 +20,15 @@ pub struct Profile {
     pub row_vars: (usize, usize),
     /// The number of constraints; a cycle may add a few more.
     pub constraints: (usize, usize),
-    /// What constraints are made of, with weights.
+    /// The forms of constraints, with weights.
     pub shapes: &'static [(Shape, usize)],
     /// The number of different atoms of one system, at most 4.
     pub palette: (usize, usize),
-    /// How often, in percent, a dimension term is a variable, if there are any.
+    /// The share, in percent, of dimension terms that are variables, if there are any.
     pub dim_var_percent: usize,
-    /// How often, in percent, a dimension term that is no variable is the unit.
+    /// The share, in percent, of units among dimension terms that are no variables.
     pub unit_percent: usize,
-    /// How often, in percent, a system is planted.
+    /// The share, in percent, of systems that are planted.
     pub planted_percent: usize,
 }
 
@@ -148,7 +148,7 @@ pub const PROFILES: [&Profile; 6] = [&DIMS, &ROWS, &WORDS, &INEQUALITIES, &CYCLE
 
 const MAX_FLANK: usize = 2;
 
-/// How often a planted system looks for a constraint that its assignment satisfies.
+/// The number of attempts of a planted system to find a constraint that its assignment satisfies.
 const N_TRIES: usize = 300;
 
 /// The system of this profile and seed.

@@ -74,7 +74,7 @@ pub enum Dim {
 pub struct Row {
     /// The flat content.
     pub dims: Vec<Dim>,
-    /// Where expansion inserts units: `0..=dims.len()`.
+    /// The position at which expansion inserts units: `0..=dims.len()`.
     pub marker: usize,
 }
 
@@ -89,7 +89,7 @@ pub enum DimTerm {
     Unit,
 }
 
-/// What stands between the two flanks of a row term.
+/// The row variable or the marker between the two flanks of a row term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Hole {
     /// The row variable of this index.
@@ -122,7 +122,7 @@ pub enum Constraint {
     RowLe(RowTerm, RowTerm),
 }
 
-/// The role of a variable. It has no influence on what a solution is.
+/// The role of a variable. It does not change what a solution is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tag {
     /// A variable of an input.
@@ -145,7 +145,7 @@ pub struct System {
     pub dim_tags: Vec<Tag>,
     /// The tag of each row variable.
     pub row_tags: Vec<Tag>,
-    /// What an assignment has to satisfy.
+    /// The constraints that an assignment has to satisfy.
     pub constraints: Vec<Constraint>,
 }
 
@@ -215,10 +215,10 @@ impl System {
 
     /// The atoms that occur in the system, in order, and then `n_fresh` atoms that do not.
     ///
-    /// How many fresh atoms are enough depends on the question. The constraints compare
+    /// The number of fresh atoms that are enough depends on the question. The constraints compare
     /// dimensions only by identity and with the unit, so any map of ground dimensions that fixes
     /// the unit and the atoms of the system maps solutions to solutions, of the same ranks and
-    /// markers: if `d1 ⊑ d2` and `d1 ≠ d2` then `d2` is the unit, and stays it.
+    /// markers: if `d1 ⊑ d2` and `d1 ≠ d2` then `d2` is the unit, and stays the unit.
     ///
     /// - *Is there a solution of these ranks?* No fresh atom is needed: map every other atom to
     ///   the unit.
@@ -253,8 +253,8 @@ impl System {
         atoms
     }
 
-    /// Whether some constraint consults the marker of this row variable, which only the operand
-    /// side of an inequality does.
+    /// Returns true if some constraint consults the marker of this row variable, which only the
+    /// operand side of an inequality does.
     pub fn marker_matters(&self, row_var: usize) -> bool {
         self.constraints.iter().any(
             |constraint| matches!(constraint, Constraint::RowLe(_, opnd) if opnd.row_var() == Some(row_var)),

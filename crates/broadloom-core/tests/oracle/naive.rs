@@ -1,8 +1,8 @@
 //! All solutions, by the plain product of all assignments.
 //!
-//! Every variable runs through every value, markers included, and [`satisfies`] is asked at the
-//! end. It is slow and beyond doubt, and there to check [`super::enumerate`]: with 2 values, a row
-//! of rank at most 2 has 1 + 2·2 + 3·4 = 17 candidates, and two of them 289.
+//! Every variable runs through every value, markers included, and [`satisfies`] is called at the
+//! end. It is slow and simple, and serves to check [`super::enumerate`]: with 2 values, a row of
+//! rank at most 2 has 1 + 2·2 + 3·4 = 17 candidates, and two of them 289.
 
 use std::ops::ControlFlow;
 
@@ -45,7 +45,7 @@ pub fn enumerate_naive<B>(
     }
 }
 
-/// How many assignments [`enumerate_naive`] would try.
+/// The number of assignments that [`enumerate_naive`] would try.
 pub fn naive_candidates(system: &System, max_rank: usize, atoms: &[Atom]) -> u64 {
     let n_dims = atoms.len() as u64 + 1;
     let n_rows: u64 = (0..=max_rank as u32).map(|rank| u64::from(rank + 1) * n_dims.pow(rank)).sum();

@@ -1,4 +1,4 @@
-//! What the laws are checked on: all rows up to a rank over a few dimensions.
+//! The domain on which the laws are checked: all rows up to a rank over a few dimensions.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,7 +9,7 @@ use crate::order_laws::naive;
 
 pub const UNIT: Dim = Dim::Unit;
 
-/// Sizes alone, with the explicit 1; and sizes that only a basis tells apart.
+/// Sizes alone, with the explicit 1; and sizes that differ only by their basis.
 pub fn dim_domains() -> [[Dim; 4]; 2] {
     let by_size = [UNIT, Dim::sized(1), Dim::sized(2), Dim::sized(3)];
     let by_basis = [UNIT, Dim::sized(2), Dim::sized(3), Dim::atom(2, Basis(1))];

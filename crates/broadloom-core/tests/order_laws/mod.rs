@@ -156,7 +156,7 @@ fn prop_1_4_not_distributive() {
 
 // ------------------------------------------------------- the marked order
 
-/// Whether `result↑n ⊑ operand↑n` axis by axis.
+/// Returns true if `result↑n ⊑ operand↑n` axis by axis.
 fn expansions_refine(result: &Row, operand: &Row, n: usize) -> bool {
     let expansions = result.expand(n).zip(operand.expand(n));
     expansions.is_some_and(|(res, opnd)| naive::pointwise(&res, &opnd))
@@ -366,9 +366,9 @@ fn prop_2_13_clause_d_is_forced() {
     }
 }
 
-/// Remark 2.14 leaves joins of mixed sorts open. Exhaustive search says when two
-/// rows of the two-sorted order have a least upper bound: always in the marked
-/// sort; a rigid and another row only if the choice of where to cut is no choice.
+/// Remark 2.14 leaves joins of mixed sorts open. Exhaustive search shows when two rows of the
+/// two-sorted order have a least upper bound: always in the marked sort; a rigid and another row
+/// only if there is only one place to cut.
 #[test]
 fn remark_2_14_joins_of_mixed_sorts() {
     for dims in dim_domains() {
@@ -452,8 +452,8 @@ fn remark_2_15_one_shot_is_not_transitive() {
     }
 }
 
-/// Which second steps compose with every first step: exactly those along which
-/// expansion is monotone, in particular those of the marked order (Lemma 2.4).
+/// The second steps that compose with every first step are exactly those along which expansion is
+/// monotone, in particular those of the marked order (Lemma 2.4).
 #[test]
 fn remark_2_15_one_shot_composes_where_expansion_is_monotone() {
     for rows in row_domains() {

@@ -71,12 +71,12 @@ fn system(rng: &mut Rng) -> System {
     System { ranges, roles, lines }
 }
 
-/// How symbols enter a solver.
+/// The way in which symbols enter a solver.
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
     /// As they are.
     Symbolic,
-    /// Each is said to have a size, after everything else.
+    /// Each gets a size, after all other constraints.
     Specialised([u64; SYMBOLS]),
     /// Literals in their place.
     Literal([u64; SYMBOLS]),
@@ -228,7 +228,7 @@ fn the_order_of_lines_does_not_matter() {
             order.swap(at, rng.below(at as u64 + 1) as usize);
         }
         let found = outcome(system.build(Mode::Symbolic, &order));
-        // Where equations are left to be checked, what else is said to be checked may follow from them.
+        // Where equations are left to be checked, other checks may follow from them.
         let essence = |outcome: &Outcome| match outcome {
             Outcome::Solved { values, bounds, checks } => {
                 let zeros: Vec<_> = checks.iter().filter(|(_, need)| *need == Need::Zero).cloned().collect();
@@ -241,7 +241,7 @@ fn the_order_of_lines_does_not_matter() {
     }
 }
 
-/// What was inferred symbolically holds for each size: at given sizes the answer is the symbolic one with the
+/// A symbolic answer holds for each size: at given sizes the answer is the symbolic one with the
 /// sizes put in, and a system whose checks fail has no solution.
 #[test]
 fn answers_agree_with_their_specialisations() {

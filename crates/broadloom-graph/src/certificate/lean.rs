@@ -6,7 +6,7 @@ use broadloom_core::Padding;
 
 use super::{Certificate, Constraint, Dim, DimTerm, Piece, Row, RowTerm, Window};
 
-/// Words that could leave something unproved or make a text mean something else than it says; `verification/check`
+/// Words that could leave something unproved, or change the meaning of a text; `verification/check`
 /// refuses them wherever they stand.
 const REFUSED: [&str; 35] = [
     "sorry",
@@ -74,7 +74,7 @@ const TAKEN: [&str; 24] = [
     "Type",
 ];
 
-/// Lines are broken here, where a list can be.
+/// The width at which lists are broken into lines.
 const WIDTH: usize = 110;
 
 /// The name of the file and namespace of a certificate: a capital letter, then letters, digits and underscores.
@@ -104,8 +104,8 @@ pub fn module_name(text: &str) -> String {
 }
 
 impl Certificate {
-    /// The certificate as a Lean file that `verification/check` takes. The file has to be called as its namespace:
-    /// the [`module_name`] of `name`.
+    /// The certificate as a Lean file that `verification/check` takes. The file has to have the
+    /// name of its namespace: the [`module_name`] of `name`.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -199,7 +199,8 @@ fn harmless(text: &str) -> String {
     out
 }
 
-/// Not a control character, and none that changes the order or the lines of a text.
+/// Returns true unless it is a control character, or one that changes the order or the lines of a
+/// text.
 fn is_plain(letter: char) -> bool {
     let reorders =
         matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

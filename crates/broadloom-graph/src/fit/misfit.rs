@@ -1,4 +1,4 @@
-//! What can be wrong with an array, as data and in words.
+//! The things that can be wrong with an array, as data and in words.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum Misfit {
     Sizes {
         /// The tensor whose values it would be.
         tensor: Tensor,
-        /// What it is called.
+        /// Its name, or the expression that makes it.
         label: String,
         /// Its shape.
         shape: Shape,
@@ -31,7 +31,7 @@ pub enum Misfit {
     Expression {
         /// The tensor whose values it would be.
         tensor: Tensor,
-        /// What it is called.
+        /// Its name, or the expression that makes it.
         label: String,
         /// Its shape.
         shape: Shape,
@@ -48,25 +48,25 @@ pub enum Misfit {
     Dtype {
         /// The tensor whose values it would be.
         tensor: Tensor,
-        /// What it is called.
+        /// Its name, or the expression that makes it.
         label: String,
-        /// How its numbers are stored.
+        /// The type of its numbers.
         wanted: Dtype,
-        /// How those of the array are stored.
+        /// The type of the array's numbers.
         given: Dtype,
     },
     /// A named size that gets several numbers.
     Disagreement {
         /// The name.
         name: String,
-        /// Who says which number, each number once.
+        /// The axes that give numbers, each number once.
         said: Vec<Said>,
     },
     /// A named size that gets a number out of its range.
     Range {
         /// The name.
         name: String,
-        /// Who says which number.
+        /// The axis that gives the number.
         said: Said,
         /// The range, as far as the program narrows it.
         range: (u64, Option<u64>),
@@ -75,7 +75,7 @@ pub enum Misfit {
     },
     /// Something the program relies on, which does not hold for the numbers that named sizes get.
     Check {
-        /// What it relies on.
+        /// The condition.
         check: RuntimeCheck,
         /// The numbers of the named sizes in it.
         numbers: Vec<(String, u64)>,
@@ -84,14 +84,14 @@ pub enum Misfit {
     },
 }
 
-/// What an axis of an array says about a named size.
+/// The number that an axis of an array gives to a named size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Said {
     /// The data whose array it is.
     pub tensor: Tensor,
-    /// What it is called.
+    /// Its name, or the expression that makes it.
     pub label: String,
-    /// Which axis, in memory order.
+    /// The place of the axis, in memory order.
     pub axis: usize,
     /// The number that the named size has, if this axis is right.
     pub number: u64,
@@ -110,7 +110,7 @@ impl Misfit {
         }
     }
 
-    /// What to do.
+    /// Suggests a way to make it fit.
     pub fn help(&self) -> String {
         match self {
             Misfit::Sizes { shape, sizes, .. } => other_layout(shape, sizes)
@@ -189,7 +189,8 @@ impl fmt::Display for Misfit {
 }
 
 impl Said {
-    /// Who says it: the tensor, and the axis if several of its axes speak.
+    /// The source of the number: the tensor, and the axis if several axes of the tensor give
+    /// numbers.
     fn speaker(&self, all: &[Said]) -> String {
         match all.iter().filter(|other| other.tensor == self.tensor).count() {
             1 => format!("`{}`", self.label),
@@ -220,10 +221,10 @@ fn near(wanted: &SymbolicSize, size: u64) -> String {
     }
 }
 
-/// How far away a size is looked for.
+/// The distance within which a fitting size is looked for.
 const REACH: u64 = 64;
 
-/// How the same numbers would fit: with axes in another order, or in other sizes.
+/// A layout in which the same numbers would fit: with axes in another order, or in other sizes.
 fn other_layout(shape: &Shape, sizes: &[u64]) -> Option<String> {
     if let Some(order) = other_order(shape, sizes) {
         let order: Vec<u64> = order.into_iter().map(|at| at as u64).collect();
@@ -245,7 +246,7 @@ fn in_memory(shape: &Shape) -> Vec<&Axis> {
     MEMORY.into_iter().flat_map(|kind| shape.row(kind)).collect()
 }
 
-/// Orders of axes that are often met: the reverse, and one axis moved.
+/// Orders of axes that are common mistakes: the reverse, and one axis moved.
 fn orders(rank: usize) -> impl Iterator<Item = Vec<usize>> {
     let moved = (0..rank).flat_map(move |from| (0..rank).map(move |to| (from, to)));
     let moved = moved.filter(|(from, to)| from != to).map(move |(from, to)| {
@@ -257,7 +258,7 @@ fn orders(rank: usize) -> impl Iterator<Item = Vec<usize>> {
     std::iter::once((0..rank).rev().collect()).chain(moved)
 }
 
-/// Whether an axis could have a size.
+/// Returns true if an axis could have a size.
 fn takes(axis: &Axis, size: u64) -> bool {
     let (least, most) = axis.range();
     let possible =

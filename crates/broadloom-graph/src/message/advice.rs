@@ -1,4 +1,4 @@
-//! What to do about a conflict of sizes or of numbers of axes.
+//! Advice about a conflict of sizes or of numbers of axes.
 
 use broadloom_core::order::Dim;
 use broadloom_spec::Kind;
@@ -9,16 +9,16 @@ use crate::names::inner;
 use crate::shape::elements;
 use crate::step::{Leaf, Op, Part, Step, Tensor};
 
-/// About a size of one that meets another size.
+/// Advice about a written size of one where the other size is different.
 const WRITTEN_ONE: &str =
     "a written size of 1 does not broadcast: declare the axis `1:unit`, or leave it out";
 
-/// What a product does.
+/// The rule of a product.
 pub(super) const CONTRACTS: &str =
     "`@` contracts the input of the left side with the output of the right side";
 
 impl Graph {
-    /// What to do about two sizes that do not agree.
+    /// Advice about two sizes that do not agree.
     pub(super) fn advice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
         let operation = self.op(case.refused);
         if let Some(help) = self.advice_on_claims(case, ends) {
@@ -69,7 +69,7 @@ impl Graph {
         }
     }
 
-    /// About units, ones and bases: sizes that agree, or seem to, and claims that do not.
+    /// Advice about units, ones and bases: sizes that agree, or seem to, and claims that do not.
     fn advice_on_claims(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
         let one = |dim: &Dim| matches!(dim, Dim::Atom(_)) && elements(*dim) == Some(1);
         match ends {
@@ -94,7 +94,7 @@ impl Graph {
         }
     }
 
-    /// Whether some operation of the case broadcasts its operands.
+    /// Returns true if some operation of the case broadcasts its operands.
     fn has_broadcast(&self, case: Case<'_>) -> bool {
         case.core.constraints.iter().any(|id| {
             let operation = self.op(self.origin(*id).step);
@@ -102,13 +102,13 @@ impl Graph {
         })
     }
 
-    /// Whether the refused step contracts, and that matters.
+    /// Returns true if the refused step contracts, and the contraction is part of the conflict.
     fn contracts(&self, case: Case<'_>) -> bool {
         let mut origins = case.core.constraints.iter().map(|id| self.origin(*id));
         origins.any(|origin| origin.part == Part::Contract && origin.step == case.refused)
     }
 
-    /// How two tensors could be multiplied.
+    /// Suggests how two tensors could be multiplied.
     pub(super) fn product_advice(&self, step: u32) -> Option<String> {
         let &[a, b, ..] = self.step_operands(step) else { return None };
         let row = |tensor: Tensor, kind: Kind| self.known_row(tensor, kind).filter(|row| !row.is_empty());
@@ -151,7 +151,7 @@ impl Graph {
         })
     }
 
-    /// A parameter that reads two sizes, because it is applied twice.
+    /// Advice for a parameter that reads two sizes, because it is applied twice.
     fn used_twice(&self, case: Case<'_>) -> Option<String> {
         let map = *self.step_operands(case.refused).first()?;
         let mut contractions = case.core.constraints.iter().filter_map(|id| {
@@ -169,13 +169,14 @@ impl Graph {
         })
     }
 
-    /// What a tensor is the transpose of.
+    /// The tensor that a tensor is the transpose of.
     fn transpose_of(&self, tensor: Tensor) -> Option<Tensor> {
         let step = self.tensors.get(tensor.index())?.step;
         if self.op(step) == Some(Op::Transpose) { self.slot_tensor(step, 0) } else { None }
     }
 
-    /// A factor whose output ends with what the other one reads: the axes before may be meant as a batch.
+    /// Advice for a factor whose output ends with the input of the other: the axes before may be
+    /// meant as a batch.
     fn leading_batch(&self, map: Tensor, tensor: Tensor) -> Option<String> {
         let (input, output) = (self.known_row(map, Kind::Input)?, self.known_row(tensor, Kind::Output)?);
         let before = output.strip_suffix(&input[..])?;
@@ -185,7 +186,8 @@ impl Graph {
         Some(format!("`{}` as `{} | {}`", self.label_of(tensor), before.join(", "), input.join(", ")))
     }
 
-    /// A leaf of which only outputs are declared, and these are the batch of the other operand.
+    /// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
+    /// other operand.
     fn batch_as_output(&self, step: u32) -> Option<String> {
         let operands = self.step_operands(step);
         operands.iter().find_map(|tensor| {
@@ -204,7 +206,7 @@ impl Graph {
         })
     }
 
-    /// Whether a tensor is declared, with outputs alone.
+    /// Returns true if a tensor is declared data with outputs alone.
     fn only_output(&self, tensor: Tensor) -> bool {
         let step = self.tensors.get(tensor.index()).and_then(|data| self.steps.get(data.step as usize));
         let [batch, input, _] = self.rows(tensor);

@@ -1,4 +1,4 @@
-//! Windows, concatenations, indices and conversions that do not come out.
+//! Windows, concatenations, indices and conversions whose sizes do not fit.
 
 use broadloom_core::{ConstraintId, DimShape, Padding};
 use broadloom_spec::Kind;
@@ -18,7 +18,7 @@ impl SizedAxis {
 }
 
 impl Graph {
-    /// An arithmetic constraint that what is known of its sizes contradicts.
+    /// Explains an arithmetic constraint that contradicts the known sizes.
     pub(super) fn explain_arithmetic(
         &self,
         case: Case<'_>,
@@ -60,7 +60,7 @@ impl Graph {
         Error::new(ErrorKind::Arithmetic, message)
     }
 
-    /// A conversion of something with several axes.
+    /// Explains a conversion of a tensor with several axes.
     fn explain_not_single(&self, step: u32) -> Error {
         let Some(tensor) = self.slot_tensor(step, 0) else {
             return Error::new(ErrorKind::Arithmetic, self.subject(step));
@@ -79,13 +79,13 @@ impl Graph {
         ))
     }
 
-    /// Sizes that do not fit a window or a concatenation, if one can tell from what is known.
+    /// Explains sizes that do not fit a window or a concatenation, if the known sizes show it.
     fn explain_misfit(&self, case: Case<'_>, axis: &SizedAxis) -> Option<Error> {
         let uneven = || axis.is_uneven().then(|| self.explain_axis(case, axis));
         self.explain_too_large(case, axis).or_else(uneven)
     }
 
-    /// An axis whose size is not what its parts make.
+    /// Explains an axis whose size is not the one that its parts make.
     fn explain_axis(&self, case: Case<'_>, axis: &SizedAxis) -> Error {
         let place = self.place_text(axis.place);
         let size = axis.whole.map_or(String::new(), |size| format!(", of size {size},"));
@@ -121,7 +121,7 @@ impl Graph {
                         "or write `{dropping}`, which drops what is left over at the end of the axis"
                     )),
                     true => error.with_remedy(Remedy::Drop, "or drop what is left over: `Padding::Dropped`"),
-                    // Every so many elements, however many there are: a window of one.
+                    // A window of one element takes every so many elements, however many there are.
                     false if form.window.is_none() && form.offset == 0 => error.with_help(format!(
                         "or take what there is: `{}~+k`, where `k` is set to 1",
                         axis.text
@@ -133,7 +133,7 @@ impl Graph {
         }
     }
 
-    /// A dimension that would need a size it cannot have.
+    /// Explains a dimension that would need a size it cannot have.
     pub(super) fn explain_size(&self, case: Case<'_>, what: Option<DimShape>, bounds: (u64, u64)) -> Error {
         let latest = case.core.constraints.iter().rev();
         let misfit = latest.filter_map(|id| {
@@ -161,7 +161,7 @@ impl Graph {
         misfit.first().into_iter().fold(error, |error, axis| error.with_end(axis.sized()))
     }
 
-    /// The axis that a slice takes one element of, if a constraint is about that.
+    /// The axis from which a slice takes one element, if a constraint is about that.
     fn sliced(&self, id: ConstraintId) -> Option<SizedAxis> {
         let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
         let Some(Op::Slice(Index::At(at))) = self.op(step) else { return None };
@@ -178,7 +178,7 @@ impl Graph {
         })
     }
 
-    /// An index beyond an axis, a window wider than it, or parts that are more than the whole.
+    /// Explains an index beyond an axis, a window wider than it, or parts that exceed the whole.
     fn explain_too_large(&self, case: Case<'_>, axis: &SizedAxis) -> Option<Error> {
         let (whole, place) = (axis.whole?, self.place_text(axis.place));
         let (message, help) = match axis.rule {
@@ -220,7 +220,7 @@ impl Graph {
     }
 }
 
-/// Parts of a concatenation that are more than the whole, or leave nothing for the others.
+/// Parts of a concatenation that exceed the whole, or leave nothing for the others.
 fn parts_too_large(axis: &SizedAxis) -> Option<String> {
     let (text, parts, whole) =
         (&axis.text, axis.known_parts(), axis.whole.filter(|whole| axis.least > *whole)?);

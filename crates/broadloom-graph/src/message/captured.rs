@@ -9,7 +9,7 @@ use crate::spec_axis::{Place, spec_axes};
 use crate::step::{Step, Tensor};
 
 impl Graph {
-    /// What was said about captured sizes, with the sizes that they have.
+    /// Explains a statement about captured sizes, with the sizes that they have.
     pub(super) fn explain_captured(&self, step: u32, sizes: &[Option<u64>]) -> Option<Error> {
         let shown: Vec<String> =
             sizes.iter().map(|size| size.map_or("?".into(), |size| size.to_string())).collect();
@@ -52,7 +52,7 @@ impl Graph {
         Some(if let Some(help) = help { error.with_help(help) } else { error })
     }
 
-    /// Where a captured size comes from, if a declared operand of the spec has it.
+    /// The declaration that a captured size comes from, if a declared operand of the spec has it.
     fn captured_end(&self, captured: Captured) -> Option<error::Part> {
         let tensor = captured.tensor?;
         let step = self.tensors.get(tensor.index())?.step;

@@ -1,7 +1,8 @@
 //! The operations between the two ends of a conflict, from one end to the other.
 //!
-//! A link is what one constraint says. Links are neighbours where they share a variable, so a walk over
-//! neighbours from the first end leads to the second; what one operation says in a row is one line.
+//! A link is one constraint in words. Links are neighbours where they share a variable, so a walk
+//! over neighbours from the first end leads to the second; consecutive links of one operation share
+//! a line.
 
 use broadloom_core::{ConstraintId, DimVar, RowVar};
 use broadloom_spec::{self as spec, Kind};
@@ -14,11 +15,12 @@ use crate::error;
 use crate::spec_axis::Rule;
 use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
 
-/// Lines of a chain that are shown, and how many of them before the gap in a longer one.
+/// The greatest number of lines of a chain that are shown, and the number before the gap in a
+/// longer one.
 const MOST_LINES: usize = 12;
 const BEFORE_GAP: usize = 5;
 
-/// What two links can have in common.
+/// A variable or an axis that two links can have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Joint {
     Row(RowVar),
@@ -28,16 +30,16 @@ enum Joint {
 }
 
 impl Graph {
-    /// The lines of a chain from one end to the other; none if it only repeats what the message says.
+    /// The lines of a chain from one end to the other; none if it would only repeat the message.
     pub(super) fn chain(&self, case: Case<'_>, sources: [Option<ConstraintId>; 2]) -> Vec<error::Part> {
         let mut order = self.in_order(&case.core.constraints, sources);
-        // Leaves are ends, and what is refused is the first thing that the message says.
+        // Leaves are ends, and the message begins with the refused step.
         order.retain(|id| match self.steps.get(self.origin(*id).step as usize) {
             Some(Step::Leaf { .. } | Step::Dim(..)) => false,
             Some(Step::Op { .. }) => true,
             _ => self.origin(*id).step != case.refused,
         });
-        // So is a size that was set an end.
+        // A size that was set is an end, too.
         let shown = |id: &ConstraintId| {
             let step = self.origin(*id).step;
             let is_set = matches!(self.steps.get(step as usize), Some(Step::Set(..)));
@@ -55,7 +57,7 @@ impl Graph {
             let here = links.iter().any(|id| self.origin(*id).step == case.refused);
             let (mut before, mut after) = self.passed_on_to(links, sources[0]);
             if met && !here {
-                // From where the ends meet it goes back to the second one.
+                // Where the ends meet, the chain goes back to the second one.
                 after.splice(0..0, before.drain(..).rev());
             }
             met |= here;
@@ -73,8 +75,8 @@ impl Graph {
         lines
     }
 
-    /// The steps that pass rows on as they are to those that some links read: what comes from the first end of the
-    /// conflict, in order, and what comes from the other, back to it.
+    /// The steps that pass rows on unchanged to those that some links read: the way from the first
+    /// end of the conflict, in order, and the way from the other, back to it.
     fn passed_on_to(
         &self,
         links: &[ConstraintId],
@@ -95,7 +97,7 @@ impl Graph {
         (before, after)
     }
 
-    /// What one operation says, in one line.
+    /// The links of one operation as one line.
     fn line(&self, case: Case<'_>, links: &[ConstraintId]) -> error::Part {
         let mut said: Vec<String> = Vec::new();
         for id in links {
@@ -114,7 +116,7 @@ impl Graph {
         error::Part::at(step, line).with_short(text)
     }
 
-    /// What a constraint says, without the operation that says it.
+    /// The text of a constraint, without its operation.
     pub(super) fn said(&self, id: ConstraintId) -> String {
         let Origin { step, slot, part } = self.origin(id);
         let tensor =
@@ -156,14 +158,14 @@ impl Graph {
         }
     }
 
-    /// A row of the spec of a step as it is written; nothing if it has no axes.
+    /// A row of the spec of a step as it is written; `None` if it has no axes.
     pub(super) fn spec_row_text(&self, step: u32, slot: usize, kind: Kind) -> Option<String> {
         let (known, _) = self.spec_of_step(step)?;
         let row = known.spec.shapes().nth(slot)?.row(kind)?;
         Some(known.written(row, row.span)).filter(|text| !text.is_empty())
     }
 
-    /// What an axis of a spec says about sizes.
+    /// The relation of sizes that an axis of a spec requires.
     fn axis_said(&self, step: u32, at: u16) -> String {
         match self.sized_axis(step, at) {
             Some(axis) => match (axis.rule, axis.whole) {
@@ -197,7 +199,7 @@ impl Graph {
                 order.push(link);
                 let mut next: Vec<usize> =
                     joints[link].iter().filter_map(|joint| at_joint.get(joint)).flatten().copied().collect();
-                // What the same operation says comes next; then the older.
+                // Links of the same operation come next; then the older.
                 next.sort_by_key(|other| {
                     let same = self.origin(ids[*other]).step == self.origin(ids[link]).step;
                     (same, std::cmp::Reverse(*other))
@@ -208,7 +210,7 @@ impl Graph {
         order.into_iter().chain(last).map(|link| ids[link]).collect()
     }
 
-    /// What a constraint is about.
+    /// The rows, dimensions and axes that a constraint is about.
     fn joints(&self, id: ConstraintId) -> Vec<Joint> {
         let Origin { step, slot, part } = self.origin(id);
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Buffers that a declaration does not describe, and numbers of elements that do not come out.
+//! Buffers that do not fit their declarations, and numbers of elements that do not agree.
 
 use broadloom_core::{Clash, ConstraintId};
 use broadloom_spec::AxisKind;
@@ -13,11 +13,11 @@ use crate::step::{Op, Origin, Part, Step, Tensor};
 struct Counted {
     tensor: Tensor,
     elements: u64,
-    /// How the number came about, if it was not given.
+    /// The calculation of the number, if it was not given.
     how: String,
 }
 
-/// What is known of the buffer of a leaf, in words.
+/// The known facts about the buffer of a leaf, in words.
 pub(super) fn given(declaration: &Declaration) -> String {
     match &declaration.given {
         Given::Nothing => String::new(),
@@ -27,7 +27,7 @@ pub(super) fn given(declaration: &Declaration) -> String {
 }
 
 impl Graph {
-    /// A leaf whose declaration does not fit its own data.
+    /// Explains a leaf whose declaration does not fit its own data.
     pub(super) fn explain_buffer(&self, case: Case<'_>) -> Option<Error> {
         let Some(Step::Leaf { tensor, .. }) = self.steps.get(case.refused as usize) else { return None };
         let Declaration { shape, given, .. } = self.declarations.get(tensor)?;
@@ -46,7 +46,7 @@ impl Graph {
         Some(Error::new(ErrorKind::Arithmetic, message).with_help(help))
     }
 
-    /// A number of elements that does not fit what the tensor is used for.
+    /// Explains a number of elements that does not fit the uses of the tensor.
     pub(super) fn explain_counts(&self, case: Case<'_>) -> Option<Error> {
         let ids = &case.core.constraints;
         if let Some(error) = ids.iter().find_map(|id| self.explain_remainder(*id)) {
@@ -114,7 +114,7 @@ impl Graph {
         product.filter(|_| !open)
     }
 
-    /// A conversion whose number of elements is not whole.
+    /// Explains a conversion whose number of elements is not whole.
     fn explain_remainder(&self, id: ConstraintId) -> Option<Error> {
         let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
         let Some(Op::Convert { factor, divisor }) = self.op(step) else { return None };
@@ -132,7 +132,8 @@ impl Graph {
         Some(Error::new(ErrorKind::Arithmetic, message).with_help(help))
     }
 
-    /// Why the result of a conversion cannot have the sizes it has: the operand would not be whole.
+    /// Explains why the result of a conversion cannot have its sizes: the operand would not be
+    /// whole.
     pub(super) fn not_converted(
         &self,
         step: u32,
@@ -151,7 +152,7 @@ impl Graph {
         })
     }
 
-    /// How many elements a constraint wants of a tensor, in words.
+    /// The number of elements that a constraint requires of a tensor, in words.
     fn asked(&self, id: ConstraintId, tensor: Tensor) -> Option<String> {
         let Origin { step, slot, part } = self.origin(id);
         let rows = self.rows_read(id);

@@ -1,4 +1,4 @@
-//! The two ends of a conflict of sizes: which tensor wrote which size, and where.
+//! The two ends of a conflict of sizes: which tensor wrote which size, and at which axis.
 
 use broadloom_core::order::Dim;
 use broadloom_core::{ConstraintId, DimShape, DimVar, RowVar};
@@ -12,9 +12,9 @@ use crate::shape::elements;
 use crate::spec_axis::{Place, Rule, Spot, row_spots};
 use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
 
-/// Where an end of a conflict is written.
+/// The place where an end of a conflict is written.
 enum End {
-    /// On an axis of a tensor; which one may not be known.
+    /// On an axis of a tensor; it may be unknown on which one.
     Written(Tensor, Kind, Option<Spot>),
     /// A leaf, as it is declared.
     Declared(Tensor),
@@ -62,7 +62,7 @@ impl Graph {
         lines
     }
 
-    /// An axis of a tensor, and how the tensor is declared.
+    /// An axis of a tensor, and the declaration of the tensor.
     pub(super) fn written_text(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
         let declared = self.declarations.get(&tensor.0);
         let declared = declared.map_or(String::new(), |declared| format!(", declared `{}`", declared.shape));
@@ -73,7 +73,7 @@ impl Graph {
         format!("{} of `{}`", self.spot_words(tensor, kind, spot), self.label_of(tensor))
     }
 
-    /// An axis of a tensor as the end of a conflict, with what it claims.
+    /// An axis of a tensor as the end of a conflict, with its claim.
     pub(super) fn written_end(
         &self,
         tensor: Tensor,
@@ -86,7 +86,8 @@ impl Graph {
         end.with_reason(self.axis_text(tensor, kind, spot))
     }
 
-    /// Two known sizes that the refused step brings together, where the solver only found that nothing fits.
+    /// Explains two known sizes that the refused step brings together, where the solver found only
+    /// that no size fits.
     pub(super) fn explain_meeting(&self, case: Case<'_>) -> Option<Error> {
         let own = case.core.constraints.iter().filter(|id| self.origin(**id).step == case.refused);
         let rows: Vec<(Tensor, Kind)> = own.flat_map(|id| self.rows_read(*id)).collect();
@@ -142,7 +143,7 @@ impl Graph {
         })
     }
 
-    /// Where one end comes from.
+    /// Finds the place that one end comes from.
     fn end(&self, case: Case<'_>, what: Option<DimShape>, end: Dim, source: ConstraintId) -> End {
         for (tensor, kind) in self.rows_read(source) {
             let spots = self.written_spots(tensor, kind, end);
@@ -154,7 +155,8 @@ impl Graph {
             }
         }
         let Origin { step, part, slot } = self.origin(source);
-        // Operands to which a spec gives the same row, such as the parts of a concatenation: another one has said it.
+        // A spec may give the same row to several operands, such as parts of a concatenation:
+        // another one has it.
         if let (Part::Row(kind), Some(Op::Einsum { .. })) = (part, self.op(step)) {
             let hole = |slot: usize| self.spec_hole(step, slot, kind);
             let own = hole(usize::from(slot));
@@ -180,7 +182,8 @@ impl Graph {
         End::Said(step, text)
     }
 
-    /// An end that no tensor writes: it comes out of a window or a concatenation, of which step.
+    /// The step and the text of an end that no tensor writes, because a window or a concatenation
+    /// computes it.
     fn computed(&self, case: Case<'_>, end: u64) -> Option<(u32, String)> {
         case.core.constraints.iter().rev().find_map(|id| {
             let Origin { step, part: Part::Axis(at), .. } = self.origin(*id) else { return None };
@@ -232,7 +235,7 @@ impl Graph {
         Some(known.spec.shapes().nth(slot)?.row(kind)?.hole()?.variable)
     }
 
-    /// Where a row of a tensor writes a size.
+    /// The places where a row of a tensor writes a size.
     fn written_spots(&self, tensor: Tensor, kind: Kind, end: Dim) -> Vec<Spot> {
         let row = self.rows(tensor)[kind as usize];
         let (lead, trail) = row.flanks(&self.axes);
@@ -295,7 +298,7 @@ impl Graph {
         )
     }
 
-    /// The dimension of a conflict in words, from the point of view of the step that is refused.
+    /// The dimension of a conflict in words, as the refused step sees it.
     pub(super) fn what_text(&self, case: Case<'_>, what: DimShape) -> Option<String> {
         match what {
             DimShape::Ground(_) => None,
@@ -319,7 +322,7 @@ impl Graph {
         }
     }
 
-    /// A row of one axis that the refused step and another one both read: what they disagree about.
+    /// A row of one axis that the refused step and another one both read, and disagree about.
     fn shared_row(&self, case: Case<'_>, other: u32) -> Option<String> {
         let read_by = |step: u32| {
             let ids = case.core.constraints.iter().filter(move |id| self.origin(**id).step == step);
@@ -366,7 +369,7 @@ fn from_end(kind: Kind, at: usize) -> String {
     }
 }
 
-/// What a step says as the end of a conflict, with the size that follows.
+/// A statement of a step as the end of a conflict, with the size that follows.
 fn said_end(step: u32, size: &str, reason: String) -> error::Part {
     declared_size(step, size, &reason).with_reason(reason)
 }

@@ -1,4 +1,5 @@
-//! Labels and shapes that only a guess would decide: what is open, why several sizes fit, and where one could be said.
+//! Labels and shapes that only a guess would decide: what is open, why several sizes fit, and where
+//! one could be stated.
 
 use broadloom_spec::{self as spec, AxisKind};
 
@@ -8,11 +9,11 @@ use crate::error::{Error, ErrorKind, Part, Remedy};
 use crate::spec_axis::{Rule, SizedAxis, spec_axes};
 use crate::undetermined::Guess;
 
-/// How many sizes are tried for an example.
+/// The number of sizes that are tried for an example.
 const MOST_SIZES: u64 = 64;
 
 impl Graph {
-    /// What the guesses of one step leave open.
+    /// Explains what the guesses of one step leave open.
     pub(crate) fn explain_guess(&self, guesses: &[Guess]) -> Error {
         match guesses.first() {
             Some(Guess::Label(step, label)) => self.explain_guessed_label(*step, *label),
@@ -21,7 +22,7 @@ impl Graph {
         }
     }
 
-    /// A label, and those that follow from it.
+    /// Explains a label without a size, and the labels that follow from it.
     fn explain_guessed_label(&self, step: u32, label: spec::AxisId) -> Error {
         let Some((known, _)) = self.spec_of_step(step) else {
             return Error::new(ErrorKind::Undetermined, "a size is not determined").about_step(step);
@@ -39,7 +40,7 @@ impl Graph {
         for axis in &axes {
             error = error.with_end(self.several_fit(axis, name));
         }
-        // The part of a window that moves along follows from the other one.
+        // The loop over the positions of a window follows from the other part.
         let open =
             axes.first().and_then(|axis| Some((axis, axis.parts.iter().rposition(|part| part.1.is_none())?)));
         let (name, size) = match open {
@@ -54,7 +55,7 @@ impl Graph {
         error.with_help(help)
     }
 
-    /// An axis whose size is known and whose parts are not.
+    /// The line for an axis whose size is known and whose parts are not.
     fn several_fit(&self, axis: &SizedAxis, label: &str) -> Part {
         let (kind, tensor) = (axis.place.kind.name(), self.label_of(axis.place.tensor));
         let whole = axis.whole.unwrap_or_default();
@@ -67,7 +68,7 @@ impl Graph {
         self.about_tensor(axis.place.tensor, text)
     }
 
-    /// A conversion into a shape that nobody asks for.
+    /// Explains a conversion into a shape that nobody asks for.
     fn explain_guessed_shape(&self, step: u32) -> Error {
         let made = self.called(step);
         let message = format!("nothing says what shape {made} has");
@@ -80,7 +81,7 @@ impl Graph {
     }
 }
 
-/// A size that would do for a part of an axis.
+/// A size that would fit for a part of an axis.
 fn fitting(axis: &SizedAxis, at: usize) -> u64 {
     let likely = match axis.rule {
         Rule::Window(form) => form.stride.max(EXAMPLE_WINDOW),

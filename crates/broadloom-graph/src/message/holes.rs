@@ -1,4 +1,5 @@
-//! Parameters that lack a size: which, what is known of them, and where the size could be said.
+//! Parameters that lack a size: which ones, what is known of them, and where the size could be
+//! stated.
 
 use broadloom_core::Short;
 use broadloom_spec::{self as spec, AxisKind, Kind, RowVariable};
@@ -15,23 +16,23 @@ pub(super) const EXAMPLE_WINDOW: u64 = 3;
 
 /// A label of a spec whose size nothing determines.
 struct OpenLabel {
-    /// Its name, and how it is written in the spec.
+    /// Its name, and its text in the spec.
     name: String,
     written: String,
     /// The step of the spec.
     step: u32,
-    /// A row that would do, if the spec says how many axes it has.
+    /// A row that would do, if the spec determines its number of axes.
     example: Option<String>,
 }
 
 impl Graph {
-    /// Parameters that lack a size: which, and which operations could have given it.
+    /// Explains parameters that lack a size: which ones, and which operations could have given it.
     pub(crate) fn explain_holes(&self, holes: &[(Tensor, Kind)]) -> Error {
         let Some((tensor, _)) = holes.first() else {
             return Error::new(ErrorKind::Undetermined, "a size is not determined");
         };
         let own_step = self.tensors[tensor.index()].step;
-        // The output of a parameter is what its user thinks of first.
+        // Users think of the output of a parameter first.
         let own = holes.iter().filter(|(other, _)| other == tensor).map(|(_, kind)| *kind);
         let kind = own.max().unwrap_or(Kind::Output);
         let name = self.label_of(*tensor);
@@ -61,7 +62,8 @@ impl Graph {
         let label = self.open_label(*tensor, kind);
         let example = self.example(*tensor, kind, label.as_ref());
         let state = format!("state it, for example `{name}` with the shape `{example}`");
-        // Whatever is said about such a parameter would be a guess: it reads what something else makes.
+        // Advice about such a parameter would be a guess, because it reads the result of another
+        // operation.
         if let Some(other) = self.contracted_with(*tensor, kind) {
             let help = format!("it is as wide as the output of `{other}`: state that, and it follows");
             return error.with_remedy(Remedy::Follows, help);
@@ -88,7 +90,7 @@ impl Graph {
         }
     }
 
-    /// What the input of a parameter is contracted with, if that is what leaves it open.
+    /// The tensor that the input of a parameter is contracted with, if that leaves it open.
     fn contracted_with(&self, tensor: Tensor, kind: Kind) -> Option<String> {
         let steps =
             (0..self.steps.len() as u32).filter(|step| kind == Kind::Input && self.op(*step).is_some());
@@ -101,8 +103,8 @@ impl Graph {
         others.find(|other| self.leaf(*other).is_none()).map(|other| self.label_of(other))
     }
 
-    /// What stands to the left of `@` and has no input axes, where a parameter stands to its right: they are in the
-    /// order of other libraries.
+    /// The tensor on the left of `@` without input axes, where a parameter is on the right: they
+    /// are in the order of other libraries.
     fn composed_with_no_input(&self, tensor: Tensor) -> Option<String> {
         let steps = (0..self.steps.len() as u32).filter(|step| self.op(*step) == Some(Op::Compose));
         let mut left = steps.filter_map(|step| match self.step_operands(step) {
@@ -116,7 +118,8 @@ impl Graph {
         left.find(maps_nothing).map(|left| self.label_of(left))
     }
 
-    /// A result that has an axis, or a size, that several operands could give it and none does.
+    /// Explains a result that has an axis, or a size, that several operands could give it and none
+    /// does.
     pub(crate) fn explain_short(&self, short: &Short) -> Error {
         let Origin { step, part, .. } = self.origin(short.made_of);
         let kind = if let super::Part::Made(kind) = part { kind } else { Kind::Output };
@@ -144,7 +147,7 @@ impl Graph {
         error.with_help("state the shape of the one that has it")
     }
 
-    /// A shape that would state what is missing.
+    /// A shape that would state the missing size.
     fn example(&self, tensor: Tensor, kind: Kind, label: Option<&OpenLabel>) -> String {
         let row = label.and_then(|label| label.example.clone()).unwrap_or_else(|| EXAMPLE.to_string());
         let input = self.partial_row(self.rows(tensor)[Kind::Input as usize]);
@@ -156,7 +159,7 @@ impl Graph {
         }
     }
 
-    /// The operations that read a row of a tensor, and what they relate it to.
+    /// Lines for the operations that read a row of a tensor, and the rows they relate it to.
     fn readers(&self, tensor: Tensor, kind: Kind) -> Vec<Part> {
         let mut found = Vec::new();
         for (step, said) in (0..).zip(&self.steps) {
@@ -175,7 +178,7 @@ impl Graph {
                 (Op::Compose | Op::ComposeAccumulate | Op::Pointwise(_), ..) => {
                     format!("passes it on to its {}, which nothing fixes", kind.name())
                 }
-                // The label says it better.
+                // The label is explained instead.
                 (Op::Einsum { .. }, ..) => continue,
                 _ => "uses it and leaves it open".into(),
             };
@@ -207,7 +210,7 @@ impl Graph {
         None
     }
 
-    /// The row of its result to which an operation passes a row of an operand on.
+    /// The kind of the result's row to which an operation passes a row of an operand on.
     fn passed_on(&self, step: u32, op: Op, slot: usize, kind: Kind) -> Option<Kind> {
         match (op, slot, kind) {
             (Op::Einsum { .. }, ..) => self.passed_by_spec(step, slot, kind),

@@ -1,8 +1,8 @@
 //! From a contradiction in the solver to a message about the program.
 //!
-//! Every constraint knows its step, operand and row ([`Origin`]), so a core reads as a list of operations.
-//! A message names the operation that cannot be, both ends of the conflict with the tensors they come from,
-//! the operations between, and what to do.
+//! Every constraint knows its step, operand and row ([`Origin`]), so a core reads as a list of
+//! operations. A message names the operation that is impossible, both ends of the conflict with the
+//! tensors they come from, the operations between, and a way out.
 //!
 //! | file | writes |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | `counts` | buffers, and numbers of elements that do not come out |
 //! | `holes` | parameters that lack a size |
 //! | `guesses` | labels and shapes that only a guess would decide |
-//! | `why` | not a mistake: why an axis has its size |
+//! | `why` | no mistakes: the reason why an axis has its size |
 //! | `symbols` | named sizes that meet, leave their range, or do not come out |
 
 mod advice;
@@ -42,7 +42,7 @@ use crate::error::{self, Error, ErrorKind};
 use crate::spec_axis::{Rule, SizedAxis};
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
-/// What is to be explained.
+/// The contradiction that is to be explained.
 #[derive(Clone, Copy)]
 struct Case<'a> {
     core: &'a Core,
@@ -51,21 +51,22 @@ struct Case<'a> {
 }
 
 impl Graph {
-    /// Why some constraints have no solution together.
+    /// Explains why some constraints have no solution together.
     pub(crate) fn explain(&self, core: &Core) -> Error {
         let refused = core.constraints.iter().map(|id| self.origin(*id).step).max().unwrap_or(0);
         self.explain_case(Case { core, refused }).about_step(refused).of(&self.subject(refused))
     }
 
     fn explain_case(&self, case: Case<'_>) -> Error {
-        // A name that an array gives no size of its range is the news, not that the array does not fit.
+        // The message is about the name that is out of its range, not about the array that does not
+        // fit.
         let named = matches!(case.core.clash, Clash::Range { .. });
         if let Some(error) = self.explain_buffer(case).filter(|_| !named) {
             return error;
         }
         match &case.core.clash {
             Clash::Dims { .. } => self.explain_dims(case),
-            // About what was said, whatever else is counted.
+            // These are about named sizes, whatever else is counted.
             clash @ (Clash::Symbols { .. } | Clash::Range { .. }) => {
                 self.explain_other(case, clash).with_chain(self.chain(case, [None; 2]))
             }
@@ -98,12 +99,12 @@ impl Graph {
         }
     }
 
-    /// A dimension that would have to be two things.
+    /// Explains a dimension that would have to be two things.
     fn explain_dims(&self, case: Case<'_>) -> Error {
         let Clash::Dims { what, mut ends, mut sources } = case.core.clash else {
             return self.explain_other(case, &case.core.clash);
         };
-        // From what was said first to what was said last.
+        // The older end comes first.
         let age = |source: Option<ConstraintId>| source.map(|id| self.origin(id).step);
         if age(sources[0]) > age(sources[1]) {
             ends.reverse();
@@ -121,7 +122,7 @@ impl Graph {
         }
     }
 
-    /// What cannot be, in one sentence.
+    /// The contradiction in one sentence.
     fn headline(&self, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2]) -> String {
         let [a, b] = ends.map(|end| self.shown(end));
         if let (Some(Step::Set(captured, _)), Some(DimShape::Var(var))) =
@@ -142,7 +143,7 @@ impl Graph {
         self.captured_place(captured)?.ok()?.var()
     }
 
-    /// A limit of the solver was reached.
+    /// Explains that a limit of the solver was reached.
     pub(crate) fn explain_limit(&self, limit: Limit) -> Error {
         let (what, help) = match limit {
             Limit::Branches => {
@@ -176,7 +177,7 @@ impl Graph {
         }
     }
 
-    /// A window that drops what is left over of an axis with a named size.
+    /// A window that drops the remainder of an axis with a named size.
     fn dropped_of_a_name(&self) -> Option<(u32, SizedAxis)> {
         (0..self.steps.len() as u32).find_map(|step| {
             let (known, _) = self.spec_of_step(step)?;
@@ -192,12 +193,12 @@ impl Graph {
         error::Part::at(self.tensors[tensor.index()].step, text)
     }
 
-    /// A leaf and how it is declared, as an end of a conflict.
+    /// A leaf and its declaration, as an end of a conflict.
     pub(crate) fn declared_end(&self, tensor: Tensor) -> error::Part {
         self.about_tensor(tensor, self.declared_text(tensor))
     }
 
-    /// The tensor that a row comes from, and how it is declared, as an end of a conflict.
+    /// The tensor that a row comes from, and its declaration, as an end of a conflict.
     fn row_end(&self, row: (Tensor, Kind)) -> error::Part {
         self.declared_end(self.walk_back(row).0.0)
     }
@@ -216,7 +217,8 @@ impl Graph {
         if let Some(Step::Op { op, .. }) = self.steps.get(step as usize) { Some(*op) } else { None }
     }
 
-    /// The rows of tensors that a constraint reads: of an operand, or of both that it contracts or equates.
+    /// The rows of tensors that a constraint reads: one row of an operand, or both rows that it
+    /// contracts or equates.
     fn rows_read(&self, id: ConstraintId) -> Vec<(Tensor, Kind)> {
         let Origin { step, slot, part } = self.origin(id);
         let operands = self.step_operands(step);
@@ -233,7 +235,7 @@ impl Graph {
             }
             (_, Part::Row(kind)) => {
                 let operand = operands.get(usize::from(slot)).copied();
-                // An assignment has rows on both sides that are there already.
+                // An assignment to an existing tensor has existing rows on both sides.
                 let target = self.step_results(step).find(|tensor| self.tensors[tensor.index()].step != step);
                 operand.into_iter().chain(target).map(|tensor| (tensor, kind)).collect()
             }
@@ -252,7 +254,7 @@ impl Graph {
         if row.open { None } else { sizes.collect() }
     }
 
-    /// A leaf and how it is declared.
+    /// A leaf and its declaration.
     fn declared_text(&self, tensor: Tensor) -> String {
         let name = self.label_of(tensor);
         match self.declarations.get(&tensor.0) {
@@ -262,7 +264,7 @@ impl Graph {
     }
 }
 
-/// The kind of row that a transpose makes of a kind, and of which it makes it.
+/// The kind that a row has after a transpose. It is its own inverse.
 fn transposed(kind: Kind) -> Kind {
     match kind {
         Kind::Batch => Kind::Batch,

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
 impl Graph {
-    /// A row that would need more axes than it can have.
+    /// Explains a row that would need more axes than it can have.
     pub(super) fn explain_rank(&self, case: Case<'_>, row: RowVar, lo: u32, hi: u32) -> Error {
         let own = case.core.constraints.iter().rev().filter(|id| self.origin(**id).step == case.refused);
         let error = own.into_iter().find_map(|id| self.explain_bounds(self.origin(*id), lo, hi));
@@ -32,7 +32,8 @@ impl Graph {
         self.with_declarations(case, error)
     }
 
-    /// A refused constraint between rows of which one is written out and the other is known by bounds.
+    /// Explains a refused constraint between a row that is written out and one that is known by
+    /// bounds.
     fn explain_bounds(&self, origin: Origin, lo: u32, hi: u32) -> Option<Error> {
         let Origin { step, slot, part } = origin;
         let other = |written: u32| match written {
@@ -67,7 +68,7 @@ impl Graph {
         }
     }
 
-    /// Adds how the leaves are declared that a contradiction is about.
+    /// Adds the declarations of the leaves that a contradiction is about.
     pub(super) fn with_declarations(&self, case: Case<'_>, error: Error) -> Error {
         const MOST: usize = 4;
         let read = case.core.constraints.iter().flat_map(|id| {
@@ -81,7 +82,7 @@ impl Graph {
         leaves.into_iter().take(MOST).fold(error, |error, leaf| error.with_end(self.declared_end(leaf)))
     }
 
-    /// One constraint whose two rows are written with different numbers of axes.
+    /// Explains one constraint whose two rows are written with different numbers of axes.
     pub(super) fn explain_overflow(&self, case: Case<'_>, written: u32, available: u32) -> Error {
         let Some(id) = case.core.constraints.first() else {
             return Error::new(ErrorKind::Mismatch, "the numbers of axes do not agree");
@@ -136,13 +137,13 @@ impl Graph {
         }
     }
 
-    /// How many axes of a row are written out.
+    /// The number of axes of a row that are written out.
     fn written(&self, tensor: Tensor, kind: Kind) -> u32 {
         let row = self.rows(tensor)[kind as usize];
         u32::from(row.lead + row.trail)
     }
 
-    /// A spec with another number of axes than its operand.
+    /// Explains a spec with another number of axes than its operand.
     fn explain_spec_rank(
         &self,
         step: u32,
@@ -205,7 +206,7 @@ impl Graph {
         }
     }
 
-    /// A product of tensors with another number of inputs than outputs.
+    /// Explains a product of tensors with another number of inputs than outputs.
     fn explain_product_rank(&self, step: u32, a: Tensor, b: Tensor, numbers: [String; 2]) -> Error {
         let [inputs, outputs] = numbers;
         let message = format!(

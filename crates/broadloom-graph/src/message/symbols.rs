@@ -1,5 +1,5 @@
-//! Named sizes that meet, leave their range, or do not come out (the errors of *Tensor Dimension Inference*,
-//! "Unification Algorithm").
+//! Named sizes that are equated, leave their range, or do not satisfy an equation (the errors of
+//! *Tensor Dimension Inference*, "Unification Algorithm").
 
 use broadloom_core::{ConstraintId, Form, Symbol};
 use broadloom_spec::Kind;
@@ -15,7 +15,7 @@ impl Graph {
         self.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string())
     }
 
-    /// Two names for one axis.
+    /// Explains two names for one axis.
     pub(super) fn explain_symbols(&self, case: Case<'_>, ends: [Symbol; 2]) -> Error {
         let [a, b] = ends.map(|symbol| self.symbol_name(symbol));
         let subject = self.subject(case.refused);
@@ -31,7 +31,7 @@ impl Graph {
         error.with_help("a named size is itself or a number, never another name: declare both axes with one name, or keep them apart")
     }
 
-    /// A name that would be a number outside its range.
+    /// Explains a name that would be a number outside its range.
     pub(super) fn explain_range(
         &self,
         case: Case<'_>,
@@ -43,7 +43,7 @@ impl Graph {
         let subject = self.subject(case.refused);
         let declared = self.symbol_data(symbol).map_or((1, None), |data| data.range);
         let message = match size {
-            // What is said of the size itself needs no subject.
+            // A statement about the size itself needs no subject.
             Some(size) if matches!(self.steps.get(case.refused as usize), Some(Step::Size(..))) => {
                 format!(
                     "`{name}` cannot be {size} here: the program leaves {}",
@@ -79,7 +79,7 @@ impl Graph {
         })
     }
 
-    /// Expressions that do not satisfy an equation, whatever the sizes.
+    /// Explains expressions that do not satisfy an equation, whatever the sizes.
     pub(super) fn explain_expressions(
         &self,
         case: Case<'_>,

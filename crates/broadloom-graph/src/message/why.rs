@@ -1,4 +1,5 @@
-//! Why an axis has its size, and a row its number of axes: the shortest chain from what somebody wrote.
+//! The reasons why an axis has its size, and a row its number of axes: the shortest chain from a
+//! text that somebody wrote.
 //!
 //! `w` in `w @ x + b`, with `b: 64`, has 64 outputs, because
 //!
@@ -25,22 +26,22 @@ use crate::size::range_text;
 use crate::spec_axis::Spot;
 use crate::step::{Leaf, Op, Origin, Part as About, RowRef, Step, Tensor, place};
 
-/// Why an axis of a closed program has its size, or a row its number of axes.
+/// The reason why an axis of a closed program has its size, or a row its number of axes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Why {
     /// The size, as shapes are written; of a row, the number of its axes.
     pub size: String,
-    /// Whether the program entails it; else closing chose it, and the parts say by which rule.
+    /// True if the program entails it; otherwise closing chose it, and the parts name the rule.
     pub forced: bool,
-    /// From what forced it to the tensor that was asked for. Lines about closing have the kind of the rule as their
-    /// short text: `leaf`, `interior`, `arithmetic` or `search`.
+    /// The steps from the origin of the size to the tensor in question. Lines about closing have
+    /// the kind of the rule as their short text: `leaf`, `interior`, `arithmetic` or `search`.
     pub parts: Vec<Part>,
 }
 
 /// A row of a tensor.
 type TensorRow = (Tensor, Kind);
 
-/// What was read of a closed program about an axis.
+/// The facts about an axis that were read of a closed program.
 struct Asked {
     dim: Dim,
     /// The number of axes of the row.
@@ -48,13 +49,14 @@ struct Asked {
     /// The place in the solver; none if the tensor's own row writes the size.
     what: Option<DimShape>,
     chain: Vec<Derived>,
-    /// Why the row has so many axes, if the chain does not tell of a choice.
+    /// The reason for the number of axes, if the chain contains no choice.
     ranks: Vec<Derived>,
 }
 
 impl Graph {
-    /// Why an axis of the closed program has its size: the shortest chain of steps from what forced it to the tensor,
-    /// what somebody wrote first. Axes are counted from 0. Changes nothing.
+    /// Explains why an axis of the closed program has its size: the shortest chain of steps to the
+    /// tensor, beginning with the text that forces the size. Axes are counted from 0. Changes
+    /// nothing.
     ///
     /// ```
     /// use broadloom::{Graph, Kind};
@@ -99,7 +101,7 @@ impl Graph {
         };
         let mut chain = asked.chain;
         if asked.dim == Dim::Unit && chain.iter().all(|link| link.what.is_none()) {
-            // A bound that nothing takes is no reason.
+            // A bound that no value takes is no reason.
             chain.clear();
         }
         if forced {
@@ -114,19 +116,20 @@ impl Graph {
             && !chain.iter().any(|link| matches!(link.cause, Cause::Policy(Policy::RelaxedLeaf, _)))
             && !parts.iter().any(|part| part.short.as_deref() == Some(UNIT))
         {
-            // Two atoms below it: neither is what it is.
+            // Two different sizes are below it, so it has neither.
             let text = "sizes that differ leave only one element, which broadcasts";
             parts.push(self.about_tensor(tensor, text.into()));
         }
         if !forced && !parts.iter().any(|part| RULES.iter().any(|rule| part.short.as_deref() == Some(rule))) {
-            // What is passed on is certain; how many axes there are is not.
+            // The sizes are certain; the number of axes is not.
             let (rule, text) = policy_words(Policy::LeastRank, "");
             parts.push(self.about_tensor(tensor, text).with_short(rule));
         }
         Ok(Why { size, forced, parts })
     }
 
-    /// Why an axis has a size that depends on named ones: as if they had numbers, beginning where they are declared.
+    /// Explains a size that depends on named ones: as if they had numbers, beginning with their
+    /// declarations.
     fn why_named(&mut self, goal: TensorRow, axis: usize, asked: &Asked) -> Option<Vec<Part>> {
         let sizes = self.some_sizes().ok()?;
         let sizes: Vec<(&str, u64)> = self.dims().zip(sizes).collect();
@@ -138,7 +141,7 @@ impl Graph {
         };
         let mut parts: Vec<Part> = told.parts.into_iter().map(declared).collect();
         if parts.len() == 1 {
-            // The row of a declaration has the name in it.
+            // The name is in the row of a declaration.
             parts.append(&mut self.own_size(goal, axis, asked));
         }
         Some(parts)
@@ -155,7 +158,7 @@ impl Graph {
         Part { text, step, short: Some(data.name.to_string()), reason: None }
     }
 
-    /// Why a row of the closed program has so many axes, told in the same way.
+    /// Explains why a row of the closed program has its number of axes, in the same way.
     ///
     /// ```
     /// use broadloom::{Graph, Kind};
@@ -189,7 +192,7 @@ impl Graph {
         Ok(Why { size, forced, parts: self.told(&chain, goal) })
     }
 
-    /// Why a captured dimension of the closed program has its size, told in the same way.
+    /// Explains why a captured dimension of the closed program has its size, in the same way.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
@@ -226,12 +229,12 @@ impl Graph {
         Ok(Why { size: self.shown_axis(dim), forced, parts })
     }
 
-    /// A size as shapes are written.
+    /// A size as it is shown in shapes.
     fn shown_axis(&self, dim: Dim) -> String {
         self.axis_of(dim).to_string()
     }
 
-    /// A size that the row of a tensor writes itself: where it is from.
+    /// The origin of a size that the row of a tensor writes itself.
     fn own_size(&self, goal: TensorRow, axis: usize, asked: &Asked) -> Vec<Part> {
         let (first, mut passed) = self.walk_back(goal);
         passed.reverse();
@@ -243,7 +246,7 @@ impl Graph {
         parts
     }
 
-    /// A row that is written in full: where.
+    /// The origin of a row that is written in full.
     fn own_axes(&self, goal: TensorRow, rank: u32) -> Vec<Part> {
         let (first, mut passed) = self.walk_back(goal);
         passed.reverse();
@@ -252,7 +255,7 @@ impl Graph {
         parts
     }
 
-    /// How many axes a row has, and where that is written.
+    /// The line for the number of axes of a row, and the place where it is written.
     fn rank_origin(&self, (tensor, kind): TensorRow, rank: u32) -> Part {
         let step = self.tensors[tensor.index()].step;
         let results = self.step_operands(step).len();
@@ -273,7 +276,8 @@ impl Graph {
         Part::at(step, text).with_short(axes(rank))
     }
 
-    /// A chain in words, one line for what one step says in a row, with the steps that pass rows on as they are.
+    /// A chain in words: one line for consecutive links of one step, and lines for the steps that
+    /// pass rows on unchanged.
     fn told(&self, chain: &[Derived], goal: TensorRow) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
         // The rows that have the axis which the last link reached, and that link.
@@ -305,7 +309,7 @@ impl Graph {
             reached = rows.into_iter().filter(|row| self.has(*row, link)).collect();
             before = Some(link);
         }
-        // The way there may be the way that led to the choice.
+        // The way to the tensor may be the way that led to the choice.
         let last = self.bridge(&reached, &[goal]);
         let new = |part: &Part| parts.iter().all(|known| known.text != part.text);
         let last: Vec<Part> = last.into_iter().filter(new).collect();
@@ -313,7 +317,7 @@ impl Graph {
         parts
     }
 
-    /// Adds what a constraint says to the lines, or to the last one if that is about the same step.
+    /// Adds the text of a constraint as a line, or to the last line if that is about the same step.
     fn add_link(&self, parts: &mut Vec<Part>, id: ConstraintId) {
         let (step, said) = (self.origin(id).step, self.said(id));
         let is_op = matches!(self.steps.get(step as usize), Some(Step::Op { .. }));
@@ -341,7 +345,8 @@ impl Graph {
         }
     }
 
-    /// Where the size, or the number of axes, that a chain begins with is written, and how it gets to the first link.
+    /// The origin of the size, or of the number of axes, that a chain begins with, and the steps
+    /// from there to the first link.
     fn origin_of(&self, id: ConstraintId, written: Written, is_axis: bool) -> Vec<Part> {
         let Written { at, of, .. } = written;
         let writes = |row: &TensorRow| {
@@ -407,7 +412,8 @@ impl Graph {
         rows
     }
 
-    /// Whether a row of a tensor has the axis that a link is about; for numbers of axes, the row variable.
+    /// Returns true if a row of a tensor has the axis that a link is about; for numbers of axes,
+    /// the row variable.
     fn has(&self, (tensor, kind): TensorRow, link: &Derived) -> bool {
         let row = self.rows(tensor)[place(kind)];
         match link.what {
@@ -420,7 +426,8 @@ impl Graph {
         }
     }
 
-    /// The steps that pass a row on as it is, from one of some rows to one of others; none if they have one in common.
+    /// The steps that pass a row on unchanged, from one of some rows to one of others; none if they
+    /// have one in common.
     fn bridge(&self, from: &[TensorRow], to: &[TensorRow]) -> Vec<Part> {
         if from.is_empty() || to.iter().any(|row| from.contains(row)) {
             return Vec::new();
@@ -453,7 +460,7 @@ impl Graph {
         (row, passed)
     }
 
-    /// The row that a tensor has as its own because an operation, or a gradient, passes it on as it is.
+    /// The row that a tensor shares because an operation, or a gradient, passes it on unchanged.
     pub(super) fn passed_from(&self, (tensor, kind): TensorRow) -> Option<(TensorRow, Part)> {
         let row = self.rows(tensor)[place(kind)];
         let same = |(other, kind): &TensorRow| {
@@ -466,7 +473,8 @@ impl Graph {
             let text = format!("`{own}` has the shape of `{}`", self.label_of(of));
             return Some(((of, kind), Part::at(step, text)));
         }
-        // Where there are no axes, nothing tells which were meant, except that a slice passes on all but the batch.
+        // Without axes nothing shows which row was meant, except that a slice passes on all but the
+        // batch.
         if row.is_empty() && !matches!(self.op(step), Some(Op::Slice(_))) {
             return None;
         }
@@ -501,7 +509,7 @@ impl Graph {
         }
     }
 
-    /// An axis that nothing gives a size.
+    /// The line for an axis whose size nothing gives.
     fn nothing_said(&self, what: DimShape) -> Part {
         let owner = self.owner(what);
         let leaf = owner.filter(|tensor| self.leaf(*tensor).is_some());
@@ -526,7 +534,7 @@ impl Graph {
     }
 }
 
-/// How an axis that claims no size is declared.
+/// The declaration of an axis that claims no size.
 const UNIT: &str = "1:unit";
 
 /// The kinds of rules by which closing chooses.
@@ -567,12 +575,13 @@ fn policy_words(policy: Policy, name: &str) -> (&'static str, String) {
     (rule, text)
 }
 
-/// Whether a link is a choice.
+/// Returns true if a link is a choice.
 fn is_choice(link: &Derived) -> bool {
     matches!(link.cause, Cause::Policy(..))
 }
 
-/// What a closed program says of an axis of a row; nothing if there is no such axis. Also how many there are.
+/// Reads an axis of a row from a closed program; `None` if there is no such axis. Also returns the
+/// number of axes.
 fn ask(closed: &Closed<'_>, row: RowRef, axes: &[DimTerm], axis: usize) -> (Option<Asked>, usize) {
     let mut dims = Vec::new();
     closed.each_axis(row.term(axes), |dim| dims.push(dim));
@@ -585,7 +594,7 @@ fn ask(closed: &Closed<'_>, row: RowRef, axes: &[DimTerm], axis: usize) -> (Opti
         (None, hole) => hole.map(|hole: RowVar| DimShape::Front(hole, (axis - lead.len()) as u32)),
     };
     let chain = what.map(|what| closed.shortest_dim(what)).unwrap_or_default();
-    // Only where no choice is told: then what was chosen is how many axes there are.
+    // The number of axes is explained only if the chain has no choice: then it is what was chosen.
     let ranks = match row.hole.filter(|_| !chain.iter().any(is_choice)) {
         Some(hole) => closed.shortest_rank(hole),
         None => Vec::new(),
@@ -593,7 +602,7 @@ fn ask(closed: &Closed<'_>, row: RowRef, axes: &[DimTerm], axis: usize) -> (Opti
     (Some(Asked { dim, rank, what, chain, ranks }), rank)
 }
 
-/// Whether an axis of a row of so many axes was known before closing.
+/// Returns true if an axis of a row with `rank` axes was known before closing.
 fn is_known(row: &PartialRow, axis: usize, rank: usize) -> bool {
     let known = if axis < row.lead.len() {
         row.lead.get(axis)

@@ -19,7 +19,7 @@ use crate::{Error, Graph};
 /// The name of the size of each axis of a tensor, in memory order.
 type AxisNames = Vec<Option<Rc<str>>>;
 
-/// Those of all tensors that have any.
+/// The names of all tensors that have any.
 pub(crate) type SizeNames = FxHashMap<Tensor, AxisNames>;
 
 impl Graph {
@@ -73,19 +73,19 @@ impl Graph {
             for tensor in self.tensors() {
                 let own = known.entry(tensor).or_insert_with(|| vec![None; axes_of(&shapes, tensor)]);
                 name_expressions(&symbolic, tensor, own);
-                // What was made since, and is symbolic still.
+                // Tensors that were made since then, and are symbolic still.
                 name_expressions(&shapes, tensor, own);
             }
         }
         if !known.is_empty() {
             let mut reading = Reading::new(self, &shapes);
             for step in 0..self.steps.len() as u32 {
-                // An assignment says nothing about the names of what was there.
+                // An assignment says nothing about the names of the tensor it assigns to.
                 let makes = |tensor: Tensor| self.tensors[tensor.index()].step == step;
                 if self.step_operands(step).is_empty() || !self.step_results(step).all(makes) {
                     continue;
                 }
-                // What has no nest passes no names on.
+                // A step without a nest passes no names on.
                 let Ok(made) = reading.read(step) else { continue };
                 let loops = loop_names(&made, &known);
                 for result in 0..made.results {
@@ -183,9 +183,9 @@ fn axis_names(nest: &Projected, result: usize, loops: &AxisNames) -> AxisNames {
     (0..nest.sizes[result].len()).map(name).collect()
 }
 
-/// The loop that runs along an axis from end to end, step by step: there the axis and the loop have one size
-/// by rule. So has a padded window the size of its axis; a loop over its kernel of the same length is no reason
-/// to give either a name.
+/// The loop that runs along an axis from end to end, step by step, so that axis and loop have the
+/// same size by rule. A padded window has the size of its axis too, but a loop over a kernel of the
+/// same length is no reason to give either a name.
 fn runs_along(nest: &Projected, tensor: usize, axis: usize) -> Option<u32> {
     let Index::Sum(sum) = nest.projection.maps[tensor].get(axis)? else { return None };
     let size = nest.sizes[tensor][axis];

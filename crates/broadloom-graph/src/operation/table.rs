@@ -1,7 +1,8 @@
-//! The pointwise operations of the library: one row for each, read by all.
+//! The pointwise operations of the library: one row for each, from which everything else is made.
 //!
-//! A row says what an operation computes and how gradients go back, over the [functions of numbers](broadloom_loops::function),
-//! and how it is called: by its name in [`Graph::pointwise`], formulas and the language, by its methods in Rust. The rest follows:
+//! A row has the values and the gradients of an operation, over the [functions of
+//! numbers](broadloom_loops::function), and its names: one for [`Graph::pointwise`], formulas and
+//! the language, and its methods in Rust. The rest follows:
 //!
 //! | fact | where it comes from |
 //! |---|---|
@@ -18,7 +19,7 @@
 //!
 //! The methods of `Expr` are made by the crate that has it, from the same rows.
 //!
-//! In formulas, operations that stand above can be used. Without a gradient, none goes back.
+//! A formula can use the operations above it. An operation without a gradient passes none back.
 
 use crate::Graph;
 use crate::error::Error;
@@ -45,7 +46,7 @@ macro_rules! operations {
     };
 }
 
-/// How many operands a method has.
+/// The number of operands of a method.
 macro_rules! count {
     (($($operand:ident),+)) => { [$(stringify!($operand)),+].len() };
 }
@@ -61,7 +62,7 @@ macro_rules! method_of_graph {
     };
 }
 
-/// Hands the rows of the table to a macro: each place that makes something of every operation has its own.
+/// Passes the rows of the table to a macro. Each place that needs all operations has its own macro.
 #[macro_export]
 macro_rules! pointwise_operations {
     ($read:ident) => {
@@ -95,31 +96,31 @@ macro_rules! pointwise_operations {
             /// The remainder of `a` by `b`, with the sign of `b`.
             modulo(a, b) as modulo = "mod":
                 "v = mod(v1, v2)"; "g1 =+ g; g2 =- g * floor(v1 / v2)";
-            /// Whether `a < b`: 1 if so, else 0.
+            /// 1 where `a < b`, else 0.
             less(a, b) as less = "<":
                 "v = v1 < v2"; "";
-            /// Whether `a <= b`: 1 if so, else 0.
+            /// 1 where `a <= b`, else 0.
             less_or_equal(a, b) as less_or_equal = "<=":
                 "v = v1 <= v2"; "";
-            /// Whether `a > b`: 1 if so, else 0.
+            /// 1 where `a > b`, else 0.
             greater(a, b) as greater = ">":
                 "v = v1 > v2"; "";
-            /// Whether `a >= b`: 1 if so, else 0.
+            /// 1 where `a >= b`, else 0.
             greater_or_equal(a, b) as greater_or_equal = ">=":
                 "v = v1 >= v2"; "";
-            /// Whether `a` and `b` are equal: 1 if so, else 0.
+            /// 1 where `a` and `b` are equal, else 0.
             equals(a, b) as equals = "==":
                 "v = v1 == v2"; "";
-            /// Whether `a` and `b` differ: 1 if so, else 0.
+            /// 1 where `a` and `b` differ, else 0.
             not_equals(a, b) as not_equals = "!=":
                 "v = v1 != v2"; "";
-            /// Whether both are true, that is, not 0.
+            /// 1 where both are true, that is, not 0; else 0.
             and(a, b) = "and":
                 "v = v1 and v2"; "";
-            /// Whether one of them is true.
+            /// 1 where at least one of them is true, that is, not 0; else 0.
             or(a, b) = "or":
                 "v = v1 or v2"; "";
-            /// Whether `a` is 0.
+            /// 1 where `a` is 0, else 0.
             not(a) = "not":
                 "v = not(v1)"; "";
             /// `a` where the condition holds, else `b`.
@@ -134,7 +135,7 @@ macro_rules! pointwise_operations {
             /// The natural logarithm.
             log(a) as log = "log":
                 "v = log(v1)"; "g1 =+ g / v1";
-            /// The logarithm of one more than `a`, exact for small numbers, too.
+            /// The logarithm of `1 + a`, accurate for small numbers, too.
             log1p(a) as log1p = "log1p":
                 "v = log1p(v1)"; "g1 =+ g / (1 + v1)";
             /// The square root.
@@ -171,13 +172,13 @@ macro_rules! pointwise_operations {
             erf(a) as erf = "erf":
                 // Its derivative is 2/√π · e^(−x²).
                 "v = erf(v1)"; "g1 =+ 1.1283791670955126 * g * exp(-(v1 * v1))";
-            /// The greatest integer that is not greater.
+            /// The greatest integer that is not greater than `a`.
             floor(a) as floor = "floor":
                 "v = floor(v1)"; "";
-            /// The least integer that is not less.
+            /// The least integer that is not less than `a`.
             ceil(a) as ceil = "ceil":
                 "v = ceil(v1)"; "";
-            /// The nearest integer; of two, the even one.
+            /// The nearest integer. If two are equally near, the even one.
             round(a) as round = "round":
                 "v = round(v1)"; "";
             /// The value of `a`, through which no gradient goes back.
@@ -189,8 +190,8 @@ macro_rules! pointwise_operations {
 
 pointwise_operations!(operations);
 
-/// The formula of one of some rows, with arguments in place of its operands. None if no row has the name and so many
-/// operands.
+/// The formula of the row with this name, with arguments in place of its operands. None if no row
+/// has this name and this number of operands.
 pub(crate) fn applied(rows: &'static [Row], name: &str, arguments: &[Formula]) -> Option<Formula> {
     let at = rows.iter().position(|row| row.name == name && row.arity == arguments.len())?;
     let law = read_below(rows[at].forward, &rows[..at]).ok()?;

@@ -1,10 +1,10 @@
-//! Operations that have a shape but no loop nest, and how that is said.
+//! Operations that have a shape but no loop nest, and the messages for them.
 //!
 //! | what | example |
 //! |---|---|
 //! | one label is two parts of an axis | `a => a^a` |
 //! | two operands fill one part of a result | `a; a; b => a^b` |
-//! | a tensor that is there in no phase | `a, b => a^b`: `a` and `b` run one after another |
+//! | a tensor that takes part in no phase | `a, b => a^b`: `a` and `b` run one after another |
 //! | a value that is added once for each place of an axis it does not have | `a, k; b => a^b` |
 //! | a conversion that changes the number of elements | `convert(words, 4, 1)` |
 //!
@@ -37,21 +37,21 @@ pub(super) enum Mistake {
     Again { result: usize, operands: Vec<usize>, loops: Vec<u32>, times: u128 },
 }
 
-/// What goes into a cell of a result.
+/// A value that goes into a cell of a result.
 struct Value {
-    /// Who takes part.
+    /// The operands that take part.
     operands: Vec<usize>,
     /// The running loops that they or the result mention.
     own: Vec<u32>,
     /// The running loops that none of them mentions.
     others: Vec<u32>,
-    /// How often the same value goes in.
+    /// The number of times that the same value goes in.
     times: u128,
 }
 
 impl Projected {
-    /// What cannot be meant, if there is something. A nest without concatenations and with one result is
-    /// always in order, and costs nothing.
+    /// Finds a mistake that makes the nest meaningless, if there is one. A nest without
+    /// concatenations and with one result is always in order, and costs nothing.
     pub(super) fn mistake(&self) -> Option<Mistake> {
         let loops = &self.projection.loops;
         let couples = loops.last().is_some_and(|last| (last.factor as usize) + 1 < loops.len());
@@ -146,7 +146,7 @@ impl Projected {
 }
 
 impl Reading<'_> {
-    /// Why the equations of a step have no solution.
+    /// Explains why the equations of a step have no solution.
     pub(super) fn unsolved(
         &self,
         failure: Failure,
@@ -183,7 +183,7 @@ impl Reading<'_> {
         error.with_help("loops follow from the rules that sized these axes: this is a mistake in Broadloom")
     }
 
-    /// Why a nest is refused.
+    /// Explains why a nest is refused.
     pub(super) fn refused(&self, mistake: Mistake, nest: &Projected, step: u32) -> Error {
         let (tensors, results) = (&nest.tensors[..], nest.results);
         let words = Words { graph: self.graph, shapes: self.shapes, step, tensors, results };
@@ -197,13 +197,14 @@ impl Reading<'_> {
     }
 }
 
-/// A leaf has no loop nest.
+/// The error for a leaf, which has no loop nest.
 pub(super) fn not_computed(graph: &Graph, step: u32) -> Error {
     let message = format!("{} is not computed, so it has no loop nest", graph.subject(step));
     Error::new(ErrorKind::Use, message).about_step(step).with_help("ask for the result of an operation")
 }
 
-/// What an element of a conversion is made of is not said by axes, unless each is made of one.
+/// The error for a conversion that changes the number of elements: axes do not tell from which
+/// elements each new one is made.
 pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor, to: Tensor) -> Error {
     let (name, own) = (graph.label_of(from), graph.name_of(to).map_or("the result".into(), quoted));
     let end = |text: &str, tensor: Tensor| {
@@ -246,7 +247,7 @@ impl Words<'_> {
         self.graph.subject(self.step)
     }
 
-    /// What a tensor is called; a result without a name is "the result".
+    /// The name of a tensor in messages; a result without a name is "the result".
     fn tensor(&self, entry: usize) -> String {
         match self.graph.name_of(self.tensors[entry]) {
             None if entry >= self.results => quoted(&self.graph.label_of(self.tensors[entry])),
@@ -283,7 +284,7 @@ impl Words<'_> {
         Part::at(step, format!("{written}{}, of size {size}", self.site(site)))
     }
 
-    /// What the spec has for an axis; nothing if a hole stands for it.
+    /// The text that the spec has for an axis, or `None` if a hole stands for it.
     fn written(&self, site: Site) -> Option<String> {
         let (known, _) = self.graph.spec_of_step(self.step)?;
         let rank = self.row(site.entry, site.kind).len();
@@ -304,7 +305,7 @@ impl Words<'_> {
         if slot < arity { slot + self.results } else { slot - arity }
     }
 
-    /// What the spec has for a tensor.
+    /// The text that the spec has for a tensor.
     fn shape(&self, entry: usize) -> Option<String> {
         let (known, _) = self.graph.spec_of_step(self.step)?;
         let (_, shape) = known.spec.shapes().enumerate().find(|(slot, _)| self.entry(*slot) == entry)?;
@@ -478,7 +479,7 @@ impl Words<'_> {
         }
     }
 
-    /// How to do without a loop that belongs to another tensor than the value that is repeated.
+    /// Suggests how to do without a loop that belongs to another tensor than the repeated value.
     fn apart(&self, owner: usize, result: usize, value: &str, axes: &str) -> String {
         let (name, result) = (self.tensor(owner), self.tensor(result));
         if owner < self.results {

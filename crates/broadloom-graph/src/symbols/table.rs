@@ -31,14 +31,14 @@ impl SymbolTable {
         at
     }
 
-    /// Forgets the sizes from a number on.
+    /// Removes the sizes from a number on.
     pub fn truncate(&mut self, len: usize) {
         for data in self.list.drain(len.min(self.list.len())..) {
             self.numbers.remove(&data.name);
         }
     }
 
-    /// Forgets all sizes.
+    /// Removes all sizes.
     pub fn clear(&mut self) {
         self.list.clear();
         self.numbers.clear();

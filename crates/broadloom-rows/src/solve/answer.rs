@@ -1,4 +1,4 @@
-//! The answer to a system, in words: closed values, how they came about, and what went wrong.
+//! The answer to a system, in words: closed values, the ways they were fixed, and the mistake.
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Answer, Clash, Closed, Core, DimShape, How, Limit, Report, Unfilled};
@@ -12,11 +12,11 @@ use crate::{NameId, error};
 /// Labels shown in one message; a longer core is cut.
 const MOST_LABELS: usize = 8;
 
-/// Everything there is to print.
+/// The parts of an answer that are printed.
 pub struct Answered {
-    /// How it ended.
+    /// The status at the end.
     pub status: Status,
-    /// Name, value, and how it was fixed; empty without a solution.
+    /// Name, value, and the way it was fixed; empty without a solution.
     pub solution: Vec<(NameId, String, How)>,
     /// Bindings and residual bounds before closing.
     pub report: Report,
@@ -24,9 +24,9 @@ pub struct Answered {
     pub branches: u64,
     /// Lines of the core, or of the constraints on an unfilled parameter.
     pub core: Vec<u32>,
-    /// Whether the core is known to be minimal.
+    /// True if the core is known to be minimal.
     pub minimal: bool,
-    /// What went wrong.
+    /// The mistake, if there is one.
     pub diagnostic: Option<Diagnostic>,
     /// The asked-for chains.
     pub explanations: Vec<Explanation>,
@@ -69,7 +69,7 @@ impl Answered {
                     diagnostic.notes.push(note.into());
                 }
             }
-            // The text has no way to say what a row is made of.
+            // A text cannot state that a row is made of others.
             Answer::Unsupported(_) => {}
             Answer::GaveUp(limit) => answered.gave_up(problem, limit, options),
         }
@@ -106,7 +106,7 @@ impl Answered {
                 .collect();
             says.join("; ")
         };
-        // The first label is where the reader looks first: the later end of the clash.
+        // The primary label is at the later end of the clash.
         let primary = match core.clash {
             Clash::Dims { sources: [_, Some(later)], .. } => later,
             _ => match core.constraints.last() {

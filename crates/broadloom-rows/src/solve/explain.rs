@@ -1,7 +1,7 @@
 //! `--explain`: the chain of lines and policies that fixed a variable.
 //!
-//! The lines of the chain are replayed one at a time on a solver of their own; what each of them
-//! newly tells is shown beside it.
+//! The lines of the chain are replayed one at a time on a solver of their own; the new facts after
+//! each line are shown beside it.
 
 use std::collections::HashSet;
 
@@ -11,13 +11,13 @@ use super::problem::{Problem, Var};
 use super::{Options, notation};
 use crate::{Constraint, DimKind, HoleKind, NameId, StatementKind};
 
-/// Lines times variables beyond which a chain is shown without facts.
+/// The product of lines and variables beyond which a chain is shown without facts.
 const MOST_WORK: usize = 4_000_000;
 
-/// Facts shown beside one line.
+/// The greatest number of facts shown beside one line.
 const MOST_FACTS: usize = 3;
 
-/// Why a variable has its value.
+/// The reason why a variable has its value.
 pub struct Explanation {
     /// The variable.
     pub name: NameId,
@@ -25,7 +25,7 @@ pub struct Explanation {
     var: Var,
     /// The chain as closing left it.
     links: Vec<Link>,
-    /// What to print, sources first.
+    /// The lines to print, sources first.
     pub steps: Vec<Step>,
 }
 
@@ -35,7 +35,7 @@ pub struct Step {
     pub line: Option<u32>,
     /// The constraint as it would be printed, or the policy in a sentence.
     pub what: String,
-    /// What is newly known.
+    /// The facts that are newly known.
     pub so: Vec<String>,
 }
 
@@ -62,7 +62,8 @@ pub fn forced(problem: &Problem, explanations: &mut [Explanation]) {
         };
         let forced = minimal.is_some();
         if let Some(ids) = minimal {
-            // The axes are forced; if the marker was chosen, what led to that choice follows.
+            // The axes are forced; if the marker was chosen, the links that led to that choice
+            // follow.
             let chosen = explanation.links.iter().any(|link| matches!(link.cause, Cause::Policy(..)));
             let rest = if chosen { std::mem::take(&mut explanation.links) } else { Vec::new() };
             explanation.links = ids.into_iter().map(|id| Link { cause: Cause::Constraint(id) }).collect();
@@ -116,7 +117,7 @@ fn replay(problem: &Problem, links: &[Link]) -> Vec<Step> {
     steps
 }
 
-/// What a partial system tells, one text a fact.
+/// The facts that follow from a partial system, one text each.
 fn facts(problem: &Problem) -> Vec<String> {
     let report = problem.solver.report();
     let bindings = report.bindings.iter().map(|binding| {

@@ -1,4 +1,5 @@
-//! A `.rows` system in, its solution and the reasons out: [`solve`] answers with data, [`run`] with text and a status.
+//! Solves `.rows` systems: [`solve`] returns the solution and its reasons as data, [`run`] as text
+//! with a status.
 //!
 //! ```
 //! use broadloom_rows::solve::{Options, Status, run};
@@ -21,7 +22,7 @@ use serde_json::{Map, Value};
 use answer::Answered;
 use problem::Problem;
 
-/// What the caller asked for.
+/// The options of a call.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// One JSON object instead of a table.
@@ -41,7 +42,7 @@ impl Default for Options {
     }
 }
 
-/// How it ended.
+/// The status at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     /// Every variable has a value.
@@ -79,14 +80,14 @@ impl Status {
     }
 }
 
-/// What is known of a system, as data.
+/// The answer to a system, as data.
 #[derive(Clone, Debug)]
 pub struct Solved {
-    /// How it ended.
+    /// The status at the end.
     pub status: Status,
-    /// What is wrong, in the text or with the system.
+    /// The mistakes in the text, or the reason why there is no solution.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many more there are than are listed.
+    /// The number of further diagnostics that are not listed.
     pub suppressed: usize,
     /// The answer: keys and values, as `docs/schema.json` describes them.
     pub answer: Map<String, Value>,
@@ -94,7 +95,7 @@ pub struct Solved {
     pub table: String,
 }
 
-/// What to print.
+/// The output of the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// For pipes.
@@ -133,7 +134,7 @@ pub fn solve(name: &str, text: &str, options: &Options) -> Solved {
     }
 }
 
-/// Solves the system in `text`, and says it: a table and messages, or one JSON object.
+/// Solves the system in `text`, and prints the answer: a table and messages, or one JSON object.
 pub fn run(name: &str, text: &str, options: &Options) -> Output {
     let mut solved = solve(name, text, options);
     let (status, sources) = (solved.status, Sources::one(name, text));
@@ -148,7 +149,7 @@ pub fn run(name: &str, text: &str, options: &Options) -> Output {
     }
     let style = Style { color: options.color, between: false, ..Style::default() };
     let stderr = match (status, &solved.diagnostics[..]) {
-        // What was asked for is wrong, not the text.
+        // The request is wrong, not the text.
         (Status::Malformed, [asked]) if asked.primary().is_none() => format!("error: {}\n", asked.message),
         (Status::Malformed, _) => render_all(&sources, &solved.diagnostics, solved.suppressed, style),
         _ => solved.diagnostics.iter().map(|diagnostic| render(&sources, diagnostic, style)).collect(),

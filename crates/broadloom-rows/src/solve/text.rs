@@ -23,7 +23,7 @@ pub fn answer(problem: &Problem, answered: &Answered) -> String {
     out
 }
 
-/// The name of a way to be fixed.
+/// The name of the way in which a variable was fixed.
 pub fn how(how: How) -> &'static str {
     match how {
         How::Forced => "forced",
@@ -51,7 +51,7 @@ fn table(problem: &Problem, answered: &Answered, out: &mut String) {
         return;
     }
     let name = |id| problem.system.show(&id).to_string();
-    // Columns line up as far as a person can look.
+    // Columns line up, except for very wide cells.
     let wide = |column: &mut dyn Iterator<Item = usize>, head: &str| {
         column.filter(|width| *width <= WIDEST).max().unwrap_or(0).max(head.len())
     };

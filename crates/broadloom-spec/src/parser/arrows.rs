@@ -1,5 +1,5 @@
-//! A text without `=>`, and what was probably meant: the notation of NumPy, `->` before the result, or no
-//! result at all.
+//! Mistakes in texts without `=>`, with the probable meaning: the notation of NumPy, `->` before
+//! the result, or no result at all.
 
 use crate::error::{Error, ErrorKind, clip};
 use crate::lexer::{Token, TokenKind};
@@ -52,7 +52,7 @@ pub(super) fn check_arrows(text: &str, tokens: &[Token]) -> Result<(), Error> {
     }
 }
 
-/// `ij,jk->ik`.
+/// The error for `ij,jk->ik`.
 pub(super) fn python_commas(text: &str, left: &str, right: &str, comma: Span) -> Error {
     let message = "operands are separated by `;` and the result follows `=>`";
     let error = Error::new(ErrorKind::PythonCommas, text, comma, message)

@@ -7,10 +7,10 @@
 //! concat := part { `^` part }      part := label | size | `_`
 //! ```
 //!
-//! **Which label is stepped over.** In a sum of two labels one is stepped over (its coefficient is the
-//! stride) and the other moves inside the window (its coefficient is the dilation). The label that carries
-//! a marker is stepped over; without a marker it is the first label: `2*o+k`, `1+2*o+k` and `k+2*o=` all
-//! step over `o`, and `k+2*o` steps over `k`.
+//! **The label that is stepped over.** In a sum of two labels one is stepped over (its coefficient
+//! is the stride) and the other moves inside the window (its coefficient is the dilation). The
+//! label that carries a marker is stepped over; without a marker it is the first label: `2*o+k`,
+//! `1+2*o+k` and `k+2*o=` all step over `o`, and `k+2*o` steps over `k`.
 
 use super::Parser;
 use crate::error::{Error, ErrorKind};
@@ -20,7 +20,7 @@ use crate::span::Span;
 use crate::tree::{Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Kernel, Padding, Term};
 use std::num::NonZeroU64;
 
-/// One part of a sum or a concatenation, before it is known which.
+/// One part of a sum or of a concatenation, before the sign after it decides which.
 struct Part {
     kind: PartKind,
     /// Without the marker.
@@ -309,15 +309,15 @@ struct Sum {
     /// In writing order; the second is there only if the first is.
     terms: [Option<Product>; 2],
     offset: Option<(u64, Span)>,
-    /// One too many.
+    /// A second number, which is a mistake.
     second_offset: Option<(u64, Span)>,
-    /// Which term carries it, and the marker.
+    /// The index of the term that carries it, and the marker.
     marker: Option<(usize, Token)>,
 }
 
-/// The words for what is wrong with an axis.
+/// The messages for mistakes in an axis.
 impl Parser<'_> {
-    /// What is wrong with the token after `sign`.
+    /// Describes the mistake in the token after `sign`.
     fn cannot_follow(&self, sign: &str, done: &str) -> String {
         match self.kind() {
             TokenKind::Ellipsis | TokenKind::RowVariable(_) => {

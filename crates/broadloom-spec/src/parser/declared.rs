@@ -103,7 +103,7 @@ impl Parser<'_> {
         error.expected(&["`,`"]).help("only a name can: write `n=3`")
     }
 
-    /// The token here has no place in a declaration.
+    /// The error for a token that has no place in a declaration.
     pub(super) fn unexpected_in_declaration(&self) -> Error {
         let span = self.span();
         let found = self.quote(span);

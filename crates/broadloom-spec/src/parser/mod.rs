@@ -1,6 +1,7 @@
-//! From tokens to trees: sides, shapes and rows. What an axis is depends on what is parsed: [`axis`] reads
-//! those of specs, [`declared`] those of declarations. Before and after, [`slips`], [`arrows`] and [`words`]
-//! look at the text as a whole, for mistakes that are better explained from there.
+//! From tokens to trees: sides, shapes and rows. Specs and declarations have different axes:
+//! [`axis`] reads those of specs, [`declared`] those of declarations. Before and after, [`slips`],
+//! [`arrows`] and [`words`] look at the text as a whole, for mistakes that are better explained
+//! from there.
 //!
 //! ```text
 //! spec   := side `=>` side
@@ -81,7 +82,7 @@ fn check_length(text: &str) -> Result<(), Error> {
         .label(format!("more than {MAX_LENGTH} bytes")))
 }
 
-/// What is being read.
+/// The kind of text that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Spec,
@@ -119,14 +120,14 @@ impl<'a> Parser<'a> {
         self.token().span
     }
 
-    /// Moves on and gives the token passed.
+    /// Moves on and returns the token passed.
     fn bump(&mut self) -> Token {
         let token = self.token();
         self.position = (self.position + 1).min(self.tokens.len() - 1);
         token
     }
 
-    /// Where the last token ended.
+    /// The end of the last token.
     fn last_end(&self) -> u32 {
         self.position.checked_sub(1).map_or(0, |last| self.tokens[last].span.end)
     }
@@ -177,7 +178,7 @@ impl<'a> Parser<'a> {
         Ok(Shape { batch, input, output: row, span })
     }
 
-    /// The sign here cannot follow those seen before it.
+    /// The error for a sign that cannot follow those before it.
     fn row_order(&self, bar: Option<Span>, arrow: Option<Span>) -> Error {
         let span = self.span();
         let (message, first) = match (self.kind(), bar, arrow) {
@@ -268,7 +269,7 @@ impl<'a> Parser<'a> {
         Ok(self.names.coefficients.intern(span.slice(self.text), span))
     }
 
-    /// Refuses a name that means something else already.
+    /// Refuses a name that already has another meaning.
     fn check_meaning(&self, span: Span, meaning: Meaning) -> Result<(), Error> {
         let text = span.slice(self.text);
         let Names { axes, rows, coefficients, .. } = &self.names;
@@ -296,7 +297,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What was read last in a row.
+/// The last item that was read in a row.
 #[derive(Clone, Copy)]
 enum Previous {
     Nothing,
@@ -305,7 +306,7 @@ enum Previous {
     Axis(Span),
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Axis,
@@ -386,7 +387,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The token here cannot follow what is before it.
+    /// The error for a token that cannot follow those before it.
     fn unexpected(&self) -> Error {
         let span = self.span();
         let found = self.quote(span);

@@ -1,12 +1,13 @@
-//! What is never right, wherever it stands: characters without a meaning, stray dots, parentheses, negative
-//! numbers. One message speaks about the whole slip and, where it can be guessed, about what was meant.
+//! Mistakes that are wrong wherever they stand: characters without a meaning, stray dots,
+//! parentheses, negative numbers. One message describes the whole slip and, where it can be
+//! guessed, the meaning.
 
 use super::Subject;
 use crate::error::{Error, ErrorKind, clip, is_invisible};
 use crate::lexer::{Slip, Token, TokenKind};
 use crate::span::Span;
 
-/// Refuses tokens that are never right.
+/// Refuses tokens that are wrong wherever they stand.
 pub(super) fn check_tokens(text: &str, tokens: &[Token], subject: Subject) -> Result<(), Error> {
     let colon = tokens.iter().find(|token| token.kind == TokenKind::Colon && subject == Subject::Spec);
     let slips = tokens.iter().filter_map(|token| match token.kind {
@@ -138,7 +139,7 @@ fn unknown(text: &str, c: char, span: Span, in_spec: bool) -> Error {
     })
 }
 
-/// Which parenthesis is wrong: one without a partner, or else the first.
+/// Reports the wrong parenthesis: one without a partner, or else the first.
 fn parentheses(text: &str, slips: impl Iterator<Item = (Slip, Span)> + Clone, subject: Subject) -> Error {
     let mut open = Vec::new();
     for (slip, span) in slips.clone() {

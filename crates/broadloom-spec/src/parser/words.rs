@@ -88,7 +88,7 @@ fn run_together(text: &str, span: Span, word: &str) -> Error {
     error.help(format!("write `{}` for {} axes", letters.join(", "), letters.len()))
 }
 
-/// On which sides of `=>` each label is: a bit for the operands and one for the results.
+/// The sides of `=>` on which each label is: a bit for the operands and one for the results.
 struct Sides(Vec<u8>);
 
 impl Sides {

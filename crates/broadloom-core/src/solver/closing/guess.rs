@@ -137,7 +137,8 @@ fn settle_size(state: &mut State, levels: &mut Vec<SizeDecision>) -> Outcome {
             for mark in levels.drain(..).rev().filter_map(|level| level.mark) {
                 state.undo(mark);
             }
-            // Where the sizes of symbols would decide which size fits, none can be chosen for all of them.
+            // If the size that fits depends on the sizes of symbols, none can be chosen for all of
+            // them.
             let symbolic = last == Conflict::TooMuch(Limit::Expressions);
             return Err(if symbolic { last } else { Conflict::TooMuch(Limit::Branches) });
         }
@@ -193,7 +194,7 @@ fn size_options(state: &mut State, node: u32) -> (Vec<(Policy, DimTerm)>, bool) 
 }
 
 /// The bases to try for a class: the one it is known to have, else the default one and then every
-/// basis that somebody wrote.
+/// basis that occurs in a constraint.
 fn likely_bases(state: &State, root: u32) -> Vec<Basis> {
     let mut bases: Vec<Basis> = state.atoms.iter().map(|atom| atom.basis).collect();
     bases.push(Basis::DEFAULT);
@@ -241,7 +242,7 @@ fn size_order(state: &State) -> Vec<u32> {
     let open = derived.chain(mentioned).filter_map(|(node, derived)| {
         let root = state.dims.find(node);
         let open = state.dims.value(root).is_none() && state.dims.extra_of(root).is_some();
-        // What may be empty goes before what may not.
+        // Classes that may be empty go before those that may not.
         let firm = (size_bounds(state, DimTerm(root)).0 > 0, derived);
         open.then(|| ((firm, names.get(&root).copied().unwrap_or((u32::MAX, node))), root))
     });

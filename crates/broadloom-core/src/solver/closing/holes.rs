@@ -1,13 +1,13 @@
-//! Holes of parameters: positions that closing had to fill without anybody asking for it.
+//! Holes of parameters: positions that closing had to fill although nothing asked for them.
 //!
-//! A parameter takes its shape from its uses. Where no use says anything, an ordinary leaf takes the
+//! A parameter takes its shape from its uses. Where no use restricts it, an ordinary leaf takes the
 //! least shape; for a parameter that is almost certainly a mistake (a hidden size that was never
 //! written), so it is reported.
 //!
-//! A row of a parameter that takes no axes is a hole unless that is an answer and not a silence: it meets a
-//! row that has axes, or a tensor that has axes elsewhere and none here. (A number has none anywhere, and says
-//! nothing.) It meets what stands beside it in a result, and in the results that this one goes into. An axis
-//! is a hole if nothing gave it a size, or only a guess did.
+//! A row of a parameter that takes no axes is a hole, unless it meets a row that has axes, or a
+//! tensor that has axes elsewhere and none here: then no axes is an answer. (A number has none
+//! anywhere, and is no answer.) It meets the rows beside it in a result, and in the results that
+//! this one goes into. An axis is a hole if nothing gave it a size, or only a guess did.
 
 use crate::ids::NIL;
 use crate::solver::stores::reason::Policy;
@@ -26,16 +26,16 @@ pub enum Unfilled {
     Row(RowVar),
 }
 
-/// The parameters that nothing was said about, and the rows that were open, before closing.
+/// The parameters that no constraint restricts, and the rows that were open, before closing.
 #[derive(Debug, Default)]
 pub(crate) struct Silence {
-    /// The rows of parameters that nobody was seen to speak of.
+    /// The rows of parameters that no constraint restricts.
     params: Vec<u32>,
     /// True if a row could have had axes, for all rows if there are such parameters.
     open: Vec<bool>,
 }
 
-/// Finds the parameters that nothing is said about; to be called before closing.
+/// Finds the parameters that no constraint restricts; to be called before closing.
 pub(crate) fn find_silence(state: &State) -> Silence {
     let silent = |row: &u32| state.rows.role(*row) == Role::Param && is_silent(state, *row);
     let params: Vec<u32> = state.rows.leaves().iter().copied().filter(silent).collect();
@@ -49,7 +49,7 @@ fn is_silent(state: &State, row: u32) -> bool {
     !state.rows.is_fixed(row) && state.ranks.lo(row) == 0 && state.ariths.of_row(row).is_empty()
 }
 
-/// Those silent rows that have no axes, and that meet nothing that says so.
+/// The silent rows that have no axes, and that meet no row for which that is known.
 fn unanswered_rows(state: &State, Silence { params, open }: &Silence) -> Vec<u32> {
     let mut rows: Vec<u32> = params.iter().copied().filter(|row| state.ranks.lo(*row) == 0).collect();
     if !rows.is_empty() {
@@ -106,8 +106,8 @@ fn pass_answers(state: &State, answered: &mut [bool]) -> bool {
     any
 }
 
-/// The rows of which it is known that they have no axes, and not only assumed for want of an answer: constraints
-/// say so, or they are leaves that were answered, or made of such rows.
+/// The rows that are known to have no axes, rather than assumed to for want of an answer:
+/// constraints require it, or they are leaves that were answered, or made of such rows.
 fn said_rows(state: &State, open: &[bool], answered: &[bool]) -> Vec<bool> {
     let mut said: Vec<bool> = (0..state.rows.len() as u32)
         .map(|row| {
@@ -169,6 +169,6 @@ fn lacks_size(state: &State, term: DimTerm) -> bool {
     if state.dims.value(root).is_none() {
         return true;
     }
-    // What had no size when guessing began has one by a guess.
+    // A class without a size when guessing began has one by a guess.
     state.undecided.as_ref().is_some_and(|open| open.contains(&node))
 }

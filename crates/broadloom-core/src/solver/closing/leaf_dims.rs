@@ -1,10 +1,11 @@
-//! Which sizes leaves take (docs/solver.md, "Which sizes a leaf takes"; Formal Core, Def. 6.1, at dimension
-//! sort).
+//! The sizes that leaves take (docs/solver.md, "Which sizes a leaf takes"; Formal Core, Def. 6.1,
+//! at dimension sort).
 //!
-//! Ranks and markers are fixed, caps have travelled to the fixpoint. Open leaf dimensions that a common
-//! dimension refines are a *family*: committing one of them gives the others the same cap, and so on. A
-//! family whose caps are one size takes it. A family whose caps are two sizes cannot have both, and
-//! nothing says which: all its members relax to the unit, and those that must be known are reported.
+//! Ranks and markers are fixed, caps have travelled to the fixpoint. Open leaf dimensions that a
+//! common dimension refines are a *family*: committing one of them gives the others the same cap,
+//! and so on. A family whose caps are one size takes it. A family whose caps are two sizes cannot
+//! have both, and nothing decides between them: all its members relax to the unit, and those that
+//! must be known are reported.
 //!
 //! For example `3 <= a`, `5 <= b`, `c <= a`, `c <= b` with leaves `a` and `b`: either could keep its cap, not
 //! both; both become the unit.
@@ -62,8 +63,9 @@ fn take_caps(state: &mut State, leaves: &[u32]) {
     commit_together(state, caps.collect());
 }
 
-/// Commits dimensions. Arithmetic may have no room for a size: what does not fit is left to the guesses.
-/// Nobody wins by coming first: those that fit alone but not together are left, too.
+/// Commits dimensions. Arithmetic may have no room for a size: those that do not fit are left to
+/// the guesses. The order does not matter: dimensions that fit alone but not together are left,
+/// too.
 fn commit_together(state: &mut State, mut wanted: Vec<Commitment>) {
     if commit_all(state, &wanted).is_ok() {
         return;

@@ -23,7 +23,7 @@ fn shrink_chain(state: &State, chain: &[Link], entails: impl Fn(&Subsystem) -> b
 }
 
 /// The chain of constraints that forces a dimension variable, if they do: minimal, sources first.
-/// ([`Closed::why_dim`](crate::Closed::why_dim) also tells of policies.)
+/// ([`Closed::why_dim`](crate::Closed::why_dim) also has policies.)
 pub(crate) fn why_dim(state: &State, var: DimVar) -> Option<Vec<ConstraintId>> {
     let value = observe_dim(state, var)?;
     let entails = |sub: &Subsystem| sub.dim(var).and_then(|var| observe_dim(&sub.state, var)) == Some(value);

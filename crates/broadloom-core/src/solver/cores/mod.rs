@@ -63,8 +63,8 @@ pub(crate) fn core_from(state: &mut State, mut ids: Vec<ConstraintId>) -> Core {
     Core { constraints: ids, minimal: complete && !unknown, clash }
 }
 
-/// Deletes members as long as what is left still holds; whether it holds must be monotone. Stops,
-/// and says so, when `holds` has used up its work.
+/// Deletes members as long as `holds` is true for the rest, which must be monotone. Stops when
+/// `holds` has used up its work, and returns false with the rest.
 fn shrink(
     mut ids: Vec<ConstraintId>,
     mut holds: impl FnMut(&[ConstraintId]) -> Option<bool>,

@@ -367,7 +367,7 @@ impl Walk<'_> {
             out.extend([Fact::HiRank(row), Fact::RowCon(rows.source(row))]);
             return;
         }
-        // What was said from this edge while the rank was open is a reason of its own.
+        // The value recorded from this edge while the rank was open is a reason of its own.
         out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why.0));
         let index = if side == Side::Left { inner } else { rank - 1 - inner };
         let why = rows.slot(Slot::Axis { row, at: index }).why;

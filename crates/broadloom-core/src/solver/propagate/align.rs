@@ -119,9 +119,9 @@ fn align_refine(state: &mut State, con: RowConId) -> Outcome {
     Ok(())
 }
 
-/// Inequality whose result is a row variable that nobody mentioned before, which is how the result of
-/// an operation meets its first operand: its rank and its axes follow from the operand at once, and
-/// no watcher has to be woken.
+/// An inequality whose result is a row variable that occurs for the first time, as in the
+/// constraint between the result of an operation and its first operand. Its rank and its axes
+/// follow from the operand at once, and no watcher has to be woken.
 pub(crate) fn align_fresh(state: &mut State, con: RowConId) -> Outcome {
     state.steps += 1;
     let RowCon { res, opnd, .. } = state.rows.con(con);
@@ -218,7 +218,7 @@ fn relate_refine(state: &mut State, below: Spot, above: Spot, reason: Reason) ->
         (Spot::Empty(a), Spot::Empty(b)) if a == b => return Ok(()),
         (Spot::Known(res), Spot::Known(opnd)) if res == opnd => return Ok(()),
         (Spot::Known(res), Spot::Known(opnd)) => (res, opnd),
-        // DI-pin on an axis nothing was said about: it is the atom.
+        // DI-pin on an axis of which nothing is known: it is the atom.
         (Spot::Empty(slot), Spot::Known(opnd)) if opnd.is_ground() => {
             return record_axis(state, slot, opnd, reason);
         }

@@ -1,9 +1,9 @@
-//! Results that are made of their operands ([`Constraint::MadeOf`](crate::Constraint::MadeOf)): nothing in
-//! them comes from nowhere.
+//! Results that are made of their operands ([`Constraint::MadeOf`](crate::Constraint::MadeOf)):
+//! each of their axes and sizes comes from an operand.
 //!
-//! An inequality lets a result have more axes than its operand, and claim sizes where the operand claims
-//! none. That is right for a system of constraints; the result of a sum, however, is what its operands
-//! broadcast to. A *support* says so, of a row and of its operands:
+//! An inequality lets a result have more axes than its operand, and claim sizes where the operand
+//! claims none. That is right for a system of constraints; the result of a sum, however, is the
+//! broadcast of its operands. A *support* requires that of a row and its operands:
 //!
 //! - *Ranks.* The row has as many axes as the longest operand at most. Where one operand alone can be long
 //!   enough, it is.
@@ -87,7 +87,7 @@ pub(crate) fn run_support(state: &mut State, support: SupportId) -> Outcome {
     }
     let open = |row: u32| row != NIL && !state.rows.is_fixed(row);
     let waits = open(res) || state.supports.terms(support).iter().any(|term| open(term.hole));
-    // What just moved is aligned first.
+    // Rows that just moved are aligned first.
     if spread || waits || !state.ranks.touched.is_empty() {
         return Ok(());
     }
@@ -121,7 +121,7 @@ fn reach(state: &State, support: SupportId) -> (Option<u32>, Option<(u32, u32)>)
     (bounded.then_some(most), sole)
 }
 
-/// Says of an axis of a supported row what the operands leave of it.
+/// Derives the facts about an axis of a supported row that follow from its operands.
 fn support_axis(state: &mut State, support: SupportId, at: u32) -> Outcome {
     let res = state.supports.get(support).res;
     let rank = state.ranks.lo(res);
@@ -148,7 +148,8 @@ fn support_axis(state: &mut State, support: SupportId, at: u32) -> Outcome {
     add_clause(state, support, at, result, &facing)
 }
 
-/// Which axis of an operand faces an axis of its result, counted from which edge, if any does.
+/// The axis of an operand that faces an axis of its result, and the edge from which it is counted,
+/// if there is one.
 pub(crate) fn facing_place(state: &State, term: Term, rank: u32, at: u32) -> Option<(Side, u32)> {
     let inner = if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
     let own = term.flanks() + inner;
@@ -209,7 +210,7 @@ fn judge_clause(state: &State, clause: ClauseId) -> Standing {
     able.map_or(Standing::Unit, Standing::Sole)
 }
 
-/// True if nothing is left to be said by rows that are made of others.
+/// True if no further facts follow for rows that are made of others.
 pub(crate) fn supports_settled(state: &State) -> bool {
     state.supports.ids().all(|support| state.supports.get(support).spread)
         && state

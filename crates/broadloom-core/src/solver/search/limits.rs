@@ -27,7 +27,7 @@ const LONGEST: u32 = 4096;
 pub(super) struct Limits {
     /// The order of decisions: rows that matter, then the rest; leaves first, then fillers.
     pub order: Vec<u32>,
-    /// Per row variable, the greatest least rank of its component and how far beyond it to go;
+    /// Per row variable, the greatest least rank of its component and the distance to go beyond it;
     /// absent for rows whose rank no open question depends on.
     pub limit: FxHashMap<u32, (u32, u32)>,
     /// The cases that are decided before ranks.
@@ -43,7 +43,7 @@ pub(crate) fn rank_limits(state: &State, weights: Option<&FxHashMap<u32, u64>>) 
     for con in &waiting {
         component.join(state, con);
     }
-    // A row whose known ends overlap at its least rank waits for nobody but itself.
+    // A row whose known ends overlap at its least rank waits only for itself.
     for row in (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)) {
         if state.rows.partial(row).is_some() {
             component.place(row);

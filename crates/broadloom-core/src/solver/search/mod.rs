@@ -273,7 +273,7 @@ fn search_once(state: &mut State, search: &mut Search, markers: &mut Vec<u32>) -
     }
 }
 
-/// Returns to the latest blamed level and undoes its value. False if nobody is to blame.
+/// Returns to the latest blamed level and undoes its value. False if no level is blamed.
 fn jump(state: &mut State, search: &mut Search, levels: &mut Vec<Level>, mut blamed: Vec<Blame>) -> bool {
     blamed.sort_unstable();
     blamed.dedup();
@@ -353,7 +353,7 @@ fn next_rank(state: &State, limits: &Limits, levels: &[Level], markers: &[u32]) 
     Some(level)
 }
 
-/// The first row from a place on whose marker somebody waits for.
+/// The first row from a place on whose marker a constraint waits for.
 fn next_marker(state: &State, start: u32, preferred: &[u32]) -> Option<Level> {
     let awaits = |row: &u32| state.rows.watchers(*row).any(|con| awaited_marker(state, con) == Some(*row));
     let row = (start..state.rows.len() as u32).find(awaits)?;

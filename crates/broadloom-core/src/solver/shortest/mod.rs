@@ -1,12 +1,14 @@
 //! The shortest chain behind a dimension or a number of axes, once a system is closed.
 //!
-//! [`explain`](super::explain) reads back how a fact was found first, which may be by a long way round: a size that
-//! came through twenty operations was perhaps declared next to the one that is asked about. Here every way counts.
-//! With ranks and markers settled, each constraint relates certain places ([`sizes`]) or certain ranks ([`ranks`]),
-//! and what follows from what is a graph, in which the shortest way from what somebody wrote is found as in
-//! Dijkstra's algorithm (with Knuth's generalisation, because an equation needs several facts at once).
+//! [`explain`](super::explain) reads back how a fact was found first, which may be by a long way
+//! round: a size that came through twenty operations was perhaps declared next to the one in
+//! question. Here every way counts. With ranks and markers settled, each constraint relates certain
+//! places ([`sizes`]) or certain ranks ([`ranks`]). The consequences between facts are a graph, in
+//! which the shortest way from a written size is found as in Dijkstra's algorithm (with Knuth's
+//! generalisation, because an equation needs several facts at once).
 //!
-//! A policy step costs more than any number of constraints: what is entailed is shown to be.
+//! A policy step costs more than any number of constraints, so that an entailed fact is shown as
+//! entailed.
 
 mod ranks;
 mod sizes;

@@ -1,8 +1,9 @@
-//! Sizes: what each constraint says of which places, and the ways between them.
+//! Sizes: the places that each constraint relates, and the ways between them.
 //!
-//! A place is a dimension variable or an axis of a row variable. In a closed system a row constraint is a list of
-//! pairs of places (or of a place and what is written), and two facts are told of a place: that it has its value,
-//! and that an atom lies below it (a cap). From the rules of Def. 4.2:
+//! A place is a dimension variable or an axis of a row variable. In a closed system a row
+//! constraint is a list of pairs of places (or of a place and a written size), and there are two
+//! facts about a place: that it has its value, and that an atom lies below it (a cap). From the
+//! rules of Def. 4.2:
 //!
 //! | from | by | follows |
 //! |---|---|---|
@@ -60,7 +61,7 @@ struct Places<'a> {
     of_place: Vec<u32>,
     equations: Vec<Equation>,
     in_equations: FxHashMap<u32, Vec<u32>>,
-    /// The caps of each place that were told: two of them say that it is the unit.
+    /// The caps that were found for each place: two of them make it the unit.
     caps: Vec<[DimTerm; 2]>,
 }
 
@@ -396,7 +397,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Tells the equations of a place that its size is known.
+    /// Records in the equations of a place that its size is known.
     fn tell(&mut self, ways: &mut Ways, place: u32) {
         let Some(numbers) = self.in_equations.remove(&place) else { return };
         for number in numbers {

@@ -112,7 +112,7 @@ fn chains_are_proofs_and_have_nothing_to_spare() {
             let term = term_of(closed.state, place);
             let value = closed.state.dims.resolve(term);
             let chain = closed.shortest_dim(place);
-            // Nothing says what it is: it is the unit, and at most a bound is recorded.
+            // Nothing determines it: it is the unit, and at most a bound is recorded.
             if chain.iter().all(|link| link.what.is_none()) {
                 assert!(
                     !value.is_ground() || value.is_none() || value == DimTerm::UNIT,
@@ -125,8 +125,8 @@ fn chains_are_proofs_and_have_nothing_to_spare() {
             let chooses = chain.iter().any(|link| matches!(link.cause, Cause::Policy(..)));
             chosen += usize::from(chooses);
             assert!(entails(&closed, &all, place), "{place:?} by {chain:?}");
-            // What is chosen is given here, and needs no proof. A constraint that is needed twice counts twice, so
-            // another way of the same length may have fewer.
+            // A choice is given here, and needs no proof. A constraint that is needed twice counts
+            // twice, so another way of the same length may have fewer.
             for spare in chain.iter().filter(|_| !chooses) {
                 let fewer: Vec<&Derived> =
                     all.iter().copied().filter(|link| link.cause != spare.cause).collect();

@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 pub struct Derived {
     /// The constraint, or the choice.
     pub cause: Cause,
-    /// The dimension that has its value by this link; none where numbers of axes are told.
+    /// The dimension that has its value by this link; none if the link is about a number of axes.
     pub what: Option<DimShape>,
     /// The row variable that it is an axis of, or whose axes are counted.
     pub row: Option<RowVar>,
@@ -36,16 +36,16 @@ pub struct Written {
 /// The cost of a policy step: more than all constraints together.
 pub(super) const POLICY: u64 = 1 << 32;
 
-/// A fact, by its number; what that means is up to whoever searches.
+/// A fact, by its number; the search decides the meaning of numbers.
 pub(super) type Fact = u32;
 
 /// The step by which one fact follows from others.
 #[derive(Clone, Copy)]
 pub(super) enum Inference {
-    /// By a constraint, which may itself write what is told.
+    /// By a constraint, which may itself write the value.
     Constraint(ConstraintId, Option<Written>),
     Policy(Policy),
-    /// Without another word.
+    /// Without a line of its own.
     Silent,
 }
 

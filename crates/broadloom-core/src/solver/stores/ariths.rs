@@ -40,7 +40,7 @@ impl Arith {
         }
     }
 
-    /// The rows whose axes it speaks of.
+    /// The rows whose axes it is about.
     pub fn pieces(&self) -> &[Piece] {
         match self {
             Arith::Linear { .. } => &[],
@@ -157,7 +157,7 @@ impl Ariths {
         (0..self.cons.len()).map(ArithId::new).filter(|con| !self.cons[con.index()].done)
     }
 
-    /// The counts and lists that speak of a row variable.
+    /// The counts and lists about a row variable.
     pub fn of_row(&self, row: u32) -> &[ArithId] {
         if self.rows.is_empty() { &[] } else { self.rows.get(&row).map_or(&[], |cons| cons.as_slice()) }
     }

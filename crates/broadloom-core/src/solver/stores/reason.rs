@@ -1,11 +1,12 @@
-//! Why a fact holds: one small record per event, kept apart from the hot state.
+//! The reasons for facts: one small record per event, kept apart from the hot state.
 //!
 //! A [`ReasonId`] is either a constraint (no record needed) or an index into the solver's list of
 //! [`Reason`]s. Reading reasons is rare and happens in `explain`; writing one is a push.
 
 use crate::ids::{ArithId, ClauseId, RowConId, StepId, SupportId};
 use crate::term::ConstraintId;
-/// Why a leaf had to give way: two leaves with different caps, and the adjacencies between them.
+/// The reason why a leaf had to give way: two leaves with different caps, and the adjacencies
+/// between them.
 #[derive(Clone)]
 pub(crate) struct Rivalry {
     pub leaves: Vec<u32>,
@@ -19,7 +20,7 @@ pub(crate) struct ReasonId(pub u32);
 impl ReasonId {
     const CONSTRAINT: u32 = 1 << 31;
 
-    /// The reason "this constraint says so".
+    /// The reason that consists of one constraint.
     pub fn constraint(id: ConstraintId) -> ReasonId {
         ReasonId(Self::CONSTRAINT | id.0)
     }

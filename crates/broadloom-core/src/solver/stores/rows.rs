@@ -126,7 +126,7 @@ pub(crate) enum Slot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spot {
     Known(DimTerm),
-    /// An axis of a row variable about which nothing was said.
+    /// An axis of a row variable of which nothing is known.
     Empty(Slot),
     /// Inside a row variable or beyond it, depending on its rank.
     Unknown,
@@ -615,7 +615,7 @@ impl Rows {
     }
 }
 
-/// Takes back what was said at `at`, and the silence it was padded with.
+/// Removes the axis at `at`, and the empty axes that padded the list up to it.
 fn forget(list: &mut SmallVec<[Axis; 2]>, at: u32) {
     list[at as usize] = UNNAMED;
     while list.last().is_some_and(|axis| axis.term.is_none()) {

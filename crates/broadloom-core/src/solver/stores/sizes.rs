@@ -68,7 +68,7 @@ struct Watch {
     next: u32,
 }
 
-/// Why a bound moved: a step, or all steps of two classes that became one.
+/// The reason why a bound moved: a step, or all steps of two classes that became one.
 #[derive(Clone, Copy)]
 enum History {
     Step { node: u32, reason: ReasonId, before: u32 },
@@ -242,7 +242,7 @@ impl Sizes {
         set!(trail, WatchTail, extra, self.extras[at].tail, watch);
     }
 
-    /// Those that wait for a class.
+    /// The watchers that wait for a class.
     pub fn watchers(&self, extra: u32) -> impl Iterator<Item = Watcher> + '_ {
         let mut next = self.extras[extra as usize].head;
         std::iter::from_fn(move || {

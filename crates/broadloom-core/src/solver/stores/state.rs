@@ -259,9 +259,10 @@ impl State {
         self.rows.declared(row.0)
     }
 
-    /// Says that a row meets an operand: by which row of it (none, if it has no axes there), and what other rows it
-    /// has (none, if it is certain to have axes elsewhere). If the operand turns out to have axes, but none here,
-    /// then no axes is an answer, and not a hole of a parameter; and a filler takes none.
+    /// Records that a row meets an operand: by which row of it (none, if it has no axes there), and
+    /// which other rows it has (none, if it is certain to have axes elsewhere). If the operand
+    /// turns out to have axes, but none here, then no axes is an answer, and not a hole of a
+    /// parameter; and a filler takes none.
     pub fn meets_no_axes(&mut self, row: RowVar, own: Option<RowVar>, beside: &[RowVar]) {
         let own = own.map_or(NIL, |own| own.0);
         self.absences.push(Absence { row: row.0, own, beside: beside.iter().map(|row| row.0).collect() });
@@ -440,8 +441,9 @@ impl State {
         }
     }
 
-    /// A new symbol: a named size, which claims to be one and meets no other symbol. Its range is said by
-    /// [`Constraint::AtLeast`](crate::Constraint::AtLeast) and [`Constraint::AtMost`](crate::Constraint::AtMost).
+    /// A new symbol: a named size, which claims to be one and meets no other symbol. Its range is
+    /// given by [`Constraint::AtLeast`](crate::Constraint::AtLeast) and
+    /// [`Constraint::AtMost`](crate::Constraint::AtMost).
     pub fn symbol(&mut self) -> DimVar {
         self.make_symbol(Symbol(self.symbols.nodes.len() as u32), false)
     }

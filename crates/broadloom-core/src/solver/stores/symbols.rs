@@ -77,7 +77,7 @@ pub(crate) struct Symbols {
     pub nodes: Vec<u32>,
     /// The symbol of each of these nodes.
     pub by_node: FxHashMap<u32, Symbol>,
-    /// Which of them are dynamic.
+    /// Marks those that are dynamic.
     pub dynamic: Vec<bool>,
     pub forms: Vec<Form>,
     ids: FxHashMap<Form, u32>,

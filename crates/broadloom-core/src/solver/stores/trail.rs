@@ -5,7 +5,7 @@
 //! branch, so the monotone online phase pays nothing. Vectors that only grow are cut back to the
 //! lengths noted in the mark.
 
-/// Which column of the state a logged word belongs to.
+/// The column of the state that a logged word belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cell {
     Parent,

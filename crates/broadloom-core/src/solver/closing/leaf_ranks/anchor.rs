@@ -10,7 +10,7 @@ impl RankProblem {
     /// given by another one it does not give back. Returns whether any was lowered.
     pub(super) fn anchor(&self, ranks: &mut [i64]) -> bool {
         let mut traced = Traced::new(self);
-        // What is known goes to all results, and what is known of results back; then one leaf after the other.
+        // Known axes go to all results, and those of results back; then one leaf after the other.
         self.order.iter().for_each(|row| self.pass_down(*row, &mut traced, false));
         self.order.iter().rev().for_each(|row| self.pass_up(*row, &mut traced, false));
         let looked_at = |row: &&u32| self.circular || self.open[**row as usize];
@@ -64,7 +64,7 @@ impl RankProblem {
         }
     }
 
-    /// Tells the results of a row what is traced in it.
+    /// Passes the axes that are traced in a row on to its results.
     fn pass_down(&self, row: u32, traced: &mut Traced, again: bool) {
         let at = row as usize;
         let (length, certain) = (traced.lengths[at], traced.certain[at]);
@@ -81,7 +81,7 @@ impl RankProblem {
         }
     }
 
-    /// Tells the operands of a row what there is to face in it.
+    /// Passes the axes that can be faced in a row on to its operands.
     fn pass_up(&self, row: u32, traced: &mut Traced, again: bool) {
         let at = row as usize;
         let mut offer = traced.offered[at];

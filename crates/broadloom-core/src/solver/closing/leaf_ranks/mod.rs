@@ -180,7 +180,7 @@ fn refinements(state: &State, leaves: &[u32]) -> RankProblem {
         }
     }
     leaves.iter().for_each(|row| rows.open[rows.members[*row as usize].group as usize] = true);
-    // A row that is made of its operands has theirs, whoever reads it.
+    // A row that is made of its operands has their axes, whatever reads it.
     for support in state.supports.ids() {
         let res = state.supports.get(support).res;
         let Member { group, .. } = rows.members[res as usize];
@@ -192,12 +192,12 @@ fn refinements(state: &State, leaves: &[u32]) -> RankProblem {
     }
     rows.results.retain(|_, results| results.len() > 1);
     exclude_absent_fillers(state, &mut rows);
-    // How long each row is by its operands.
+    // The length of each row by its operands.
     let mut derived = vec![NEVER; count];
     for con in state.rows.cons().filter(|con| con.kind == Kind::Le) {
         relate(state, &mut rows, &mut derived, con);
     }
-    // What a result has beyond its operands was asked for by whoever reads it.
+    // Axes that a result has beyond its operands were required by a reader.
     for row in 0..state.rows.len() as u32 {
         if !rows.taking_part[row as usize] {
             continue;

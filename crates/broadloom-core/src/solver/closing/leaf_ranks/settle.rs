@@ -45,7 +45,7 @@ impl RankProblem {
         let start: Vec<i64> = (0..self.lo.len()).map(start).collect();
         let heard = |ranks: &[i64]| Heard { sources: self.measured(ranks), ranks: ranks.to_vec() };
         let mut ranks = self.settle(start.clone(), &heard(&start));
-        // Where nothing is shifted, only a leaf without axes can turn out to be silent.
+        // Without shifts, only a leaf without axes can turn out to be silent.
         let plain = self.edges.iter().all(|edge| (edge.longer, edge.further) == (0, 0));
         if !plain || (0..ranks.len()).any(|at| self.open[at] && ranks[at] == 0) {
             for _ in 0..MOST_STAGES {
@@ -165,7 +165,7 @@ impl RankProblem {
                 return None;
             }
             let at = leaf as usize;
-            // Those that end where the leaf begins, or before, have nothing to say about it.
+            // Sources that end where the leaf begins, or before, do not restrict it.
             if heard.lengths.without(leaf) + front <= value - ranks[at] {
                 return None;
             }

@@ -86,7 +86,7 @@ impl Sources {
     }
 }
 
-/// The ranks that say who is heard, and the sources there are at these ranks.
+/// The ranks that decide which sources are heard, and the sources at these ranks.
 pub(super) struct Heard {
     pub ranks: Vec<i64>,
     pub sources: Vec<Sources>,

@@ -20,12 +20,12 @@ pub(crate) fn share_basis(state: &mut State, con: ArithId, holds: bool) -> Outco
         settled &= resolved.is_ground();
         let own = match (resolved.node(), resolved.atom_index()) {
             _ if !item.carries => None,
-            // What may turn out to be the unit, or empty, is no evidence.
+            // A component that may turn out to be the unit, or empty, is no evidence.
             (Some(root), _) => {
                 open.push(root);
                 state.dims.basis(root).filter(|_| is_atom(state, root))
             }
-            // The empty part has no basis to speak of, unless it claims to be a size.
+            // The empty part has no basis, unless it claims to be a size.
             (None, Some(atom)) if state.atoms[atom].size > 0 || item.claims => Some(state.atoms[atom].basis),
             (None, _) => None,
         };

@@ -14,7 +14,7 @@ use crate::solver::stores::state::State;
 use crate::term::{DimTerm, Numerator, Piece, RowVar};
 use smallvec::SmallVec;
 
-/// The axes of the pieces, if every rank is fixed; axes nobody spoke of yet get a variable.
+/// The axes of the pieces, if every rank is fixed; axes that have no variable yet get one.
 fn flatten(state: &mut State, con: ArithId) -> Option<Vec<DimTerm>> {
     let pieces = state.ariths.get(con).pieces().to_vec();
     let mut axes = Vec::new();
@@ -128,7 +128,7 @@ impl Product {
                 }
             }
             None => {
-                // What may be zero does not cancel out: it is kept for each side.
+                // A factor that may be zero does not cancel out: it is kept for each side.
                 let same = |(other, sum): &&mut (Known, i32)| {
                     other.root == known.root && known.root != NIL && (known.lo > 0 || *sum * exponent > 0)
                 };

@@ -3,7 +3,7 @@
 //! Where all sizes of an equation but one are literal or symbolic, the last one follows and is an expression
 //! over symbols. Where all are, the equation is proved, refuted, or left to be checked at run time:
 //!
-//! | what the two sides differ by | |
+//! | difference of the two sides | |
 //! |---|---|
 //! | nothing | the equation holds for all sizes |
 //! | something that is never zero within the ranges | there is no solution |
@@ -13,8 +13,8 @@
 //! A quotient of an expression and a number is accepted, with a check that it is whole. A quotient of two
 //! expressions has to be an expression itself, or to follow from another equation.
 //!
-//! Checks belong to what the constraints entail. A size that closing merely chooses must do without: at other
-//! sizes of the symbols it would choose another one.
+//! Checks belong to consequences of the constraints. A size that closing merely chooses must do
+//! without checks: at other sizes of the symbols it would choose another one.
 
 use crate::form::Form;
 use crate::ids::ArithId;
@@ -31,7 +31,7 @@ use crate::solver::stores::symbols::{Check, Need};
 use crate::term::{ConstraintId, DimTerm, Numerator};
 use smallvec::SmallVec;
 
-/// Sizes that are not known even symbolically: their classes, and how often each occurs.
+/// Sizes that are not known even symbolically: their classes, and the number of times each occurs.
 type Open = SmallVec<[(u32, i128); 4]>;
 
 fn occurs(open: &mut Open, class: u32, times: i128) {
@@ -41,7 +41,7 @@ fn occurs(open: &mut Open, class: u32, times: i128) {
     }
 }
 
-/// A linear equation in which something is symbolic. False if there is nothing to be said symbolically.
+/// A linear equation in which something is symbolic. False if nothing follows symbolically.
 pub(crate) fn run_linear_symbolic(state: &mut State, con: ArithId) -> Outcome<bool> {
     let Arith::Linear { items, constant, .. } = state.ariths.get(con) else { return Ok(false) };
     if !items.iter().any(|item| state.symbols.form_of(state.dims.resolve(item.dim)).is_some()) {
@@ -67,7 +67,7 @@ pub(crate) fn run_linear_symbolic(state: &mut State, con: ArithId) -> Outcome<bo
             }
         }
         [(class, coeff)] if slack > 0 => {
-            // `coeff·x = −sum`, rounded down; not every expression has one for what it is rounded to.
+            // `coeff·x = −sum`, rounded down; not every expression has a rounded one.
             let class = *class;
             let value = coeff.checked_neg().filter(|coeff| *coeff < 0);
             let value = value.and_then(|coeff| sum.scaled(1, coeff)).and_then(|value| value.floor());
@@ -86,7 +86,7 @@ pub(crate) fn run_linear_symbolic(state: &mut State, con: ArithId) -> Outcome<bo
     Ok(true)
 }
 
-/// An element count in which something is symbolic. False if there is nothing to be said symbolically.
+/// An element count in which something is symbolic. False if nothing follows symbolically.
 pub(crate) fn run_count_symbolic(state: &mut State, con: ArithId, axes: &[DimTerm]) -> Outcome<bool> {
     let Arith::Count { numerator, divided_by, .. } = state.ariths.get(con) else { return Ok(false) };
     let Numerator { coeff, over, denom } = *numerator;
@@ -117,7 +117,7 @@ pub(crate) fn run_count_symbolic(state: &mut State, con: ArithId, axes: &[DimTer
         }
         [(class, exponent @ (1 | -1))] => {
             let (whole, part) = if *exponent == 1 { (&right, &left) } else { (&left, &right) };
-            // No expression; but another equation may say what it is.
+            // The quotient is no expression, but another equation may give one.
             let Some(value) = whole.divided_by(part) else { return Ok(false) };
             set_expressed(state, con, *class, value)?;
         }
@@ -126,7 +126,7 @@ pub(crate) fn run_count_symbolic(state: &mut State, con: ArithId, axes: &[DimTer
     Ok(true)
 }
 
-/// Gives a class the size that an equation leaves to it.
+/// Gives a class the size that follows from an equation.
 fn set_expressed(state: &mut State, con: ArithId, class: u32, value: Form) -> Outcome {
     let impossible = Err(Conflict::Arith { con });
     let (lo, hi) = size_bounds(state, DimTerm(class));
@@ -176,8 +176,8 @@ fn demand_zero(state: &mut State, con: ArithId, form: Form) -> Outcome {
     demand(state, state.ariths.id(con), form, Need::Zero)
 }
 
-/// A class with a symbolic size has it for all sizes of the symbols, or only for those that its bounds
-/// leave.
+/// Checks the bounds of a class with a symbolic size: they hold for all sizes of the symbols, or a
+/// check is left for run time.
 pub(crate) fn symbol_within(state: &mut State, root: u32, value: DimTerm, (lo, hi): (u64, u64)) -> Outcome {
     let Some(form) = state.symbols.form_of(value).cloned() else { return Ok(()) };
     let (least, most) = form.bounds(|symbol| range_before_closing(state, symbol));
@@ -191,7 +191,7 @@ pub(crate) fn symbol_within(state: &mut State, root: u32, value: DimTerm, (lo, h
     if long { demand(state, constraint, form, Need::AtMost(hi)) } else { Ok(()) }
 }
 
-/// Leaves something to be checked; a mere choice of a size is not worth that.
+/// Leaves a condition to be checked at run time; for a size that is merely chosen it is an error.
 fn demand(state: &mut State, constraint: ConstraintId, form: Form, need: Need) -> Outcome {
     if state.symbols.guessing {
         return Err(Conflict::TooMuch(Limit::Expressions));

@@ -10,7 +10,7 @@
 //! After propagation without conflict, giving the unit to every class without a value is a
 //! solution (Prop. 5.4): at fixed ranks and markers the order needs no search.
 //!
-//! Why two nodes are equal lives in a proof forest beside the union-find: one tree per class, an
+//! The reasons for equalities are in a proof forest beside the union-find: one tree per class, an
 //! edge per merge, so the reason for `x = y` is the tree path between them.
 
 mod claims;

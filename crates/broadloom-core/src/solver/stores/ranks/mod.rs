@@ -61,7 +61,7 @@ pub(crate) enum RankCause {
     Policy(StepId),
     /// An arithmetic constraint.
     Arith(ArithId),
-    /// A support, from the bounds of all rows it speaks of.
+    /// A support, from the bounds of all rows it is about.
     Support(SupportId),
 }
 
@@ -218,14 +218,14 @@ impl Ranks {
         edge
     }
 
-    /// True if nothing is known of a rank, and nobody waits for it.
+    /// True if nothing is known of a rank, and nothing waits for it.
     pub fn is_untouched(&self, row: u32) -> bool {
         let RankNode { lo, hi, out, into, supports, .. } = self.nodes[row as usize];
         lo == 0 && hi == UNBOUNDED && out == NIL && into == NIL && !supports
     }
 
-    /// Adds the fact `rank to ≥ rank from + k` for a row of which nothing is known: there is nobody to
-    /// tell. `from` is `NIL` for a bound.
+    /// Adds the fact `rank to ≥ rank from + k` for a row of which nothing is known, so that nothing
+    /// has to be woken. `from` is `NIL` for a bound.
     pub fn start_from(&mut self, trail: &mut Trail, to: u32, from: u32, k: u32, con: RowConId) {
         let (least, pred) = if from == NIL {
             (k, Pred::constraint(con))
