@@ -237,7 +237,7 @@ fn margins_are_read_filled_and_kept() {
     program.nest("margins of x", vec![Statement::FillMargins { buffer: x, value: 0.25 }]);
     program.nest("fill", vec![Statement::Fill { buffer: hidden, value: 7.0 }]);
     program.nest("y += hidden around", over(accumulate(cell(y, &[i]), Binary::Add, window(hidden))));
-    // The reference evaluator does not set margins anew when it runs a second time.
+    // The reference evaluator does not reset margins when it runs a second time.
     program.nest("as before", vec![Statement::FillMargins { buffer: hidden, value: -1.0 }]);
     judge(&program, &[], 1e-5);
 }
