@@ -43,7 +43,7 @@ fn named(names: &BTreeSet<String>) -> Program {
     program
 }
 
-/// What the headers say that the file includes, and what they define.
+/// The identifiers in the headers that the file includes, and in their macros.
 fn headers(source: &str) -> BTreeSet<String> {
     let folder = folder("native-names");
     let lines: Vec<&str> = source.lines().filter(|line| line.starts_with("#include <")).collect();
@@ -72,7 +72,7 @@ fn every_name_compiles() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A cache without anything is shown as such, and made only when it is needed.
+/// An empty cache is shown as such, and its folder is made only when it is needed.
 #[test]
 fn an_empty_cache() {
     let cache = Cache::at(folder("native-empty-cache").join("none"));

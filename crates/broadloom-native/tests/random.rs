@@ -1,4 +1,5 @@
-//! Random programs: perfect nests and trees with random addresses, judged by the reference evaluator.
+//! Random programs: perfect nests and trees with random addresses, checked against the reference
+//! evaluator.
 
 use crate::support;
 

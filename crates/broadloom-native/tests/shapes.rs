@@ -122,7 +122,8 @@ fn sums_of_everything_in_parts() {
     }
 }
 
-/// Reductions that depend on their order are not divided.
+/// A reduction that reads its own intermediate result must stay in order; a product of vectors is
+/// divided.
 #[test]
 fn what_is_not_divided() {
     let mut program = Program::default();

@@ -435,7 +435,7 @@ fn local_buffers_share_memory() {
     assert!(compiled.arena_bytes() < all / 2, "{} of {all} bytes", compiled.arena_bytes());
 }
 
-/// Order matters where an iteration reads what another has written.
+/// The order of iterations matters if one reads what another has written.
 #[test]
 fn order_is_kept_where_it_matters() {
     let mut program = Program::default();
