@@ -1,4 +1,5 @@
-//! Every test of this crate that is written in Rust, in one binary: `cargo test -p broadloom --test all laws::` runs a part.
+//! All tests of this crate that are not files, in one binary: `cargo test -p broadloom --test all
+//! laws::` runs a part.
 
 mod blocks;
 mod certificates;

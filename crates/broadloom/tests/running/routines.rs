@@ -1,4 +1,4 @@
-//! Routines: what is kept, gradients across routines, and assignments.
+//! Routines: kept tensors, gradients across routines, and assignments.
 
 use broadloom::{Builder, Error, Graph, Initial, Routine, Session, Tensor};
 
@@ -40,7 +40,7 @@ fn every_accumulator() -> Result<(), Error> {
     assigned("t =or x", 1, [1.0, 1.0, 1.0])
 }
 
-/// What is cleared begins at the neutral element, also where one value alone is accumulated.
+/// A cleared target begins at the neutral element, even if only one value is accumulated.
 #[test]
 fn cleared_and_accumulated() -> Result<(), Error> {
     assigned("t =:- x", 2, [-1.0, 0.0, -5.0])?;
@@ -65,7 +65,7 @@ fn formulas() -> Result<(), Error> {
     assigned("t = 1.5e1 + .5 * x", 1, [15.5, 15.0, 17.5])
 }
 
-/// Two operands of a logic, what is assigned by it, and what comes out.
+/// Assigns by a logic to two operands, and compares the result.
 fn by_logic(logic: &str, text: &str, target: Option<(&str, &[f64])>, wanted: &[f64]) -> Result<(), Error> {
     for (treatment, settings) in treatments() {
         let mut g = Graph::new();
