@@ -1,5 +1,5 @@
-//! All tests of this crate in one binary: `cargo test -p broadloom-ide --test all hints::` runs a
-//! part.
+//! All integration tests of this crate in one binary:
+//! `cargo test -p broadloom-ide --test all hints::` runs a part.
 
 mod answers;
 mod editing;

@@ -1,5 +1,5 @@
-//! All tests of this crate in one binary: `cargo test -p broadloom-loops --test all optimise::`
-//! runs a part.
+//! All integration tests of this crate in one binary:
+//! `cargo test -p broadloom-loops --test all optimise::` runs a part.
 
 mod mlir;
 mod optimise;

@@ -1,5 +1,5 @@
-//! All tests of this crate in one binary: `cargo test -p broadloom-native --test all contract::`
-//! runs a part.
+//! All integration tests of this crate in one binary:
+//! `cargo test -p broadloom-native --test all contract::` runs a part.
 
 mod compiler;
 mod contract;

@@ -1,5 +1,5 @@
-//! All tests of this crate that are not files, in one binary: `cargo test -p broadloom --test all
-//! laws::` runs a part.
+//! All integration tests of this crate, except the cases in files, in one binary:
+//! `cargo test -p broadloom --test all laws::` runs a part.
 
 mod blocks;
 mod certificates;
