@@ -5,8 +5,8 @@
 //! ```
 //!
 //! strides through memory. If a loop around the variable would be better innermost, the sum is kept
-//! in the cell itself, in a nest whose loops can be reordered freely: `s[j] = 0`, then `s[j] +=
-//! x[i, j]`.
+//! in the cell itself, in a nest whose loops can be reordered freely: `s[j] = 0`, then
+//! `s[j] += x[i, j]`.
 
 use broadloom_loops::Program;
 

@@ -237,7 +237,7 @@ fn positions_matter() -> Result<(), Error> {
     Ok(())
 }
 
-/// A small model learns a sequence by heart, in 32-bit floats and with dropout.
+/// A small model memorises a sequence, in 32-bit floats and with dropout.
 #[test]
 fn a_decoder_learns() -> Result<(), Error> {
     let b = Builder::new();

@@ -61,8 +61,8 @@ struct Build<'b> {
     case: &'b Case,
     set: RefCell<Vec<(Tensor, String)>>,
     compare: RefCell<Vec<(Tensor, String)>>,
-    /// The number whose gradients are compared, and the prefix of their names; by default `sum(y *
-    /// weights)`.
+    /// The number whose gradients are compared, and the prefix of their names; by default
+    /// `sum(y * weights)`.
     loss: RefCell<Option<(Tensor, &'static str)>>,
 }
 
@@ -98,8 +98,8 @@ fn settings() -> impl Iterator<Item = Settings> {
     })
 }
 
-/// Runs a case under all settings, and compares `y` and other outputs, and the gradient of `sum(y *
-/// weights)` by every input that has one.
+/// Runs a case under all settings, and compares `y` and other outputs, and the gradient of
+/// `sum(y * weights)` by every input that has one.
 fn check(name: &'static str, make: impl for<'b> Fn(&Build<'b>) -> Expr<'b>) {
     let case = Case::read(name);
     for settings in settings() {

@@ -5,7 +5,7 @@
 //! | swap | operands of commutative operations change places |
 //! | reorder | operations that do not need each other change places |
 //! | reader | a tensor is read once more, and the result is not used |
-//! | duplicate | an operation is said once more |
+//! | duplicate | an operation is repeated |
 //! | inline | every reader of a result gets its own copy of it |
 //! | name | a result gets a name |
 //! | state | a shape that was inferred is stated |

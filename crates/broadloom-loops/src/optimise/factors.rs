@@ -1,8 +1,8 @@
 //! Factors: constant factors move out of the sums of contractions.
 //!
-//! `t += (a[i, k] * 0.5) * b[k, j]`, stored as `t`, becomes `t += a[i, k] * b[k, j]`, stored as `t
-//! * 0.5`. The sum starts from 0, so this is the distributive law, up to rounding, and the kernel
-//! for matrices sees a plain product.
+//! `t += (a[i, k] * 0.5) * b[k, j]`, stored as `t`, becomes `t += a[i, k] * b[k, j]`, stored as
+//! `t * 0.5`. The sum starts from 0, so this is the distributive law, up to rounding, and the
+//! kernel for matrices sees a plain product.
 
 use super::cost::is_contraction;
 use crate::function::{Binary, Unary};

@@ -167,8 +167,8 @@ impl Plan {
     }
 }
 
-/// The function that combines the values before another accumulates them: `x - a - b = x - (a +
-/// b)`.
+/// The function that combines the values before another accumulates them:
+/// `x - a - b = x - (a + b)`.
 fn in_steps(function: Binary) -> Option<Binary> {
     match function {
         Binary::Add | Binary::Sub => Some(Binary::Add),

@@ -1,10 +1,10 @@
 //! Simplification: constants, neutral elements, powers, and loops that run once or never.
 //!
 //! Results are those of IEEE arithmetic, except that the last bit of a power may differ, and that
-//! `x ** 0.5` of minus infinity becomes NaN, as its square root is. In particular `x * 0` and `x -
-//! x` stay, because `x` may be infinite or NaN; `x + 0` and `0 - x` stay, because `x` may be a zero
-//! whose sign they change; and a division by a constant becomes a product only if its inverse is
-//! exact.
+//! `x ** 0.5` of minus infinity becomes NaN, as its square root is. In particular `x * 0` and
+//! `x - x` stay, because `x` may be infinite or NaN; `x + 0` and `0 - x` stay, because `x` may be a
+//! zero whose sign they change; and a division by a constant becomes a product only if its inverse
+//! is exact.
 
 use broadloom_core::projection::Component;
 

@@ -25,8 +25,8 @@ pub fn cross_entropy<'b>(logits: Expr<'b>, targets: Expr<'b>) -> Expr<'b> {
     cross_entropy_one_hot(logits, one_hot(targets))
 }
 
-/// [`cross_entropy`] for targets that are distributions over classes: `y = −Σ target · log
-/// softmax(logits)`.
+/// [`cross_entropy`] for targets that are distributions over classes:
+/// `y = −Σ target · log softmax(logits)`.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::cross_entropy_one_hot};
