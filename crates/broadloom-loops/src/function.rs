@@ -137,7 +137,7 @@ struct BinaryRow {
     time: f64,
 }
 
-/// Writes the enumeration and its rows from one list, so that neither can lack what the other has.
+/// Writes the enumeration and its rows from one list, so that they always agree.
 macro_rules! unary {
     ($($(#[$doc:meta])* $function:ident, $name:literal, $of:expr, $c:expr, $mlir:expr, $yields:ident, $correct:literal, $domain:ident,
        $work:literal, $time:literal;)*) => {

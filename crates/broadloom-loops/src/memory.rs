@@ -257,7 +257,7 @@ impl Plain for f16 {}
 impl Plain for f32 {}
 impl Plain for f64 {}
 
-/// 64 bytes, aligned as the widest vector instructions like it.
+/// 64 bytes, aligned for the widest vector instructions.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Line([u8; 64]);

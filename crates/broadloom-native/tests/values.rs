@@ -57,7 +57,7 @@ fn special_numbers_go_through_functions() {
             -100.0,
         ];
         let mut program = functions(dtype);
-        // Division by zero and the like have signs that depend on the sign of zero, which is not kept.
+        // Division by zero and similar results depend on the sign of zero, which is not kept.
         program.nests.retain(|nest| {
             !["recip", "/", "mod", "**", "log", "sin", "cos"].contains(&nest.comment.as_str())
         });

@@ -99,7 +99,7 @@ impl Builder {
         self.error.borrow().clone()
     }
 
-    /// Calls a function on the graph itself. An error becomes the mistake of the builder.
+    /// Calls a function on the graph itself. Its error is kept if it is the first mistake.
     #[track_caller]
     pub fn with<'b>(&'b self, make: impl FnOnce(&mut Graph) -> Result<Tensor, Error>) -> Expr<'b> {
         let made = match self.graph.try_borrow_mut() {

@@ -87,7 +87,7 @@ fn changed_certificates_are_rejected() {
                 said.count(verdict.is_err());
             }
         }
-        // With the shapes every change of what they state is detected.
+        // With the shapes every change of them is detected.
         if let Some(shape) = certificate.shapes.iter().position(|shape| !shape.axes.is_empty()) {
             let mut changed = certificate.clone();
             changed.shapes[shape].axes.pop();

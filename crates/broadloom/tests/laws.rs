@@ -1,6 +1,6 @@
 //! Laws that every graph obeys, on random graphs: rewritings that do not change the meaning.
 //!
-//! | rewriting | what it does |
+//! | rewriting | effect |
 //! |---|---|
 //! | swap | operands of commutative operations change places |
 //! | reorder | operations that do not need each other change places |

@@ -9,7 +9,7 @@ fn kind(graph: &Graph, tensor: Tensor) -> Option<LeafKind> {
     }
 }
 
-/// The text, the name and the operands of what made a tensor.
+/// The text, the name and the operands of the operation that made a tensor.
 fn made(graph: &Graph, tensor: Tensor) -> (String, String, Vec<Tensor>) {
     match graph.node(tensor) {
         Some(Node::Operation { text, name, operands, step }) => {

@@ -153,7 +153,7 @@ fn broadcasting() {
     let cause = Box::new(ShapeError::LiteralMismatch { expected: 3, actual: 5 });
     let shapes = vec![of(&[3, 4]), of(&[5, 4])];
     assert_eq!(numpy(&[&[3, 4], &[5, 4]]), Err(ShapeError::BroadcastIncompatible { shapes, cause }));
-    // Without the option a one is a size like any other, and `Broadcast` is what broadcasts.
+    // Without the option a one is a size like any other, and only `Broadcast` broadcasts.
     let mut context = Context::new();
     assert!(context.broadcast(&[of(&[3, 4]), of(&[1, 4])], Broadcasting::Explicit).is_err());
     let bias = TensorShape::new([Dim::Broadcast, Dim::Literal(4)]);

@@ -4,9 +4,9 @@
 //! 1. *Ranks*: a box is below everything it reads; a leaf is right above its first reader.
 //! 2. *Order* in each rank: edges over several ranks get a place in each; then sweeps up and down put everything at the
 //!    median of its neighbours, and neighbours are swapped where that helps. The order with the fewest crossings stays.
-//! 3. *Places*: each box wants to be where its neighbours are, long edges more than others so that they are straight.
-//!    In one rank the best places under a given order and given distances are a regression (pool adjacent violators),
-//!    which is linear.
+//! 3. *Places*: each box is drawn towards its neighbours, long edges more than others so that they
+//!    are straight. In one rank the best places under a given order and given distances are an
+//!    isotonic regression (pool adjacent violators), which takes linear time.
 
 use std::cmp::Ordering;
 

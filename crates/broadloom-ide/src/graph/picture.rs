@@ -3,11 +3,11 @@
 //! | in the program | in the picture |
 //! |---|---|
 //! | data, parameter, state | a leaf; a parameter of one library function is a line in its box |
-//! | operation | a box with what was written, in short, and the name if it has one |
-//! | function of the program, applied | a frame around what it makes |
+//! | operation | a box with its text, shortened, and the name if it has one |
+//! | function of the program, applied | a frame around the tensors that it makes |
 //! | function of the library, applied | one box; with `all`, a frame as well |
 //! | number | part of the box that uses it |
-//! | what depends on gradients, what only assignments read | nothing: it is the training, not the model |
+//! | tensors that depend on gradients, or that only assignments read | nothing: not the model |
 
 use broadloom::{LeafKind, Node, Shapes, Tensor};
 use broadloom_diagnostics::Span;

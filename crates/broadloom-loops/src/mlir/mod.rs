@@ -13,7 +13,7 @@
 //! |---|---|
 //! | a nest with one store | `linalg.generic`, its body in `arith` and `math` |
 //! | all cells set | `tensor.empty` and `linalg.fill` |
-//! | windows that reach beyond the ends | `tensor.pad` with what the margins hold, then a window inside |
+//! | windows that reach beyond the ends | `tensor.pad` with the value of the margins, then a window inside |
 //! | a part of a concatenation, a position given to the run | `tensor.extract_slice`, `tensor.insert_slice` |
 //! | a row that is looked up | `tensor.extract` in the body; indices are checked by `cf.assert` before |
 //! | a store at an index that was looked up | loops of `scf` with `tensor.insert` |
@@ -23,8 +23,8 @@
 //! |---|---|
 //! | `function` | a program as a function: arguments, nests in order, results |
 //! | `generic` | one nest as `linalg.generic` |
-//! | `view` | which part of a tensor a nest sees, and its index map |
-//! | `body` | what is computed at one point |
+//! | `view` | the part of a tensor that a nest sees, and its index map |
+//! | `body` | the computation at one point |
 //! | `serial` | nests as loops of `scf`: checks, and stores that no index map describes |
 //! | `helper` | functions that bodies call |
 //! | `types`, `names` | element types and numbers; names of values and loops |

@@ -1,4 +1,4 @@
-//! Names of values and of loops, close to what the user wrote.
+//! Names of values and of loops, close to those that the user wrote.
 
 use rustc_hash::FxHashSet;
 

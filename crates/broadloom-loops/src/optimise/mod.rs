@@ -6,7 +6,7 @@
 //!
 //! - A contraction ([`is_contraction`]) is a nest by itself: result loops, `let t = 0`, reduction loops around
 //!   `t += a[..] * b[..]`, and one store of `t`, perhaps times a number. If it is scattered, or added to
-//!   what is there, the store accumulates.
+//!   existing values, the store accumulates.
 //! - Other nests may have several statements and loops in a body. A local is declared in front of its uses, in
 //!   the same body or one around it, and locals are numbered from 0 in each nest.
 //! - The outermost loop of a nest is marked if its iterations are independent.

@@ -21,8 +21,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `infer` | the context: unification and shape rules |
-//! | `error` | what can be wrong, with its data |
-//! | `check` | what is left to check at run time |
+//! | `error` | errors about shapes, with their data |
+//! | `check` | the checks that remain for run time |
 //! | `tensor` | tensors with a shape as their type |
 //! | `memory` | memory as a range |
 //! | `declare` | from a shape to data of a graph |

@@ -100,7 +100,7 @@ struct Found {
     values: Vec<Vec<f64>>,
 }
 
-/// The values of so many expressions, in each way to run them.
+/// The values of some random expressions, in each way to run them.
 fn values(seed: u64, count: usize, dtype: Dtype, operations: Operations) -> Result<Vec<Found>, Error> {
     let mut all = Vec::new();
     for (treatment, settings) in treatments() {
