@@ -13,7 +13,7 @@
 //! |---|---|
 //! | a nest with one store | `linalg.generic`, its body in `arith` and `math` |
 //! | all cells set | `tensor.empty` and `linalg.fill` |
-//! | windows that reach beyond the ends | `tensor.pad` with the value of the margins, then a window inside |
+//! | windows beyond the ends | `tensor.pad` with the value of the margins, then a window inside |
 //! | a part of a concatenation, a position given to the run | `tensor.extract_slice`, `tensor.insert_slice` |
 //! | a row that is looked up | `tensor.extract` in the body; indices are checked by `cf.assert` before |
 //! | a store at an index that was looked up | loops of `scf` with `tensor.insert` |
