@@ -1,12 +1,12 @@
-//! Families of constraint systems of any size, each shaped like something real programs produce.
+//! Families of constraint systems of any size, each similar to those of real programs.
 
 use broadloom_core::{Constraint, DimTerm, Role, RowTerm, RowVar, Solver};
 
-/// A family: its name, what it stands for, and a generator of about `n` constraints.
+/// A family: its name, its description, and a generator of about `n` constraints.
 pub struct Family {
     /// The name used on the command line and in tables.
     pub name: &'static str,
-    /// What it is like.
+    /// A description.
     pub about: &'static str,
     /// Adds about `n` constraints.
     pub fill: fn(&mut Solver, usize),

@@ -6,9 +6,9 @@ use std::fmt::Write;
 pub struct Family {
     /// The name in tables.
     pub name: &'static str,
-    /// Writes a program with about so many statements, or parts of one statement.
+    /// Writes a program with about this many statements, or parts of one statement.
     pub write: fn(usize) -> String,
-    /// Whether there are mistakes in it.
+    /// True if it contains mistakes.
     pub wrong: bool,
 }
 
@@ -32,7 +32,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "mistakes", write: mistakes, wrong: true },
 ];
 
-/// So many lines after a head, and an end.
+/// A head, this many lines, and an end.
 fn lines(head: &str, count: usize, line: impl Fn(usize) -> String, end: &str) -> String {
     let mut text = format!("{head}\n");
     for at in 0..count {
@@ -42,7 +42,7 @@ fn lines(head: &str, count: usize, line: impl Fn(usize) -> String, end: &str) ->
     text
 }
 
-/// So many parts, one after another.
+/// This many parts with a text between them.
 fn joined(count: usize, between: &str, part: impl Fn(usize) -> String) -> String {
     (0..count).map(part).collect::<Vec<_>>().join(between)
 }

@@ -1,4 +1,4 @@
-//! What the benchmarks measure; see `docs/benchmarks.md`.
+//! The programs and systems that the benchmarks measure; see `docs/benchmarks.md`.
 
 pub mod families;
 pub mod growing;

@@ -1,17 +1,17 @@
-//! The reference: onnx's own shape inference, timed by `onnx/infer.py` in a Python that has onnx.
+//! The reference: onnx's own shape inference, timed by `onnx/infer.py` with a Python that has onnx.
 
 use std::process::{Command, Stdio};
 
-/// What `infer.py` says of one family at one size.
+/// The result of `infer.py` for one family at one size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reference {
     /// The number of nodes.
     pub nodes: f64,
-    /// The median, in microseconds a node.
+    /// The median, in microseconds per node.
     pub median: f64,
     /// The minimum.
     pub minimum: f64,
-    /// What of the median is reading and writing the model, and not inference.
+    /// The part of the median that reads and writes the model and is not inference.
     pub codec: f64,
 }
 
@@ -32,7 +32,8 @@ impl Reference {
     }
 }
 
-/// Measures a family at a size; `None` if that is too large for onnx (`infer.py` says why on stderr).
+/// Measures a family at a size; `None` if that is too large for onnx (`infer.py` prints the reason
+/// to stderr).
 pub fn measure(python: &str, family: &str, size: usize) -> Result<Option<Reference>, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/onnx/infer.py");
     let output = Command::new(python)

@@ -4,21 +4,21 @@
 //! have head axes of their own here, so nothing is reshaped or transposed. A decoder block is 42 operations
 //! and not 50, a residual network ends with 2 and not 3; everything else is one operation a node.
 //!
-//! The other difference is what is known beforehand. ONNX is told the shape of every weight. Here the shape
-//! of no weight is written in full: sizes that are a choice (heads, hidden sizes, channels) are set once,
-//! at a captured label or in a bias, and the rest is inferred.
+//! The other difference is in the known shapes. ONNX gets the shape of every weight. Here the shape
+//! of no weight is written in full: free choices (heads, hidden sizes, channels) are set once, at a
+//! captured label or in a bias, and the rest is inferred.
 //!
-//! Parameters are named after what they do (`w_q`), without the number of their block: a name that is
-//! formatted would cost more than the parameter, and names only serve messages. Every leaf has a name and
-//! no result has one; that is how [`operations`] tells them apart.
+//! Parameters are named after their purpose (`w_q`), without the number of their block: formatting
+//! a name would cost more than the parameter, and names only serve messages. Every leaf has a name
+//! and no result has one; that is how [`operations`] distinguishes them.
 
 use broadloom::{Error, Graph, Options, Tensor};
 
-/// A family of programs: its name, what it stands for, and a builder of programs of any size.
+/// A family of programs: its name, its description, and a builder of programs of any size.
 pub struct Family {
     /// The name used on the command line, in tables and in `infer.py`.
     pub name: &'static str,
-    /// What it is like.
+    /// A description.
     pub about: &'static str,
     /// The sizes that are measured.
     pub sizes: &'static [usize],
@@ -26,7 +26,7 @@ pub struct Family {
     pub build: fn(&mut Graph, usize) -> Result<Tensor, Error>,
     /// The final shape of the result.
     pub output: &'static str,
-    /// The final shapes of some parameters, where all of the name have the same.
+    /// The final shapes of some parameters; all of the same name have the same shape.
     pub inferred: &'static [(&'static str, &'static str)],
 }
 
@@ -78,7 +78,8 @@ pub fn operations(graph: &Graph) -> usize {
     graph.tensors().filter(|tensor| graph.name_of(*tensor).is_none()).count()
 }
 
-/// Builds a program and compares what is inferred with what is expected. Returns its operations.
+/// Builds a program and compares the inferred shapes with the expected ones. Returns the number of
+/// its operations.
 pub fn check(family: &Family, size: usize) -> Result<usize, String> {
     let place = format!("{} {size}", family.name);
     let mut g = Graph::new();
@@ -101,7 +102,7 @@ pub fn check(family: &Family, size: usize) -> Result<usize, String> {
 const HEADS: u64 = 4;
 const D_HEAD: u64 = 16;
 
-/// What all blocks of a decoder use.
+/// The tensors that all blocks of a decoder use.
 struct Shared {
     epsilon: Tensor,
     scale: Tensor,
@@ -237,8 +238,8 @@ fn residual_block(g: &mut Graph, x: Tensor, channels: u64) -> Result<Tensor, Err
     g.relu(sum)
 }
 
-/// 2 operations: batch normalisation as it is at inference, a factor and a term for each channel. That they
-/// have one axis has to be said: otherwise they would get a value for each pixel.
+/// 2 operations: batch normalisation as it is at inference, a factor and a term for each channel.
+/// Their single axis has to be stated: otherwise they would get a value for each pixel.
 fn batch_norm(g: &mut Graph, x: Tensor) -> Result<Tensor, Error> {
     let (gain, bias) = (g.param_shaped("gain", "c")?, g.param_shaped("bias", "c")?);
     let scaled = g.mul(x, gain)?;
@@ -256,7 +257,7 @@ fn conv(g: &mut Graph, x: Tensor, stride: u64) -> Result<Tensor, Error> {
     Ok(convolved)
 }
 
-/// One operation that accumulates over what the result of the spec leaves out.
+/// One operation that accumulates over the axes that the result of the spec leaves out.
 fn reduce(g: &mut Graph, name: &'static str, spec: &str, x: Tensor) -> Result<Tensor, Error> {
     g.einsum_with(spec, &[x], &Options { name: Some(name), ..Options::default() })
 }

@@ -6,17 +6,17 @@ use broadloom::{
 };
 use broadloom::{Graph, Tensor};
 
-/// Something that is run and timed.
+/// A program that is run and timed.
 pub struct Case {
     /// Its name, as in `peers.py`.
     pub name: &'static str,
-    /// How much work one run is.
+    /// The amount of work of one run.
     pub work: Work,
-    /// Makes it ready to run.
+    /// Prepares it for running.
     pub make: fn(Settings) -> Result<(Session, Routine), Error>,
 }
 
-/// How much work a run is.
+/// The amount of work of a run.
 #[derive(Clone, Copy)]
 pub enum Work {
     /// Operations of products and convolutions.

@@ -48,7 +48,7 @@ fn time(case: &Case, settings: &Settings, seconds: f64, show: bool) -> Result<Ve
     }))
 }
 
-/// Repeats something for some time, after a warm-up; how long each time took, ascending.
+/// Repeats something for some time, after a warm-up. Returns the time of each run, ascending.
 fn repeat(seconds: f64, mut run: impl FnMut()) -> Vec<f64> {
     for _ in 0..2 {
         run();

@@ -1,8 +1,10 @@
-//! Times every command that reads a program on longer and longer programs, and fits how the time grows.
+//! Times every command that reads a program on longer and longer programs, and fits the growth of
+//! the time.
 //!
-//! Each measurement is a process of its own, with a limit: a command that hangs or overflows its stack is a line of the table, not the end of
-//! it. Times are of the processor, so that others on the machine do not matter. The exponent is the slope of time over length in logarithms,
-//! after the time for the shortest program is taken off; 1 is linear.
+//! Each measurement is a process of its own, with a limit: a command that hangs or overflows its
+//! stack is a line of the table and does not end it. Times are processor times, so that other load
+//! on the machine does not matter. The exponent is the slope of time over length in logarithms,
+//! after the time for the shortest program is subtracted; 1 is linear.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -14,10 +16,10 @@ use broadloom_cli::{Console, Silent, run};
 /// The lengths of programs, in statements.
 const LENGTHS: [usize; 5] = [250, 500, 1000, 2000, 4000];
 
-/// The longest a command may take on one program.
+/// The limit for the time of a command on one program.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The longest to wait, if others keep the processors busy.
+/// The limit for waiting, if other processes keep the processors busy.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// An exponent above this is marked: n log n has a slope of about 1.15 between these lengths.
@@ -50,7 +52,8 @@ const COMMANDS: &[&[&str]] = &[
     &["run", "-", "--backend", "reference"],
 ];
 
-/// `growth [--strict] [WORD…]`: the rows that contain one of the words, or all. With `--strict` one that is much too steep is a failure.
+/// `growth [--strict] [WORD…]`: the rows that contain one of the words, or all. With `--strict` a
+/// row that is much too steep is a failure.
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "--command") {
@@ -77,7 +80,7 @@ fn main() -> ExitCode {
     if strict && too_steep > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Carries out a command in this process; the parent measures.
+/// Runs a command in this process; the parent measures it.
 fn command(arguments: &[String]) -> ExitCode {
     let (mut stdin, mut nobody) = (std::io::stdin(), Silent);
     let mut console = Console::new(&mut stdin, &mut nobody);
@@ -99,7 +102,7 @@ fn processor_seconds() -> f64 {
 
 /// Measures a command on programs of all lengths, prints a row of the table, and returns the exponent.
 fn row(family: &Family, command: &[&str]) -> Option<f64> {
-    // Without arrays `verify` says that there are none.
+    // Without arrays `verify` reports that there are none.
     let wrong = family.wrong || command.contains(&"verify");
     let empty = seconds(command, &(family.write)(1), wrong).unwrap_or(0.0);
     let mut points = Vec::new();
@@ -130,7 +133,7 @@ fn row(family: &Family, command: &[&str]) -> Option<f64> {
     exponent
 }
 
-/// The least time of a few runs of a command on a program, or why there is none.
+/// The least time of a few runs of a command on a program, or the reason why there is none.
 fn seconds(command: &[&str], program: &str, wrong: bool) -> Result<f64, String> {
     let first = once(command, program, wrong)?;
     if first > LIMIT.as_secs_f64() {

@@ -1,9 +1,10 @@
 //! Times the inference of whole programs, and of the same programs by onnx.
 //!
-//! A run makes a new graph, adds every operation (inferring as it goes: *build*) and asks for all final
-//! shapes (*close*). *µs/op* is the median over several runs of both together, divided by the number of
-//! operations; *build* and *close* are those of the median run. Freeing the graph is not part of it and has
-//! its own column. Bytes are those of the graph's stores and of its solver's after closing.
+//! A run makes a new graph, adds every operation (inferring as it goes: *build*) and asks for all
+//! final shapes (*close*). *µs/op* is the median over several runs of both together, divided by the
+//! number of operations; *build* and *close* are those of the median run. Freeing the graph is not
+//! included and has its own column. Bytes are those of the graph's stores and of its solver's after
+//! closing.
 //!
 //! With `--onnx` each case is followed by onnx's on the same computation. *less codec* is onnx's time without
 //! reading and writing the model; the last columns divide that by ours, by operation and for the whole
@@ -27,7 +28,8 @@ usage: programs [--json] [--onnx PYTHON]
 families:
 ";
 
-/// Runs are repeated until they add up to this time, but not fewer or more often than that.
+/// Runs are repeated until they add up to this time, but at least and at most these numbers of
+/// times.
 const BUDGET: Duration = Duration::from_secs(3);
 const MIN_RUNS: usize = 5;
 const MAX_RUNS: usize = 200;
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the command line asks for.
+/// The task that the command line asks for.
 enum Task<'a> {
     Help,
     Only(&'static Family, usize),
@@ -136,7 +138,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Microseconds an operation.
+    /// Microseconds per operation.
     fn each(&self, time: Duration) -> f64 {
         time.as_nanos() as f64 / 1e3 / self.operations
     }
@@ -149,13 +151,13 @@ impl Measured {
             .map(|time| self.each(time))
     }
 
-    /// A count an operation.
+    /// A count per operation.
     fn per_operation(&self, count: u64) -> f64 {
         count as f64 / self.operations
     }
 }
 
-/// What is timed, in microseconds an operation: the head of its column and its key in JSON.
+/// The measured times, in microseconds per operation: the head of the column and the key in JSON.
 const TIMES: [(&str, &str); 8] = [
     ("µs/op", "us_per_op"),
     ("min", "us_per_op_min"),
@@ -234,7 +236,7 @@ fn print_header(with_onnx: bool) {
     println!("{head}\n{rule}");
 }
 
-/// How much longer an operation takes in a large program than in a small one.
+/// Prints the ratio between the times of an operation in a large program and in a small one.
 fn print_flatness(measured: &[Measured]) {
     for small in measured.iter().filter(|case| case.size == 10) {
         let large = measured.iter().find(|case| case.family == small.family && case.size == 10_000);
@@ -250,7 +252,7 @@ fn print_flatness(measured: &[Measured]) {
     }
 }
 
-/// A line of the table; `Some(None)` stands for a program too large for onnx.
+/// A line of the table; `Some(None)` means that the program is too large for onnx.
 fn table_line(ours: &Measured, theirs: Option<Option<Reference>>) -> String {
     let stats = ours.stats;
     let times: String = ours.times().map(|time| format!(" {time:.2} |")).concat();

@@ -1,5 +1,5 @@
-//! Times programs with named sizes: code that was compiled once for all sizes against code for each size, and what another
-//! size costs.
+//! Times programs with named sizes: code that was compiled once for all sizes, compared with code
+//! for each size, and the cost of changing sizes.
 //!
 //! Times are the least of many runs, the two taken in turn. `compile` is a first compilation, with nothing in the cache.
 
@@ -52,7 +52,7 @@ impl Training {
         Ok(Training { session, step, data })
     }
 
-    /// Goes to some sizes, with data; what it takes until the first run is done.
+    /// Changes to some sizes, with data. Returns the time until the first run is done.
     fn go(&mut self, [batch, seq]: [u64; 2]) -> Result<Duration, Error> {
         let start = Instant::now();
         self.session.set_sizes(&[("batch", batch), ("seq", seq)])?;

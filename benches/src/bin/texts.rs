@@ -27,7 +27,7 @@ fn main() {
     }
 }
 
-/// A program with so many lines after its head.
+/// A program with this many lines after its head.
 fn program(lines: usize) -> String {
     let mut text = String::from("data x : 32 | 64\ndef layer(h)(x) = relu({w : ... -> h} @ x + {b : h})\n");
     let mut last = "x".to_string();

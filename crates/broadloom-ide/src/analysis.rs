@@ -1,4 +1,4 @@
-//! A program that has been read: what every question is asked of.
+//! A program that has been read, about which all questions are asked.
 
 use std::path::PathBuf;
 
@@ -6,28 +6,28 @@ use broadloom::Tensor;
 use broadloom_diagnostics::{Diagnostic, Shown, Sources};
 use broadloom_lang::{Made, Options, Program, compile};
 
-/// The text of a program, and how it is to be read.
+/// The text of a program, and settings for reading it.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
-    /// What it says.
+    /// The source text.
     pub text: String,
-    /// Where files are looked for that it names.
+    /// The folder in which files that it names are found.
     pub folder: PathBuf,
-    /// Sizes to be used in place of those that `dim` lines say.
+    /// Sizes that replace those of `dim` lines.
     pub sizes: Vec<(String, u64)>,
 }
 
 impl Text {
-    /// A text that stands by itself.
+    /// A text that refers to no files and sets no sizes.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Text {
         Text { name: name.into(), text: text.into(), ..Text::default() }
     }
 }
 
-/// A program with what is wrong with it. Reading never fails: mistakes are [diagnostics](Analysis::diagnostics), and what is
-/// right is there all the same.
+/// A program with its mistakes. Reading never fails: mistakes are
+/// [diagnostics](Analysis::diagnostics), and the correct parts are available all the same.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text};
@@ -37,16 +37,16 @@ impl Text {
 /// assert_eq!((shown.len(), shown[0].place.map(|place| place.line)), (1, Some(2)));
 /// ```
 pub struct Analysis {
-    /// The name of the text, as it was given.
+    /// The name of the text.
     pub name: String,
-    /// What the text means.
+    /// The compiled program.
     pub program: Program,
-    /// The last line that counts, if only a part was read.
+    /// The last line that was read, if only a part was.
     pub(crate) until: Option<u32>,
 }
 
 impl Analysis {
-    /// Reads a program, to look at it: sizes that are set are numbers.
+    /// Reads a program for inspection: sizes that are set are numbers.
     pub fn new(text: &Text) -> Analysis {
         let mut analysis = Analysis::read(text, None);
         analysis.program.settle();
@@ -58,7 +58,8 @@ impl Analysis {
         Analysis::read(text, None)
     }
 
-    /// Reads a program up to a line, counted from 1, or to its end; shapes stay as open as they are there.
+    /// Reads a program up to a line, counted from 1, or to its end. Shapes stay as open as they are
+    /// there.
     pub fn up_to(text: &Text, line: Option<u32>) -> Analysis {
         let mut analysis = Analysis::read(text, Some(line.unwrap_or(u32::MAX)));
         analysis.program.settle();
@@ -70,17 +71,17 @@ impl Analysis {
         Analysis { name: text.name.clone(), program: compile(&text.name, &text.text, &options), until }
     }
 
-    /// Whether nothing is wrong.
+    /// Returns true if there are no errors.
     pub fn is_ok(&self) -> bool {
         self.program.is_ok()
     }
 
-    /// What is wrong, and what is worth knowing.
+    /// The errors and warnings of the program.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.program.diagnostics
     }
 
-    /// The texts that diagnostics and spans speak of.
+    /// The texts that diagnostics and spans refer to.
     pub fn sources(&self) -> &Sources {
         &self.program.sources
     }
@@ -90,7 +91,7 @@ impl Analysis {
         self.diagnostics().iter().map(|diagnostic| Shown::new(self.sources(), diagnostic)).collect()
     }
 
-    /// The tensors with names that are listed.
+    /// The named tensors of a listing.
     pub(crate) fn listed(&self, listing: Listing) -> impl Iterator<Item = &Made> {
         let mut is_param = vec![false; self.program.graph.len()];
         self.program.graph.params().iter().for_each(|param| is_param[param.index()] = true);
@@ -98,7 +99,7 @@ impl Analysis {
         self.program.made.iter().filter(move |made| listing == Listing::All || is_own(made))
     }
 
-    /// The tensor with a name, or what is wrong with the name.
+    /// The tensor with a name, or a message about the name.
     pub(crate) fn named(&self, name: &str) -> Result<Tensor, String> {
         self.program.find(name).ok_or_else(|| {
             let near = broadloom_lang::nearest(name, self.program.made.iter().map(|made| made.name.as_str()));
@@ -108,12 +109,12 @@ impl Analysis {
     }
 }
 
-/// Which of the tensors with names are listed.
+/// The choice of named tensors to list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Listing {
     /// Those of the program itself, and all parameters.
     #[default]
     Own,
-    /// What is made inside functions, too.
+    /// Also those made inside functions.
     All,
 }

@@ -1,4 +1,4 @@
-//! Arrays that are given to a program, and whose values they are.
+//! Arrays that are given to a program, and the data that they are values of.
 
 use broadloom::Array;
 use broadloom_diagnostics::{Diagnostic, Severity};
@@ -15,14 +15,14 @@ pub struct Given {
     pub array: Array,
     /// The file, as it was written.
     pub file: String,
-    /// Whether it is one way among several to read a table.
+    /// True if it is one of several ways to read a table.
     pub offered: bool,
-    /// Whether it is a column of a table.
+    /// True if it is a column of a table.
     pub column: bool,
 }
 
 impl Given {
-    /// An array of its own, from a file or from elsewhere.
+    /// A single array, from a file or from elsewhere.
     pub fn new(name: impl Into<String>, array: Array, file: impl Into<String>) -> Given {
         Given { name: name.into(), array, file: file.into(), offered: false, column: false }
     }
@@ -33,17 +33,17 @@ pub fn declared(program: &Program) -> impl Iterator<Item = &Made> {
     program.made.iter().filter(|made| kind(&program.graph, made.tensor) == "data")
 }
 
-/// The array for data of this name: of several, the last.
+/// The array for data of this name, the last if there are several.
 pub fn of<'g>(given: &'g [Given], name: &str) -> Option<&'g Given> {
     given.iter().rev().find(|given| given.name == name)
 }
 
-/// Arrays that are the values of some data, in order.
+/// The arrays that are the values of some data, in order.
 pub fn used<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
     given.iter().filter(|array| is_used(program, given, array))
 }
 
-/// Arrays that are nobody's values, in order.
+/// The arrays that are not the values of any data, in order.
 pub fn unused<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
     given.iter().filter(|array| !is_used(program, given, array))
 }
@@ -53,11 +53,11 @@ fn is_used(program: &Program, given: &[Given], array: &Given) -> bool {
     is_last && declared(program).any(|made| made.name == array.name)
 }
 
-/// What is to be said about arrays that the program does not ask for.
+/// Notes about arrays that the program does not use.
 pub fn foreign(program: &Program, given: &[Given]) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     for Given { name, file, offered, column, .. } in unused(program, given) {
-        // The columns of a table are offered, not given: enough if something of it is used.
+        // The columns of a table are offered, not given: it is enough if some of it is used.
         let is_offer = *offered && used(program, given).any(|used| used.file == *file);
         if is_offer || (*offered && *column) {
             continue;

@@ -1,4 +1,4 @@
-//! What is the shape of everything, and is anything wrong?
+//! The shapes of all tensors of a program, and its mistakes.
 
 use broadloom::{How, Shape, Shapes, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
@@ -19,34 +19,34 @@ pub struct Checked {
     pub dims: Vec<NamedSize>,
     /// The tensors that have names, in order.
     pub tensors: Vec<CheckedTensor>,
-    /// How many parameters there are.
+    /// The number of parameters.
     pub parameters: Parameters,
-    /// What holds for some sizes only.
+    /// Conditions on sizes that the program relies on.
     pub relies_on: Vec<String>,
-    /// What is wrong, and warnings about what may be meant differently.
+    /// Errors, and warnings about code that may not mean what was intended.
     #[serde(skip)]
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A tensor with its shape: as it is in the end, or what is known of it if something is wrong.
+/// A tensor with its final shape, or what is known of the shape if the program has errors.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckedTensor {
     /// Its name, with the path of the functions it was made in.
     pub name: String,
-    /// What it is, in a word.
+    /// Its kind, in a word.
     pub kind: &'static str,
     /// Its shape as it is written.
     pub shape: String,
-    /// The same, axis by axis.
+    /// The shape as data, axis by axis.
     pub rows: Rows,
-    /// How many elements it has; nothing if something is wrong.
+    /// The number of its elements, or None if the program has errors.
     pub elements: Option<u64>,
-    /// `declared`, `forced` or `chosen`; nothing if something is wrong.
+    /// `declared`, `forced` or `chosen`, or None if the program has errors.
     pub how: Option<&'static str>,
     /// The rule by which it was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where it is named.
+    /// The line on which it is named.
     #[serde(flatten)]
     pub place: Line,
     /// The same place, as a span.
@@ -57,13 +57,13 @@ pub struct CheckedTensor {
 /// The parameters of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Parameters {
-    /// How many there are.
+    /// The number of parameter tensors.
     pub tensors: u64,
-    /// How many elements they have together; nothing if something is wrong.
+    /// The number of their elements together, or None if the program has errors.
     pub elements: Option<u64>,
 }
 
-/// Finds all shapes of a program, or what is wrong with it.
+/// Finds all shapes of a program, or its mistakes.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Listing, Text, check};
@@ -125,7 +125,7 @@ fn checked(analysis: &Analysis, made: &Made, shape: Option<&Shape>, known: Optio
 }
 
 impl CheckedTensor {
-    /// How the shape is known, in words; empty if something is wrong.
+    /// A description of how the shape is known; empty if the program has errors.
     pub fn how_words(&self) -> &str {
         match (self.how, &self.rule) {
             (_, Some(rule)) => rule,

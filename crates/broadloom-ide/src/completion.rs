@@ -1,4 +1,4 @@
-//! What can be written here?
+//! Completions: the names and keywords that can be written at a place.
 
 use broadloom::Tensor;
 use broadloom_diagnostics::Span;
@@ -11,20 +11,20 @@ use crate::analysis::Analysis;
 use crate::definition::library;
 use crate::names::{Binding, BindingKind, Bindings};
 
-/// Something that can be written.
+/// A name or keyword that can be written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Completion {
-    /// What is written.
+    /// The text to insert.
     pub label: String,
-    /// What it is, in a word: `value`, `function`, `dim`, `keyword`, …
+    /// Its kind, in a word: `value`, `function`, `dim`, `keyword`, …
     pub kind: &'static str,
-    /// What is known of the shape, or the line that introduces a function; may be empty.
+    /// The shape as far as it is known, or the line that introduces a function; may be empty.
     pub detail: String,
 }
 
-/// What can be written at an offset of the program's text, given the letters before it: names that are known there, the
-/// innermost first, then functions of the library and of the language, then keywords. Nothing in comments and texts, nor behind
-/// a dot.
+/// The completions at an offset of the program's text that begin with the letters before it: names
+/// that are known there, the innermost first, then functions of the library and of the language,
+/// then keywords. There are none in comments and strings, nor after a dot.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, completion};
@@ -60,16 +60,16 @@ pub fn completion(analysis: &Analysis, offset: u32) -> Vec<Completion> {
     all
 }
 
-/// What stands before an offset.
+/// The text before an offset.
 struct Written {
     /// The letters of the word.
     prefix: String,
-    /// Whether nothing else is on the line.
+    /// True if nothing else is on the line.
     begins_line: bool,
 }
 
 impl Written {
-    /// Nothing, if no name can be written there.
+    /// Returns None if no name can be written there.
     fn new(analysis: &Analysis, offset: u32) -> Option<Written> {
         let main = analysis.program.main;
         let text = analysis.sources().get(main).text();
@@ -90,7 +90,7 @@ impl Written {
     }
 }
 
-/// The names that are known at an offset, with what is known of their shapes.
+/// The names that are known at an offset, with their shapes as far as they are known.
 fn names(analysis: &Analysis, offset: u32, all: &mut Vec<Completion>) {
     let program = &analysis.program;
     let text = program.sources.get(program.main).text();

@@ -1,4 +1,4 @@
-//! Where is this name bound?
+//! The definition of a name in the program or in the library.
 
 use broadloom_diagnostics::{SourceId, Span};
 
@@ -19,12 +19,12 @@ pub fn definition(analysis: &Analysis, offset: u32) -> Option<Span> {
     Named::find(analysis, offset)?.binding.map(|binding| binding.span)
 }
 
-/// A name in the program's text, and what it means.
+/// A name in the program's text, and its meaning.
 pub(crate) struct Named {
     pub name: String,
-    /// Where the name is written.
+    /// The occurrence of the name.
     pub span: Span,
-    /// What binds it; nothing if the language itself knows it, or nobody does.
+    /// The binding of the name, or None if the language itself defines it, or nothing does.
     pub binding: Option<Binding>,
 }
 

@@ -14,20 +14,20 @@ pub type Range = (u64, Option<u64>);
 pub struct NamedSize {
     /// Its name.
     pub name: String,
-    /// The size that it has, or that it has if nothing else is said when the program runs.
+    /// Its size, or the default if the size is decided when the program runs.
     pub size: u64,
     /// The declared range.
     pub range: Option<Range>,
-    /// What the program leaves of it, where that is less.
+    /// The part of the range that the program allows, if that is less.
     pub left: Option<Range>,
-    /// Whether it stands by its name in shapes.
+    /// True if shapes show it by its name.
     pub symbolic: bool,
-    /// The line that needs the number.
+    /// The line that requires the number.
     pub needed: Option<u32>,
-    /// Where it is declared.
+    /// The line on which it is declared.
     #[serde(flatten)]
     pub place: Line,
-    /// When the size is decided, in words; nothing if it has no range.
+    /// A description of when the size is decided; empty if it has no range.
     #[serde(skip)]
     pub decided: String,
 }
@@ -62,7 +62,7 @@ pub fn range_text((low, high): Range) -> String {
     format!("{low}..{}", high.map_or(String::new(), |high| high.to_string()))
 }
 
-/// What the program leaves of the range of a dim, where that is less than declared.
+/// The part of the range of a dim that the program allows, if that is less than declared.
 pub(crate) fn left(program: &Program, dim: &Dim) -> Option<Range> {
     let left = program.graph.dim_range(&dim.name).filter(|_| dim.symbolic);
     left.filter(|left| dim.range.is_some_and(|range| range != *left))

@@ -1,4 +1,4 @@
-//! Why has this axis this size?
+//! Explanations of sizes: the lines of the program that decide the size of an axis.
 
 mod dim;
 
@@ -10,29 +10,29 @@ use serde::Serialize;
 use crate::analysis::Analysis;
 use crate::place::Place;
 
-/// What was asked, and the answers.
+/// A question and its answers.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explained {
     /// The name of the text.
     pub file: String,
-    /// What was asked for.
+    /// The name that was asked about.
     pub name: String,
-    /// One for each axis and row that is meant; none if the program is wrong and lacks it.
+    /// One for each axis and row in question; none if the program has errors and lacks it.
     pub explanations: Vec<Explanation>,
 }
 
-/// Why an axis, a row or a named size is as it is.
+/// The explanation of the size of an axis, a row or a named size.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// The axis, the row, or the dim.
     pub of: String,
-    /// What it is: `axis`, `row` or `dim`.
+    /// Its kind: `axis`, `row` or `dim`.
     pub kind: &'static str,
     /// The size of an axis as shapes are written, or the number of axes of a row.
     pub size: String,
-    /// Whether the program leaves no other.
+    /// True if the program allows no other size.
     pub forced: bool,
-    /// What leads to it.
+    /// The steps that lead to it.
     pub steps: Vec<Step>,
     /// The tensor it is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,13 +40,13 @@ pub struct Explanation {
     /// The shape of that tensor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
-    /// Where the tensor, or the dim, is named.
+    /// The place where the tensor, or the dim, is named.
     #[serde(flatten)]
     pub place: Place,
-    /// What it is, in words.
+    /// A description of the size.
     #[serde(skip)]
     pub is: String,
-    /// What the steps lead to, in words, at [`Explanation::span`].
+    /// The conclusion from the steps, shown at [`Explanation::span`].
     #[serde(skip)]
     pub end: String,
     /// The same as `place`, as a span.
@@ -54,12 +54,12 @@ pub struct Explanation {
     pub span: Span,
 }
 
-/// Something that leads to a size.
+/// One step towards a size.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// What holds, or is done.
+    /// The fact or the operation.
     pub text: String,
-    /// Where that is written, if it is.
+    /// The place where that is written, if there is one.
     #[serde(flatten)]
     pub place: Option<Place>,
     /// The same, as a span.
@@ -73,8 +73,9 @@ impl Step {
     }
 }
 
-/// Explains a name with dots: a tensor (`w`), one of its rows (`w.input`), one of its axes (`w.input.0`, `w.0`, or by its
-/// name in a spec, `scores.h`), or a `dim`. The error says what is wrong with the name.
+/// Explains a name with dots: a tensor (`w`), one of its rows (`w.input`), one of its axes
+/// (`w.input.0`, `w.0`, or by its name in a spec, `scores.h`), or a `dim`. The error is a message
+/// about the name.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, explain};
@@ -91,19 +92,19 @@ pub fn explain(analysis: &mut Analysis, name: &str) -> Result<Explained, String>
     let explanations = match Asked::find(program, name) {
         Ok(Asked::Dim(dim)) => vec![dim::explain(program, &dim)],
         Ok(Asked::Part(asked)) => asked.answers(program)?,
-        // Without its mistaken parts the program may lack what is asked for.
+        // Without its incorrect parts the program may lack the tensor.
         Err(_) if !program.is_ok() => Vec::new(),
         Err(message) => return Err(message),
     };
     Ok(Explained { file: analysis.name.clone(), name: name.to_string(), explanations })
 }
 
-/// Where a step of the graph was written.
+/// The place where a step of the graph was written.
 fn origin(program: &Program, step: Option<usize>) -> Option<Span> {
     program.origin(step?).map(|origin| origin.span)
 }
 
-/// What was asked for.
+/// The subject of a question.
 enum Asked {
     Part(PartOf),
     Dim(Dim),
@@ -127,7 +128,8 @@ enum Part {
 }
 
 impl Asked {
-    /// Finds what a name with dots means: the longest name of a tensor that it begins with, and then a part of it.
+    /// Finds the meaning of a name with dots: the longest name of a tensor that it begins with, and
+    /// then a part of it.
     fn find(program: &mut Program, wanted: &str) -> Result<Asked, String> {
         let mut name = wanted;
         let made = loop {
@@ -208,7 +210,7 @@ impl PartOf {
     }
 }
 
-/// A name that nothing has.
+/// The message for a name that does not exist.
 fn unknown(program: &Program, wanted: &str) -> String {
     let first = wanted.split('.').next().unwrap_or(wanted);
     let near = program.find_like(wanted).or_else(|| program.find_like(first));
@@ -220,7 +222,7 @@ fn unknown(program: &Program, wanted: &str) -> String {
 }
 
 trait Nearest {
-    /// The name of a tensor or a dim that is near to another name.
+    /// The name of a tensor or a dim that is similar to another name.
     fn find_like(&self, wanted: &str) -> Option<String>;
 }
 
@@ -231,7 +233,7 @@ impl Nearest for Program {
     }
 }
 
-/// Which part of a tensor is meant by what follows its name.
+/// The part of a tensor that the text after its name refers to.
 fn part(name: &str, shape: &Shape, rest: &str) -> Result<Part, String> {
     if rest.is_empty() {
         return Ok(Part::Whole);

@@ -1,8 +1,9 @@
-//! How should it be laid out?
+//! The standard layout of a text.
 
 use broadloom_diagnostics::{Diagnostic, Sources};
 
-/// The text as it should be written, or what keeps it from being read. The text joins the sources, which messages speak of.
+/// The text in its standard layout, or the errors that keep it from being parsed. The text is added
+/// to the sources, which messages refer to.
 ///
 /// ```
 /// use broadloom_diagnostics::Sources;

@@ -1,12 +1,13 @@
-//! What does it look like? Pictures of the tensors and operations of a program.
+//! Pictures of the tensors and operations of a program.
 //!
 //! ```text
 //! program → picture (what is drawn: boxes, frames, edges) → arrange, layered (where) → svg (text)
 //! ```
 //!
-//! `picture` decides what a reader sees: an application of a library function is one box, a function of the program is
-//! a frame around what it makes. Frames are laid out from the inside: in the frame around it, each is a box with its
-//! inputs on the upper and its outputs on the lower edge.
+//! `picture` decides what is drawn: an application of a library function is one box, a function of
+//! the program is a frame around the tensors that it makes. Frames are laid out from the inside: in
+//! the frame around it, each is a box with its inputs on the upper and its outputs on the lower
+//! edge.
 
 mod arrange;
 mod layered;
@@ -20,32 +21,32 @@ use picture::Choice;
 
 use crate::analysis::Analysis;
 
-/// Which part of a program is drawn.
+/// The choice of the part of a program that is drawn.
 #[derive(Clone, Debug, Default)]
 pub struct GraphOf {
-    /// Whether to look into functions of the library.
+    /// True to look into functions of the library.
     pub all: bool,
-    /// The tensor that is drawn with everything it is computed from; everything if nothing is said.
+    /// The tensor that is drawn with everything it is computed from; by default the whole program.
     pub of: Option<String>,
-    /// How many boxes to go back from there.
+    /// The number of boxes to go back from there.
     pub depth: Option<usize>,
 }
 
-/// Why there is no picture.
+/// The reason why there is no picture.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoPicture {
-    /// Nothing has the name that was asked for, in words.
+    /// The name that was asked for does not exist; holds a message.
     Unknown(String),
-    /// It would have more boxes than can be drawn.
+    /// The picture would have more boxes than can be drawn.
     TooLarge {
-        /// How many it would have.
+        /// The number of its boxes.
         boxes: usize,
-        /// How many can be drawn.
+        /// The most that can be drawn.
         most: usize,
     },
 }
 
-/// The picture of a program. It is empty if the program is wrong.
+/// The picture of a program. It is empty if the program has errors.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, GraphOf, Text, graph};

@@ -1,4 +1,4 @@
-//! Which shapes does nobody write? Hints for an editor, shown beside names.
+//! Hints for an editor: shapes that are not written in the program, shown beside names.
 
 use broadloom::Tensor;
 use broadloom_diagnostics::Span;
@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::analysis::Analysis;
 use crate::names::{BindingKind, Bindings};
 
-/// So many shapes of one name are written out: a function makes its parameters again for each configuration.
+/// The most shapes of one name that are shown: a function makes its parameters again for each
+/// configuration.
 const SHAPES: usize = 3;
 
 /// A text beside a name.
@@ -18,15 +19,16 @@ pub struct Hint {
     pub line: u32,
     /// The column after the name, from 1 in characters: where the hint is shown.
     pub column: u32,
-    /// What is shown: `: 784 -> 64`.
+    /// The text that is shown: `: 784 -> 64`.
     pub text: String,
     /// The name.
     #[serde(skip)]
     pub span: Span,
 }
 
-/// The shapes of values, data, states and parameters that are named without a shape, in the order of the text. If the program is
-/// wrong or unfinished, they say what is known: `?` is a size, `...` any number of axes.
+/// The shapes of values, data, states and parameters that are named without a shape, in the order
+/// of the text. If the program has errors or is unfinished, they show what is known: `?` is a size,
+/// `...` any number of axes.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, hints};
@@ -65,7 +67,7 @@ pub fn hints(analysis: &mut Analysis) -> Vec<Hint> {
     hints
 }
 
-/// Shapes that a name has in turn, each once.
+/// The different shapes that a name has, each once.
 fn one_of(shapes: impl Iterator<Item = String>) -> String {
     let mut different: Vec<String> = Vec::new();
     for shape in shapes {

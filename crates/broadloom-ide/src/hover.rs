@@ -1,4 +1,4 @@
-//! What is this? What an editor shows about the name under the cursor.
+//! Hovers: the information that an editor shows about the name under the cursor.
 
 use broadloom::Tensor;
 use broadloom_diagnostics::Span;
@@ -11,26 +11,27 @@ use crate::names::{Binding, BindingKind, comment_above};
 use crate::place::Place;
 use crate::{Listing, dims, loops, range_text};
 
-/// So many tensors of one name are shown: a function makes its parameters again for each configuration.
+/// The most tensors of one name that are shown: a function makes its parameters again for each
+/// configuration.
 const TENSORS: usize = 6;
 
-/// What is known of a name.
+/// The information about a name.
 #[derive(Clone, Debug, Serialize)]
 pub struct Hover {
-    /// Where the name is written.
+    /// The place where the name is written.
     #[serde(flatten)]
     pub place: Place,
     /// The name.
     pub name: String,
-    /// What it is, in a word: `data`, `parameter`, `function`, …
+    /// Its kind, in a word: `data`, `parameter`, `function`, …
     pub kind: &'static str,
-    /// The line that introduces it, for what is no tensor: `def linear(size = inferred)(x)`.
+    /// The line that introduces it, if it is not a tensor: `def linear(size = inferred)(x)`.
     pub signature: Option<String>,
     /// The comment above that line.
     pub documentation: Option<String>,
-    /// The tensors that have it as their name.
+    /// The tensors of this name.
     pub tensors: Vec<HoverTensor>,
-    /// Anything else there is to say.
+    /// Other facts, one sentence each.
     pub facts: Vec<String>,
 }
 
@@ -39,15 +40,15 @@ pub struct Hover {
 pub struct HoverTensor {
     /// Its name, with the path of the functions it was made in.
     pub name: String,
-    /// Its shape, or what is known of it.
+    /// Its shape, as far as it is known.
     pub shape: String,
-    /// How the shape is known, in words; empty if something is wrong.
+    /// A description of how the shape is known; empty if the program has errors.
     pub how: String,
-    /// The loops that compute it, if they do.
+    /// The loops that compute it, if it is computed.
     pub loops: Option<String>,
 }
 
-/// What is known of the name at an offset of the program's text.
+/// The information about the name at an offset of the program's text.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, hover};
@@ -82,7 +83,7 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
     Some(match binding.kind {
         BindingKind::Function | BindingKind::Module => Hover { signature: Some(signature), ..nothing },
         BindingKind::Dim => Hover { signature: Some(signature), facts: size(analysis, &binding), ..nothing },
-        // Comments above a line with an argument or a variable are about the line.
+        // A comment above a line with an argument or a variable is about the line.
         BindingKind::Argument | BindingKind::Variable => Hover { documentation: None, ..nothing },
         BindingKind::Data | BindingKind::State | BindingKind::Value | BindingKind::Parameter => {
             Hover { tensors: tensors(analysis, binding.span), ..nothing }
@@ -90,7 +91,7 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
     })
 }
 
-/// What a named size is, in words.
+/// A description of a named size.
 fn size(analysis: &Analysis, binding: &Binding) -> Vec<String> {
     let all = dims(analysis);
     let Some(dim) = all.iter().rev().find(|dim| dim.name == binding.name) else { return Vec::new() };
@@ -118,7 +119,7 @@ fn tensors(analysis: &mut Analysis, span: Span) -> Vec<HoverTensor> {
 }
 
 impl Hover {
-    /// The same as Markdown.
+    /// The information as Markdown.
     ///
     /// ```
     /// use broadloom_ide::{Analysis, Text, hover};

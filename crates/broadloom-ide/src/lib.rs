@@ -23,8 +23,9 @@
 //! | How do other programs read it? | [`whole()`] |
 //! | Which sizes have names? | [`dims()`] |
 //!
-//! Answers own what they say and derive `Serialize`; their keys are those of `docs/schema.json`, which the command prints.
-//! Whatever a person needs beyond that (spans to underline, words) is in fields that are not serialised.
+//! Answers own their data and derive `Serialize`; their keys are those of `docs/schema.json`, which
+//! the command prints. Additional data for display (spans to underline, descriptions) is in fields
+//! that are not serialised.
 
 mod analysis;
 pub mod arrays;

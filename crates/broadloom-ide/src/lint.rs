@@ -1,10 +1,10 @@
-//! What is worth a look in a program that is right?
+//! Warnings about programs that have no errors.
 
 use broadloom_diagnostics::Diagnostic;
 
 use crate::analysis::Analysis;
 
-/// What is worth a look, in the order of the text. Nothing, if the program is wrong.
+/// The warnings, in the order of the text. There are none if the program has errors.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, lint};

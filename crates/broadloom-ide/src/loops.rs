@@ -1,4 +1,4 @@
-//! How is it computed? Loop nests as they are derived from shapes, or as they run.
+//! Loop nests as they are derived from shapes, or as they run.
 
 use broadloom::{Backend, Node, Session, Settings, Tensor};
 use broadloom_diagnostics::Span;
@@ -9,16 +9,17 @@ use serde_json::value::RawValue;
 use crate::analysis::Analysis;
 use crate::place::Line;
 
-/// Which loop nests are asked for.
+/// The choice of loop nests.
 #[derive(Clone, Debug, Default)]
 pub struct LoopsOf {
-    /// A tensor: its operation, and those that it is made of and that have no name. All operations if nothing is said.
+    /// A tensor: its operation, and those of the unnamed tensors that it is made of. By default all
+    /// operations.
     pub name: Option<String>,
-    /// Whether what functions of the library do inside counts.
+    /// True to include operations inside functions of the library.
     pub all: bool,
-    /// Whether gradients are left out.
+    /// True to leave out gradients.
     pub forward_only: bool,
-    /// Whether nests are asked for as data, beside their text.
+    /// True to return nests as data, beside their text.
     pub as_data: bool,
 }
 
@@ -29,10 +30,10 @@ pub struct Loops {
     pub file: String,
     /// Operations in order, and then assignments in the order they are carried out.
     pub operations: Vec<OperationLoops>,
-    /// Routines as they run, if that was asked for.
+    /// Routines as they run, if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routines: Vec<OptimisedRoutine>,
-    /// How many operations inside functions of the library are left out.
+    /// The number of operations inside functions of the library that are left out.
     #[serde(skip)]
     pub hidden: usize,
 }
@@ -40,20 +41,21 @@ pub struct Loops {
 /// An operation, or an assignment, with its nests.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationLoops {
-    /// What it makes.
+    /// The tensor that it makes.
     pub tensor: String,
     /// The operation, as a program would write it.
     pub text: String,
-    /// Where it is written.
+    /// The line on which it is written.
     #[serde(flatten)]
     pub place: Option<Line>,
-    /// The nest as data, if that was asked for; nothing for assignments, and where shapes make no nest.
+    /// The nest as data, if that was asked for. None for assignments, and if shapes do not yield a
+    /// nest.
     pub nest: Option<Box<RawValue>>,
     /// The loops of the operation.
     pub forward: String,
-    /// Those of the gradients of its operands.
+    /// The loops of the gradients of its operands.
     pub backward: Vec<String>,
-    /// What it relates, classes, product space and index maps: a line each. Assignments have none.
+    /// The rule, classes, product space and index maps, one on each line. Assignments have none.
     #[serde(skip)]
     pub facts: Vec<String>,
     /// The same as `place`, as a span.
@@ -66,13 +68,14 @@ pub struct OperationLoops {
 pub struct OptimisedRoutine {
     /// Its name.
     pub name: String,
-    /// Its buffers and nests as they are derived.
+    /// Its buffers and nests as derived.
     pub derived: String,
-    /// The same after optimisation.
+    /// Its buffers and nests after optimisation.
     pub text: String,
 }
 
-/// Derives loop nests. Nothing, if the program is wrong; the error says what is wrong with the request.
+/// Derives loop nests. There are none if the program has errors; the error is a message about the
+/// request.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, LoopsOf, Text, loops};
@@ -100,7 +103,8 @@ pub fn loops(analysis: &mut Analysis, of: &LoopsOf) -> Result<Loops, String> {
     Ok(found)
 }
 
-/// The routines of a program, before and after optimisation. Nothing, if the program is wrong.
+/// The routines of a program, before and after optimisation. There are none if the program has
+/// errors.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, optimised};
@@ -134,7 +138,7 @@ fn operands(program: &Program, tensor: Tensor) -> Option<&[Tensor]> {
     }
 }
 
-/// A tensor and those that it is made of and that have no name, one for each operation, in order.
+/// A tensor and the unnamed tensors that it is made of, one for each operation, in order.
 fn made_for(program: &Program, name: &str, asked: Tensor) -> Result<Vec<Tensor>, String> {
     let graph = &program.graph;
     let mut waiting: Vec<Tensor> = operands(program, asked).map(|_| asked).into_iter().collect();
@@ -158,7 +162,8 @@ fn made_for(program: &Program, name: &str, asked: Tensor) -> Result<Vec<Tensor>,
     Ok(tensors)
 }
 
-/// What the program itself computes, or everything, one for each operation, in order; and how many are left out.
+/// The tensors that the program itself computes, or all, one for each operation, in order; and the
+/// number of those left out.
 fn written(program: &Program, all: bool) -> (Vec<Tensor>, usize) {
     let graph = &program.graph;
     let (mut tensors, mut hidden): (Vec<Tensor>, usize) = (Vec::new(), 0);
@@ -223,7 +228,7 @@ pub(crate) fn forward(program: &mut Program, tensor: Tensor) -> OperationLoops {
     }
 }
 
-/// The assignments that the program carries out, to one tensor or to any, and how many of them are left out.
+/// The assignments of the program, to one tensor or to any, and the number of those left out.
 fn assignments(
     program: &mut Program,
     asked: Option<Tensor>,

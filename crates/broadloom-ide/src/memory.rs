@@ -1,4 +1,4 @@
-//! How much memory does it need, and how large can a named size be?
+//! The memory that a program needs, and the largest sizes that fit.
 
 use broadloom::{
     Adam, Allocated, Backend, Error, Graph, Memory, MemoryRange, MemoryRole, OpenSize, Routine, Session,
@@ -11,34 +11,35 @@ use serde::Serialize;
 use crate::analysis::Analysis;
 use crate::words::bytes;
 
-/// More than this is not allocated only to be counted.
+/// The most memory that is allocated just to measure it.
 const MOST: u64 = 4 << 30;
-/// A size that is so large was not stopped by memory.
+/// A result of the search from which on a size counts as unlimited by memory.
 const WITHOUT_END: u64 = 1 << 40;
-/// How many sizes are tried for the next that the program has a meaning for.
+/// The most sizes that are tried to find the next one at which the program is valid.
 const MULTIPLES: usize = 1024;
 
-/// What memory is asked about.
+/// A question about memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryOf {
-    /// A tensor, a single number, that is to be minimised; without it, the program is taken as it is.
+    /// A tensor of one number that is to be minimised; without it, the program is measured as it
+    /// is.
     pub train: Option<String>,
-    /// What updates parameters then.
+    /// The optimiser that updates parameters in that case.
     pub optimiser: Optimiser,
-    /// Whether the backend compiles the program, and says what it has allocated.
+    /// True to compile the program and include the allocation of the backend.
     pub ask_backend: bool,
-    /// How many bytes there are.
+    /// The available bytes.
     pub limit: Option<u64>,
 }
 
-/// What updates parameters.
+/// The rule that updates parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Optimiser {
-    /// It has no state.
+    /// Gradient descent, which has no state.
     Sgd,
-    /// It has a state for each parameter.
+    /// Momentum, which has one state for each parameter.
     Momentum,
-    /// It has two.
+    /// Adam, which has two.
     #[default]
     Adam,
 }
@@ -48,88 +49,88 @@ pub enum Optimiser {
 pub struct Measured {
     /// The name of the text.
     pub file: String,
-    /// Nothing, if the program is wrong.
+    /// None if the program has errors.
     pub memory: Option<MemoryUse>,
-    /// What is wrong with the program, or with sizes that were set.
+    /// Errors of the program, or of sizes that were set.
     #[serde(skip)]
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What is planned, and what is allocated. Numbers are bytes.
+/// The planned and the allocated memory. Numbers are bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryUse {
-    /// By what tensors are for.
+    /// The memory by purpose of the tensors.
     pub groups: Vec<MemoryGroup>,
-    /// What is needed only while routines run.
+    /// The memory that is needed only while routines run.
     pub routines: Vec<RoutineMemory>,
-    /// The sizes that are open.
+    /// The open sizes.
     pub sizes: Vec<SizeMemory>,
-    /// What lasts from run to run.
+    /// The memory that lasts from run to run.
     pub lasting: u64,
-    /// What is needed at the same time.
+    /// The memory that is needed at the same time.
     pub peak: u64,
-    /// The same at the least sizes, if it is known.
+    /// The peak at the least sizes, if it is known.
     pub least: Option<u64>,
-    /// The same at the greatest sizes, if there is a limit.
+    /// The peak at the greatest sizes, if those are limited.
     pub most: Option<u64>,
-    /// What the backend has allocated, if it was asked.
+    /// The allocation of the backend, if it was asked for.
     pub allocated: Option<AllocatedMemory>,
-    /// How many bytes there are, if that was said.
+    /// The available bytes, if they were given.
     pub limit: Option<u64>,
-    /// Whether it fits, whatever the sizes are.
+    /// True if it fits, whatever the sizes are.
     pub fits: Option<bool>,
     /// The tensors that are stored, the largest first.
     pub tensors: Vec<StoredTensor>,
-    /// What has to fit at the present sizes.
+    /// The memory that has to fit at the current sizes.
     #[serde(skip)]
     pub needed: u64,
-    /// Why the backend was not asked.
+    /// The reason why the backend was not asked.
     #[serde(skip)]
     pub not_asked: Option<String>,
-    /// What the backend has to say.
+    /// Notices of the backend.
     #[serde(skip)]
     pub notices: Vec<String>,
 }
 
-/// Tensors that are for the same.
+/// Tensors with the same purpose.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct MemoryGroup {
-    /// What they are for.
+    /// Their purpose.
     pub name: &'static str,
-    /// What they take together.
+    /// Their bytes together.
     pub bytes: u64,
-    /// The same at the least sizes.
+    /// Their bytes at the least sizes.
     pub least: Option<u64>,
-    /// The same at the greatest sizes.
+    /// Their bytes at the greatest sizes.
     pub most: Option<u64>,
-    /// How many there are.
+    /// The number of tensors.
     pub tensors: usize,
 }
 
-/// What a routine needs only while it runs.
+/// The memory that a routine needs only while it runs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct RoutineMemory {
     /// Its name.
     pub name: String,
-    /// What it needs at the present sizes.
+    /// Its need at the current sizes.
     #[serde(flatten)]
     pub here: TemporaryMemory,
-    /// The same at the least sizes.
+    /// Its need at the least sizes.
     #[serde(skip)]
     pub least: Option<TemporaryMemory>,
-    /// The same at the greatest sizes.
+    /// Its need at the greatest sizes.
     #[serde(skip)]
     pub most: Option<TemporaryMemory>,
 }
 
-/// Tensors on the way to results.
+/// The memory of intermediate tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct TemporaryMemory {
-    /// If each were stored.
+    /// The bytes if each were stored.
     pub unoptimised: u64,
-    /// Those that are stored, each by itself.
+    /// The bytes of the tensors that are stored, without sharing.
     pub separate: u64,
-    /// The same, sharing memory.
+    /// The bytes of the tensors that are stored, sharing memory.
     pub shared: u64,
 }
 
@@ -140,28 +141,29 @@ pub struct SizeMemory {
     pub name: String,
     /// The least size.
     pub least: u64,
-    /// The present size.
+    /// The current size.
     pub here: u64,
     /// The greatest size, if there is one.
     pub most: Option<u64>,
-    /// With a limit: the largest that fits, the others being what they are. Nothing if none does, or all do without end.
+    /// With a limit: the largest size that fits, with the others unchanged. None if none fits, or
+    /// if there is no largest.
     pub largest: Option<u64>,
-    /// With a limit: whether all sizes in range do, the others being what they are.
+    /// With a limit: true if all sizes in range fit, with the others unchanged.
     pub every: Option<bool>,
 }
 
-/// What the backend has allocated.
+/// The memory that the backend has allocated.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct AllocatedMemory {
-    /// For what lasts.
+    /// The bytes for tensors that last.
     pub blocks: u64,
-    /// In which temporaries lie.
+    /// The bytes of the arenas, which hold temporaries.
     pub arenas: u64,
-    /// In which threads rearrange what they multiply.
+    /// The bytes in which threads rearrange the operands of contractions.
     pub scratch: u64,
-    /// How many threads there are.
+    /// The number of threads.
     pub threads: usize,
-    /// All of it.
+    /// The sum of all three.
     pub total: u64,
 }
 
@@ -170,15 +172,16 @@ pub struct AllocatedMemory {
 pub struct StoredTensor {
     /// Its name.
     pub name: String,
-    /// What it takes.
+    /// Its bytes.
     pub bytes: u64,
-    /// What it is for.
+    /// Its purpose.
     pub group: &'static str,
-    /// The routine within whose runs it is needed; none if it lasts.
+    /// The routine within whose runs it is needed, or None if it lasts.
     pub routine: Option<String>,
 }
 
-/// Counts the memory of a program whose sizes [are open](Analysis::open). The error says what is wrong with the request.
+/// Measures the memory of a program whose sizes [are open](Analysis::open). The error is a message
+/// about the request.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, MemoryOf, Text, memory};
@@ -202,7 +205,7 @@ pub fn memory(analysis: &mut Analysis, of: &MemoryOf) -> Result<Measured, String
     Ok(Measured { file: analysis.name.clone(), memory, diagnostics })
 }
 
-/// What was measured.
+/// The results of a measurement.
 struct Measure {
     range: MemoryRange,
     allocated: Option<Allocated>,
@@ -223,7 +226,7 @@ fn word(role: MemoryRole) -> &'static str {
     ROLES.iter().find(|(known, _)| *known == role).map_or("", |(_, word)| word)
 }
 
-/// Measures a copy of the graph: training adds to it.
+/// Measures a copy of the graph, because training adds to it.
 fn measure(program: &Program, of: &MemoryOf) -> Result<Measure, String> {
     let mut graph = program.graph.clone();
     let routines = match &of.train {
@@ -259,22 +262,22 @@ impl Measure {
         Ok(measured)
     }
 
-    /// What has to fit at the present sizes.
+    /// The memory that has to fit at the current sizes.
     fn needed(&self) -> u64 {
         let planned = self.range.now.peak();
         self.allocated.as_ref().map_or(planned, |allocated| allocated.total().max(planned))
     }
 
-    /// What is left of so many bytes beside the work space of threads, which does not depend on sizes.
+    /// The rest of a limit beside the work space of threads, which does not depend on sizes.
     fn beside_work(&self, limit: u64) -> u64 {
         limit.saturating_sub(self.allocated.as_ref().map_or(0, |allocated| allocated.scratch))
     }
 
-    /// Whether it fits, whatever the sizes are.
+    /// Returns true if it fits, whatever the sizes are.
     fn fits(&self, limit: u64) -> bool {
         let always = match &self.sizes[..] {
             [] => true,
-            // Memory need not depend on a size that has no greatest.
+            // Memory may not depend on a size that has no maximum.
             [size] if size.every == Some(true) => true,
             _ => self.range.always_fits(self.beside_work(limit)),
         };
@@ -337,19 +340,20 @@ impl From<&Allocated> for AllocatedMemory {
     }
 }
 
-/// The sizes that are open, with the largest of each that fits.
+/// The open sizes, with the largest of each that fits.
 fn sizes(session: &mut Session, routines: &[Routine], limit: Option<u64>) -> Result<Vec<SizeMemory>, Error> {
     let mut sizes = Vec::new();
     for OpenSize { name, now: here, range: (least, most) } in session.open_sizes()? {
         let (mut largest, mut every) = (None, None);
-        // It is not known where more of one size is less of another, and there are too many sizes to try.
+        // Unknown if a size decreases when another grows, and there are too many sizes to try.
         let found = limit.and_then(|limit| session.largest_that_fits(&name, routines, limit).ok());
         if let Some(found) = found {
             largest = found;
             let all = match (largest, most) {
-                // The search ends somewhere, whether the range does or not.
+                // The search has an end, even if the range has none.
                 (Some(largest), None) => largest >= WITHOUT_END,
-                // The others may be in range, and have no meaning for the program: it may rely on a multiple of 8.
+                // Larger sizes may be in range but invalid for the program, which may rely on a
+                // multiple of 8.
                 (Some(largest), Some(most)) => (largest + 1..=most)
                     .take(MULTIPLES)
                     .all(|size| session.memory_at(&[(name.as_str(), size)], routines).is_err()),
@@ -363,7 +367,7 @@ fn sizes(session: &mut Session, routines: &[Routine], limit: Option<u64>) -> Res
     Ok(sizes)
 }
 
-/// A routine that trains a program: the gradients of a loss, and what an optimiser makes of them.
+/// A routine that trains a program: the gradients of a loss, and the updates of an optimiser.
 fn training(
     program: &Program,
     graph: &mut Graph,

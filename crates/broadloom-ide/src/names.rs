@@ -1,8 +1,9 @@
-//! Names of a text: where each is bound, and where it is known.
+//! The names of a text: their bindings and scopes.
 //!
-//! The text is parsed, not evaluated, so that names are there for programs with mistakes, too. A name is known from the line
-//! after the statement that binds it to the end of the block; a parameter to the end of the function it is in. What is written in
-//! the body of a function is looked up when the function is applied, so names that the program binds later count there.
+//! The text is parsed, not evaluated, so that names are available for programs with mistakes, too.
+//! A name is known from the line after the statement that binds it to the end of the block; a
+//! parameter to the end of the function it is in. Names in the body of a function are looked up
+//! when the function is applied, so names that the program binds later count there.
 
 mod walk;
 
@@ -10,20 +11,20 @@ use broadloom_diagnostics::{SourceId, Span};
 use broadloom_lang::syntax::lexer::lex;
 use broadloom_lang::syntax::token::{Token, TokenKind};
 
-/// A name where it is bound.
+/// The binding of a name.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Binding {
     pub name: String,
     pub kind: BindingKind,
     /// The name itself.
     pub span: Span,
-    /// Where it is known: the first offset, and the one after the last.
+    /// The range in which it is known: the first offset, and the one after the last.
     pub known: (u32, u32),
-    /// The statement as far as it introduces the name: `def linear(size)(x)`.
+    /// The part of the statement that introduces the name: `def linear(size)(x)`.
     pub head: Span,
 }
 
-/// What binds a name.
+/// The kind of a binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BindingKind {
     Dim,
@@ -38,7 +39,7 @@ pub(crate) enum BindingKind {
 }
 
 impl BindingKind {
-    /// In a word.
+    /// The kind in a word.
     pub fn word(self) -> &'static str {
         match self {
             BindingKind::Dim => "dim",
@@ -68,7 +69,8 @@ impl Bindings {
         walk::bindings(source, text)
     }
 
-    /// The names that are known at an offset, the innermost first and the last bound before others.
+    /// The names that are known at an offset, the innermost first, and among those the last bound
+    /// first.
     pub fn at(&self, offset: u32) -> Vec<&Binding> {
         let in_body = self.bodies.iter().any(|(start, end)| (*start..*end).contains(&offset));
         let is_known = |binding: &&Binding| {
@@ -76,7 +78,7 @@ impl Bindings {
             offset < end && (start <= offset || (in_body && end == u32::MAX))
         };
         let mut known: Vec<&Binding> = self.all.iter().filter(is_known).collect();
-        // What comes later counts if nothing comes before.
+        // Later bindings count only if there are no earlier ones.
         let order = |binding: &&Binding| {
             let (start, end) = binding.known;
             (start > offset, end, if start > offset { start } else { u32::MAX - start })
@@ -85,7 +87,7 @@ impl Bindings {
         known
     }
 
-    /// What a name means at an offset.
+    /// The binding of a name at an offset.
     pub fn find(&self, name: &str, offset: u32) -> Option<&Binding> {
         let is_here = |binding: &&Binding| binding.span.start <= offset && offset <= binding.span.end;
         let here = self.all.iter().filter(is_here).find(|binding| binding.name == name);
@@ -93,7 +95,8 @@ impl Bindings {
     }
 }
 
-/// The name that is written at an offset, or ends there, and what it means; nothing if it is a field or an argument of a call.
+/// The name that is written at an offset, or ends there, and its binding. None if it is a field or
+/// an argument of a call.
 pub(crate) fn name_at(source: SourceId, text: &str, offset: u32) -> Option<(Span, Option<Binding>)> {
     let tokens = lex(source, text).tokens;
     let is_there = |token: &Token| {
@@ -112,7 +115,7 @@ pub(crate) fn name_at(source: SourceId, text: &str, offset: u32) -> Option<(Span
     (is_bound_here || !(is_field || is_argument)).then_some((span, binding))
 }
 
-/// The comment right above a line, without its signs.
+/// The comment right above a line, without the `#` signs.
 pub(crate) fn comment_above(text: &str, offset: u32) -> Option<String> {
     let before = text.get(..offset as usize)?;
     let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -154,7 +157,7 @@ mod tests {
         assert_eq!(bound("def f(x) =\n  let y = x\n  y\nlet z = ▮y\n"), None);
         assert_eq!(bound("for i in 0..3:\n  print ▮i\n"), Some(1));
         assert_eq!(bound("let all = [linear(n▮) for n in [1, 2]]\n"), Some(1));
-        // A function is looked into when it is applied.
+        // Names in a function are looked up when it is applied.
         assert_eq!(bound("def f(x) = x + ▮k\nlet k = 2\n"), Some(2));
         assert_eq!(bound("def f(x) =\n  let y = x\n  ▮y +\n"), Some(2));
     }

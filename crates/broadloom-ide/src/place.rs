@@ -1,4 +1,4 @@
-//! Places in texts, as people count.
+//! Places in texts, with lines and columns counted from 1.
 
 use broadloom_diagnostics::{Sources, Span};
 use serde::Serialize;
@@ -20,7 +20,7 @@ impl Line {
     }
 }
 
-/// A span as people count.
+/// A span as lines and columns.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Place {
     /// The name of the text.

@@ -1,9 +1,9 @@
-//! Shapes as data: rows of axes, each a size or what a shape shows in its place.
+//! Shapes as data: rows of axes, each a size or a text.
 
 use broadloom::{Axis, Graph, How, Kind, LeafKind, Node, PartialAxis, PartialShape, Shape, Tensor};
 use serde::Serialize;
 
-/// An axis: a size, or what a shape shows in its place: `"_"`, `"3:rgb"`, `"?"`, `"..."`.
+/// An axis: a size, or the text that a shape shows instead: `"_"`, `"3:rgb"`, `"?"`, `"..."`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum AxisText {
@@ -65,7 +65,7 @@ impl From<&PartialShape> for Rows {
     }
 }
 
-/// What a tensor is, in a word.
+/// The kind of a tensor, in a word.
 pub fn kind(graph: &Graph, tensor: Tensor) -> &'static str {
     match graph.node(tensor) {
         Some(Node::Leaf { kind: LeafKind::Data }) => "data",
@@ -77,7 +77,7 @@ pub fn kind(graph: &Graph, tensor: Tensor) -> &'static str {
     }
 }
 
-/// How a shape is known: a word for programs, and the rule if it was chosen.
+/// The reason why a shape is known: a word for programs, and the rule if it was chosen.
 pub fn how(how: &How) -> (&'static str, Option<String>) {
     match how {
         How::Declared => ("declared", None),

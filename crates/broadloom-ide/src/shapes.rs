@@ -1,4 +1,4 @@
-//! What is known of each shape after a line, though what follows may be wrong or missing?
+//! Partial shapes after a line, even if the rest of the program has errors or is missing.
 
 use broadloom::{PartialAxis, PartialRow};
 use broadloom_diagnostics::{Diagnostic, Span};
@@ -10,34 +10,34 @@ use crate::dims::{NamedSize, dims};
 use crate::place::Line;
 use crate::shape::Rows;
 
-/// What is known after a line.
+/// The shapes that are known after a line.
 #[derive(Clone, Debug, Serialize)]
 pub struct SoFar {
     /// The name of the text.
     pub file: String,
-    /// The last line that counts; nothing for the last of the program.
+    /// The last line that was read, or None for the last of the program.
     pub at: Option<u32>,
     /// The sizes that have names.
     pub dims: Vec<NamedSize>,
     /// The tensors that have names, in order.
     pub tensors: Vec<PartialTensor>,
-    /// What is wrong up to the line.
+    /// Errors and warnings up to the line.
     #[serde(skip)]
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A tensor with what is known of its shape.
+/// A tensor with its shape as far as it is known.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartialTensor {
     /// Its name, with the path of the functions it was made in.
     pub name: String,
     /// Its shape: `?` is an axis of unknown size, `...` any number of axes.
     pub shape: String,
-    /// The same, axis by axis.
+    /// The shape as data, axis by axis.
     pub rows: Rows,
-    /// Whether everything is known.
+    /// True if everything is known.
     pub complete: bool,
-    /// Where it is named.
+    /// The line on which it is named.
     #[serde(flatten)]
     pub place: Line,
     /// The same place, as a span.
@@ -45,7 +45,7 @@ pub struct PartialTensor {
     pub span: Span,
 }
 
-/// Shapes as they are at the end of what [was read](Analysis::up_to).
+/// The shapes at the end of the part that [was read](Analysis::up_to).
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Listing, Text, shapes};
@@ -66,7 +66,7 @@ pub fn shapes(analysis: &Analysis, listing: Listing) -> SoFar {
     }
 }
 
-/// What is said of the lines up to the last one that counts.
+/// The diagnostics of the lines up to the last one that was read.
 fn before(program: &Program, last: u32) -> Vec<Diagnostic> {
     let counts = |diagnostic: &&Diagnostic| match diagnostic.primary() {
         Some(label) if label.span.source == program.main => program.sources.position(label.span).0 <= last,

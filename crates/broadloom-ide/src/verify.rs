@@ -1,4 +1,4 @@
-//! Do these arrays fit the program? Everything that is wrong is told at once, before anything runs.
+//! Checks that arrays fit the program. All problems are reported at once, before anything runs.
 
 use broadloom::{Dtype, Fit, FoundSize, Input, Misfit, Shape, Tensor};
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
@@ -9,18 +9,18 @@ use crate::analysis::Analysis;
 use crate::arrays::{self, Given};
 use crate::place::Line;
 
-/// How arrays fit a program.
+/// The result of checking arrays against a program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verified {
     /// The name of the text.
     pub file: String,
-    /// Whether nothing is wrong.
+    /// True if there are no errors.
     pub fits: bool,
-    /// The data of the program; none if the program is wrong.
+    /// The data of the program; empty if the program has errors.
     pub tensors: Vec<VerifiedTensor>,
     /// The named sizes.
     pub dims: Vec<VerifiedSize>,
-    /// Everything there is to say, in the order of the text.
+    /// All diagnostics, in the order of the text.
     #[serde(skip)]
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -32,36 +32,36 @@ pub struct VerifiedTensor {
     pub name: String,
     /// Its shape.
     pub shape: String,
-    /// How its numbers are stored.
+    /// The type in which its numbers are stored.
     #[serde(rename = "type")]
     pub dtype: &'static str,
-    /// The array that is its values.
+    /// The array with its values.
     pub array: Option<VerifiedArray>,
-    /// Whether the program itself says, or computes, its values.
+    /// True if the program itself gives or computes its values.
     pub own: bool,
-    /// Where it is declared.
+    /// The line on which it is declared.
     #[serde(flatten)]
     pub place: Line,
 }
 
-/// An array that is the values of some data.
+/// An array with the values of some data.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct VerifiedArray {
     /// Its sizes.
     pub sizes: Vec<u64>,
-    /// How its numbers are stored.
+    /// The type in which its numbers are stored.
     #[serde(rename = "type")]
     pub dtype: &'static str,
-    /// Where it comes from.
+    /// The file or other source it comes from.
     pub from: String,
 }
 
-/// A named size, as arrays decide it.
+/// A named size as decided by arrays.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct VerifiedSize {
     /// Its name.
     pub name: String,
-    /// What it is, if anything says so.
+    /// The size, if it is decided.
     pub size: Option<u64>,
     /// The least and, if there is one, the greatest size.
     pub range: (u64, Option<u64>),
@@ -69,7 +69,7 @@ pub struct VerifiedSize {
     pub by: Option<String>,
 }
 
-/// Verifies arrays. The error says why the program cannot be asked.
+/// Checks arrays. The error is the reason why the program cannot be checked.
 ///
 /// ```
 /// use broadloom::Array;
@@ -92,7 +92,7 @@ pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, Stri
     };
     let program = &analysis.program;
     diagnostics.extend(fitted.iter().flat_map(|fitted| fitted.told(program)));
-    // In the order of the text; what has no place in it comes last.
+    // In the order of the text; diagnostics without a place come last.
     diagnostics.sort_by_key(|diagnostic| {
         let place = diagnostic.primary().map(|label| (label.span.source, label.span.start));
         (place.is_none(), place)
@@ -114,7 +114,7 @@ pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, Stri
     })
 }
 
-/// How arrays fit a program.
+/// The fit of arrays to a program.
 struct Fitted<'a> {
     rows: Vec<Row<'a>>,
     fit: Fit,
@@ -127,7 +127,7 @@ struct Row<'a> {
     shape: Shape,
     dtype: Dtype,
     array: Option<&'a Given>,
-    /// Whether the program itself says, or computes, its values.
+    /// True if the program itself gives or computes its values.
     own: bool,
 }
 
@@ -151,21 +151,21 @@ impl<'a> Fitted<'a> {
         Ok(Fitted { rows, fit, given })
     }
 
-    /// Everything there is to say.
+    /// All diagnostics about the arrays.
     fn told(&self, program: &Program) -> Vec<Diagnostic> {
         let missing: Vec<Diagnostic> = (self.rows.iter())
             .filter(|row| row.array.is_none() && !row.own)
             .map(|row| self.missing(row, program))
             .collect();
         let misfits = self.fit.misfits.iter().map(|misfit| self.misfit(misfit, program));
-        // What an array would say that is missing or does not fit is not missed as well.
+        // A size that a missing or unfitting array would decide is not reported as well.
         let excused = !missing.is_empty() || !self.fit.is_ok();
         let open = self.fit.sizes.iter().filter(|size| size.used && size.number.is_none() && !excused);
         let open: Vec<Diagnostic> = open.map(|size| undecided(program, size)).collect();
         missing.into_iter().chain(misfits).chain(open).chain(arrays::foreign(program, self.given)).collect()
     }
 
-    /// Data that nobody gives values.
+    /// The error for data without values.
     fn missing(&self, row: &Row<'_>, program: &Program) -> Diagnostic {
         let name = &row.made.name;
         let axes = [row.shape.batch(), row.shape.output(), row.shape.input()].concat();
@@ -181,7 +181,7 @@ impl<'a> Fitted<'a> {
         Diagnostic::error(codes::VALUE, message, row.made.span, label).with_help(help)
     }
 
-    /// What does not fit, at the lines of the data it is about.
+    /// The error for an array that does not fit, at the lines of the data it is about.
     fn misfit(&self, misfit: &Misfit, program: &Program) -> Diagnostic {
         let code = if matches!(misfit, Misfit::Range { .. }) { codes::RANGE } else { codes::VALUE };
         let mut diagnostic = Diagnostic::new(Severity::Error, code, misfit.to_string());
@@ -226,7 +226,7 @@ impl Row<'_> {
 }
 
 impl VerifiedTensor {
-    /// How its numbers are stored, in the array and in the program, in words.
+    /// A description of the types of its numbers, in the array and in the program.
     pub fn types(&self) -> String {
         match self.array.as_ref().map(|array| array.dtype).filter(|dtype| *dtype != self.dtype) {
             Some(given) => format!("{given} as {}", self.dtype),
@@ -235,14 +235,15 @@ impl VerifiedTensor {
     }
 }
 
-/// Whether a program gives data its values: in a list, from a file or a distribution, or by an assignment.
+/// Returns true if a program gives data its values: in a list, from a file or a distribution, or by
+/// an assignment.
 fn has_values(program: &Program, tensor: Tensor) -> bool {
     let drawn = program.plan.drawn.iter().any(|drawn| drawn.tensor == tensor);
     let assigned = || program.plan.routines.iter().any(|routine| routine.assigns(&program.graph, tensor));
     drawn || program.graph.has_values(tensor) || assigned()
 }
 
-/// A named size that no array and no sample decides.
+/// The error for a named size that no array and no sample decides.
 fn undecided(program: &Program, size: &FoundSize) -> Diagnostic {
     let name = &size.name;
     let span = program.dims.iter().find(|dim| dim.name == *name).map(|dim| dim.span);

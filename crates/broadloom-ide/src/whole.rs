@@ -1,4 +1,4 @@
-//! How do other programs read it? Everything about a program at once.
+//! Everything about a program at once, for other programs to read.
 
 use broadloom::{Node, Tensor};
 use broadloom_lang::Program;
@@ -30,20 +30,20 @@ pub struct WholeTensor {
     pub id: usize,
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// What it is, in a word.
+    /// Its kind, in a word.
     pub kind: &'static str,
     /// Its shape as it is written.
     pub shape: String,
-    /// The same, axis by axis.
+    /// The shape as data, axis by axis.
     pub rows: Rows,
-    /// How many elements it has.
+    /// The number of its elements.
     pub elements: u64,
     /// `declared`, `forced` or `chosen`.
     pub how: &'static str,
     /// The rule by which it was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where it is made.
+    /// The line on which it is made.
     #[serde(flatten)]
     pub place: Option<Line>,
 }
@@ -55,18 +55,18 @@ pub struct WholeOperation {
     pub operation: String,
     /// The operation, as a program would write it.
     pub text: String,
-    /// The ids of what it reads.
+    /// The ids of its operands.
     pub operands: Vec<usize>,
-    /// The ids of what it makes.
+    /// The ids of its results.
     pub results: Vec<usize>,
     /// Its loop nest.
     pub nest: Option<Box<RawValue>>,
-    /// Where it is written.
+    /// The line on which it is written.
     #[serde(flatten)]
     pub place: Option<Line>,
 }
 
-/// Everything about a program. Nothing, if the program is wrong.
+/// Everything about a program. It is empty if the program has errors.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, whole};

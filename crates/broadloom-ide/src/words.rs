@@ -1,4 +1,4 @@
-//! Numbers in sentences.
+//! Numbers formatted for sentences.
 
 /// A number with commas: `50,176`.
 pub fn grouped(number: u64) -> String {
@@ -13,7 +13,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// How many there are of something: `1 tensor`, `1,200 tensors`.
+/// A count of something: `1 tensor`, `1,200 tensors`.
 pub fn counted(number: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }

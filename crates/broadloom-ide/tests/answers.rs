@@ -1,4 +1,4 @@
-//! Questions may be asked in any order, and again: looking changes nothing.
+//! Questions may be asked in any order, and repeatedly: they change nothing.
 
 use broadloom_ide::{
     Analysis, GraphOf, Listing, LoopsOf, MemoryOf, Optimiser, Text, check, explain, graph, hints, hover,
@@ -51,7 +51,7 @@ fn looking_changes_nothing() {
     }
 }
 
-/// A program with a mistake has answers, too: what is right is there all the same.
+/// A program with a mistake has answers, too: the correct parts are available all the same.
 #[test]
 fn mistakes_leave_the_rest() {
     let text = PROGRAM.replace("batch | 10", "batch | 12");

@@ -1,9 +1,9 @@
-//! What an editor shows: hints, hovers, definitions, completions.
+//! The features of an editor: hints, hovers, definitions, completions.
 
 use broadloom_ide::{Analysis, Hover, Text, completion, definition, hints, hover};
 use expect_test::{Expect, expect};
 
-/// A program with a cursor `▮`, and where that is.
+/// A program with a cursor `▮`, and the offset of the cursor.
 fn with_cursor(text: &str) -> (Analysis, u32) {
     let offset = text.find('▮').expect("a cursor") as u32;
     (Analysis::new(&Text::new("a.loom", text.replace('▮', ""))), offset)
@@ -28,7 +28,7 @@ fn told(text: &str, expected: Expect) {
     expected.assert_eq(&hovered(text).map_or("nothing\n".into(), |hover| hover.markdown()));
 }
 
-/// The labels that begin a list of completions, and how many there are.
+/// Checks the first labels of a list of completions, and returns the number of all.
 #[track_caller]
 fn completed(text: &str, first: &[&str]) -> usize {
     let (analysis, offset) = with_cursor(text);
@@ -190,7 +190,7 @@ fn definitions_are_in_the_program_or_in_the_library() {
 
 #[test]
 fn completions_know_their_place() {
-    // The last name that was bound comes first; the value of a statement does not know its name.
+    // The last name that was bound comes first; a statement does not know its own name.
     completed("data x : 3\nlet y = x\nlet z = ▮\n", &["y", "x"]);
     completed("data x : 3\nlet y = x\n▮\n", &["y", "x"]);
     assert_eq!(completed("data x1 : 3\nlet x2 = x▮\n", &["x1"]), 3);

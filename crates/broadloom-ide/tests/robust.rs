@@ -1,4 +1,4 @@
-//! Every offset of every example can be asked about, finished or not.
+//! Every offset of every example has answers, in finished and unfinished programs.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn every_offset_has_answers() {
     for text in examples() {
         let mut analysis = Analysis::new(&Text::new("a.loom", text.as_str()));
         hints(&mut analysis);
-        // A step that divides nothing, so that all parts of words are met.
+        // A step that is prime, so that all parts of words are met.
         for offset in (0..text.len() as u32 + 3).step_by(101) {
             if let Some(hover) = hover(&mut analysis, offset) {
                 assert!(text.contains(&hover.name) && !hover.markdown().is_empty());

@@ -1,8 +1,9 @@
 //! The functions of numbers: one row for each, with everything that is known about it.
 //!
-//! Whoever needs a fact about a function reads it here: constant folding and the reference evaluator its value, the native
-//! backend its C, the export its MLIR, the inference of types its kind of values, the optimiser its cost. A new function is a
-//! new row; if its C is a call, the called function is defined in `native/runtime/math.c` for both types.
+//! Every fact about a function is read from here: constant folding and the reference evaluator take
+//! its value, the native backend its C, the export its MLIR, the inference of types its kind of
+//! values, the optimiser its cost. A new function is a new row; if its C is a call, the called
+//! function is defined in `native/runtime/math.c` for both types.
 //!
 //! ```
 //! use broadloom_loops::{Binary, Unary};
@@ -20,9 +21,10 @@ pub enum Yields {
     Truth,
     /// One of its operands.
     Operand,
-    /// What needs no more digits than its operand, if that is a float, and is whole if it is whole.
+    /// A number that needs no more digits than the operand if that is a float, and is whole if it
+    /// is whole.
     Exact,
-    /// Whole numbers of whole numbers; what comes of floats is rounded.
+    /// Whole if all operands are whole; results of floats are rounded.
     Rounded,
     /// Numbers with fractions, even of whole numbers.
     Fractions,
@@ -44,7 +46,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Whether a number is in it.
+    /// Returns true if the number is in the domain.
     pub fn contains(self, x: f64) -> bool {
         let inside = match self {
             Domain::All => true,
@@ -57,7 +59,7 @@ impl Domain {
     }
 }
 
-/// How a function of one number is written in C.
+/// The form of a function of one number in C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum C1 {
     /// `f32_name(x)` and `f64_name(x)`, functions of the runtime.
@@ -70,7 +72,7 @@ pub enum C1 {
     Not,
 }
 
-/// How a function of two numbers is written in C.
+/// The form of a function of two numbers in C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum C2 {
     /// `f32_name(a, b)` and `f64_name(a, b)`, functions of the runtime.
@@ -86,12 +88,12 @@ pub enum C2 {
     Connect(&'static str),
 }
 
-/// How a function is written in MLIR.
+/// The form of a function in MLIR.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mlir {
     /// An operation on numbers.
     Op(&'static str),
-    /// A predicate of `arith.cmpf`. With what is not a number only `!=` holds.
+    /// A predicate of `arith.cmpf`. If an operand is NaN, only `!=` holds.
     Compare(&'static str),
     /// An operation on conditions.
     Connect(&'static str),
@@ -107,10 +109,11 @@ struct UnaryRow {
     c: C1,
     mlir: Mlir,
     yields: Yields,
-    /// Whether its value is the one float that IEEE 754 asks for; else the last digits may differ between backends.
+    /// True if its value is the one float that IEEE 754 asks for; else the last digits may differ
+    /// between backends.
     correct: bool,
     domain: Domain,
-    /// How many simple operations it is worth to compute it only once.
+    /// The work, in simple operations, that is saved by computing it only once.
     work: u32,
     /// About how many simple operations it takes among others, as machine code.
     time: f64,
@@ -126,14 +129,15 @@ struct BinaryRow {
     yields: Yields,
     correct: bool,
     domain: [Domain; 2],
-    /// What an accumulation starts from, and whether the order of what is accumulated matters by rounding only.
+    /// The number that an accumulation starts from, and whether the order of the accumulated values
+    /// matters by rounding only.
     neutral: Option<f64>,
     commutes: bool,
     work: u32,
     time: f64,
 }
 
-/// Writes the enumeration and its rows from one list, so that neither can lack what the other has.
+/// Writes the enumeration and its rows from one list, so that they always agree.
 macro_rules! unary {
     ($($(#[$doc:meta])* $function:ident, $name:literal, $of:expr, $c:expr, $mlir:expr, $yields:ident, $correct:literal, $domain:ident,
        $work:literal, $time:literal;)*) => {
@@ -256,17 +260,18 @@ impl Unary {
         self.row().yields
     }
 
-    /// Whether its value is the one float that IEEE 754 asks for. If not, its last digits may differ between backends.
+    /// Returns true if its value is the one float that IEEE 754 asks for. If not, its last digits
+    /// may differ between backends.
     pub fn is_correct(self) -> bool {
         self.row().correct
     }
 
-    /// Where it is defined.
+    /// The numbers for which it is defined.
     pub fn domain(self) -> Domain {
         self.row().domain
     }
 
-    /// How it is written in C.
+    /// Its form in C.
     pub fn c(self) -> C1 {
         self.row().c
     }
@@ -310,28 +315,29 @@ impl Binary {
         self.row().yields
     }
 
-    /// Whether its value is the one float that IEEE 754 asks for. If not, its last digits may differ between backends.
+    /// Returns true if its value is the one float that IEEE 754 asks for. If not, its last digits
+    /// may differ between backends.
     pub fn is_correct(self) -> bool {
         self.row().correct
     }
 
-    /// Where it is defined, by operand.
+    /// The numbers for which it is defined, by operand.
     pub fn domain(self) -> [Domain; 2] {
         self.row().domain
     }
 
-    /// What an accumulation starts from: combined with anything it changes nothing. None for functions
-    /// that have no such number.
+    /// The number that an accumulation starts from: combined with any other it changes nothing.
+    /// None for functions that have no such number.
     pub fn neutral(self) -> Option<f64> {
         self.row().neutral
     }
 
-    /// Whether the values accumulated by it may come in any order, up to rounding.
+    /// Returns true if values may be accumulated in any order, up to rounding.
     pub fn is_commutative(self) -> bool {
         self.row().commutes
     }
 
-    /// How it is written in C.
+    /// Its form in C.
     pub fn c(self) -> C2 {
         self.row().c
     }
@@ -366,7 +372,7 @@ fn or(a: f64, b: f64) -> f64 {
     truth(a != 0.0 || b != 0.0)
 }
 
-/// 1 with the sign of a number, and the number itself if it is 0 or none.
+/// 1 with the sign of a number, and the number itself if it is 0 or NaN.
 fn sign(x: f64) -> f64 {
     if x == 0.0 || x.is_nan() { x } else { x.signum() }
 }
@@ -375,7 +381,7 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// What is not a number stays so, and of two zeros it is the second, whatever their signs.
+/// NaN stays NaN, and of two zeros the result is the second, whatever their signs.
 fn max(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
 }
@@ -444,7 +450,7 @@ mod tests {
         }
     }
 
-    /// The kinds of values are those that are found.
+    /// Values are of the kinds that the table states.
     #[test]
     fn kinds_of_values() {
         let whole = |x: f64| !x.is_finite() || x.fract() == 0.0;
@@ -471,7 +477,7 @@ mod tests {
         }
     }
 
-    /// Combined with the neutral element, a number stays what it is.
+    /// Combined with the neutral element, a number does not change.
     #[test]
     fn neutral_elements() {
         for function in Binary::ALL {

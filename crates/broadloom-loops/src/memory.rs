@@ -1,7 +1,7 @@
 //! Blocks: the memory of buffers that outlive a run.
 //!
-//! A block holds the cells of one buffer with its margins, as compiled code reads and writes them. From outside, only
-//! the inside is seen: arrays go in and come out without margins.
+//! A block holds the cells of one buffer with its margins, as compiled code reads and writes them.
+//! Callers see only the inside: arrays go in and come out without margins.
 
 use half::{bf16, f16};
 
@@ -31,7 +31,7 @@ use broadloom_array::Element;
 pub struct Block {
     /// Enough lines for all cells.
     lines: Vec<Line>,
-    /// How many cells there are, margins included.
+    /// The number of cells, margins included.
     cells: usize,
     dtype: Dtype,
     sizes: Vec<u64>,
@@ -101,17 +101,17 @@ impl Block {
         &self.sizes
     }
 
-    /// How many bytes its cells take, margins included.
+    /// The number of bytes that its cells take, margins included.
     pub fn bytes(&self) -> usize {
         self.cells * self.dtype.bytes()
     }
 
-    /// How many bytes are allocated for them.
+    /// The number of bytes that are allocated for them.
     pub fn allocated(&self) -> usize {
         size_of_val(self.lines.as_slice())
     }
 
-    /// Whether it has the type, the sizes and the margins of a buffer.
+    /// Returns true if it has the type, the sizes and the margins of a buffer.
     pub fn fits(&self, buffer: &Buffer) -> bool {
         let margins = || (0..buffer.sizes.len()).map(|axis| buffer.margin(axis));
         self.dtype == buffer.dtype
@@ -197,12 +197,13 @@ impl Block {
         });
     }
 
-    /// Where its memory begins.
+    /// The address at which its memory begins.
     pub fn address(&mut self) -> *mut std::ffi::c_void {
         self.lines.as_mut_ptr().cast()
     }
 
-    /// Visits the stretches of neighbours inside, in order: where each begins and how long it is.
+    /// Visits the runs of neighbouring cells inside, in order, with the start and the length of
+    /// each.
     fn each_run(&self, mut visit: impl FnMut(usize, usize)) {
         let Some((last, outer)) = self.sizes.split_last() else { return visit(0, 1) };
         if self.sizes.contains(&0) {
@@ -245,7 +246,8 @@ impl Block {
     }
 }
 
-/// Numbers for which all bit patterns are valid. Not for others to implement, which is why [`Element`] will not do.
+/// Numbers for which all bit patterns are valid. [`Element`] is not enough: others can implement
+/// it.
 trait Plain: Element {}
 
 impl Plain for i32 {}
@@ -255,12 +257,12 @@ impl Plain for f16 {}
 impl Plain for f32 {}
 impl Plain for f64 {}
 
-/// 64 bytes, aligned as the widest vector instructions like it.
+/// 64 bytes, aligned for the widest vector instructions.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Line([u8; 64]);
 
-/// Zeroed memory of at least so many bytes, at least one line; none if there is not enough.
+/// Zeroed memory of at least this many bytes and at least one line, or None if there is not enough.
 pub fn lines(bytes: usize) -> Option<Vec<Line>> {
     let mut lines = Vec::new();
     let length = bytes.div_ceil(size_of::<Line>()).max(1);

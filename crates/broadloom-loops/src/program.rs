@@ -1,4 +1,4 @@
-//! Programs of loops: what is lowered to, optimised, printed and run.
+//! Programs of loops: the language that is lowered to, optimised, printed and run.
 //!
 //! A program has buffers and nests. A nest is a tree of loops with stores at its leaves; every cell is
 //! addressed by one index per axis, in memory order. The same language holds the program before and after
@@ -26,29 +26,30 @@ impl BufferId {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Local(pub u32);
 
-/// Where numbers are kept.
+/// A block of numbers in memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Buffer {
     /// The name of its tensor.
     pub name: String,
-    /// How each number is stored.
+    /// The type in which each number is stored.
     pub dtype: Dtype,
     /// The sizes of its axes, in memory order, margins not included.
     pub sizes: Vec<Size>,
-    /// What lies before and after each axis, for windows that reach beyond its ends. Empty if nothing does.
+    /// The numbers of cells before and after each axis, for windows that reach beyond its ends.
+    /// Empty if there are none.
     pub margins: Vec<(u64, u64)>,
-    /// What the margins hold when a run begins.
+    /// The value that the margins hold when a run begins.
     pub fill: f64,
-    /// Whether it outlives a run.
+    /// The lifetime of its contents.
     pub storage: Storage,
 }
 
-/// How long the contents of a buffer last.
+/// The lifetime of the contents of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Storage {
-    /// From run to run: data, parameters, results that are asked for.
+    /// From run to run: data, parameters, requested results.
     Kept,
-    /// Within a run. Nothing is promised about what it holds at first, except in the margins.
+    /// Within a run. The initial contents are unspecified, except in the margins.
     Local,
 }
 
@@ -71,7 +72,7 @@ impl Buffer {
         self.margins.get(axis).copied().unwrap_or((0, 0))
     }
 
-    /// Whether it has any margin.
+    /// Returns true if it has any margin.
     pub fn has_margins(&self) -> bool {
         self.margins.iter().any(|margin| *margin != (0, 0))
     }
@@ -81,7 +82,7 @@ impl Buffer {
         self.padded().product()
     }
 
-    /// How many cells lie between neighbours on each axis, margins included.
+    /// The distance in cells between neighbours on each axis, margins included.
     pub fn strides(&self) -> Vec<Size> {
         let mut strides: Vec<Size> = self.padded().collect();
         let mut stride = Size::ONE;
@@ -115,55 +116,55 @@ pub struct Cell {
 /// A part of a nest.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Statement {
-    /// Its body, for each value of a variable.
+    /// Runs its body for each value of a variable.
     Loop(Loop),
-    /// A cell is written: plainly, or accumulated into by an operation.
+    /// Writes a cell: plainly, or accumulated by an operation.
     Store {
-        /// Where to.
+        /// The cell that is written.
         cell: Cell,
-        /// The operation, if what is there is kept: `cell = operation(cell, value)`.
+        /// The operation, if the old value is kept: `cell = operation(cell, value)`.
         accumulate: Option<Binary>,
-        /// What is written.
+        /// The value that is written.
         value: Scalar,
     },
-    /// A variable comes into being, until the end of the body it stands in.
+    /// Declares a variable, which exists until the end of its body.
     Declare {
-        /// Which.
+        /// The variable.
         local: Local,
         /// Its first value.
         value: Scalar,
     },
-    /// A variable is accumulated into.
+    /// Sets a variable or accumulates into it.
     Update {
-        /// Which.
+        /// The variable.
         local: Local,
-        /// The operation; without one it is set.
+        /// The operation; without one the variable is set.
         accumulate: Option<Binary>,
-        /// What is accumulated.
+        /// The value that is set or accumulated.
         value: Scalar,
     },
-    /// The run stops with an error unless the number in a cell, which holds integers, is below a bound and
-    /// not negative.
+    /// Stops the run with an error unless the number in a cell, which holds integers, is below a
+    /// bound and not negative.
     Check {
         /// The cell.
         cell: Cell,
         /// The bound.
         below: Size,
-        /// Whose index it is; its own buffer if it is none.
+        /// The buffer that the number is an index of; the cell's own buffer if it is not an index.
         of: BufferId,
     },
-    /// All cells of a buffer are set, margins included.
+    /// Sets all cells of a buffer, margins included.
     Fill {
         /// The buffer.
         buffer: BufferId,
-        /// To what.
+        /// The value they are set to.
         value: f64,
     },
-    /// The margins of a buffer are set.
+    /// Sets the margins of a buffer.
     FillMargins {
         /// The buffer.
         buffer: BufferId,
-        /// To what.
+        /// The value they are set to.
         value: f64,
     },
 }
@@ -173,20 +174,20 @@ pub enum Statement {
 pub struct Loop {
     /// The variable: its place among the variables of the program. No two loops of a nest share one.
     pub var: u32,
-    /// How often it runs.
+    /// The number of iterations.
     pub extent: Size,
-    /// Whether its iterations do not depend on each other, in any order.
+    /// True if its iterations are independent of each other, in any order.
     pub parallel: bool,
-    /// What is done.
+    /// The statements of each iteration.
     pub body: Vec<Statement>,
 }
 
-/// A nest and what it is for.
+/// A nest of loops with a comment about its purpose.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Nest {
-    /// For readers: the assignments it carries out.
+    /// The assignments it carries out, for readers.
     pub comment: String,
-    /// What is done.
+    /// The statements of the nest.
     pub body: Vec<Statement>,
 }
 
@@ -195,15 +196,15 @@ pub struct Nest {
 pub struct Program {
     /// The buffers.
     pub buffers: Vec<Buffer>,
-    /// The names of loop variables, as the user would write them; they need not differ.
+    /// The names of loop variables, as the user would write them; two may be the same.
     pub vars: Vec<String>,
     /// The names of the numbers supplied to a run.
     pub symbols: Vec<String>,
-    /// How many locals there are.
+    /// The number of locals.
     pub locals: u32,
-    /// The sizes that are arguments of the program: what each is a multiple of. In sizes of loops and buffers,
-    /// [`Size::argument`] of the same place stands for the argument divided by that. Most programs have none: all their sizes
-    /// are numbers.
+    /// The sizes that are arguments of the program, each given by the number it is a multiple of.
+    /// In sizes of loops and buffers, [`Size::argument`] of the same place stands for the argument
+    /// divided by that number. Most programs have no arguments: all their sizes are numbers.
     pub arguments: Vec<u64>,
     /// The nests, in order.
     pub nests: Vec<Nest>,
@@ -215,8 +216,8 @@ impl Program {
         &self.buffers[id.index()]
     }
 
-    /// The program at some sizes of its arguments, in which all sizes are numbers; nothing if one is no multiple of what it
-    /// has to be, or if some size would be no number.
+    /// The program at some sizes of its arguments, in which all sizes are numbers. None if an
+    /// argument is not a multiple of its number, or if some size would not be a number.
     ///
     /// ```
     /// use broadloom_loops::{Buffer, Dtype, Program, Size, Storage};
@@ -241,7 +242,8 @@ impl Program {
         numbers.whole.then_some(program)
     }
 
-    /// The numbers of the symbols at some sizes of the arguments.
+    /// The values of the size arguments divided by their numbers, or None if a division is not
+    /// exact.
     pub fn symbols_at(&self, sizes: &[u64]) -> Option<Vec<u64>> {
         let symbol = |(size, of): (&u64, &u64)| size.is_multiple_of(*of).then(|| size / of);
         let symbols: Option<Vec<u64>> = sizes.iter().zip(&self.arguments).map(symbol).collect();
@@ -267,10 +269,10 @@ impl Program {
     }
 }
 
-/// Puts numbers in place of symbols.
+/// Replaces symbolic sizes by numbers.
 struct At<'a> {
     symbols: &'a [u64],
-    /// Whether everything so far is a number.
+    /// True if everything so far is a number.
     whole: bool,
 }
 
@@ -328,7 +330,7 @@ impl At<'_> {
 }
 
 impl Cell {
-    /// Every index, cells in indices included.
+    /// Visits every index, those of cells in indices included.
     pub fn each_index(&self, visit: &mut impl FnMut(&Index)) {
         for index in &self.index {
             visit(index);
@@ -338,7 +340,7 @@ impl Cell {
         }
     }
 
-    /// Whether an index depends on a variable.
+    /// Returns true if an index depends on a variable.
     pub fn mentions(&self, var: u32) -> bool {
         self.index.iter().any(|index| match index {
             Index::At(sum) => sum.terms.iter().any(|(_, known)| *known == var),
@@ -349,7 +351,7 @@ impl Cell {
 }
 
 impl Statement {
-    /// The statement inside loops, outermost first.
+    /// Wraps the statement in loops, outermost first.
     pub fn within<E: Into<Size>>(self, loops: impl DoubleEndedIterator<Item = (u32, E)>) -> Statement {
         loops.rev().fold(self, |body, (var, extent)| {
             Statement::Loop(Loop { var, extent: extent.into(), parallel: false, body: vec![body] })
@@ -364,7 +366,7 @@ impl Statement {
         }
     }
 
-    /// The value that a statement computes, if it does.
+    /// The value that a statement computes, if any.
     pub fn value(&self) -> Option<&Scalar> {
         match self {
             Statement::Store { value, .. }
@@ -401,7 +403,7 @@ impl Statement {
         }
     }
 
-    /// The buffer that the statement itself writes, if it does.
+    /// The buffer that the statement itself writes, if any.
     pub fn written(&self) -> Option<BufferId> {
         match self {
             Statement::Store { cell, .. } => Some(cell.buffer),

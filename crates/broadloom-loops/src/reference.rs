@@ -1,8 +1,9 @@
-//! The reference evaluator: slow, obviously right, the judge of everything else.
+//! The reference evaluator: slow and simple, so that everything else is checked against it.
 //!
-//! Numbers are rounded to the type that a statement computes in after every operation, and to the type of their buffer
-//! where they are stored; but sums only when they are complete, so that their error does not depend on how many terms
-//! they have. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
+//! Numbers are rounded to the type that a statement computes in after every operation, and to the
+//! type of their buffer when they are stored; but sums only when they are complete, so that their
+//! error does not depend on the number of terms. Every address is checked. A local buffer holds NaN
+//! before it is written, so that reading it too early shows.
 
 use half::{bf16, f16};
 use rustc_hash::FxHashSet;
@@ -12,14 +13,14 @@ use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
 use crate::{Buffer, Dtype, Element, Scalar};
 use broadloom_array::random::uniform_f32;
 
-/// Why a run stopped.
+/// The reason why a run stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// An index read from a buffer is outside the axis it is for.
     Index {
         /// The buffer that holds the index.
         buffer: BufferId,
-        /// Where it stands there.
+        /// The position of that cell.
         cell: u64,
         /// The index.
         value: i64,
@@ -28,12 +29,12 @@ pub enum Stop {
         /// The buffer that would be read.
         of: BufferId,
     },
-    /// There is no room for a buffer.
+    /// There is not enough memory for a buffer.
     Memory {
         /// The buffer.
         buffer: BufferId,
     },
-    /// The program addresses a cell that does not exist: a defect of whoever made the program.
+    /// The program addresses a cell that does not exist: a defect in the program's construction.
     Address {
         /// The buffer.
         buffer: BufferId,
@@ -47,7 +48,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory for a program: kept buffers are 0, local ones not a number, margins as they should be.
+    /// Memory for a program: kept buffers are 0, local ones NaN, and margins have their fill.
     pub fn new(program: &Program) -> Result<Memory, Stop> {
         let room = |(at, buffer): (usize, &Buffer)| {
             fresh(buffer).ok_or(Stop::Memory { buffer: BufferId(at as u32) })
@@ -78,7 +79,7 @@ impl Memory {
 
 /// Runs a program on memory that was made for it.
 pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Result<(), Stop> {
-    // Nothing lasts in a local buffer from one run to the next.
+    // Local buffers keep nothing from one run to the next.
     for (cells, buffer) in memory.buffers.iter_mut().zip(&program.buffers) {
         if buffer.storage == Storage::Local {
             clear(cells, buffer);
@@ -101,13 +102,14 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
     })
 }
 
-/// The type that each statement of a nest computes in: 64-bit floats if it reads or sets those, in buffers or in locals,
-/// or sets an integer; 32-bit floats otherwise. A local has the widest type it is set with or used for. Every result is
-/// rounded to the type, as the machine does, so that equal things compare equal.
+/// The type that each statement of a nest computes in: 64-bit floats if it reads or sets those, in
+/// buffers or in locals, or sets an integer; 32-bit floats otherwise. A local has the widest type
+/// it is set with or used for. Every result is rounded to the type, as the machine does, so that
+/// equal things compare equal.
 #[derive(Default)]
 struct Reals {
     wide_locals: FxHashSet<Local>,
-    /// By where they are in memory.
+    /// The statements that compute in 64 bits, by their addresses.
     wide: FxHashSet<*const Statement>,
 }
 
@@ -156,7 +158,7 @@ impl Reals {
     }
 }
 
-/// Whether a statement sets integers, or has to do with 64-bit floats.
+/// Returns true if a statement sets integers, or reads or sets 64-bit floats.
 fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
     let sets = statement.written().map(|id| program.buffer(id).dtype);
     let mut wide = sets.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
@@ -164,7 +166,7 @@ fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
     wide
 }
 
-/// The cells of a buffer as they are at first, if there is room for them.
+/// The initial cells of a buffer, if there is room for them.
 fn fresh(buffer: &Buffer) -> Option<Vec<f64>> {
     let mut cells = Vec::new();
     let count = usize::try_from(buffer.cells().as_number()?).ok()?;
@@ -174,7 +176,7 @@ fn fresh(buffer: &Buffer) -> Option<Vec<f64>> {
     Some(cells)
 }
 
-/// Sets what a buffer holds at first.
+/// Sets the initial contents of a buffer.
 fn clear(cells: &mut [f64], buffer: &Buffer) {
     let inside = if buffer.storage == Storage::Kept { 0.0 } else { f64::NAN };
     if buffer.has_margins() {
@@ -226,7 +228,7 @@ struct Run<'a> {
     vars: Vec<u64>,
     locals: Vec<f64>,
     reals: Reals,
-    /// What the present statement computes in.
+    /// The type that the current statement computes in.
     real: Dtype,
 }
 
@@ -294,7 +296,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a cell holds, as it will be when its sum is complete.
+    /// The contents of a cell, rounded as they will be when its sum is complete.
     fn held(&self, cell: &Cell) -> Result<f64, Stop> {
         let held = self.memory.buffers[cell.buffer.index()][self.address(cell)?];
         Ok(round(self.program.buffer(cell.buffer).dtype, held))

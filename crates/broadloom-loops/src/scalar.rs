@@ -1,11 +1,11 @@
-//! Scalars: what is computed at one point of a nest.
+//! Scalars: the expressions that are computed at one point of a nest.
 
 use broadloom_core::projection::Component;
 
 use crate::function::{Binary, Unary};
 use crate::program::{Cell, Index, Local};
 
-/// What is computed at one point of a nest.
+/// An expression that is computed at one point of a nest.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Scalar {
     /// A number.
@@ -22,7 +22,7 @@ pub enum Scalar {
     Uniform {
         /// The symbol that holds the key.
         key: u32,
-        /// Mixed into the key.
+        /// A number that is mixed into the key, so that streams differ.
         stream: u64,
         /// The position.
         at: Component,
@@ -74,8 +74,8 @@ impl Scalar {
         self.children().for_each(|child| child.each(visit));
     }
 
-    /// The same function of other scalars, one for each child, or None if there is none for one of them. Nothing is copied
-    /// that is replaced.
+    /// The same function of other scalars, one for each child, or None if `each` returns None for
+    /// one of them. Children that are replaced are not copied.
     pub fn with_children(&self, each: &mut dyn FnMut(&Scalar) -> Option<Scalar>) -> Option<Scalar> {
         let mut child = |child: &Scalar| each(child).map(Box::new);
         Some(match self {
@@ -96,7 +96,8 @@ impl Scalar {
                 }
             });
         }
-        // A loop over a list, not recursion in a closure: the type of `visit` must not grow.
+        // A plain loop, not `for_each` with a closure: the type of `visit` must not grow with the
+        // recursion.
         for child in self.children() {
             child.each_load(visit);
         }

@@ -30,7 +30,7 @@ impl Program {
         self.nest_text_with(nest, &|_| None)
     }
 
-    /// One of its nests as text, with words for some extents of loops.
+    /// One of its nests as text, in which `extent` may replace extents of loops by words.
     pub fn nest_text_with(&self, nest: usize, extent: &dyn Fn(Size) -> Option<String>) -> String {
         self.nests.get(nest).map_or_else(String::new, |nest| self.block_text(&nest.body, extent))
     }
@@ -42,7 +42,7 @@ impl Program {
         text
     }
 
-    /// Whether any nest reads or writes a buffer, for each of them.
+    /// For each buffer, true if any nest reads or writes it.
     fn used_buffers(&self) -> Vec<bool> {
         let mut used = vec![false; self.buffers.len()];
         for statement in self.nests.iter().flat_map(|nest| &nest.body) {
@@ -70,11 +70,11 @@ fn describe(buffer: &Buffer) -> String {
     format!("{storage} {}: {}[{}]{fill}", buffer.name, buffer.dtype.name(), sizes.join(", "))
 }
 
-/// Names for the loops in scope: those of the program, told apart where two are the same.
+/// Names for the loops in scope: those of the program, numbered where two are the same.
 struct Names<'a> {
     program: &'a Program,
     taken: Vec<(u32, String)>,
-    /// Words for extents of loops.
+    /// Words for the extents of loops.
     extent: &'a dyn Fn(Size) -> Option<String>,
 }
 
@@ -185,7 +185,7 @@ impl Names<'_> {
         }
     }
 
-    /// In parentheses, if it is more than one thing.
+    /// The text of a scalar, in parentheses if it has several parts.
     fn inner(&self, scalar: &Scalar) -> String {
         let text = self.scalar(scalar);
         let several = match scalar {

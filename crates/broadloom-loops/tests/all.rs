@@ -1,4 +1,5 @@
-//! Every test of this crate that is written in Rust, in one binary: `cargo test -p broadloom-loops --test all optimise::` runs a part.
+//! All integration tests of this crate in one binary:
+//! `cargo test -p broadloom-loops --test all optimise::` runs a part.
 
 mod mlir;
 mod optimise;

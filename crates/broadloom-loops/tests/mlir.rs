@@ -1,4 +1,4 @@
-//! What has no translation is refused by name, and what has no points is left out.
+//! Nests without a translation are refused by name, and nests without points are left out.
 
 use broadloom_core::projection::Component;
 use broadloom_loops::mlir::{Function, module};

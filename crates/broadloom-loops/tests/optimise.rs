@@ -1,4 +1,4 @@
-//! What the optimiser makes of the programs it is for: before and after, as text.
+//! The optimiser on the programs it is meant for: before and after, as text.
 
 use crate::support;
 
@@ -312,7 +312,7 @@ fn an_update_in_place() {
 
 #[test]
 fn a_matrix_product_stays_clean() {
-    // A scaled transpose goes into it, an activation does not; what follows is one loop.
+    // A scaled transpose goes into it, an activation does not; the rest becomes one loop.
     check(
         "
         kept x: f64[4, 3]
@@ -587,7 +587,7 @@ fn the_text_of_a_program_is_read_back() {
     }
 }
 
-/// A random program seldom fails for lack of anything to do.
+/// Over many random programs, every pass finds something to change.
 #[test]
 fn every_pass_has_work() {
     let mut work: Vec<(&str, usize)> = Vec::new();
@@ -604,7 +604,7 @@ fn every_pass_has_work() {
     assert!(work.iter().all(|(_, changes)| *changes > 10), "{work:?}");
 }
 
-/// A long program takes time in proportion: each of many layers costs the same.
+/// Time grows linearly with the program: each of many layers costs the same.
 #[test]
 fn long_programs() {
     let mut text = String::from("kept x0: f64[8, 8]\n");

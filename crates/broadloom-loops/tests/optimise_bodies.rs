@@ -1,4 +1,4 @@
-//! Bodies of several statements: what may not be merged, forwarded or run in parallel.
+//! Bodies of several statements that must not be merged, forwarded or run in parallel.
 
 use crate::support;
 

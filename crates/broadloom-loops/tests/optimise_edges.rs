@@ -1,4 +1,4 @@
-//! Margins, shifted stores and loops that never run: where a rule that nearly holds does not.
+//! Margins, shifted stores and loops that never run: cases in which a rule nearly applies.
 
 use crate::support;
 
@@ -109,7 +109,8 @@ fn a_shifted_store_is_not_inlined_as_if_it_were_in_place() {
 
 #[test]
 fn loops_that_never_run() {
-    // A sum over nothing is 0, a maximum over nothing is what was there, and `or` does not touch its cell.
+    // A sum over nothing is 0, a maximum over nothing keeps the old value, and `or` does not touch
+    // its cell.
     check(
         "
         kept empty: f64[3, 0]
@@ -161,7 +162,7 @@ fn loops_that_never_run() {
     }
 }
 
-/// Fills and accumulations that are not carried out.
+/// Fills and accumulations that never run.
 const EMPTY: &str = "
     kept a: f64[1]
     kept b: f64[]

@@ -1,4 +1,4 @@
-//! The optimised program computes what the program computes, on thousands of random programs.
+//! The optimised program computes the same results, on thousands of random programs.
 
 use crate::support;
 
@@ -9,7 +9,7 @@ use broadloom_loops::{Cell, Dtype, Index, Program, Scalar, Statement};
 use support::random::sample;
 use support::{Sample, difference, run};
 
-/// How the optimised program differs from what was given, if it does.
+/// The difference between the results of the optimised and the original program, if there is one.
 fn mistake(sample: &Sample, options: &Options) -> Option<String> {
     let expected = match run(&sample.program, sample) {
         Ok(values) => values,
@@ -30,7 +30,7 @@ fn compare(
     }
 }
 
-/// Leaves out nests as long as the mistake stays one.
+/// Removes nests as long as the mistake remains.
 fn shrink(mut sample: Sample, options: &Options) -> Sample {
     let usable = |sample: &Sample| {
         let results = run(&sample.program, sample);
@@ -49,12 +49,12 @@ fn shrink(mut sample: Sample, options: &Options) -> Sample {
     sample
 }
 
-/// How many programs each test tries: as many as `BROADLOOM_SEEDS` says.
+/// The number of programs that each test tries, which `BROADLOOM_SEEDS` can set.
 fn count() -> u64 {
     std::env::var("BROADLOOM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
 }
 
-/// Every test has programs of its own, from a seed on.
+/// Checks programs from a seed on, so that every test has its own.
 fn check(from: u64, options: &Options) {
     for seed in from..from + count() {
         let sample = sample(seed);
@@ -67,7 +67,7 @@ fn check(from: u64, options: &Options) {
     }
 }
 
-/// The programs themselves are in order: they run, and nearly all results are numbers.
+/// The programs themselves are valid: they run, and nearly all results are numbers.
 #[test]
 fn nothing() {
     check(0, &Options::none());
@@ -156,7 +156,7 @@ fn common_after_inline() {
     check(12_000_000, &Options { inline: true, fuse: true, common: true, ..Options::none() });
 }
 
-/// Loops marked as parallel run backwards here: nothing may change.
+/// Loops marked as parallel run backwards here: results must not change.
 #[test]
 fn parallel_in_any_order() {
     for options in [Options { parallel: true, ..Options::none() }, Options::all()] {

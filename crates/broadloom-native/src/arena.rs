@@ -1,7 +1,9 @@
-//! The arena: where local buffers lie in memory, sharing it when they are not needed at the same time.
+//! The arena: the memory of local buffers, which share it when they are not needed at the same
+//! time.
 //!
-//! A buffer is needed from the first nest that mentions it to the last. Large buffers are placed first, each at the
-//! lowest place where it overlaps no other that is needed at the same time.
+//! A buffer is needed from the first nest that mentions it to the last. Large buffers are placed
+//! first, each at the lowest offset where it overlaps no other buffer that is needed at the same
+//! time.
 
 use broadloom_loops::{Buffer, BufferId, Program, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,14 +12,14 @@ use crate::Error;
 use crate::flat::{Flat, Step};
 use crate::plan::Plan;
 
-/// Where local buffers lie.
+/// The places of local buffers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arena {
     /// The offset of each, in bytes; a multiple of 64.
     pub offsets: FxHashMap<BufferId, u64>,
-    /// The size of all.
+    /// The size of the arena.
     pub bytes: u64,
-    /// For each nest, the buffers that are mentioned there first.
+    /// For each nest, the buffers that are first mentioned there.
     pub born: Vec<Vec<BufferId>>,
 }
 
@@ -29,13 +31,15 @@ pub(crate) struct Need {
     last: usize,
 }
 
-/// How many bytes a buffer, whose sizes are numbers, takes in an arena, and in a block of its own.
+/// The number of bytes that a buffer, whose sizes are numbers, takes in an arena or in a block of
+/// its own.
 pub fn bytes_of(buffer: &Buffer) -> u64 {
     let bytes = (buffer.cells() * buffer.dtype.bytes() as u64).get().max(1);
     bytes.checked_next_multiple_of(64).unwrap_or(u64::MAX)
 }
 
-/// What a program needs within a run: which buffers, and for how long. Nothing is compiled to know it.
+/// The local buffers of a program, and the nests during which each is needed. Nothing is compiled
+/// to find them.
 ///
 /// ```
 /// use broadloom_loops::Program;
@@ -47,7 +51,7 @@ pub fn bytes_of(buffer: &Buffer) -> u64 {
 #[derive(Clone, Debug)]
 pub struct ArenaPlan {
     needs: Vec<Need>,
-    /// The buffers, those included that the backend adds.
+    /// The buffers, including those that the backend adds.
     buffers: Vec<Buffer>,
 }
 
@@ -65,7 +69,7 @@ impl ArenaPlan {
     }
 }
 
-/// Which nests need the local buffers of a program, except some.
+/// The range of nests that needs each local buffer of a program, except some.
 pub(crate) fn needs(program: &Program, nests: &[Flat], except: &FxHashSet<BufferId>) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
     let mut known: FxHashMap<BufferId, usize> = FxHashMap::default();
@@ -104,7 +108,7 @@ pub(crate) fn pack(needs: &[Need], bytes: impl Fn(BufferId) -> u64) -> Arena {
     let mut placed: Vec<(u64, u64, &Need)> = Vec::new();
     for (bytes, need) in needs {
         let meets = |(.., other): &&(u64, u64, &Need)| need.first <= other.last && other.first <= need.last;
-        // In order of place: the lowest gap that is large enough.
+        // In order of offset: the lowest gap that is large enough.
         let mut offset = 0u64;
         for (place, other, _) in placed.iter().filter(meets) {
             if offset.saturating_add(bytes) <= *place {

@@ -1,17 +1,19 @@
 //! The cache of compiled code: a folder that only this user can write to.
 //!
-//! What is in it is loaded and run, so nobody else may have put it there. Before it is used, the folder has to be a real one, of
-//! this user (or of the administrator), that nobody else can write to; a file in it has to belong to the same user when it
-//! is open. Then its bytes are read once, held against their sum, and a private copy of just these bytes is what is loaded:
-//! whatever becomes of the file in the meantime does not matter. The sum finds accidents, not forgers; it is the folder that keeps those
-//! out.
+//! Its contents are loaded and run, so nobody else may have put them there. Before the folder is
+//! used, it has to be a real folder that belongs to this user (or to the administrator) and that
+//! nobody else can write to; an open file in it has to belong to the same user. The bytes of the
+//! file are then read once and compared with their checksum, and a private copy of exactly these
+//! bytes is loaded: later changes of the file do not matter. The checksum detects accidents, not
+//! forgery; only the permissions of the folder protect against that.
 //!
 //! A cache that cannot be used never stops a program: a private folder for this process takes its place.
 //!
-//! `<key>.c` is the source, to be read; `<key>-<sum>.so` the code, with the sum of its bytes in its name; `<key>.sum` says which
-//! one to take and is written last. Every file is written under another name first and then renamed, so that processes can race;
-//! code whose bytes do not have the sum, or whose source is another one, is made again. If all is larger than the limit, what was
-//! not used for the longest time goes.
+//! `<key>.c` is the source, for readers; `<key>-<sum>.so` is the code, with the checksum of its
+//! bytes in its name; `<key>.sum` says which code to take and is written last. Every file is
+//! written under another name first and then renamed, so that processes can race. Code with a wrong
+//! checksum or another source is compiled again. If the cache grows larger than its limit, the
+//! least recently used code is removed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,11 +27,11 @@ use broadloom_array::shown_path;
 
 use crate::scratch::{Scratch, is_stale, private, remove_stale};
 
-/// How many bytes are kept, unless it is said otherwise.
+/// The limit in bytes, unless it is set otherwise.
 const USUAL_LIMIT: u64 = 1 << 30;
-/// How the folders begin in which something is made.
+/// The prefix of folders in which something is built.
 const WORK: &str = "work-";
-/// How the folders begin that stand in for a cache.
+/// The prefix of folders that replace a cache.
 const INSTEAD: &str = "broadloom-";
 /// The length of a key.
 const KEY: usize = 32;
@@ -45,26 +47,26 @@ pub struct Cache {
 #[derive(Debug)]
 enum Place {
     Wanted,
-    /// The folder that was asked for cannot be used, for this reason.
+    /// A private folder instead of the wanted one, which cannot be used for this reason.
     Instead(Option<Scratch>, String),
 }
 
-/// What a cache holds.
+/// The contents and the limit of a cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheUsage {
-    /// Where it is.
+    /// Its folder.
     pub folder: PathBuf,
-    /// How many pieces of code.
+    /// The number of compiled pieces of code.
     pub entries: usize,
-    /// How many bytes, sources included.
+    /// Their size in bytes, sources included.
     pub bytes: u64,
-    /// How many bytes are kept.
+    /// The most bytes that are kept.
     pub limit: u64,
-    /// Why it is not used, if it is not.
+    /// The reason why it is not used, if it is not.
     pub unusable: Option<String>,
 }
 
-/// A piece of code and what belongs to it.
+/// The files of one piece of code.
 #[derive(Default)]
 struct Entry {
     files: Vec<PathBuf>,
@@ -94,7 +96,7 @@ impl Cache {
         &self.wanted
     }
 
-    /// Why the folder that was asked for is not used, if it is not.
+    /// The reason why the folder that was asked for is not used, if it is not.
     pub fn unusable(&self) -> Option<&str> {
         match self.place() {
             Place::Wanted => None,
@@ -102,7 +104,7 @@ impl Cache {
         }
     }
 
-    /// The folder that is used; none if not even a private one could be made.
+    /// The folder that is used, or None if not even a private one could be made.
     fn used(&self) -> Option<&Path> {
         match self.place() {
             Place::Wanted => Some(&self.wanted),
@@ -114,7 +116,7 @@ impl Cache {
         self.place.get_or_init(|| {
             let made = private().recursive(true).create(&self.wanted);
             let refused = match made {
-                // What is there is judged by what it is.
+                // If something exists there, its kind and owner decide.
                 Err(error) if fs::symlink_metadata(&self.wanted).is_err() => Some(error.to_string()),
                 _ => distrust(&self.wanted).map(str::to_string),
             };
@@ -125,13 +127,14 @@ impl Cache {
         })
     }
 
-    /// A private folder to make something in: in the cache, or in the common folder if there is no room.
+    /// A private folder to build in: in the cache, or in the common temporary folder if there is no
+    /// room.
     pub(super) fn scratch(&self) -> io::Result<Scratch> {
         let here = self.used().and_then(|folder| Scratch::new(folder, WORK).ok());
         here.filter(Scratch::has_room).map_or_else(|| Scratch::new(&std::env::temp_dir(), INSTEAD), Ok)
     }
 
-    /// Code that was put here, if it is what was put here.
+    /// The code of a key, if its source and its checksum are right.
     pub(super) fn find(&self, key: &str, source: &str, ending: &str) -> Option<Vec<u8>> {
         let folder = self.used()?;
         let note = folder.join(format!("{key}.sum"));
@@ -144,12 +147,13 @@ impl Cache {
         if known != source.as_bytes() || digest([code.as_slice()].into_iter()) != sum {
             return None;
         }
-        // What is used stays longest. A cache that can only be read is a good cache.
+        // A recent time keeps it from being trimmed. Failing to set it is fine: a cache may be
+        // read-only.
         let _ = File::options().write(true).open(&note).and_then(|file| file.set_modified(SystemTime::now()));
         Some(code)
     }
 
-    /// Keeps code, if that is possible.
+    /// Keeps code. Failures are ignored.
     pub(super) fn keep(&self, key: &str, source: &str, ending: &str, code: &[u8]) {
         let Some(folder) = self.used() else { return };
         let Ok(scratch) = Scratch::new(folder, WORK) else { return };
@@ -158,7 +162,7 @@ impl Cache {
         let files: [(String, &[u8]); 3] = [
             (code_name, code),
             (format!("{key}.c"), source.as_bytes()),
-            // Last, because it says that the others are there.
+            // Last, because it says that the others are complete.
             (format!("{key}.sum"), sum.as_bytes()),
         ];
         let put = |(name, bytes): &(String, &[u8])| {
@@ -172,7 +176,7 @@ impl Cache {
         remove_stale(folder, is_work);
     }
 
-    /// What is in the folder that was asked for.
+    /// The usage of the folder that was asked for.
     pub fn usage(&self) -> Result<CacheUsage, String> {
         let limit = limit()?;
         let exists = fs::symlink_metadata(&self.wanted).is_ok();
@@ -182,8 +186,9 @@ impl Cache {
         Ok(CacheUsage { folder: self.wanted.clone(), entries: entries.len(), bytes, limit, unusable })
     }
 
-    /// Removes all code from the folder that was asked for, and makes it private if it is of this user. Says what was removed. Other
-    /// files stay, and so does what a process works with just now.
+    /// Removes all code from the folder that was asked for, and makes the folder private if it
+    /// belongs to this user. Returns the usage that was removed. Other files stay, and so do
+    /// folders that a process is working in.
     pub fn clear(&self) -> Result<CacheUsage, String> {
         let folder = &self.wanted;
         let Ok(found) = fs::symlink_metadata(folder) else { return self.usage() };
@@ -206,7 +211,7 @@ impl Cache {
     }
 }
 
-/// How many bytes are kept.
+/// The most bytes that are kept.
 fn limit() -> Result<u64, String> {
     let Some(text) = std::env::var_os("BROADLOOM_CACHE_LIMIT").filter(|text| !text.is_empty()) else {
         return Ok(USUAL_LIMIT);
@@ -219,13 +224,13 @@ fn limit() -> Result<u64, String> {
     })
 }
 
-/// Whether a name is this beginning and a random number.
+/// Returns true if a name is this prefix followed by a random number.
 fn is_random(name: &str, beginning: &str) -> bool {
     let random = name.strip_prefix(beginning);
     random.is_some_and(|random| random.len() == 32 && random.bytes().all(|c| c.is_ascii_hexdigit()))
 }
 
-/// Whether a folder of this name is one in which something is made: now, or by earlier versions.
+/// Returns true if a folder of this name is one to build in, of this version or an earlier one.
 fn is_work(name: &str) -> bool {
     is_random(name, WORK) || name.split_once('.').is_some_and(|(key, _)| key_of(key).is_some())
 }
@@ -237,7 +242,7 @@ fn key_of(name: &str) -> Option<&str> {
     (ends && key.bytes().all(|c| c.is_ascii_hexdigit())).then_some(key)
 }
 
-/// All code in a folder, by key. What has another name is not ours.
+/// All code in a folder, by key. Files with other names do not belong to the cache.
 fn entries(folder: &Path) -> BTreeMap<String, Entry> {
     let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
     for file in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -254,7 +259,7 @@ fn entries(folder: &Path) -> BTreeMap<String, Entry> {
     entries
 }
 
-/// Removes what was not used for the longest time until the rest fits; the newest stays in any case.
+/// Removes the least recently used code until the rest fits. The newest always stays.
 fn trim(folder: &Path, limit: u64, newest: &str) {
     let mut entries: Vec<(String, Entry)> = entries(folder).into_iter().collect();
     let mut bytes: u64 = entries.iter().map(|(_, entry)| entry.bytes).sum();
@@ -263,13 +268,14 @@ fn trim(folder: &Path, limit: u64, newest: &str) {
         if bytes <= limit {
             break;
         }
-        // What cannot be removed now is removed another time.
+        // Files that cannot be removed now are removed another time.
         entry.files.iter().for_each(|file| _ = fs::remove_file(file));
         bytes -= entry.bytes;
     }
 }
 
-/// Reads a file that is a real one and belongs to this user: asked of the open file, so that it cannot be exchanged.
+/// Reads a regular file that belongs to this user. The open file is checked, so that it cannot be
+/// exchanged in between.
 fn read_own(path: &Path) -> Option<Vec<u8>> {
     let mut file = File::open(path).ok()?;
     let found = file.metadata().ok()?;
@@ -281,7 +287,7 @@ fn read_own(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Why code from a folder cannot be trusted, if it cannot.
+/// The reason why code from a folder cannot be trusted, if it cannot.
 fn distrust(folder: &Path) -> Option<&'static str> {
     let Ok(found) = fs::symlink_metadata(folder) else { return Some("it cannot be looked at") };
     if found.is_symlink() {
@@ -306,7 +312,7 @@ fn user() -> String {
     std::env::var("USERNAME").unwrap_or_default()
 }
 
-/// Whether something belongs to this user, or to the administrator, who can do everything anyway.
+/// Returns true if it belongs to this user, or to the administrator, who can do everything anyway.
 #[cfg(unix)]
 fn is_trusted_owner(found: &fs::Metadata) -> bool {
     let owner = std::os::unix::fs::MetadataExt::uid(found);
@@ -328,7 +334,7 @@ fn others_may_write(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Takes from others the right to write to a folder.
+/// Removes the permission of others to write to a folder.
 #[cfg(unix)]
 fn make_private(folder: &Path, found: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -343,8 +349,9 @@ fn make_private(_: &Path, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// 128 bits that depend on all bytes. They find accidents and name what is kept; they keep nobody out, because whoever can
-/// write to the folder could write sums too. That nobody else can is what makes it safe.
+/// 128 bits that depend on all bytes. They detect accidents and name files. They are no protection,
+/// because anyone who can write to the folder could write checksums too: the permissions of the
+/// folder are.
 pub(super) fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
     let (mut low, mut high) = (DefaultHasher::new(), DefaultHasher::new());
     high.write_u8(1);

@@ -5,8 +5,8 @@
 //!                                         for j: let t = 0; for p: t += partial[p, j]; s[j] += t
 //! ```
 //!
-//! The cells themselves would hold no more than the digits of the first terms: a million ones after sixteen million
-//! change nothing. What is partial is kept in 64 bits, and threads can share the parts.
+//! A cell of 32 bits would lose later terms: adding ones to sixteen million changes nothing.
+//! Partial sums are kept in 64 bits, and threads can share the parts.
 
 use broadloom_core::projection::Component;
 use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Size, Storage};
@@ -16,13 +16,13 @@ use crate::flat::{Access, Looped, Step, Value};
 use crate::order::{Bare, Fresh, best_innermost, chain, has_blocks, is_injective, nested};
 use crate::spread::spread;
 
-/// How many terms a cell holds without losing digits that matter.
+/// The number of terms from which on a cell would lose digits that matter.
 const LEAST_TERMS: i64 = 4096;
-/// How many parts there are at most, and how many numbers they have together.
+/// The most parts, and the most numbers that they have together.
 const MOST_PARTS: i64 = 64;
 const MOST_PARTIAL: i64 = 1 << 22;
 
-/// A sum whose innermost loop goes over cells, not terms.
+/// A sum whose innermost loop goes over cells, not over terms.
 struct Columns {
     /// The loops over cells, and those over terms.
     cells: Vec<Bare>,
@@ -31,8 +31,8 @@ struct Columns {
     value: Value,
 }
 
-/// A step with long sums in wider numbers, if it has such. How many terms there are may depend on arguments: then there is one
-/// part.
+/// Rewrites long sums of a step in wider numbers, if it has any. If the number of terms depends on
+/// arguments, there is one part.
 pub(crate) fn in_columns(program: &mut Program, fresh: &mut Fresh, step: &Step) -> Option<Vec<Step>> {
     if has_blocks(step) || contraction(program, step).is_some() {
         return None;
@@ -64,13 +64,13 @@ fn columns(program: &Program, step: &Step) -> Option<Columns> {
     let innermost = loops[best_innermost(&loops, &leaf)].0;
     let (cells, terms): (Vec<Bare>, Vec<Bare>) = loops.iter().partition(|(var, ..)| to.depends_on(*var));
     let count = |loops: &[Bare]| loops.iter().map(|(_, extent, _)| *extent).product::<Size>();
-    // The partial sums have a place of their own, whose size is known.
+    // The partial sums have a buffer of their own, whose size must be known.
     fits &= count(&cells).as_number().is_some_and(|cells| cells <= MOST_PARTIAL);
     fits &= count(&terms).typical() >= LEAST_TERMS && is_injective(to, &cells);
     if !fits || !to.depends_on(innermost) {
         return None;
     }
-    // What moves along memory is innermost.
+    // The loop that moves along memory is innermost.
     let mut cells = cells;
     let last = cells.iter().position(|(var, ..)| *var == innermost)?;
     let last = cells.remove(last);

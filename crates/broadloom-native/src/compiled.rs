@@ -13,7 +13,8 @@ use crate::emit::File;
 use crate::family::Family;
 use crate::pool::Pool;
 
-/// A program that was compiled and loaded. It does what [`evaluate`](broadloom_loops::reference::evaluate) does, up to rounding.
+/// A program that was compiled and loaded. It computes what
+/// [`evaluate`](broadloom_loops::reference::evaluate) computes, up to rounding.
 pub struct Compiled {
     code: code::Code,
     pool: Arc<Pool>,
@@ -23,7 +24,8 @@ pub struct Compiled {
     symbols: usize,
     checks: Vec<(BufferId, u64, BufferId)>,
     source: String,
-    /// What is known of all sizes, if they are arguments, and whether any have been said.
+    /// The data needed to size the program, if its sizes are arguments, and whether it has been
+    /// sized.
     family: Option<(Family, bool)>,
 }
 
@@ -37,9 +39,9 @@ impl Compiled {
     /// Runs the program. `places[i]` is the block of the `i`-th kept buffer of the program, in the order of
     /// `Program::buffers`; each has a block of its own.
     ///
-    /// A block that is missing, used twice, or not made for its buffer stops the run before it begins, with
-    /// [`Stop::Address`] of the buffer; so does a symbol that is an index beyond an axis. If a check stops the run,
-    /// what blocks hold is as if some of the later work had been done.
+    /// A block that is missing, used twice, or not made for its buffer stops the run before it
+    /// begins, with [`Stop::Address`] of the buffer; so does a symbol that is an index beyond an
+    /// axis. If a check stops the run, some of the later work may have been done already.
     pub fn run(&mut self, blocks: &mut [Block], places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
         let first = self.kept.first().map_or(BufferId(0), |(id, _)| *id);
         let unsized_yet = matches!(self.family, Some((_, false)));
@@ -72,8 +74,8 @@ impl Compiled {
         }
     }
 
-    /// Says the sizes of a program whose sizes are arguments, in their order. Buffers have these sizes from now on: see
-    /// [`Compiled::kept`].
+    /// Sets the sizes of a program whose sizes are arguments, in their order. Buffers have these
+    /// sizes from now on: see [`Compiled::kept`].
     pub fn resize(&mut self, sizes: &[u64]) -> Result<(), Error> {
         let Some((family, sized)) = &mut self.family else {
             return Err(Error::Sizes { message: "it was compiled for certain sizes".into() });
@@ -81,7 +83,7 @@ impl Compiled {
         let member = family.member(sizes)?;
         let numbers: Vec<i64> = member.symbols.iter().map(|size| *size as i64).collect();
         let failed = || Error::Load { message: "there is not enough memory for these sizes".into() };
-        // Until everything is as large as the sizes say, it does not run.
+        // It cannot run until everything has been resized.
         *sized = false;
         if !self.code.resize(&numbers, &member.offsets) {
             return Err(failed());
@@ -94,7 +96,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// The buffers that outlive a run, at the present sizes.
+    /// The buffers that outlive a run, at the current sizes.
     pub fn kept(&self) -> impl Iterator<Item = &Buffer> {
         self.kept.iter().map(|(_, buffer)| buffer)
     }
@@ -104,23 +106,23 @@ impl Compiled {
         &self.source
     }
 
-    /// How many bytes it takes for what is needed within a run.
+    /// The number of bytes that it needs within a run.
     pub fn arena_bytes(&self) -> usize {
         size_of_val(self.arena.as_slice())
     }
 
-    /// How many of them are for arrays; the rest is work space of threads.
+    /// The part of these bytes that holds arrays; the rest is work space of threads.
     pub fn shared_bytes(&self) -> usize {
         usize::try_from(self.code.arena(0)).unwrap_or(0)
     }
 
-    /// How many threads it uses.
+    /// The number of threads it uses.
     pub fn threads(&self) -> usize {
         self.pool.threads()
     }
 }
 
-/// Loads what was compiled from the text of a program.
+/// Loads the code that was compiled from the text of a program.
 pub(crate) fn load(path: &Path, program: &Program, file: &File, pool: Arc<Pool>) -> Result<Compiled, Error> {
     let code = code::Code::load(path)?;
     let (symbols, source) = (program.symbols.len(), file.source.clone());
@@ -174,15 +176,15 @@ mod code {
         run: Run,
         arena: Arena,
         resize: Option<Resize>,
-        /// Holds what the functions point into.
+        /// Keeps the code loaded that the functions point into.
         _library: Library,
     }
 
     impl Code {
         pub(super) fn load(path: &Path) -> Result<Code, Error> {
             let failed = |error: libloading::Error| Error::Load { message: error.to_string() };
-            // SAFETY: what is loaded was made by our compiler from our text and checked against its sum. Its
-            // initialisation fills tables of its own and nothing else.
+            // SAFETY: the library was made by our compiler from our text and checked against its
+            // sum. Its initialisation fills tables of its own and nothing else.
             let library = unsafe { Library::new(path) }.map_err(failed)?;
             // SAFETY: our text defines both functions with these types.
             let (run, arena) = unsafe {
@@ -194,14 +196,15 @@ mod code {
             Ok(Code { run, arena, resize, _library: library })
         }
 
-        /// Says sizes, and where arrays lie in the arena; whether that went well.
+        /// Sets the sizes and the offsets of arrays in the arena. Returns true if that succeeded.
         pub(super) fn resize(&self, sizes: &[i64], offsets: &[i64]) -> bool {
-            // SAFETY: both have the length that the text was written for: the family made it for so many sizes and
-            // needs. Nothing runs meanwhile, because who resizes has the program for itself, and so has its code.
+            // SAFETY: both have the length that the text was written for: the family made them for
+            // as many sizes and needs. Nothing runs meanwhile, because the caller has exclusive
+            // access to the program, and the program to its code.
             self.resize.is_some_and(|resize| unsafe { resize(sizes.as_ptr(), offsets.as_ptr()) } == 0)
         }
 
-        /// How many bytes the arena needs.
+        /// The number of bytes that the arena needs.
         pub(super) fn arena(&self, threads: i64) -> i64 {
             // SAFETY: the function only computes.
             unsafe { (self.arena)(threads) }
@@ -231,7 +234,8 @@ mod code {
     }
 }
 
-/// WebAssembly writes C and plans memory as other machines do, and loads nothing: there is never any code.
+/// WebAssembly writes C and plans memory as other targets do, but cannot load code: there is never
+/// any.
 #[cfg(target_family = "wasm")]
 mod code {
     use std::ffi::c_void;

@@ -1,10 +1,11 @@
-//! The C compiler of the machine, and a cache of what it made.
+//! The C compiler of the machine, and a cache of its results.
 //!
-//! Results are [kept](crate::Cache) under names that come from all they depend on: the source, the compiler and its
-//! version, the options, and the processor, because code is made for exactly this one.
+//! Results are [kept](crate::Cache) under names that are made from everything they depend on: the
+//! source, the compiler and its version, the options, and the processor, because code is compiled
+//! for exactly this one.
 //!
-//! The kernel of contractions takes much longer to compile than a program. It is compiled once for a machine, by the same
-//! rules, and linked to every program that needs it.
+//! The kernel of contractions takes much longer to compile than a program. It is compiled once for
+//! each machine, by the same rules, and linked to every program that needs it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,9 @@ use crate::types::Real;
 use crate::words::words;
 use crate::{Error, compiled, runtime};
 
-/// Options of the compiler. Everything is computed as it is written, but for the flags of exceptions, which nobody looks
-/// at. Loops whose sums may be computed in another order say so themselves.
+/// Options of the compiler. Everything is computed as it is written, except that exception flags
+/// are not kept, because nobody reads them. Loops whose sums may be reordered are marked in the
+/// source.
 const OPTIONS: [&str; 11] = [
     "-O3",
     "-march=native",
@@ -39,7 +41,7 @@ const OPTIONS: [&str; 11] = [
     "-ffp-contract=off",
 ];
 
-/// What to compile with for speed, where no library is made.
+/// The recommended options for speed when the C is not compiled as a library.
 pub(crate) fn advice() -> String {
     let library = ["-fPIC", "-shared", "-fvisibility=hidden"];
     OPTIONS.into_iter().filter(|option| !library.contains(option)).collect::<Vec<_>>().join(" ")
@@ -58,9 +60,9 @@ pub(crate) fn advice() -> String {
 /// ```
 #[derive(Clone)]
 pub struct Compiler {
-    /// The program.
+    /// The executable.
     path: PathBuf,
-    /// What it is always given, such as `-m64`.
+    /// Arguments that it always gets, such as `-m64`.
     always: Vec<OsString>,
     version: String,
     cache: Arc<Cache>,
@@ -77,9 +79,10 @@ impl std::fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// The compiler of the machine: the one named by the environment variable `BROADLOOM_CC`, or by `CC`, or the
-    /// first of `cc`, `gcc` and `clang` that exists. What is named may have arguments: `ccache gcc`, `gcc -m64`. What is named and
-    /// cannot be run is an error: another compiler is not what was asked for.
+    /// The compiler of the machine: the one named by the environment variable `BROADLOOM_CC`, or by
+    /// `CC`, or the first of `cc`, `gcc` and `clang` that exists. A variable may include arguments:
+    /// `ccache gcc`, `gcc -m64`. A named compiler that cannot be run is an error: no other is used
+    /// instead.
     pub fn find() -> Result<Compiler, Error> {
         for variable in ["BROADLOOM_CC", "CC"] {
             let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else { continue };
@@ -92,7 +95,7 @@ impl Compiler {
         Compiler::first_of(["cc", "gcc", "clang"].into_iter().map(OsString::from))
     }
 
-    /// The compiler at a path, or of a name that is looked for where programs are.
+    /// The compiler at a path, or with a name that is searched for among the installed programs.
     pub fn at(path: impl Into<OsString>) -> Result<Compiler, Error> {
         Compiler::first_of(std::iter::once(path.into()))
     }
@@ -108,12 +111,12 @@ impl Compiler {
         Err(Error::NoCompiler { tried })
     }
 
-    /// The compiler that is run like this, or why it cannot be run.
+    /// The compiler with this command line, or the reason why it cannot be run.
     fn of(words: Vec<OsString>) -> Result<Compiler, String> {
         let mut words = words.into_iter();
         let path = PathBuf::from(words.next().ok_or("it is blank")?);
         let always: Vec<OsString> = words.collect();
-        // It runs in another folder: a path must not depend on the present one.
+        // The compiler runs in another folder, so its path must not be relative to the current one.
         let relative = path.components().count() > 1 && path.is_relative();
         let path = if relative { std::path::absolute(&path).unwrap_or(path) } else { path };
         let output = Command::new(&path).args(&always).arg("--version").output();
@@ -128,19 +131,19 @@ impl Compiler {
         Ok(Compiler { path, always, version, cache: Arc::new(Cache::usual()), pool: usual_pool() })
     }
 
-    /// With another folder for what was compiled.
+    /// Uses another folder for compiled code.
     #[must_use]
     pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Compiler {
         self.cache = Arc::new(Cache::at(folder));
         self
     }
 
-    /// Where it keeps what it has compiled.
+    /// The cache of compiled code.
     pub fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    /// With so many threads for what it compiles. As many as there are processors, unless it is set.
+    /// Sets the number of threads of compiled programs. By default it is the number of processors.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Compiler {
         if threads != self.pool.threads() {
@@ -149,12 +152,12 @@ impl Compiler {
         self
     }
 
-    /// What is run to compile a file that is complete.
+    /// The command that compiles a complete file.
     pub fn command(&self, source: &Path, output: &Path) -> Command {
         self.command_for(&Target::Library { objects: Vec::new() }, source, output)
     }
 
-    /// What is run to compile a file to what is made of it.
+    /// The command that compiles a file to a target.
     fn command_for(&self, target: &Target, source: &Path, output: &Path) -> Command {
         let mut command = Command::new(&self.path);
         command.args(&self.always);
@@ -173,9 +176,10 @@ impl Compiler {
         command
     }
 
-    /// Compiles a program, or finds it compiled. One whose sizes are [arguments](Program::arguments) is compiled once for all
-    /// of them, and has to be told its [sizes](Compiled::resize) before it runs. There is not always such code, because sizes
-    /// may decide what is done: then it has to be compiled [at](Program::at) each of them.
+    /// Compiles a program, or finds it in the cache. A program whose sizes are
+    /// [arguments](Program::arguments) is compiled once for all of them, and its [sizes have to be
+    /// set](Compiled::resize) before it runs. That is not always possible, because the steps
+    /// themselves may depend on sizes: then it has to be compiled [at](Program::at) each of them.
     pub fn compile(&self, program: &Program) -> Result<Compiled, Error> {
         let file = file(program, "broadloom", None, Kernels::Outside)?;
         self.library(&file.source, &file.kernels, |path| {
@@ -193,7 +197,7 @@ impl Compiler {
         let kernels: Vec<String> = kernels.iter().map(|real| runtime::kernel(*real)).collect();
         let key = self.key(std::iter::once(source).chain(&kernels));
         if let Some(found) = self.cache.find(&key, source, "so") {
-            // What cannot be loaded is as good as not there.
+            // Code that cannot be loaded is compiled again.
             if let Ok(compiled) = self.load(&found, &load) {
                 return Ok(compiled);
             }
@@ -202,13 +206,13 @@ impl Compiler {
         self.load(&self.make(&key, source, &Target::Library { objects })?, &load)
     }
 
-    /// Loads code from a file that nobody else has: it is just this code, and code that knows its sizes is not shared by those who
-    /// have different ones.
+    /// Loads code from a private file: it cannot be exchanged, and code with sizes of its own is
+    /// not shared by programs at different sizes.
     fn load(&self, code: &[u8], load: impl Fn(&Path) -> Result<Compiled, Error>) -> Result<Compiled, Error> {
         let scratch = self.scratch()?;
         let path = scratch.path().join("program.so");
         std::fs::write(&path, code).map_err(|error| Error::file(&path, &error))?;
-        // What is loaded stays, whatever becomes of the file.
+        // Loaded code stays, even if the file is removed.
         load(&path)
     }
 
@@ -216,7 +220,7 @@ impl Compiler {
         self.cache.scratch().map_err(|error| Error::file(&std::env::temp_dir(), &error))
     }
 
-    /// Compiles a kernel, or finds it compiled.
+    /// Compiles a kernel, or finds it in the cache.
     fn object(&self, source: &String) -> Result<Vec<u8>, Error> {
         let key = self.key(std::iter::once(source));
         match self.cache.find(&key, source, "o") {
@@ -225,7 +229,7 @@ impl Compiler {
         }
     }
 
-    /// What compiled code depends on, as a name.
+    /// A name made from everything that compiled code depends on.
     fn key<'a>(&self, sources: impl Iterator<Item = &'a String>) -> String {
         let options = OPTIONS.join(" ");
         let parts = [self.version.as_str(), &options, processor(), env!("CARGO_PKG_VERSION")];
@@ -236,16 +240,17 @@ impl Compiler {
         digest(sources.map(|source| source.as_bytes()).chain(parts).chain(command))
     }
 
-    /// Compiles a file, and keeps what was made.
+    /// Compiles a file and keeps the result in the cache.
     fn make(&self, key: &str, source: &str, target: &Target) -> Result<Vec<u8>, Error> {
-        // A folder of its own for each time: names inside it are always the same, and so is the code.
+        // Each time in a new folder: the names inside are always the same, and therefore so is the
+        // code.
         let scratch = self.scratch()?;
         let code = self.build(scratch.path(), source, target)?;
         self.cache.keep(key, source, target.ending(), &code);
         Ok(code)
     }
 
-    /// Writes the source, runs the compiler and reads what it made.
+    /// Writes the source, runs the compiler and reads its output.
     fn build(&self, folder: &Path, source: &str, target: &Target) -> Result<Vec<u8>, Error> {
         let output = format!("program.{}", target.ending());
         let path = folder.join("program.c");
@@ -266,11 +271,11 @@ impl Compiler {
     }
 }
 
-/// What is made of a file.
+/// The kind of output.
 enum Target {
-    /// A library that can be loaded, with what is linked to it.
+    /// A library that can be loaded, with the objects that are linked to it.
     Library { objects: Vec<Vec<u8>> },
-    /// What can be linked to a library.
+    /// An object that can be linked to a library.
     Object,
 }
 
@@ -282,7 +287,7 @@ impl Target {
         }
     }
 
-    /// What is linked to it, with names of files.
+    /// The objects that are linked to it, with their file names.
     fn objects(&self) -> impl Iterator<Item = (String, &[u8])> {
         let objects: &[Vec<u8>] = match self {
             Target::Library { objects } => objects,
@@ -302,14 +307,14 @@ fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// One pool for all that do not ask for a number of threads.
+/// The pool that is shared by all compilers without a thread count of their own.
 fn usual_pool() -> Arc<Pool> {
     static POOL: OnceLock<Arc<Pool>> = OnceLock::new();
     let threads = || std::thread::available_parallelism().map_or(1, usize::from);
     Arc::clone(POOL.get_or_init(|| Arc::new(Pool::new(threads()))))
 }
 
-/// The model of the processor and what it can do, as far as the system says.
+/// The model of the processor and its features, as far as the system reports them.
 fn processor() -> &'static str {
     static PROCESSOR: OnceLock<String> = OnceLock::new();
     PROCESSOR.get_or_init(|| {

@@ -1,7 +1,8 @@
 //! Contractions: nests that are one sum of products, which a kernel of the runtime carries out.
 //!
-//! A nest `c[…] += a[…] * b[…]`, or `let t = 0; for …: t += a[…] * b[…]; c[…] = t`, is classified by what its loops
-//! move. Matrix products, batched or not, convolutions and all their gradients have this form:
+//! A nest `c[…] += a[…] * b[…]`, or `let t = 0; for …: t += a[…] * b[…]; c[…] = t`, is classified
+//! by the operands that each loop moves along. Matrix products, batched or not, convolutions and
+//! all their gradients have this form:
 //!
 //! | loop moves | it is one of the |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! | c and b | columns |
 //! | not c | steps of the sum |
 //!
-//! Where a sum starts from something else than 0, or something is done to its result, that is done in nests before
-//! and after it.
+//! If a sum does not start from 0, or its result is processed further, nests before and after it do
+//! that.
 
 use broadloom_core::projection::is_in_order;
 use broadloom_loops::function::Unary;
@@ -29,17 +30,17 @@ pub(crate) struct Contraction {
     pub a: Access,
     pub b: Access,
     pub c: Access,
-    /// Whether what is in c is added to.
+    /// True if the products are added to the contents of c.
     pub accumulate: bool,
     /// A number that all products are multiplied by.
     pub alpha: f64,
-    /// Values that all products are multiplied by, which no loop changes.
+    /// Values that all products are multiplied by and that no loop changes.
     pub factors: Vec<Value>,
     pub batch: Vec<Bare>,
     pub rows: Vec<Bare>,
     pub columns: Vec<Bare>,
     pub steps: Vec<Bare>,
-    /// Whether different indices of batch, rows and columns never meet in a cell of c.
+    /// For batch, rows and columns: true if different indices never write the same cell of c.
     pub split: [bool; 3],
 }
 
@@ -55,7 +56,8 @@ const LEAST_PRODUCTS: f64 = 1024.0;
 /// The most entries of the tables of one group of loops, where their number is known.
 const MOST_ENTRIES: i64 = 1 << 24;
 
-/// A step as a contraction with what is before and after it, if it is one and worth it.
+/// A step as a contraction with the parts before and after it, if it is one and the kernel pays
+/// off.
 pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
     let worth = |unit: &Unit| match unit {
         Unit::Contraction(found) => found.is_worth_it(),
@@ -64,7 +66,7 @@ pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
     contracted(program, step).filter(|units| units.iter().all(worth))
 }
 
-/// A step as a contraction with what is before and after it, if it is one.
+/// A step as a contraction with the parts before and after it, if it is one.
 fn contracted(program: &Program, step: &Step) -> Option<Vec<Unit>> {
     let Step::Loop(each) = step else { return None };
     let (outer, leaf) = chain(each.clone());
@@ -127,8 +129,8 @@ fn summed(
     Some(units)
 }
 
-/// Whether a cell can hold a sum on its way: it rounds no more than a variable would, and what comes before and after
-/// uses nothing else that changes.
+/// Returns true if a cell can hold the sum while it grows: it rounds no more than a variable would,
+/// and the parts before and after use nothing else that changes.
 pub(crate) fn may_hold(program: &Program, to: &Access, real: Real, local: u32, values: [&Value; 2]) -> bool {
     let exact = match program.buffer(to.buffer).dtype {
         Dtype::F64 => true,
@@ -155,7 +157,7 @@ pub(crate) fn with_local(value: &Value, local: u32, by: &Value) -> Value {
     }
 }
 
-/// What a product is made of.
+/// The parts of a product.
 #[derive(Default)]
 struct Product<'a> {
     alpha: f64,
@@ -164,7 +166,7 @@ struct Product<'a> {
 }
 
 impl<'a> Product<'a> {
-    /// Takes a product apart; false if it is none.
+    /// Splits a product into its parts. Returns false if the value is not a product.
     fn take(&mut self, value: &'a Value, loops: &[Bare]) -> bool {
         match value {
             Value::Number(number) => self.alpha *= number,
@@ -262,7 +264,7 @@ impl Contraction {
             .product()
     }
 
-    /// Finds the loops along which it can be shared among threads.
+    /// Finds the loops along which the work can be shared among threads.
     fn cut(&mut self) {
         let separate = |found: &Contraction, group: &[Bare]| {
             let all = found.batch.iter().chain(&found.rows).chain(&found.columns);
@@ -270,7 +272,8 @@ impl Contraction {
             !group.is_empty() && is_separate(&found.c, group, &others)
         };
         if !separate(self, &self.rows) && !separate(self, &self.columns) {
-            // A scatter: perhaps some of its loops keep apart, and can be shared as a batch.
+            // A scatter: perhaps some of its loops write separate cells, and can be shared as a
+            // batch.
             for from_rows in [true, false] {
                 let group = if from_rows { self.rows.clone() } else { self.columns.clone() };
                 let (apart, rest): (Vec<Bare>, Vec<Bare>) =
@@ -282,7 +285,7 @@ impl Contraction {
         self.split = [separate(self, &self.batch), separate(self, &self.rows), separate(self, &self.columns)];
     }
 
-    /// Brings the loops of each group into the order of memory.
+    /// Sorts the loops of each group into the order of memory.
     fn sort(&mut self) {
         let (a, b, c) = (&self.a, &self.b, &self.c);
         let far =
@@ -293,7 +296,7 @@ impl Contraction {
         self.steps.sort_by_key(|each| far(a, each).min(far(b, each)));
     }
 
-    /// Whether the kernel is faster than loops would be, and its tables are not too large.
+    /// Returns true if the kernel is faster than loops would be, and its tables are not too large.
     fn is_worth_it(&self) -> bool {
         let groups = [&self.batch, &self.rows, &self.columns, &self.steps];
         let products = self.work() / entries(&self.batch).typical() as f64;
@@ -308,7 +311,8 @@ impl Contraction {
     }
 }
 
-/// Whether different indices of a group of loops never meet in a cell, whatever the indices of the others.
+/// Returns true if different indices of a group of loops never address the same cell, whatever the
+/// indices of the others.
 fn is_separate(access: &Access, group: &[Bare], others: &[Bare]) -> bool {
     let reach = |loops: &[Bare]| -> Option<Size> {
         loops.iter().map(|(var, extent, _)| Some(access.stride(*var).distance()? * (*extent - 1))).sum()
@@ -326,7 +330,8 @@ fn is_separate(access: &Access, group: &[Bare], others: &[Bare]) -> bool {
     above || (is_injective(access, group) && step().is_some_and(|step| own.below(step)))
 }
 
-/// A size that all of some are multiples of: their greatest common divisor if they are numbers, else one of them.
+/// A size that all strides are multiples of: their greatest common divisor if they are numbers,
+/// else one of them.
 fn common_step(strides: impl Iterator<Item = Size> + Clone) -> Option<Size> {
     let numbers: Option<Vec<i64>> = strides.clone().map(|stride| stride.as_number()).collect();
     if let Some(numbers) = numbers {

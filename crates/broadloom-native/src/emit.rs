@@ -34,20 +34,21 @@ use crate::runtime::Kernels;
 use crate::types::{Real, stored};
 use crate::{Error, runtime};
 
-/// A program as text, and what must be known to run it.
+/// A program as text, with the data needed to run it.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
-    /// The text: complete, but for kernels that are elsewhere.
+    /// The text: complete, except for kernels that are linked.
     pub source: String,
     /// The types whose kernel of contractions has to be linked.
     pub kernels: Vec<Real>,
     /// The declarations that callers need.
     pub header: String,
-    /// The checks, in the order of their numbers: the buffer that holds the index, the bound, whose index it is.
+    /// The checks, in the order of their numbers: the buffer that holds the index, the bound, and
+    /// the buffer that is indexed.
     pub checks: Vec<(BufferId, Size, BufferId)>,
-    /// The buffers, those included that the backend adds.
+    /// The buffers, including those that the backend adds.
     pub buffers: Vec<Buffer>,
-    /// Which nests need which local buffers.
+    /// The range of nests that needs each local buffer.
     pub needs: Vec<Need>,
 }
 
@@ -132,7 +133,7 @@ struct Writer<'a> {
     checks: Vec<(BufferId, Size, BufferId)>,
     /// Functions.
     text: String,
-    /// The inside of the entry.
+    /// The body of the entry.
     run: String,
     /// Buffers that the entry mentions, in order.
     used: Vec<BufferId>,
@@ -142,7 +143,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Names for all buffers that are used, except rows; those that are kept first.
+    /// Names all buffers that are used, except rows; kept ones first.
     fn name_buffers(&mut self, flat: &FlatProgram, rows: &FxHashSet<BufferId>) {
         let mut seen = vec![false; self.program.buffers.len()];
         for step in flat.nests.iter().flat_map(|nest| &nest.body) {
@@ -165,7 +166,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Symbols that are indices are checked before anything is done.
+    /// Writes checks of the symbols that are indices, at the start of the run.
     fn bounds(&mut self, flat: &FlatProgram) {
         for (symbol, least, greatest, buffer) in &flat.bounds {
             let name = &self.program.symbols[*symbol as usize];
@@ -246,7 +247,7 @@ impl Writer<'_> {
         );
     }
 
-    /// Writes a function, and one that runs a part of it if it is shared among threads.
+    /// Writes a function, and if it is shared among threads, another one that runs a part of it.
     fn function(&mut self, name: &str, title: &str, function: &Function, split: Option<&Split>) {
         let checks = function.arguments.contains(&Argument::Report);
         let result = if checks { "int64_t" } else { "void" };
@@ -351,7 +352,7 @@ impl Writer<'_> {
         text
     }
 
-    /// Where a local buffer lies in the arena.
+    /// The offset of a local buffer in the arena.
     fn offset(&self, arena: &Arena, id: BufferId) -> String {
         if self.program.arguments.is_empty() {
             return arena.offsets.get(&id).copied().unwrap_or(0).to_string();
@@ -360,7 +361,7 @@ impl Writer<'_> {
         format!("offsets[{place}]")
     }
 
-    /// Where the arrays in the arena end.
+    /// The offset at which the arrays in the arena end.
     fn end(&self, arena: &Arena) -> String {
         match self.program.arguments.is_empty() {
             true => arena.bytes.to_string(),
@@ -368,7 +369,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The sizes that are arguments.
+    /// Variables for the sizes that are arguments.
     fn sizes(&self) -> String {
         let count = self.program.arguments.len() + self.blocks.len();
         if self.program.arguments.is_empty() {
@@ -383,7 +384,7 @@ impl Writer<'_> {
         )
     }
 
-    /// The function that is told the sizes.
+    /// The function that sets the sizes.
     fn resize(&self) -> String {
         let count = self.program.arguments.len();
         if count == 0 {
@@ -446,7 +447,7 @@ fn entry_declaration(prefix: &str) -> String {
     )
 }
 
-/// What a caller has to know.
+/// The declarations and comments that a caller needs.
 fn declarations(program: &Program, prefix: &str, arena: &Arena) -> String {
     let mut text = String::from(
         "#include <stdint.h>\n\n\

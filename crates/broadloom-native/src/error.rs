@@ -1,51 +1,52 @@
-//! Why there is no compiled program.
+//! The reasons why a program could not be compiled.
 
 use std::fmt;
 
-/// Why a program could not be compiled. Callers can always fall back to [`evaluate`](broadloom_loops::reference::evaluate).
+/// The reason why a program could not be compiled. Callers can always fall back to
+/// [`evaluate`](broadloom_loops::reference::evaluate).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// The program is not in order: a defect of whoever made it.
+    /// The program is malformed: a defect in its construction.
     Program {
-        /// What is wrong.
+        /// A description of the defect.
         message: String,
     },
     /// There is no C compiler.
     NoCompiler {
-        /// What was looked for.
+        /// The names that were tried.
         tried: Vec<String>,
     },
-    /// The compiler that is asked for cannot be run.
+    /// The compiler that was named cannot be run.
     NamedCompiler {
         /// The environment variable that names it.
         variable: String,
-        /// What it says.
+        /// The value of the variable.
         value: String,
-        /// Why that cannot be run.
+        /// The reason why it cannot be run.
         why: String,
     },
     /// The compiler failed.
     Compiler {
-        /// What was run.
+        /// The command that was run.
         command: String,
-        /// The first lines of what it said.
+        /// The first lines of its error output.
         said: String,
     },
     /// A file could not be written or read.
     File {
-        /// Which.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The reason, as the system gives it.
         message: String,
     },
-    /// There is no one code for all sizes: the program has to be compiled for each.
+    /// Code for all sizes is not possible: the program has to be compiled for each.
     Sizes {
-        /// Why.
+        /// The reason.
         message: String,
     },
     /// Compiled code could not be loaded.
     Load {
-        /// Why.
+        /// The reason.
         message: String,
     },
 }

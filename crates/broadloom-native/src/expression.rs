@@ -56,7 +56,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The number in a cell, to compute with.
+    /// The number in a cell, converted to the type that is computed in.
     pub(super) fn load(&self, access: &Access, real: Real) -> (String, Level) {
         let place = self.place(access);
         match (self.program.buffer(access.buffer).dtype, real) {
@@ -104,8 +104,8 @@ impl Printer<'_> {
                 }
                 _ => self.binary(*function, self.value(a, real), self.value(b, real), real),
             },
-            // A call, so that both sides are loaded whatever the condition is: gcc 12 makes wrong code of loops with
-            // conditional loads of neighbours.
+            // A call, so that both sides are loaded whatever the condition is: gcc 12 miscompiles
+            // loops with conditional loads of neighbours.
             Value::Select(condition, a, b) => {
                 let condition = self.condition(condition, real).0;
                 let (a, b) = (self.value(a, real).0, self.value(b, real).0);
@@ -157,7 +157,7 @@ impl Printer<'_> {
         (chosen(&self.condition(value, real).inside(Level::Compare), real), Level::Choice)
     }
 
-    /// Whether a value is not 0, as a condition of C.
+    /// The condition of C that a value is not 0.
     fn condition(&self, value: &Value, real: Real) -> (String, Level) {
         match value {
             Value::Binary(function, a, b) if let C2::Compare(sign) = function.c() => {
@@ -176,7 +176,7 @@ impl Printer<'_> {
     }
 }
 
-/// How tightly the outermost operation of an expression binds, from loose to tight.
+/// The binding strength of the outermost operation of an expression, from loose to tight.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Level {
     Choice,
@@ -188,7 +188,7 @@ pub(super) enum Level {
 }
 
 trait Expression {
-    /// In parentheses, if it binds less tightly than its place asks for.
+    /// The text, in parentheses if it binds less tightly than its context requires.
     fn inside(&self, level: Level) -> String;
 }
 
@@ -202,7 +202,7 @@ fn chosen(condition: &str, real: Real) -> String {
     format!("{condition} ? {} : {}", real.number(1.0), real.number(0.0))
 }
 
-/// A computed number as it is stored.
+/// A computed number, converted to the type that it is stored in.
 pub(super) fn converted(dtype: Dtype, real: Real, value: &str) -> String {
     match (dtype, real) {
         (Dtype::F32, Real::F64) => format!("(float)({value})"),

@@ -1,7 +1,7 @@
-//! Programs whose sizes are arguments: what has to be known of them before they run at some sizes.
+//! Programs whose sizes are arguments: the data that is needed to run them at given sizes.
 //!
-//! The code of such a program is compiled once. Where its local buffers lie depends on the sizes: that is found out here, and
-//! told to the code together with the sizes.
+//! The code of such a program is compiled once. The offsets of its local buffers depend on the
+//! sizes: they are computed here, and passed to the code together with the sizes.
 
 use broadloom_loops::{Buffer, BufferId, Program, Size};
 
@@ -9,28 +9,28 @@ use crate::Error;
 use crate::arena::{self, Need};
 use crate::emit::File;
 
-/// What is known of a program for all sizes.
+/// The facts about a program that hold for all sizes.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
-    /// What each argument is a multiple of.
+    /// The number that each argument is a multiple of.
     arguments: Vec<u64>,
     buffers: Vec<Buffer>,
     needs: Vec<Need>,
     checks: Vec<(BufferId, Size, BufferId)>,
 }
 
-/// What the program needs at some sizes.
+/// The data that the program needs at given sizes.
 pub(crate) struct Member {
-    /// The numbers that the code is told.
+    /// The numbers that are passed to the code.
     pub symbols: Vec<u64>,
     pub buffers: Vec<Buffer>,
-    /// Where local buffers lie, in the order of the needs, and at last the bytes of all.
+    /// The offsets of local buffers, in the order of the needs, followed by the size of the arena.
     pub offsets: Vec<i64>,
     pub checks: Vec<(BufferId, u64, BufferId)>,
 }
 
 impl Family {
-    /// What is known of a program that was written as a file; nothing if it has no arguments.
+    /// The family of a program that was written as a file, or None if it has no arguments.
     pub fn of(program: &Program, file: &File) -> Option<Family> {
         let known = || Family {
             arguments: program.arguments.clone(),
@@ -41,7 +41,7 @@ impl Family {
         (!program.arguments.is_empty()).then(known)
     }
 
-    /// What the program needs at some sizes of its arguments.
+    /// The data that the program needs at some sizes of its arguments.
     pub fn member(&self, sizes: &[u64]) -> Result<Member, Error> {
         let symbols = self.symbols(sizes)?;
         let large = || Error::Sizes { message: "its arrays would be too large".into() };
@@ -64,7 +64,7 @@ impl Family {
         Ok(Member { symbols, buffers, offsets, checks })
     }
 
-    /// The numbers of symbols at some sizes of the arguments.
+    /// The arguments divided by the numbers that they are multiples of.
     fn symbols(&self, sizes: &[u64]) -> Result<Vec<u64>, Error> {
         if sizes.len() != self.arguments.len() {
             let message = format!("it has {} sizes, {} given", self.arguments.len(), sizes.len());

@@ -1,10 +1,11 @@
-//! Nests with flat addresses: what the backend works on.
+//! Nests with flat addresses, the form that the backend works on.
 //!
-//! A cell `x[2*i + k - 1, j]` of a buffer with rows of 10 becomes the place `20*i + 10*k + j - 10` in its memory, so
-//! that strides can be seen and compared. On the way everything is checked that must hold for the compiled code to
-//! stay inside its memory: variables are in scope, addresses are in their buffers for all values of their loops.
-//! Indices that are numbers from memory are brought into their range where they are used, and so are addresses that
-//! stand in only one branch of a choice; indices that are supplied to a run are checked when it begins.
+//! A cell `x[2*i + k - 1, j]` of a buffer with rows of 10 becomes the place `20*i + 10*k + j - 10`
+//! in its memory, so that strides can be compared. The translation also checks everything that must
+//! hold for the compiled code to stay inside its memory: variables are in scope, and addresses are
+//! in their buffers for all values of their loops. Indices that are numbers from memory are clamped
+//! to their range where they are used, and so are addresses that occur in only one branch of a
+//! choice; indices that are supplied to a run are checked when it begins.
 //!
 //! Subtraction from a cell or a variable becomes the addition of the opposite, so that there are fewer cases later.
 
@@ -28,24 +29,24 @@ pub(crate) struct Access {
     pub symbols: Vec<(Size, u32)>,
     /// Strides and the numbers from memory they go with.
     pub gathers: Vec<Gather>,
-    /// Whether the place may lie outside the buffer when the number is not needed.
+    /// True if the place may lie outside the buffer when the number is not needed.
     pub guarded: bool,
 }
 
 /// An index that is a number from memory.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Gather {
-    /// What it is multiplied by.
+    /// The factor of the index in the place.
     pub stride: Size,
     /// The least index that exists.
     pub least: Size,
     /// The greatest.
     pub greatest: Size,
-    /// Where it is.
+    /// The place that holds the index.
     pub at: Box<Access>,
 }
 
-/// What is computed: a [`Scalar`] with flat addresses.
+/// An expression: a [`Scalar`] with flat addresses.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Value {
     Number(f64),
@@ -65,9 +66,10 @@ pub(crate) struct Looped {
     pub var: u32,
     pub extent: Size,
     pub parallel: bool,
-    /// If it runs only within a block of its range: the loop over blocks, and how long they are.
+    /// If it runs only within a block of its range: the loop over blocks, and the length of a
+    /// block.
     pub block: Option<(u32, u64)>,
-    /// Whether many of its iterations go through its body side by side.
+    /// True if many of its iterations go through its body in lockstep.
     pub abreast: bool,
     pub body: Vec<Step>,
 }
@@ -96,17 +98,18 @@ pub(crate) struct FlatProgram {
     pub nests: Vec<Flat>,
     /// Names of loop variables: those of the program, then those of loops that were made here.
     pub vars: Vec<String>,
-    /// How many locals there are.
+    /// The number of locals.
     pub locals: u32,
-    /// Symbols that are used as indices: which, the least and the greatest number, the buffer.
+    /// Symbols that are used as indices: the symbol, the least and the greatest number, the buffer.
     pub bounds: Vec<(u32, Size, Size, BufferId)>,
 }
 
-/// The most cells of a buffer. Addresses are computed in 64 bits; a bound far below leaves room for sums on the way.
+/// The most cells of a buffer. Addresses are computed in 64 bits; a bound far below leaves room for
+/// intermediate sums.
 const MOST_CELLS: i64 = 1 << 48;
 
-/// The flat form of a program, if its addresses are in order, whatever its sizes are, and no buffer is too large. Buffers whose
-/// sizes are arguments are counted when those are known.
+/// The flat form of a program, if its addresses are valid, whatever its sizes are, and no buffer is
+/// too large. Buffers whose sizes are arguments are measured when those are known.
 pub(crate) fn flatten(program: &Program) -> Result<FlatProgram, Error> {
     for buffer in &program.buffers {
         if buffer.cells().as_number().is_some_and(|cells| cells > MOST_CELLS) {
@@ -154,7 +157,7 @@ impl Lower<'_> {
 
     fn statement(&mut self, statement: &Statement, steps: &mut Vec<Step>) -> Result<(), Error> {
         steps.push(match statement {
-            // What is never done needs no code, and no checks.
+            // Loops that never run need no code and no checks.
             Statement::Loop(each) if each.extent == 0 => return Ok(()),
             Statement::Loop(each) => {
                 let known = self.extents.get_mut(each.var as usize);
@@ -185,7 +188,7 @@ impl Lower<'_> {
                 if local.0 >= self.flat.locals {
                     return Err(Error::program("there are fewer variables than the program uses"));
                 }
-                // Declared again, a variable is the same as before.
+                // A variable that is declared again is the same variable.
                 if self.declared.insert(local.0) {
                     Step::Declare { local: local.0, value }
                 } else {
@@ -269,7 +272,7 @@ impl Lower<'_> {
         sum.range(extent).ok_or_else(unknown)
     }
 
-    /// The place of a cell; `guarded` if it matters only in some cases.
+    /// The place of a cell. It is `guarded` if it is needed only in some cases.
     fn access(&mut self, cell: &Cell, guarded: bool) -> Result<Access, Error> {
         self.known(cell.buffer)?;
         let buffer = self.program.buffer(cell.buffer);
@@ -329,7 +332,7 @@ impl Lower<'_> {
         };
         Ok(match scalar {
             Scalar::Number(number) => Value::Number(*number),
-            // A cell that does not exist is never the one that is chosen.
+            // A cell of an empty buffer is never in the branch that is chosen.
             Scalar::Load(cell) if guarded && self.is_empty(cell) => Value::Number(0.0),
             Scalar::Load(cell) => Value::Load(self.access(cell, guarded)?),
             Scalar::Local(local) => {
@@ -367,18 +370,18 @@ fn without_subtraction(accumulate: Option<Binary>, value: Value) -> (Option<Bina
 }
 
 impl Access {
-    /// How far the place moves when a loop takes a step; for places that memory decides, only the part that
-    /// the loop decides directly.
+    /// The distance by which the place moves in one step of a loop. For places that memory decides,
+    /// only the part that the loop decides directly.
     pub fn stride(&self, var: u32) -> Size {
         self.at.coefficient(var)
     }
 
-    /// Whether a loop matters to the place.
+    /// Returns true if the place depends on a loop.
     pub fn depends_on(&self, var: u32) -> bool {
         self.stride(var) != 0 || self.gathers.iter().any(|gather| gather.at.depends_on(var))
     }
 
-    /// Whether loops alone, and symbols, decide the place.
+    /// Returns true if loops and symbols alone decide the place.
     pub fn is_affine(&self) -> bool {
         self.gathers.is_empty() && !self.guarded
     }
@@ -453,7 +456,7 @@ impl Value {
         }
     }
 
-    /// Whether it uses a local.
+    /// Returns true if it uses a local.
     pub fn uses(&self, local: u32) -> bool {
         let mut uses = false;
         self.each(&mut |value| uses |= matches!(value, Value::Local(known) if *known == local));
@@ -499,7 +502,7 @@ impl Step {
         }
     }
 
-    /// Visits every access of the step itself: whether it writes, and where.
+    /// Visits every access of the step itself, with true for writes.
     pub fn each_access<'a>(&'a self, visit: &mut impl FnMut(bool, &'a Access)) {
         if let Some(value) = self.value() {
             value.each_access(&mut |access| visit(false, access));

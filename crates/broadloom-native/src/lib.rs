@@ -1,8 +1,8 @@
 //! The native backend: programs become C, and C becomes machine code.
 //!
-//! [`emit`] gives the text, one function per nest with the names the user wrote; [`Compiler`] has it compiled and
-//! loads it; [`Compiled::run`] runs it on [`Block`](broadloom_loops::Block)s. [`write_out`] writes a program as a file of C and
-//! a header, for use without Broadloom.
+//! [`emit`] returns the text, one function per nest with the names the user wrote; [`Compiler`]
+//! compiles and loads it; [`Compiled::run`] runs it on [`Block`](broadloom_loops::Block)s.
+//! [`write_out`] writes a program as a file of C and a header, for use without Broadloom.
 
 mod arena;
 mod cache;
@@ -48,8 +48,8 @@ pub fn emit(program: &Program) -> Result<String, Error> {
     Ok(emit::file(program, "broadloom", None, Kernels::Inside)?.source)
 }
 
-/// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the header says what it
-/// is given. `name` must be an identifier of C.
+/// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the
+/// header documents its arguments. `name` must be an identifier of C.
 pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Error> {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     if !name.starts_with(letter) || !name.chars().all(|c| letter(c) || c.is_ascii_digit()) {

@@ -1,25 +1,25 @@
-//! Names: identifiers of C that remind of what the user wrote.
+//! Names: identifiers of C that resemble the names the user wrote.
 
 use rustc_hash::FxHashSet;
 
-/// Words of the language, of any standard, and what compilers define without being asked.
+/// Keywords of all standards of C, and names that compilers predefine.
 const KEYWORDS: &str = "alignas alignof asm auto bool break case char complex const constexpr continue default do double else \
     enum extern false float for goto i386 if imaginary inline int linux long noreturn nullptr register restrict return short \
     signed sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual union unix unsigned void \
     volatile wchar_t while";
 
-/// What the headers define as macros in small letters, and functions of theirs that the text calls.
+/// Lower-case macros of the headers, and their functions that the text calls.
 const HEADERS: &str = "alloca errno fpclassify isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan \
     isnormal isunordered math_errhandling offsetof signbit abs exp fabs fma fmax fmaf fmin free llabs malloc memcmp memcpy memmove \
     memset pow realloc rint sqrt abort calloc";
 
-/// What the text around the nests calls its own.
+/// Names that the text around the nests uses.
 const OWN: &str = "main begin end part parts kept arena symbols parallel report check argument index_within fill_margins_16 \
     fill_margins_32 fill_margins_64 lane lanes half group end_of_block work";
 
-/// Whether a word means something else in C, or in the text around the nests.
+/// Returns true if a word has another meaning in C, or in the text around the nests.
 fn is_taken(word: &str) -> bool {
-    // Types of the headers end like this, and more of them may come.
+    // Types of the headers end like this, and future headers may add more.
     word.ends_with("_t")
         || [KEYWORDS, HEADERS, OWN].iter().any(|words| words.split_whitespace().any(|known| known == word))
 }
@@ -43,20 +43,21 @@ impl Names {
         base
     }
 
-    /// An identifier may be given again.
+    /// Allows an identifier to be given again.
     pub fn release(&mut self, name: &str) {
         self.given.remove(name);
     }
 }
 
-/// A name with only what may stand in an identifier.
+/// A name reduced to the characters of an identifier.
 fn identifier(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let mut text: String = name.chars().map(plain).collect::<String>().trim_matches('_').to_string();
     if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
         text.insert(0, 'x');
     }
-    // Names in capitals may be macros; names with these beginnings are functions or types of the text around.
+    // Names in capitals may be macros; names with these prefixes are functions or types of the
+    // surrounding text.
     let prefixes = ["f32_", "f64_", "f16_", "bf16_", "broadloom", "nest_", "table_", "key_", "u32_", "u64_"];
     let capitals = text.len() > 1 && !text.contains(|c: char| c.is_ascii_lowercase());
     if capitals
@@ -73,7 +74,8 @@ fn identifier(name: &str) -> String {
 pub(crate) fn comment(text: &str, indent: &str) -> String {
     let mut lines = String::new();
     for line in text.lines() {
-        // A backslash would draw in the next line, and so would its trigraph.
+        // A backslash at the end would continue the comment on the next line, and so would its
+        // trigraph.
         let line = line.replace("??", "? ?");
         let line = line.trim_end_matches(|c: char| c == '\\' || c.is_whitespace() || c.is_control());
         let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

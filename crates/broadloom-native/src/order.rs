@@ -1,17 +1,19 @@
-//! The order of loops, and what may be shared among threads.
+//! The order of loops, and the division of work among threads.
 //!
-//! A perfect nest, loops around stores, may be run in any order if no cell is written by two iterations, or if what
-//! meets in a cell is accumulated by a function that does not mind the order. Such a nest is brought into an order
-//! that suits memory: innermost the loop along which most accesses are neighbours. Loops that are one long loop in all
-//! accesses become one. If the innermost loops do not move the cell that is accumulated into, a variable accumulates:
+//! A perfect nest, loops around stores, may be run in any order if no cell is written by two
+//! iterations, or if values for the same cell are accumulated by a function for which the order
+//! does not matter. Such a nest gets an order that suits memory: innermost is the loop along which
+//! most accesses are neighbours. Loops that act as one long loop in all accesses are joined. If the
+//! innermost loops do not move the cell that is accumulated into, a variable accumulates:
 //!
 //! ```text
 //! for i, j: s[i] += x[j, i]    becomes    for j: for i: s[i] += x[j, i]
 //! for i, j: s[i] += x[i, j]    becomes    for i: let t = 0; for j: t += x[i, j]; s[i] += t
 //! ```
 //!
-//! In other nests the order remains. But if neighbours in memory belong to neighbouring iterations of a loop, and not
-//! to those of the loops inside it, many of its iterations go through its body side by side:
+//! Other nests keep their order. But if neighbours in memory belong to neighbouring iterations of a
+//! loop, and not to those of the loops inside it, many of its iterations go through its body in
+//! lockstep:
 //!
 //! ```text
 //! for i: let t = 0; for j: t += x[j, i]; s[i] -= t    becomes
@@ -24,42 +26,43 @@ use broadloom_loops::{Binary, Dtype, Program, Size};
 use crate::flat::{Access, Looped, Step, Value};
 use crate::types;
 
-/// How a unit is shared among threads: the range of a loop is cut into parts.
+/// The division of a unit among threads: the range of a loop is cut into parts.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Split {
     /// The loop.
     pub var: u32,
     /// Its extent.
     pub extent: Size,
-    /// Parts begin at multiples of this.
+    /// Starts of parts are multiples of this.
     pub grain: u64,
 }
 
-/// Below this, a unit is not worth being shared.
+/// The least work for which a unit is shared among threads.
 pub(crate) const LEAST_WORK: f64 = 40_000.0;
 
-/// What is new in the course of arranging.
+/// New variables, loops and blocks that arranging creates.
 #[derive(Clone, Debug)]
 pub(crate) struct Fresh {
     /// The number of the next variable.
     pub locals: u32,
     /// The names of all loops.
     pub vars: Vec<String>,
-    /// Numbers of blocks that depend on sizes which are arguments.
+    /// Numbers of blocks that depend on sizes that are arguments.
     pub blocks: Blocks,
 }
 
-/// Numbers of blocks: sizes that are no sums of products. Each is an argument of its own behind those of the program.
+/// Numbers of blocks: sizes that are not sums of products. Each is an additional argument after
+/// those of the program.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Blocks {
-    /// How many arguments the program has.
+    /// The number of arguments of the program.
     pub arguments: u32,
-    /// What is divided into blocks, and how long they are.
+    /// The sizes that are divided into blocks, and the lengths of the blocks.
     pub all: Vec<(Size, u64)>,
 }
 
 impl Blocks {
-    /// How many blocks of some length there are in a size.
+    /// The number of blocks of some length in a size.
     fn of(&mut self, size: Size, length: u64) -> Size {
         if let Some(number) = size.as_number() {
             return (number as u64).div_ceil(length).into();
@@ -116,12 +119,12 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
     let last = candidates.last().map(|(var, ..)| *var);
     let innermost = last.filter(|_| blocks.is_empty() && !body.iter().any(is_loop));
     let distinct = |(var, _, parallel): &&Bare| {
-        // Blocks are apart if what they are blocks of is.
+        // Blocks are apart if the loop they belong to is.
         let of = blocks.iter().find(|(block, _)| block == var).map_or(*var, |(_, of)| *of);
         (*parallel && *var == outermost.var) || is_distinct(step, of, &[])
     };
     let candidates: Vec<_> = candidates.iter().filter(distinct).collect();
-    // The outermost that has enough to share, or the longest.
+    // The outermost loop that has enough iterations to share, or the longest.
     let enough = candidates.iter().find(|(_, extent, _)| extent.typical() >= 16);
     let chosen = enough.or(candidates.iter().max_by_key(|(_, extent, _)| extent.typical()))?;
     let mut abreast = false;
@@ -136,7 +139,8 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
     (chosen.1.typical() > grain as i64).then_some(Split { var: chosen.0, extent: chosen.1, grain })
 }
 
-/// Whether the iterations of an innermost loop touch different memory, or the same only for reading.
+/// Returns true if the iterations of an innermost loop touch different memory, or the same only for
+/// reading.
 pub(crate) fn is_independent(each: &Looped) -> bool {
     let mut accesses = Vec::new();
     for step in &each.body {
@@ -152,7 +156,7 @@ pub(crate) fn is_independent(each: &Looped) -> bool {
     })
 }
 
-/// About how many simple operations a step takes.
+/// The approximate number of simple operations that a step takes.
 pub(crate) fn work(step: &Step) -> f64 {
     match step {
         Step::Loop(each) => {
@@ -184,7 +188,7 @@ fn is_loop(step: &Step) -> bool {
 /// A loop without its body.
 pub(crate) type Bare = (u32, Size, bool);
 
-/// Loops that have nothing but each other inside, and what the innermost has.
+/// Splits perfectly nested loops from the body of the innermost.
 pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<Step>) {
     let mut loops = vec![(each.var, each.extent, each.parallel)];
     let mut body = each.body;
@@ -197,22 +201,22 @@ pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<Step>) {
     (loops, body)
 }
 
-/// The opposite of [`chain`]: one loop, or what is inside if there are none.
+/// The opposite of [`chain`]: the body inside the loops.
 pub(crate) fn nested(loops: Vec<Bare>, leaf: Vec<Step>) -> Vec<Step> {
     loops.into_iter().rev().fold(leaf, |body, (var, extent, parallel)| {
         vec![Step::Loop(Looped { var, extent, parallel, block: None, abreast: false, body })]
     })
 }
 
-/// Whether a loop in it runs in blocks.
+/// Returns true if a loop in it runs in blocks.
 pub(crate) fn has_blocks(step: &Step) -> bool {
     let mut blocks = false;
     step.each(&mut |step| blocks |= matches!(step, Step::Loop(each) if each.block.is_some()));
     blocks
 }
 
-/// Whether the iterations of a loop with loops inside had better go through its body side by side: they are
-/// independent and neighbours in memory, and those of a loop inside are not.
+/// Returns true if the iterations of a loop with loops inside should go through its body in
+/// lockstep: they are independent and neighbours in memory, and those of a loop inside are not.
 fn suits_abreast(each: &Looped) -> bool {
     let whole = Step::Loop(each.clone());
     let (mut fits, mut far) = (each.extent.typical() >= 32, false);
@@ -237,7 +241,7 @@ fn suits_abreast(each: &Looped) -> bool {
     fits && far && (each.parallel || is_distinct(&whole, each.var, &[]))
 }
 
-/// Whether the iterations of a perfect nest may come in any order.
+/// Returns true if the iterations of a perfect nest may run in any order.
 fn is_free(program: &Program, loops: &[Bare], leaf: &[Step]) -> bool {
     let mut accesses = Vec::new();
     let mut declared = Vec::new();
@@ -245,7 +249,7 @@ fn is_free(program: &Program, loops: &[Bare], leaf: &[Step]) -> bool {
         match step {
             Step::Check { .. } | Step::Margins { .. } | Step::Loop(_) => return false,
             Step::Declare { local, .. } => declared.push(*local),
-            // A variable from outside: its last value, or its rounding, would be another.
+            // A variable from outside: another order would change its last value or its rounding.
             Step::Update { local, accumulate, .. } if !declared.contains(local) => {
                 let commutes = accumulate.is_some_and(Binary::is_commutative);
                 let read = leaf.iter().filter_map(Step::value).any(|value| value.uses(*local));
@@ -272,23 +276,23 @@ fn is_free(program: &Program, loops: &[Bare], leaf: &[Step]) -> bool {
     })
 }
 
-/// Whether no two iterations of some loops address the same cell, judged by strides alone: in order of size, each is
-/// larger than all that the smaller ones add up to.
+/// Returns true if no two iterations of some loops address the same cell, judged by strides alone:
+/// in order of size, each is larger than the sum of what the smaller ones reach.
 pub(crate) fn is_injective(access: &Access, loops: &[Bare]) -> bool {
     let moving = loops.iter().filter(|(_, extent, _)| *extent != 1);
     access.is_affine()
         && is_in_order(Size::ZERO, moving.map(|(var, extent, _)| (access.stride(*var), *extent)))
 }
 
-/// The least and the greatest place that some accesses have in common buffers, over some loops; nothing if it is not known
-/// for all sizes.
+/// The least and the greatest place that some accesses of one buffer address over some loops, or
+/// None if it is not known for all sizes.
 pub(crate) fn span<'a>(
     accesses: impl Iterator<Item = &'a Access>,
     extent: impl Fn(u32) -> Option<Size>,
 ) -> Option<(Size, Size)> {
     let mut span: Option<(Size, Size)> = None;
     for access in accesses {
-        // Loops that are not asked about stand still.
+        // Loops that are not asked about count as a single iteration.
         let (first, last) = access.at.range(|var| Some(extent(var).unwrap_or(Size::ONE)))?;
         span = Some(match span {
             None => (first, last),
@@ -298,9 +302,9 @@ pub(crate) fn span<'a>(
     span
 }
 
-/// Whether different values of a loop never meet in a cell that one of them writes: every buffer that is written is
-/// accessed through one injective map, or in stretches that this loop moves by more than their length. Nor do they meet
-/// in a variable, except in those that are `carried`.
+/// Returns true if different values of a loop never share a cell that one of them writes: every
+/// written buffer is accessed through one injective map, or in ranges that this loop moves by more
+/// than their length. They must not share a variable either, except those that are `carried`.
 pub(crate) fn is_distinct(step: &Step, var: u32, carried: &[u32]) -> bool {
     let mut loops: Vec<Bare> = Vec::new();
     let mut accesses: Vec<(bool, &Access)> = Vec::new();
@@ -336,7 +340,7 @@ pub(crate) fn is_distinct(step: &Step, var: u32, carried: &[u32]) -> bool {
     })
 }
 
-/// The loops of a free nest in a good order, with those joined that are one long loop.
+/// The loops of a free nest in a good order, in which loops that act as one long loop are joined.
 fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<Step>) {
     let mut loops: Vec<Bare> = loops
         .into_iter()
@@ -352,8 +356,8 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<S
     }
     let innermost = best_innermost(&loops, &leaf);
     let inner = loops.remove(innermost);
-    // Around it, from the loops that move far to those that move little; those that do not move what is written
-    // go as far inside as they can, so that what they accumulate stays near.
+    // Around it, sorted from long strides to short ones; loops that do not move the written cell go
+    // as far inside as they can, so that what they accumulate stays in the cache.
     let stride = |var: u32| {
         leaf.iter()
             .filter_map(|step| match step {
@@ -378,7 +382,7 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<S
     (loops, leaf)
 }
 
-/// Whether two loops, one directly in the other, move everything as one long loop would.
+/// Returns true if two directly nested loops move everything as one long loop would.
 fn is_one_loop(outer: Bare, inner: Bare, leaf: &[Step]) -> bool {
     let mut fits = true;
     for mut step in leaf.iter().cloned() {
@@ -389,7 +393,8 @@ fn is_one_loop(outer: Bare, inner: Bare, leaf: &[Step]) -> bool {
     fits
 }
 
-/// Takes a loop out of all sums: because it is 0, or because the loop it is joined with counts for both.
+/// Removes a loop from all sums: because it is 0, or because the loop it is joined with counts for
+/// both.
 fn forget(leaf: &mut [Step], var: u32) {
     for step in leaf {
         step.each_sum_mut(&mut |sum| sum.terms.retain(|(_, known)| *known != var));
@@ -399,8 +404,8 @@ fn forget(leaf: &mut [Step], var: u32) {
 /// The length of blocks.
 const BLOCK: i64 = 32;
 
-/// The place of a loop along which neighbours are read or written that the innermost loop visits in long strides, as
-/// in a transposition.
+/// The position of a loop along which neighbours are accessed that the innermost loop visits in
+/// long strides, as in a transposition.
 fn crossing(loops: &[Bare], leaf: &[Step]) -> Option<usize> {
     let (innermost, others) = loops.split_last()?;
     let mut found = None;
@@ -417,8 +422,8 @@ fn crossing(loops: &[Bare], leaf: &[Step]) -> Option<usize> {
     found
 }
 
-/// A nest in which the innermost loop and another run in blocks, so that what one visits is still near when the other
-/// needs its neighbours.
+/// A nest in which the innermost loop and another run in blocks, so that the cells that one visits
+/// are still in the cache when the other needs their neighbours.
 fn in_blocks(fresh: &mut Fresh, mut loops: Vec<Bare>, other: usize, leaf: Vec<Step>) -> Vec<Step> {
     let other = loops.remove(other);
     let Some(innermost) = loops.pop() else { return nested(vec![other], leaf) };
@@ -434,7 +439,7 @@ fn in_blocks(fresh: &mut Fresh, mut loops: Vec<Bare>, other: usize, leaf: Vec<St
     nested(loops, body)
 }
 
-/// The place of the loop that should be innermost.
+/// The position of the loop that should be innermost.
 pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
     let mut accesses = Vec::new();
     for step in leaf {
@@ -447,7 +452,7 @@ pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
                 let gathers = access.gathers.iter().any(|gather| gather.at.depends_on(*var));
                 match access.stride(*var).typical() {
                     _ if gathers => -2,
-                    // A reduction: as good as neighbours, but for the sum at its end.
+                    // A reduction: as good as neighbours, except for the sum at its end.
                     0 if *writes => 1,
                     0 | 1 => 2,
                     -1 => 1,
@@ -456,7 +461,7 @@ pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
                 }
             })
             .sum();
-        // Short loops are not worth much, however well they suit.
+        // Short loops gain little, however well they fit.
         let length = match extent.typical() {
             ..4 => -4,
             4..8 => -2,
@@ -474,14 +479,15 @@ pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
     best
 }
 
-/// Whether a variable that is accumulated into holds as many digits as a cell.
+/// Returns true if a variable that is accumulated into holds as many digits as a cell.
 pub(crate) fn holds(program: &Program, to: &Access, update: &Step) -> bool {
     let dtype = program.buffer(to.buffer).dtype;
     let wide = types::real(program, &types::Locals::default(), update) == types::Real::F64;
     dtype.is_float() && (dtype != Dtype::F64 || wide)
 }
 
-/// Rebuilds a free nest; if its innermost loops do not move what is accumulated into, with a variable.
+/// Rebuilds a free nest, with a variable if its innermost loops do not move the cell that is
+/// accumulated into.
 fn accumulate_in_variable(
     program: &Program,
     locals: &mut u32,

@@ -1,4 +1,5 @@
-//! The plan of a program: how each nest will be carried out, and which memory that takes. Nothing is written yet.
+//! The plan of a program: the code of each nest and the memory it needs, before anything is
+//! written.
 
 use broadloom_loops::{BufferId, Program, Size, Storage};
 use rustc_hash::FxHashSet;
@@ -12,20 +13,21 @@ use crate::rows::{Row, rows};
 use crate::split_reduction::{self, units};
 use crate::spread::spread;
 
-/// A program as it will be written.
+/// A program in the form in which it will be written.
 pub(crate) struct Plan {
     /// The program, with the buffers that the backend adds.
     pub program: Program,
     pub flat: FlatProgram,
-    /// The names of loops, those included that the backend adds.
+    /// The names of loops, including those that the backend adds.
     pub vars: Vec<String>,
     /// The parts of each nest.
     pub nests: Vec<Vec<Planned>>,
     /// The rows that lie on the stack, with the numbers of their cells.
     pub rows: Vec<Row>,
-    /// Which nests need which local buffers.
+    /// The range of nests that needs each local buffer.
     pub needs: Vec<Need>,
-    /// Numbers of blocks that depend on arguments: what is divided, and by what. They are arguments of the code behind those of the program.
+    /// Numbers of blocks that depend on arguments: the size and the divisor. They are additional
+    /// arguments of the code, after those of the program.
     pub blocks: Vec<(Size, u64)>,
 }
 
@@ -51,15 +53,15 @@ impl Plan {
     }
 }
 
-/// A part of a nest as it will be written.
+/// A part of a nest in the form in which it will be written.
 pub(crate) enum Planned {
-    /// A function, how it is shared among threads, and what it keeps on its stack.
+    /// A function, its division among threads, and the rows on its stack.
     Loops { steps: Vec<Step>, split: Option<Split>, rows: Vec<Row> },
     /// A call of the kernel.
     Contraction(Box<Contraction>),
 }
 
-/// What is to be written for a nest; `alone` are the buffers that a single step uses.
+/// The parts of a nest; `alone` are the buffers that a single step uses.
 fn planned(program: &Program, fresh: &mut Fresh, alone: &[BufferId], nest: &Flat) -> Vec<Planned> {
     let mut planned = Vec::new();
     for steps in units(nest.body.clone()) {

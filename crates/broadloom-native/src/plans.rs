@@ -1,4 +1,4 @@
-//! The plans of contractions: tables of offsets, and what the kernel is told.
+//! The plans of contractions: tables of offsets, and the other data for the kernel.
 //!
 //! Tables are filled and plans completed when the code is loaded. Contractions that differ only in their buffers share
 //! a plan, and all share tables.
@@ -17,7 +17,7 @@ use crate::types::Real;
 /// Plans and tables.
 #[derive(Default)]
 pub(crate) struct Plans {
-    /// The name of each plan by what it says.
+    /// The name of each plan by its contents.
     plans: FxHashMap<String, String>,
     /// The name of each table by its extents and strides.
     tables: FxHashMap<Vec<(Size, Size)>, String>,
@@ -25,10 +25,10 @@ pub(crate) struct Plans {
     memory: String,
     /// Declarations of plans.
     text: String,
-    /// What is done when the code is loaded.
+    /// The statements that run when the code is loaded.
     load: String,
     reals: Vec<Real>,
-    /// Whether sizes are arguments: then tables and plans are made when they are known.
+    /// True if sizes are arguments: then tables and plans are filled when the sizes are known.
     sized: bool,
 }
 
@@ -38,7 +38,7 @@ impl Plans {
         Plans { sized, ..Plans::default() }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no plans.
     pub fn is_empty(&self) -> bool {
         self.plans.is_empty()
     }

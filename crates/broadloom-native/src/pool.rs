@@ -1,11 +1,13 @@
 //! Threads that wait for work.
 //!
-//! A [`Pool`] of `n` threads is the calling thread and `n - 1` workers. Work has parts; whoever is free takes the next
-//! one. Workers spin for a short while after work, because more often follows at once, and then sleep.
+//! A [`Pool`] of `n` threads is the calling thread and `n - 1` workers. Work has parts; a thread
+//! that is free takes the next one. Workers spin for a short while after work, because more often
+//! follows immediately, and then sleep.
 //!
-//! Which part is next is one number, `turn`: the number of the job in its upper half, the next part in its lower.
-//! A worker reads the job and then takes a part by comparing and exchanging `turn`; if that succeeds, the job has not
-//! changed in between, for a job is replaced only when all its parts were taken and are done, and under a new number.
+//! The next part is stored in one number, `turn`: the number of the job in its upper half, the part
+//! in its lower. A worker reads the job and then takes a part by comparing and exchanging `turn`.
+//! If that succeeds, the job has not changed in between: a job is replaced only when all its parts
+//! were taken and are done, and under a new number.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -15,12 +17,12 @@ use std::thread::JoinHandle;
 /// A function that does one part of some work.
 pub(crate) type Work = unsafe extern "C" fn(argument: *mut c_void, part: i64, parts: i64);
 
-/// What compiled code is given to share its work: `broadloom_parallel`.
+/// The handle through which compiled code shares its work: `broadloom_parallel`.
 #[repr(C)]
 pub(crate) struct Parallel {
     run: unsafe extern "C" fn(parallel: *const Parallel, parts: i64, work: Work, argument: *mut c_void),
     threads: i64,
-    /// Compiled code does not know of this.
+    /// A field that compiled code does not know about.
     pool: *const Pool,
 }
 
@@ -28,7 +30,7 @@ pub(crate) struct Parallel {
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
-    /// Whether someone uses the pool.
+    /// True while a run uses the pool.
     busy: AtomicBool,
 }
 
@@ -45,11 +47,12 @@ struct Shared {
     bell: Condvar,
 }
 
-/// How often a worker looks for work before it sleeps.
+/// The number of times that a worker looks for work before it sleeps.
 const SPINS: u32 = 1 << 14;
 
 impl Pool {
-    /// A pool of so many threads, the calling one included. If the system gives fewer, there are fewer.
+    /// A pool of this many threads, the calling one included, or fewer if the system does not allow
+    /// as many.
     pub(crate) fn new(threads: usize) -> Pool {
         let shared = Arc::new(Shared {
             turn: AtomicU64::new(0),
@@ -71,12 +74,12 @@ impl Pool {
         Pool { shared, workers, busy: AtomicBool::new(false) }
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     pub(crate) fn threads(&self) -> usize {
         self.workers.len() + 1
     }
 
-    /// What compiled code is given.
+    /// The handle that is passed to compiled code.
     pub(crate) fn parallel(&self) -> Parallel {
         Parallel { run: run_parts, threads: self.threads() as i64, pool: self }
     }
@@ -101,7 +104,7 @@ impl Shared {
         }
     }
 
-    /// The life of a worker.
+    /// The main loop of a worker.
     fn serve(&self) {
         loop {
             let mut spins = 0;
@@ -120,7 +123,7 @@ impl Shared {
         }
     }
 
-    /// Whether there are parts to take.
+    /// Returns true if there are parts to take.
     fn has_work(&self) -> bool {
         let turn = self.turn.load(Ordering::SeqCst);
         ((turn & 0xFFFF_FFFF) as i64) < self.parts.load(Ordering::SeqCst)
@@ -156,7 +159,7 @@ mod calls {
         let pool: &Pool = unsafe { &*(*parallel).pool };
         let shared = &*pool.shared;
         if pool.busy.swap(true, Ordering::SeqCst) {
-            // Another run has the threads: this one goes on alone.
+            // Another run uses the threads: this one computes its parts alone.
             for part in 0..parts {
                 // SAFETY: the caller allows it.
                 unsafe { work(argument, part, parts) };
@@ -180,7 +183,7 @@ mod calls {
         pool.busy.store(false, Ordering::SeqCst);
     }
 
-    /// Takes parts of the present job until there are none.
+    /// Takes parts of the current job until there are none left.
     pub(super) fn take_parts(shared: &Shared) {
         loop {
             let turn = shared.turn.load(Ordering::SeqCst);
@@ -195,8 +198,9 @@ mod calls {
             if taken.is_err() {
                 continue;
             }
-            // SAFETY: the part was taken from the job that was read, as the header explains; its work is a
-            // function of this type, and whoever gave the job waits until it is done.
+            // SAFETY: the part was taken from the job that was read, as the header explains; its
+            // work is a function of this type, and the thread that gave the job waits until it is
+            // done.
             unsafe {
                 let work = std::mem::transmute::<*mut c_void, Work>(work);
                 work(argument, part, parts);

@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! A function is written twice: with the user's names, to be read, and with names in order of appearance, to find out
-//! which units are the same but for their buffers and can share one function.
+//! A function is written twice: with the user's names, for readers, and with names in order of
+//! appearance, to find units that differ only in their buffers and can share one function.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ use crate::order::{Split, is_independent};
 use crate::rows::Row;
 use crate::types::{self, Locals, Real, stored};
 
-/// A function and what it is called with.
+/// A function and the arguments of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     /// The parameters, as declared.
@@ -36,22 +36,22 @@ pub(crate) struct Function {
     pub names: Vec<String>,
     /// The body.
     pub body: String,
-    /// What is supplied in a call, in the same order.
+    /// The arguments of a call, in the same order.
     pub arguments: Vec<Argument>,
 }
 
-/// What a function is called with.
+/// An argument of a function.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Argument {
     /// The memory of a buffer.
     Buffer(BufferId),
     /// The numbers supplied to the run.
     Symbols,
-    /// A key for random numbers: a symbol and what is mixed into it.
+    /// A key for random numbers: a symbol and the stream that is mixed into it.
     Key(u32, u64),
     /// The number of the first check in the function.
     Check,
-    /// Where to report that a check failed.
+    /// The place where a failed check is reported.
     Report,
 }
 
@@ -103,13 +103,13 @@ pub(crate) fn function(
     printer.function
 }
 
-/// How many partial results a reduction without a vector instruction of its own keeps.
+/// The number of partial results of a reduction that has no vector instruction.
 const LANES: i64 = 64;
-/// How many terms of a sum are added before their sum is: a multiple of the lanes of all machines.
+/// The number of terms of a sum that are added separately: a multiple of the lanes of all machines.
 const BLOCK: i64 = 1024;
-/// How many iterations go side by side.
+/// The number of iterations that run in lockstep.
 const ABREAST: u64 = 256;
-/// How many divisions by the same number are worth its inverse.
+/// The number of divisions by the same number from which on its inverse is computed.
 const LEAST_DIVISIONS: i64 = 16;
 
 /// Writes one function.
@@ -122,9 +122,9 @@ pub(super) struct Printer<'a> {
     local_names: FxHashMap<u32, String>,
     /// Sums that are kept in 64 bits while a loop adds to them.
     held: FxHashSet<u32>,
-    /// What lies on the stack.
+    /// The rows on the stack.
     rows: Vec<(BufferId, String)>,
-    /// Divisors that do not change in the present loop, and the names of their inverses.
+    /// Divisors that do not change in the current loop, and the names of their inverses.
     inverses: Vec<(Value, String)>,
     split: Option<&'a Split>,
     pub(super) function: Function,
@@ -134,7 +134,7 @@ pub(super) struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// Finds out what the function has to be given, and declares the rest.
+    /// Finds the parameters of the function, and declares the rows on its stack.
     fn parameters(&mut self, steps: &[Step], rows: &[Row]) {
         let mut buffers: Vec<(BufferId, bool)> = Vec::new();
         let mut see = |buffer: BufferId, writes: bool| match buffers.iter_mut().find(|(id, _)| *id == buffer)
@@ -364,7 +364,8 @@ impl Printer<'_> {
         }
     }
 
-    /// What tells the compiler that iterations may go side by side, and which sums they share.
+    /// The pragma that tells the compiler that iterations may run in lockstep, and which sums they
+    /// share.
     fn simd(&self, sums: &[(u32, Binary)]) -> String {
         if sums.is_empty() {
             return "#pragma GCC ivdep".into();
@@ -380,7 +381,8 @@ impl Printer<'_> {
         format!("#pragma omp simd{}{}", of(Binary::Add), of(Binary::Mul))
     }
 
-    /// A long loop with sums: those of blocks are added up, so that rounding does not grow with the length.
+    /// A long loop with sums: each block is summed separately, so that rounding does not grow with
+    /// the length.
     fn in_blocks(
         &mut self,
         each: &Looped,
@@ -396,7 +398,7 @@ impl Printer<'_> {
         self.line(depth, "}");
     }
 
-    /// A loop with sums of its own, which are added to the whole.
+    /// A loop with partial sums, which are added to the total.
     fn partly(
         &mut self,
         each: &Looped,
@@ -424,12 +426,13 @@ impl Printer<'_> {
         }
     }
 
-    /// Declares 64-bit variables for the long sums of a loop in 32 bits, which have that name until they are let go.
+    /// Declares 64-bit variables for the long sums of a loop in 32 bits. The sums use them until
+    /// `let_go`.
     fn hold_sums(&mut self, each: &Looped, depth: usize) -> Vec<(u32, String)> {
         let mut held = Vec::new();
         for local in long_sums(each) {
             let narrow = self.locals.get(&local).copied().unwrap_or(Real::F32) == Real::F32;
-            // In lanes, each has its own, and a part of the terms.
+            // Inside lanes, each lane has its own sum, with a part of the terms.
             let name = self.local(local);
             if narrow && !self.held.contains(&local) && !name.is_empty() && !name.contains('[') {
                 held.push((local, name));
@@ -455,7 +458,7 @@ impl Printer<'_> {
         self.line(depth, "}");
     }
 
-    /// Declares the inverses of what a loop divides by all the time.
+    /// Declares the inverses of divisors that stay the same in a loop.
     fn invert(&mut self, each: &Looped, depth: usize) {
         for divisor in constant_divisors(each) {
             let narrow = each.body.iter().all(|step| {
@@ -476,7 +479,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A loop of which many iterations go through its body side by side.
+    /// A loop of which many iterations go through its body in lockstep.
     fn abreast(&mut self, each: &Looped, name: &str, (begin, end): (&str, &str), depth: usize) {
         let header = format!("for (int64_t group = {begin}; group < {end}; group += {ABREAST}) {{");
         self.line(depth, &header);
@@ -487,7 +490,7 @@ impl Printer<'_> {
         self.line(depth, "}");
     }
 
-    /// A body for many iterations of the loop of some name: loops around lanes.
+    /// A body for many iterations of the loop with a given name: loops around lanes.
     fn lane_block(&mut self, body: &[Step], name: &str, depth: usize) {
         let apart = body.iter().any(|step| matches!(step, Step::Loop(_)));
         let stretches = body.chunk_by(|a, b| !matches!(a, Step::Loop(_)) && !matches!(b, Step::Loop(_)));
@@ -501,7 +504,7 @@ impl Printer<'_> {
                 self.names.release(&inner);
                 continue;
             }
-            // What is needed in another stretch is kept for each lane.
+            // A variable that another stretch of steps needs is kept for each lane.
             let mut steps = stretch.to_vec();
             for step in &mut steps {
                 if let (true, Step::Declare { local, value }) = (apart, &*step) {
@@ -521,7 +524,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A name for the variable of a loop, from now on.
+    /// Gives a name to the variable of a loop.
     fn loop_name(&mut self, var: u32) -> String {
         let name = match self.naming {
             Naming::User(vars) => {
@@ -534,7 +537,8 @@ impl Printer<'_> {
         name
     }
 
-    /// A loop with reductions that have no vector instruction: several partial results, one for each lane.
+    /// A loop with reductions that have no vector instruction, with one partial result for each
+    /// lane.
     fn in_lanes(
         &mut self,
         each: &Looped,
@@ -638,17 +642,18 @@ pub(crate) fn margins(program: &Program, buffer: BufferId, value: f64, name: &st
     )
 }
 
-/// Functions for which compilers find no vector form.
+/// Returns true for functions for which compilers find no vector form.
 fn has_no_vector_form(function: Binary) -> bool {
     matches!(function, Binary::Max | Binary::Min | Binary::And | Binary::Or)
 }
 
-/// Functions whose results are rounded, so that their order matters unless it is said not to.
+/// Returns true for functions whose results are rounded, so that compilers must be told that the
+/// order is free.
 fn is_sum(function: Binary) -> bool {
     matches!(function, Binary::Add | Binary::Mul)
 }
 
-/// The variables that a loop reduces into with such functions, and that have no other part in it.
+/// The variables that a loop reduces into with suitable functions, and does not use otherwise.
 fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
     let mut found = Vec::new();
     for step in &each.body {
@@ -666,7 +671,7 @@ fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
     found
 }
 
-/// The variables that a loop adds many terms to, and does nothing else with.
+/// The variables that a loop adds many terms to, and does not use otherwise.
 fn long_sums(each: &Looped) -> Vec<u32> {
     fn visit(each: &Looped, terms: i64, found: &mut Vec<(u32, i64)>, other: &mut Vec<u32>) {
         let length = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);
@@ -696,7 +701,7 @@ fn long_sums(each: &Looped) -> Vec<u32> {
     found.into_iter().map(|(local, _)| local).collect()
 }
 
-/// What a loop divides by that does not change in it, other than numbers.
+/// The divisors, other than numbers, that do not change in a loop.
 fn constant_divisors(each: &Looped) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     let steady = |value: &Value| {

@@ -1,12 +1,12 @@
-//! Buffers of which a nest needs only a row at a time.
+//! Buffers of which a nest needs only one row at a time.
 //!
 //! ```text
 //! for i: for j: e[i, j] = exp(x[i, j])    becomes    for i: for j: row[j] = exp(x[i, j])
 //!        for j: y[i, j] = e[i, j] / s[i]                    for j: y[i, j] = row[j] / s[i]
 //! ```
 //!
-//! if nothing else uses `e`. The row lies on the stack of the function, and stays near; iterations that run on
-//! different threads have different rows.
+//! if nothing else uses `e`. The row is on the stack of the function and stays in the cache;
+//! iterations that run on different threads have different rows.
 
 use broadloom_core::projection::is_in_order;
 use broadloom_loops::{BufferId, Program, Size};
@@ -14,14 +14,14 @@ use broadloom_loops::{BufferId, Program, Size};
 use crate::flat::{Access, Looped, Step};
 use crate::order::span;
 
-/// A row: the buffer it stands for, and how many cells it has.
+/// A row: the buffer that it replaces, and its number of cells.
 pub(crate) type Row = (BufferId, u64);
 
 /// The most bytes of all rows of a function.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Makes rows of those buffers of a nest that suit, among some that nothing else uses and that hold nothing before. What lies
-/// on the stack has a size that is known.
+/// Turns suitable buffers of a nest into rows, among candidates that nothing else uses and that
+/// hold nothing before. The size of a row must be known, because it is on the stack.
 pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step) -> Vec<Row> {
     let outer = around(step);
     let mut rows = Vec::new();
@@ -48,8 +48,8 @@ pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step) 
     rows
 }
 
-/// The loops around everything else, with their extents. None, if there are no loops inside: such a nest has an order
-/// that suits it.
+/// The loops around everything else, with their extents. Empty if there are no loops inside: such a
+/// nest already has a suitable order.
 fn around(step: &Step) -> Vec<(u32, Size)> {
     let mut loops = Vec::new();
     let mut body = std::slice::from_ref(step);
@@ -60,8 +60,8 @@ fn around(step: &Step) -> Vec<(u32, Size)> {
     if body.iter().any(|step| matches!(step, Step::Loop(_))) { loops } else { Vec::new() }
 }
 
-/// If each iteration of the outer loops has a part of the buffer of its own: how many loops these are, the least place
-/// in the part of the first iteration, and how many cells a part has.
+/// If each iteration of the outer loops has its own part of the buffer: the number of these loops,
+/// the least place in the part of the first iteration, and the number of cells of a part.
 fn row(step: &Step, outer: &[(u32, Size)], buffer: BufferId) -> Option<(usize, Size, Size)> {
     let mut extents = Vec::new();
     let mut accesses: Vec<&Access> = Vec::new();

@@ -1,8 +1,9 @@
 //! The parts of the runtime that a program uses.
 //!
-//! The runtime is text in C. Of its small functions, those are taken that the code mentions, and those that these
-//! mention in turn; the kernel of contractions is taken as a whole, for the types that are computed with. Because it is
-//! long, it can also be a file of its own that is compiled once and linked to many programs.
+//! The runtime is text in C. Of its small functions, those are included that the code mentions, and
+//! those that these mention in turn; the kernel of contractions is included as a whole, for the
+//! types that are used. Because it is long, it can also be a file of its own that is compiled once
+//! and linked to many programs.
 
 use rustc_hash::FxHashSet;
 
@@ -14,13 +15,13 @@ const SMALL: &str = include_str!("small.c");
 const MATH: &str = include_str!("runtime/math.c");
 /// The kernel of contractions, for 32-bit or 64-bit floats.
 const CONTRACT: &str = include_str!("runtime/contract.c");
-/// What the kernel and those who call it agree on.
+/// Types that the kernel and its callers share.
 const CONTRACTION: &str = include_str!("runtime/contraction.h");
-/// The functions of the kernel, for those who link it.
+/// Declarations of the kernel's functions, for programs that link it.
 const CONTRACT_DECLARED: &str = include_str!("contract_declared.c");
-/// How contractions are called, whatever the type.
+/// Helpers for calls of contractions of any type.
 const CONTRACT_GLUE: &str = include_str!("contract_glue.c");
-/// How contractions of one type are called.
+/// Helpers for calls of contractions of one type.
 const CONTRACT_REAL: &str = include_str!("contract_real.c");
 
 const HEAD: &str = "
@@ -45,7 +46,7 @@ const HEAD: &str = "
 #define ONE_BY_ONE __asm__ volatile(\"\")
 ";
 
-/// Where the kernel of contractions is.
+/// The place of the kernel of contractions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kernels {
     /// In the text itself.
@@ -60,7 +61,7 @@ pub(crate) fn text(code: &[&str], contractions: &[Real], kernels: Kernels) -> St
     for (number, real) in contractions.iter().enumerate() {
         called.push('\n');
         match kernels {
-            // Functions that other files may see would meet those of another program.
+            // Functions that are visible to other files would clash with those of another program.
             Kernels::Inside => called.push_str(
                 &contract(*real)
                     .replace("\nvoid OF(", "\nstatic void OF(")
@@ -89,7 +90,8 @@ pub(crate) fn kernel(real: Real) -> String {
 /// The text of the kernel for a type.
 fn contract(real: Real) -> String {
     let kernel = CONTRACT.replace("#include \"contraction.h\"\n", CONTRACTION);
-    // Products that a contraction adds up are rounded once, which is faster and no less exact. Nothing else is.
+    // Products that a contraction adds up are rounded once, which is faster and no less exact.
+    // Other code is not compiled this way.
     let kernel = format!(
         "#pragma GCC push_options\n#pragma GCC optimize(\"fp-contract=fast\")\n{kernel}#pragma GCC pop_options\n"
     );
@@ -111,7 +113,7 @@ fn needed<'a>(code: impl Iterator<Item = &'a str>) -> String {
         taken[place] = true;
         needed.extend(words(pieces[place].text));
     }
-    // The numbers come first: conversions need them.
+    // The functions of numbers come first: conversions need them.
     let split = pieces.iter().take_while(|piece| !MATH.contains(piece.text)).count();
     let mut text = String::from(HEAD);
     for place in (split..pieces.len()).chain(0..split).filter(|place| taken[*place]) {
@@ -127,7 +129,7 @@ struct Piece {
     defines: Vec<&'static str>,
 }
 
-/// The definitions of a file: what is between empty lines, unless braces or conditions are open there.
+/// The definitions of a file: the parts between empty lines outside of braces and conditionals.
 fn pieces(file: &'static str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let (mut start, mut at, mut braces, mut conditions) = (0, 0, 0i64, 0i64);

@@ -1,7 +1,8 @@
-//! Folders for a moment: nobody else can read or write them, and nobody can guess their names beforehand.
+//! Temporary folders: nobody else can read or write them, and nobody can guess their names.
 //!
-//! A folder holds a file that is locked as long as its process works with it. The system unlocks it when the process ends,
-//! however it ends: that is how [`remove_stale`] knows what is left behind.
+//! A folder holds a file that is locked as long as its process uses the folder. The system unlocks
+//! it when the process ends, for whatever reason: that is how [`remove_stale`] recognises folders
+//! that are left behind.
 
 use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 /// The name of the file that is locked.
 const LOCK: &str = "lock";
-/// How old a folder is at least before it counts as left behind: a younger one may not have its lock yet.
+/// The age from which on a folder can count as left behind: a younger one may not have its lock
+/// yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
 /// A private folder, which is removed when it is dropped.
@@ -23,12 +25,12 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder inside of another one; its name has this beginning.
+    /// A new folder inside of another one; its name begins with this prefix.
     pub fn new(within: &Path, beginning: &str) -> io::Result<Scratch> {
         let random = || RandomState::new().hash_one(std::process::id());
         let path =
             std::path::absolute(within)?.join(format!("{beginning}{:016x}{:016x}", random(), random()));
-        // Whatever has the name already is not ours: then this fails.
+        // This fails if the name is already taken, because that entry is not ours.
         private().create(&path)?;
         let lock = File::create_new(path.join(LOCK)).and_then(|file| file.lock().map(|()| file));
         match lock {
@@ -44,7 +46,7 @@ impl Scratch {
         &self.path
     }
 
-    /// Whether there is room for more than a moment's work.
+    /// Returns true if a file of 1 MiB can be written.
     pub fn has_room(&self) -> bool {
         let probe = self.path.join("probe");
         let fits = fs::write(&probe, vec![1; 1 << 20]).is_ok();
@@ -55,7 +57,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed does no harm.
+        // Files that cannot be removed do no harm.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -69,7 +71,7 @@ pub(super) fn private() -> DirBuilder {
     builder
 }
 
-/// Removes folders that processes have left behind that were ended. `is_ours` says which names are meant.
+/// Removes folders that ended processes have left behind. `is_ours` decides which names to look at.
 pub(super) fn remove_stale(within: &Path, is_ours: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(within).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(&is_ours) && is_stale(&entry.path(), YOUNG) {
@@ -79,7 +81,7 @@ pub(super) fn remove_stale(within: &Path, is_ours: impl Fn(&str) -> bool) {
     }
 }
 
-/// Whether a folder is older than this, and no process works with it.
+/// Returns true if a folder is older than this, and no process uses it.
 pub(super) fn is_stale(folder: &Path, age: Duration) -> bool {
     let Ok(found) = fs::symlink_metadata(folder) else { return false };
     let old = found.modified().is_ok_and(|time| time.elapsed().is_ok_and(|passed| passed >= age));

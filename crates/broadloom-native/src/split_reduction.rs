@@ -5,8 +5,8 @@
 //!                                let t = 0; for p: t += partial[p]; s += t
 //! ```
 //!
-//! so that threads can share it. How many parts there are does not depend on how many threads there are, and so the
-//! result does not either.
+//! so that threads can share it. The number of parts does not depend on the number of threads, and
+//! therefore neither does the result.
 
 use broadloom_core::projection::Component;
 use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
@@ -16,9 +16,9 @@ use crate::flat::{Access, FlatProgram, Looped, Step, Value};
 use crate::order::{Blocks, Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
 use crate::types::{self, Real};
 
-/// How many parts there are at most.
+/// The most parts.
 const PARTS: u64 = 64;
-/// Parts of an innermost loop begin at multiples of this.
+/// Parts of an innermost loop start at multiples of this.
 const GRAIN: u64 = 256;
 
 /// Divides the large reductions to single numbers of a program; their partial results are new buffers.
@@ -32,7 +32,7 @@ pub(crate) fn divide(program: &mut Program, flat: &mut FlatProgram) {
     (flat.locals, flat.vars) = (fresh.locals, fresh.vars);
 }
 
-/// The steps of a nest, in groups: those belong together that variables connect.
+/// The steps of a nest, in groups: steps that share a variable are in the same group.
 pub(crate) fn units(body: Vec<Step>) -> Vec<Vec<Step>> {
     let mut units = Vec::new();
     let (mut unit, mut last) = (Vec::new(), 0);
@@ -48,7 +48,7 @@ pub(crate) fn units(body: Vec<Step>) -> Vec<Vec<Step>> {
     units
 }
 
-/// Whether a step, or one inside it, has to do with a local.
+/// Returns true if a step, or one inside it, mentions a local.
 fn mentions(step: &Step, local: u32) -> bool {
     let mut found = false;
     step.each(&mut |step| {
@@ -58,14 +58,14 @@ fn mentions(step: &Step, local: u32) -> bool {
     found
 }
 
-/// A unit, divided if it is such a reduction and large.
+/// A unit, divided if it is a large reduction.
 fn divided(program: &mut Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<Step> {
     if let [step] = steps.as_slice()
         && let Some(steps) = in_columns(program, fresh, step)
     {
         return steps;
     }
-    // How many parts there are depends on sizes: those that are arguments have none.
+    // The number of parts depends on sizes, so loops whose extents are arguments are not divided.
     if steps.iter().any(is_open) || steps.iter().map(work).sum::<f64>() < 2.0 * LEAST_WORK {
         return steps;
     }
@@ -73,7 +73,7 @@ fn divided(program: &mut Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<St
     in_parts(program, fresh, &steps).unwrap_or(steps)
 }
 
-/// Whether a loop in it runs as often as an argument says.
+/// Returns true if the extent of a loop in it depends on an argument.
 fn is_open(step: &Step) -> bool {
     let mut open = false;
     step.each(&mut |step| open |= matches!(step, Step::Loop(each) if each.extent.is_open()));
@@ -168,8 +168,8 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
     Some(all)
 }
 
-/// The variables that a loop reduces into, with the functions and their neutral numbers; nothing if it does anything
-/// else to a variable from outside.
+/// The variables that a loop reduces into, with the functions and their neutral numbers, or None if
+/// it uses a variable from outside in any other way.
 fn carried(before: &[Step], whole: &Step) -> Option<Vec<(u32, Binary, f64)>> {
     let mut carried: Vec<(u32, Binary, f64)> = Vec::new();
     let mut fits = true;
@@ -193,7 +193,8 @@ fn carried(before: &[Step], whole: &Step) -> Option<Vec<(u32, Binary, f64)>> {
     fits.then_some(carried)
 }
 
-/// Whether what is declared before a loop, other than what it reduces into, may be computed again in each part.
+/// Returns true if the variables declared before a loop, other than those it reduces into, may be
+/// computed again in each part.
 fn may_repeat(before: &[Step], carried: &[u32], whole: &Step) -> bool {
     let mut written: Vec<BufferId> = Vec::new();
     whole.each(&mut |step| {

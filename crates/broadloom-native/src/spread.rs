@@ -1,11 +1,12 @@
-//! Reductions in a variable, whose loops would be in the way of vectors.
+//! Reductions in a variable whose loops are in an order that prevents vectorisation.
 //!
 //! ```text
 //! for j: let t = 0; for i: t += x[i, j]; s[j] = t
 //! ```
 //!
-//! strides through memory. If a loop around the variable would be better innermost, the sum is kept in the cell
-//! itself, in a nest whose loops can be brought into any order: `s[j] = 0`, then `s[j] += x[i, j]`.
+//! strides through memory. If a loop around the variable would be better innermost, the sum is kept
+//! in the cell itself, in a nest whose loops can be reordered freely: `s[j] = 0`, then
+//! `s[j] += x[i, j]`.
 
 use broadloom_loops::Program;
 
@@ -14,7 +15,7 @@ use crate::flat::{Step, Value};
 use crate::order::{Bare, best_innermost, chain, is_injective, nested};
 use crate::types;
 
-/// A reduction in a variable as nests without one, if that is better.
+/// A reduction in a variable, rewritten as nests without one, if that is better.
 pub(crate) fn spread(program: &Program, step: &Step) -> Option<Vec<Unit>> {
     let Step::Loop(each) = step else { return None };
     let (outer, leaf) = chain(each.clone());

@@ -1,14 +1,15 @@
-//! The types that numbers have while they are computed with.
+//! The types in which numbers are computed.
 //!
-//! A statement is computed in 32-bit floats, unless it has to do with 64-bit floats, in its buffers or its variables,
-//! or sets integers, which 32-bit floats would not hold. A variable has the widest type it is set with or used for.
+//! A statement is computed in 32-bit floats, unless its buffers or variables include 64-bit floats,
+//! or it sets integers, which 32-bit floats would not hold. A variable has the widest type it is
+//! set with or used for.
 
 use broadloom_loops::{Dtype, Program};
 use rustc_hash::FxHashMap;
 
 use crate::flat::{Step, Value};
 
-/// The type that is computed with.
+/// A type to compute in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Real {
     F32,
@@ -24,7 +25,7 @@ impl Real {
         }
     }
 
-    /// What the names of its functions begin with.
+    /// The prefix of the names of its functions.
     pub fn prefix(self) -> &'static str {
         match self {
             Real::F32 => "f32",

@@ -1,10 +1,10 @@
-//! Commands as people write them in environment variables: a program, and perhaps arguments.
+//! Commands in environment variables: a program, and perhaps arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The words of a command such as `ccache gcc` or `'/opt/my tools/cc' -m64`. The name of a file that exists is one word, whatever
-/// it is made of.
+/// The words of a command such as `ccache gcc` or `'/opt/my tools/cc' -m64`. The path of a file
+/// that exists is one word, even if it contains blanks.
 pub(super) fn words(command: &OsStr) -> Vec<OsString> {
     match command.to_str() {
         Some(text) if !Path::new(command).is_file() => split(text).into_iter().map(OsString::from).collect(),

@@ -17,7 +17,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// `y = relu(x w + b)` and the greatest of each row, with names that C would not like.
+/// `y = relu(x w + b)` and the maximum of each row, with names that are not valid in C.
 fn small() -> Program {
     let mut program = Program::default();
     let [i, j, k] = program.vars(["batch", "int", "k"]);
@@ -47,7 +47,7 @@ fn small() -> Program {
     program
 }
 
-/// Lookups, a convolution with margins, random numbers: what an entry looks like.
+/// Lookups, a convolution with margins, and random numbers in one entry.
 fn lookup() -> Program {
     let mut program = Program { symbols: vec!["seed".into()], ..Program::default() };
     let [i, j, k] = program.vars(["i", "j", "k"]);
@@ -267,7 +267,7 @@ fn a_second_compiler_finds_what_the_first_has_made() {
     assert_eq!(files(), first);
     assert_eq!(std::fs::metadata(code).unwrap().modified().unwrap(), made, "it was not made again");
 
-    // Whatever happens to a file, the program is made again and runs.
+    // Whatever happens to a file, the program is compiled again and runs.
     type Corruption<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
     let corruptions: [Corruption<'_>; 3] =
         [&|_| Vec::new(), &|bytes| bytes[..bytes.len() / 2].to_vec(), &|bytes| {
@@ -302,7 +302,7 @@ fn product(size: u64) -> Program {
     program
 }
 
-/// The kernel of contractions is compiled once for all programs, and again if something happened to it.
+/// The kernel of contractions is compiled once for all programs, and again if its file was damaged.
 #[test]
 fn programs_share_a_kernel() {
     let cache = folder("native-cache-kernel");
@@ -348,7 +348,7 @@ fn many_threads_compile_at_once() {
     });
 }
 
-/// Runs at the same time, some with the threads and some without, do not disturb each other.
+/// Simultaneous runs, some with the threads and some without, do not disturb each other.
 #[test]
 fn programs_run_at_once() {
     let mut program = Program::default();

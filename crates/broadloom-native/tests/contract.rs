@@ -13,13 +13,13 @@ fn within(loops: &[(u32, u64)], body: Vec<Statement>) -> Vec<Statement> {
     loops.iter().rev().fold(body, |body, (var, extent)| vec![repeat(*var, *extent, body)])
 }
 
-/// Whether the kernel is used for some nests of a program.
+/// The number of nests of a program that use the kernel.
 fn kernels(program: &Program) -> usize {
     let source = broadloom_native::emit(program).expect("it is in order");
     source.matches("    run_f32(parallel").count() + source.matches("    run_f64(parallel").count()
 }
 
-/// `c = a · b` with either operand, and the result, turned or not, in loops and with a variable.
+/// `c = a · b` with each operand and the result transposed or not, in loops and with a variable.
 #[test]
 fn matrix_products_in_all_layouts() {
     let (m, n, k) = (37, 50, 29);
@@ -178,7 +178,7 @@ fn starts_finishes_and_factors() {
     judge(&program, &[3, 2], 2e-5);
 }
 
-/// What looks like a contraction but is none, or is not worth the kernel.
+/// Nests that look like a contraction but are none, or for which the kernel does not pay off.
 #[test]
 fn what_stays_with_loops() {
     let mut program = Program::default();
@@ -203,7 +203,7 @@ fn what_stays_with_loops() {
     judge(&program, &[], 2e-5);
 }
 
-/// A sum of one operand over some loops of its own, and a result that is spread over others.
+/// A sum of one operand over loops of its own, and a result that is repeated along others.
 #[test]
 fn loops_of_one_operand_only() {
     let mut program = Program::default();

@@ -1,4 +1,4 @@
-//! Whatever tensors are called, the C that is made of them compiles.
+//! The generated C compiles whatever the names of tensors are.
 
 use crate::support;
 
@@ -10,7 +10,7 @@ use broadloom_loops::{Binary, Dtype, Program, Storage};
 use broadloom_native::{Cache, emit};
 use support::*;
 
-/// The words of all standards, and what compilers define by themselves.
+/// Keywords of all standards, and names that compilers predefine.
 const KEYWORDS: &str = "alignas alignof asm auto bool break case char complex const constexpr continue default do double else enum \
     extern false float for goto i386 if imaginary inline int linux long noreturn nullptr register restrict return short signed \
     sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual union unix unsigned void volatile \
@@ -29,7 +29,7 @@ fn identifiers(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.starts_with(|c: char| !c.is_ascii_digit())).map(str::to_string).collect()
 }
 
-/// A program with a tensor of each name, all of which are in one nest and in nests of their own.
+/// A program with a tensor of each name, each used in a nest of its own and all in one nest.
 fn named(names: &BTreeSet<String>) -> Program {
     let mut program = Program::default();
     let [i] = program.vars(["i"]);
@@ -43,7 +43,7 @@ fn named(names: &BTreeSet<String>) -> Program {
     program
 }
 
-/// What the headers say that the file includes, and what they define.
+/// The identifiers in the headers that the file includes, and in their macros.
 fn headers(source: &str) -> BTreeSet<String> {
     let folder = folder("native-names");
     let lines: Vec<&str> = source.lines().filter(|line| line.starts_with("#include <")).collect();
@@ -72,7 +72,7 @@ fn every_name_compiles() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A cache without anything is shown as such, and made only when it is needed.
+/// An empty cache is shown as such, and its folder is made only when it is needed.
 #[test]
 fn an_empty_cache() {
     let cache = Cache::at(folder("native-empty-cache").join("none"));

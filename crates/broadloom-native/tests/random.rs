@@ -1,4 +1,5 @@
-//! Random programs: perfect nests and trees with random addresses, judged by the reference evaluator.
+//! Random programs: perfect nests and trees with random addresses, checked against the reference
+//! evaluator.
 
 use crate::support;
 
@@ -128,7 +129,7 @@ impl Maker {
                 one(function, self.scalar(depth - 1))
             }
             1 => {
-                // Conditions on what is only read, so that rounding does not decide.
+                // Conditions on buffers that are only read, so that rounding does not decide them.
                 let cell = self.new_cell("condition", F32);
                 let condition = two(Binary::Less, Scalar::Load(cell), number(0.1));
                 Scalar::Select(
@@ -185,7 +186,7 @@ impl Maker {
         Statement::Store { cell: self.target(), accumulate, value }
     }
 
-    /// Some loops around what is made inside them.
+    /// Some loops around the statements that `inside` makes.
     fn loops(&mut self, count: u64, inside: impl FnOnce(&mut Maker) -> Vec<Statement>) -> Vec<Statement> {
         let outside = self.scope.len();
         let mut budget = 20_000 / self.scope.iter().map(|(_, extent)| extent).product::<u64>().max(1);

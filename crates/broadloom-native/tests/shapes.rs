@@ -1,4 +1,5 @@
-//! Shapes of nests that have code of their own: rows on the stack, sums in parts, loops side by side, inverses.
+//! Forms of nests that have code of their own: rows on the stack, sums in parts, loops in lockstep,
+//! inverses.
 
 use crate::support;
 
@@ -51,7 +52,7 @@ fn a_row_at_a_time_lies_on_the_stack() {
     assert!(source.contains("float exponentials[200] __attribute__"), "{source}");
     assert!(source.contains("return 0;\n}\n"), "{source}");
     judge(&program, &[], 1e-5);
-    // The rows are the columns of what is kept: they have no stretch of memory of their own.
+    // The rows are columns of the kept buffer: they are not contiguous in memory.
     let program = softmax(3, 70, 200, [0, 2, 1]);
     let source = emit(&program).unwrap();
     assert!(source.contains("float exponentials[14000]"), "{source}");
@@ -61,7 +62,7 @@ fn a_row_at_a_time_lies_on_the_stack() {
     judge(&program, &[], 1e-4);
 }
 
-/// What the next iteration reads is not a row.
+/// A buffer that the next iteration reads cannot become a row.
 #[test]
 fn what_is_handed_on_is_not_a_row() {
     let mut program = Program::default();
@@ -121,7 +122,8 @@ fn sums_of_everything_in_parts() {
     }
 }
 
-/// A product of vectors, and one that must stay in order.
+/// A reduction that reads its own intermediate result must stay in order; a product of vectors is
+/// divided.
 #[test]
 fn what_is_not_divided() {
     let mut program = Program::default();
@@ -129,7 +131,7 @@ fn what_is_not_divided() {
     let x = program.add("x", F32, &[200_000], Kept);
     let s = program.add("s", F32, &[], Kept);
     let t = program.add_local();
-    // It reads what it has got so far.
+    // It reads its own intermediate result.
     let value = two(Binary::Mul, Scalar::Local(t), number(-0.5));
     let body = vec![update(t, Binary::Add, two(Binary::Add, value, load(x, &[i])))];
     program.nest(
@@ -180,7 +182,7 @@ fn sums_over_the_leading_axis_go_side_by_side() {
     }
 }
 
-/// Divisors of every size, among them those whose inverse is not a number that can be computed with.
+/// Divisors of every size, including those whose inverse is not a usable number.
 #[test]
 fn division_by_what_does_not_change() {
     let mut program = Program::default();

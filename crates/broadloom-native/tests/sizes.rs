@@ -1,4 +1,5 @@
-//! Programs whose sizes are arguments: optimised and compiled for all sizes, against the reference at each of them.
+//! Programs whose sizes are arguments: optimised and compiled for all sizes, and compared with the
+//! reference at each of them.
 
 use crate::language as support;
 
@@ -9,7 +10,7 @@ use expect_test::expect;
 use support::parse::parse;
 use support::{Sample, difference, kept, nests, run};
 
-/// Sizes around what the backend treats differently: lanes, blocks, single iterations.
+/// Sizes around the limits of the backend: lanes, blocks, single iterations.
 const SIZES: [[u64; 2]; 7] = [[1, 1], [2, 3], [5, 1], [1, 40], [33, 64], [100, 31], [64, 129]];
 
 fn sample(program: &Program) -> Sample {

@@ -57,7 +57,7 @@ fn special_numbers_go_through_functions() {
             -100.0,
         ];
         let mut program = functions(dtype);
-        // Division by zero and the like have signs that depend on the sign of zero, which is not kept.
+        // Division by zero and similar results depend on the sign of zero, which is not kept.
         program.nests.retain(|nest| {
             !["recip", "/", "mod", "**", "log", "sin", "cos"].contains(&nest.comment.as_str())
         });
@@ -237,7 +237,7 @@ fn margins_are_read_filled_and_kept() {
     program.nest("margins of x", vec![Statement::FillMargins { buffer: x, value: 0.25 }]);
     program.nest("fill", vec![Statement::Fill { buffer: hidden, value: 7.0 }]);
     program.nest("y += hidden around", over(accumulate(cell(y, &[i]), Binary::Add, window(hidden))));
-    // The reference evaluator does not set margins anew when it runs a second time.
+    // The reference evaluator does not reset margins when it runs a second time.
     program.nest("as before", vec![Statement::FillMargins { buffer: hidden, value: -1.0 }]);
     judge(&program, &[], 1e-5);
 }
@@ -435,7 +435,7 @@ fn local_buffers_share_memory() {
     assert!(compiled.arena_bytes() < all / 2, "{} of {all} bytes", compiled.arena_bytes());
 }
 
-/// Order matters where an iteration reads what another has written.
+/// The order of iterations matters if one reads what another has written.
 #[test]
 fn order_is_kept_where_it_matters() {
     let mut program = Program::default();

@@ -1,8 +1,10 @@
-//! Running tensor programs: what is computed, in order; gradients; from steps to loops; numbers.
+//! Running tensor programs: routines, gradients, lowering to loops, and sessions that hold the
+//! numbers.
 //!
-//! - [`Routine`]: what is to be computed, in order, with gradients and updates; [`Sgd`] and [`Adam`] are written in it.
+//! - [`Routine`]: a list of computations in order, with gradients and updates; [`Sgd`] and [`Adam`]
+//!   are written in it.
 //! - [`Session`]: the numbers of a graph, and the routines compiled for them.
-//! - [`show_backward`], [`show_assignments`], [`nest_linalg`]: what will run, as text.
+//! - [`show_backward`], [`show_assignments`], [`nest_linalg`]: the lowered loops as text.
 
 mod lower;
 mod routine;

@@ -1,9 +1,9 @@
-//! Routines: what is to be computed, in order.
+//! Routines: lists of computations, in order.
 
 use broadloom_graph::lowering::Face;
 use broadloom_graph::{Assigned, Assignments, Error, Graph, Tensor};
 
-/// A list of things to compute, in order; a [`Session`](crate::Session) compiles and runs it.
+/// A list of computations, in order; a [`Session`](crate::Session) compiles and runs it.
 ///
 /// ```
 /// use broadloom::{Graph, Routine};
@@ -31,11 +31,11 @@ pub struct Routine {
 pub(crate) enum Action {
     /// The value of a tensor.
     Forward(Tensor),
-    /// The gradients of a tensor, a single number, with respect to what it is computed from.
+    /// The gradients of a tensor, a single number, with respect to the tensors it is computed from.
     Backward(Tensor),
-    /// A step that assigns to a tensor that is there.
+    /// A step that assigns to an existing tensor.
     Assign(u32),
-    /// The run ends if an element of a tensor is infinite or not a number.
+    /// Ends the run if an element of a tensor is infinite or NaN.
     Finite(Tensor),
 }
 
@@ -50,7 +50,7 @@ impl Routine {
         &self.name
     }
 
-    /// How many actions it has.
+    /// The number of its actions.
     pub fn len(&self) -> usize {
         self.actions.len()
     }
@@ -60,19 +60,19 @@ impl Routine {
         &self.kept
     }
 
-    /// Whether it does nothing.
+    /// Returns true if it does nothing.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
     }
 
-    /// Computes a tensor, and keeps its value for [`Session::get`](crate::Session::get). After an assignment, what
-    /// depends on its target is computed again.
+    /// Computes a tensor, and keeps its value for [`Session::get`](crate::Session::get). After an
+    /// assignment, tensors that depend on its target are computed again.
     pub fn forward(&mut self, tensor: Tensor) -> &mut Routine {
         self.actions.push(Action::Forward(tensor));
         self.keep(tensor)
     }
 
-    /// Keeps the value of a tensor that is computed on the way.
+    /// Keeps the value of a tensor that is computed as an intermediate result.
     pub fn keep(&mut self, tensor: Tensor) -> &mut Routine {
         if !self.kept.contains(&tensor) {
             self.kept.push(tensor);
@@ -80,10 +80,11 @@ impl Routine {
         self
     }
 
-    /// Computes a tensor of one element, keeps its value, and computes the gradients of it with respect to
-    /// every parameter it depends on and every tensor whose [gradient](Graph::gradient) was asked for. They begin
-    /// afresh each time: to have the gradients of two losses, add the losses. Gradients do not go back through
-    /// gradients, nor through tensors that were assigned to.
+    /// Computes a tensor of one element, keeps its value, and computes its gradients with respect
+    /// to every parameter it depends on and every tensor whose [gradient](Graph::gradient) was
+    /// requested. Gradients start from 0 each time: to get the gradients of two losses, add the
+    /// losses. Gradients do not go back through gradients, nor through tensors that were assigned
+    /// to.
     pub fn backward(&mut self, graph: &mut Graph, loss: Tensor) -> Result<&mut Routine, Error> {
         graph.known(loss)?;
         self.forward(loss);
@@ -91,9 +92,9 @@ impl Routine {
         Ok(self)
     }
 
-    /// Ends the run with an error if an element of a tensor is infinite or not a number. What comes after it in the
-    /// routine is not carried out then: updates of parameters leave them as they are. The error says which tensor is the
-    /// first that is not finite.
+    /// Ends the run with an error if an element of a tensor is infinite or NaN. Later actions of
+    /// the routine are then not carried out, so updates leave parameters unchanged. The error names
+    /// the first tensor that is not finite.
     ///
     /// ```
     /// use broadloom::{Array, ErrorKind, Graph, Routine, Session};
@@ -119,7 +120,8 @@ impl Routine {
         Routine { actions: actions.copied().collect(), ..self.clone() }
     }
 
-    /// Whether it assigns to a tensor: to a state, a parameter, or data that then needs no values from outside.
+    /// Returns true if it assigns to a tensor: a state, a parameter, or data, which then needs no
+    /// values from outside.
     pub fn assigns(&self, graph: &Graph, tensor: Tensor) -> bool {
         let to = |action: &Action| match action {
             Action::Assign(step) => graph.step_results(*step).into_iter().any(|result| result == tensor),
@@ -137,7 +139,7 @@ impl Routine {
         self.actions.iter().flat_map(results).collect()
     }
 
-    /// An assignment in the producer regime, pointwise: see [`assign_by`](Routine::assign_by).
+    /// Assigns pointwise in the producer regime: see [`assign_by`](Routine::assign_by).
     pub fn assign(
         &mut self,
         graph: &mut Graph,
@@ -147,8 +149,9 @@ impl Routine {
         self.assign_by(graph, ".", text, names)
     }
 
-    /// Assignments in the producer regime: each adds its own constraints to the graph, and is carried out where
-    /// it stands in the routine. Operands are the names on the right, in the order of their first appearance.
+    /// Adds assignments in the producer regime: each adds its own constraints to the graph, and is
+    /// carried out at its place in the routine. Operands are the names on the right, in the order
+    /// of their first appearance.
     ///
     /// The logic is `"."` for pointwise, `"@"` for composition, `"T"` for a transposed operand, or a spec such as
     /// `"i j => j"`. A target in braces is a new tensor, whose shape is inferred; one that also occurs on the
@@ -173,8 +176,8 @@ impl Routine {
         self.assign_shown(graph, logic, text, names, None)
     }
 
-    /// The same, shown as something else in messages and loop nests: what the text was made from, where a
-    /// program wrote it for somebody.
+    /// Like [`assign_by`](Routine::assign_by), but shown differently in messages and loop nests: as
+    /// the source that the text was generated from.
     ///
     /// ```
     /// use broadloom::{Graph, Routine};
@@ -209,7 +212,8 @@ impl Routine {
         Ok(self.carry_out(assigned))
     }
 
-    /// The same with assignments that are built: all of them, or none. New tensors are returned in order.
+    /// Like [`assign_by`](Routine::assign_by) with assignments that are already built: all of them
+    /// are added, or none. New tensors are returned in order.
     pub fn assign_all(
         &mut self,
         graph: &mut Graph,

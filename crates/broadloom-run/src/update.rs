@@ -33,9 +33,9 @@ use crate::session::lasting;
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Sgd {
-    /// How much of the last step is taken again; 0 for none.
+    /// The share of the last step that is taken again; 0 for none.
     pub momentum: f64,
-    /// How strongly parameters are drawn to 0.
+    /// The strength with which parameters are drawn to 0.
     pub weight_decay: f64,
 }
 
@@ -79,15 +79,15 @@ impl Sgd {
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Adam {
-    /// How slowly the mean of gradients follows.
+    /// The decay rate of the mean of gradients.
     pub beta1: f64,
-    /// How slowly the mean of their squares follows.
+    /// The decay rate of the mean of their squares.
     pub beta2: f64,
     /// Keeps the quotient finite.
     pub epsilon: f64,
-    /// How strongly parameters are drawn to 0.
+    /// The strength with which parameters are drawn to 0.
     pub weight_decay: f64,
-    /// Whether the decay acts on the parameter itself (AdamW) and not through the gradient.
+    /// True if the decay acts on the parameter itself (AdamW) and not through the gradient.
     pub decoupled: bool,
 }
 
@@ -122,7 +122,7 @@ impl Adam {
     ) -> Result<(), Error> {
         let name = free_name(graph, &format!("{}.step", routine.name()));
         let step = graph.state_shaped(&name, "")?;
-        // Integers decide nothing about the precision of what they are computed with.
+        // Integers do not affect the precision of computations they are part of.
         graph.set_precision(step, Dtype::I64)?;
         routine.assign(graph, "step =+ 1", &[("step", step)])?;
         let settings = [
@@ -172,7 +172,7 @@ impl Adam {
     }
 }
 
-/// A name that no parameter or state has yet: the one that is wanted, or with a number behind it.
+/// A name that no parameter or state has yet: the wanted one, with a number after it if necessary.
 fn free_name(graph: &Graph, wanted: &str) -> String {
     let taken: Vec<String> = lasting(graph).into_iter().map(|tensor| graph.short_name(tensor)).collect();
     let numbered = (2..).map(|number| format!("{wanted}.{number}"));

@@ -1,4 +1,4 @@
-//! The smallest program: a perceptron with two layers. Nobody writes the shape of a weight.
+//! The smallest program: a perceptron with two layers. No weight has a written shape.
 //!
 //!     cargo run --release -p broadloom --example layer
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Error> {
     let shapes = g.final_shapes()?;
     println!("{:8}{:>16}{:>12}", "tensor", "shape", "elements");
     for tensor in g.tensors() {
-        // What has no name is part of a longer expression.
+        // Tensors without a name are part of a longer expression.
         if let Some(name) = g.name_of(tensor) {
             let shape = shapes.get(tensor);
             println!("{name:8}{shape:>16}{:>12}", shape.elements());

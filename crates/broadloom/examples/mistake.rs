@@ -1,4 +1,4 @@
-//! Three programs that cannot be, and what they are told.
+//! Three programs with mistakes, and their messages.
 //!
 //!     cargo run --release -p broadloom --example mistake
 
@@ -23,7 +23,7 @@ fn show(what: &str, outcome: Result<Shape, Error>) {
     }
 }
 
-/// `x + relu(w @ x)`: the sum is refused when it is added, and the graph goes on without it.
+/// `x + relu(w @ x)`: the sum is refused when it is added, and the graph remains usable without it.
 fn residual() -> Result<Shape, Error> {
     let mut g = Graph::new();
     let (x, w) = (g.data("x", "32 | 64")?, g.data("w", "64 -> 48")?);

@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p broadloom --example transformer -- 2
 //!
-//! No weight has a written shape. What is a choice is said once, where it has a name: the width of the
-//! model, the heads and their size, the hidden size. The rest follows.
+//! No weight has a written shape. Each free choice is stated once, where it has a name: the width
+//! of the model, the heads and their size, the hidden size. The rest follows.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -64,7 +64,7 @@ fn run(blocks: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// A graph, and what the table is about.
+/// A graph, and the data of the table.
 #[derive(Default)]
 struct Model {
     graph: Graph,
@@ -91,7 +91,7 @@ impl Model {
             x = self.graph.add(x, fed)?;
         }
         let x = self.norm(x)?;
-        // The embedding read backwards: `embed` is used twice, and has one shape.
+        // The transposed embedding: `embed` is used twice, and has one shape.
         let unembed = self.graph.transpose(embed)?;
         self.graph.compose(unembed, x)
     }
@@ -155,7 +155,7 @@ impl Model {
         tensor
     }
 
-    /// Says how large a label of the spec that made a tensor is.
+    /// Sets the size of a label of the spec that made a tensor.
     fn set(&mut self, tensor: Tensor, label: &str, size: u64) -> Result<(), Error> {
         let captured = self.graph.captured(tensor, label)?;
         self.graph.set(captured, size)

@@ -1,4 +1,4 @@
-//! Putting tensors together: one after another, or as layers of a new axis.
+//! Concatenation of tensors along an axis, and stacking along a new one.
 
 use std::num::NonZeroU64;
 
@@ -8,9 +8,9 @@ use broadloom_spec::{self as spec, Axis, Kind, Spec};
 use crate::expr::{Builder, Expr};
 
 impl Builder {
-    /// Tensors one after another, along the first axis of one kind. All other axes are the same.
+    /// Concatenates tensors along the first axis of one kind. All other axes are the same.
     ///
-    /// Along any other axis, and for blocks along several axes, a spec says it: `i, a; i, b => i, a^b`.
+    /// Other axes, and blocks along several axes, need a spec: `i, a; i, b => i, a^b`.
     ///
     /// ```
     /// use broadloom::{Builder, Kind};
@@ -28,7 +28,7 @@ impl Builder {
         }
     }
 
-    /// Tensors of one shape as layers of a new first axis of one kind.
+    /// Stacks tensors of one shape along a new first axis of one kind.
     ///
     /// ```
     /// use broadloom::{Builder, Kind};
@@ -47,11 +47,11 @@ impl Builder {
     }
 }
 
-/// What all rows of a tensor are called where nobody names them.
+/// The names of all rows of a tensor if the caller gives none.
 const ROWS: [&str; 3] = ["batch", "input", "output"];
 
-/// The spec of tensors one after another along a new first axis of one kind, with names for all other axes by kind. None if
-/// there are no tensors.
+/// The spec of a concatenation along a new first axis of one kind, with names for all other axes by
+/// kind. None if there are no tensors.
 pub fn concatenation(parts: usize, along: Kind, rows: [&str; 3]) -> Option<Spec> {
     let labels: Vec<String> = (0..parts).map(|at| format!("part{at}")).collect();
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
@@ -72,8 +72,8 @@ pub fn layer(along: Kind, rows: [&str; 3]) -> Option<Spec> {
     build.finish(vec![operand], vec![result])
 }
 
-/// The spec of some positions of the first axis of one kind: what is before them has a size, and what is behind them any.
-/// The positions are the axis `part`.
+/// The spec of some positions of the first axis of one kind: the part before them has a given size,
+/// the part behind them any. The positions are the axis `part`.
 pub fn part(before: u64, along: Kind, rows: [&str; 3]) -> Option<Spec> {
     let mut build = spec::Builder::new();
     let before = NonZeroU64::new(before).map(spec::Part::Size);

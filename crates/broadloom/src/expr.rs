@@ -1,8 +1,8 @@
 //! Expressions: programs written with operators.
 //!
-//! A [`Builder`] holds a graph behind shared references, so that its [`Expr`] handles can be copied, added and
-//! multiplied like numbers. The first mistake is kept, with the line that made it; what is computed from it is
-//! passed over, and [`Builder::finish`] returns it.
+//! A [`Builder`] holds a graph behind shared references, so that its [`Expr`] handles can be
+//! copied, added and multiplied like numbers. The first mistake is kept, with the line that made
+//! it, and [`Builder::finish`] returns it. Expressions that depend on it are skipped.
 
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, RangeBounds, Sub};
@@ -40,7 +40,7 @@ pub struct Builder {
     scopes: RefCell<Vec<String>>,
 }
 
-/// A tensor of a [`Builder`]: a handle that can be copied and computed with.
+/// A tensor of a [`Builder`]: a handle that can be copied and used in computations.
 #[derive(Clone, Copy)]
 pub struct Expr<'b> {
     builder: &'b Builder,
@@ -81,7 +81,7 @@ impl Builder {
         Builder::default()
     }
 
-    /// A builder that goes on with a graph.
+    /// A builder that continues with a graph.
     pub fn of(graph: Graph) -> Builder {
         Builder { graph: RefCell::new(graph), ..Builder::default() }
     }
@@ -99,7 +99,7 @@ impl Builder {
         self.error.borrow().clone()
     }
 
-    /// Something done with the graph itself.
+    /// Calls a function on the graph itself. Its error is kept if it is the first mistake.
     #[track_caller]
     pub fn with<'b>(&'b self, make: impl FnOnce(&mut Graph) -> Result<Tensor, Error>) -> Expr<'b> {
         let made = match self.graph.try_borrow_mut() {
@@ -115,7 +115,7 @@ impl Builder {
         Expr { builder: self, tensor: Some(tensor) }
     }
 
-    /// Names of parameters made inside get a prefix: `encoder.w`.
+    /// Adds a prefix to the names of parameters made inside: `encoder.w`.
     ///
     /// ```
     /// let b = broadloom::Builder::new();
@@ -127,7 +127,7 @@ impl Builder {
         inside()
     }
 
-    /// Opens a scope that lasts as long as what is returned.
+    /// Opens a scope that lasts as long as the returned guard.
     pub(crate) fn open(&self, name: &str) -> Scope<'_> {
         self.scopes.borrow_mut().push(name.to_string());
         Scope(self)
@@ -176,11 +176,11 @@ impl Builder {
     /// Declares a named size: see [`Graph::dim`].
     #[track_caller]
     pub fn dim(&self, name: &str, range: impl RangeBounds<u64>, sample: impl Into<Option<u64>>) {
-        // Like any other mistake, a range without a size is told at the end.
+        // Like any other mistake, an invalid range is reported at the end.
         self.with(|graph| graph.dim(name, range, sample).map(|()| Tensor::NONE));
     }
 
-    /// A tensor filled with one value, in whatever shape the context asks for.
+    /// A tensor filled with one value, in the shape that the context requires.
     pub fn constant(&self, value: f64) -> Expr<'_> {
         self.with(|graph| Ok(graph.constant(value)))
     }
@@ -196,7 +196,7 @@ impl Builder {
         self.with(|graph| graph.range(name, shape))
     }
 
-    /// Random numbers in `[0, 1)`, in whatever shape the context asks for: see [`Graph::uniform`].
+    /// Random numbers in `[0, 1)`, in the shape that the context requires: see [`Graph::uniform`].
     pub fn uniform(&self, name: &str) -> Expr<'_> {
         let name = self.scoped(name);
         self.with(|graph| Ok(graph.uniform(&name)))
@@ -246,7 +246,8 @@ impl Builder {
         self.all(&[condition, a, b], |graph, tensors| graph.pointwise("where", tensors))
     }
 
-    /// Something done with the graph and some of its tensors; passed over if one of them is mistaken.
+    /// Calls a function on the graph and some of its tensors; skipped if one of them depends on a
+    /// mistake.
     #[track_caller]
     pub(crate) fn all<'b>(
         &'b self,
@@ -283,9 +284,9 @@ impl Builder {
     }
 }
 
-/// What can stand beside an expression: another one, or a number.
+/// An operand beside an expression: another one, or a number.
 pub trait Operand<'b> {
-    /// As an expression of a builder.
+    /// Converts it to an expression of a builder.
     fn of(self, builder: &'b Builder) -> Expr<'b>;
 }
 
@@ -312,7 +313,7 @@ impl<'b> Expr<'b> {
         self.builder
     }
 
-    /// The same, with a name for messages and tables.
+    /// Sets a name for messages and tables.
     #[must_use]
     pub fn named(self, name: &str) -> Expr<'b> {
         let name = self.builder.scoped(name);
@@ -329,7 +330,7 @@ impl<'b> Expr<'b> {
         self.builder.all(&[self, other], |graph, tensors| graph.compose(tensors[0], tensors[1]))
     }
 
-    /// Composition, by the name that matrices have for it.
+    /// Composition, under the name that is usual for matrices.
     #[must_use]
     #[track_caller]
     pub fn matmul(self, other: Expr<'b>) -> Expr<'b> {
@@ -366,14 +367,14 @@ impl<'b> Expr<'b> {
         self.reduce(Accumulate::Sum, spec)
     }
 
-    /// The greatest by a spec.
+    /// The maximum by a spec.
     #[must_use]
     #[track_caller]
     pub fn max(self, spec: &str) -> Expr<'b> {
         self.reduce(Accumulate::Max, spec)
     }
 
-    /// The least by a spec.
+    /// The minimum by a spec.
     #[must_use]
     #[track_caller]
     pub fn min(self, spec: &str) -> Expr<'b> {
@@ -411,7 +412,7 @@ impl<'b> Expr<'b> {
         })
     }
 
-    /// Says how large a label or row of the spec that made it is.
+    /// Sets the size of a label or row of the spec that made it.
     #[must_use]
     #[track_caller]
     pub fn set_size(self, name: &str, size: u64) -> Expr<'b> {
@@ -436,7 +437,7 @@ impl<'b> Expr<'b> {
         self.builder.all(&[self, ids], |graph, tensors| graph.gather(tensors[0], tensors[1]))
     }
 
-    /// Says how a parameter begins: see [`Graph::set_initial`].
+    /// Sets the initial values of a parameter: see [`Graph::set_initial`].
     #[must_use]
     #[track_caller]
     pub fn initial(self, initial: Initial) -> Expr<'b> {
@@ -444,7 +445,7 @@ impl<'b> Expr<'b> {
             .all(&[self], |graph, tensors| graph.set_initial(tensors[0], initial).map(|()| tensors[0]))
     }
 
-    /// Says how the numbers of a leaf are stored: see [`Graph::set_precision`].
+    /// Sets the type in which the numbers of a leaf are stored: see [`Graph::set_precision`].
     #[must_use]
     #[track_caller]
     pub fn precision(self, dtype: Dtype) -> Expr<'b> {

@@ -24,12 +24,13 @@
 //! # Ok::<(), broadloom::Error>(())
 //! ```
 //!
-//! - [`Graph`]: tensors and operations. Shapes are inferred as the graph grows; [`Graph::shape`] shows what is
-//!   known so far and [`Graph::final_shapes`] what closing makes of it. Looking changes nothing.
-//! - [`logic`]: how each operation relates the rows of its operands and of its result.
+//! - [`Graph`]: tensors and operations. Shapes are inferred as the graph grows; [`Graph::shape`]
+//!   shows what is known so far and [`Graph::final_shapes`] the result of closing it. Reading them
+//!   changes nothing.
+//! - [`logic`]: the relations of each operation between the rows of its operands and of its result.
 //! - [`blocks`]: layers and losses, written with expressions.
 //! - [`Graph::dim`]: named sizes with ranges; shapes are inferred with the names in them.
-//! - [`Error`]: what is wrong, in the names of the program.
+//! - [`Error`]: mistakes, in the names of the program.
 
 pub mod blocks;
 pub mod concat;

@@ -1,4 +1,5 @@
-//! Every test of this crate that is written in Rust, in one binary: `cargo test -p broadloom --test all laws::` runs a part.
+//! All integration tests of this crate, except the cases in files, in one binary:
+//! `cargo test -p broadloom --test all laws::` runs a part.
 
 mod blocks;
 mod certificates;

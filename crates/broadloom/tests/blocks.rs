@@ -1,4 +1,4 @@
-//! Layers: what is shared between applications, what happens at random, what lasts from run to run, and mistakes.
+//! Layers: parameters shared between applications, random numbers, lasting states, and mistakes.
 
 use broadloom::blocks::{self, Activation, Mask, Mode, NormPlace, Positions, TransformerConfig, Window};
 use broadloom::{Adam, Array, Backend, Builder, Dtype, Error, Graph, Routine, Session, Settings, Tensor};
@@ -59,7 +59,8 @@ fn applications_share_parameters() -> Result<(), Error> {
     Ok(())
 }
 
-/// One layer twice on one input gives one result twice, and the gradient of its parameter is the sum.
+/// One layer applied twice to one input gives the same result twice, and the gradient of its
+/// parameter is the sum.
 #[test]
 fn gradients_of_shared_parameters_add_up() -> Result<(), Error> {
     let b = doubles();
@@ -176,7 +177,8 @@ fn learned_positions_beyond_the_end() -> Result<(), Error> {
     Ok(())
 }
 
-/// What a decoder says at a position does not depend on what comes later, whatever tells positions apart.
+/// The prediction of a decoder at a position does not depend on later tokens, whatever the encoding
+/// of positions.
 #[test]
 fn decoders_do_not_look_ahead() -> Result<(), Error> {
     let kinds = [
@@ -208,7 +210,7 @@ fn decoders_do_not_look_ahead() -> Result<(), Error> {
     Ok(())
 }
 
-/// Tells apart what only positions can tell apart.
+/// Sequences that differ only in their order have different results if there are positions.
 #[test]
 fn positions_matter() -> Result<(), Error> {
     for (positions, matter) in [
@@ -235,7 +237,7 @@ fn positions_matter() -> Result<(), Error> {
     Ok(())
 }
 
-/// A small model learns a sequence by heart, in 32-bit floats and with dropout.
+/// A small model memorises a sequence, in 32-bit floats and with dropout.
 #[test]
 fn a_decoder_learns() -> Result<(), Error> {
     let b = Builder::new();
@@ -262,7 +264,7 @@ fn a_decoder_learns() -> Result<(), Error> {
     Ok(())
 }
 
-/// A mask of one's own that says what the causal one says.
+/// A user-defined mask that equals the causal one.
 #[test]
 fn masks() -> Result<(), Error> {
     let b = doubles();
@@ -298,7 +300,7 @@ fn gelu_by_the_error_function() -> Result<(), Error> {
     Ok(())
 }
 
-/// Each mistake is reported, in the words of the layer and with the line that made it.
+/// Each mistake is reported in terms of the layer, with the line that made it.
 #[test]
 fn mistakes_are_reported() {
     const IMAGE: &str = "8 | 6, 6, 3";

@@ -1,4 +1,5 @@
-//! The cases that are data: programs in files, with what is expected of them, and properties that all of them have.
+//! The cases that are data: programs in files, with their expected results, and properties that all
+//! of them have.
 //!
 //! `cargo test -p broadloom --test cases wrong::` runs a part; with `UPDATE_EXPECT=1` in the environment, messages and nests are
 //! rewritten in place.

@@ -1,5 +1,5 @@
-//! Certificates are right: a reader and a judge of their own accept those of many programs, and reject what is
-//! changed in them. `BROADLOOM_PROGRAMS=5000` looks at more programs.
+//! Certificates are right: an independent reader and judge accept those of many programs, and
+//! reject changed ones. `BROADLOOM_PROGRAMS=5000` tests more programs.
 
 #[allow(dead_code, reason = "programs are only built here")]
 use crate::programs::draw;
@@ -18,7 +18,7 @@ use read::read;
 use support::case::cases;
 use support::run::Run;
 
-/// What the judge says of the Lean text of a certificate.
+/// The verdict of the judge on the Lean text of a certificate.
 fn judged(certificate: &Certificate) -> Result<(), Fault> {
     judge(&read(&certificate.to_lean("program")).map_err(Fault::Text)?)
 }
@@ -38,7 +38,7 @@ fn programs() -> u64 {
     std::env::var("BROADLOOM_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
 }
 
-/// Two tests, so that they run side by side.
+/// Two tests, so that they run in parallel.
 #[test]
 fn certificates_of_random_programs_are_accepted() {
     for (seed, certificate) in random_certificates((0..programs()).step_by(2)) {
@@ -46,7 +46,7 @@ fn certificates_of_random_programs_are_accepted() {
     }
 }
 
-/// What happened to changed certificates.
+/// Counts of changed and rejected certificates.
 #[derive(Default, Debug)]
 struct Tally {
     changed: usize,
@@ -70,7 +70,8 @@ fn changed_certificates_are_rejected() {
     for (seed, certificate) in random_certificates((1..programs()).step_by(2)) {
         assert_eq!(judged(&certificate), Ok(()), "program {seed}: {}", certificate.to_lean("program"));
         let mut random = Random::new(seed);
-        // Without the shapes, which state the solution again: the constraints alone have to notice.
+        // Without the shapes, which repeat the solution: the constraints alone have to detect the
+        // change.
         let bare = Certificate { shapes: Vec::new(), ..certificate.clone() };
         for _ in 0..4 {
             if let Some(changed) = other_size(&mut random, &bare) {
@@ -81,12 +82,12 @@ fn changed_certificates_are_rejected() {
             }
             if let Some((changed, at)) = other_literal(&mut random, &certificate) {
                 let verdict = judged(&changed);
-                // The change may leave the constraint true; nothing else can become false.
+                // The change may leave the constraint true; no other constraint can become false.
                 assert!(verdict.is_ok() || verdict == Err(Fault::Constraint(at)), "{seed}: {verdict:?}");
                 said.count(verdict.is_err());
             }
         }
-        // With the shapes every change of what they state is noticed.
+        // With the shapes every change of them is detected.
         if let Some(shape) = certificate.shapes.iter().position(|shape| !shape.axes.is_empty()) {
             let mut changed = certificate.clone();
             changed.shapes[shape].axes.pop();
@@ -112,7 +113,7 @@ fn sizes(certificate: &mut Certificate) -> Vec<&mut u64> {
         .collect()
 }
 
-/// With a size that is one more or one less.
+/// The certificate with one size increased or decreased by 1.
 fn other_size(random: &mut Random, certificate: &Certificate) -> Option<Certificate> {
     let mut changed = certificate.clone();
     let more = random.below(2) == 0;
@@ -123,7 +124,7 @@ fn other_size(random: &mut Random, certificate: &Certificate) -> Option<Certific
     Some(changed)
 }
 
-/// With a row that lacks an axis.
+/// The certificate with an axis removed from a row.
 fn fewer_axes(random: &mut Random, certificate: &Certificate) -> Option<Certificate> {
     let mut changed = certificate.clone();
     let flanks = changed.rows.iter_mut().flat_map(|row| [&mut row.lead, &mut row.trail]);
@@ -134,7 +135,7 @@ fn fewer_axes(random: &mut Random, certificate: &Certificate) -> Option<Certific
     Some(changed)
 }
 
-/// The numbers and sizes that a constraint has.
+/// The numbers and sizes in a constraint.
 fn literals(constraint: &mut Constraint) -> Vec<&mut u64> {
     fn of(term: &mut DimTerm) -> Option<&mut u64> {
         match term {
@@ -170,7 +171,7 @@ fn literals(constraint: &mut Constraint) -> Vec<&mut u64> {
     }
 }
 
-/// With a constraint that has another number, and its place.
+/// The certificate with another number in a constraint, and the index of the constraint.
 fn other_literal(random: &mut Random, certificate: &Certificate) -> Option<(Certificate, usize)> {
     let mut changed = certificate.clone();
     let constraints = changed.steps.iter_mut().flat_map(|step| &mut step.constraints).enumerate();
@@ -200,7 +201,7 @@ fn certificates_of_all_cases_are_accepted() {
     assert!(counts > 0 && lists > 0 && bases > 0, "{counts} counts, {lists} lists, {bases} bases");
 }
 
-/// Whatever a tensor is called, `verification/check` takes the text.
+/// `verification/check` accepts the text whatever the names of tensors are.
 #[test]
 fn names_are_harmless() {
     let check = concat!(env!("CARGO_MANIFEST_DIR"), "/../../verification/check");
@@ -236,13 +237,13 @@ fn names_are_harmless() {
     }
 }
 
-/// The example written by hand is one, and the wrong one is not.
+/// The handwritten example is accepted, and the wrong one is not.
 #[test]
 fn the_judge_agrees_about_the_examples() {
     for (name, right) in [("Good", true), ("Wrong", false)] {
         let file = format!("{}/../../verification/lean/examples/{name}.lean", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(file).expect("an example");
-        // Their comment stands where a certificate that was made has none.
+        // Their comment is at a place where generated certificates have none.
         let (above, below) = text.split_once("/-!").expect("a comment");
         let (_, below) = below.split_once("-/\n\n").expect("the end of the comment");
         let below = below.replace(&format!("namespace {name}\n\n"), &format!("namespace {name}\n"));

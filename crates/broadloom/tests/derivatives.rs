@@ -1,9 +1,10 @@
 //! Gradients against finite differences, for every operation and every operand.
 //!
-//! A case is a line: a name, the shapes of its operands, and what is computed from them. Its loss is the sum of the
-//! result times fixed random weights. Gradients are computed in each way to run a program, in 64 and in 32 bits, and
-//! compared with central differences in 64 bits. Operands hold numbers of which no two have the same size and none is
-//! near 0, so that small changes cross no kink and no tie.
+//! A case is a line: a name, the shapes of its operands, and a function of them. Its loss is the
+//! sum of the result times fixed random weights. Gradients are computed in each way to run a
+//! program, in 64 and in 32 bits, and compared with central differences in 64 bits. Operands hold
+//! numbers of which no two have the same size and none is near 0, so that small changes cross no
+//! kink and no tie.
 //!
 //! ```text
 //! product ["3 -> 2", "4 -> 3"] |_, [a, b]| a.compose(b);
@@ -19,13 +20,14 @@ use broadloom::{
 };
 use numbers::{Random, array, close, declared, memory, treatments};
 
-/// How far an operand is moved to each side.
+/// The distance by which an operand is moved to each side.
 const STEP: f64 = 1e-5;
 
-/// The types in which gradients are computed, and how far they may be from the difference quotients.
+/// The types in which gradients are computed, and their tolerances against the difference
+/// quotients.
 const TYPES: [(Dtype, f64); 2] = [(Dtype::F64, 1e-7), (Dtype::F32, 1e-3)];
 
-/// What cases are made with.
+/// The tools that cases are built with.
 struct Made<'b> {
     builder: &'b Builder,
     /// The positions of run-time slices.
@@ -247,7 +249,7 @@ mod pointwise {
     }
 }
 
-/// Broadcasting: what is missing on one side is summed on the way back.
+/// Broadcasting: gradients are summed over the missing axes.
 mod broadcasting {
     use super::*;
 
@@ -487,7 +489,7 @@ mod lookups {
     }
 }
 
-/// Operations of one's own.
+/// User-defined operations.
 mod own {
     use super::*;
 
@@ -504,7 +506,7 @@ mod own {
         operation.and_then(|made| made.gradient(gradient)).expect("well written")
     }
 
-    /// The greatest, with a tensor of its own: where it is.
+    /// The maximum, with a tensor of its own for its positions.
     fn greatest() -> Operation {
         let operation = Operation::new("greatest", 1).forward("v =:max v1");
         operation
@@ -512,7 +514,7 @@ mod own {
             .expect("well written")
     }
 
-    /// The greatest, whose gradient is divided among all that share it.
+    /// The maximum, whose gradient is divided among all candidates that equal it.
     fn shared_out() -> Operation {
         let operation = Operation::new("shared_out", 1).forward("v =:max v1");
         let gradient = "ties =:+ v1 == v; g1 =+ where(v1 == v, g / ties, 0)";
@@ -588,7 +590,7 @@ mod together {
 /// From the values of the operands and the weights to the gradients.
 type Wanted = fn(&[Vec<f64>], &[f64]) -> Vec<Vec<f64>>;
 
-/// The gradient by each operand, and what it should be.
+/// Compares the gradient by each operand with the expected one.
 fn exactly<const N: usize>(shapes: [&str; N], build: Build<N>, wanted: Wanted) -> Result<(), Error> {
     for (treatment, settings) in treatments() {
         let made = program(Dtype::F64, shapes, build)?;
@@ -603,7 +605,7 @@ fn exactly<const N: usize>(shapes: [&str; N], build: Build<N>, wanted: Wanted) -
     Ok(())
 }
 
-/// No difference quotient shows this: the value goes through, the gradient does not.
+/// Difference quotients do not show this: the value goes through, the gradient does not.
 #[test]
 fn gradients_stop_where_they_are_told_to() -> Result<(), Error> {
     exactly(
@@ -618,7 +620,7 @@ fn gradients_stop_where_they_are_told_to() -> Result<(), Error> {
     )
 }
 
-/// Equals share the gradient: elements of a reduction, and operands.
+/// Equal candidates share the gradient: elements of a reduction, and operands.
 #[test]
 fn ties() -> Result<(), Error> {
     exactly(["4"], |_, [a]| (a * 0.0).max("i =>"), |_, _| vec![vec![0.0; 4]])?;
@@ -648,7 +650,7 @@ fn ties() -> Result<(), Error> {
     exactly(["3"], |_, [a]| (a - a.stop_gradient()).relu(), |_, _| vec![vec![0.0; 3]])
 }
 
-/// The gradient of data and of something on the way, when it is asked for.
+/// The gradient of data and of an intermediate tensor, when it is requested.
 #[test]
 fn gradients_of_what_is_no_parameter() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
@@ -697,8 +699,8 @@ fn inside(operation: &Operation, random: &mut Random, count: usize) -> Vec<Vec<f
     chosen
 }
 
-/// The gradients of the sum of an operation and its operands, by operand. Without the operands themselves, what no
-/// gradient goes back through would depend on no parameter.
+/// The gradients of the sum of an operation and its operands, by operand. Without the operands
+/// themselves, a loss through an operation without gradients would depend on no parameter.
 fn gradients_at(
     operation: &Operation,
     points: &[Vec<f64>],
@@ -733,7 +735,7 @@ fn gradients_at(
 #[test]
 fn every_operation_of_the_table() -> Result<(), Error> {
     let (mut random, [(_, judge), ..]) = (Random::new(11), treatments());
-    // That no gradient goes back through `stop_gradient` is what it is for.
+    // `stop_gradient` has no gradient by design.
     for operation in Operation::all().iter().filter(|operation| operation.name() != "stop_gradient") {
         let name = operation.name();
         let points = inside(operation, &mut random, 5);

@@ -1,4 +1,4 @@
-//! Random choices that a seed decides.
+//! Random choices from a seed.
 
 /// A source of random choices.
 pub struct Dice(u64);
@@ -23,7 +23,7 @@ impl Dice {
         (self.bits() % bound as u64) as usize
     }
 
-    /// True so many times in a hundred.
+    /// True with a probability of this many percent.
     pub fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }

@@ -1,5 +1,5 @@
-//! Named sizes in programs (*Tensor Dimension Inference*): random programs agree with the same programs at given
-//! sizes, memory is a range, and what runs, runs at the samples.
+//! Named sizes in programs (*Tensor Dimension Inference*): random programs agree with the same
+//! programs at given sizes, memory is a range, and programs run at the samples.
 
 use broadloom::{
     Array, Backend, Error, ErrorKind, Extent, Graph, Routine, Session, Settings, SizeSum, Tensor,
@@ -16,7 +16,7 @@ impl Rng {
 
 const NAMES: [&str; 3] = ["batch", "seq", "width"];
 
-/// One line of a program: operands are places in the list of tensors.
+/// One line of a program: operands are indices into the list of tensors.
 #[derive(Clone, Debug)]
 enum Line {
     Data(String),
@@ -54,7 +54,7 @@ fn line(rng: &mut Rng, tensors: usize) -> Line {
     }
 }
 
-/// Says a line to a graph, with names or with sizes in their place.
+/// Adds a line to a graph, with names or with sizes in their place.
 fn say(
     g: &mut Graph,
     line: &Line,
@@ -103,8 +103,9 @@ fn programs_agree_with_their_specialisations() {
             let found = say(&mut symbolic, &line, &named, None);
             let expected = say(&mut literal, &line, &plain, Some(sizes));
             program.push(line);
-            // Sizes are as different as names are, so what names do not allow, sizes do not allow. A name that
-            // met a number is that number, and no longer the size at hand.
+            // Sizes are as different as names are, so a program that is refused with names is
+            // refused with sizes. A name that met a number is that number, and no longer the given
+            // size.
             if let (Ok(_), Err(_)) = (&found, &expected) {
                 let given: Vec<(&str, u64)> = NAMES.into_iter().zip(sizes).collect();
                 assert!(symbolic.with_sizes(&given).is_err(), "{program:?}\n{expected:?}");
@@ -125,7 +126,8 @@ fn programs_agree_with_their_specialisations() {
         let shapes = symbolic.final_shapes();
         let expected = literal.final_shapes();
         let (Ok(shapes), Ok(expected)) = (&shapes, &expected) else {
-            // A bound that depends on an expression may be left to the sizes; a contradiction is one in both.
+            // A bound that depends on an expression may be left open; a contradiction must be found
+            // in both.
             assert!(
                 expected.is_err() || shapes.as_ref().is_err_and(|error| error.kind() == ErrorKind::GaveUp),
                 "{program:?}\n{shapes:?}"
@@ -186,7 +188,8 @@ fn the_range_narrows_as_the_program_grows() {
     assert_eq!(g.with_sizes(&[("sequence", 11)]).map(|_| ()).unwrap_err().kind(), ErrorKind::Use);
 }
 
-/// A function of one tensor has the axes of that tensor, so what is read of them narrows the range of a name.
+/// A function of one tensor has the axes of that tensor, so reading them narrows the range of a
+/// name.
 #[test]
 fn a_slice_of_something_computed_narrows_a_range() {
     let mut g = Graph::new();
@@ -246,7 +249,7 @@ fn looking_at_a_symbolic_program_changes_nothing() {
     assert_eq!(g.shape(twice).to_string(), "8 | 3");
 }
 
-/// Sizes that are said to be expressions: their shapes, what is checked, and their numbers.
+/// Sizes that are set to expressions: their shapes, checks, and numbers.
 #[test]
 fn sizes_that_are_expressions() -> Result<(), Error> {
     type Make = fn(SizeSum, SizeSum) -> Option<SizeSum>;

@@ -1,5 +1,5 @@
-//! One compiled program for every size: training steps of networks whose batch, and whose sequence, is an argument of
-//! the code, against the same networks compiled for each size by themselves.
+//! One compiled program for every size: training steps of networks whose batch, and whose sequence,
+//! is an argument of the code, compared with the same networks compiled for each size separately.
 
 use broadloom::blocks::{Mode, TransformerConfig, decoder_only, softmax};
 use broadloom::{Array, Backend, Builder, Error, Graph, Routine, Session, Settings, Sgd};
@@ -34,7 +34,7 @@ fn convolution(b: &Builder) -> broadloom::Tensor {
     y.relu().square().sum("... | ... => |").tensor()
 }
 
-/// Two parts behind each other, turned around, and cut into pairs.
+/// Two concatenated parts, transposed, and cut into pairs.
 fn parts(b: &Builder) -> broadloom::Tensor {
     b.dim("rows", 1..=64, 4);
     b.dim("columns", 2..=64, 4);
@@ -75,8 +75,8 @@ fn blocks<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> Vec<Block> {
     buffers.enumerate().map(filled).collect()
 }
 
-/// Code for all sizes against code for each of them: that of the program at these sizes, and that of the program that is made
-/// for them.
+/// Compares code for all sizes with code for each of them: of the program instantiated at these
+/// sizes, and of the program derived for them.
 fn check(network: Network, names: &[&str], all_sizes: &[&[u64]]) {
     let Ok(compiler) = Compiler::find() else { return };
     let (mut session, train) = training(network).expect("it is in order");
@@ -126,7 +126,7 @@ fn parts_for_all_numbers_of_rows_and_columns() {
     check(parts, &["rows", "columns"], &[&[4, 8], &[1, 2], &[64, 33], &[3, 64]]);
 }
 
-/// A program that was told no sizes does not run, and one that has none cannot be told any.
+/// A program without its sizes does not run, and sizes cannot be set for a program that has none.
 #[test]
 fn sizes_are_said_before_a_run() {
     let Ok(compiler) = Compiler::find() else { return };

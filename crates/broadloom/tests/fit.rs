@@ -1,8 +1,8 @@
-//! One program for each thing that can be wrong, and several at once.
+//! One program for each kind of misfit, and several at once.
 
 use broadloom::{Array, Dtype, Fit, Graph, Input, Session, Tensor};
 
-/// What is wrong and what to do about it, line by line.
+/// Checks the messages and their help, line by line.
 #[track_caller]
 fn check(graph: &mut Graph, inputs: &[(Tensor, &[u64])], expected: &[&str]) -> Fit {
     let inputs: Vec<Input<'_>> =
@@ -188,7 +188,7 @@ fn computed_tensors_have_no_arrays() {
     assert_eq!(error.message(), "`x + x` is computed, so its values cannot be set");
 }
 
-/// What fits, a session takes; what does not fit, it refuses, sooner or later.
+/// A session accepts exactly the arrays that fit, and refuses the others sooner or later.
 #[test]
 fn sessions_agree() {
     let cases: [([u64; 2], [u64; 2]); 5] = [
@@ -205,7 +205,7 @@ fn sessions_agree() {
         let fits = graph.fit(&[Input::new(x, &values), Input::new(target, &others)]).expect("shapes").is_ok();
         let mut session = Session::new(graph).expect("a session");
         let taken = session.set(x, &values).and_then(|()| session.set(target, &others));
-        // The second array moves the size on, and takes the values of the first with it.
+        // The second array changes the size, and discards the values of the first.
         let kept = taken.is_ok() && session.get(x).is_ok();
         assert_eq!(fits, kept, "{sizes:?} {other:?}");
     }

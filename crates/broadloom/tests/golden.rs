@@ -1,7 +1,7 @@
-//! Layers, losses and optimisers against values that NumPy made, in 64-bit floats.
+//! Layers, losses and optimisers compared with values from NumPy, in 64-bit floats.
 //!
-//! `golden/README.md` says what the files hold. Every case is run by the reference evaluator and by machine code,
-//! optimised and not.
+//! `golden/README.md` describes the contents of the files. Every case is run by the reference
+//! evaluator and by machine code, optimised and not.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -54,14 +54,15 @@ impl Case {
     }
 }
 
-/// A program under construction for a case: what is set before it runs, and what is compared after.
+/// A program under construction for a case: the tensors that are set before it runs, and those that
+/// are compared after.
 struct Build<'b> {
     b: &'b Builder,
     case: &'b Case,
     set: RefCell<Vec<(Tensor, String)>>,
     compare: RefCell<Vec<(Tensor, String)>>,
-    /// The number whose gradients are compared, and what their names begin with; `sum(y * weights)` if nothing
-    /// is said.
+    /// The number whose gradients are compared, and the prefix of their names; by default
+    /// `sum(y * weights)`.
     loss: RefCell<Option<(Tensor, &'static str)>>,
 }
 
@@ -73,12 +74,12 @@ impl<'b> Build<'b> {
         data
     }
 
-    /// A parameter or state has the values of an input.
+    /// Gives a parameter or state the values of an input.
     fn is(&self, tensor: Expr<'b>, name: &str) {
         self.set.borrow_mut().push((tensor.tensor(), name.into()));
     }
 
-    /// The gradients of the mean of something are compared.
+    /// Compares the gradients of a mean.
     fn descends(&self, mean: Expr<'b>) {
         self.gives(mean, "mean");
         *self.loss.borrow_mut() = Some((mean.tensor(), "grad_mean_"));
@@ -97,8 +98,8 @@ fn settings() -> impl Iterator<Item = Settings> {
     })
 }
 
-/// Runs a case under all settings: `y` and other outputs, and the gradient of `sum(y * weights)` by every input
-/// that has one.
+/// Runs a case under all settings, and compares `y` and other outputs, and the gradient of
+/// `sum(y * weights)` by every input that has one.
 fn check(name: &'static str, make: impl for<'b> Fn(&Build<'b>) -> Expr<'b>) {
     let case = Case::read(name);
     for settings in settings() {
@@ -167,7 +168,7 @@ fn same(what: &str, made: &Array, wanted: &Array) {
     close(what, &made.to_f64s(), &wanted.to_f64s());
 }
 
-/// Relative to the largest number, as sums of numbers of that size are.
+/// Compares numbers relative to the largest, as sums of numbers of that size are.
 fn close(what: &str, made: &[f64], wanted: &[f64]) {
     assert_eq!(made.len(), wanted.len(), "{what}");
     let largest = wanted.iter().fold(0.0f64, |largest, number| largest.max(number.abs()));
@@ -374,7 +375,7 @@ fn embedding() {
     });
 }
 
-/// The parameters of a block have the values of a case.
+/// Gives the parameters of a block the values of a case.
 fn is_block<'b>(
     g: &Build<'b>,
     kind: &str,
@@ -396,7 +397,7 @@ fn is_block<'b>(
     }
 }
 
-/// The heads divide up the width: only their number is given.
+/// The heads divide the width: only their number is given.
 fn config(case: &Case) -> TransformerConfig {
     TransformerConfig::new(1, case.sizes("wq")[0], case.sizes("b1")[0])
 }

@@ -1,5 +1,5 @@
-//! Gradients by slot: the forward nest with an operand in the place of the result accumulates that operand's
-//! gradient, with nothing inferred again.
+//! Gradients by slot: the forward nest with an operand in the place of the result accumulates that
+//! operand's gradient, without any further inference.
 //!
 //! Operations that multiply their operands are linear in each of them, so the derivative by one cell is the
 //! result for a tensor that is 1 there and 0 elsewhere: an oracle that uses the forward nest alone.
@@ -78,7 +78,7 @@ fn check(graph: &mut Graph, result: Tensor) -> Result<(), Error> {
     let outer = Array::of(&forward.shape(0), 99);
     for slot in 0..operands.len() {
         let backward = forward.with_result(slot + 1);
-        // The gradient of the result stands where the result was: first among what is read.
+        // The gradient of the result takes the place of the result: it is read first.
         let others = operands.iter().enumerate().filter(|(other, _)| *other != slot).map(|(_, array)| array);
         let read: Vec<&Array> = std::iter::once(&outer).chain(others).collect();
         let gradient = run(&backward, &read);
@@ -88,7 +88,7 @@ fn check(graph: &mut Graph, result: Tensor) -> Result<(), Error> {
             let mut with = operands.clone();
             with[slot] = probe;
             let changed = run(&forward, &with.iter().collect::<Vec<_>>());
-            // Where the operand takes no part, the result does not depend on it.
+            // If the operand takes no part, the result does not depend on it.
             let mut without = operands.clone();
             without[slot] = Array::zeros(&forward.shape(slot + 1));
             let still = run(&forward, &without.iter().collect::<Vec<_>>());

@@ -1,11 +1,12 @@
-//! The language of the test programs itself: how functions are expanded, and what is said of mistakes.
+//! The language of the test programs itself: the expansion of functions, and messages about
+//! mistakes.
 
 use crate::support;
 
 use expect_test::{Expect, expect};
 use support::run::{Run, Stop};
 
-/// What becomes of a program: its named shapes, or why it stops.
+/// Compares the outcome of a program: its named shapes, or the reason why it stops.
 fn check(text: &str, expected: Expect) {
     let outcome = support::read(text).and_then(|program| match Run::of(&program) {
         Ok(mut run) => run.final_shapes().map_err(|error| error.to_string()),

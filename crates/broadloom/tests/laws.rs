@@ -1,18 +1,19 @@
-//! Laws that every graph obeys, on random graphs: operations can be said in other ways that mean the same.
+//! Laws that every graph obeys, on random graphs: rewritings that do not change the meaning.
 //!
-//! | rewriting | what it does |
+//! | rewriting | effect |
 //! |---|---|
 //! | swap | operands of commutative operations change places |
 //! | reorder | operations that do not need each other change places |
 //! | reader | a tensor is read once more, and the result is not used |
-//! | duplicate | an operation is said once more |
-//! | inline | everybody who reads a result reads one of his own |
+//! | duplicate | an operation is repeated |
+//! | inline | every reader of a result gets its own copy of it |
 //! | name | a result gets a name |
 //! | state | a shape that was inferred is stated |
 //!
-//! The verdict stays the same, every shape stays the same, and what is refused is refused with the same ends: what is claimed, and by which
-//! operation. `crates/broadloom-lang/tests/laws.rs` does the same for programs of the language, with more of what a program can say.
-//! `BROADLOOM_PROGRAMS=n` tries so many graphs, `BROADLOOM_SEED=n` begins at that seed.
+//! The verdict stays the same, every shape stays the same, and a refusal has the same ends: the
+//! claims, and the operations that make them. `crates/broadloom-lang/tests/laws.rs` does the same
+//! for programs of the language, with more of its features. `BROADLOOM_PROGRAMS=n` tries that many
+//! graphs, `BROADLOOM_SEED=n` begins at that seed.
 
 mod answer;
 use crate::dice;
@@ -27,13 +28,13 @@ use dice::Dice;
 use rewriting::Rewriting;
 use said::{Said, show, without};
 
-/// How many graphs are tried if nothing is said.
+/// The default number of graphs.
 const GRAPHS: u64 = 6_000;
 
-/// How many rewritings of each graph are tried.
+/// The number of rewritings that are tried for each graph.
 const REWRITINGS: usize = 3;
 
-/// How many failures of a kind are shown.
+/// The most failures of a kind that are shown.
 const SHOWN: u64 = 2;
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -43,7 +44,7 @@ fn number(variable: &str, default: u64) -> u64 {
 /// A rewriting and its name.
 type Law = (&'static str, Rewriting);
 
-/// A graph, another form of it, what both say, and in what that differs.
+/// A graph, a rewritten form of it, the answers of both, and the kind of their difference.
 struct Failure {
     said: Vec<Said>,
     answer: Answer,
@@ -77,7 +78,8 @@ fn graphs_may_be_said_in_other_ways() {
         }
     }
     eprintln!("{count} graphs: {counts:?}");
-    // Of two conflicts in one operation, another may be told in another order: one graph in 6,000.
+    // Of two conflicts in one operation, a different one may be reported in another order: one
+    // graph in 6,000.
     let known = |kind: &str| if kind == "reorder: Ends" { count.div_ceil(6_000) } else { 0 };
     assert!(
         kinds.iter().all(|(kind, failed)| *failed <= known(kind)),
@@ -85,7 +87,7 @@ fn graphs_may_be_said_in_other_ways() {
     );
 }
 
-/// Rewrites a graph, and compares; nothing if the answers agree or there is nothing to rewrite.
+/// Rewrites a graph, and compares. None if the answers agree or there is nothing to rewrite.
 fn attempt(said: &[Said], answered: &Answer, law: Law, dice: &mut Dice) -> Option<Failure> {
     let rewritten = law.1(said, answered, dice)?;
     let other = answer(&rewritten);

@@ -1,8 +1,8 @@
-//! Programs with many named sizes: what one of them costs does not depend on how many there are.
+//! Programs with many named sizes: the cost of one does not depend on the number of others.
 
 use broadloom::{Error, Extent, Graph};
 
-/// If every size knew all names, these would take 20 gigabytes.
+/// If every size stored all names, these would take 20 gigabytes.
 #[test]
 fn a_size_knows_its_own_names_only() -> Result<(), Error> {
     const SIZES: u64 = 20_000;
@@ -21,7 +21,7 @@ fn a_size_knows_its_own_names_only() -> Result<(), Error> {
     Ok(())
 }
 
-/// A step that is taken back takes its size back, and its name is free again.
+/// A retracted step removes its size, and the name is free again.
 #[test]
 fn a_refused_size_is_not_known() -> Result<(), Error> {
     let mut g = Graph::new();

@@ -1,4 +1,4 @@
-//! Memory: what is planned, computed by hand, and what the backend allocates.
+//! Memory: the plan compared with numbers computed by hand, and with the allocation of the backend.
 
 use broadloom::blocks::{Mode, TransformerConfig, decoder_only};
 use broadloom::{
@@ -8,12 +8,12 @@ use broadloom::{
 const FLOAT: u64 = 4;
 const PARAMETERS: u64 = FLOAT * (784 * 256 + 256 + 256 * 10 + 10);
 
-/// A perceptron 784-256-10 with a batch of 64, and how it is trained.
+/// A perceptron 784-256-10 with a batch of 64, and its training routine.
 fn perceptron(adam: bool) -> Result<(broadloom::Graph, Routine), Error> {
     perceptron_for("64", adam)
 }
 
-/// The same with any batch.
+/// The same perceptron with any batch.
 fn perceptron_for(batch: &str, adam: bool) -> Result<(broadloom::Graph, Routine), Error> {
     let b = Builder::new();
     b.dim("batch", 1..=64, 32);
@@ -45,7 +45,8 @@ fn a_perceptron_by_hand() -> Result<(), Error> {
     assert_eq!(memory.of(MemoryRole::Parameter), PARAMETERS);
     assert_eq!(memory.of(MemoryRole::State), PARAMETERS, "a momentum for each parameter");
     assert_eq!(memory.of(MemoryRole::Data), FLOAT * 64 * (784 + 10));
-    // The gradient of the first weights is the largest temporary; those of biases may be single numbers on the way.
+    // The gradient of the first weights is the largest temporary; those of biases may be single
+    // numbers in between.
     assert_eq!(by_name(&memory, "w1.grad"), Some(FLOAT * 784 * 256));
     assert_eq!(by_name(&memory, "w2.grad"), Some(FLOAT * 256 * 10));
     assert!(memory.of(MemoryRole::Gradient) <= PARAMETERS);
@@ -53,7 +54,8 @@ fn a_perceptron_by_hand() -> Result<(), Error> {
     assert_eq!(memory.lasting(), 2 * PARAMETERS + FLOAT * 64 * 794 + loss);
     let [temporaries] = &memory.temporaries[..] else { panic!("{memory:?}") };
     assert!(temporaries.shared <= temporaries.separate && temporaries.separate <= temporaries.unoptimised);
-    // The gradients of the first layer cannot do without these three at the same time: what comes in, and goes out.
+    // The gradients of the first layer need these at the same time: the incoming and the outgoing
+    // gradient.
     assert!(temporaries.shared >= FLOAT * (784 * 256 + 64 * 256), "{temporaries:?}");
     // Everything that lasts begins at a line of memory, 64 bytes.
     let least = memory.lasting() + temporaries.shared;
@@ -72,7 +74,7 @@ fn the_states_of_adam() -> Result<(), Error> {
     Ok(())
 }
 
-/// What lasts is counted once, however many routines use it; nothing is allocated to be counted.
+/// Lasting tensors are counted once, however many routines use them; nothing is allocated for this.
 #[test]
 fn several_routines() -> Result<(), Error> {
     let b = Builder::new();
@@ -90,7 +92,7 @@ fn several_routines() -> Result<(), Error> {
     Ok(())
 }
 
-/// The plan is what the backend allocates.
+/// The plan agrees with the allocation of the backend.
 #[test]
 fn the_backend_allocates_what_is_planned() -> Result<(), Error> {
     for adam in [false, true] {
@@ -105,7 +107,7 @@ fn the_backend_allocates_what_is_planned() -> Result<(), Error> {
     Ok(())
 }
 
-/// So it is at every size of a program that was compiled once.
+/// The plan also holds at every size of a program that was compiled once.
 #[test]
 fn the_plan_holds_at_every_size() -> Result<(), Error> {
     let b = Builder::new();
@@ -132,7 +134,7 @@ fn the_plan_holds_at_every_size() -> Result<(), Error> {
     Ok(())
 }
 
-/// Ranges and the largest batch that fits, against all batches one by one.
+/// Ranges and the largest batch that fits, compared with an enumeration of all batches.
 #[test]
 fn ranges_by_enumeration() -> Result<(), Error> {
     let (graph, train) = perceptron_for("batch", false)?;

@@ -1,4 +1,4 @@
-//! What made a tensor, who reads it, and what broadcasts.
+//! Queries about a tensor: the operation that made it, its readers, and its broadcasts.
 
 use broadloom::{Broadcast, Error, Graph, Index, Kind, LeafKind, Node, Operation, Routine, Tensor};
 
@@ -9,7 +9,7 @@ fn kind(graph: &Graph, tensor: Tensor) -> Option<LeafKind> {
     }
 }
 
-/// The text, the name and the operands of what made a tensor.
+/// The text, the name and the operands of the operation that made a tensor.
 fn made(graph: &Graph, tensor: Tensor) -> (String, String, Vec<Tensor>) {
     match graph.node(tensor) {
         Some(Node::Operation { text, name, operands, step }) => {
@@ -59,7 +59,7 @@ fn operations() -> Result<(), Error> {
     let soft = Operation::new("soft", 1).forward("v = v1 / (1 + abs(v1))")?;
     let own = g.apply(&soft, &[y])?;
     assert_eq!(made(&g, own), ("soft(y)".into(), "soft".into(), vec![y]));
-    // An assignment is shown as it was written; a target that was there is still a leaf.
+    // An assignment is shown as it was written; an existing target is still a leaf.
     let (mut routine, state) = (Routine::new("r"), g.state("state"));
     let new = routine.assign(&mut g, "{double} = 2 * y", &[("y", y)])?;
     assert_eq!(made(&g, new[0]), ("{double} = 2 * y".into(), "assign".into(), vec![y]));

@@ -1,13 +1,13 @@
-//! Errors say which steps they speak of, so that a front end can show where those were written.
+//! Errors name the steps they refer to, so that a front end can show the places in the source.
 
 use broadloom::{Error, ErrorKind, Graph, Options, Part, Routine, Tensor};
 
-/// The steps and short texts of some lines.
+/// The steps and short texts of some parts.
 fn places(parts: &[Part]) -> Vec<(Option<usize>, Option<&str>)> {
     parts.iter().map(|part| (part.step, part.short.as_deref())).collect()
 }
 
-/// A refused step, with the number that it would have had.
+/// The error of a refused step, with the number that the step would have had.
 fn refused(graph: &mut Graph, make: impl FnOnce(&mut Graph) -> Result<Tensor, Error>) -> Error {
     let (steps, tensors) = (graph.steps(), graph.len());
     let error = make(graph).expect_err("a mistake");
@@ -94,7 +94,7 @@ fn assignments_of_one_text() -> Result<(), Error> {
     let (x, y) = (g.data("x", "3")?, g.data("y", "4")?);
     let mut routine = Routine::new("two");
     let steps = g.steps();
-    // The second of two is refused, and the first goes with it.
+    // The second of two is refused, and the first is retracted with it.
     let names = [("x", x), ("y", y)];
     let error = routine.assign(&mut g, "{a} = x; {b} = a + y", &names).expect_err("a mistake");
     assert_eq!(error.step(), Some(steps + 1), "{error}");
@@ -136,12 +136,12 @@ fn every_parameter_that_lacks_a_size() -> Result<(), Error> {
     assert_eq!(about, [w1, w2, w3].map(|param| g.step_of(param)));
     assert!(missing.iter().all(|error| error.kind() == ErrorKind::Undetermined));
     assert!(g.step_of(unused).is_some());
-    // Where its size could have come from.
+    // The place where its size could have come from.
     assert!(missing[0].ends().iter().any(|end| end.step == Some(product)), "{}", missing[0]);
     // The one error of the whole program is about the first of them.
     let first = g.final_shapes().expect_err("sizes are missing");
     assert_eq!(first.step(), g.step_of(w1));
-    // Said in one place, all of them follow or stay.
+    // One stated size determines some of them, and leaves others open.
     let b = g.data("b", "64")?;
     g.add(hidden, b)?;
     let missing = g.undetermined();

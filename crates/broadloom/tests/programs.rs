@@ -1,8 +1,9 @@
 //! Random programs: trained for two steps in every way to run them, with the same parameters in the end.
 //!
-//! A program is a list of lines over a few parameters and data; its loss is the mean of the squares of all
-//! parameters and of everything that nothing else uses. The judge evaluates the loop nests as they are derived, in 64 bits. A program that fails is made
-//! smaller and printed. `BROADLOOM_PROGRAMS=3000` runs more of them, `BROADLOOM_PROGRAM=17` runs one and prints it.
+//! A program is a list of lines over a few parameters and data; its loss is the mean of the squares
+//! of all parameters and of all unused results. The judge evaluates the derived loop nests in 64
+//! bits. A failing program is reduced and printed. `BROADLOOM_PROGRAMS=3000` runs more of them,
+//! `BROADLOOM_PROGRAM=17` runs one and prints it.
 
 pub mod draw;
 pub mod lines;
@@ -13,20 +14,20 @@ use draw::draw;
 use lines::Lines;
 use numbers::close;
 
-/// What a program is after two steps: the loss and all parameters.
+/// The outcome of a program after two steps: the loss and all parameters.
 type Outcome = Vec<Vec<f64>>;
 
 fn settings(backend: Backend, optimise: bool, threads: usize) -> Settings {
     Settings { backend, optimise, threads: Some(threads), ..Settings::default() }
 }
 
-/// How far outcomes in a type may be from those of the judge.
+/// The tolerance of outcomes in a type, compared with those of the judge.
 fn tolerance(dtype: Dtype) -> f64 {
     if dtype == Dtype::F64 { 1e-8 } else { 1e-3 }
 }
 
-/// The outcome by the judge, who reckons in 64 bits. Passed over if its numbers are large, or if it hangs on the last
-/// digits of what goes in, as the greatest of numbers that are almost equal does.
+/// The outcome by the judge, which computes in 64 bits. None if its numbers are large, or if it
+/// depends on the last digits of the inputs, as the maximum of numbers that are almost equal does.
 fn judged(lines: &Lines, dtype: Dtype) -> Result<Option<Outcome>, Error> {
     let judge = |nudge| lines.run(Dtype::F64, settings(Backend::Reference, false, 1), nudge);
     let (outcome, nudged) = (judge(0.0)?, judge(tolerance(dtype) * 1e-3)?);
@@ -35,7 +36,7 @@ fn judged(lines: &Lines, dtype: Dtype) -> Result<Option<Outcome>, Error> {
     Ok((reasonable && steady).then_some(outcome))
 }
 
-/// How the outcomes of two ways differ, if they do.
+/// The difference between the outcomes of two ways, if there is one.
 fn difference(found: &Outcome, wanted: &Outcome, tolerance: f64) -> Option<String> {
     for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
         let wrong = found.iter().zip(wanted).position(|(a, b)| !close(*a, *b, tolerance));
@@ -47,7 +48,7 @@ fn difference(found: &Outcome, wanted: &Outcome, tolerance: f64) -> Option<Strin
     None
 }
 
-/// What is wrong with a program in some way to run it, if anything is.
+/// A description of the mistake in some way to run a program, if there is one.
 fn wrong(lines: &Lines, dtype: Dtype, way: &Settings) -> Option<String> {
     let wanted = match judged(lines, dtype) {
         Ok(wanted) => wanted?,
@@ -59,7 +60,7 @@ fn wrong(lines: &Lines, dtype: Dtype, way: &Settings) -> Option<String> {
     }
 }
 
-/// Without the lines that a mistake does not need.
+/// Removes the lines that a mistake does not need.
 fn smaller(lines: &Lines, dtype: Dtype, way: &Settings) -> Lines {
     let mut least = lines.clone();
     let mut at = least.len();
@@ -107,7 +108,7 @@ fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
     assert!(ran >= passed_over, "{ran} programs ran, {passed_over} were passed over");
 }
 
-/// Every so many seeds from one on, as many as are asked for.
+/// Seeds from a first one on at a stride, as many as are requested.
 fn seeds(first: u64, stride: u64, usual: u64) -> Box<dyn Iterator<Item = u64>> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(one) = number("BROADLOOM_PROGRAM") {
@@ -128,7 +129,7 @@ fn short_floats_mean_the_same() {
     run(seeds(0, 1, 420).filter(|seed| dtype(*seed) == Dtype::F32), &ways);
 }
 
-/// Compiling takes most of the time: a part of the programs, in two tests that run side by side.
+/// Compiling takes most of the time: a part of the programs, in two tests that run in parallel.
 #[test]
 fn machine_code_means_the_same() {
     run(seeds(0, 12, 420), &[settings(Backend::Native, true, 1), settings(Backend::Native, true, 2)]);

@@ -1,10 +1,10 @@
 //! Runs the programs in `tests/shapes`, `tests/wrong` and `tests/nests`; each file is a test.
 //!
-//! A file holds a program (`support/mod.rs` has the language), a line `---`, and what is expected: in
-//! `shapes` the shapes of some tensors, in `wrong` the whole message with which the program, or the loop nest
-//! of its last operation, is refused, in `nests` a loop nest: of the tensor that the expectation begins with,
-//! else of the last operation. With `UPDATE_EXPECT=1` in the environment, messages and nests are rewritten in
-//! place; shapes never are.
+//! A file holds a program (`support/mod.rs` has the language), a line `---`, and the expected
+//! result: in `shapes` the shapes of some tensors, in `wrong` the whole message with which the
+//! program, or the loop nest of its last operation, is refused, in `nests` a loop nest: of the
+//! tensor that the expectation begins with, else of the last operation. With `UPDATE_EXPECT=1` in
+//! the environment, messages and nests are rewritten in place; shapes never are.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub fn trials() -> Vec<Trial> {
     shapes.chain(wrong).chain(nests).collect()
 }
 
-/// The program is accepted, every shape is as expected, and what has shapes has loop nests.
+/// The program is accepted, every shape is as expected, and all operations have loop nests.
 fn has_shapes(case: &Case) -> Result<(), Failed> {
     let program = case.read()?;
     let mut run = Run::of(&program).map_err(|stop| stop.to_string())?;
@@ -80,7 +80,7 @@ fn nest(run: &mut Run, expected: &str) -> Result<String, String> {
     run.graph.show_nest(tensor).map_err(|error| error.to_string())
 }
 
-/// Compares what was found with what is expected, or rewrites it.
+/// Compares the result with the expectation, or rewrites the expectation.
 fn compare(case: &Case, found: String, update: bool) -> Result<(), Failed> {
     if found == case.expected {
         return Ok(());

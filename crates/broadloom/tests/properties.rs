@@ -1,7 +1,7 @@
 //! Properties that every program of `tests/shapes` has, whatever its shapes are.
 //!
-//! - *Order.* Statements that do not need each other may come in any order.
-//! - *Looking.* Asking for shapes in between changes nothing.
+//! - *Order.* Independent statements may come in any order.
+//! - *Looking.* Queries of shapes in between change nothing.
 //! - *Refusal.* An operation that is refused leaves no trace.
 //!
 //! Each program is run several times with random choices, `BROADLOOM_SEEDS=n` times if that is set. A
@@ -17,7 +17,7 @@ use crate::support::case::{Case, cases};
 use crate::support::run::Run;
 use crate::support::tree::{Kind, Program, Statement};
 
-/// How often each program is run for each property.
+/// The number of runs of each program for each property.
 const SEEDS: u64 = 6;
 
 /// A property: the final shapes of a program run in some other way.
@@ -43,7 +43,7 @@ fn seeds() -> u64 {
     std::env::var("BROADLOOM_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(SEEDS)
 }
 
-/// The program has the same final shapes however it is treated.
+/// The program has the same final shapes under a treatment.
 fn check(case: &Case, treatment: Treatment) -> Result<(), Failed> {
     let program = case.read()?;
     let mut run = Run::of(&program).map_err(|stop| stop.to_string())?;
@@ -69,7 +69,7 @@ fn difference(expected: &Shapes, found: &Shapes) -> String {
     text
 }
 
-/// The statements in another order in which each comes after those that it needs.
+/// The statements in another order in which each comes after those that it depends on.
 fn shuffled(program: &Program, random: &mut Random) -> Result<Shapes, String> {
     // Names of sizes are declared before they stand in shapes.
     let declares = |statement: &&Statement| matches!(statement.kind, Kind::Dim { .. } | Kind::Dynamic(_));
@@ -92,14 +92,14 @@ fn shuffled(program: &Program, random: &mut Random) -> Result<Shapes, String> {
     run.final_shapes().map_err(|error| format!("{error}\nin the order\n{order}"))
 }
 
-/// Shapes and final shapes of random tensors are asked for after random statements.
+/// Queries shapes and final shapes of random tensors after random statements.
 fn observed(program: &Program, random: &mut Random) -> Result<Shapes, String> {
     let mut run = Run::default();
     for statement in &program.statements {
         run.execute(statement).map_err(|stop| stop.to_string())?;
         for _ in 0..random.below(3) {
             let Some(tensor) = any_tensor(&run, random) else { continue };
-            // What is not determined yet is refused, which changes nothing either.
+            // A query of an undetermined shape is refused, which changes nothing either.
             match random.below(3) {
                 0 => drop(run.graph.shape(tensor)),
                 1 => drop(run.graph.final_shape(tensor)),
@@ -110,7 +110,7 @@ fn observed(program: &Program, random: &mut Random) -> Result<Shapes, String> {
     run.final_shapes().map_err(|error| error.to_string())
 }
 
-/// Operations that must be refused are tried after random statements.
+/// Tries operations that must be refused after random statements.
 fn disturbed(program: &Program, random: &mut Random) -> Result<Shapes, String> {
     let mut run = Run::default();
     for statement in &program.statements {
@@ -126,7 +126,7 @@ fn disturbed(program: &Program, random: &mut Random) -> Result<Shapes, String> {
     run.final_shapes().map_err(|error| error.to_string())
 }
 
-/// Something that no program may do, with tensors of its own and, if there is one, a tensor of the
+/// An operation that must be refused, with tensors of its own and, if there is one, a tensor of the
 /// program.
 fn wrong_operation(
     graph: &mut Graph,

@@ -1,6 +1,7 @@
-//! What is refused when programs are made ready and run, and how it is said.
+//! The errors of preparing and running programs, with their messages.
 //!
-//! Each message is written out as a user sees it. `UPDATE_EXPECT=1` writes them anew; read them then.
+//! Each message is written out as a user sees it. `UPDATE_EXPECT=1` rewrites them; read them
+//! afterwards.
 
 mod assignments;
 mod compiler;

@@ -1,5 +1,5 @@
-//! Programs with named sizes: compiled once, they run for every size in range, with the numbers of the same program
-//! written for that size; and they refuse what does not fit.
+//! Programs with named sizes: compiled once, they run for every size in range, with the same
+//! numbers as the program written for that size; and they refuse data that does not fit.
 
 use broadloom::blocks::{Mode, TransformerConfig, decoder_only, softmax};
 use broadloom::{Array, Backend, Builder, Dtype, Graph, Index, Routine, Session, Settings, Sgd, Tensor};
@@ -58,7 +58,7 @@ impl Training {
         Training { session, step, data, loss, params }
     }
 
-    /// Sets data of the present sizes and runs; the loss and all parameters afterwards.
+    /// Sets data of the current sizes and runs. Returns the loss and all parameters afterwards.
     fn run(&mut self) -> Vec<f64> {
         for (number, data) in self.data.clone().into_iter().enumerate() {
             let sizes = self.session.sizes_of(data).expect("known sizes");
@@ -89,7 +89,8 @@ fn close(a: &[f64], b: &[f64], what: &str) {
     }
 }
 
-/// One session that goes through all sizes, against a session for each that begins with the same parameters.
+/// Compares one session that goes through all sizes with a session for each that begins with the
+/// same parameters.
 fn agrees(network: Network, all: &[[u64; 2]]) {
     for backend in [Backend::Auto, Backend::Reference] {
         let settings = Settings { backend, ..Settings::default() };
@@ -122,7 +123,7 @@ fn a_convolution_for_every_height() {
     agrees(convolution, &[[2, 8], [1, 4], [5, 20], [3, 64]]);
 }
 
-/// Values decide sizes; what does not fit any more has to be set again, and messages say why.
+/// Values decide sizes. Data that no longer fits has to be set again, and messages give the reason.
 #[test]
 fn sizes_follow_data() {
     let settings = Settings { backend: Backend::Reference, ..Settings::default() };
@@ -140,7 +141,7 @@ fn sizes_follow_data() {
     assert!(range.contains("`batch` is 65 in the values for `x`"), "{range}");
     let columns = refused(x, &[16, 21]);
     assert!(columns.contains("have sizes [16, 21], which do not fit its shape `batch | 20`"), "{columns}");
-    // Nothing has changed: it still runs.
+    // The refusal has changed nothing: it still runs.
     it.session.run(&it.step).expect("both have 16 rows");
 
     it.set(1, target, &[17, 5]);
@@ -153,7 +154,7 @@ fn sizes_follow_data() {
     assert!(error.contains("set `x` again, with sizes [17, 20]"), "{error}");
 }
 
-/// Sizes at which a program has no meaning are refused, by what it relies on.
+/// Sizes at which a program is not valid are refused, with the condition that is violated.
 #[test]
 fn what_a_program_relies_on_is_checked() {
     let mut g = Graph::new();
@@ -181,7 +182,8 @@ fn what_a_program_relies_on_is_checked() {
     assert!(error.starts_with("there is no size called `sequence`"), "{error}");
 }
 
-/// A session begins at sizes at which its program has a meaning, whatever those are; samples that are none decide nothing.
+/// A session begins at sizes at which its program is valid. Samples that are not valid decide
+/// nothing.
 #[test]
 fn a_session_needs_no_sizes_to_begin() {
     let settings = || Settings { backend: Backend::Reference, ..Settings::default() };
@@ -213,8 +215,8 @@ fn a_session_needs_no_sizes_to_begin() {
     }
 }
 
-/// At the sizes that code for all sizes is found from, four named axes are more than there is memory: there is none, but
-/// there is code for each size.
+/// At the large sizes that code for all sizes is derived from, four named axes exceed any memory:
+/// there is no such code, but there is code for each size.
 #[test]
 fn many_named_axes_run() {
     let mut g = Graph::new();
@@ -235,7 +237,7 @@ fn many_named_axes_run() {
     }
 }
 
-/// What was learned is not lost to a size.
+/// Learned values are not discarded because of a size.
 #[test]
 fn parameters_keep_their_sizes() {
     let mut g = Graph::new();
@@ -287,8 +289,8 @@ fn four_names_on_one_tensor() {
     assert!(session.notices().is_empty(), "{:?}", session.notices());
 }
 
-/// Positions, windows and tables that fit for all sizes of a range are compiled once: the code knows what the range says, and
-/// what is checked before a run.
+/// Positions, windows and tables that fit for all sizes of a range are compiled once: the code uses
+/// the range and the checks before a run.
 #[test]
 fn what_fits_at_every_size_is_compiled_once() {
     let mut g = Graph::new();
@@ -327,7 +329,7 @@ fn what_fits_at_every_size_is_compiled_once() {
     assert!(error.contains("index 64") && error.contains("64 rows"), "{error}");
 }
 
-/// What has to be whole may depend on two sizes together: then neither alone has to be even.
+/// A division may involve a sum of two sizes: then neither alone has to be even.
 #[test]
 fn halves_of_a_sum() {
     let mut g = Graph::new();
@@ -345,7 +347,8 @@ fn halves_of_a_sum() {
     session.run(&routine).expect("nothing has changed");
 }
 
-/// Refused is refused: too large for memory, or numbers of the wrong kind.
+/// Refused input changes nothing: arrays that are too large for memory, or numbers of the wrong
+/// kind.
 #[test]
 fn a_refusal_changes_nothing() {
     let mut g = Graph::new();
@@ -366,7 +369,7 @@ fn a_refusal_changes_nothing() {
     assert_eq!(session.get(sum).expect("computed").to_f64s(), before);
 }
 
-/// A graph that grows may forbid the size that a session has: then it goes on at another one.
+/// A graph that grows may forbid the current size of a session: then it continues at another one.
 #[test]
 fn a_graph_that_grows() {
     let mut g = Graph::new();
@@ -385,7 +388,7 @@ fn a_graph_that_grows() {
     assert_eq!(session.get(even).expect("computed").to_f64s(), [0.0, 2.0, 4.0, 6.0]);
 }
 
-/// A dynamic size that has met a name is that size.
+/// A dynamic size that is unified with a name is that size.
 #[test]
 fn a_dynamic_size_is_the_name_it_meets() {
     let mut g = Graph::new();
@@ -404,7 +407,7 @@ fn a_dynamic_size_is_the_name_it_meets() {
     assert_eq!(session.get(sum).expect("computed").to_f64s(), [0.0, 2.0, 4.0]);
 }
 
-/// Where more of one size is less of another, nothing is promised for all sizes.
+/// If a size decreases when another grows, there is no bound for all sizes.
 #[test]
 fn memory_that_falls() {
     let mut g = Graph::new();

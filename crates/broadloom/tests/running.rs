@@ -1,4 +1,4 @@
-//! Programs that are run give the right numbers: values, types, what lasts from run to run, and routines.
+//! Programs give the right numbers: values, types, lasting tensors, and routines.
 
 mod lasting;
 mod pointwise;

@@ -1,4 +1,4 @@
-//! What happens in which order: assignments, values that depend on them, and gradients.
+//! The order of assignments, of values that depend on them, and of gradients.
 
 use broadloom::{
     Array, Backend, Builder, Dtype, Error, Graph, Operation, Options, Routine, Session, Settings, Tensor,
@@ -21,7 +21,7 @@ fn graph(data: &[(&str, &str, &[u64], &[f64])]) -> Result<(Graph, Vec<Tensor>), 
     Ok((g, tensors))
 }
 
-/// Runs what is made, every way, and compares a tensor with what it should be.
+/// Runs a program in every way, and compares a tensor with its expected values.
 fn check(make: impl Fn() -> Result<(Graph, Routine, Tensor), Error>, expected: &[f64]) {
     for settings in ways() {
         let (graph, routine, wanted) = make().expect("it is in order");

@@ -1,8 +1,8 @@
-//! Random programs over named sizes, judged by the same programs with numbers written in place of the names: their shapes,
-//! what they refuse, the bounds of their sizes, and what they compute.
+//! Random programs over named sizes, compared with the same programs with numbers in place of the
+//! names: their shapes, their refusals, the bounds of their sizes, and their results.
 //!
-//! A program that fails is made smaller and printed. `BROADLOOM_PROGRAMS=3000` draws more of them, `BROADLOOM_PROGRAM=17`
-//! draws one.
+//! A failing program is reduced and printed. `BROADLOOM_PROGRAMS=3000` draws more of them,
+//! `BROADLOOM_PROGRAM=17` draws one.
 
 mod draw;
 mod judge;
@@ -19,7 +19,7 @@ use program::Program;
 use run::Running;
 use sessions::{Way, tour};
 
-/// What was found wrong, with programs that are made smaller; all of it is told at once.
+/// Failures with reduced programs, which are all reported at once.
 #[derive(Default)]
 struct Complaints(Vec<String>);
 
@@ -37,7 +37,7 @@ impl Complaints {
         self.0.push(format!("program {seed} at {numbers:?}: {what}\nmade smaller:\n{least}\n{now}"));
     }
 
-    /// The program of a seed, unless drawing it was a mistake already.
+    /// The program of a seed, unless a failure occurred while drawing it.
     fn drawn(&mut self, seed: u64, purpose: Purpose, counts: &mut Counts) -> Option<Drawn> {
         let drawn = draw(seed, purpose, counts).map_err(|what| format!("program {seed}: {what}"));
         drawn.map_err(|what| self.0.push(what)).ok()
@@ -49,7 +49,8 @@ impl Complaints {
     }
 }
 
-/// Numbers for the names of a program, in their ranges: as it was drawn, primes, ones, and others.
+/// Numbers for the names of a program, in their ranges: those it was drawn with, primes, ones, and
+/// others.
 fn choices(random: &mut Random, drawn: &Drawn) -> Vec<Vec<u64>> {
     let names = &drawn.program.names;
     let within = |at: usize, number: u64| {
@@ -127,7 +128,7 @@ fn bounds_hold_for_all_sizes() {
     complaints.tell();
 }
 
-/// Numbers at which the program has a meaning, and is the same as with names.
+/// Numbers at which the program is valid, and has the same shapes as with names.
 fn stops(drawn: &Drawn, random: &mut Random) -> Vec<Vec<u64>> {
     let Drawn { program, guide } = drawn;
     let Ok(mut named) = Named::new(program) else { return Vec::new() };
@@ -191,7 +192,7 @@ fn machine_code_runs_for_every_size() {
     assert!(counts.by_themselves * 5 <= counts.programs, "most are compiled once: {counts:?}");
 }
 
-/// The judges notice mistakes: programs whose shapes, bounds or values are a little off.
+/// The judges detect mistakes: programs with slightly wrong shapes, bounds or values.
 #[test]
 fn judges_notice_mistakes() {
     let [mut shapes, mut noticed] = [0, 0];
@@ -216,7 +217,7 @@ fn judges_notice_mistakes() {
     }
     assert!(shapes > 40 && noticed == shapes, "{noticed} of {shapes}");
 
-    // Data of a session that is a little off changes the loss; so do sizes.
+    // Slightly different data in a session changes the loss; so do different sizes.
     let way = Way::new(Backend::Reference, 1e-9);
     let [mut runs, mut by_values, mut by_sizes] = [0, 0, 0];
     for seed in 0..40 {
@@ -248,7 +249,7 @@ fn judges_notice_mistakes() {
     );
 }
 
-/// A size that a count leaves is given a basis, and is not lost.
+/// A size that a count leaves open gets a basis, and is not lost.
 #[test]
 fn a_conversion_has_all_its_elements() {
     let mut g = broadloom::Graph::new();
@@ -259,7 +260,8 @@ fn a_conversion_has_all_its_elements() {
     assert_eq!(g.final_shape(c).expect("closes").to_string(), "4, batch");
 }
 
-/// A search that finds ranks on a copy of the system may still leave a choice to the sizes of names.
+/// A search that finds ranks on a copy of the system may still leave a choice that depends on named
+/// sizes.
 #[test]
 fn what_a_search_found_may_depend_on_sizes() {
     let mut g = broadloom::Graph::new();
@@ -292,7 +294,8 @@ fn what_holds_for_some_sizes_is_accepted() {
     }
 }
 
-/// The parts of `a^b` are open, but `b^a` is as long as both, whatever they are: no guess decides the parameter.
+/// The parts of `a^b` are open, but `b^a` has the same length as `a^b`, whatever they are: no guess
+/// decides the parameter.
 #[test]
 #[ignore = "equations are taken together for numbers only: the size of `b^a` is not found for a named size"]
 fn exchanged_parts_have_the_size_of_the_whole() {
@@ -308,7 +311,8 @@ fn exchanged_parts_have_the_size_of_the_whole() {
     }
 }
 
-/// With numbers, the 24 elements are `24, _`, `24` or `2, 12`, by the size: no choice fits all, so it has to give up.
+/// With numbers, the 24 elements are `24, _`, `24` or `2, 12`, depending on the size: no choice
+/// fits all, so it has to give up.
 #[test]
 #[ignore = "how many axes a counted row has is chosen by a check on a named size"]
 fn a_choice_asks_for_no_check() {

@@ -1,4 +1,4 @@
-//! Three models train to a stated quality.
+//! Three models train to a required quality.
 
 #[path = "../examples/training/digits.rs"]
 mod digits;
@@ -13,7 +13,7 @@ use broadloom::Settings;
 fn a_perceptron_tells_moons_apart() {
     let accuracy = moons::train(Settings::default()).expect("it trains");
     assert!(accuracy > 0.97, "{accuracy}");
-    // The same seed gives the same result, another one another.
+    // The same seed gives the same result.
     assert_eq!(moons::train(Settings::default()).expect("it trains"), accuracy);
 }
 

@@ -68,7 +68,7 @@ fn the_table_of_unification() {
     for (left, right, expected) in cases {
         let mut context = Context::new();
         assert_eq!(context.unify_dims(&left, &right), expected, "{left} and {right}");
-        // Either way round, up to which of two is called the first.
+        // Both orders agree.
         let swapped = Context::new().unify_dims(&right, &left);
         assert_eq!(swapped.is_ok(), expected.is_ok(), "{right} and {left}");
         if let (Ok(a), Ok(b)) = (&swapped, &expected) {
@@ -153,7 +153,7 @@ fn broadcasting() {
     let cause = Box::new(ShapeError::LiteralMismatch { expected: 3, actual: 5 });
     let shapes = vec![of(&[3, 4]), of(&[5, 4])];
     assert_eq!(numpy(&[&[3, 4], &[5, 4]]), Err(ShapeError::BroadcastIncompatible { shapes, cause }));
-    // Without the option a one is a size like any other, and `Broadcast` is what broadcasts.
+    // Without the option a one is a size like any other, and only `Broadcast` broadcasts.
     let mut context = Context::new();
     assert!(context.broadcast(&[of(&[3, 4]), of(&[1, 4])], Broadcasting::Explicit).is_err());
     let bias = TensorShape::new([Dim::Broadcast, Dim::Literal(4)]);
@@ -200,14 +200,14 @@ fn reshapes_are_proved() {
     assert_eq!(context.reshape(&input, &output), Ok((output.clone(), Proof::Proved)));
     let wrong = TensorShape::new([batch(), Dim::Literal(4)]);
     assert!(matches!(context.reshape(&input, &wrong), Err(ShapeError::ReshapeElementsMismatch { .. })));
-    // What is open is inferred, as an expression if need be.
+    // Open dimensions are inferred, as expressions if necessary.
     let (rest, flat) = (context.fresh_var(), context.fresh_var());
     let (shape, proof) = context.reshape(&input, &TensorShape::new([batch(), rest])).expect("fits");
     assert_eq!((shape.to_string(), proof), ("[batch: 1..64, 6]".into(), Proof::Proved));
     let (shape, proof) = context.reshape(&input, &TensorShape::new([flat])).expect("fits");
     assert_eq!((shape.to_string(), proof), ("[6*batch]".into(), Proof::Proved));
     assert_eq!(shape.elements_range(), (6, Some(384)));
-    // What only run time knows is left to it.
+    // A condition that is known only at run time is left to a check.
     let dynamic = TensorShape::new([Dim::Dynamic, Dim::Literal(3)]);
     assert_eq!(context.reshape(&input, &dynamic).expect("may fit").1, Proof::AtRunTime);
     let seq = TensorShape::new([named("seq", None), Dim::Literal(3)]);
@@ -280,7 +280,7 @@ fn typed_tensors() {
     assert_eq!(centred.to_f64s(), [1.0, 2.0, 3.0, 7.0, 8.0, 9.0]);
     let flat = x.reshape(&[DimSpec::exact(3), DimSpec::dynamic(2)]).map(|tensor| tensor.sizes().to_vec());
     assert_eq!(flat, Ok(vec![3, 2]));
-    // One name, two sizes: inference cannot know, the check does.
+    // One name with two sizes: inference cannot detect it, the check does.
     let other =
         TypedTensor::from_array(Array::zeros(broadloom::Dtype::F32, &[4, 3]).expect("fits"), &specs(4));
     assert_eq!(
@@ -298,7 +298,7 @@ fn typed_tensors() {
     );
 }
 
-/// Results of rules are as good as declared sizes: `6*batch` goes into the next rule.
+/// Results of rules can be operands like declared sizes: `6*batch` goes into the next rule.
 #[test]
 fn expressions_in_the_next_rule() -> Result<(), ShapeError> {
     let mut context = Context::new();
@@ -316,11 +316,11 @@ fn expressions_in_the_next_rule() -> Result<(), ShapeError> {
         &TensorShape::new([six.clone(), Dim::Literal(3)]),
     )?;
     assert_eq!(product.to_string(), "[4, 3]");
-    // Back to where it came from, in another way: 6 * batch is batch * 3 * 2.
+    // Back to the original count in another way: 6 * batch is batch * 3 * 2.
     let (_, proof) =
         context.reshape(&flat, &TensorShape::new([batch(), Dim::Literal(3), Dim::Literal(2)]))?;
     assert_eq!(proof, Proof::Proved);
-    // A sum of two halves, and further on.
+    // Twice as many elements, flattened.
     let whole = context.fresh_var();
     let (whole, _) =
         context.reshape(&TensorShape::new([six.clone(), Dim::Literal(2)]), &TensorShape::new([whole]))?;
@@ -343,7 +343,7 @@ fn vectors() -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// What is not known has no greatest size, and does not fit anywhere.
+/// An unknown dimension has no greatest size, so its memory fits nowhere.
 #[test]
 fn memory_of_what_is_to_be_inferred() {
     use broadloom::typed::TrainingMemory;

@@ -1,4 +1,4 @@
-//! Why axes have their sizes: the chains of some programs, and what holds of every chain.
+//! Explanations of the sizes of axes: the chains of some programs, and properties of every chain.
 
 use crate::support;
 
@@ -64,7 +64,7 @@ fn taken_by_a_parameter() -> Result<(), Error> {
     assert_eq!((why.size.as_str(), why.forced), ("64", false));
     assert_eq!(lines(&why), chain);
     assert_eq!(why.parts[3].short.as_deref(), Some("leaf"));
-    // What is computed from it has its size by the same choice.
+    // Tensors computed from it have their size by the same choice.
     let why = g.why(product, Kind::Output, 0)?;
     assert!(!why.forced);
     assert_eq!(lines(&why), chain);
@@ -219,7 +219,7 @@ fn how_shapes_are_known() -> Result<(), Error> {
     Ok(())
 }
 
-/// What a size is called in a chain that begins with it.
+/// Returns true if a chain begins with the size that it explains.
 fn begins_with_its_size(why: &Why) -> bool {
     let size = if why.size == "_" { "1:unit" } else { &why.size };
     why.parts.first().is_some_and(|part| part.short.as_deref() == Some(size))
@@ -250,7 +250,7 @@ fn every_axis_of_every_program() -> Result<(), String> {
                     assert!(!why.parts.is_empty(), "{place}");
                     let steps = why.parts.iter().filter_map(|part| part.step);
                     assert!(steps.max().is_none_or(|step| step < g.steps()), "{place}");
-                    // A choice is told if and only if there was one.
+                    // A choice is mentioned if and only if there was one.
                     let rules = ["leaf", "interior", "arithmetic", "search"].map(Some);
                     let chosen = why.parts.iter().any(|part| rules.contains(&part.short.as_deref()));
                     assert_eq!(chosen, !why.forced, "{place}: {why:?}");
@@ -262,7 +262,7 @@ fn every_axis_of_every_program() -> Result<(), String> {
             assert_eq!(!matches!(how[tensor.index()], How::Chosen(_)), all_forced, "{}", case.name());
         }
     }
-    // The others are computed, or nothing says what they are.
+    // The others are computed, or undetermined.
     assert!(axes > 1500 && direct * 10 > axes * 8, "{direct} of {axes}");
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! `explain` for a size with a name: where it is declared, what the program leaves of its range and why, and what relies on it.
+//! `explain` for a size with a name: its declaration, the lines that narrow its range, and the
+//! parts of the program that rely on it.
 //!
 //! ```text
 //! n is from 6 to 64, and 10 if nothing else is said
@@ -17,7 +18,7 @@ use crate::dims::{Range, left, range_text};
 use crate::place::Place;
 use crate::words::counted;
 
-/// More tensors than these are only counted.
+/// The most tensors that are listed; more are only counted.
 const NAMED: usize = 6;
 
 /// Explains a size with a name.
@@ -79,14 +80,15 @@ fn from_to((low, high): Range) -> String {
     }
 }
 
-/// What leaves less than the declared range: what refuses the sizes next to those that are left.
+/// The lines that narrow the declared range: those that refuse the sizes next to the remaining
+/// ones.
 fn narrowed(program: &Program, dim: &Dim, range: Range, left: Range) -> Vec<(String, Option<Span>)> {
     let below = (left.0 > range.0).then(|| left.0 - 1);
     let above = left.1.filter(|high| range.1 != Some(*high)).map(|high| high + 1);
     refused(program, dim, below.into_iter().chain(above))
 }
 
-/// What refuses sizes in range, and where that is written.
+/// The reasons why sizes in range are refused, and the places where those are written.
 fn refused(program: &Program, dim: &Dim, sizes: impl Iterator<Item = u64>) -> Vec<(String, Option<Span>)> {
     let mut reasons = Vec::new();
     for size in sizes {
@@ -101,7 +103,8 @@ fn refused(program: &Program, dim: &Dim, sizes: impl Iterator<Item = u64>) -> Ve
     reasons
 }
 
-/// What the program relies on, and the tensors that have it in their shape.
+/// The conditions on the size that the program relies on, and the tensors that have it in their
+/// shape.
 fn relying(program: &mut Program, dim: &Dim) -> Vec<String> {
     let checks = program.graph.runtime_checks().unwrap_or_default();
     let about = checks.iter().filter(|check| check.names().any(|name| name == dim.name));

@@ -1,4 +1,4 @@
-//! From a picture to places: frames from the inside out, each laid out by itself.
+//! The arrangement of a picture: frames are laid out from the inside out, each by itself.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -6,42 +6,42 @@ use serde::Serialize;
 use super::layered::{Edge, Item, Layout, Role, layout};
 use super::picture::{Drawn, Output, Picture};
 
-/// A letter of the texts in boxes and on edges, which all have the same width.
+/// The width of a letter in boxes and on edges, where all have the same width.
 pub(super) const LETTER: f64 = 7.3;
 pub(super) const LINE: f64 = 17.0;
 const BOX_MARGIN: (f64, f64) = (12.0, 7.0);
-/// Around what is in a frame; the title has a line of its own.
+/// The space around the contents of a frame; the title has a line of its own.
 const FRAME_MARGIN: f64 = 16.0;
 const FRAME_TITLE: f64 = 20.0;
-/// The text on an edge stands beside it.
+/// The distance of the text on an edge from the edge.
 pub(super) const BESIDE: f64 = 6.0;
 
-/// Where everything is drawn. Rectangles are left, top, width, height.
+/// The positions of everything. Rectangles are left, top, width, height.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Arranged {
-    /// Of everything.
+    /// The width of the drawing.
     pub width: f64,
-    /// Of everything.
+    /// The height of the drawing.
     pub height: f64,
     /// In the order of the boxes of the picture.
     pub boxes: Vec<Rectangle>,
     /// In the order of its frames.
     pub frames: Vec<Rectangle>,
-    /// Pieces of edges, from top to bottom, and whether each ends at a box.
+    /// Pieces of edges, from top to bottom, with true if the piece ends at a box.
     pub pieces: Vec<(Vec<(f64, f64)>, bool)>,
 }
 
 /// Left, top, width, height.
 pub type Rectangle = (f64, f64, f64, f64);
 
-/// What lies in a frame, or in the picture itself.
+/// An item directly inside a frame, or in the picture itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Child {
     Box(usize),
     Frame(usize),
 }
 
-/// A frame that is laid out: from here on a box.
+/// A frame after its layout, treated as a box from here on.
 #[derive(Default)]
 struct Inside {
     layout: Layout,
@@ -50,13 +50,13 @@ struct Inside {
     children: Vec<Child>,
     width: f64,
     height: f64,
-    /// Where each tensor comes in, and goes out: from the middle.
+    /// The positions at which each tensor comes in, and goes out, relative to the middle.
     inputs: FxHashMap<Output, f64>,
     outputs: FxHashMap<Output, f64>,
 }
 
 impl Picture {
-    /// Where everything is drawn, for those who draw it themselves.
+    /// The positions of everything, for callers that draw it themselves.
     pub fn arranged(&self) -> Arranged {
         arrange(self)
     }
@@ -104,7 +104,7 @@ pub(super) fn arrange(picture: &Picture) -> Arranged {
 }
 
 impl Inside {
-    /// From the frame itself to where edges begin inside of it, and back.
+    /// Draws lines from the frame itself to the start of edges inside of it, and back.
     fn ports(&self, left: f64, top: f64, pieces: &mut Vec<(Vec<(f64, f64)>, bool)>) {
         if self.height == 0.0 {
             return;
@@ -120,9 +120,9 @@ impl Inside {
     }
 }
 
-/// Lays out a frame, or what is in none.
+/// Lays out the contents of a frame, or of the picture outside all frames.
 fn inside(picture: &Picture, frame: Option<usize>, frames: &[Inside]) -> Inside {
-    // Which child something in this frame belongs to.
+    // The child that something inside this frame belongs to.
     let child_of = |mut at: Option<usize>, own: Child| {
         let mut child = own;
         while at != frame {
@@ -177,7 +177,7 @@ fn inside(picture: &Picture, frame: Option<usize>, frames: &[Inside]) -> Inside 
             Some(into) => (numbers[&into], enters_at(frames, into, output)),
             None => (port(Role::Bottom, &mut bottoms, &mut result.items), 0.0),
         };
-        // A tensor that several boxes of another frame read goes there once.
+        // A tensor that several boxes of another frame read has one edge to that frame.
         if known.insert((output, into)) {
             result.edges.push(Edge { from, to: into, from_x, to_x });
         }
@@ -196,7 +196,7 @@ fn inside(picture: &Picture, frame: Option<usize>, frames: &[Inside]) -> Inside 
     result
 }
 
-/// Where a tensor leaves a box, from its middle.
+/// The position at which a tensor leaves a box, relative to its middle.
 fn leaves_at(picture: &Picture, frames: &[Inside], from: Child, output: Output) -> f64 {
     match from {
         Child::Box(at) => output_at(&picture.boxes[at], output.1),
@@ -204,7 +204,7 @@ fn leaves_at(picture: &Picture, frames: &[Inside], from: Child, output: Output) 
     }
 }
 
-/// Where a tensor enters a box, from its middle: a box takes everything at one place.
+/// The position at which a tensor enters a box, relative to its middle: a box has only one entry.
 fn enters_at(frames: &[Inside], into: Child, output: Output) -> f64 {
     match into {
         Child::Box(_) => 0.0,
@@ -220,7 +220,7 @@ pub(super) fn box_size(drawn: &Drawn) -> (f64, f64) {
     ((longest as f64 * LETTER + 2.0 * BOX_MARGIN.0).max(44.0), count as f64 * LINE + 2.0 * BOX_MARGIN.1)
 }
 
-/// Where an output of a box begins, from its middle.
+/// The position at which an output of a box begins, relative to its middle.
 pub(super) fn output_at(drawn: &Drawn, output: usize) -> f64 {
     let widths: Vec<f64> = drawn.outputs.iter().map(|text| label_width(text)).collect();
     if widths.len() < 2 {

@@ -1,11 +1,12 @@
-//! Layered drawings of graphs (Sugiyama, Tagawa, Toda 1981): where boxes lie so that edges go down and cross little.
+//! Layered drawings of graphs (Sugiyama, Tagawa, Toda 1981), in which edges go down and cross
+//! little.
 //!
 //! 1. *Ranks*: a box is below everything it reads; a leaf is right above its first reader.
 //! 2. *Order* in each rank: edges over several ranks get a place in each; then sweeps up and down put everything at the
 //!    median of its neighbours, and neighbours are swapped where that helps. The order with the fewest crossings stays.
-//! 3. *Places*: each box wants to be where its neighbours are, long edges more than others so that they are straight.
-//!    In one rank the best places under a given order and given distances are a regression (pool adjacent violators),
-//!    which is linear.
+//! 3. *Places*: each box is drawn towards its neighbours, long edges more than others so that they
+//!    are straight. In one rank the best places under a given order and given distances are an
+//!    isotonic regression (pool adjacent violators), which takes linear time.
 
 use std::cmp::Ordering;
 
@@ -17,7 +18,7 @@ pub(super) struct Item {
     pub role: Role,
 }
 
-/// What kind of box it is.
+/// The kind of a box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
     Usual,
@@ -29,7 +30,7 @@ pub(super) enum Role {
     Bottom,
 }
 
-/// An edge, and where it begins and ends, from the middle of the boxes.
+/// An edge, with its start and end relative to the middles of the boxes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub from: usize,
@@ -38,7 +39,7 @@ pub(super) struct Edge {
     pub to_x: f64,
 }
 
-/// Where everything lies. The left upper corner is at 0, 0.
+/// The positions of everything. The upper left corner is at 0, 0.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// The middle of the upper side of each box.
@@ -49,21 +50,22 @@ pub(super) struct Layout {
     pub height: f64,
 }
 
-/// Between boxes of a rank.
+/// The distance between boxes of a rank.
 const APART: f64 = 22.0;
-/// Between edges that pass through a rank.
+/// The distance between edges that pass through a rank.
 const EDGES_APART: f64 = 12.0;
-/// Between ranks; an edge goes straight down at first, where it is labelled.
+/// The distance between ranks. An edge first goes straight down, which leaves room for its label.
 const BETWEEN: f64 = 50.0;
 const STRAIGHT: f64 = 20.0;
-/// How often the order is improved, and the places.
+/// The number of times that the order and the places are improved.
 const ORDER_SWEEPS: usize = 16;
 const PLACE_SWEEPS: usize = 40;
-/// Large drawings are improved less often: there are about as many steps as this in all, each for one spot.
+/// Large drawings are improved less often: this is about the total number of steps, each for one
+/// spot.
 const STEPS: usize = 400_000;
 
-/// Lays out a graph. Edges must go from smaller to larger numbers, except from leaves; others are drawn, but do not
-/// count.
+/// Lays out a graph. Edges must go from smaller to larger numbers, except from leaves; other edges
+/// are drawn, but do not affect the layout.
 pub(super) fn layout(items: &[Item], edges: &[Edge]) -> Layout {
     if items.is_empty() {
         return Layout::default();
@@ -104,7 +106,7 @@ fn ranks(items: &[Item], edges: &[Edge]) -> Vec<usize> {
             Role::Usual | Role::Leaf => {}
         }
     }
-    // Nothing else lies beside what is on the upper edge.
+    // Nothing else may be in the rank of the items on the upper edge.
     if items.iter().any(|item| item.role == Role::Top) {
         let beside = items.iter().zip(&ranks).any(|(item, rank)| item.role != Role::Top && *rank == 0);
         if beside {
@@ -116,22 +118,23 @@ fn ranks(items: &[Item], edges: &[Edge]) -> Vec<usize> {
     ranks
 }
 
-/// Whether an edge counts.
+/// Returns true if an edge affects the layout.
 fn goes_down(items: &[Item], edge: &Edge) -> bool {
     matches!(items[edge.from].role, Role::Leaf | Role::Top)
         || items[edge.to].role == Role::Bottom
         || edge.from < edge.to
 }
 
-/// Something in a rank: a box, or a place where a long edge passes.
+/// An item in a rank: a box, or a place where a long edge passes.
 struct Spot {
     rank: usize,
     width: f64,
-    /// Whether a long edge passes.
+    /// True if a long edge passes.
     passes: bool,
-    /// Whether it is a leaf, which goes to its readers rather than they to it.
+    /// True if it is a leaf, which moves towards its readers rather than the reverse.
     leaf: bool,
-    /// Its neighbours in the rank above and below: which, and where the edge meets both, from their middles.
+    /// Its neighbours in the ranks above and below: the index, and the points where the edge meets
+    /// both, relative to their middles.
     above: Vec<(usize, f64, f64)>,
     below: Vec<(usize, f64, f64)>,
     x: f64,
@@ -141,7 +144,7 @@ struct Ranked {
     spots: Vec<Spot>,
     /// The spots of each rank from left to right.
     rows: Vec<Vec<usize>>,
-    /// Where each spot is in its row.
+    /// The position of each spot in its row.
     at: Vec<usize>,
     /// The spots of each edge.
     routes: Vec<Vec<usize>>,
@@ -183,7 +186,7 @@ impl Ranked {
             routes.push(route);
         }
         let mut rows = vec![Vec::new(); ranks.iter().max().map_or(0, |last| last + 1)];
-        // From the left as they come: what is read first, or made first, stands first.
+        // Initially from left to right in the order in which they are read or made.
         let mut seen = vec![false; spots.len()];
         let mut stack: Vec<usize> = (0..items.len()).rev().collect();
         while let Some(next) = stack.pop() {
@@ -205,13 +208,14 @@ impl Ranked {
         }
     }
 
-    /// Where an edge meets a spot, as a number that grows from left to right over the whole row.
+    /// The point where an edge meets a spot, as a number that grows from left to right over the
+    /// whole row.
     fn meets(&self, spot: usize, x: f64) -> f64 {
         let half = (self.spots[spot].width / 2.0).max(1.0);
         self.at[spot] as f64 + (x / half).clamp(-1.0, 1.0) * 0.4
     }
 
-    /// How often to improve this drawing, which may be large.
+    /// The number of improvements for this drawing, which may be large.
     fn sweeps(&self, most: usize) -> usize {
         (STEPS / self.spots.len().max(1)).clamp(8, most)
     }
@@ -237,7 +241,8 @@ impl Ranked {
         self.number();
     }
 
-    /// Puts the spots of a row in the order of the medians of their neighbours; those without stay where they are.
+    /// Sorts the spots of a row by the medians of their neighbours; spots without neighbours keep
+    /// their positions.
     fn sort_row(&mut self, rank: usize, down: bool) {
         let median = |spot: usize| {
             let near = if down { &self.spots[spot].above } else { &self.spots[spot].below };
@@ -270,7 +275,7 @@ impl Ranked {
             for place in 1..self.rows[rank].len() {
                 let (left, right) = (self.rows[rank][place - 1], self.rows[rank][place]);
                 let degree = |spot: usize| self.spots[spot].above.len() + self.spots[spot].below.len();
-                // Hubs are not worth it.
+                // Spots with many edges would take too long.
                 if degree(left) * degree(right) <= 256
                     && self.crossings_of(right, left) < self.crossings_of(left, right)
                 {
@@ -281,7 +286,7 @@ impl Ranked {
         }
     }
 
-    /// How often the edges of two spots cross if the first is left of the second.
+    /// The number of crossings between the edges of two spots if the first is left of the second.
     fn crossings_of(&self, left: usize, right: usize) -> usize {
         let count = |a: &[(usize, f64, f64)], b: &[(usize, f64, f64)]| {
             let right: Vec<f64> = b.iter().map(|(other, _, x)| self.meets(*other, *x)).collect();
@@ -335,7 +340,8 @@ impl Ranked {
         f64::midpoint(left.width, right.width) + gap
     }
 
-    /// The best places for a row: the sum of squared distances from where each wants to be is the least.
+    /// The best places for a row: they minimise the sum of squared distances from the preferred
+    /// positions.
     fn place_row(&mut self, rank: usize, above: bool, below: bool) {
         let row = &self.rows[rank];
         let mut offsets = Vec::with_capacity(row.len());
@@ -344,7 +350,7 @@ impl Ranked {
             offset += if place == 0 { 0.0 } else { self.apart(row[place - 1], *spot) };
             offsets.push(offset);
         }
-        // Without the distances, the order is all that is asked for: places that do not decrease.
+        // With the distances subtracted, only the order remains: places must not decrease.
         let mut pools: Vec<(f64, f64, usize)> = Vec::new();
         for (spot, offset) in row.iter().zip(&offsets) {
             let (wanted, weight) = self.wanted(*spot, above, below);
@@ -370,7 +376,7 @@ impl Ranked {
         }
     }
 
-    /// Where a spot wants to be, and how much.
+    /// The preferred position of a spot, and its weight.
     fn wanted(&self, spot: usize, above: bool, below: bool) -> (f64, f64) {
         let this = &self.spots[spot];
         let above = if above { &this.above[..] } else { &[] };
@@ -387,7 +393,7 @@ impl Ranked {
             sum += weight * (that.x + other_x - own_x);
             weights += weight;
         }
-        // A leaf makes way for what is computed.
+        // A leaf yields to computed tensors.
         let force = if this.leaf { 0.05 } else { 1.0 };
         if weights == 0.0 { (this.x, 0.05 * force) } else { (sum / weights, weights * force) }
     }
@@ -407,7 +413,7 @@ impl Ranked {
             y += heights[rank] + if edge_of_drawing { BETWEEN - STRAIGHT } else { BETWEEN };
         }
         let height = tops.last().copied().unwrap_or(0.0) + heights.last().copied().unwrap_or(0.0);
-        // Leaves hang low, close to their readers; everything else hangs from the top of its rank.
+        // Leaves are placed low, close to their readers; other boxes are centred in their rank.
         let top = |at: usize| {
             let spot = &self.spots[at];
             let slack = heights[spot.rank] - items[at].height;
@@ -435,7 +441,7 @@ impl Ranked {
     }
 }
 
-/// How many pairs are in the wrong order; sorts on the way.
+/// The number of pairs in the wrong order. Sorts the values in the process.
 fn inversions(values: &mut [f64]) -> usize {
     if values.len() < 2 {
         return 0;

@@ -1,13 +1,13 @@
-//! What is drawn: boxes, frames and edges, read off a program.
+//! The contents of a picture: boxes, frames and edges, derived from a program.
 //!
 //! | in the program | in the picture |
 //! |---|---|
 //! | data, parameter, state | a leaf; a parameter of one library function is a line in its box |
-//! | operation | a box with what was written, in short, and the name if it has one |
-//! | function of the program, applied | a frame around what it makes |
+//! | operation | a box with its text, shortened, and the name if it has one |
+//! | function of the program, applied | a frame around the tensors that it makes |
 //! | function of the library, applied | one box; with `all`, a frame as well |
 //! | number | part of the box that uses it |
-//! | what depends on gradients, what only assignments read | nothing: it is the training, not the model |
+//! | tensors that depend on gradients, or that only assignments read | nothing: not the model |
 
 use broadloom::{LeafKind, Node, Shapes, Tensor};
 use broadloom_diagnostics::Span;
@@ -19,41 +19,41 @@ use serde::Serialize;
 use super::NoPicture;
 use crate::words::{counted, grouped};
 
-/// More boxes are not drawn: nobody could read them.
+/// The most boxes of a picture: more would be unreadable.
 const MOST: usize = 1500;
-/// Texts in boxes are not longer.
+/// The greatest length of texts in boxes.
 const LONGEST: usize = 34;
-/// So many parameters of a library function are listed in its box.
+/// The most parameters of a library function that are listed in its box.
 const LISTED: usize = 2;
 
-/// What is to be drawn.
+/// The choice of what is drawn.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
-    /// Whether to look into functions of the library.
+    /// True to look into functions of the library.
     pub all: bool,
-    /// What to draw with everything it is computed from; everything if nothing is said.
+    /// The tensor that is drawn with everything it is computed from; by default the whole program.
     pub of: Option<Tensor>,
-    /// How many boxes to go back from there.
+    /// The number of boxes to go back from there.
     pub depth: Option<usize>,
 }
 
-/// What is drawn.
+/// A picture of a program.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Picture {
     /// The name of the text.
     pub file: String,
     /// The boxes.
     pub boxes: Vec<Drawn>,
-    /// The frames; the one around a frame comes before it.
+    /// The frames, outer ones before those inside them.
     pub frames: Vec<Frame>,
-    /// From boxes to others.
+    /// The edges between boxes.
     pub edges: Vec<Edge>,
 }
 
-/// One of the tensors that a box gives out: the box, and which.
+/// An output of a box: the box, and the index of the output.
 pub(super) type Output = (usize, usize);
 
-/// An edge, from a box to another that reads what it makes.
+/// An edge, from a box to another that reads its result.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Edge {
     /// The box it comes from.
@@ -62,7 +62,7 @@ pub struct Edge {
     pub to: usize,
     /// The shape of its tensor.
     pub shape: String,
-    /// Which of the outputs of the box it comes from.
+    /// The index of the output of the box it comes from.
     #[serde(skip)]
     pub output: usize,
 }
@@ -70,59 +70,59 @@ pub struct Edge {
 /// A box.
 #[derive(Clone, Debug, Serialize)]
 pub struct Drawn {
-    /// What it stands for.
+    /// The kind of the box.
     pub kind: BoxKind,
-    /// The name of what it makes.
+    /// The name of its result.
     pub name: Option<String>,
-    /// What it does.
+    /// The operation, as lines of text.
     pub lines: Vec<String>,
-    /// What a reader sees who stays over it.
+    /// The text that is shown when the pointer is over it.
     pub title: String,
-    /// The shape of each tensor it gives out; empty texts are not shown.
+    /// The shape of each of its outputs; empty texts are not shown.
     #[serde(skip)]
     pub outputs: Vec<String>,
-    /// The frame it is in.
+    /// The frame around it.
     pub frame: Option<usize>,
 }
 
-/// What a box stands for.
+/// The kind of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BoxKind {
     /// Numbers from outside.
     Data,
-    /// What is learned.
+    /// Numbers that are learned.
     Parameter,
     /// Numbers that assignments keep.
     State,
-    /// Made to fit: positions, random numbers.
+    /// Generated tensors: positions, random numbers.
     Made,
     /// One operation.
     Operation,
     /// An application of a library function.
     Applied,
-    /// Something that is not drawn any further.
+    /// A tensor whose operands are not drawn.
     More,
 }
 
 impl BoxKind {
-    /// Whether it is computed from nothing that is drawn.
+    /// Returns true if it is computed from nothing that is drawn.
     pub fn is_leaf(self) -> bool {
         !matches!(self, BoxKind::Operation | BoxKind::Applied)
     }
 }
 
-/// A frame around what a function makes.
+/// A frame around the tensors that a function makes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Frame {
-    /// What it is called.
+    /// The title.
     pub title: String,
     /// The frame around it.
     #[serde(rename = "frame")]
     pub outer: Option<usize>,
 }
 
-/// What a tensor belongs to: a box of its own, or that of a library function.
+/// The owner of a tensor: a box of its own, or that of a library function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 enum Owner {
     Tensor(Tensor),
@@ -140,7 +140,7 @@ struct Drawing<'p> {
     program: &'p Program,
     shapes: &'p Shapes,
     choice: &'p Choice,
-    /// Whether each tensor is drawn, in whatever box.
+    /// For each tensor, true if it is drawn, in whatever box.
     visible: Vec<bool>,
     /// The box of each tensor that is drawn.
     owners: Vec<Option<Owner>>,
@@ -178,7 +178,8 @@ impl<'p> Drawing<'p> {
         }
     }
 
-    /// The model: what results are computed from, without what depends on gradients.
+    /// Finds the model: everything that results are computed from, without tensors that depend on
+    /// gradients.
     fn find_visible(&mut self) {
         let graph = &self.program.graph;
         let counts = graph.use_counts();
@@ -245,7 +246,7 @@ impl<'p> Drawing<'p> {
             }
             let path = &paths[at];
             if let Some(whole) = self.divided(tensor) {
-                // The rest of a mean: what is summed has come before.
+                // The second step of a mean: its sum has been drawn before.
                 (self.owners[at], self.groups[at]) = (self.owners[whole.index()], self.groups[whole.index()]);
                 continue;
             }
@@ -259,7 +260,7 @@ impl<'p> Drawing<'p> {
         }
     }
 
-    /// What is divided by the number of its summands: an operand that the same call made.
+    /// The sum that a mean divides by the number of its terms: an operand that the same call made.
     fn divided(&self, tensor: Tensor) -> Option<Tensor> {
         let graph = &self.program.graph;
         let Some(Node::Operation { name: "/", operands: &[whole, size], step, .. }) = graph.node(tensor)
@@ -272,7 +273,8 @@ impl<'p> Drawing<'p> {
         (!self.choice.all && same && counted && graph.name_of(whole).is_none()).then_some(whole)
     }
 
-    /// A parameter belongs to the innermost function around all its uses: to that which made it, if no other uses it.
+    /// A parameter belongs to the innermost function around all its uses: to the one that made it,
+    /// if no other uses it.
     fn share_parameters(&self, paths: &mut [Vec<u32>]) {
         let mut common: FxHashMap<Tensor, Vec<u32>> = FxHashMap::default();
         for tensor in self.program.graph.tensors().filter(|tensor| self.visible[tensor.index()]) {
@@ -324,7 +326,7 @@ impl<'p> Drawing<'p> {
         if order.len() > MOST {
             return Err(NoPicture::TooLarge { boxes: order.len(), most: MOST });
         }
-        // What goes out of each box.
+        // The outputs of each box.
         let mut outputs: FxHashMap<Owner, Vec<Tensor>> = FxHashMap::default();
         let mut ends: FxHashSet<Tensor> = edges.iter().map(|(from, _)| *from).collect();
         ends.extend(self.program.results());
@@ -356,7 +358,7 @@ impl<'p> Drawing<'p> {
                     (*number, at.unwrap_or(0))
                 }
                 None => {
-                    // Not drawn any further: what it is called stands for it.
+                    // Not drawn any further: a box with its name replaces it.
                     let number = *numbers.entry(Owner::Tensor(from)).or_insert_with(|| {
                         picture.boxes.push(self.more(from));
                         picture.boxes.len() - 1
@@ -370,7 +372,7 @@ impl<'p> Drawing<'p> {
         Ok(picture)
     }
 
-    /// The boxes that are not too far from what is asked for; all of them, if nothing is said.
+    /// The boxes within the depth that was asked for, or None for all of them.
     fn kept(&self, edges: &[(Tensor, Owner)]) -> Option<FxHashSet<Owner>> {
         let (of, depth) = (self.choice.of?, self.choice.depth?);
         let mut above: FxHashMap<Owner, Vec<Owner>> = FxHashMap::default();
@@ -380,7 +382,7 @@ impl<'p> Drawing<'p> {
         let mut kept: FxHashSet<Owner> = self.owners[of.index()].into_iter().collect();
         let mut last: Vec<Owner> = kept.iter().copied().collect();
         for _ in 0..depth {
-            // Nothing is further away than that.
+            // No box is further away than that.
             if last.is_empty() {
                 break;
             }
@@ -404,7 +406,7 @@ impl<'p> Drawing<'p> {
             let number = *known.entry(each).or_insert_with(|| {
                 let applied = &self.program.applications[each as usize];
                 let plain = applied.path.rsplit('.').next().unwrap_or_default();
-                // `layer2` is the second of `layer`.
+                // `layer2` is the second application of `layer`.
                 let is_own =
                     plain.trim_end_matches(|letter: char| letter.is_ascii_digit()) == applied.function;
                 let title = if is_own {
@@ -487,7 +489,7 @@ impl<'p> Drawing<'p> {
         }
     }
 
-    /// The parameters that are inside of a library function: a few in full, otherwise how many.
+    /// The parameters inside of a library function: listed if there are few, otherwise counted.
     fn parameters(&self, members: &[Tensor]) -> Vec<String> {
         let is_param = |tensor: &&Tensor| self.leaf(**tensor) == Some(LeafKind::Param);
         let params: Vec<Tensor> = members.iter().filter(is_param).copied().collect();
@@ -509,7 +511,8 @@ impl<'p> Drawing<'p> {
         Some(short(name.rsplit('.').next().unwrap_or(name)))
     }
 
-    /// The name of a leaf, without the function it is drawn in; one that other functions share has its full name.
+    /// The name of a leaf, without the function it is drawn in. A leaf that several functions share
+    /// has its full name.
     fn name_in(&self, group: Option<u32>, tensor: Tensor) -> String {
         let name = self.program.graph.label_of(tensor);
         let path = group.map(|group| self.program.applications[group as usize].path.as_str());
@@ -517,7 +520,7 @@ impl<'p> Drawing<'p> {
         inside.map_or(name.clone(), str::to_string)
     }
 
-    /// The name that the program gave to something that a library function made.
+    /// The name that the program gave to a result of a library function.
     fn named_outside(&self, tensor: Tensor) -> Option<String> {
         let depth = self.groups[tensor.index()].map_or(0, |group| {
             let mut depth = 1;
@@ -543,7 +546,7 @@ impl<'p> Drawing<'p> {
             _ => self.plain_name(*tensor).unwrap_or_else(|| "…".into()),
         };
         let operands: Vec<String> = operands.iter().map(operand).collect();
-        // A spec that nobody wrote is left out: `mean(x)`.
+        // A spec that is not in the source is left out: `mean(x)`.
         let origin = graph.step_of(tensor).and_then(|step| self.program.origins.get(step));
         let source = origin.map_or("", |origin| self.program.sources.slice(origin.inner));
         let spec = graph.spec_of(tensor).filter(|spec| source.contains(spec) || source.contains('{'));
@@ -555,7 +558,7 @@ impl<'p> Drawing<'p> {
         }
     }
 
-    /// An operation in full, and where it is written.
+    /// An operation in full, with the place where it is written.
     fn title(&self, tensor: Tensor) -> String {
         let graph = &self.program.graph;
         let origin = graph.step_of(tensor).and_then(|step| self.program.origins.get(step));
@@ -574,7 +577,7 @@ impl<'p> Drawing<'p> {
     }
 }
 
-/// A text that fits into a box.
+/// A text, shortened to fit into a box.
 fn short(text: &str) -> String {
     if text.chars().count() <= LONGEST {
         return text.to_string();

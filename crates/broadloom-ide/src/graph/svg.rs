@@ -1,11 +1,11 @@
-//! Pictures as SVG: no script, no fonts of its own, readable on light and on dark pages.
+//! Pictures as SVG: no scripts, no embedded fonts, readable on light and on dark pages.
 
 use std::fmt::Write;
 
 use super::arrange::{Arranged, BESIDE, LINE, arrange, output_at};
 use super::picture::{BoxKind, Drawn, Picture};
 
-/// Around everything.
+/// The margin around the drawing.
 const MARGIN: f64 = 24.0;
 
 const STYLE: &str = "\

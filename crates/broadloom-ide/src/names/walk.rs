@@ -1,4 +1,5 @@
-//! One walk over the syntax tree of a text that notes what every statement and expression binds.
+//! A traversal of the syntax tree of a text that collects the bindings of all statements and
+//! expressions.
 
 use broadloom_diagnostics::{SourceId, Span};
 use broadloom_lang::syntax::ast::{
@@ -24,7 +25,8 @@ struct Walk<'a> {
     found: Bindings,
 }
 
-/// Where names end that are bound here: those of the block, and parameters, which belong to the function around it.
+/// The ends of the scopes of names that are bound here: the block, and for parameters the function
+/// around it.
 #[derive(Clone, Copy)]
 struct Ends {
     block: u32,
@@ -122,7 +124,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The block of `for` or `repeat`, with its variable.
+    /// The body of `for` or `repeat`, with its variable.
     fn repeated(&mut self, name: Option<Ident>, body: &[Statement], span: Span, ends: Ends) {
         let end = self.reach(span.end).min(ends.block);
         if let Some(name) = name {
@@ -138,7 +140,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Parameters, and variables of lists.
+    /// Binds parameters, and variables of lists.
     fn exprs(&mut self, exprs: impl IntoIterator<Item = ExprId>, ends: Ends) {
         let mut waiting: Vec<ExprId> = exprs.into_iter().collect();
         while let Some(id) = waiting.pop() {
@@ -177,13 +179,14 @@ impl Walk<'_> {
         Span { end: span.start + line.len() as u32, ..span }
     }
 
-    /// The start of the next line: a statement that is still being written does not know its own name.
+    /// The start of the next line: a statement that is still being written does not know its own
+    /// name.
     fn next_line(&self, end: u32) -> u32 {
         let rest = self.text.get(end as usize..).unwrap_or_default();
         end + rest.find(['\n', '\r']).unwrap_or(rest.len()) as u32 + 1
     }
 
-    /// How far a block reaches: an unfinished line that is indented belongs to it.
+    /// The end of a block: an unfinished line that is indented belongs to it.
     fn reach(&self, end: u32) -> u32 {
         let rest = self.text.get(end as usize..).unwrap_or_default();
         let mut reached = end as usize;
@@ -194,7 +197,7 @@ impl Walk<'_> {
             }
             reached += line.len();
         }
-        // The cursor may stand after the last character.
+        // The cursor may be after the last character.
         reached as u32 + 1
     }
 }

@@ -1,7 +1,8 @@
-//! What is computed at one point of a nest, as operations of `arith` and `math`.
+//! The computation at one point of a nest, as operations of `arith` and `math`.
 //!
-//! Numbers are computed with in one type for the whole nest, as everywhere: 64-bit floats if one of its buffers has those or
-//! if it writes integers, 32-bit floats otherwise. They are converted where they are read and where they are written.
+//! A nest computes in one type throughout, as in the other backends: 64-bit floats if one of its
+//! buffers has those or if it writes integers, 32-bit floats otherwise. Numbers are converted when
+//! they are read and when they are written.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,7 @@ pub(super) enum Symbol {
     Argument(String, Option<String>),
 }
 
-/// How a body has the variables of its loops.
+/// The form in which a body has the variables of its loops.
 #[derive(Clone, Debug)]
 pub(super) enum Points {
     /// As dimensions of `linalg.generic`, in this order.
@@ -51,7 +52,7 @@ pub(super) struct Store<'s> {
 pub(super) struct Source {
     pub value: String,
     pub sizes: Vec<u64>,
-    /// What has been put before each axis.
+    /// The number of cells that have been put before each axis.
     pub low: Vec<u64>,
 }
 
@@ -82,7 +83,8 @@ impl<'a> Body<'a> {
         Body { program, real, symbols, points, elements, sources, helpers, known, lines }
     }
 
-    /// What a store leaves in its cell: its value, or what was there and its value, as the buffer holds it.
+    /// The value that a store leaves in its cell, as the buffer holds it: the new value, or the old
+    /// one combined with it.
     pub(super) fn stored(&mut self, store: &Store<'_>, held: &str) -> Result<String, String> {
         let dtype = self.program.buffer(store.cell.buffer).dtype;
         let mut value = self.scalar(store.value)?;
@@ -93,7 +95,8 @@ impl<'a> Body<'a> {
         Ok(self.narrowed(value, dtype))
     }
 
-    /// An operation: its result.
+    /// Writes an operation unless an equal one is written already, and returns the name of its
+    /// result.
     pub(super) fn push(&mut self, operation: String) -> String {
         if let Some(known) = self.known.get(&operation) {
             return known.clone();
@@ -156,7 +159,7 @@ impl<'a> Body<'a> {
         Ok(self.counted(&truth))
     }
 
-    /// Whether a value is not 0.
+    /// The condition that a value is not 0.
     fn truth(&mut self, scalar: &Scalar) -> Result<String, String> {
         Ok(match scalar {
             Scalar::Unary(Unary::Not, a) => {
@@ -191,12 +194,12 @@ impl<'a> Body<'a> {
         self.op(&format!("arith.cmpf {predicate},"), &[a, b])
     }
 
-    /// A condition that is there, as 0 or 1.
+    /// A computed condition as 0 or 1.
     fn counted(&mut self, truth: &str) -> String {
         self.push(format!("arith.uitofp {truth} : i1 to {}", element(self.real)))
     }
 
-    /// A function of numbers that are there.
+    /// A function of computed numbers.
     fn function(&mut self, mlir: Mlir, operands: &[&str]) -> String {
         match mlir {
             Mlir::Op(name) => self.op(name, operands),
@@ -227,7 +230,7 @@ impl<'a> Body<'a> {
         Ok(self.widened(&drawn, Dtype::F32))
     }
 
-    /// A number of a type, to compute with.
+    /// A number of a type, converted to the type that is computed in.
     fn widened(&mut self, value: &str, dtype: Dtype) -> String {
         let (from, to) = (element(dtype), element(self.real));
         match dtype {
@@ -237,7 +240,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A computed number, as a buffer of a type holds it.
+    /// A computed number, converted to the type of a buffer.
     fn narrowed(&mut self, value: String, dtype: Dtype) -> String {
         let (from, to) = (element(self.real), element(dtype));
         match dtype {
@@ -270,7 +273,7 @@ impl<'a> Body<'a> {
         Ok(self.push(format!("tensor.extract {}[{}] : {of}", source.value, place.join(", "))))
     }
 
-    /// The indices of a cell in a tensor that has something put before its axes.
+    /// The indices of a cell in a tensor that is padded before its axes.
     pub(super) fn place(&mut self, cell: &Cell, low: &[u64]) -> Result<Vec<String>, String> {
         let mut place = Vec::new();
         for (index, low) in cell.index.iter().zip(low) {
@@ -296,7 +299,7 @@ impl<'a> Body<'a> {
         Ok(place)
     }
 
-    /// What a buffer of a type holds, as an integer of 64 bits.
+    /// A number that a buffer holds, as an integer of 64 bits.
     pub(super) fn integer(&mut self, held: &str, dtype: Dtype) -> String {
         match dtype {
             Dtype::I64 => held.to_string(),
@@ -370,7 +373,7 @@ pub(crate) fn sigmoid(body: &mut Body<'_>, operands: &[&str]) -> String {
     body.op("arith.divf", &[&one, &below])
 }
 
-/// 1 with the sign of a number, and the number itself if it is 0 or none.
+/// 1 with the sign of a number, and the number itself if it is 0 or NaN.
 pub(crate) fn sign(body: &mut Body<'_>, operands: &[&str]) -> String {
     let a = operands[0];
     let (one, zero) = (body.constant(1.0), body.constant(0.0));

@@ -38,9 +38,9 @@ pub(super) struct Writer<'a> {
     pub symbols: Vec<Symbol>,
     /// The value that holds the contents of each buffer now, if it has any.
     pub values: Vec<Option<String>>,
-    /// What the margins of each buffer hold now; nothing that can be relied on, once they have been written to.
+    /// The value that the margins of each buffer hold now, or None once they have been written to.
     pub margins: Vec<Option<f64>>,
-    /// Tensors with something around them that are there already.
+    /// The padded tensors that have been made already.
     pub pads: FxHashMap<String, String>,
     constants: FxHashMap<String, String>,
     pub helpers: &'a mut BTreeSet<Helper>,
@@ -62,7 +62,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The head of the function: an argument or a result a line, with its note.
+    /// The head of the function: one argument or result on each line, with its note.
     fn signature(&mut self, function: &Function<'_>) -> String {
         let mut arguments = Vec::new();
         for (id, note) in &function.arguments {
@@ -95,7 +95,7 @@ impl<'a> Writer<'a> {
         format!("func.func @{name}({}) -> ({}) {{\n", listed(&arguments), listed(&results))
     }
 
-    /// Positions that are given to a run are below their bounds.
+    /// Asserts that the positions given to a run are below their bounds.
     fn check_positions(&mut self, function: &Function<'_>) {
         for (at, supplied) in function.symbols.iter().enumerate() {
             let (Supplied::Position(below), Some(Symbol::Argument(argument, Some(index)))) =
@@ -111,7 +111,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What comes next, for readers.
+    /// Writes a comment for readers above the nest that comes next.
     fn heading(&mut self, text: &str) {
         if !text.is_empty() {
             if !self.lines.is_empty() {
@@ -163,7 +163,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// All cells of a buffer are set, margins included.
+    /// Sets all cells of a buffer, margins included.
     fn fill(&mut self, id: BufferId, value: f64) {
         let buffer = self.program.buffer(id);
         let (of, name) = (tensor(&buffer.shape(), buffer.dtype), format!("{}_init", buffer.name));
@@ -175,7 +175,7 @@ impl<'a> Writer<'a> {
         self.margins[id.index()] = Some(value);
     }
 
-    /// The contents of a buffer; nothing in particular, if it has not been written.
+    /// The contents of a buffer, which are undefined if it has not been written.
     pub fn value(&mut self, id: BufferId) -> String {
         if let Some(value) = &self.values[id.index()] {
             return value.clone();
@@ -223,7 +223,7 @@ impl<'a> Writer<'a> {
         name
     }
 
-    /// A value with a name like the one that is wanted.
+    /// Defines a value with a fresh name like the wanted one.
     pub fn define(&mut self, wanted: &str, operation: &str) -> String {
         let name = self.names.fresh(wanted);
         self.line(&format!("{name} = {operation}"));
@@ -266,7 +266,7 @@ fn real(program: &Program, statement: &Statement) -> Dtype {
     if wide { Dtype::F64 } else { Dtype::F32 }
 }
 
-/// A text as it stands in quotes.
+/// A text as it is written inside quotes.
 pub(super) fn in_quotes(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace(char::is_control, " ")
 }

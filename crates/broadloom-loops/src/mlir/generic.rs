@@ -19,7 +19,8 @@ struct Operand {
     map: Vec<Component>,
 }
 
-/// What a store reads: cells that become operands, and those that the body looks for itself.
+/// The cells that a store reads: those that become operands, and those that the body extracts
+/// itself.
 struct Reads {
     given: Vec<Cell>,
     sought: Vec<(Cell, Source)>,
@@ -32,7 +33,7 @@ impl Writer<'_> {
         let reads = self.reads(store)?;
         let mut operands = self.operands(store.loops, &reads.given)?;
         if view.reaches_beyond() && self.margins[id.index()].is_none() {
-            // Whatever is written there, nobody reads it.
+            // Nobody reads what is written there.
             self.margins[id.index()] = Some(0.0);
         }
         let whole = self.value(id);
@@ -58,7 +59,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What is computed at one point, from elements with some names: its result, and its lines.
+    /// The computation at one point, given the names of the elements: its result and its lines.
     fn point(
         &mut self,
         store: &Store<'_>,
@@ -73,7 +74,7 @@ impl Writer<'_> {
         Ok((stored, body.lines))
     }
 
-    /// What a store reads.
+    /// The cells that a store reads, sorted into operands and others.
     fn reads(&mut self, store: &Store<'_>) -> Result<Reads, String> {
         let mut all: Vec<Cell> = Vec::new();
         store.value.each_load(&mut |cell| {
@@ -98,7 +99,7 @@ impl Writer<'_> {
         Ok(reads)
     }
 
-    /// The tensor that a cell is taken out of, with what its margins hold around it.
+    /// The tensor that a cell is taken out of, padded with the value of its margins.
     pub fn source(&mut self, loops: &Loops, cell: &Cell) -> Result<Source, String> {
         let buffer = self.program.buffer(cell.buffer);
         let shape = buffer.shape();
@@ -125,14 +126,14 @@ impl Writer<'_> {
         Ok(operands)
     }
 
-    /// The contents of a buffer that must have some.
+    /// The contents of a buffer that must have been written.
     fn read(&self, id: BufferId) -> Result<String, String> {
         let unwritten = || format!("`{}` is read before it is written", self.program.buffer(id).name);
         self.values[id.index()].clone().ok_or_else(unwritten)
     }
 
-    /// `linalg` reads off its operands how often each loop runs. An operand without contents says it for loops that are
-    /// no index by themselves anywhere.
+    /// `linalg` takes the extent of each loop from its operands. Loops that are nowhere an index by
+    /// themselves get theirs from an extra operand without contents.
     fn shape<'m>(
         &mut self,
         loops: &Loops,

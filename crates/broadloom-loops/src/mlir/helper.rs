@@ -1,6 +1,6 @@
-//! Functions that bodies call, for what is too long to stand in a body.
+//! Functions that bodies call for operations that are too long to write out each time.
 
-/// A function of the module, written into it if something calls it.
+/// A function of the module, written into it if anything calls it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Helper {
     /// A random number from a key and a position.

@@ -1,8 +1,9 @@
 //! Programs of loops as MLIR: one function for each program, one `linalg.generic` for each nest.
 //!
-//! What is written is what runs, before anything is optimised: the same loops, the same index maps, the same types,
-//! the same order of operations. Buffers become tensors, each write of a buffer a new value. Function arguments are what a
-//! program reads before it writes it, results what outlives it.
+//! The program is written as it is before optimisation: the same loops, the same index maps, the
+//! same types, the same order of operations. Buffers become tensors, each write of a buffer a new
+//! value. The arguments of a function are the buffers that the program reads before it writes them;
+//! the results are those that outlive it.
 //!
 //! ```text
 //! y[i] += w[i, k] * x[k]     %y = linalg.generic {indexing_maps = [(i, k) -> (i, k), (i, k) -> (k), (i, k) -> (i)], …}
@@ -12,7 +13,7 @@
 //! |---|---|
 //! | a nest with one store | `linalg.generic`, its body in `arith` and `math` |
 //! | all cells set | `tensor.empty` and `linalg.fill` |
-//! | windows that reach beyond the ends | `tensor.pad` with what the margins hold, then a window inside |
+//! | windows beyond the ends | `tensor.pad` with the value of the margins, then a window inside |
 //! | a part of a concatenation, a position given to the run | `tensor.extract_slice`, `tensor.insert_slice` |
 //! | a row that is looked up | `tensor.extract` in the body; indices are checked by `cf.assert` before |
 //! | a store at an index that was looked up | loops of `scf` with `tensor.insert` |
@@ -22,8 +23,8 @@
 //! |---|---|
 //! | `function` | a program as a function: arguments, nests in order, results |
 //! | `generic` | one nest as `linalg.generic` |
-//! | `view` | which part of a tensor a nest sees, and its index map |
-//! | `body` | what is computed at one point |
+//! | `view` | the part of a tensor that a nest sees, and its index map |
+//! | `body` | the computation at one point |
 //! | `serial` | nests as loops of `scf`: checks, and stores that no index map describes |
 //! | `helper` | functions that bodies call |
 //! | `types`, `names` | element types and numbers; names of values and loops |
@@ -47,19 +48,21 @@ pub(crate) use body::{Body, modulo, not, recip, sigmoid, sign};
 /// A program that becomes a function.
 #[derive(Clone, Debug)]
 pub struct Function<'p> {
-    /// What the function is called.
+    /// The name of the function.
     pub name: &'p str,
     /// Lines for readers, above the function.
     pub comment: Vec<String>,
-    /// What it computes. Every nest is one statement inside of loops, as it is before optimisation.
+    /// The program that it computes. Every nest is one statement inside of loops, as before
+    /// optimisation.
     pub program: &'p Program,
     /// The buffers it gets, in order, each with a note for readers.
     pub arguments: Vec<(BufferId, String)>,
     /// The buffers it returns, in order, each with a note for readers.
     pub results: Vec<(BufferId, String)>,
-    /// Where each nest is written, for readers: a line above what it does. There may be fewer than nests.
+    /// The place in the source of each nest, for readers, shown on a line above it. There may be
+    /// fewer places than nests.
     pub places: Vec<String>,
-    /// What is known about each number that is supplied to a run.
+    /// The kind of each number that is supplied to a run.
     pub symbols: Vec<Supplied>,
 }
 
@@ -74,12 +77,12 @@ pub enum Supplied {
     Key,
 }
 
-/// What has no translation, in words: the subject is the nest.
+/// A nest that has no translation to MLIR. The nest is the subject of the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// What the nest is for.
+    /// The purpose of the nest, as its comment says it.
     pub nest: String,
-    /// What cannot be said.
+    /// The reason why it cannot be translated.
     pub reason: String,
 }
 

@@ -1,8 +1,8 @@
-//! Names of values and of loops, close to what the user wrote.
+//! Names of values and of loops, close to those that the user wrote.
 
 use rustc_hash::FxHashSet;
 
-/// The names of the values of one function. They are given out once.
+/// The names of the values of one function. Each is given out once.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     taken: FxHashSet<String>,
@@ -19,8 +19,8 @@ impl Names {
     }
 }
 
-/// A text as MLIR allows it in names of values and functions: letters, digits, `_`, `.` and `$`, no digit first. What bodies
-/// call their arguments is kept free.
+/// A text as MLIR allows it in names of values and functions: letters, digits, `_`, `.` and `$`, no
+/// digit first. The names that bodies use for their arguments are avoided.
 pub(super) fn identifier(text: &str) -> String {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_.$".contains(letter);
     let mut name: String = text.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect();
@@ -33,21 +33,21 @@ pub(super) fn identifier(text: &str) -> String {
     name
 }
 
-/// `in`, `out`, `in_1`, `_0`: what bodies call their arguments.
+/// Returns true for names that bodies use for their arguments: `in`, `out`, `in_1`, `_0`.
 fn is_kept_free(name: &str) -> bool {
     let numbered = name.strip_prefix("in_").or_else(|| name.strip_prefix('_'));
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     ["in", "out"].contains(&name) || numbered.is_some_and(is_number)
 }
 
-/// Words that mean something else than a name in a map.
+/// Words that are keywords or types in an index map.
 const WORDS: [&str; 30] = [
     "mod", "floordiv", "ceildiv", "symbol", "index", "none", "to", "step", "min", "max", "for", "if", "else",
     "func", "loc", "size", "offset", "type", "unit", "true", "false", "dense", "sparse", "array", "tensor",
     "vector", "memref", "complex", "tuple", "strided",
 ];
 
-/// Names for the loops of a nest in its index maps: no two are the same, and none means something else.
+/// Names for the loops of a nest in its index maps: all different, and none a keyword or a type.
 pub(super) fn dims(wanted: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for wanted in wanted {
@@ -60,7 +60,7 @@ pub(super) fn dims(wanted: &[&str]) -> Vec<String> {
     names
 }
 
-/// Whether a name is a keyword or a type: `mod`, `i2`, `f32`, `ui8`, `bf16`.
+/// Returns true if a name is a keyword or a type: `mod`, `i2`, `f32`, `ui8`, `bf16`.
 fn is_word(name: &str) -> bool {
     let digits = name.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let letters = &name[..name.len() - digits.len()];

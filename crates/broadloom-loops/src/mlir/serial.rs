@@ -7,14 +7,15 @@ use super::view::Loops;
 use crate::program::{Cell, Index};
 use crate::{BufferId, Dtype};
 
-/// Loops, or one that runs once if there are none: the names of values inside a loop are its own.
+/// The loops, or one that runs once if there are none: values named inside a loop are local to it.
 fn at_least_one(loops: &Loops) -> &Loops {
     const ONCE: [(u32, u64); 1] = [(u32::MAX, 1)];
     if loops.is_empty() { &ONCE } else { loops }
 }
 
 impl Writer<'_> {
-    /// Indices that are looked up are inside the axis they are for, and other integers below what they must be.
+    /// Asserts that indices that are looked up are inside their axis, and other checked integers
+    /// below their bounds.
     pub fn check(&mut self, loops: &Loops, cell: &Cell, below: u64, of: BufferId) -> Result<(), String> {
         let loops = at_least_one(loops);
         let source = self.source(loops, cell)?;
@@ -100,8 +101,8 @@ impl Writer<'_> {
         Ok(sources)
     }
 
-    /// The heads of loops, which may carry a tensor along: what each makes, how it is called inside, what it begins with,
-    /// and its type. Gives the variables.
+    /// The heads of loops, which may carry a tensor along: the name of each result, the name inside
+    /// each loop, the initial value, and the type. Returns the variables.
     fn begin(
         &mut self,
         loops: &Loops,

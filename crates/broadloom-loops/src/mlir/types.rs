@@ -23,7 +23,8 @@ pub(super) fn tensor(sizes: &[u64], dtype: Dtype) -> String {
     format!("tensor<{sizes}{}>", element(dtype))
 }
 
-/// A number as a constant of a type, rounded to it as a buffer of that type would: exactly this one is read back.
+/// A number as a constant of a type, rounded as a buffer of that type would round it, so that MLIR
+/// reads back exactly this number.
 pub(super) fn number(dtype: Dtype, value: f64) -> String {
     let value = round(dtype, value);
     if !dtype.is_float() {
@@ -41,7 +42,7 @@ fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits()
 }
 
-/// The shortest text for a number of a type, with a point, which MLIR insists on.
+/// The shortest text for a number of a type, with a decimal point, which MLIR requires.
 fn decimal(dtype: Dtype, value: f64) -> String {
     let text = match dtype {
         Dtype::F64 => format!("{value:?}"),

@@ -1,4 +1,4 @@
-//! Which part of a tensor a nest sees, and how the nest's loops index it.
+//! The part of a tensor that a nest sees, and the index map from the nest's loops to it.
 //!
 //! An index map of `linalg` stays inside its tensor, and a loop that is an index by itself runs along the whole axis. So
 //! windows that reach beyond the ends see a padded tensor, and loops along a part of an axis see a slice:
@@ -20,15 +20,15 @@ use crate::{BufferId, Dtype};
 /// The loops around a store: variables and extents, outermost first.
 pub(super) type Loops = [(u32, u64)];
 
-/// How one axis is seen.
+/// One axis as a nest sees it.
 #[derive(Clone, Debug)]
 struct Axis {
     size: u64,
-    /// What is put before and after it.
+    /// The number of cells put before and after it.
     pad: (u64, u64),
-    /// The part that is seen, if it is not all: where it begins, and its size.
+    /// The part that is seen, if it is not the whole axis: its start and its size.
     slice: Option<(String, u64)>,
-    /// The index in what is seen.
+    /// The index into the part that is seen.
     at: Component,
 }
 
@@ -42,7 +42,7 @@ impl Axis {
     }
 }
 
-/// What a nest sees of a tensor.
+/// The part of a tensor that a nest sees.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub buffer: BufferId,
@@ -51,12 +51,12 @@ pub(super) struct View {
 }
 
 impl View {
-    /// The index of each axis of what is seen.
+    /// The index of each axis of the part that is seen.
     pub fn map(&self) -> impl Iterator<Item = &Component> {
         self.axes.iter().map(|axis| &axis.at)
     }
 
-    /// The type of what is seen.
+    /// The type of the part that is seen.
     pub fn seen(&self) -> String {
         tensor(&self.axes.iter().map(Axis::seen).collect::<Vec<u64>>(), self.dtype)
     }
@@ -77,12 +77,12 @@ impl View {
         self.axes.iter().any(|axis| axis.slice.is_some())
     }
 
-    /// Whether the loops reach beyond the ends.
+    /// Returns true if the loops reach beyond the ends.
     pub fn reaches_beyond(&self) -> bool {
         self.is_padded()
     }
 
-    /// `[3, 0] [2, 4] [1, 1]`: where the part begins, its sizes, and steps of 1.
+    /// `[3, 0] [2, 4] [1, 1]`: the start of the part, its sizes, and steps of 1.
     fn part(&self) -> String {
         let start = |axis: &Axis| axis.slice.as_ref().map_or("0".to_string(), |(start, _)| start.clone());
         let list = |of: &dyn Fn(&Axis) -> String| self.axes.iter().map(of).collect::<Vec<_>>().join(", ");
@@ -90,7 +90,7 @@ impl View {
         format!("[{starts}] [{sizes}] [{}]", list(&|_| "1".into()))
     }
 
-    /// `[1, 0] [8, 3] [1, 1]`: the tensor inside of what was put around it.
+    /// `[1, 0] [8, 3] [1, 1]`: the original tensor inside the padded one.
     fn inside(&self) -> String {
         let list = |of: &dyn Fn(&Axis) -> String| self.axes.iter().map(of).collect::<Vec<_>>().join(", ");
         let (starts, sizes) = (list(&|axis| axis.pad.0.to_string()), list(&|axis| axis.size.to_string()));
@@ -98,17 +98,18 @@ impl View {
     }
 }
 
-/// How far an index reaches beyond the ends of an axis.
+/// The distances by which an index reaches beyond the two ends of an axis.
 pub(super) fn reach(at: &Component, loops: &Loops, size: u64) -> (u64, u64) {
     let extent = |var: u32| loops.iter().find(|(known, _)| *known == var).map_or(1, |(_, extent)| *extent);
     let range = at.range(|var| Some(extent(var).into()));
     let (least, greatest) = range.unwrap_or((at.offset, at.offset));
-    // What is negative reaches beyond nothing.
+    // A negative distance becomes 0: the index stays inside that end.
     ((-least).get(), (greatest + 1 - size).get())
 }
 
 impl Writer<'_> {
-    /// How the loops of a nest see a cell. None if an index is looked up, which no map says.
+    /// The view that the loops of a nest have of a cell. None if an index is looked up: no map can
+    /// express that.
     pub fn view(&self, cell: &Cell, loops: &Loops) -> Option<View> {
         let buffer = self.program.buffer(cell.buffer);
         let mut axes = Vec::new();
@@ -150,7 +151,7 @@ impl Writer<'_> {
         Ok(self.sliced(view, &padded))
     }
 
-    /// The value of the whole tensor, made from what a nest has made of what it saw.
+    /// The value of the whole tensor after a nest has computed `made` from the part that it saw.
     pub fn put_back(&mut self, view: &View, whole: &str, made: &str) -> Result<String, String> {
         let name = self.program.buffer(view.buffer).name.clone();
         let mut value = made.to_string();
@@ -163,19 +164,19 @@ impl Writer<'_> {
         if view.is_padded() {
             let (inside, from, to) = (view.inside(), view.padded(), view.whole());
             value = self.define(&name, &format!("tensor.extract_slice {value}{inside} : {from} to {to}"));
-            // What was written there is nobody's to read.
+            // Cells written there cannot be relied on.
             self.margins[view.buffer.index()] = None;
         }
         Ok(value)
     }
 
-    /// A tensor with what its margins hold around it, as far as a view reaches.
+    /// A tensor padded with the value of its margins, as far as a view reaches.
     fn padded(&mut self, view: &View, whole: &str) -> Result<String, String> {
         let pads: Vec<(u64, u64)> = view.axes.iter().map(|axis| axis.pad).collect();
         self.pad(view.buffer, whole, &pads)
     }
 
-    /// A tensor with what its margins hold around it.
+    /// A tensor padded with the value of its margins.
     pub fn pad(&mut self, id: BufferId, whole: &str, pads: &[(u64, u64)]) -> Result<String, String> {
         if pads.iter().all(|pad| *pad == (0, 0)) {
             return Ok(whole.to_string());

@@ -1,4 +1,4 @@
-//! What nests read and write, and where: the facts that every pass asks for.
+//! The reads and writes of nests, with the indices they use: the facts that every pass needs.
 //!
 //! Dependences are kept by buffer: a pass that moves a nest, or an expression, looks at the nests that touch
 //! the buffers in question and at no others, so that long programs cost no more than short ones per nest.
@@ -34,14 +34,14 @@ pub struct Touch {
     pub reads: Vec<BufferId>,
     /// Those it writes.
     pub writes: Vec<BufferId>,
-    /// Whether it checks indices.
+    /// True if it checks indices.
     pub checks: bool,
-    /// Whether it looks indices up: then it has to stay behind the checks that it is behind.
+    /// True if it looks indices up. Then it has to stay behind the checks that precede it.
     pub looks_up: bool,
 }
 
 impl Touch {
-    /// What a body touches.
+    /// The buffers that a body touches.
     pub fn of(body: &[Statement]) -> Touch {
         let mut touch = Touch::default();
         for statement in body {
@@ -67,7 +67,7 @@ impl Touch {
         }
     }
 
-    /// What either touches.
+    /// The buffers that either touches.
     pub fn union(&self, other: &Touch) -> Touch {
         let join = |a: &[BufferId], b: &[BufferId]| [a, b].concat();
         let mut touch = Touch {
@@ -88,12 +88,12 @@ impl Touch {
         buffers
     }
 
-    /// Whether it reads or writes a buffer.
+    /// Returns true if it reads or writes a buffer.
     pub fn touches(&self, buffer: BufferId) -> bool {
         self.reads.binary_search(&buffer).is_ok() || self.writes.binary_search(&buffer).is_ok()
     }
 
-    /// The buffers that one writes and the other touches: what keeps the two in order.
+    /// The buffers that one writes and the other touches: these keep the two in order.
     pub fn conflicts(&self, other: &Touch) -> Vec<BufferId> {
         let fixed = |a: &Touch, b: &Touch| -> Vec<BufferId> {
             a.writes.iter().filter(|buffer| b.touches(**buffer)).copied().collect()
@@ -127,7 +127,7 @@ impl Uses {
         uses
     }
 
-    /// Whether a nest strictly between two writes a buffer.
+    /// Returns true if a nest strictly between two others writes a buffer.
     pub fn written_between(&self, buffer: BufferId, after: usize, before: usize) -> bool {
         let writers = &self.writers[buffer.index()];
         let next = writers.partition_point(|at| *at <= after);
@@ -150,21 +150,21 @@ impl Uses {
     }
 }
 
-/// A nest that is nothing but loops around one store.
+/// A nest that consists of loops around a single store.
 #[derive(Clone, Debug)]
 pub struct Perfect<'a> {
     /// The loops, outermost first.
     pub loops: Scope,
-    /// Where the store goes.
+    /// The cell that is stored to.
     pub cell: &'a Cell,
-    /// How it accumulates, if it does.
+    /// The function that it accumulates with, if it accumulates.
     pub accumulate: Option<crate::Binary>,
-    /// What is stored.
+    /// The value that is stored.
     pub value: &'a crate::Scalar,
 }
 
 impl<'a> Perfect<'a> {
-    /// The nest as loops around one store, if it is that.
+    /// Returns the nest as loops around one store, if it has that form.
     pub fn of(nest: &'a Nest) -> Option<Perfect<'a>> {
         let (mut loops, mut body) = (Scope::new(), &nest.body);
         loop {
@@ -189,8 +189,8 @@ pub fn range(sum: &Component, scope: &[(u32, Size)]) -> Option<(Size, Size)> {
     sum.range(|var| runs(var).map(|(_, extent)| *extent))
 }
 
-/// Whether a cell surely lies inside the sizes of its buffer, not in the margins. A number that is looked up
-/// or supplied addresses the inside if there are no margins to address.
+/// Returns true if a cell surely lies inside the sizes of its buffer, not in the margins. A number
+/// that is looked up or supplied counts as inside if the axis has no margins.
 pub fn is_inside(program: &Program, cell: &Cell, scope: &[(u32, Size)]) -> bool {
     let buffer = program.buffer(cell.buffer);
     cell.index.iter().enumerate().all(|(axis, index)| match index {
@@ -200,14 +200,14 @@ pub fn is_inside(program: &Program, cell: &Cell, scope: &[(u32, Size)]) -> bool 
     })
 }
 
-/// Whether no cell is addressed twice by loops that all run at least once.
+/// Returns true if loops that all run at least once address no cell twice.
 pub fn is_one_to_one(cell: &Cell, loops: &[(u32, Size)]) -> bool {
     let Some((map, extents)) = as_map(cell, loops) else { return false };
     is_positional(&map, &extents) || is_injective(&map, &extents).holds()
 }
 
-/// Whether loops that all run at least once address every cell of the buffer, margins aside, and none
-/// outside.
+/// Returns true if loops that all run at least once address every cell of the buffer, margins
+/// aside, and none outside.
 pub fn is_onto(program: &Program, cell: &Cell, loops: &[(u32, Size)]) -> bool {
     let sizes = &program.buffer(cell.buffer).sizes;
     let Some((map, extents)) = as_map(cell, loops) else { return false };
@@ -216,14 +216,14 @@ pub fn is_onto(program: &Program, cell: &Cell, loops: &[(u32, Size)]) -> bool {
     }
     let product = |sizes: &[Size]| sizes.iter().copied().product::<Size>();
     let fits = product(&extents) == product(sizes);
-    // As many points as cells, and none twice; or else a search.
+    // As many points as cells, and none twice; or else a search decides.
     (fits && is_positional(&map, &extents))
         || simple_axes(cell, sizes, loops).is_some()
         || is_surjective(&map, &extents, sizes).holds()
 }
 
-/// The variable of each axis, if every axis is walked from its start to its end by a loop of its own. An axis
-/// of size 1 needs none.
+/// The variable of each axis, if every axis is traversed from start to end by a loop of its own. An
+/// axis of size 1 needs none.
 pub fn simple_axes(cell: &Cell, sizes: &[Size], loops: &[(u32, Size)]) -> Option<Vec<Option<u32>>> {
     let mut axes: Vec<Option<u32>> = Vec::new();
     for (index, size) in cell.index.iter().zip(sizes) {
@@ -241,8 +241,8 @@ pub fn simple_axes(cell: &Cell, sizes: &[Size], loops: &[(u32, Size)]) -> Option
     Some(axes)
 }
 
-/// The cell as a map from a box of loops, numbered from 0. None if an index is looked up or supplied, or a
-/// loop never runs.
+/// The cell as a map from the box of the loops, numbered from 0. None if an index is looked up or
+/// supplied, or if a loop never runs.
 fn as_map(cell: &Cell, loops: &[(u32, Size)]) -> Option<(Vec<Component>, Vec<Size>)> {
     if loops.iter().any(|(_, extent)| *extent == 0) {
         return None;
@@ -268,7 +268,7 @@ fn as_map(cell: &Cell, loops: &[(u32, Size)]) -> Option<(Vec<Component>, Vec<Siz
 pub struct Place<'a> {
     /// The cell.
     pub cell: &'a Cell,
-    /// The variable of the loop that is asked about.
+    /// The variable of the loop in question.
     pub var: u32,
     /// The loops between that loop and the cell.
     pub inner: Scope,
@@ -313,10 +313,12 @@ pub fn each_cell<'a>(statement: &'a Statement, visit: &mut dyn FnMut(&'a Cell)) 
     }
 }
 
-/// Whether different iterations of the loops of `places`, which are all in one buffer, touch different cells.
+/// Returns true if different iterations of the loops of `places`, which are all in one buffer,
+/// touch different cells.
 ///
-/// On some axis every place is at `c·v + rest`, `v` being the variable of its loop, where `c` is the same
-/// everywhere and the rests of all places stay closer together than `c`: then the index tells the iteration.
+/// On some axis every place is at `c·v + rest`, `v` being the variable of its loop, where `c` is
+/// the same everywhere and the rests of all places differ by less than `c`: then the index
+/// determines the iteration.
 pub fn separates(places: &[Place<'_>]) -> bool {
     let rank = places.iter().map(|place| place.cell.index.len()).min().unwrap_or(0);
     (0..rank).any(|axis| {
@@ -326,8 +328,8 @@ pub fn separates(places: &[Place<'_>]) -> bool {
             let coefficient = sum.coefficient(place.var);
             let terms = sum.terms.iter().copied().filter(|(_, var)| *var != place.var);
             let rest = Component::new(sum.offset, terms);
-            // A variable of a loop further out has one value in all these iterations, but not the same in
-            // the cells of both loops: only what is known is counted.
+            // A variable of a loop further out has one value in all these iterations, but the cells
+            // of both loops may see different ones: only known ranges count.
             let Some((low, high)) = range(&rest, &place.inner) else { return false };
             if coefficient == 0 || *step.get_or_insert(coefficient) != coefficient {
                 return false;

@@ -1,10 +1,10 @@
-//! Common subexpressions: what several statements of a body compute is computed once.
+//! Common subexpressions: an expression that several statements of a body share is computed once.
 //!
-//! Scalars are numbered by value: two are the same if they are built alike from the same cells and locals and none
-//! of those was written in between. A scalar that two others, or two statements, are built from, and that takes
-//! more than a load, gets a local in front of the first statement that needs it. It must be needed for certain:
-//! what only stands in branches of `where` is left there, because the other branch may be chosen so as not to
-//! compute it.
+//! Scalars are numbered by value: two are the same if they are built alike from the same cells and
+//! locals and none of those was written in between. A scalar that two others, or two statements,
+//! are built from, and that takes more than a load, gets a local in front of the first statement
+//! that needs it. It must be needed for certain: a scalar that occurs only in branches of `where`
+//! stays there, because the condition may be there to avoid computing it.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,7 @@ use crate::program::{BufferId, Cell, Index, Local, Program, Statement};
 use crate::scalar::Scalar;
 use broadloom_core::projection::Component;
 
-/// Loads and operations from which on a scalar is worth a local.
+/// The number of loads and operations from which on a scalar is worth a local.
 const WORTH: u32 = 3;
 
 /// Names common scalars. Returns how many.
@@ -47,7 +47,7 @@ fn block(body: &mut Vec<Statement>, locals: &mut u32) {
     *body = result;
 }
 
-/// A value: how it is built from other values.
+/// A value, given by the way it is built from other values.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Node {
     Number(u64),
@@ -65,10 +65,11 @@ enum Node {
 #[derive(Default)]
 struct Values {
     numbers: FxHashMap<Node, u32>,
-    /// For each value: from how many values and statements it is used, and whether for certain.
+    /// For each value, the number of values and statements that use it, and whether it is needed
+    /// for certain.
     uses: Vec<u32>,
     certain: Vec<bool>,
-    /// When buffers and locals were last written.
+    /// The times at which buffers and locals were last written.
     time: u32,
     buffers: FxHashMap<BufferId, u32>,
     locals: FxHashMap<Local, u32>,
@@ -112,7 +113,7 @@ impl Values {
         number
     }
 
-    /// When a buffer that a cell depends on was last written.
+    /// The time at which a buffer that a cell depends on was last written.
     fn written(&self, cell: &Cell) -> u32 {
         let own = self.buffers.get(&cell.buffer).copied().unwrap_or(0);
         let inner = cell.index.iter().map(|index| match index {
@@ -122,7 +123,7 @@ impl Values {
         inner.fold(own, u32::max)
     }
 
-    /// Takes note of what a statement writes.
+    /// Records the buffer or the local that a statement writes.
     fn pass(&mut self, statement: &Statement) {
         self.time += 1;
         if let Some(buffer) = statement.written() {
@@ -143,7 +144,7 @@ fn straight(run: Vec<Statement>, locals: &mut u32) -> Vec<Statement> {
         }
         values.pass(statement);
     }
-    // Once more, with what is known now: the numbers come out the same.
+    // A second pass, now that uses are counted: the numbers come out the same.
     let mut naming = Naming { values: Values::default(), known: values, names: FxHashMap::default(), locals };
     let mut result = Vec::with_capacity(run.len());
     for mut statement in run {
@@ -160,24 +161,24 @@ fn straight(run: Vec<Statement>, locals: &mut u32) -> Vec<Statement> {
 struct Naming<'a> {
     /// Numbers the scalars again, statement by statement.
     values: Values,
-    /// What the first walk found.
+    /// The values as the first pass counted them.
     known: Values,
     names: FxHashMap<u32, Local>,
     locals: &'a mut u32,
 }
 
-/// A scalar in which common parts have names.
+/// A scalar in which common parts are replaced by locals.
 struct Named {
     value: Scalar,
-    /// The number of the scalar as it was.
+    /// The number of the scalar before the replacement.
     number: u32,
-    /// Its cost as it was.
+    /// Its cost before the replacement.
     cost: Cost,
 }
 
 impl Naming<'_> {
-    /// The scalar with names for common parts; those that have none yet are declared. Each part is looked at once: its number and its
-    /// cost follow from those of its children.
+    /// The scalar with locals for its common parts; parts that have no local yet are declared. Each
+    /// part is visited once: its number and its cost follow from those of its children.
     fn rewrite(&mut self, scalar: &Scalar, declared: &mut Vec<Statement>) -> Named {
         let (mut children, mut place) = ([0; 3], 0);
         let mut cost = Cost::without_children(scalar);

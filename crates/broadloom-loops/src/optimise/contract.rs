@@ -1,12 +1,12 @@
-//! Arrays become scalars: what is written and read in one iteration is held in a local.
+//! Arrays become scalars: a value that is written and read in one iteration is held in a local.
 //!
-//! - A local buffer without margins that one nest alone uses becomes a local if all its places in the nest are the
-//!   same cell, and the first is a plain store that all others stand behind, in the same body or inside it: then
-//!   each iteration reads only what it has written itself.
+//! - A local buffer without margins that one nest alone uses becomes a local if all its places in
+//!   the nest are the same cell, and the first is a plain store that precedes all others, in the
+//!   same body or around them: then each iteration reads only values that it has written itself.
 //! - A load behind a store to the same cell, with no other write to the buffer in between, takes the value that
 //!   was stored. And a store that is accumulated into at once is carried out with the accumulation.
 //!
-//! Locals that are only another name of a local are dropped on the way.
+//! Locals that are only another name of a local are dropped as well.
 //!
 //! In the first two cases the value is used without having been rounded; [`rounding`](super::rounding) says when that is
 //! allowed.
@@ -18,7 +18,7 @@ use crate::function::Binary;
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
 use crate::scalar::Scalar;
 
-/// Holds cells in locals. Returns how many buffers, loads and stores went.
+/// Holds cells in locals. Returns the number of buffers, loads and stores that were removed.
 pub fn contract(program: &mut Program) -> usize {
     let rounding = Rounding::of(program);
     let uses = Uses::of(program);
@@ -47,8 +47,8 @@ pub fn contract(program: &mut Program) -> usize {
     changes
 }
 
-/// Whether all places of a buffer are the same cell, with indices that stay what they are, and nothing is
-/// lost by not rounding.
+/// Returns true if all places of a buffer are the same cell, with indices that do not depend on
+/// buffers, and all stored values may be used unrounded.
 fn is_one_cell(program: &Program, rounding: &Rounding, body: &[Statement], id: BufferId) -> bool {
     let mut first: Option<&Cell> = None;
     let mut same = true;
@@ -82,12 +82,12 @@ fn collect<'a>(statement: &'a Statement, all: &mut Vec<&'a Statement>) {
     }
 }
 
-/// Whether the indices of a cell do not depend on what buffers hold.
+/// Returns true if the indices of a cell do not depend on the contents of buffers.
 fn is_steady(cell: &Cell) -> bool {
     cell.index.iter().all(|index| !matches!(index, Index::Value(_)))
 }
 
-/// Whether a stored value may be used unrounded, also when it is accumulated.
+/// Returns true if a stored value may be used unrounded, also when it is accumulated.
 fn may_skip(
     program: &Program,
     rounding: &Rounding,
@@ -105,8 +105,8 @@ fn may_skip(
     }
 }
 
-/// Replaces a buffer by a local in a body that has all its places. None if the first of them is not a plain
-/// store that the others are behind.
+/// Replaces a buffer by a local in a body that has all its places. None if the first of them is not
+/// a plain store that precedes the others.
 fn hold(body: &mut [Statement], id: BufferId, local: Local) -> Option<()> {
     let touches = |statement: &Statement| Touch::of(std::slice::from_ref(statement)).touches(id);
     let at = body.iter().position(touches)?;
@@ -127,7 +127,7 @@ fn hold(body: &mut [Statement], id: BufferId, local: Local) -> Option<()> {
     replace_in_body(rest, &mut |cell| (cell.buffer == id).then_some(Scalar::Local(local)))
 }
 
-/// Stores into a buffer set or update a local.
+/// Turns stores into a buffer into updates of a local.
 fn stores(body: &mut [Statement], id: BufferId, local: Local) {
     for statement in body {
         match statement {
@@ -140,7 +140,7 @@ fn stores(body: &mut [Statement], id: BufferId, local: Local) {
     }
 }
 
-/// Hands stored values on to the loads and accumulations behind the store.
+/// Passes stored values on to the loads and accumulations behind the store.
 fn forward(program: &mut Program, rounding: &Rounding, body: &mut Vec<Statement>, changes: &mut usize) {
     let mut at = 0;
     while at < body.len() {
@@ -158,7 +158,7 @@ fn forward(program: &mut Program, rounding: &Rounding, body: &mut Vec<Statement>
     }
 }
 
-/// Hands on the value of one store. Returns how many statements changed.
+/// Passes on the value of one store. Returns how many statements changed.
 fn forward_from(
     program: &mut Program,
     body: &mut Vec<Statement>,
@@ -170,7 +170,7 @@ fn forward_from(
         Touch::of(std::slice::from_ref(statement)).writes.binary_search(&cell.buffer).is_ok()
     };
     let end = body[at + 1..].iter().position(writes).map_or(body.len(), |behind| at + 1 + behind);
-    // A number, or a local that stays what it is, needs no other name.
+    // A number, or a local that is not updated later, needs no other name.
     let named = match &value {
         Scalar::Number(_) => Some(value.clone()),
         Scalar::Local(local) if !updates(&body[at + 1..], *local) => Some(value.clone()),
@@ -187,7 +187,7 @@ fn forward_from(
     if replace_in_body(between, &mut with).is_none() {
         return 0;
     }
-    // The value of the store that ends the stretch is computed before it writes.
+    // The value of the store that ends the range is computed before it writes.
     let mut merged = false;
     if let Some(Statement::Store { cell: next, accumulate, value: next_value }) = behind.first_mut() {
         if replace_loads(next_value, &mut with).is_none() {
@@ -257,7 +257,7 @@ fn rename_local(scalar: &mut Scalar, from: Local, to: Local) {
     scalar.children_mut().for_each(|child| rename_local(child, from, to));
 }
 
-/// Whether a body updates a local.
+/// Returns true if a body updates a local.
 fn updates(body: &[Statement], local: Local) -> bool {
     let mut found = false;
     for statement in body {

@@ -1,4 +1,4 @@
-//! What scalars cost, and which nests are contractions.
+//! The cost of scalars, and the test for contractions.
 
 use std::ops::AddAssign;
 
@@ -6,12 +6,12 @@ use crate::function::{Binary, Unary};
 use crate::program::{Cell, Index, Nest, Statement};
 use crate::scalar::Scalar;
 
-/// What it takes to compute a scalar.
+/// The work of computing a scalar.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Cost {
     /// Cells that are read, those in indices included.
     pub loads: u32,
-    /// Operations, dear ones several times.
+    /// Operations, with expensive ones counted several times.
     pub work: u32,
 }
 
@@ -28,7 +28,7 @@ impl Cost {
         scalar.children().for_each(|child| self.add(child));
     }
 
-    /// The cost of a scalar whose children are there already.
+    /// The cost of a scalar whose children are already computed.
     pub fn without_children(scalar: &Scalar) -> Cost {
         let (loads, work) = match scalar {
             Scalar::Load(cell) => (loads(cell), 0),
@@ -59,14 +59,14 @@ fn loads(cell: &Cell) -> u32 {
     1 + inner.sum::<u32>()
 }
 
-/// Whether a nest sums up products of two loads, each with loops that the other lacks. Such nests go to a
-/// kernel for matrices, which wants them plain.
+/// Returns true if a nest sums products of two loads, each with loops that the other lacks. Such
+/// nests go to a kernel for matrices, which expects them in this plain form.
 pub fn is_contraction(nest: &Nest) -> bool {
     let mut body = &nest.body;
     while let [Statement::Loop(each)] = body.as_slice() {
         body = &each.body;
     }
-    // Either the sum is made in the cell itself, or in a local that is stored at the end.
+    // The sum is accumulated either in the cell itself or in a local that is stored at the end.
     let value = match body.as_slice() {
         [Statement::Store { accumulate: Some(Binary::Add | Binary::Sub), value, .. }] => value,
         [Statement::Declare { .. }, Statement::Loop(each), Statement::Store { .. }] => {
@@ -90,7 +90,8 @@ pub fn is_contraction(nest: &Nest) -> bool {
     lacks(a, b) && lacks(b, a)
 }
 
-/// The loads that a product of loads and numbers is made of; false if it is anything else.
+/// Collects the loads of a product of loads and numbers. Returns false if the scalar is anything
+/// else.
 fn product<'a>(scalar: &'a Scalar, factors: &mut Vec<&'a Cell>) -> bool {
     match scalar {
         Scalar::Number(_) => true,

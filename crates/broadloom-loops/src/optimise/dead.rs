@@ -1,9 +1,10 @@
-//! Dead code: what nobody reads is not computed.
+//! Dead code: results that nobody reads are not computed.
 //!
-//! Going backwards through the program, a buffer is *live* where its contents may still be read: at the end, if it
-//! is kept. The inside and the margins are told apart. A nest all of whose stores go to dead places is dropped,
-//! unless it checks an index, and inside a nest that stays, stores into buffers that nobody reads are. The
-//! margins of a local buffer are live at the end if any nest reads them, because they hold from run to run.
+//! Going backwards through the program, a buffer is *live* where its contents may still be read: at
+//! the end, if it is kept. The inside and the margins are tracked separately. A nest all of whose
+//! stores go to dead places is dropped, unless it checks an index. In a nest that stays, stores
+//! into buffers that nobody reads are dropped. The margins of a local buffer are live at the end if
+//! any nest reads them, because they hold from run to run.
 
 use super::access::{Perfect, Scope, each_in_scope, is_inside, is_onto};
 use crate::program::{BufferId, Nest, Program, Statement, Storage};
@@ -40,7 +41,7 @@ pub fn dead(program: &mut Program) -> usize {
     changes
 }
 
-/// The parts of a buffer.
+/// Flags for the two parts of a buffer.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     inside: bool,
@@ -69,11 +70,12 @@ fn margins_read(program: &Program) -> Vec<bool> {
     read
 }
 
-/// Drops stores into buffers that are dead behind the nest and that nothing else in the nest reads.
+/// Drops stores into buffers that are dead behind the nest and that the rest of the nest does not
+/// read.
 fn dead_stores(program: &Program, nest: &mut Nest, live: &[Live]) -> usize {
     let mut changes = 0;
     loop {
-        // Which buffers the nest reads, other than to accumulate into them.
+        // The buffers that the nest reads, other than to accumulate into them.
         let mut read: Vec<BufferId> = Vec::new();
         for statement in &nest.body {
             statement.each(&mut |inner| match inner {
@@ -120,7 +122,7 @@ fn dead_stores(program: &Program, nest: &mut Nest, live: &[Live]) -> usize {
     }
 }
 
-/// Whether a body has more than one statement that writes a buffer.
+/// Returns true if a body has more than one statement that writes a buffer.
 fn nest_writes_more(body: &[Statement], buffer: BufferId) -> bool {
     let mut writes = 0;
     for statement in body {
@@ -186,7 +188,7 @@ fn remove(body: &mut Vec<Statement>, scope: &mut Scope, dead: &mut dyn FnMut(&St
     });
 }
 
-/// What a nest surely overwrites without having read it.
+/// The part of a buffer that a nest surely overwrites without having read it.
 fn overwritten(program: &Program, nest: &Nest) -> Option<(BufferId, Live)> {
     match nest.body[..] {
         [Statement::Fill { buffer, .. }] => return Some((buffer, Live { inside: true, margins: true })),

@@ -1,9 +1,10 @@
-//! Duplicates: two nests that compute the same into two buffers are one.
+//! Duplicates: two nests that compute the same values into two buffers are merged.
 //!
-//! Nests are compared as written, up to the names of variables and locals, and with each buffer they read goes
-//! how often it had been written. Two nests are the same only if all that is alike. The second buffer must be
-//! local and, like the first, without margins and written by this nest alone, wholly, before anybody reads it;
-//! then who reads it reads the first instead.
+//! Nests are compared as written, up to the names of variables and locals. For each buffer that
+//! they read, the number of writes to it so far is compared too: two nests are the same only if all
+//! of that agrees. The second buffer must be local. Both buffers must have no margins, and each
+//! must be written completely by its nest alone before anything reads it. Then readers of the
+//! second buffer read the first instead.
 
 use rustc_hash::FxHashMap;
 
@@ -63,7 +64,7 @@ pub fn duplicates(program: &mut Program) -> usize {
     dropped.len()
 }
 
-/// The buffer that a nest writes, if it is the only one to write it, and wholly.
+/// The buffer that a nest writes, if it is the only one to write it, and writes all of it.
 fn target(program: &Program, uses: &Uses, at: usize) -> Option<BufferId> {
     let nest = &program.nests[at];
     let (mut loops, mut body) = (Scope::new(), &nest.body);
@@ -130,7 +131,7 @@ impl Key<'_> {
                     self.function(*accumulate);
                     self.scalar(value);
                 }
-                // Nests with these are not looked at.
+                // Nests with these are not compared.
                 Statement::Check { .. } | Statement::Fill { .. } | Statement::FillMargins { .. } => {
                     self.tokens.push(5);
                 }

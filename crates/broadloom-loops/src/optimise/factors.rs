@@ -1,14 +1,15 @@
-//! Factors: numbers leave the sums of contractions.
+//! Factors: constant factors move out of the sums of contractions.
 //!
-//! `t += (a[i, k] * 0.5) * b[k, j]`, stored as `t`, becomes `t += a[i, k] * b[k, j]`, stored as `t * 0.5`. The sum
-//! starts from 0, so this is the distributive law, up to rounding; a kernel for matrices finds a plain product.
+//! `t += (a[i, k] * 0.5) * b[k, j]`, stored as `t`, becomes `t += a[i, k] * b[k, j]`, stored as
+//! `t * 0.5`. The sum starts from 0, so this is the distributive law, up to rounding, and the
+//! kernel for matrices sees a plain product.
 
 use super::cost::is_contraction;
 use crate::function::{Binary, Unary};
 use crate::program::{Local, Program, Statement};
 use crate::scalar::Scalar;
 
-/// Moves factors out of contractions. Returns out of how many.
+/// Moves factors out of contractions. Returns the number of contractions that changed.
 pub fn factors(program: &mut Program) -> usize {
     let mut changes = 0;
     for nest in &mut program.nests {
@@ -43,7 +44,7 @@ fn take(statement: &mut Statement, of: Local) -> Option<f64> {
         },
         Statement::Update { local, accumulate: Some(Binary::Add | Binary::Sub), value } if *local == of => {
             let (factor, rest) = split(value);
-            // An infinite factor, or none at all, would make something else of infinite summands.
+            // A factor that is infinite or 0 would change the result for infinite summands.
             let moves = factor.is_finite() && factor != 0.0 && factor != 1.0;
             *value = rest.filter(|_| moves)?;
             Some(factor)
@@ -52,7 +53,7 @@ fn take(statement: &mut Statement, of: Local) -> Option<f64> {
     }
 }
 
-/// A product as a number and what is left.
+/// Splits a product into a number and the rest.
 fn split(scalar: &Scalar) -> (f64, Option<Scalar>) {
     match scalar {
         Scalar::Number(value) => (*value, None),

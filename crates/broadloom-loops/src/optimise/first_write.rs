@@ -11,9 +11,10 @@
 //!   b[i] = t
 //! ```
 //!
-//! if no nest touches `b` in between but for its margins, if `value` does not read `b`, and if the cell, as a function of the loops it
-//! mentions, is one-to-one and onto. Margins, which the fill set too, are then filled by themselves. Otherwise
-//! the fill stays and only the loops that the cell does not mention, if any, become a local: `b[i] += t`.
+//! if no nest touches `b` in between but for its margins, if `value` does not read `b`, and if the
+//! cell, as a function of the loops it mentions, is one-to-one and onto. Margins, which the fill
+//! set too, then get a fill of their own. Otherwise the fill stays and only the loops that the cell
+//! does not mention, if any, become a local: `b[i] += t`.
 
 use super::access::{Perfect, Scope, Touch, is_one_to_one, is_onto};
 use super::rounding::Rounding;
@@ -35,7 +36,7 @@ pub fn first_write(program: &mut Program) -> usize {
             continue;
         }
         if let [Statement::FillMargins { .. }] = program.nests[at].body[..] {
-            // What was filled inside is still there, and margins are filled again in order.
+            // The inside is still as it was filled, and fills of margins keep their order.
             continue;
         }
         let touch = Touch::of(&program.nests[at].body);
@@ -79,15 +80,15 @@ fn split_fills(program: &mut Program) {
     }
 }
 
-/// An accumulating nest and what may be done with it.
+/// An accumulating nest and the ways in which it may be rewritten.
 struct Plan {
     buffer: BufferId,
     /// The loops that the cell mentions, then the others.
     results: Scope,
     reductions: Scope,
-    /// Whether every cell is written by one iteration of the result loops.
+    /// True if every cell is written by one iteration of the result loops.
     whole: bool,
-    /// Whether the reduction may be held in a local.
+    /// True if the reduction may be held in a local.
     held: bool,
 }
 
@@ -109,7 +110,8 @@ impl Plan {
             perfect.loops.iter().partition(|(var, _)| cell.mentions(*var));
         let inner = perfect.loops[results.len()..] == reductions[..];
         let sums = matches!(function, Binary::Sub | Binary::Div) || function.is_commutative();
-        // Integers are rounded at each step: only what is exact can wait.
+        // Integers are rounded at each step: only exact values can be accumulated first and rounded
+        // later.
         let dtype = program.buffer(cell.buffer).dtype;
         let steps = matches!(function, Binary::Add | Binary::Sub | Binary::Max | Binary::Min);
         let exact = dtype.is_float() || (steps && rounding.is_exact(program, perfect.value, dtype));
@@ -124,13 +126,14 @@ impl Plan {
         })
     }
 
-    /// The new body and how many locals it adds. With a number to start from, nothing is read.
+    /// The new body and the number of locals it adds. With a number to start from, the buffer is
+    /// not read.
     fn carry_out(&self, program: &Program, nest: &Nest, start: Option<f64>) -> Option<(Vec<Statement>, u32)> {
         let perfect = Perfect::of(nest)?;
         let (cell, function, value) = (perfect.cell.clone(), perfect.accumulate?, perfect.value.clone());
         let start = start.map(|value| round(program.buffer(cell.buffer).dtype, value));
         if self.reductions.is_empty() {
-            // A sum has no sign of zero to keep: what is added to 0 is the sum.
+            // The sign of a zero sum need not be kept: 0 plus the value is the value.
             let value = match (function, start?) {
                 (Binary::Add, 0.0) => value,
                 (function, start) => Scalar::binary(function, Scalar::Number(start), value),
@@ -146,7 +149,7 @@ impl Plan {
             Some(start) => (start, function, None),
             None => {
                 let inner = in_steps(function)?;
-                // A reduction that never runs leaves the cell alone.
+                // A reduction that never runs must leave the cell unchanged.
                 let runs = self.reductions.iter().all(|(_, extent)| *extent != 0);
                 (inner.neutral().filter(|_| runs)?, inner, Some(function))
             }
@@ -164,7 +167,8 @@ impl Plan {
     }
 }
 
-/// The function that gathers what another accumulates: `x - a - b = x - (a + b)`.
+/// The function that combines the values before another accumulates them:
+/// `x - a - b = x - (a + b)`.
 fn in_steps(function: Binary) -> Option<Binary> {
     match function {
         Binary::Add | Binary::Sub => Some(Binary::Add),

@@ -1,14 +1,15 @@
 //! Fusion: nests with the same outermost loop become one nest, and so do the loops inside.
 //!
-//! Two loops of one extent are merged if every dependence between them stays inside one iteration: for each
-//! buffer that one of them writes and the other touches, the index on some axis tells the iteration, in all
-//! places alike (see [`separates`]). The bodies are then put one behind the other, and the loops in them are
-//! merged by the same rule; so rows that are reduced and then scaled become one loop over rows with loops over
-//! columns inside, and pointwise chains a single loop.
+//! Two loops of one extent are merged if every dependence between them stays inside one iteration:
+//! for each buffer that one of them writes and the other touches, the index on some axis determines
+//! the iteration, in the same way in all places (see [`separates`]). The bodies are then put one
+//! behind the other, and the loops in them are merged by the same rule; so rows that are reduced
+//! and then scaled become one loop over rows with loops over columns inside, and pointwise chains a
+//! single loop.
 //!
-//! A nest moves to a partner over others that it has no dependence with: forwards to what it reads, in a first
-//! sweep, backwards to what reads it, in a second. Contractions, fills and checks are left alone. A nest that looks
-//! up an index does not cross a check.
+//! A nest moves to a partner past others that it has no dependence with: forwards to the nests it
+//! reads from, in a first sweep, backwards to those that read from it, in a second. Contractions,
+//! fills and checks are left alone. A nest that looks up an index does not cross a check.
 
 use super::access::{Touch, places, separates};
 use super::cost::is_contraction;
@@ -17,15 +18,15 @@ use super::rewrite::{loop_vars, rename};
 use crate::program::{Local, Loop, Nest, Program, Statement};
 use crate::scalar::Scalar;
 
-/// How large nests may grow.
+/// Bounds on the size of nests.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limits {
     /// The most statements in a nest, loops not counted.
     pub statements: usize,
     /// The most buffers that a nest touches.
     pub buffers: usize,
-    /// The most points inside one iteration of a merged loop if the loops inside are not merged too: beyond
-    /// this nothing stays in the cache.
+    /// The most points inside one iteration of a merged loop if the loops inside are not merged
+    /// too: beyond this the data no longer stays in the cache.
     pub row: u64,
 }
 
@@ -56,11 +57,11 @@ enum Direction {
     Backwards,
 }
 
-/// A nest and what is known about it.
+/// A nest and the facts about it that a merge depends on.
 struct Group {
     nest: Nest,
     touch: Touch,
-    /// Whether it may be merged at all, and if so whether its iterations are independent.
+    /// None if it may not be merged at all; otherwise true if its iterations are independent.
     independent: Option<bool>,
 }
 
@@ -196,7 +197,7 @@ fn merge(vars: &mut Vec<String>, limits: &Limits, first: &Group, second: &Group)
     })
 }
 
-/// Whether the iterations of two loops can be paired: no dependence leaves its iteration.
+/// Returns true if the iterations of two loops can be paired: no dependence leaves its iteration.
 fn may_join(a: &Loop, b: &Loop) -> bool {
     let conflicts = Touch::of(&a.body).conflicts(&Touch::of(&b.body));
     let apart = |buffer: &crate::BufferId| {
@@ -207,7 +208,7 @@ fn may_join(a: &Loop, b: &Loop) -> bool {
     a.extent == b.extent && conflicts.iter().all(apart)
 }
 
-/// Whether both loops walk through some buffer: otherwise nothing is gained.
+/// Returns true if both loops traverse some buffer: otherwise nothing is gained.
 fn shares(a: &Loop, b: &Loop) -> bool {
     let walks =
         |each: &Loop, buffer| places(each, &[buffer]).iter().any(|place| place.cell.mentions(each.var));
@@ -218,7 +219,7 @@ fn shares(a: &Loop, b: &Loop) -> bool {
         .any(|buffer| both.touches(buffer) && walks(a, buffer) && walks(b, buffer))
 }
 
-/// The body of a loop and another, which has the same variable, in one.
+/// Joins the body of a loop with another body that uses the same variable.
 fn join(a: &Loop, body: Vec<Statement>) -> Vec<Statement> {
     block(a.body.iter().cloned().chain(body).collect())
 }
@@ -259,7 +260,7 @@ fn block(body: Vec<Statement>) -> Vec<Statement> {
     result.into_iter().map(|(statement, _)| statement).collect()
 }
 
-/// What a statement touches, locals included.
+/// The buffers and locals that a statement touches.
 struct Effects {
     touch: Touch,
     reads: Vec<Local>,
@@ -298,7 +299,7 @@ impl Effects {
     }
 }
 
-/// How many statements a body has, loops not counted.
+/// The number of statements in a body, loops not counted.
 fn count(body: &[Statement]) -> usize {
     let mut leaves = 0;
     for statement in body {
@@ -307,7 +308,7 @@ fn count(body: &[Statement]) -> usize {
     leaves
 }
 
-/// How often statements are carried out in a body.
+/// The number of times that statements of a body are executed.
 fn points(body: &[Statement]) -> i64 {
     let each = |statement: &Statement| match statement {
         Statement::Loop(each) => each.extent.typical().saturating_mul(points(&each.body)),

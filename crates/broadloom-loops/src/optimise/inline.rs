@@ -1,17 +1,17 @@
-//! Virtual tensors: a local buffer is not stored; what it would hold is computed where it is read.
+//! Virtual tensors: a local buffer is not stored; its values are computed where they are read.
 //!
-//! The buffer is written by one nest only: a fill, or a plain store that walks every axis by a loop of its own
-//! from its start to its end. Then the contents of a cell are a known scalar of its indices. A reader may take
-//! that scalar instead of loading if
+//! The buffer is written by one nest only: a fill, or a plain store in which each axis has a loop
+//! of its own that covers it from start to end. Then the contents of a cell are a known scalar of
+//! its indices. A reader may compute that scalar instead of loading if
 //!
-//! - it comes later, and nothing that the scalar reads is written in between, nor by the reader itself, unless
-//!   at the very cell the reader is about to write and no other iteration touches;
-//! - it stays inside the sizes: margins hold something else;
-//! - an index that is looked up or supplied only stands for a variable that is itself an index;
+//! - it comes later, and no buffer that the scalar reads is written in between, nor by the reader
+//!   itself, except at the cell that the reader is about to write and no other iteration touches;
+//! - it stays inside the sizes, because margins hold other values;
+//! - an index that is looked up or supplied replaces only variables that are an index by
+//!   themselves;
 //! - losing the rounding of the buffer is allowed (see [`rounding`](super::rounding)).
 //!
-//! Whether it is worth it is another question, answered by [`Policy`]. Nothing but loads, perhaps times a
-//! number, goes into a contraction.
+//! [`Policy`] decides whether it pays. Only loads, perhaps times a number, go into a contraction.
 
 use super::access::{Perfect, Scope, Uses, each_cell, each_in_scope, is_inside, is_one_to_one, simple_axes};
 use super::cost::{Cost, is_contraction};
@@ -22,13 +22,14 @@ use crate::program::{BufferId, Cell, Index, Nest, Program, Statement, Storage};
 use crate::reference::round;
 use crate::scalar::Scalar;
 
-/// What is worth computing again rather than loading.
+/// Limits on what is computed again rather than loaded.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Policy {
-    /// The most that several readers, each of which reads a cell once, compute each for itself: loads and
-    /// operations.
+    /// The most loads and operations that several readers, each of which reads a cell once, compute
+    /// each for itself.
     pub several_readers: u32,
-    /// The most that is computed again when a reader comes back to a cell: operations on a single load.
+    /// The most operations, on a single load, that are computed again when a reader reads a cell
+    /// repeatedly.
     pub again: u32,
     /// The most loads and operations that a statement may grow to.
     pub statement: u32,
@@ -49,7 +50,7 @@ pub fn inline(program: &mut Program, policy: &Policy) -> usize {
     let rounding = Rounding::of(program);
     let mut uses = Uses::of(program);
     let mut changes = 0;
-    // In order: what is substituted for a load has already been substituted into.
+    // In order, so that what is substituted for a load has already been substituted into.
     for at in 0..program.nests.len() {
         let Some(source) = Source::of(program, &uses, at) else { continue };
         if !rounding.may_skip(program, source.buffer, &source.value) {
@@ -76,14 +77,14 @@ pub fn inline(program: &mut Program, policy: &Policy) -> usize {
     changes
 }
 
-/// A nest that says what a buffer holds.
+/// A nest that determines the contents of a buffer.
 struct Source {
     nest: usize,
     buffer: BufferId,
     /// The variable of each axis of more than one cell.
     axes: Vec<Option<u32>>,
     value: Scalar,
-    /// Whether it holds in the margins too.
+    /// True if it holds in the margins too.
     margins: bool,
 }
 
@@ -108,7 +109,7 @@ impl Source {
                 (buffer, Source { nest: at, buffer, axes, value, margins: false })
             }
         };
-        // Fills of margins do not matter to those who stay inside.
+        // Fills of margins do not matter to readers that stay inside.
         let margins_only = |at: &&usize| {
             !source.margins && matches!(program.nests[**at].body[..], [Statement::FillMargins { .. }])
         };
@@ -126,19 +127,19 @@ impl Source {
         substitute(&self.value, &by)
     }
 
-    /// Whether computing it is no more than loading: a constant, a position, a load.
+    /// Returns true if computing it costs no more than a load: a constant, a position, a load.
     fn is_free(&self) -> bool {
         let cost = Cost::of(&self.value);
         cost.work == 0 && cost.loads <= 1
     }
 }
 
-/// A reader that computes instead of loading.
+/// A reader that computes the value instead of loading it.
 struct Plan {
     body: Vec<Statement>,
-    /// In how many places it did.
+    /// The number of places in which it does.
     places: usize,
-    /// Whether each place comes to a cell once.
+    /// True if each place reads a cell once.
     once: bool,
 }
 
@@ -183,7 +184,8 @@ fn plan(program: &Program, uses: &Uses, policy: &Policy, source: &Source, reader
     fits.then_some(Plan { body: changed.body, places, once })
 }
 
-/// A contraction takes constants, and loads whose indices are sums, perhaps times a number.
+/// Returns true if a contraction stays one: it takes constants, and loads whose indices are sums,
+/// perhaps times a number.
 fn keeps_contraction(source: &Source, nest: &Nest, changed: &Nest) -> bool {
     if !is_contraction(nest) {
         return true;
@@ -202,8 +204,8 @@ fn keeps_contraction(source: &Source, nest: &Nest, changed: &Nest) -> bool {
     }
 }
 
-/// Whether what the reader writes is nothing that it now reads; or only the cell that each iteration reads and
-/// writes for itself.
+/// Returns true if the reader writes nothing that it now reads, or only the cell that each
+/// iteration reads and writes for itself.
 fn writes_apart(source: &Source, changed: &Nest) -> bool {
     let mut loads = Vec::new();
     source.value.each_load(&mut |cell| loads.push(cell.buffer));
@@ -236,7 +238,7 @@ fn is_moderate(policy: &Policy, nest: &Nest, changed: &Nest) -> bool {
     largest <= policy.statement && (buffers.len() <= policy.buffers || !grows)
 }
 
-/// Whether all readers can do without the buffer, and computing it again costs little.
+/// Returns true if all readers can do without the buffer, and computing it again costs little.
 fn is_worth(policy: &Policy, source: &Source, plans: &[Option<Plan>]) -> bool {
     if plans.iter().any(Option::is_none) {
         return false;

@@ -1,20 +1,21 @@
-//! The optimiser: a program in, a program out that computes the same in fewer passes over memory.
+//! The optimiser turns a program into one that computes the same in fewer passes over memory.
 //!
-//! The passes stand below in the order in which they run, each in a file that says when it applies and why that is
-//! sound. All of them are checked against the [reference evaluator](crate::reference) on random programs. The
-//! shape of what comes out:
+//! The passes are listed below in the order in which they run, each in a file that says when it
+//! applies and why that is sound. All of them are checked against the [reference
+//! evaluator](crate::reference) on random programs. The result has this form:
 //!
 //! - A contraction ([`is_contraction`]) is a nest by itself: result loops, `let t = 0`, reduction loops around
 //!   `t += a[..] * b[..]`, and one store of `t`, perhaps times a number. If it is scattered, or added to
-//!   what is there, the store accumulates.
+//!   existing values, the store accumulates.
 //! - Other nests may have several statements and loops in a body. A local is declared in front of its uses, in
 //!   the same body or one around it, and locals are numbered from 0 in each nest.
 //! - The outermost loop of a nest is marked if its iterations are independent.
 //!
-//! What stays the same: the contents of kept buffers behind a run that does not stop, up to the order in which
-//! sums are added up, the rounding of intermediate results (a float that is not stored is not rounded) and the
-//! sign of zeros. The ids of buffers do not change; one that is no longer needed is simply not mentioned by any
-//! nest. Behind a run that stops at a check, nothing is promised about what has been written.
+//! The contents of kept buffers after a run that does not stop stay the same, up to the order in
+//! which sums are added up, the rounding of intermediate results (a float that is not stored is not
+//! rounded) and the sign of zeros. The ids of buffers do not change; a buffer that is no longer
+//! needed is simply not mentioned by any nest. After a run that stops at a check, the contents of
+//! written buffers are unspecified.
 
 mod access;
 mod common;
@@ -40,32 +41,32 @@ pub use parallel::is_independent;
 
 use crate::program::Program;
 
-/// Which passes run, and their limits.
+/// The passes that run, and their limits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     /// Constants, neutral elements, powers, loops that run once.
     pub simplify: bool,
     /// Fill and accumulate become one store; reductions are summed up in locals.
     pub first_write: bool,
-    /// What nobody reads is not computed.
+    /// Results that nobody reads are not computed.
     pub dead: bool,
-    /// Nests that compute the same are one.
+    /// Nests that compute the same values are merged.
     pub duplicates: bool,
     /// Local buffers become virtual.
     pub inline: bool,
-    /// Numbers leave the sums of contractions.
+    /// Constant factors move out of the sums of contractions.
     pub factors: bool,
     /// Nests with the same outermost loop become one.
     pub fuse: bool,
-    /// What is written and read in one iteration is held in a local.
+    /// A value that is written and read in one iteration is held in a local.
     pub contract: bool,
-    /// What several statements compute is computed once.
+    /// An expression that several statements share is computed once.
     pub common: bool,
     /// Outermost loops whose iterations are independent are marked.
     pub parallel: bool,
-    /// When a buffer is worth being virtual.
+    /// Limits on making buffers virtual.
     pub policy: Policy,
-    /// How large nests may grow.
+    /// Limits on the size of nests.
     pub limits: Limits,
 }
 
@@ -113,22 +114,22 @@ impl Options {
     }
 }
 
-/// How much each pass has changed, in the order in which they ran.
+/// The number of changes that each pass has made, in the order in which they ran.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Report {
     /// The name of a pass and the number of its changes.
     pub passes: Vec<(&'static str, usize)>,
 }
 
-/// The program, optimised.
+/// Returns the optimised program.
 pub fn optimise(program: &Program, options: &Options) -> Program {
     optimise_with_report(program, options).0
 }
 
-/// A pass changes a program and says how much.
+/// A pass changes a program and returns the number of its changes.
 type Pass<'a> = &'a dyn Fn(&mut Program) -> usize;
 
-/// The program, optimised, and what was done.
+/// Returns the optimised program and a report of the changes.
 pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, Report) {
     let mut result = program.clone();
     let mut report = Report::default();

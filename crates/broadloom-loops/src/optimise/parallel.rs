@@ -1,9 +1,9 @@
 //! Parallel loops: iterations that do not depend on each other.
 //!
-//! A loop is independent if, for every buffer written in its body, the index on some axis tells the iteration (see
-//! [`separates`](super::access::separates)), in reads and in writes; and if no local from outside is written.
-//! Then no iteration touches what another writes. Only outermost loops are marked, and none with checks: a run
-//! stops at the first that fails.
+//! A loop is independent if, for every buffer written in its body, the index on some axis
+//! determines the iteration (see [`separates`](super::access::separates)), in reads and in writes;
+//! and if no local from outside is written. Then no iteration touches what another writes. Only
+//! outermost loops are marked, and none with checks: a run stops at the first check that fails.
 
 use super::access::{Touch, places, separates};
 use crate::program::{Local, Loop, Program, Statement};
@@ -23,7 +23,7 @@ pub fn parallel(program: &mut Program) -> usize {
     marked
 }
 
-/// Whether the iterations of a loop may run in any order, and at once.
+/// Returns true if the iterations of a loop may run in any order, or at the same time.
 pub fn is_independent(each: &Loop) -> bool {
     let (mut declared, mut updated): (Vec<Local>, Vec<Local>) = Default::default();
     let mut alone = false;

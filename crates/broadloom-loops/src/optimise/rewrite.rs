@@ -6,11 +6,11 @@ use crate::Size;
 use crate::program::{Cell, Index, Statement};
 use crate::scalar::Scalar;
 
-/// What stands for each loop variable.
+/// The index that replaces each loop variable.
 pub type Substitution = Vec<(u32, Index)>;
 
-/// A sum with the substitution carried out. None if a number that is looked up would have to be computed
-/// with.
+/// A sum with the substitution carried out. None if it would compute with a number that is looked
+/// up or supplied.
 fn index(sum: &Component, by: &Substitution) -> Option<Index> {
     let lookup = |var: u32| by.iter().find(|(known, _)| *known == var).map(|(_, index)| index);
     if let [(Size::ONE, var)] = sum.terms.as_slice()
@@ -60,7 +60,8 @@ pub fn substitute(scalar: &Scalar, by: &Substitution) -> Option<Scalar> {
     })
 }
 
-/// A body with sums for variables. Sums always fit, so this cannot fail but for overflow.
+/// Replaces variables in a body. Fails only if a replacement is not a sum and would have to be
+/// computed with.
 pub fn substitute_body(body: &mut [Statement], by: &Substitution) -> Option<()> {
     for statement in body {
         if let Some(value) = value_mut(statement) {
@@ -81,7 +82,7 @@ pub fn substitute_body(body: &mut [Statement], by: &Substitution) -> Option<()> 
 pub fn rename(body: &mut [Statement], names: &[(u32, u32)]) {
     let by: Substitution =
         names.iter().map(|(old, new)| (*old, Index::At(Component::iterate(*new)))).collect();
-    // A variable for a variable overflows nowhere.
+    // A variable replaced by a variable always stays a sum.
     let _ = substitute_body(body, &by);
     fn loops(body: &mut [Statement], names: &[(u32, u32)]) {
         for statement in body {
@@ -116,8 +117,9 @@ pub fn each_mut(body: &mut [Statement], visit: &mut dyn FnMut(&mut Statement)) {
     }
 }
 
-/// Replaces loads in a scalar. `with` answers None for a load that stays; the answer is not looked into.
-/// Loads in indices can only be replaced by loads. None if one of those would be replaced by something else.
+/// Replaces loads in a scalar. `with` returns None for a load that stays; replacements are not
+/// searched again. Loads in indices can only be replaced by loads. None if one of those would be
+/// replaced by something else.
 pub fn replace_loads(scalar: &mut Scalar, with: &mut dyn FnMut(&Cell) -> Option<Scalar>) -> Option<()> {
     if let Scalar::Load(cell) = scalar {
         replace_in_index(cell, with)?;

@@ -1,13 +1,13 @@
-//! Which numbers may skip the rounding of the buffer they would be stored in.
+//! The rule by which numbers may skip the rounding of the buffer they would be stored in.
 //!
 //! A store rounds to the type of its buffer. When a value is used directly instead, as inlining and scalars in
 //! place of arrays do, that rounding is lost. For floats this is allowed: the number is only more precise. Two
 //! cases are not:
 //!
 //! - Integers: storing 2.7 makes it 2. A value may skip the rounding only if it is certainly exact.
-//! - Comparisons: in `x == max(x)` both sides come from one computation, and must go on to agree. A float that
-//!   reaches a comparison with another computed number, by way of copies, `max`, `min`, `where` and signs, is
-//!   *compared*. It keeps its rounding unless it is exact.
+//! - Comparisons: in `x == max(x)` both sides come from one computation, and must continue to
+//!   agree. A float that reaches a comparison with another computed number, by way of copies,
+//!   `max`, `min`, `where` and signs, is *compared*. It keeps its rounding unless it is exact.
 
 use crate::Dtype;
 use crate::function::{Binary, Unary, Yields};
@@ -31,7 +31,7 @@ enum Holder {
 }
 
 impl Rounding {
-    /// Looks through a program.
+    /// Finds the compared buffers and the types of locals in a program.
     pub fn of(program: &Program) -> Rounding {
         let buffers = program.buffers.len();
         let place = |holder: Holder| match holder {
@@ -68,7 +68,7 @@ impl Rounding {
         rounding
     }
 
-    /// Finds the locals that a maximum, a minimum or a copy of stored numbers is held in.
+    /// Finds the locals that hold a maximum, a minimum or a copy of stored numbers.
     fn judge_locals(&mut self, program: &Program) {
         let mut spoilt = vec![false; self.locals.len()];
         for statement in program.nests.iter().flat_map(|nest| &nest.body) {
@@ -78,7 +78,7 @@ impl Rounding {
                     Statement::Update { local, accumulate, value } => (*local, *accumulate, value),
                     _ => return,
                 };
-                // A local in terms of locals is not followed: those may still be spoilt.
+                // Locals inside the value are not followed: they may still turn out to be spoilt.
                 let keeps = matches!(accumulate, None | Some(Binary::Max | Binary::Min)) && !has_local(value);
                 let known = self.locals[local.0 as usize];
                 let fits = Dtype::ALL.into_iter().filter(|dtype| dtype.is_float()).find(|dtype| {
@@ -97,14 +97,14 @@ impl Rounding {
         }
     }
 
-    /// Whether a value that is stored in a buffer may be used without being stored.
+    /// Returns true if a value that is stored in a buffer may be used without being stored.
     pub fn may_skip(&self, program: &Program, id: BufferId, value: &Scalar) -> bool {
         let dtype = program.buffer(id).dtype;
         let compared = self.compared.get(id.index()).copied().unwrap_or(true);
         dtype == Dtype::F64 || (dtype.is_float() && !compared) || self.is_exact(program, value, dtype)
     }
 
-    /// Whether rounding to a type changes nothing, whatever the cells hold.
+    /// Returns true if rounding to a type changes nothing, whatever the cells hold.
     pub fn is_exact(&self, program: &Program, scalar: &Scalar, dtype: Dtype) -> bool {
         let exact = |scalar: &Scalar| self.is_exact(program, scalar, dtype);
         let of_function = |yields: Yields| match yields {
@@ -130,7 +130,7 @@ impl Rounding {
     }
 }
 
-/// Whether every number of one type is a number of another.
+/// Returns true if every number of one type is a number of another.
 fn contains(wide: Dtype, narrow: Dtype) -> bool {
     wide == narrow
         || match wide {
@@ -145,8 +145,8 @@ fn has_local(scalar: &Scalar) -> bool {
     matches!(scalar, Scalar::Local(_)) || scalar.children().any(has_local)
 }
 
-/// Visits both sides of comparisons of two computed numbers. What is compared with a constant is not at risk:
-/// there is only one computation.
+/// Visits both sides of comparisons of two computed numbers. A comparison with a constant is not at
+/// risk: it involves only one computation.
 fn each_comparison(scalar: &Scalar, visit: &mut dyn FnMut(&Scalar)) {
     if let Scalar::Binary(Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual, a, b) = scalar
         && !matches!(**a, Scalar::Number(_))

@@ -1,9 +1,10 @@
 //! Simplification: constants, neutral elements, powers, and loops that run once or never.
 //!
-//! Results are those of IEEE arithmetic, except that the last bit of a power may differ, and that `x ** 0.5` of minus
-//! infinity is not a number, as its square root. In particular `x * 0` and `x - x` stay, because `x` may be infinite or
-//! not a number; `x + 0` and `0 - x` stay, because `x` may be a zero whose sign they change; and a division by a
-//! constant becomes a product only if its inverse is exact.
+//! Results are those of IEEE arithmetic, except that the last bit of a power may differ, and that
+//! `x ** 0.5` of minus infinity becomes NaN, as its square root is. In particular `x * 0` and
+//! `x - x` stay, because `x` may be infinite or NaN; `x + 0` and `0 - x` stay, because `x` may be a
+//! zero whose sign they change; and a division by a constant becomes a product only if its inverse
+//! is exact.
 
 use broadloom_core::projection::Component;
 
@@ -56,7 +57,7 @@ fn block(body: &mut Vec<Statement>, changes: &mut usize) {
     *body = result;
 }
 
-/// Whether `x function value` is `x`, for every `x`.
+/// Returns true if `x function value` is `x`, for every `x`.
 fn keeps_left(function: Binary, value: &Scalar) -> bool {
     let Scalar::Number(value) = value else { return false };
     let truth = matches!(function, Binary::And | Binary::Or);
@@ -68,7 +69,7 @@ pub fn scalar(scalar: &mut Scalar, changes: &mut usize) {
     for child in scalar.children_mut() {
         self::scalar(child, changes);
     }
-    // Each rule leaves something smaller or further down this list, so that this ends.
+    // Each rule makes the scalar smaller or moves it further down this list, so the loop ends.
     while let Some(simpler) = step(scalar) {
         *scalar = simpler;
         *changes += 1;
@@ -99,7 +100,7 @@ fn unary(function: Unary, a: &Scalar) -> Option<Scalar> {
         (function, Scalar::Number(value)) => Some(Scalar::Number(function.of(*value))),
         // -(-x) = x
         (Unary::Neg, Scalar::Unary(Unary::Neg, x)) => Some((**x).clone()),
-        // -(x - y) = y - x but for the sign of zero, by which somebody may divide: it stays.
+        // -(x - y) = y - x but for the sign of zero, which a division can show: it stays.
         // |-x| = ||x|| = |x|
         (Unary::Abs, Scalar::Unary(Unary::Neg | Unary::Abs, x)) => {
             Some(Scalar::unary(Unary::Abs, (**x).clone()))
@@ -161,7 +162,7 @@ fn constant_right(function: Binary, a: &Scalar, y: f64) -> Option<Scalar> {
             Some(Scalar::binary(Binary::Mul, a(), Scalar::Number(1.0 / y)))
         }
         Binary::Pow => power(a(), y),
-        // x and 0 = 0; x or 1 = 1, even if x is not a number
+        // x and 0 = 0; x or 1 = 1, even if x is NaN
         Binary::And if y == 0.0 => Some(Scalar::Number(0.0)),
         Binary::Or if y != 0.0 => Some(Scalar::Number(1.0)),
         // x and 1 = x or 0 = (x != 0)
@@ -174,9 +175,9 @@ fn constant_left(function: Binary, x: f64, b: &Scalar) -> Option<Scalar> {
     match function {
         // -0 - y = -y
         Binary::Sub if x == 0.0 && x.is_sign_negative() => Some(Scalar::unary(Unary::Neg, b.clone())),
-        // 1 ** y = 1, even if y is not a number
+        // 1 ** y = 1, even if y is NaN
         Binary::Pow if x == 1.0 => Some(Scalar::Number(1.0)),
-        // Where the order does not matter, as with the constant on the right.
+        // If the order does not matter, the constant may as well be on the right.
         Binary::Add | Binary::Mul | Binary::Max | Binary::Min | Binary::And | Binary::Or => {
             constant_right(function, b, x)
         }
@@ -184,13 +185,13 @@ fn constant_left(function: Binary, x: f64, b: &Scalar) -> Option<Scalar> {
     }
 }
 
-/// Powers that are not worth a logarithm. What would be computed twice must be small: common
-/// subexpressions find it again, but only if they are looked for.
+/// Powers that are cheaper without a logarithm. A base that would be computed twice must be small:
+/// the pass for common subexpressions merges the copies, but it may not run.
 fn power(x: Scalar, y: f64) -> Option<Scalar> {
     let small = Cost::of(&x).total() <= 8;
     let times = |a: Scalar, b: Scalar| Scalar::binary(Binary::Mul, a, b);
     if y == 0.0 {
-        // Even if x is not a number.
+        // Even if x is NaN.
         Some(Scalar::Number(1.0))
     } else if y == 0.5 {
         Some(Scalar::unary(Unary::Sqrt, x))
@@ -207,8 +208,8 @@ fn power(x: Scalar, y: f64) -> Option<Scalar> {
     }
 }
 
-/// Whether dividing by a number is multiplying by its inverse: it is a power of two, and so is the inverse,
-/// with room to spare.
+/// Returns true if dividing by a number is the same as multiplying by its inverse: both must be
+/// powers of two, far from overflow.
 fn has_exact_inverse(y: f64) -> bool {
     let exponent = y.abs().log2();
     exponent.is_finite() && exponent.abs() <= 64.0 && f64::powi(2.0, exponent as i32) == y.abs()
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
     use crate::Local;
 
-    /// The values of the locals `x` and `y` that are tried on both sides of each rule.
+    /// The values of the locals `x` and `y` at which both sides of each rule are compared.
     const VALUES: [f64; 10] =
         [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
@@ -242,7 +243,7 @@ mod tests {
         }
     }
 
-    /// Simplifies, and compares the values before and after. Returns whether anything changed.
+    /// Simplifies, and compares the values before and after. Returns true if anything changed.
     fn changes(before: Scalar) -> bool {
         let mut after = before.clone();
         let mut changes = 0;

@@ -1,4 +1,4 @@
-//! What every pass relies on. A program that is not like this is left as it is.
+//! The form that every pass relies on. A program that does not have it is left unchanged.
 //!
 //! - Every cell has one index per axis of its buffer, and every buffer, variable, local and symbol exists.
 //! - A variable is used inside its loop only, and no two loops of a nest share one.
@@ -7,7 +7,7 @@
 use crate::program::{Cell, Index, Program, Statement};
 use crate::scalar::Scalar;
 
-/// Whether a program is what the passes expect.
+/// Returns true if a program has the form that the passes expect.
 pub fn is_well_formed(program: &Program) -> bool {
     program.nests.iter().all(|nest| {
         let mut check =
@@ -18,7 +18,7 @@ pub fn is_well_formed(program: &Program) -> bool {
 
 struct Check<'a> {
     program: &'a Program,
-    /// Variables and locals in scope, and all that the nest has had so far.
+    /// Variables and locals in scope, and all those that the nest has used so far.
     vars: Vec<u32>,
     used: Vec<u32>,
     locals: Vec<u32>,

@@ -1,4 +1,4 @@
-//! What several tests need: programs from text, random programs, and runs that are compared.
+//! Helpers of several tests: programs from text, random programs, and runs that are compared.
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test that is written wrongly may panic")]
 
@@ -10,18 +10,18 @@ use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{BufferId, Program, Storage};
 use expect_test::Expect;
 
-/// A program with what it is run on.
+/// A program with its inputs.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub program: Program,
     pub symbols: Vec<i64>,
-    /// What kept buffers hold at first.
+    /// The initial contents of kept buffers.
     pub inputs: Vec<(BufferId, Vec<f64>)>,
-    /// How far results may lie apart: by this, and by this times their size.
+    /// The tolerance of comparisons, both absolute and relative.
     pub tolerance: f64,
 }
 
-/// The contents of all kept buffers behind two runs, one after the other, by the reference evaluator.
+/// The contents of all kept buffers after two runs in a row, by the reference evaluator.
 pub fn run(program: &Program, sample: &Sample) -> Result<Vec<(BufferId, Vec<f64>)>, Stop> {
     let mut memory = Memory::new(program).expect("there is room");
     for (id, values) in &sample.inputs {
@@ -65,7 +65,7 @@ pub fn nests(program: &Program) -> String {
     text.split_once("\n\n").map_or(text.clone(), |(_, nests)| nests.to_string())
 }
 
-/// Optimises a program, looks at the nests, and runs both on some data.
+/// Optimises a program, compares its nests with the expected text, and runs both on some data.
 pub fn check(text: &str, expected: Expect) {
     let program = parse::parse(text);
     let optimised = optimise(&program, &Options::all());

@@ -1,4 +1,5 @@
-//! Programs from text, as they are printed. Comments need no `#` line: nests are divided by empty lines.
+//! Programs from text, as they are printed. Nests are divided by empty lines; `#` lines are
+//! optional.
 
 use broadloom_core::projection::Component;
 use broadloom_loops::{
@@ -159,7 +160,7 @@ impl Parser {
         scalar
     }
 
-    /// Operators from left to right, all of one rank: parentheses say what is meant.
+    /// Operators from left to right, all of the same precedence: use parentheses.
     fn sum(&mut self, rest: &mut &[String]) -> Scalar {
         let mut left = self.term(rest);
         while let Some(function) =

@@ -1,8 +1,8 @@
-//! Random programs: what a lowering might make, and worse.
+//! Random programs like those that lowering produces, and stranger ones.
 //!
-//! Every cell that is read has been written before, so that a result that is not a number is a mistake of whoever
-//! changed the program. Inputs are multiples of 1/8, most values stay small, and sums of them are exact, so that
-//! comparisons do not tip over when a sum is reordered.
+//! Every cell that is read has been written before, so NaN in a result is a mistake of the pass
+//! that changed the program. Inputs are multiples of 1/8, most values stay small, and sums of them
+//! are exact, so that comparisons do not flip when a sum is reordered.
 
 mod bodies;
 
@@ -59,7 +59,7 @@ impl Random {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// Once in so many times.
+    /// True once in this many times, on average.
     pub fn chance(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -70,20 +70,20 @@ impl Random {
     }
 }
 
-/// What is known about a buffer.
+/// The facts about a buffer that later nests need.
 #[derive(Clone)]
 struct Fact {
-    /// Whether all its cells have been written.
+    /// True if all its cells have been written.
     written: bool,
     /// A bound on the size of its numbers.
     bound: f64,
-    /// What its numbers are below, if they are indices.
+    /// The bound of its numbers, if they are indices.
     index: Option<u64>,
 }
 
 struct Make {
     random: Random,
-    /// Whether some buffers are 32-bit floats; then nothing is done that is not continuous.
+    /// True if some buffers are 32-bit floats; then only continuous operations are used.
     mixed: bool,
     program: Program,
     facts: Vec<Fact>,
@@ -121,7 +121,7 @@ impl Make {
         }
     }
 
-    /// Some of what was computed is kept.
+    /// Keeps some of the computed buffers.
     fn finish(&mut self) {
         for at in 0..self.program.buffers.len() {
             let buffer = &mut self.program.buffers[at];
@@ -251,7 +251,7 @@ impl Make {
         self.facts[id.index()] = Fact { written: true, bound, index: None };
     }
 
-    /// What is accumulated: often a product of two loads.
+    /// A value to accumulate: often a product of two loads.
     fn summand(&mut self, loops: &Loops, function: Binary) -> (Scalar, f64) {
         let (value, bound) = if self.random.chance(3) {
             // Each with a loop that the other lacks, if there are enough.
@@ -315,7 +315,7 @@ impl Make {
         Cell { buffer, index }
     }
 
-    /// A buffer that may be read: rather a late one.
+    /// A buffer that may be read, preferably a late one.
     fn readable(&mut self) -> BufferId {
         let ids: Vec<u32> =
             (0..self.facts.len() as u32).filter(|at| self.facts[*at as usize].written).collect();
@@ -492,7 +492,7 @@ impl Make {
         self.facts[id.index()] = Fact { written: true, bound, index: None };
     }
 
-    /// A buffer that holds something is written again, wholly or in part.
+    /// Writes a buffer that holds something again, completely or in part.
     fn update(&mut self) {
         let id = self.readable();
         if self.facts[id.index()].index.is_some() {
@@ -513,7 +513,7 @@ impl Make {
             Some(function) => self.summand(&loops, function),
             None => self.value(&loops, 2),
         };
-        // Sometimes with a number that was computed from the buffer as it was.
+        // Sometimes uses a number that was computed from the old contents of the buffer.
         if !wild && self.random.chance(3) {
             let sizes = self.program.buffer(id).shape();
             let before = self.add(sizes.clone(), Storage::Local, false);
@@ -526,7 +526,7 @@ impl Make {
             value = Scalar::binary(Binary::Add, value, Scalar::Load(self.simple(before, &loops)));
             bound += 200.0 * self.facts[id.index()].bound;
         }
-        // Often with what the cell holds.
+        // Often uses the old value of the cell.
         if accumulate.is_none() && self.random.chance(2) {
             value = Scalar::binary(Binary::Sub, Scalar::Load(cell.clone()), value);
             bound += self.facts[id.index()].bound;
@@ -603,7 +603,7 @@ impl Make {
         self.push(statement, &Loops::new());
     }
 
-    /// The margins of a buffer are read, filled and written into, in some order.
+    /// Reads, fills and writes the margins of a buffer, in some order.
     fn margins(&mut self) {
         let ids: Vec<u32> = (0..self.facts.len() as u32)
             .filter(|at| self.facts[*at as usize].written && self.program.buffer(BufferId(*at)).has_margins())
@@ -644,7 +644,7 @@ impl Make {
         }
     }
 
-    /// An earlier nest once more, into another buffer.
+    /// Repeats an earlier nest with another buffer as its target.
     fn again(&mut self) {
         let stores: Vec<usize> = (0..self.program.nests.len())
             .filter(|at| is_perfect(&self.program.nests[*at].body))
@@ -696,7 +696,7 @@ impl Make {
         self.facts[id.index()] = Fact { written: true, ..self.facts[target.index()].clone() };
     }
 
-    /// Softmax over the last axis of something.
+    /// Softmax over the last axis of a buffer.
     fn rows(&mut self) {
         let of = self.readable();
         let sizes = self.program.buffer(of).shape();
@@ -750,7 +750,7 @@ impl Make {
         self.facts[id.index()] = Fact { written: true, index, ..self.facts[from.index()].clone() };
     }
 
-    /// Integers: what is stored loses its fraction.
+    /// Integers: stored values lose their fractions.
     fn integers(&mut self) {
         if self.mixed {
             return;
@@ -772,12 +772,13 @@ impl Make {
     }
 }
 
-/// Whether a scalar is above something that it never is exactly: a truth that does not tip over.
+/// A comparison with a number that the scalar never equals exactly, so that rounding cannot flip
+/// it.
 fn positive(scalar: Scalar) -> Scalar {
     Scalar::binary(Binary::Less, Scalar::Number(0.3), scalar)
 }
 
-/// Whether a body is loops around one statement.
+/// Returns true if a body is loops around one statement.
 fn is_perfect(body: &[Statement]) -> bool {
     match body {
         [Statement::Loop(each)] => is_perfect(&each.body),

@@ -1,4 +1,4 @@
-//! Small programs, and how they are judged: compiled code against the reference evaluator.
+//! Small programs, and a comparison of compiled code with the reference evaluator.
 #![allow(dead_code, unused_imports, reason = "not every test file uses everything")]
 
 use broadloom_array::random::uniform_f64;
@@ -19,7 +19,7 @@ pub fn compiler() -> Compiler {
     Compiler::find().expect("the tests need a C compiler").with_cache(cache)
 }
 
-/// Programs in few words.
+/// Short methods for building programs.
 pub trait Build {
     fn add(&mut self, name: &str, dtype: Dtype, sizes: &[u64], storage: Storage) -> BufferId;
     fn add_padded(
@@ -114,7 +114,7 @@ pub fn parallel(var: u32, extent: u64, body: Vec<Statement>) -> Statement {
     Statement::Loop(Loop { var, extent: extent.into(), parallel: true, body })
 }
 
-/// A number for each cell of the inside: small, of either sign; indices from 0 to 3 for integers.
+/// A number for each cell of the inside: small, of either sign; integers from 0 to 3 for indices.
 pub fn contents(buffer: &Buffer, seed: u64) -> Vec<f64> {
     let cells: u64 = buffer.shape().iter().product();
     let number = |at| {
@@ -159,7 +159,7 @@ pub fn judge_with(
         for (block, id) in blocks.iter_mut().zip(&kept) {
             block.set_numbers(&contents(program.buffer(*id), *id)).expect("one for each");
         }
-        // Blocks stand in another order than buffers.
+        // Blocks are in a different order than buffers.
         blocks.reverse();
         let places: Vec<usize> = (0..kept.len()).rev().collect();
         let mut bits = Vec::new();

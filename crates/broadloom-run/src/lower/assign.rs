@@ -1,4 +1,4 @@
-//! One assignment with its projections becomes nests.
+//! Turns one assignment with its projections into nests.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,18 +14,20 @@ use super::law::Piece;
 use super::law::{check_margins, forward_pieces};
 use super::{Lowering, Node, slice_symbol};
 
-/// Where an assignment stands: its step, the projections, and which of the results is meant.
+/// The context of an assignment: its step, the projections, and the index of its result.
 #[derive(Clone)]
 pub(super) struct Place {
     pub step: u32,
     pub nest: Rc<Projected>,
     pub result: usize,
     pub backward: bool,
-    /// How targets start, by their place and how they accumulate. It is the same in all phases, of which there may be many.
+    /// The starts of targets, by their position and their accumulation. They are the same in all
+    /// phases, of which there may be many.
     starts: RefCell<FxHashMap<(usize, Option<Binary>), Start>>,
 }
 
-/// What a target is filled with first, if it has to be, and whether values are written without reading what is there.
+/// The value that a target is filled with first, if it has to be, and true if values are written
+/// without reading the old ones.
 type Start = (Option<f64>, bool);
 
 impl Place {
@@ -33,7 +35,7 @@ impl Place {
         Place { step, nest, result, backward, starts: RefCell::default() }
     }
 
-    /// Where the tensor at a place of a slot stands in the nest.
+    /// The position in the nest of the tensor at a place of a slot.
     pub fn at(&self, place: usize) -> usize {
         if place == 0 { self.result } else { self.nest.results + place - 1 }
     }
@@ -42,7 +44,8 @@ impl Place {
         self.nest.tensors[self.at(slot.place())]
     }
 
-    /// The phases in which the result takes part, and the operands that do, by place from 1.
+    /// The phases in which the result takes part, and the operands that take part in each, numbered
+    /// from 1.
     pub fn phases(&self) -> Vec<(Vec<u32>, Vec<u32>)> {
         let projection = &self.nest.projection;
         let operands = self.nest.tensors.len() - self.nest.results;
@@ -62,7 +65,7 @@ impl Place {
 }
 
 impl Lowering<'_> {
-    /// Everything a step computes.
+    /// Lowers everything that a step computes.
     pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
         let nest = self.layout.nest(step)?;
         self.check_indices(step);
@@ -71,7 +74,7 @@ impl Lowering<'_> {
             let phases = place.phases();
             check_margins(self.graph, &place)?;
             self.look_back(&place);
-            // Parts of a concatenation that no operand fills start afresh like the others.
+            // Parts of a concatenation that no operand fills are initialised like the others.
             let computes = |parts: &[u32]| nest.results == nest.tensors.len() || !parts.is_empty();
             if !phases.iter().all(|(_, parts)| computes(parts)) {
                 let buffer = self.buffer(self.node(nest.tensors[result]));
@@ -90,7 +93,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// An assignment that reads its own target elsewhere than where it writes reads what was there before.
+    /// If an assignment reads its own target at other cells than it writes, it has to read the old
+    /// values: they are copied first.
     fn look_back(&mut self, place: &Place) {
         let nest = &place.nest;
         let target = nest.tensors[place.result];
@@ -106,7 +110,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Sums that were kept in wider numbers go where they belong.
+    /// Copies sums that were kept in wider numbers to their tensor.
     fn narrow(&mut self, place: &Place) {
         let tensor = place.nest.tensors[place.result];
         if self.written.remove(&Node::Wide(tensor)) {
@@ -114,7 +118,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where an assignment accumulates: beside its target, if that is too narrow to add up in.
+    /// The node that an assignment accumulates in: a wider one beside its target, if that is too
+    /// narrow for sums.
     fn accumulator(&mut self, node: Node, place: &Place, piece: &Piece, plain: bool) -> Node {
         let Node::Value(tensor) = node else { return node };
         let dtype = self.layout.dtypes[tensor.index()];
@@ -129,7 +134,7 @@ impl Lowering<'_> {
         wide
     }
 
-    /// Sets the cells of a buffer; its margins keep what readers expect there.
+    /// Sets the cells of a buffer; its margins keep the value that readers expect there.
     fn fill_cells(&mut self, buffer: BufferId, value: f64, comment: String) {
         let filled = self.program.buffer(buffer);
         let mut body = vec![Statement::Fill { buffer, value }];
@@ -139,7 +144,7 @@ impl Lowering<'_> {
         self.program.nests.push(Nest { comment, body });
     }
 
-    /// One assignment in one phase; `first` if no phase of it came before.
+    /// Lowers one assignment in one phase; `first` if no phase of it came before.
     pub(super) fn assign(
         &mut self,
         place: &Place,
@@ -179,7 +184,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// How a target starts: clearing and not both one-to-one and onto; clearing and one-to-one.
+    /// The start of a target: a fill if it is cleared and not every cell is written exactly once,
+    /// and plain writes if it is cleared and no cell is written twice.
     fn start(&self, place: &Place, at: usize, piece: &Piece) -> Start {
         if !piece.clear {
             return (None, false);
@@ -226,7 +232,7 @@ impl Lowering<'_> {
         order.into_iter().map(|index| (index, self.program.add_var(names[index as usize].clone()))).collect()
     }
 
-    /// The loop over the rows of a table, which looking up makes superfluous.
+    /// The loop over the rows of a table, which a lookup replaces.
     fn looked_up(&self, place: &Place) -> Option<u32> {
         if !self.graph.gathers(place.step) {
             return None;
@@ -275,7 +281,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What an assignment writes to.
+    /// The node that an assignment writes to.
     fn target_node(&self, place: &Place, piece: &Piece) -> Node {
         match piece.target {
             Slot::Value(_) => self.node(place.tensor(&piece.target)),
@@ -283,7 +289,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What an assignment reads for a slot.
+    /// The node that an assignment reads for a slot.
     fn slot_node(&self, place: &Place, slot: &Slot, slots: &[Slot]) -> Node {
         match slot {
             Slot::Value(_) => {
@@ -292,7 +298,7 @@ impl Lowering<'_> {
                 if self.written.contains(&before) { before } else { self.node(tensor) }
             }
             Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
-            // Without a law of its own a step keeps the number of ties, for each result.
+            // A step without a law of its own keeps the number of ties, for each result.
             Slot::Own(..) if self.graph.law(place.step).is_none() => {
                 Node::Own(place.step, place.result as u32, place.backward)
             }
@@ -323,7 +329,7 @@ impl Lowering<'_> {
                 if matches!(slot, Slot::Value(_))
                     && let Some(number) = self.number(place.tensor(slot))
                 {
-                    // Beyond the ends of its axes a constant is what margins hold.
+                    // A constant has the value of the margins beyond the ends of its axes.
                     if place.nest.margins(place.at(slot.place())).iter().all(|margin| *margin == (0, 0)) {
                         return Ok(number);
                     }
@@ -343,7 +349,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Margins are set before they are read if readers disagree about them, or if they have been written to.
+    /// Sets margins before they are read if readers expect different values, or if they have been
+    /// written to.
     fn fill_margins(&mut self, place: &Place, piece: &Piece) {
         for slot in &piece.slots {
             let at = place.at(slot.place());
@@ -363,7 +370,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Before rows are looked up, every index is checked.
+    /// Checks every index before rows are looked up.
     fn check_indices(&mut self, step: u32) {
         let &[table, ids] = self.graph.step_operands(step) else { return };
         if !self.graph.gathers(step) {
@@ -380,7 +387,8 @@ impl Lowering<'_> {
         self.program.nests.push(Nest { comment, body: vec![check.within(loops.into_iter())] });
     }
 
-    /// The run ends if an element of a tensor is infinite or not a number: its difference with itself is not 0 then.
+    /// Ends the run if an element of a tensor is infinite or NaN: then its difference with itself
+    /// is not 0.
     pub(super) fn check_finite(&mut self, tensor: Tensor) -> Result<(), Error> {
         self.value(tensor)?;
         let (values, flags) = (self.buffer(self.node(tensor)), self.buffer(Node::NotFinite(tensor)));
@@ -406,7 +414,7 @@ impl Lowering<'_> {
     fn comment(&self, place: &Place) -> String {
         let mut subject = self.graph.subject(place.step).replace('`', "");
         if self.graph.assignment_text(place.step).is_some() {
-            // The names of the text may stand for anything; the target tells which.
+            // Names in the text may stand for any tensor, so the target is shown too.
             let target = self.graph.short_name(place.nest.tensors[place.result]);
             subject = format!("{target}: {subject}");
         }
@@ -414,8 +422,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The first value of an accumulation, written without reading what is there: for a difference, a quotient or a power
-/// it is not the value itself.
+/// The first value of an accumulation, written without reading the old one: for a difference, a
+/// quotient or a power it is not the value itself.
 fn first_value(function: Binary, value: Scalar) -> Scalar {
     match (function, function.neutral()) {
         (Binary::Add | Binary::Mul | Binary::Max | Binary::Min, _) | (_, None) => value,
@@ -423,10 +431,10 @@ fn first_value(function: Binary, value: Scalar) -> Scalar {
     }
 }
 
-/// Refuses an assignment that would write a cell several times and keep the last value only.
+/// Refuses an assignment that would write a cell several times and keep only the last value.
 fn check_plain(graph: &Graph, place: &Place, at: usize, piece: &Piece) -> Result<(), Error> {
     let gathers = graph.gathers(place.step);
-    // What an operation writes for itself may repeat itself.
+    // Tensors that an operation keeps for itself may be written several times.
     let is_value = matches!(piece.target, Slot::Value(0));
     let is_plain = piece.accumulate.is_none() && is_value && !place.backward && !gathers;
     if !is_plain || place.nest.with_result(at).is_injective(0) != Verdict::No {

@@ -1,4 +1,4 @@
-//! Gradients: the steps backwards, each with the projections of its forward pass.
+//! Gradients: the steps in reverse, each with the projections of its forward pass.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::law::{differentiable, gradient_pieces, ties};
 use super::{Lowering, Node};
 
 impl Lowering<'_> {
-    /// The gradients of a single number.
+    /// Lowers the gradients of a single number.
     pub(super) fn backward(&mut self, loss: Tensor) -> Result<(), Error> {
         let elements: Size = self.layout.axes(loss).into_iter().product();
         if elements != 1 {
@@ -33,7 +33,7 @@ impl Lowering<'_> {
                 .with_remedy(Remedy::Parameter, "ask for the gradient of other tensors with `gradient`"));
         }
         self.fill(Node::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");
-        // Gradients begin afresh in every pass.
+        // Gradients start from 0 in every pass.
         let mut begun = FxHashSet::from_iter([loss]);
         for step in steps.into_iter().rev() {
             if self.graph.step_results(step).any(|result| wanted[result.index()]) {
@@ -89,7 +89,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The candidates of a cell may come from several parts of a concatenation: all are counted before any gets its share.
+    /// Counts ties. The candidates of a cell may come from several parts of a concatenation: all
+    /// are counted before any gets its share.
     fn count_ties(&mut self, place: &Place, phases: &[(Vec<u32>, Vec<u32>)]) -> Result<(), Error> {
         for (number, (phase, parts)) in phases.iter().enumerate() {
             if let Some(ties) = ties(self.graph, place.step, parts)? {
@@ -106,7 +107,7 @@ impl Lowering<'_> {
         self.written.insert(node);
     }
 
-    /// Gradients that were asked for and that nothing reached are 0.
+    /// Sets gradients that were requested but not reached to 0.
     fn fill_untouched(&mut self) {
         let mut asked = self.graph.with_gradients();
         asked.sort_unstable();
@@ -119,7 +120,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The steps that a tensor is computed by, in order.
+/// The steps by which a tensor is computed, in order.
 fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<u32> {
     let mut seen = vec![false; graph.len()];
     let mut steps = Vec::new();
@@ -136,8 +137,8 @@ fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<u32> {
     steps
 }
 
-/// Which tensors have gradients: parameters, those that were asked for, and what is computed from them by
-/// operations that gradients go through.
+/// For each tensor, true if it has a gradient: parameters, requested tensors, and tensors computed
+/// from them by differentiable operations.
 pub(super) fn wants_gradient(graph: &Graph, steps: &[u32]) -> Vec<bool> {
     let mut wanted: Vec<bool> = graph
         .tensors()
@@ -153,8 +154,8 @@ pub(super) fn wants_gradient(graph: &Graph, steps: &[u32]) -> Vec<bool> {
     wanted
 }
 
-/// The parameters that a gradient of a tensor reaches, in the order they were made: those behind `stop_gradient`,
-/// comparisons and the like are none.
+/// The parameters that a gradient of a tensor reaches, in the order they were made. Parameters
+/// behind `stop_gradient`, comparisons and the like are not among them.
 ///
 /// ```
 /// let mut g = broadloom::Graph::new();

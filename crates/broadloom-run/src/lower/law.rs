@@ -1,4 +1,4 @@
-//! What each step computes, as assignments over slots.
+//! The computation of each step, as assignments over slots.
 
 use std::rc::Rc;
 
@@ -8,18 +8,19 @@ use broadloom_loops::Binary;
 
 use super::assign::Place;
 
-/// An assignment of a law, ready to be lowered: where its target is, and which operands it is about.
+/// An assignment of a law, ready to be lowered: its target and the operands that it uses.
 pub(super) struct Piece {
     pub target: Slot,
     pub clear: bool,
     pub accumulate: Option<Binary>,
     pub value: Formula,
     pub slots: Vec<Slot>,
-    /// Whether loops that none of its tensors mentions are left out: for what is added once to a contraction.
+    /// True if loops that none of its tensors mentions are left out: for a term that is added once
+    /// to a contraction.
     pub own_loops: bool,
 }
 
-/// What a step computes when the operands at some places take part (place 1 is the first).
+/// The computation of a step when the operands at some places take part (place 1 is the first).
 pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<Piece>, Error> {
     Ok(match rule(graph, step)? {
         Rule::Law(operation) => {
@@ -42,8 +43,8 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
     })
 }
 
-/// The counting of candidates that are the greatest or the least of their cell, before gradients go back through a
-/// step: they share the gradient.
+/// Counts the candidates that are the greatest or the least of their cell, before gradients go back
+/// through a step: they share the gradient.
 pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Option<Piece>, Error> {
     let Rule::Product { accumulate: Binary::Max | Binary::Min, combine } = rule(graph, step)? else {
         return Ok(None);
@@ -55,8 +56,8 @@ pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Option<Pie
     Ok(Some(Piece { own_loops: true, ..counted }))
 }
 
-/// How gradients go back through a step when the operands at some places take part. Where several candidates meet in
-/// a cell, `shared` says that [`Graph::ties`] were counted.
+/// The gradients of a step when the operands at some places take part. If several candidates meet
+/// in a cell, `shared` says that [`ties`] were counted.
 pub(super) fn gradient_pieces(
     graph: &Graph,
     step: u32,
@@ -71,7 +72,7 @@ pub(super) fn gradient_pieces(
         Rule::BuiltIn(operation) => pieces(operation.gradient_law()),
         Rule::Product { accumulate, combine } => {
             let parts = factors(graph, step, parts);
-            // The only candidate of a cell is what the cell holds, like a sum of one.
+            // The only candidate of a cell is the value of the cell, like a sum of one term.
             let chosen = !shared && matches!(accumulate, Binary::Max | Binary::Min);
             let accumulate = if chosen { Binary::Add } else { accumulate };
             parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
@@ -85,8 +86,8 @@ pub(super) fn gradient_pieces(
     })
 }
 
-/// Windows reach into margins, which hold what their accumulation does not notice. Combined with another operand it
-/// must still be that: `0 · x` for sums, `−∞ + x` for the greatest.
+/// Windows reach into margins, which hold the neutral value of their accumulation. Combined with
+/// another operand the value must stay neutral: `0 · x` for sums, `−∞ + x` for maxima.
 pub(super) fn check_margins(graph: &Graph, place: &Place) -> Result<(), Error> {
     let nest = &place.nest;
     let Rule::Product { accumulate, combine } = rule(graph, place.step)? else { return Ok(()) };
@@ -104,7 +105,7 @@ pub(super) fn check_margins(graph: &Graph, place: &Place) -> Result<(), Error> {
     Err(error.with_help("use a window inside the axis: `o<+k`"))
 }
 
-/// Assignments that name their operands need all of them at every point; where axes are concatenated, some are
+/// Assignments that name their operands need all of them at every point; in concatenations some are
 /// missing.
 fn all_take_part(graph: &Graph, step: u32, parts: &[u32]) -> Result<(), Error> {
     let operands = graph.step_operands(step);
@@ -118,12 +119,13 @@ fn all_take_part(graph: &Graph, step: u32, parts: &[u32]) -> Result<(), Error> {
         .with_help("concatenate with `einsum` first, then compute with the result"))
 }
 
-/// The operands that are combined: of a lookup only the table, since the other one is its index.
+/// The operands that are combined. For a lookup this is only the table, since the other operand is
+/// its index.
 fn factors<'a>(graph: &Graph, step: u32, parts: &'a [u32]) -> &'a [u32] {
     if graph.gathers(step) { &parts[..parts.len().min(1)] } else { parts }
 }
 
-/// Which operands can get a gradient, by place from 1.
+/// The operands that can get a gradient, numbered from 1.
 pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
     let places: Vec<u32> = (1..=graph.step_operands(step).len() as u32).collect();
     let pieces = gradient_pieces(graph, step, &places, true).unwrap_or_default();
@@ -166,7 +168,7 @@ fn no_law(graph: &Graph, step: u32, name: &str) -> Error {
     )
 }
 
-/// What the steps of an operation compute.
+/// The rule by which a step computes its results.
 enum Rule {
     Law(Rc<Operation>),
     BuiltIn(&'static Operation),
@@ -200,7 +202,7 @@ fn pieces(law: &Law) -> Vec<Piece> {
     law.assignments.iter().map(each).collect()
 }
 
-/// All operands that take part, combined.
+/// Combines all operands that take part.
 fn combined(combine: Combine, parts: &[u32]) -> (Formula, Vec<Slot>) {
     let function = match combine {
         Combine::Product => Binary::Mul,
@@ -211,12 +213,12 @@ fn combined(combine: Combine, parts: &[u32]) -> (Formula, Vec<Slot>) {
     (value, parts.iter().map(|part| Slot::Value(*part)).collect())
 }
 
-/// The number of candidates that are the greatest or least of a cell of the result.
+/// The slot for the number of candidates that are the greatest or least of a cell of the result.
 fn ties_slot() -> Slot {
     Slot::Own("ties".into(), 0)
 }
 
-/// The gradient of one operand: what the others make of it, and whether it was the one that counted.
+/// The gradient of one operand, from the gradient of the result and the other operands.
 ///
 /// | accumulated by | contribution |
 /// |---|---|
@@ -224,8 +226,8 @@ fn ties_slot() -> Slot {
 /// | product | `g · v / (this · others) · others`: not for zeros |
 /// | greatest, least | `g / ties · others` where `this · others` is the result |
 ///
-/// `others` is their product; where operands are added, it is 1. `ties` is the number of candidates that are the
-/// result, so that equals share the gradient and it goes back whole.
+/// `others` is their product; where operands are added, it is 1. `ties` is the number of candidates
+/// that equal the result, so that they share the gradient and its total is preserved.
 fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> Piece {
     let (all, mut slots) = combined(combine, parts);
     let mut name = |slot: Slot| {

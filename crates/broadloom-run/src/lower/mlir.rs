@@ -1,4 +1,4 @@
-//! Lowered routines as MLIR: what each argument and each result is, in the words of the graph.
+//! Lowered routines as MLIR, with notes on each argument and result in terms of the graph.
 
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
@@ -9,8 +9,8 @@ use super::{Layout, Lowered, Lowering, Node, Symbol};
 use crate::routine::Routine;
 use crate::session::Sizes;
 
-/// Lowered routines with their names as one module, a function each. Nests have places before what they do, if steps have
-/// any.
+/// Writes lowered routines as one module, with a named function for each. Nests are preceded by the
+/// places of their steps, if those have any.
 pub(crate) fn module(
     graph: &Graph,
     layout: &Layout,
@@ -35,7 +35,7 @@ pub(crate) fn module(
         .map_err(|refusal| Error::new(ErrorKind::Use, format!("this cannot be said in MLIR: {refusal}")))
 }
 
-/// What a function gets and what it returns, with notes for readers.
+/// The arguments and the results of a function, with notes for readers.
 struct Ports {
     arguments: Vec<(BufferId, String)>,
     results: Vec<(BufferId, String)>,
@@ -77,7 +77,7 @@ impl Layout {
         }
     }
 
-    /// What a node is: `data, 4 | 2` where its name stands already, `hidden, 4 | 8` where it does not.
+    /// A note on a node: `data, 4 | 2` if its name is shown already, `hidden, 4 | 8` if it is not.
     fn note(&self, graph: &Graph, node: Node, is_named: bool) -> String {
         let (kind, name, tensor) = match node {
             Node::Value(tensor) => {
@@ -100,8 +100,9 @@ fn kind(leaf: Leaf) -> &'static str {
     }
 }
 
-/// The operation that makes a tensor as a module of MLIR: a function of its operands, with one `linalg.generic` for each
-/// nest. What has a loop nest has this, at the declared sizes.
+/// The operation that makes a tensor as a module of MLIR: a function of its operands, with one
+/// `linalg.generic` for each nest, at the declared sizes. It is an error for a leaf, which has no
+/// loop nest.
 ///
 /// ```
 /// let mut g = broadloom::Graph::new();

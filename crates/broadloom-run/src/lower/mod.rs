@@ -1,7 +1,8 @@
-//! From a routine to a program of loops: assignments with their projections become nests.
+//! Lowering of a routine to a program of loops: assignments with their projections become nests.
 //!
-//! Each step computes what its law says (its operation, or the assignment that made it). Gradients run through the
-//! steps backwards and re-address the same projections by slot; nothing is inferred here.
+//! Each step is computed by its law (its operation, or the assignment that made it). Gradients run
+//! through the steps backwards and use the same projections, addressed by slot; nothing is inferred
+//! here.
 
 mod assign;
 mod backward;
@@ -30,25 +31,25 @@ pub use mlir::nest_linalg;
 pub(crate) use shown::written_node;
 pub use shown::{show_assignments, show_backward};
 
-/// What a buffer holds.
+/// The contents of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Node {
     /// The value of a tensor.
     Value(Tensor),
     /// The gradient of a tensor.
     Gradient(Tensor),
-    /// A tensor that a step keeps for itself: the step, its place among the slots, and whether it belongs to the
-    /// gradient.
+    /// A tensor that a step keeps for itself: the step, its place among the slots, and true if it
+    /// belongs to the gradient.
     Own(u32, u32, bool),
-    /// What a tensor held before a step that reads it while it assigns to it.
+    /// The old value of a tensor that a step reads while it assigns to it.
     Before(Tensor, u32),
     /// The sums of a tensor whose own numbers are too narrow to add up in.
     Wide(Tensor),
-    /// For each element of a tensor whether it is infinite or not a number: 1 or 0.
+    /// For each element of a tensor, 1 if it is infinite or NaN, else 0.
     NotFinite(Tensor),
 }
 
-/// What a number supplied to a run is.
+/// The kind of a number supplied to a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Symbol {
     /// The position at which the slice made by a step reads, and the number of positions.
@@ -62,20 +63,21 @@ pub(crate) enum Symbol {
 /// A routine as a program.
 pub(crate) struct Lowered {
     pub program: Program,
-    /// What each buffer holds.
+    /// The node that each buffer holds.
     pub nodes: Vec<Node>,
     pub symbols: Vec<Symbol>,
     /// Kept nodes that the program reads before it writes them.
     pub needs: Vec<Node>,
     /// Kept nodes that it writes.
     pub gives: Vec<Node>,
-    /// Nodes that are kept only to be looked at afterwards.
+    /// Nodes that are kept only for inspection after the run.
     pub watched: FxHashSet<Node>,
     /// The step that each nest belongs to.
     pub steps: Vec<u32>,
 }
 
-/// What all routines of a graph share at some sizes: final shapes, projections, margins and types.
+/// The data that all routines of a graph share at some sizes: final shapes, projections, margins
+/// and types.
 pub(crate) struct Layout {
     pub shapes: Rc<Shapes>,
     nests: Vec<Option<Result<Rc<Projected>, Error>>>,
@@ -85,10 +87,10 @@ pub(crate) struct Layout {
     sizes: Vec<(f64, Option<String>)>,
 }
 
-/// More elements than any machine holds; products of such sizes would not even be numbers.
+/// More elements than any machine holds; products of such sizes would overflow.
 const MOST_ELEMENTS: u64 = 1 << 62;
 
-/// Refuses tensors with more elements than can be counted, by name.
+/// Refuses tensors with more elements than can be counted, and names them.
 fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
     for tensor in graph.tensors() {
         let mut sizes = MEMORY.iter().flat_map(|kind| shapes.sizes(tensor, *kind));
@@ -109,7 +111,7 @@ fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
 }
 
 impl Layout {
-    /// The layout at some sizes of the symbols, by their numbers.
+    /// The layout at some values of the size symbols, in the order of their numbers.
     pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
         let shapes = Rc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?);
         check_elements(graph, &shapes)?;
@@ -132,7 +134,7 @@ impl Layout {
         let captured = |extents: &Vec<Extent>| {
             let number = |extent: &Extent| match extent {
                 Extent::Literal(size) => *size as f64,
-                // It is supplied to the run.
+                // A symbolic size is supplied to the run.
                 Extent::Symbolic(_) => f64::NAN,
             };
             (extents.iter().map(number).product(), captured_text(extents))
@@ -165,7 +167,7 @@ impl Layout {
         (0..).zip(&self.nests).filter_map(refused)
     }
 
-    /// The number that a tensor stands for, if it is the same everywhere and always.
+    /// The constant that a tensor stands for, if all its elements always have one value.
     pub fn number(&self, graph: &Graph, tensor: Tensor) -> Option<f64> {
         match graph.leaf(tensor)? {
             Leaf::Number(value) | Leaf::Constant(value) => Some(value),
@@ -192,12 +194,13 @@ impl Layout {
         MEMORY.iter().flat_map(|kind| self.shapes.sizes(tensor, *kind)).collect()
     }
 
-    /// The same for loops and buffers: expressions where sizes are arguments.
+    /// The sizes of a tensor in memory order for loops and buffers: expressions if sizes are
+    /// arguments.
     pub fn axes(&self, tensor: Tensor) -> Vec<Size> {
         MEMORY.iter().flat_map(|kind| self.shapes.extents(tensor, *kind)).collect()
     }
 
-    /// The buffer of a node, apart from how long it lasts.
+    /// The buffer of a node, without its lifetime.
     pub fn buffer(&self, graph: &Graph, node: Node) -> Buffer {
         let (tensor, name, dtype, fill) = match node {
             Node::Value(tensor) => {
@@ -241,8 +244,8 @@ impl Layout {
         Buffer { name, dtype, sizes: self.axes(tensor), margins, fill, storage: Storage::Local }
     }
 
-    /// The margins of a node that is like a tensor. A gradient is written as far as its tensor is read, and read as
-    /// far as the tensor that stands for it.
+    /// The margins of a node that has the shape of a tensor. A gradient is written as far as its
+    /// tensor is read, and read as far as the tensor that stands for it.
     fn margins_of(&self, graph: &Graph, node: Node, tensor: Tensor) -> Vec<(u64, u64)> {
         let mut margins = self.margins[tensor.index()].axes.clone();
         if let (Node::Gradient(_), Some(leaf)) = (node, graph.gradient_leaf(tensor)) {
@@ -265,20 +268,22 @@ fn captured_text(extents: &[Extent]) -> Option<String> {
 /// The named sizes that are arguments of a program.
 pub(crate) struct Arguments {
     symbols: Vec<core::Symbol>,
-    /// What each is always a multiple of. The program knows it divided by that, so that its parts are whole.
+    /// The number that each is always a multiple of. The program uses the quotient, so that its
+    /// parts are whole.
     pub multiples: Vec<u64>,
-    /// The least that each can be.
+    /// The least value of each.
     least: Vec<u64>,
 }
 
 impl Arguments {
-    /// Some named sizes, with the least that each can be and what it is a multiple of.
+    /// Some named sizes, with the least value of each and the number it is a multiple of.
     pub fn new(symbols: &[core::Symbol], choices: impl Fn(core::Symbol) -> (u64, u64)) -> Arguments {
         let (least, multiples) = symbols.iter().map(|symbol| choices(*symbol)).unzip();
         Arguments { symbols: symbols.to_vec(), multiples, least }
     }
 
-    /// An expression as a size of the program; unknown if it depends on what is no argument.
+    /// An expression as a size of the program. It is unknown if it depends on a symbol that is not
+    /// an argument.
     fn size(&self, form: &core::Form) -> Size {
         Size::from_form(form, |symbol| {
             let place = self.symbols.iter().position(|known| *known == symbol)?;
@@ -292,7 +297,8 @@ fn no_size() -> Error {
     Error::new(ErrorKind::Range, "at these numbers of named sizes, some size is no whole number")
 }
 
-/// Lowers a routine. With `keep_all` every tensor on the way is kept, for guards that look at each.
+/// Lowers a routine. With `keep_all` every intermediate tensor is kept, for guards that look at
+/// each.
 pub(crate) fn lower(
     graph: &Graph,
     layout: &Layout,
@@ -331,15 +337,15 @@ struct Lowering<'a> {
     nodes: Vec<Node>,
     buffers: FxHashMap<Node, BufferId>,
     symbols: Vec<Symbol>,
-    /// Tensors whose value is there.
+    /// Tensors whose values have been computed.
     computed: FxHashSet<Tensor>,
     /// Nodes that have been written.
     written: FxHashSet<Node>,
     /// Nodes whose margins have been written to by windows that reach beyond the ends.
     spilled: FxHashSet<Node>,
-    /// Tensors that were assigned to since it was last looked what depends on them.
+    /// Tensors that were assigned to since their dependents were last invalidated.
     changed: FxHashSet<Tensor>,
-    /// Nodes that are kept only to be looked at afterwards.
+    /// Nodes that are kept only for inspection after the run.
     watched: FxHashSet<Node>,
     needs: Vec<Node>,
     /// The step that each nest belongs to.
@@ -347,7 +353,7 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// Nothing has been computed yet.
+    /// A lowering that has computed nothing yet.
     fn new(graph: &'a Graph, layout: &'a Layout, routine: &'a Routine, keep_all: bool) -> Lowering<'a> {
         Lowering {
             graph,
@@ -370,7 +376,7 @@ impl<'a> Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    /// The nests that have come since this was last said belong to a step.
+    /// Assigns the nests that were added since the last call to a step.
     fn belong_to(&mut self, step: u32) {
         self.steps.resize(self.program.nests.len(), step);
     }
@@ -402,7 +408,7 @@ impl Lowering<'_> {
         id
     }
 
-    /// Whether a node outlives the run.
+    /// Returns true if a node outlives the run.
     fn is_kept(&self, node: Node) -> bool {
         match node {
             Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => false,
@@ -417,7 +423,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Reads a node that nothing in the routine has written: its numbers come from before the run.
+    /// Reads a node that the routine has not written: its numbers come from before the run.
     fn need(&mut self, node: Node) {
         if !self.written.contains(&node) && !self.needs.contains(&node) {
             let buffer = self.buffer(node);
@@ -435,8 +441,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The number that a tensor stands for, if it is the same everywhere: a size that depends on named ones is supplied
-    /// to the run, so that one program does for all sizes.
+    /// The number that a tensor stands for, if it is the same everywhere. A size that depends on
+    /// named sizes is supplied to the run, so that one program works for all sizes.
     fn number(&mut self, tensor: Tensor) -> Option<Scalar> {
         let number = self.layout.number(self.graph, tensor)?;
         Some(match self.layout.symbolic_size(self.graph, tensor) {
@@ -449,7 +455,7 @@ impl Lowering<'_> {
         self.layout.number(self.graph, tensor).is_some()
     }
 
-    /// Computes a tensor and everything it needs, unless it is there.
+    /// Computes a tensor and everything it needs, unless it is already computed.
     fn value(&mut self, tensor: Tensor) -> Result<(), Error> {
         if !self.graph.is_leaf(tensor) {
             self.forget_what_changed();
@@ -482,7 +488,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Makes the leaves that are computed, and asks for those that are not.
+    /// Computes leaves that have a formula, and marks the others as needed.
     fn leaf(&mut self, tensor: Tensor, leaf: Leaf) {
         match leaf {
             Leaf::Data | Leaf::Param | Leaf::State | Leaf::Gradient(_) => {
@@ -542,7 +548,7 @@ impl Lowering<'_> {
             self.value(*tensor)?;
         }
         for result in self.graph.step_results(step) {
-            // Something computed that is assigned to has its value first.
+            // A computed tensor that is assigned to gets its own value first.
             if !self.graph.is_leaf(result) && self.graph.made_by(result) != step {
                 self.value(result)?;
             }
@@ -552,7 +558,7 @@ impl Lowering<'_> {
         self.forward(step)
     }
 
-    /// What was computed from a tensor before it was assigned to is not its value any more.
+    /// Invalidates the tensors that were computed from a tensor before it was assigned to.
     fn forget_what_changed(&mut self) {
         if self.changed.is_empty() {
             return;
@@ -571,13 +577,13 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether a tensor is a slice whose position is given when the program runs.
+/// Returns true if a tensor is a slice whose position is given when the program runs.
 pub(crate) fn is_run_time_slice(graph: &Graph, tensor: Tensor) -> bool {
     graph.known(tensor).is_ok()
         && matches!(graph.op(graph.made_by(tensor)), Some((Op::Slice(Position::Run { .. }), _)))
 }
 
-/// The number of positions of a run-time slice, and the name for its index.
+/// The symbol of a run-time slice, with its number of positions, and the name of its index.
 fn slice_symbol(graph: &Graph, step: u32, layout: &Layout) -> Option<(Symbol, String)> {
     let Some((Op::Slice(Position::Run { .. }), _)) = graph.op(step) else { return None };
     let operand = *graph.step_operands(step).first()?;

@@ -1,7 +1,8 @@
-//! Gradients for people: the assignments by which gradients go back through an operation, as loop nests.
+//! Gradients for readers: the assignments by which gradients go back through an operation, as loop
+//! nests.
 //!
-//! What is shown is what is lowered: each assignment of the operation's gradient, with the index maps of its forward
-//! pass by slot, before anything is optimised.
+//! The text is that of the lowered program before optimisation: each assignment of the operation's
+//! gradient, with the index maps of its forward pass, addressed by slot.
 //!
 //! ```text
 //! for i in 0..64
@@ -19,9 +20,9 @@ use super::{Layout, Lowering, Node};
 use crate::routine::{Action, Routine};
 use crate::session::Sizes;
 
-/// How gradients go back through the operations that make some tensors: for each tensor, the nests of its
-/// operation's gradient, one text for each assignment. Only operands that gradients are wanted for, because they are
-/// parameters or are computed from parameters, have any. The gradients themselves begin at 0.
+/// The gradients of the operations that make some tensors: for each tensor, the nests of its
+/// operation's gradient, one text for each assignment. Only operands that are parameters, or are
+/// computed from parameters, have any. The initial 0 of the gradients is not shown.
 ///
 /// ```
 /// let mut g = broadloom::Graph::new();
@@ -76,7 +77,8 @@ pub fn show_assignments(graph: &mut Graph, routines: &[Routine]) -> Result<Vec<(
     steps.map(shown).collect()
 }
 
-/// A layout at sizes that are all different, so that a number tells which size it is; and the names of the sizes.
+/// A layout at sizes that are all different, so that each number identifies a size; and the names
+/// of the sizes.
 fn shown_layout(graph: &mut Graph) -> Result<(Layout, FxHashMap<u64, String>), Error> {
     let inferred = Inferred::new(graph)?;
     let sizes = Sizes::new(graph, &inferred)?;
@@ -87,7 +89,7 @@ fn shown_layout(graph: &mut Graph) -> Result<(Layout, FxHashMap<u64, String>), E
     })
 }
 
-/// Whether a step makes its results, rather than assign to what is there.
+/// Returns true if a step makes its results, rather than assigning to existing tensors.
 fn is_made_by(graph: &Graph, step: u32) -> bool {
     let made = |result: Tensor| graph.made_by(result) == step;
     graph.op(step).is_some() && graph.step_results(step).all(made)
@@ -106,14 +108,14 @@ fn backward_texts(
     }
     let routine = Routine::new("backward");
     let mut lowering = Lowering::new(graph, layout, &routine, false);
-    // As if everything had begun: where gradients begin is no part of the operation.
+    // As if all gradients had begun: their initialisation is not part of the operation.
     let mut begun: FxHashSet<Tensor> = graph.step_operands(step).iter().copied().collect();
     begun.extend(graph.step_results(step));
     lowering.backward_step(step, wanted, &mut begun)?;
     Ok(nest_texts(graph, lowering, names))
 }
 
-/// The nests of what was lowered, in the names of the program.
+/// The nests of a lowering as text, with the names of the program.
 fn nest_texts(graph: &Graph, lowering: Lowering<'_>, names: &FxHashMap<u64, String>) -> Vec<String> {
     let Lowering { mut program, nodes, .. } = lowering;
     for (buffer, node) in program.buffers.iter_mut().zip(&nodes) {
@@ -140,7 +142,7 @@ pub(crate) fn written_node(graph: &Graph, node: Node) -> Option<String> {
     }
 }
 
-/// A tensor in a formula: its name, or what it is computed from in parentheses.
+/// A tensor in a formula: its name, or the expression it is computed from in parentheses.
 fn written_name(graph: &Graph, tensor: Tensor) -> String {
     match graph.name_of(tensor) {
         Some(name) => name.to_string(),

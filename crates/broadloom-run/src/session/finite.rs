@@ -1,4 +1,4 @@
-//! Numbers that should be finite and are not: which tensor is the first, and what it is computed from.
+//! Errors for numbers that are not finite: the first such tensor, and its operands.
 
 use broadloom_array::Array;
 use broadloom_graph::lowering::{Face, Leaf};
@@ -18,7 +18,7 @@ impl Session {
         }
     }
 
-    /// Says that a tensor is not finite, and which was the first on the way to it.
+    /// The error that a tensor is not finite, with the first intermediate tensor that is not.
     pub(super) fn where_not_finite(&mut self, tensor: Tensor) -> Error {
         let computed = self.on_the_way_to(tensor);
         let name = self.graph.label_of(tensor);
@@ -31,12 +31,13 @@ impl Session {
         }
     }
 
-    /// All values on the way to a tensor in the order they are computed, leaves first. Nothing is assigned to.
+    /// All intermediate values of a tensor in the order they are computed, leaves first. Nothing is
+    /// assigned to.
     fn on_the_way_to(&mut self, tensor: Tensor) -> Vec<(Tensor, Array)> {
         let mut routine = Routine::new("the first that is not finite");
         routine.forward(tensor);
         let guarded = std::mem::replace(&mut self.settings.guard, true);
-        // If there is no room for all values at once, less is said.
+        // If there is no room for all values at once, the error says less.
         let _ = self.run(&routine);
         self.settings.guard = guarded;
         let tensors: Vec<Tensor> = self.graph.tensors().collect();
@@ -49,7 +50,7 @@ impl Session {
         computed
     }
 
-    /// The first tensor that is not finite though all that it is computed from is.
+    /// The first tensor that is not finite although all its operands are.
     fn first_not_finite<'c>(&self, computed: &'c [(Tensor, Array)]) -> Option<(Tensor, &'c Array)> {
         let is_flawed = |tensor: &Tensor| match self.graph.leaf(*tensor) {
             Some(Leaf::Number(value) | Leaf::Constant(value)) => !value.is_finite(),
@@ -89,7 +90,7 @@ impl Session {
     }
 }
 
-/// The first element that is not finite, and where it is.
+/// The first element that is not finite, with its position.
 fn flaw(values: &Array) -> Option<(Vec<u64>, f64)> {
     let numbers = values.to_f64s();
     let at = numbers.iter().position(|number| !number.is_finite())?;

@@ -1,8 +1,10 @@
-//! How much memory routines need: what is planned, by tensor, and what the backend has really allocated.
+//! The memory that routines need: the plan for each tensor, and the actual allocation of the
+//! backend.
 //!
-//! What lasts from run to run (data, parameters, states, results that are kept) has a block each. What is needed only
-//! within a run is temporary: optimisation does away with much of it, and the rest shares one arena per routine, in which
-//! two tensors may lie at the same place if they are not needed at the same time.
+//! Tensors that last from run to run (data, parameters, states, kept results) have a block each.
+//! Tensors that are needed only within a run are temporary: optimisation removes many of them, and
+//! the rest share one arena per routine, in which two tensors may overlap if they are not needed at
+//! the same time.
 
 use std::rc::Rc;
 
@@ -20,76 +22,77 @@ use crate::routine::Routine;
 /// The memory that some routines need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Every tensor that is stored. What lasts is there once, in the order in which the routines mention it; then the
-    /// temporaries of each routine.
+    /// Every tensor that is stored. Lasting tensors are listed once, in the order in which the
+    /// routines mention them, followed by the temporaries of each routine.
     pub stored: Vec<Stored>,
-    /// The temporaries of each routine together.
+    /// The total for the temporaries of each routine.
     pub temporaries: Vec<Temporaries>,
 }
 
 /// A tensor in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// What it is called: `w`, `w.grad`.
+    /// Its name: `w`, `w.grad`.
     pub name: String,
-    /// The tensor it is, or is the gradient of.
+    /// The tensor itself, or the tensor of which it is the gradient.
     pub tensor: Tensor,
-    /// What it is for.
+    /// Its purpose.
     pub role: MemoryRole,
-    /// How many bytes it has, margins included.
+    /// Its size in bytes, margins included.
     pub bytes: u64,
-    /// How many are allocated for it, if it lasts.
+    /// The number of bytes that are allocated for it, if it lasts.
     pub allocated: u64,
-    /// The routine within whose runs it is needed, by its place; none if it lasts.
+    /// The index of the routine within whose runs it is needed, or None if it lasts.
     pub routine: Option<usize>,
 }
 
-/// What a tensor in memory is for.
+/// The purpose of a tensor in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MemoryRole {
     /// A parameter.
     Parameter,
     /// The gradient of a parameter.
     Gradient,
-    /// A state: of an optimiser, or the program's own.
+    /// A state of an optimiser or of the program itself.
     State,
     /// Data from outside.
     Data,
-    /// Anything that is computed, its gradient included.
+    /// Any computed tensor, or the gradient of one.
     Activation,
 }
 
-/// What a routine needs only while it runs.
+/// The temporaries of a routine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Temporaries {
     /// The name of the routine.
     pub routine: String,
-    /// The bytes of all tensors on the way, if each were stored.
+    /// The bytes of all intermediate tensors, if each were stored.
     pub unoptimised: u64,
-    /// The bytes of those that are stored, each by itself.
+    /// The bytes of the tensors that are stored, without sharing.
     pub separate: u64,
-    /// What they take if they share memory: two may lie at the same place if they are not needed at the same time.
+    /// The bytes that they take if they share memory: two may overlap if they are not needed at the
+    /// same time.
     pub shared: u64,
 }
 
-/// How long the temporaries of a routine are needed, whatever their sizes are.
+/// The lifetimes of the temporaries of a routine, whatever their sizes are.
 pub(super) struct Plan {
     /// For each buffer the first and the last nest that mention it.
     used: Vec<Option<(usize, usize)>>,
-    /// How the backend lays them out; nothing if it cannot compile the routine.
+    /// The layout of the backend, or None if it cannot compile the routine.
     arena: Option<ArenaPlan>,
 }
 
-/// What the backend has allocated for some routines.
+/// The memory that the backend has allocated for some routines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocated {
     /// The bytes of everything that lasts.
     pub blocks: u64,
-    /// The bytes of the arenas, in which temporaries lie.
+    /// The bytes of the arenas, which hold temporaries.
     pub arenas: u64,
-    /// The bytes in which threads rearrange what they multiply.
+    /// The bytes in which threads rearrange the operands of contractions.
     pub scratch: u64,
-    /// How many threads there are.
+    /// The number of threads.
     pub threads: usize,
 }
 
@@ -104,7 +107,8 @@ impl Memory {
         self.stored.iter().filter(|each| each.role == role).map(|each| each.bytes).sum()
     }
 
-    /// The bytes that are allocated when all routines have run: for what lasts, and an arena for each routine.
+    /// The bytes that are allocated when all routines have run: the lasting tensors, and an arena
+    /// for each routine.
     pub fn peak(&self) -> u64 {
         let lasting = self.stored.iter().filter(|each| each.routine.is_none()).map(|each| each.allocated);
         lasting.chain(self.temporaries.iter().map(|each| each.shared)).fold(0, u64::saturating_add)
@@ -112,14 +116,15 @@ impl Memory {
 }
 
 impl Allocated {
-    /// All of it.
+    /// The sum of all three.
     pub fn total(&self) -> u64 {
         self.blocks + self.arenas + self.scratch
     }
 }
 
 impl Session {
-    /// How much memory routines need, one after another in this session. Nothing is allocated, nor compiled.
+    /// The memory that routines need if they run one after another in this session. Nothing is
+    /// allocated or compiled.
     ///
     /// ```
     /// use broadloom::{Graph, MemoryRole, Routine, Session};
@@ -145,8 +150,8 @@ impl Session {
         self.planned_at(&self.layout, routines, &plans)
     }
 
-    /// What runs for routines, at whatever sizes: the program for all sizes, if sizes have names and there is such a
-    /// program.
+    /// The plans of routines, which hold at all sizes: they use the program for all sizes, if sizes
+    /// have names and there is such a program.
     pub(super) fn plans(&mut self, routines: &[Routine]) -> Result<Vec<Rc<Plan>>, Error> {
         for routine in routines {
             if self.plans.iter().all(|(known, _)| known != routine) {
@@ -213,8 +218,8 @@ impl Session {
         Ok(memory)
     }
 
-    /// What the backend allocates for routines: compiles them, and counts. Nothing, if the reference evaluator runs them,
-    /// which keeps every number as a 64-bit float.
+    /// The memory that the backend allocates for routines, which are compiled for this. None if the
+    /// reference evaluator runs them, which keeps every number as a 64-bit float.
     pub fn allocated(&mut self, routines: &[Routine]) -> Result<Option<Allocated>, Error> {
         self.refresh()?;
         let mut places = FxHashSet::default();
@@ -239,7 +244,7 @@ impl Session {
         Ok(Some(allocated))
     }
 
-    /// The tensor of a node, and what it is for.
+    /// The tensor of a node and its purpose.
     pub(super) fn role(&self, node: Node) -> (Tensor, MemoryRole) {
         let tensor = match node {
             Node::Value(tensor)

@@ -7,8 +7,9 @@ use crate::lower::module;
 use crate::routine::Routine;
 
 impl Session {
-    /// Routines as one module of MLIR, a function each: what they read first are arguments, what they keep are results,
-    /// and every nest is one `linalg.generic`, as it is before optimisation. Sizes are those of now.
+    /// Routines as one module of MLIR, with a function for each: tensors that they read first are
+    /// arguments, tensors that they keep are results, and every nest is one `linalg.generic`, as it
+    /// is before optimisation. The sizes are the current ones.
     ///
     /// ```
     /// use broadloom::{Graph, Routine, Session};
@@ -27,7 +28,8 @@ impl Session {
         self.mlir_with_places(routines, &|_| None)
     }
 
-    /// The same, with the place where each [step](broadloom_graph::Graph::steps) is written before what its nests do.
+    /// Like [`mlir`](Session::mlir), with the place of each [step](broadloom_graph::Graph::steps)
+    /// in comments above its nests.
     pub fn mlir_with_places(
         &mut self,
         routines: &[Routine],

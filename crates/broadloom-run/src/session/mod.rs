@@ -38,34 +38,35 @@ pub use ranges::{MemoryRange, OpenSize};
 pub use rehearse::Rehearsal;
 pub(crate) use sizes::Sizes;
 
-/// What runs programs.
+/// The engine that runs programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Backend {
-    /// Machine code if there is a C compiler, the reference evaluator otherwise; [`Session::notices`] says so.
+    /// Machine code if there is a C compiler, otherwise the reference evaluator, which
+    /// [`Session::notices`] reports.
     #[default]
     Auto,
     /// Machine code, or an error.
     Native,
-    /// The reference evaluator: slow and obvious.
+    /// The reference evaluator: slow and simple.
     Reference,
 }
 
-/// How a session runs programs.
+/// Settings of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What runs them.
+    /// The engine that runs programs.
     pub backend: Backend,
     /// The seed of initial values and random numbers.
     pub seed: u64,
-    /// The number of threads; as many as there are processors if nothing is said.
+    /// The number of threads; by default the number of processors.
     pub threads: Option<usize>,
-    /// Whether programs are optimised.
+    /// True if programs are optimised.
     pub optimise: bool,
-    /// Whether programs with [named sizes](Graph::dim) are compiled for each size by itself. The code is faster, but every
-    /// size costs a compilation; otherwise there is one for all sizes.
+    /// True if programs with [named sizes](Graph::dim) are compiled separately for each size. The
+    /// code is faster, but every size costs a compilation; otherwise there is one for all sizes.
     pub specialise: bool,
-    /// Whether a run fails if any tensor has an element that is not a number. Costs time: every tensor
-    /// is kept and looked at.
+    /// True if a run fails when any tensor has an element that is NaN. Costs time: every tensor is
+    /// kept and inspected.
     pub guard: bool,
 }
 
@@ -109,12 +110,12 @@ pub struct Session {
     layout: Rc<Layout>,
     /// The layouts at the last few sizes.
     layouts: Vec<(Vec<u64>, Rc<Layout>)>,
-    /// Whether the graph may have changed since the layout was made.
+    /// True if the graph may have changed since the layout was made.
     stale: bool,
     store: Store,
     prepared: PreparedRoutines,
     families: Vec<Family>,
-    /// How long temporaries are needed, by routine.
+    /// The lifetimes of temporaries, by routine.
     plans: Vec<(Routine, Rc<memory::Plan>)>,
     compiler: Option<Compiler>,
     notices: Vec<String>,
@@ -133,13 +134,13 @@ struct Prepared {
     code: Code,
 }
 
-/// What runs a routine.
+/// The code of a routine.
 enum Code {
     /// The reference evaluator, with the program.
     Reference(Box<Program>),
     /// Machine code for these sizes.
     Own(Box<Compiled>),
-    /// Machine code for all sizes, by its place among the families.
+    /// Machine code for all sizes, by its index in the families.
     Family(usize),
 }
 
@@ -149,11 +150,11 @@ struct Family {
     compiled: Compiled,
     /// The named sizes that are its arguments.
     symbols: Vec<core::Symbol>,
-    /// The numbers it was told last.
+    /// The numbers that were last passed to it.
     told: Vec<u64>,
 }
 
-/// Some names; of many the first.
+/// A list of names, cut off after the first 12.
 fn listed(names: &[String]) -> String {
     const MOST: usize = 12;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
@@ -161,7 +162,7 @@ fn listed(names: &[String]) -> String {
     shown.join(", ") + &more
 }
 
-/// What is said of a cache that cannot be used.
+/// The notice that a cache cannot be used.
 fn unusable_cache(folder: &Path, reason: &str) -> String {
     format!(
         "the cache {} is not used: {reason}; programs are compiled anew each time. Name another folder in BROADLOOM_CACHE, or see \
@@ -200,7 +201,7 @@ impl Session {
                     }
                     Some(compiler)
                 }
-                // Who names a compiler wants that one and nothing else.
+                // A compiler that the user names must not be replaced by another.
                 Err(error @ native::Error::NamedCompiler { .. }) => {
                     return Err(Error::run(error.to_string()));
                 }
@@ -235,8 +236,8 @@ impl Session {
         })
     }
 
-    /// What the user should know about how programs run, as far as it is known by now: that there is no compiler, that a routine
-    /// is compiled for each size by itself.
+    /// Notices for the user about the way programs run, as far as they are known by now: for
+    /// example that there is no compiler, or that a routine is compiled separately for each size.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
@@ -252,19 +253,20 @@ impl Session {
         &mut self.graph
     }
 
-    /// How often routines have run.
+    /// The number of times that routines have run.
     pub fn runs(&self) -> u64 {
         self.runs
     }
 
-    /// Sets the values of data, of a parameter or of a state. The sizes of the array are those of the tensor in
-    /// memory order: batch, output, input. [Named sizes](Graph::dim) of data become what the values imply.
+    /// Sets the values of data, of a parameter or of a state. The sizes of the array are those of
+    /// the tensor in memory order: batch, output, input. [Named sizes](Graph::dim) of data are set
+    /// to those that the values imply.
     pub fn set(&mut self, tensor: Tensor, values: &Array) -> Result<(), Error> {
         self.set_all(&[(tensor, values)])
     }
 
-    /// Sets the values of several tensors. Named sizes become what all of them imply together; if anything does not fit,
-    /// nothing is changed.
+    /// Sets the values of several tensors. Named sizes are set to those that all of them imply
+    /// together; if anything does not fit, nothing is changed.
     ///
     /// ```
     /// use broadloom::{Array, Dtype, Graph, Session};
@@ -304,7 +306,7 @@ impl Session {
         Ok(())
     }
 
-    /// How the numbers of a tensor are stored.
+    /// The type in which the numbers of a tensor are stored.
     pub fn dtype(&mut self, tensor: Tensor) -> Result<Dtype, Error> {
         self.refresh()?;
         self.graph.known(tensor)?;
@@ -367,7 +369,7 @@ impl Session {
         Ok(())
     }
 
-    /// Runs a routine; compiles it when it runs for the first time.
+    /// Runs a routine, and compiles it before its first run.
     pub fn run(&mut self, routine: &Routine) -> Result<(), Error> {
         self.refresh()?;
         if let Some(name) = self.sizes.undecided() {
@@ -415,7 +417,7 @@ impl Session {
         }
     }
 
-    /// Tells code for all sizes the sizes of this run.
+    /// Passes the sizes of this run to code for all sizes.
     fn tell_sizes(&mut self, at: usize) -> Result<(), Error> {
         let Code::Family(family) = self.prepared[at].code else { return Ok(()) };
         let family = &mut self.families[family];
@@ -428,21 +430,22 @@ impl Session {
         Ok(())
     }
 
-    /// The loop nests of a routine as text: as they are derived, and as they run.
+    /// The loop nests of a routine as text: as derived, and as optimised.
     pub fn show(&mut self, routine: &Routine) -> Result<(String, String), Error> {
         self.refresh()?;
         let (lowered, program) = self.planned(routine)?;
         Ok((lowered.program.to_string(), program.to_string()))
     }
 
-    /// The program of a routine, as it runs: to be written out or looked at.
+    /// The optimised program of a routine, for inspection or export.
     pub fn program(&mut self, routine: &Routine) -> Result<Program, Error> {
         self.refresh()?;
         Ok(self.planned(routine)?.1)
     }
 
-    /// The same in which named sizes are [arguments](Program::arguments), in the order of their declaration: those that
-    /// tensors of the routine depend on. An error, if something in it is decided by a size.
+    /// Like [`program`](Session::program), but with named sizes as [arguments](Program::arguments),
+    /// in the order of their declaration: those that tensors of the routine depend on. It is an
+    /// error if a part of the program is decided by a size.
     ///
     /// ```
     /// use broadloom::{Graph, Routine, Session};
@@ -475,8 +478,8 @@ impl Session {
         native::write_out(&program, folder.as_ref(), name).map_err(|error| Error::run(error.to_string()))
     }
 
-    /// Writes all parameters and states to a safetensors file, with what is needed to go on as if nothing had
-    /// happened.
+    /// Writes all parameters and states to a safetensors file, with the run counter and the seed,
+    /// so that training can continue as if uninterrupted.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.refresh()?;
         let mut arrays = Vec::new();
@@ -523,7 +526,8 @@ impl Session {
         Ok(())
     }
 
-    /// Refuses a file that lacks parameters; notes what else it lacks, and what it has that nobody asks for.
+    /// Refuses a file that lacks parameters; adds notices about missing states and about arrays
+    /// that the program does not use.
     fn check_loaded(&mut self, path: &Path, file: &Tensors, missing: &[Tensor]) -> Result<(), Error> {
         let known: Vec<String> =
             lasting(&self.graph).into_iter().map(|tensor| self.graph.short_name(tensor)).collect();
@@ -613,7 +617,7 @@ impl Session {
         }
     }
 
-    /// Values that went because a size has changed.
+    /// The error for values that were dropped because a size has changed.
     fn gone(&self, tensor: Tensor, sizes: &[u64], routine: &str) -> Error {
         let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
         let message = format!(
@@ -631,7 +635,7 @@ impl Session {
         }
     }
 
-    /// Why a run stopped, in the names of the program.
+    /// The error for a run that stopped, in the names of the program.
     fn stopped(&self, at: usize, stop: &Stop) -> Error {
         let program = &self.prepared[at].lowered.program;
         match *stop {
@@ -674,14 +678,15 @@ impl Session {
         }
     }
 
-    /// The first tensor with an element that is not a number, in the order in which they are written.
+    /// Returns an error for the first tensor with an element that is NaN, in the order in which
+    /// they are written.
     fn guard(&mut self, at: usize) -> Result<(), Error> {
         let Lowered { program, nodes, .. } = &self.prepared[at].lowered;
         let mut order: Vec<Node> = Vec::new();
         for statement in program.nests.iter().flat_map(|nest| &nest.body) {
             statement.each(&mut |inner| order.extend(inner.written().map(|buffer| nodes[buffer.index()])));
         }
-        // Data first: it may have come with the flaw.
+        // Data first, because the NaN may have come with it.
         let mut seen = FxHashSet::default();
         let all = self.prepared[at].lowered.needs.iter().copied().filter(|node| !order.contains(node));
         let order: Vec<Node> = all.chain(order.iter().copied()).filter(|node| seen.insert(*node)).collect();

@@ -1,4 +1,4 @@
-//! Making routines ready to run, and leaves ready to be read.
+//! Preparing routines to run, and leaves to be read.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::lower::{Arguments, Layout, Lowered, Node, lower};
 use crate::routine::Routine;
 
 impl Session {
-    /// Takes in changes of the graph.
+    /// Updates the session after changes of the graph.
     pub(super) fn refresh(&mut self) -> Result<(), Error> {
         if self.stale {
             let inferred = Inferred::new(&mut self.graph)?;
@@ -36,7 +36,7 @@ impl Session {
         Ok(())
     }
 
-    /// The place of a routine among the prepared ones.
+    /// The index of a routine among the prepared ones.
     pub(super) fn prepare(&mut self, routine: &Routine) -> Result<usize, Error> {
         if let Some(known) = self.prepared.find(routine, &self.sizes.now) {
             return Ok(known);
@@ -55,14 +55,14 @@ impl Session {
         Ok(self.prepared.push(Prepared { routine, sizes, lowered, places, code }))
     }
 
-    /// A routine as a program, as it is derived and as it runs. Nothing is allocated.
+    /// A routine as a program, as derived and as optimised. Nothing is allocated.
     pub(super) fn planned(&self, routine: &Routine) -> Result<(Lowered, Program), Error> {
         let lowered = self.checked(routine)?;
         let program = self.optimised(&lowered.program);
         Ok((lowered, program))
     }
 
-    /// A routine as a program, as it is derived, if memory holds its tensors.
+    /// A routine as a derived program, if its tensors fit into memory.
     fn checked(&self, routine: &Routine) -> Result<Lowered, Error> {
         for tensor in &routine.kept {
             self.graph.known(*tensor)?;
@@ -82,9 +82,10 @@ impl Session {
         optimise(program, &if all { optimise::Options::all() } else { optimise::Options::none() })
     }
 
-    /// What runs a routine: code for all sizes if sizes have names and there is such code, else code for these sizes.
+    /// The code of a routine: for all sizes if sizes have names and that is possible, else for
+    /// these sizes.
     fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Code, Error> {
-        // Only what runs at these sizes alone is optimised for them.
+        // Only a program that runs at these sizes alone is optimised for them.
         let own = || self.optimised(&lowered.program);
         let Some(compiler) = &self.compiler else { return Ok(Code::Reference(Box::new(own()))) };
         let symbols = self.symbols_in(lowered);
@@ -140,14 +141,14 @@ impl Session {
             .map_err(|error| refused(error.message()))?;
         let mut program = self.optimised(&lowered.program);
         program.arguments = arguments.multiples;
-        // A size of which nothing is known has no number at any sizes.
+        // If a size is unknown, the program cannot be instantiated at any sizes.
         match program.at(&self.sizes.values(symbols, &large)) {
             Some(_) => Ok(program),
             None => Err(refused("a size in it is no whole multiple of its named sizes")),
         }
     }
 
-    /// Gives a leaf its first values, if it has any and does not have values yet.
+    /// Sets the initial values of a leaf, if it has any and does not have values yet.
     pub(super) fn initialise(&mut self, node: Node) -> Result<(), Error> {
         let Node::Value(tensor) = node else { return Ok(()) };
         if self.store.has_values(node) {
@@ -164,8 +165,9 @@ impl Session {
         self.store.write(&self.graph, &self.layout, node, &values)
     }
 
-    /// The first values of a parameter or a state: as it was said, or 0 for a state and for what has no inputs, or
-    /// so that the variance of what goes through a parameter stays about the same.
+    /// The initial values of a parameter or a state: as specified, or 0 for a state and for a
+    /// parameter without inputs, or else such that the variance is about the same behind the
+    /// parameter as before it.
     fn first_values(&self, param: Tensor) -> Result<Array, Error> {
         let fan = |kind: Kind| self.layout.shapes.sizes(param, kind).product::<u64>();
         let has_inputs = self.layout.shapes.sizes(param, Kind::Input).next().is_some();
@@ -179,7 +181,7 @@ impl Session {
     }
 }
 
-/// A program that is in order at its own sizes, and not for all of them, has something that sizes decide.
+/// A program that is valid at its own sizes, but not for all, has something that sizes decide.
 fn decided_by_a_size(error: native::Error) -> native::Error {
     match error {
         native::Error::Program { message } => {
@@ -195,10 +197,10 @@ fn own_code(compiler: &Compiler, program: &Program) -> Result<Code, Error> {
     Ok(Code::Own(Box::new(compiled)))
 }
 
-/// What no machine has, in bytes.
+/// More bytes than any machine has.
 const TOO_MUCH: u64 = 1 << 44;
 
-/// Refuses tensors that no memory holds, by name.
+/// Refuses tensors that do not fit into any memory, and names them.
 pub(super) fn check_memory(program: &Program) -> Result<(), Error> {
     for buffer in &program.buffers {
         if (buffer.cells() * buffer.dtype.bytes() as u64).get() > TOO_MUCH {
@@ -212,7 +214,7 @@ pub(super) fn check_memory(program: &Program) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is saved: parameters and states.
+/// The tensors that are saved: parameters and states.
 pub(crate) fn lasting(graph: &Graph) -> Vec<Tensor> {
     let lasts = |tensor: &Tensor| matches!(graph.leaf(*tensor), Some(Leaf::Param | Leaf::State));
     graph.tensors().filter(lasts).collect()

@@ -1,7 +1,7 @@
 //! The routines of a session that can be run, found by their names.
 //!
-//! A program has as many routines as it has places where something is computed, thousands of them if it is long: looking through all of
-//! them for each one would take the square of that.
+//! A long program may have thousands of routines, one for each place where something is computed.
+//! Searching all of them for each one would take quadratic time.
 
 use std::ops::{Index, IndexMut};
 
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::Prepared;
 use crate::routine::Routine;
 
-/// The routines that can be run. The places of those with a name are in `by_name`.
+/// The routines that can be run. `by_name` has the indices of those with a name.
 #[derive(Default)]
 pub(super) struct PreparedRoutines {
     list: Vec<Prepared>,
@@ -18,13 +18,13 @@ pub(super) struct PreparedRoutines {
 }
 
 impl PreparedRoutines {
-    /// The place of a routine that was prepared for some sizes.
+    /// The index of a routine that was prepared for some sizes.
     pub fn find(&self, routine: &Routine, sizes: &[u64]) -> Option<usize> {
         let fits = |at: &usize| self.list[*at].sizes == sizes && self.list[*at].routine == *routine;
         self.by_name.get(&routine.name)?.iter().copied().find(fits)
     }
 
-    /// Adds a routine, and returns its place.
+    /// Adds a routine, and returns its index.
     pub fn push(&mut self, prepared: Prepared) -> usize {
         let at = self.list.len();
         self.by_name.entry(prepared.routine.name.clone()).or_default().push(at);
@@ -32,7 +32,7 @@ impl PreparedRoutines {
         at
     }
 
-    /// Forgets the routines that were prepared for some sizes; the places of others change.
+    /// Removes the routines that were prepared for some sizes; the indices of others change.
     pub fn forget(&mut self, sizes: &[u64]) {
         let mut list = std::mem::take(&mut self.list);
         self.by_name.clear();
@@ -40,7 +40,7 @@ impl PreparedRoutines {
         list.into_iter().for_each(|each| _ = self.push(each));
     }
 
-    /// Forgets all routines.
+    /// Removes all routines.
     pub fn clear(&mut self) {
         *self = PreparedRoutines::default();
     }

@@ -1,4 +1,4 @@
-//! Memory over all sizes that named sizes can have, and the largest size that fits.
+//! Memory over the ranges of named sizes, and the largest size that fits.
 
 use std::rc::Rc;
 
@@ -13,17 +13,20 @@ use crate::routine::Routine;
 /// The memory that routines need, over the ranges of named sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryRange {
-    /// At the least sizes; nothing if the program has no meaning there, or if less of one size is more of another.
+    /// At the least sizes, or None if the program is not valid there, or if a size decreases when
+    /// another grows.
     pub least: Option<Memory>,
-    /// At the present sizes, which are the samples if nothing else was said.
+    /// At the current sizes, which are the samples if nothing else was set.
     pub now: Memory,
-    /// At the greatest sizes; nothing if a size that matters has no greatest, if the program has no meaning there, or if
-    /// more of one size is less of another (`seq - k`): then nothing is promised.
+    /// At the greatest sizes, or None if a size that matters has no maximum, if the program is not
+    /// valid there, or if a size decreases when another grows (`seq - k`): then there is no
+    /// guarantee.
     pub most: Option<Memory>,
 }
 
 impl MemoryRange {
-    /// Whether it fits into so many bytes whatever the sizes are (*Tensor Dimension Inference*, "Training Memory Safety").
+    /// Returns true if it fits into this many bytes whatever the sizes are (*Tensor Dimension
+    /// Inference*, "Training Memory Safety").
     pub fn always_fits(&self, bytes: u64) -> bool {
         self.most.as_ref().is_some_and(|most| most.peak() <= bytes)
     }
@@ -34,7 +37,7 @@ impl MemoryRange {
 pub struct OpenSize {
     /// Its name.
     pub name: String,
-    /// The number it has now.
+    /// Its current number.
     pub now: u64,
     /// The least and the greatest number it can have.
     pub range: (u64, Option<u64>),
@@ -60,7 +63,7 @@ impl Session {
             .collect())
     }
 
-    /// How much memory routines need over all sizes. Nothing is allocated, nor compiled.
+    /// The memory that routines need over all sizes. Nothing is allocated or compiled.
     ///
     /// ```
     /// use broadloom::{Graph, Routine, Session};
@@ -94,7 +97,8 @@ impl Session {
         Ok(MemoryRange { least: at(least)?, now, most })
     }
 
-    /// How much memory routines need at other sizes than the present ones. Nothing is allocated, nor compiled.
+    /// The memory that routines need at other sizes than the current ones. Nothing is allocated or
+    /// compiled.
     pub fn memory_at(&mut self, sizes: &[(&str, u64)], routines: &[Routine]) -> Result<Memory, Error> {
         self.refresh()?;
         let wanted = self.wanted(sizes)?;
@@ -103,8 +107,8 @@ impl Session {
         self.planned_for(&wanted.now, routines, &plans)
     }
 
-    /// The largest number that a named size can have if routines are to fit into so many bytes, the other sizes being as
-    /// they are now; nothing if they never do. Work space of threads is not counted.
+    /// The largest number of a named size at which routines fit into this many bytes, with the
+    /// other sizes as they are now, or None if they never do. Work space of threads is not counted.
     pub fn largest_that_fits(
         &mut self,
         name: &str,
@@ -122,7 +126,8 @@ impl Session {
         let (first, last, step) = self.sizes.choices(at);
         let end = last.map_or(BEYOND, |last| (last - first) / step);
         let mut sizes = self.sizes.now.clone();
-        // Whether a choice fits, or the next lower one at which the program has a meaning.
+        // Returns the size if a choice fits, or else the next lower one at which the program is
+        // valid.
         let mut fits = |choice: u64| {
             for near in (choice.saturating_sub(NEAR)..=choice).rev() {
                 sizes[at] = first.saturating_add(near.saturating_mul(step));
@@ -149,15 +154,15 @@ impl Session {
     }
 }
 
-/// No size is larger than this, whatever its range.
+/// An upper limit for sizes without a maximum.
 const BEYOND: u64 = 1 << 40;
-/// How far away the next size may be at which a program has a meaning.
+/// The most steps to the next size at which a program is valid.
 const NEAR: u64 = 16;
-/// How many sizes are tried one by one.
+/// The most sizes that are tried one by one.
 const SCANNED: u64 = 4096;
 
-/// What the last choice is that fits, if choices fit up to some and not beyond. More of anything takes no less memory: it is
-/// between one that fits and one that does not.
+/// The last choice that fits, if all choices up to it fit and none beyond: more of anything takes
+/// no less memory, so it can be found by bisection.
 fn last_that_fits(
     end: u64,
     mut fits: impl FnMut(u64) -> Result<Option<u64>, Error>,

@@ -1,9 +1,10 @@
-//! Rehearsals: what a session would refuse, found without numbers.
+//! Rehearsals: the errors of a session, found without numbers.
 //!
-//! Much of what a run refuses depends on the program alone: a loss that is not one number, an operation without a loop
-//! nest, first values of other sizes, a gradient that nothing computes. A [`Rehearsal`] goes through the routines of a
-//! program in the order in which they would run, lowers each, and keeps track of which tensors would have values. Data
-//! that has none is taken to be set from outside.
+//! Many errors of a run depend on the program alone: a loss that is not one number, an operation
+//! without a loop nest, initial values of other sizes, a gradient that nothing computes. A
+//! [`Rehearsal`] goes through the routines of a program in the order in which they would run,
+//! lowers each, and tracks which tensors would have values. Data without values is assumed to be
+//! set from outside.
 
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Leaf};
@@ -40,7 +41,8 @@ impl std::fmt::Debug for Rehearsal {
 }
 
 impl Rehearsal {
-    /// A rehearsal at these numbers of named sizes; those that are not given are what a session would begin with.
+    /// A rehearsal at these numbers of named sizes; sizes that are not given have their initial
+    /// numbers.
     pub fn new(graph: Graph, sizes: &[(&str, u64)]) -> Result<Rehearsal, Error> {
         let settings = Settings { backend: Backend::Reference, ..Settings::default() };
         let mut session = Session::with(graph, settings)?;
@@ -48,23 +50,23 @@ impl Rehearsal {
         Ok(Rehearsal { session })
     }
 
-    /// The operations that have a shape but no loop nest: their steps, and why.
+    /// The operations that have a shape but no loop nest: their steps and the reasons.
     pub fn refused_steps(&self) -> Vec<(usize, Error)> {
         self.session.layout.refused().map(|(step, error)| (step as usize, error.clone())).collect()
     }
 
-    /// The parameters, states and data whose own values do not fit them, and why.
+    /// The parameters, states and data whose own values do not fit them, with the reasons.
     pub fn refused_values(&self) -> Vec<(Tensor, Error)> {
         let refused = |tensor: Tensor| Some((tensor, self.first_values(tensor).err()?));
         self.session.graph.tensors().filter_map(refused).collect()
     }
 
-    /// Refuses values that would be drawn for a tensor.
+    /// Refuses initial values that cannot be drawn for a tensor.
     pub fn drawn(&self, tensor: Tensor, name: &str, initial: &Initial) -> Result<(), Error> {
         initial.check(name, &self.session.layout.sizes_of(tensor), self.dtype(tensor))
     }
 
-    /// Refuses values that look up rows outside of a table: the steps that do so, and why.
+    /// The steps in which values would look up rows outside of a table, with the reasons.
     pub fn lookups(&self, ids: Tensor, values: &Array) -> Vec<(usize, Error)> {
         let Session { graph, layout, .. } = &self.session;
         let refused = |step: u32| {
@@ -95,10 +97,10 @@ impl Rehearsal {
         (0..graph.steps() as u32).filter(|step| graph.gathers(*step)).filter_map(refused).collect()
     }
 
-    /// Goes through a routine. An error comes with the place of its action in the routine.
+    /// Goes through a routine. An error comes with the index of its action in the routine.
     pub fn run(&mut self, routine: &Routine) -> Result<(), (usize, Error)> {
         let session = &mut self.session;
-        // Which named sizes have no number yet is decided by data from outside.
+        // Data from outside decides the named sizes that have no number yet.
         if session.sizes.undecided().is_some() {
             return Ok(());
         }
@@ -114,7 +116,7 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// The place of the first action of a routine that reads a node from before it.
+    /// The index of the first action of a routine that reads a node from before it.
     fn first_reader(&self, node: Node, routine: &Routine) -> usize {
         let Session { graph, layout, .. } = &self.session;
         let reads = |actions: &usize| {
@@ -156,7 +158,8 @@ impl Rehearsal {
     }
 }
 
-/// Whether a node has values without being computed: parameters, states, and data, which may be set from outside.
+/// Returns true if a node has values without being computed: parameters, states, and data, which
+/// may be set from outside.
 fn begins_with_values(graph: &Graph, node: Node) -> bool {
     let Node::Value(tensor) = node else { return false };
     matches!(graph.leaf(tensor), Some(Leaf::Param | Leaf::State | Leaf::Data))

@@ -1,7 +1,8 @@
-//! Named sizes of a session: the numbers they have now, and how they get others.
+//! Named sizes of a session: their current numbers, and the ways in which these change.
 //!
-//! A program with [named sizes](broadloom_graph::Graph::dim) is compiled once. Before each run every size has a number: its sample,
-//! what [`Session::set_sizes`] said, or what data implies that was set since. Blocks of memory follow.
+//! A program with [named sizes](broadloom_graph::Graph::dim) is compiled once. Before each run
+//! every size has a number: its sample, the one given to [`Session::set_sizes`], or the one implied
+//! by data that was set since. Blocks of memory are resized accordingly.
 
 use std::rc::Rc;
 
@@ -18,21 +19,21 @@ use crate::lower::Layout;
 pub(crate) struct Sizes {
     names: Vec<Box<str>>,
     ranges: Vec<(u64, Option<u64>)>,
-    /// The symbol that each is known by: another one if they are the same size.
+    /// The representative symbol of each: another one if they are the same size.
     same: Rc<[usize]>,
     checks: Rc<[RuntimeCheck]>,
     /// The symbols that sizes of tensors, or numbers, depend on.
     open: Rc<[Symbol]>,
     /// The number of each symbol.
     pub now: Vec<u64>,
-    /// What decided it.
+    /// The source of each number.
     by: Vec<By>,
 }
 
-/// What decided the number of a named size.
+/// The source of the number of a named size.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
-    /// Nobody: the number only stands in for one.
+    /// Undecided: the number is a placeholder.
     Nobody,
     /// The program, or its sample.
     Program,
@@ -49,7 +50,7 @@ impl Sizes {
         let now = graph.some_sizes()?;
         let known = |at: usize| graph.symbol_number(at);
         let by = graph.symbols().iter().enumerate();
-        // A sample at which the program has no meaning decides nothing.
+        // A sample at which the program is not valid decides nothing.
         let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample == Some(now[at]))).collect();
         let names = graph.symbols().iter().map(|data| data.name.clone()).collect();
         let same = graph.same_sizes()?;
@@ -58,7 +59,8 @@ impl Sizes {
         Ok(Sizes { names, ranges, same: same.into(), checks, open, now, by })
     }
 
-    /// The same for a graph that has changed: what was said stays said, as far as it still can be.
+    /// The sizes for a graph that has changed: given numbers are kept, as far as they are still
+    /// possible.
     pub fn carried_to(&self, changed: Sizes, graph: &Graph) -> Sizes {
         let mut carried = changed.clone();
         for (at, name) in self.names.iter().enumerate() {
@@ -77,14 +79,14 @@ impl Sizes {
         if carried.check(graph).is_ok() { carried } else { changed }
     }
 
-    /// Gives a size a number, under all its names.
+    /// Sets the number of a size, under all its names.
     fn give(&mut self, at: usize, number: u64, by: By) {
         for other in (0..self.same.len()).filter(|other| self.same[*other] == self.same[at]) {
             (self.now[other], self.by[other]) = (number, by);
         }
     }
 
-    /// The symbol that a size is known by.
+    /// The representative symbol of a size.
     pub fn known_as(&self, at: usize) -> usize {
         self.same[at]
     }
@@ -94,12 +96,12 @@ impl Sizes {
         self.values(symbols, &self.now)
     }
 
-    /// The numbers of some sizes among those of all.
+    /// The numbers of some sizes, from the numbers of all.
     pub fn values(&self, symbols: &[Symbol], all: &[u64]) -> Vec<u64> {
         symbols.iter().map(|symbol| all[symbol.0 as usize]).collect()
     }
 
-    /// A number whose multiples a size can be, as far as divisions of it alone tell.
+    /// A number that a size is always a multiple of, as far as divisions of it alone show.
     pub fn multiple(&self, symbol: Symbol) -> u64 {
         let forms = self.checks.iter().map(RuntimeCheck::form);
         let alone = forms.filter(|form| form.symbols() == [symbol]);
@@ -107,19 +109,19 @@ impl Sizes {
         whole.filter_map(|form| u64::try_from(form.denominator()).ok()).fold(1, least_common_multiple)
     }
 
-    /// The least number that a size can have, by its range and by what the program relies on of it alone.
+    /// The least number that a size can have, by its range and by the checks that concern it alone.
     pub fn least(&self, symbol: Symbol) -> u64 {
         let relied_on = self.checks.iter().filter_map(RuntimeCheck::least);
         let relied_on = relied_on.filter(|(own, _)| *own == symbol).map(|(_, least)| least);
         relied_on.fold(self.ranges[symbol.0 as usize].0, u64::max)
     }
 
-    /// Whether some sizes are multiples of what they usually are.
+    /// Returns true if some sizes are multiples of the numbers that code for all sizes assumes.
     pub fn are_usual(&self, symbols: &[Symbol]) -> bool {
         symbols.iter().zip(self.of(symbols)).all(|(symbol, size)| size.is_multiple_of(self.multiple(*symbol)))
     }
 
-    /// Name, number and range of the sizes that something depends on.
+    /// Name, number and range of the sizes that tensors or numbers depend on.
     pub fn each_open(&self) -> impl Iterator<Item = (&str, u64, (u64, Option<u64>))> {
         self.open.iter().map(|symbol| {
             let at = symbol.0 as usize;
@@ -127,12 +129,13 @@ impl Sizes {
         })
     }
 
-    /// Whether something depends on a size.
+    /// Returns true if something depends on a size.
     pub fn is_open(&self, at: usize) -> bool {
         self.open.iter().any(|symbol| symbol.0 as usize == at)
     }
 
-    /// The numbers that a size can have, ranges and divisions considered: the first, the last and the distance.
+    /// The numbers that a size can have, by its range and its divisions: the first, the last and
+    /// the distance.
     pub fn choices(&self, at: usize) -> (u64, Option<u64>, u64) {
         let step = self.multiple(Symbol(at as u32));
         let (lo, hi) = self.ranges[at];
@@ -140,7 +143,7 @@ impl Sizes {
         (first, hi.map(|hi| (hi - hi % step).max(first)), step)
     }
 
-    /// The least sizes, and the greatest if there are any.
+    /// The least sizes, and the greatest if all have one.
     pub fn ends(&self) -> (Vec<u64>, Option<Vec<u64>>) {
         let (mut least, mut most) = (self.now.clone(), Some(self.now.clone()));
         for symbol in self.open.iter() {
@@ -155,9 +158,9 @@ impl Sizes {
         (least, most)
     }
 
-    /// Large numbers for them, all different, so that a number tells which size it is.
+    /// Large numbers for the sizes, all different, so that each number identifies its size.
     pub fn large(&self) -> Vec<u64> {
-        // Products of all of them have to be numbers of 64 bits.
+        // Products of all of them have to fit into 64 bits.
         let least = match self.open.len() {
             0..=3 => 10_009,
             4..=5 => 1_011,
@@ -170,7 +173,7 @@ impl Sizes {
         sizes
     }
 
-    /// Whether the program has a meaning at these sizes, ranges aside.
+    /// Returns true if the program is valid at these sizes, ranges aside.
     pub fn is_possible(&self, sizes: &[u64]) -> bool {
         let pairs = self.pairs(sizes);
         self.checks.iter().all(|check| check.is_bound() || check.holds(&pairs) != Some(false))
@@ -185,7 +188,7 @@ impl Sizes {
         self.names.iter().map(|name| &**name).zip(self.now.iter().copied())
     }
 
-    /// Refuses sizes out of their ranges, and sizes at which the program has no meaning.
+    /// Refuses sizes out of their ranges, and sizes at which the program is not valid.
     pub fn check(&self, graph: &Graph) -> Result<(), Error> {
         for symbol in self.open.iter() {
             let at = symbol.0 as usize;
@@ -207,7 +210,7 @@ impl Sizes {
         format!("`{name}` = {number}")
     }
 
-    /// With who decided the sizes.
+    /// Adds the data that decided the sizes to an error.
     fn explained(&self, error: Error, graph: &Graph) -> Error {
         self.open.iter().fold(error, |error, symbol| match self.by[symbol.0 as usize] {
             By::Data(tensor) => {
@@ -218,19 +221,20 @@ impl Sizes {
         })
     }
 
-    /// The first size that something depends on and nobody has decided.
+    /// The first undecided size that something depends on.
     pub fn undecided(&self) -> Option<&str> {
         let nobody = |symbol: &&Symbol| self.by[symbol.0 as usize] == By::Nobody;
         self.open.iter().find(nobody).map(|symbol| &*self.names[symbol.0 as usize])
     }
 
-    /// What the program relies on that does not hold at some sizes.
+    /// The first check of the program that does not hold at some sizes.
     pub fn broken_at(&self, sizes: &[u64]) -> Option<&RuntimeCheck> {
         let pairs = self.pairs(sizes);
         self.checks.iter().find(|check| check.holds(&pairs) == Some(false))
     }
 
-    /// The data that decided a size on which another tensor depends, with name and number of the size.
+    /// The data that decided a size on which another tensor depends, with the name and the number
+    /// of the size.
     pub fn decided_by(&self, symbols: &[Symbol]) -> Option<(Tensor, &str, u64)> {
         symbols.iter().rev().find_map(|symbol| {
             let at = symbol.0 as usize;
@@ -242,12 +246,13 @@ impl Sizes {
     }
 }
 
-/// How many sizes a session remembers the layout of.
+/// The number of sizes whose layouts a session remembers.
 const REMEMBERED: usize = 8;
 
 impl Session {
-    /// Gives named sizes numbers, from now on. Sizes out of range, and sizes at which the program has no meaning, are
-    /// refused, and nothing changes. Data whose shape changes has to be set again.
+    /// Sets the numbers of named sizes, from now on. Sizes out of range, and sizes at which the
+    /// program is not valid, are refused, and nothing changes. Data whose shape changes has to be
+    /// set again.
     ///
     /// Nothing is compiled again for other sizes. Data that is [set](Session::set) decides sizes too: values of 16 rows for
     /// `x : batch | 784` make `batch` 16.
@@ -277,7 +282,7 @@ impl Session {
         self.resize(wanted)
     }
 
-    /// The present sizes, but for some that are given.
+    /// The current sizes, except for those that are given.
     pub(super) fn wanted(&self, sizes: &[(&str, u64)]) -> Result<Sizes, Error> {
         let mut wanted = self.sizes.clone();
         for (name, size) in sizes {
@@ -307,24 +312,25 @@ impl Session {
         Ok(self.sizes.iter())
     }
 
-    /// The sizes of a tensor in memory order: batch, output, input axes; at the present numbers of named sizes.
+    /// The sizes of a tensor in memory order: batch, output, input axes, at the current numbers of
+    /// named sizes.
     pub fn sizes_of(&mut self, tensor: Tensor) -> Result<Vec<u64>, Error> {
         self.refresh()?;
         self.graph.known(tensor)?;
         Ok(self.layout.sizes_of(tensor))
     }
 
-    /// The same, row by row.
+    /// Like [`sizes_of`](Session::sizes_of), row by row.
     pub fn rows_of(&mut self, tensor: Tensor) -> Result<[Vec<u64>; 3], Error> {
         self.refresh()?;
         self.graph.known(tensor)?;
         Ok(MEMORY.map(|kind| self.layout.shapes.sizes(tensor, kind).collect()))
     }
 
-    /// Lets named sizes be what values for data imply, all of them together.
+    /// Sets named sizes to those that the values for data imply, all of them together.
     pub(super) fn follow(&mut self, inputs: &[(Tensor, &[u64])]) -> Result<(), Error> {
         if inputs.iter().all(|(tensor, given)| self.layout.sizes_of(*tensor) == *given) {
-            // As it is most of the time: nothing changes, but for who says so.
+            // The usual case: the sizes stay the same, only their source changes.
             for (tensor, _) in
                 inputs.iter().filter(|(tensor, _)| self.graph.leaf(*tensor) == Some(Leaf::Data))
             {
@@ -347,7 +353,8 @@ impl Session {
         }
         let mut wanted = self.sizes.clone();
         let mut decided: Vec<Symbol> = Vec::new();
-        // First what arrays say by themselves, then what follows from it and from what was said before: samples give way.
+        // First the sizes that arrays decide alone, then those that follow from them and from
+        // earlier settings. Samples are not used.
         for with_said in [false, true] {
             while let Some(at) = waiting.iter().position(|(tensor, axis, size)| {
                 let known = |symbol: Symbol| {
@@ -368,7 +375,8 @@ impl Session {
         for (tensor, given) in inputs {
             let has_names = !self.inferred.shapes.symbols_of(*tensor).is_empty();
             if has_names && self.shape_at(*tensor, &wanted.now).as_deref() != Some(*given) {
-                // A size at which the program has no meaning says more than an array that does not fit.
+                // An error about an invalid size is more helpful than one about an array that does
+                // not fit.
                 wanted.check(&self.graph)?;
                 let misfit = self.misfit(*tensor, given);
                 return Err(misfit.about_values_of(*tensor, &self.graph.label_of(*tensor)));
@@ -377,7 +385,7 @@ impl Session {
         self.resize(wanted)
     }
 
-    /// The sizes of a tensor in memory order, if named sizes were these.
+    /// The sizes of a tensor in memory order at given numbers of named sizes.
     fn shape_at(&self, tensor: Tensor, sizes: &[u64]) -> Option<Vec<u64>> {
         MEMORY.into_iter().flat_map(|kind| self.inferred.shapes.sizes_at(tensor, kind, sizes)).collect()
     }
@@ -419,7 +427,7 @@ impl Session {
         Ok(layout)
     }
 
-    /// What was learned is not thrown away because of a size.
+    /// Refuses sizes that would discard learned values.
     fn refuse_to_forget(&self, layout: &Layout) -> Result<(), Error> {
         let changes = |tensor: &Tensor| {
             let node = crate::lower::Node::Value(*tensor);

@@ -8,16 +8,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::{Layout, Node};
 
-/// A block of memory for each node that was ever needed, and whether it holds anything.
+/// A block of memory for each node that was ever needed, and the set of those that hold values.
 #[derive(Default)]
 pub(super) struct Store {
     blocks: Vec<Block>,
     places: FxHashMap<Node, usize>,
     filled: FxHashSet<Node>,
-    /// Blocks of nodes that are kept only to be looked at after a run. They are not those of routines that really
-    /// keep them.
+    /// Blocks of nodes that are kept only for inspection after a run. They are separate from those
+    /// of routines that really keep them.
     watched: FxHashMap<Node, usize>,
-    /// The sizes that values had which went when a size changed.
+    /// The sizes of values that were dropped when a size changed.
     gone: FxHashMap<Node, Vec<u64>>,
 }
 
@@ -34,7 +34,7 @@ impl Store {
         self.filled.insert(node);
     }
 
-    /// The sizes that the values of a node had before a size changed.
+    /// The sizes that the dropped values of a node had before a size changed.
     pub fn gone(&self, node: Node) -> Option<&[u64]> {
         self.gone.get(&node).filter(|_| !self.has_values(node)).map(Vec::as_slice)
     }
@@ -49,7 +49,7 @@ impl Store {
         Ok(self.blocks.len() - 1)
     }
 
-    /// The block of a node that is only looked at.
+    /// The block of a node that is only inspected.
     pub fn watch(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
         if let Some(known) = self.watched.get(&node) {
             return Ok(*known);
@@ -59,7 +59,7 @@ impl Store {
         Ok(self.blocks.len() - 1)
     }
 
-    /// What a node that is only looked at holds.
+    /// The contents of a node that is only inspected.
     pub fn seen(&self, node: Node) -> Option<Array> {
         self.watched.get(&node).map(|place| self.blocks[*place].read())
     }
@@ -69,7 +69,7 @@ impl Store {
         Some(self.blocks[*place].read())
     }
 
-    /// Whether values are numbers of a kind that a node has.
+    /// Refuses values that are floats for a node of integers.
     pub fn suits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
         let buffer = layout.buffer(graph, node);
         let name = &buffer.name;
@@ -82,7 +82,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether values could be those of a node.
+    /// Refuses values that do not have the sizes or the kind of a node.
     pub fn fits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
         let buffer = layout.buffer(graph, node);
         let name = &buffer.name;
@@ -110,23 +110,23 @@ impl Store {
         Ok(())
     }
 
-    /// Before the graph changes: what was only looked at may mean something else afterwards.
+    /// Called before the graph changes: inspected nodes may mean something else afterwards.
     pub fn forget_watched(&mut self) {
         self.watched.clear();
     }
 
-    /// After the graph or a named size has changed: what has the same sizes keeps its numbers, with other margins if need
-    /// be.
+    /// Called after the graph or a named size has changed: nodes with the same sizes keep their
+    /// numbers, with other margins if necessary.
     pub fn move_to(&mut self, graph: &Graph, layout: &Layout) -> Result<(), Error> {
         let there = |node: &Node| match node {
             Node::Value(tensor) | Node::Gradient(tensor) => tensor.index() < graph.len(),
             Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => false,
         };
         if !self.places.keys().all(there) {
-            // Another graph: nothing is known about it.
+            // Another graph: nothing carries over.
             *self = Store::default();
         }
-        // Everything new is there before anything old goes: there may not be room for it.
+        // All new blocks are allocated before any old one is dropped, because that may fail.
         let mut moved = Vec::new();
         for (node, place) in self.places.iter().chain(&self.watched) {
             let (buffer, old) = (layout.buffer(graph, *node), &self.blocks[*place]);

@@ -1,7 +1,8 @@
 //! A transformer learns a small language whose entropy is known.
 //!
-//! A sentence is any number of adjectives, a noun in the singular or plural, any number of adverbs, a verb that agrees with
-//! the noun, and a full stop. To know the verb one has to look back over the adverbs.
+//! A sentence is any number of adjectives, a noun in the singular or plural, any number of adverbs,
+//! a verb that agrees with the noun, and a full stop. Predicting the verb requires looking back
+//! over the adverbs.
 
 use broadloom::blocks::{Mode, Positions, TransformerConfig, decoder_only, next_token_loss};
 use broadloom::random::{key_of, uniform_f64};
@@ -12,7 +13,7 @@ const LENGTH: u64 = 32;
 /// Full stop, 3 adjectives, 4 nouns in the singular and 4 in the plural, 2 adverbs, 3 verbs for each.
 const WORDS: u64 = 20;
 
-/// What a sentence may go on with.
+/// The state of a sentence, which decides the possible next words.
 #[derive(Clone, Copy)]
 enum State {
     Start,
@@ -20,7 +21,7 @@ enum State {
     Verb,
 }
 
-/// The words that may come next, each with its probability and what follows.
+/// The words that may come next, each with its probability and the state after it.
 fn choices(state: State) -> Vec<(u64, f64, State)> {
     let each = |words: std::ops::Range<u64>, all: f64, next: State| {
         let share = all / (words.end - words.start) as f64;
@@ -41,7 +42,8 @@ fn choices(state: State) -> Vec<(u64, f64, State)> {
     }
 }
 
-/// A batch of texts, and the mean surprise of their words, but for the first, to one who knows the language.
+/// A batch of texts, and the mean surprise of their words, except the first, to a reader who knows
+/// the language.
 fn texts(name: &str, batch: u64) -> Result<(Array, f64), Error> {
     let key = key_of(batch, name);
     let (mut words, mut surprise) = (Vec::new(), 0.0);

@@ -1,4 +1,4 @@
-//! Three small models, trained from nothing: `training [moons|digits|grammar]`.
+//! Three small models, trained from scratch: `training [moons|digits|grammar]`.
 
 mod digits;
 mod grammar;

@@ -5,7 +5,7 @@ use broadloom_graph::Error;
 use super::{Rotary, axis, softmax};
 use crate::{Builder, Expr, Graph, Tensor};
 
-/// What is put in the place of a score that is not to count: its exponential is 0.
+/// The value of a score that is not to count: its exponential is 0.
 const NEVER: f64 = -1e30;
 
 /// The sizes of attention.
@@ -17,9 +17,9 @@ const NEVER: f64 = -1e30;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AttentionSizes {
-    /// How many heads there are.
+    /// The number of heads.
     pub heads: u64,
-    /// The size of each; if nothing is said, the heads divide up the width of what they read.
+    /// The size of each head; by default the heads divide the width of the sequence that they read.
     pub head_size: Option<u64>,
 }
 
@@ -29,15 +29,15 @@ impl From<u64> for AttentionSizes {
     }
 }
 
-/// Which positions see which.
+/// The positions that each position sees.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Mask<'b> {
-    /// Each sees all.
+    /// Each position sees all.
     #[default]
     Nothing,
-    /// Each sees itself and what was before it.
+    /// Each position sees itself and those before it.
     Causal,
-    /// Position `s` sees `t` where this, `... s | t ->`, is not 0. Each has to see something.
+    /// Position `s` sees `t` where this, `... s | t ->`, is not 0. Each must see at least one.
     Where(Expr<'b>),
 }
 
@@ -52,17 +52,17 @@ pub struct Attention<'b> {
     pub value: Expr<'b>,
     /// `h, d -> ..m..`.
     pub out: Expr<'b>,
-    /// What turns queries and keys by their position, if anything does.
+    /// The rotation of queries and keys by their positions, if there is one.
     pub rotary: Option<Rotary>,
     sizes: AttentionSizes,
 }
 
-/// What attention gives.
+/// The result of attention.
 #[derive(Clone, Copy, Debug)]
 pub struct Attended<'b> {
     /// The result, `... s | ..m..`.
     pub output: Expr<'b>,
-    /// How much of position `t` goes into position `s`, for each head: `... s | t -> h`.
+    /// The share of position `t` in position `s`, for each head: `... s | t -> h`.
     pub probabilities: Expr<'b>,
 }
 
@@ -112,7 +112,7 @@ pub fn multi_head_attention<'b>(
 }
 
 impl<'b> Attention<'b> {
-    /// The same, with queries and keys turned by their position.
+    /// Adds a rotation of queries and keys by their positions.
     #[must_use]
     pub fn with_rotary(self, rotary: Rotary) -> Attention<'b> {
         Attention { rotary: Some(rotary), ..self }
@@ -132,7 +132,7 @@ impl<'b> Attention<'b> {
         self.attend(x, memory, mask).output
     }
 
-    /// The same, with the probabilities.
+    /// Like [`cross`](Attention::cross), with the probabilities.
     #[must_use]
     #[track_caller]
     pub fn attend(&self, x: Expr<'b>, memory: Expr<'b>, mask: Mask<'b>) -> Attended<'b> {
@@ -158,7 +158,8 @@ impl<'b> Attention<'b> {
         Attended { output, probabilities }
     }
 
-    /// The result is as wide as what is read, and heads divide up the width if nothing else is said.
+    /// Makes the result as wide as the input, and lets heads divide the width unless their size is
+    /// given.
     fn relate(&self, graph: &mut Graph, tensors: &[Tensor]) -> Result<Tensor, Error> {
         let &[output, queries, values] = tensors else { return Ok(tensors[0]) };
         let (width, size) = (graph.captured(queries, "m")?, graph.captured(queries, "d")?);
@@ -172,7 +173,8 @@ impl<'b> Attention<'b> {
     }
 }
 
-/// Whether position `t` is not after position `s`: 1 or 0, as `s | t ->`, as large as what it is used with.
+/// 1 if position `t` is not after position `s`, else 0, as `s | t ->`, in the size that its use
+/// requires.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::causal_mask};

@@ -1,11 +1,11 @@
 //! Convolutions over images `... | h, w, ..c..`.
 //!
-//! They correlate, as everywhere in deep learning: the kernel is not turned around.
+//! They are correlations, as is usual in deep learning: the kernel is not flipped.
 
 use super::axis;
 use crate::{Builder, Expr, Options, Padding};
 
-/// Where the taps of a convolution or a pool lie: output position `o` and tap `k` meet at
+/// The positions of the taps of a convolution or a pool: output position `o` and tap `k` meet at
 /// `stride·o + dilation·k − left`.
 ///
 /// Without padding `left` is 0, every window lies inside, and windows have to fit exactly:
@@ -19,13 +19,13 @@ use crate::{Builder, Expr, Options, Padding};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// How many taps it has, along the height and along the width.
+    /// The number of taps along the height and along the width.
     pub taps: [u64; 2],
-    /// How far it moves.
+    /// The distance between windows.
     pub stride: u64,
-    /// How far its taps lie apart.
+    /// The distance between taps.
     pub dilation: u64,
-    /// What it does at the ends of the image.
+    /// The treatment of the ends of the image.
     pub padding: Padding,
 }
 
@@ -35,31 +35,31 @@ impl Window {
         Window { taps: [height, width], stride: 1, dilation: 1, padding: Padding::Valid }
     }
 
-    /// The same, as high as it is wide.
+    /// A window that is as high as it is wide.
     pub fn square(taps: u64) -> Window {
         Window::new(taps, taps)
     }
 
-    /// The same, moved by so much.
+    /// Sets the distance between windows.
     #[must_use]
     pub fn stride(self, stride: u64) -> Window {
         Window { stride, ..self }
     }
 
-    /// The same, with taps so far apart.
+    /// Sets the distance between taps.
     #[must_use]
     pub fn dilation(self, dilation: u64) -> Window {
         Window { dilation, ..self }
     }
 
-    /// The same, centred on each position of the image, which is padded.
+    /// Centres the window on each position of the image, which is padded.
     #[must_use]
     pub fn padded(self) -> Window {
         Window { padding: Padding::Padded, ..self }
     }
 
-    /// The same, inside the image, of which what is left at the end is dropped: as many windows as there is room
-    /// for.
+    /// Keeps windows inside the image and drops the rest at its end: there are as many windows as
+    /// there is room for.
     #[must_use]
     pub fn dropping(self) -> Window {
         Window { padding: Padding::Dropped, ..self }
@@ -87,7 +87,7 @@ pub struct Conv2d<'b> {
     pub kernel: Expr<'b>,
     /// `oc`.
     pub bias: Expr<'b>,
-    /// Where its taps lie.
+    /// The positions of its taps.
     pub window: Window,
 }
 
@@ -97,7 +97,7 @@ pub struct Conv2d<'b> {
 /// y[oh, ow, o] = bias[o] + Σ kernel[o, kh, kw, i] · x[stride·oh + dilation·kh − top, stride·ow + dilation·kw − left, i]
 /// ```
 ///
-/// The number of channels of the result is given, or is `None` and follows from what is done with it.
+/// The number of channels of the result is given, or is `None` and follows from its use.
 ///
 /// ```
 /// use broadloom::Builder;
@@ -142,7 +142,7 @@ impl<'b> Conv2d<'b> {
 pub struct DepthwiseConv2d<'b> {
     /// `kh, kw -> ..c..`.
     pub kernel: Expr<'b>,
-    /// Where its taps lie.
+    /// The positions of its taps.
     pub window: Window,
 }
 

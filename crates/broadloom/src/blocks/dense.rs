@@ -14,8 +14,8 @@ pub struct Linear<'b> {
 
 /// A linear map with a bias: `y = W·x + b`.
 ///
-/// All output axes of `x` are contracted. The size of the result is given, or is `None` and follows from what
-/// is done with it. The bias begins at 0, the weight so that variances stay the same.
+/// All output axes of `x` are contracted. The size of the result is given, or is `None` and follows
+/// from its use. The bias begins at 0, the weight such that variances stay the same.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::linear};
@@ -70,7 +70,7 @@ impl<'b> Linear<'b> {
 pub struct Mlp<'b> {
     /// The layers, in order.
     pub layers: Vec<Linear<'b>>,
-    /// What stands between them.
+    /// The function between them.
     pub activation: Activation,
 }
 
@@ -165,7 +165,8 @@ impl<'b> Embedding<'b> {
         self.table.gather(tokens)
     }
 
-    /// How much a vector is like that of each token: `y[v] = table[v] · x`, scores for the next token.
+    /// The similarity of a vector to that of each token: `y[v] = table[v] · x`, scores for the next
+    /// token.
     #[must_use]
     #[track_caller]
     pub fn backwards(&self, x: Expr<'b>) -> Expr<'b> {

@@ -11,19 +11,20 @@ pub struct Dropout<'b> {
     builder: &'b Builder,
     name: String,
     rate: f64,
-    /// How often it has been applied: each time it draws other numbers.
+    /// The number of times it has been applied: each time it draws other numbers.
     applied: Cell<u32>,
 }
 
-/// Dropout (Srivastava et al., *Dropout: A Simple Way to Prevent Neural Networks from Overfitting*): in training
-/// each element is 0 with the probability `rate`, and what stays is scaled up so that the mean stays the same.
+/// Dropout (Srivastava et al., *Dropout: A Simple Way to Prevent Neural Networks from
+/// Overfitting*): in training each element is 0 with the probability `rate`, and the others are
+/// scaled up so that the mean stays the same.
 ///
 /// ```text
 /// y = 0 where u < rate, else x / (1 − rate),  u uniform in [0, 1)
 /// ```
 ///
-/// Every run draws new numbers. They depend on the seed, the number of the run, the name of the layer and how
-/// many times it was applied before, so a run can be repeated.
+/// Every run draws new numbers. They depend on the seed, the number of the run, the name of the
+/// layer and the number of times it was applied before, so a run can be repeated.
 ///
 /// ```
 /// use broadloom::Builder;
@@ -49,7 +50,7 @@ pub fn dropout<'b>(b: &'b Builder, name: &str, rate: f64) -> Dropout<'b> {
 }
 
 impl<'b> Dropout<'b> {
-    /// In training, sets some elements to 0; otherwise gives back what it was given.
+    /// In training, sets some elements to 0; otherwise returns its input.
     #[must_use]
     #[track_caller]
     pub fn apply(&self, x: Expr<'b>, mode: Mode) -> Expr<'b> {

@@ -3,7 +3,7 @@
 use super::log_softmax;
 use crate::Expr;
 
-/// How surprising each target is, given scores for all classes: `y = −log softmax(logits)[target]`.
+/// The surprise at each target, given scores for all classes: `y = −log softmax(logits)[target]`.
 ///
 /// Targets are whole numbers `... |`, logits are `... | v`, and the result is one loss for each target. A target
 /// that is no class, such as −1, has the loss 0.
@@ -25,7 +25,8 @@ pub fn cross_entropy<'b>(logits: Expr<'b>, targets: Expr<'b>) -> Expr<'b> {
     cross_entropy_one_hot(logits, one_hot(targets))
 }
 
-/// The same for targets that are distributions over classes: `y = −Σ target · log softmax(logits)`.
+/// [`cross_entropy`] for targets that are distributions over classes:
+/// `y = −Σ target · log softmax(logits)`.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::cross_entropy_one_hot};
@@ -40,8 +41,8 @@ pub fn cross_entropy_one_hot<'b>(logits: Expr<'b>, targets: Expr<'b>) -> Expr<'b
     -log_softmax(logits, "... | v").einsum("... | v; ... | v => ... |", &[targets])
 }
 
-/// Whole numbers `... |` as rows `... | v` that are 1 at the place of the number and 0 elsewhere. How many places there
-/// are follows from what is done with them.
+/// Whole numbers `... |` as rows `... | v` that are 1 at the place of the number and 0 elsewhere.
+/// The number of places follows from their use.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::one_hot};
@@ -74,8 +75,8 @@ pub fn mean(x: Expr<'_>) -> Expr<'_> {
 
 /// The mean loss of a model of sequences that scores, at each position, the token at the next one.
 ///
-/// Logits are `... s | v` and tokens `... s |`. What the model says at position `p` is compared with the token at
-/// `p + 1`; what it says at the last position is not used.
+/// Logits are `... s | v` and tokens `... s |`. The prediction at position `p` is compared with the
+/// token at `p + 1`; the prediction at the last position is not used.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::next_token_loss};

@@ -1,9 +1,10 @@
 //! Layers and losses, written with expressions.
 //!
 //! A layer is made once and applied any number of times. Making it ([`linear`], [`conv2d`],
-//! [`multi_head_attention`], …) takes a builder, a name and what is a choice: hidden sizes, heads, windows. It makes
-//! the parameters, called by the name of the layer and their own (`hidden.weight`). Every `apply` uses these
-//! parameters, in an operation of its own. What is not a choice is inferred: no layer is told how wide its input is.
+//! [`multi_head_attention`], …) takes a builder, a name and the free choices: hidden sizes, heads,
+//! windows. It makes the parameters, whose names are the name of the layer and their own
+//! (`hidden.weight`). Every `apply` uses these parameters, in an operation of its own. Everything
+//! else is inferred: no layer needs the width of its input.
 //!
 //! Layers without parameters are functions of expressions: [`softmax`], [`max_pool`], [`cross_entropy`].
 //!
@@ -14,8 +15,8 @@
 //! | tokens | `... s \|`: batch axes only |
 //! | images | `... \| h, w, ..c..`: channels last |
 //!
-//! Behaviour that differs between training and use is chosen where a layer is applied, by a [`Mode`]: a program
-//! may apply one model in both, and run each in a routine of its own.
+//! Behaviour that differs between training and use is chosen where a layer is applied, by a
+//! [`Mode`]: a program may apply one model in both, and run each in a routine of its own.
 //!
 //! ```
 //! use broadloom::blocks::{Activation, cross_entropy, mean, mlp};
@@ -70,24 +71,24 @@ use broadloom_graph::{Error, ErrorKind};
 
 use crate::{Builder, Expr};
 
-/// Whether a layer is being trained or used.
+/// Training or use of a layer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Mode {
-    /// Dropout is at work; batch normalisation uses the statistics of the batch, and notes them.
+    /// Dropout is active; batch normalisation uses the statistics of the batch, and records them.
     Training,
-    /// Dropout does nothing; batch normalisation uses what it has noted.
+    /// Dropout does nothing; batch normalisation uses the recorded statistics.
     #[default]
     Inference,
 }
 
-/// A mistake in the configuration of a layer.
+/// Reports a mistake in the configuration of a layer.
 #[track_caller]
 fn mistake<'b>(b: &'b Builder, name: &str, message: &str) -> Expr<'b> {
     let about = format!("the layer `{}`", b.scoped(name));
     b.with(|_| Err(Error::new(ErrorKind::Use, message).about(&about)))
 }
 
-/// An axis of a declared shape: its size, or something to be inferred.
+/// An axis of a declared shape: its size, or a name to be inferred.
 fn axis(size: Option<u64>, otherwise: &str) -> String {
     size.map_or_else(|| otherwise.to_string(), |size| size.to_string())
 }

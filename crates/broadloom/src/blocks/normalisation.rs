@@ -11,11 +11,11 @@ const EPSILON: f64 = 1e-5;
 /// Layer normalisation, made by [`layer_norm`].
 #[derive(Clone, Copy, Debug)]
 pub struct LayerNorm<'b> {
-    /// `..d..`, at first 1.
+    /// `..d..`, initially 1.
     pub gain: Expr<'b>,
-    /// `..d..`, at first 0.
+    /// `..d..`, initially 0.
     pub shift: Expr<'b>,
-    /// What is added to the variance.
+    /// A number that is added to the variance.
     pub epsilon: f64,
 }
 
@@ -58,9 +58,9 @@ impl<'b> LayerNorm<'b> {
 /// Normalisation by the root of the mean square, made by [`rms_norm`].
 #[derive(Clone, Copy, Debug)]
 pub struct RmsNorm<'b> {
-    /// `..d..`, at first 1.
+    /// `..d..`, initially 1.
     pub gain: Expr<'b>,
-    /// What is added to the mean square.
+    /// A number that is added to the mean square.
     pub epsilon: f64,
 }
 
@@ -101,17 +101,17 @@ fn mean_of_outputs(x: Expr<'_>) -> Expr<'_> {
 /// Batch normalisation, made by [`batch_norm`].
 #[derive(Clone, Debug)]
 pub struct BatchNorm<'b> {
-    /// `c`, at first 1.
+    /// `c`, initially 1.
     pub gain: Expr<'b>,
-    /// `c`, at first 0.
+    /// `c`, initially 0.
     pub shift: Expr<'b>,
-    /// `c`: the running mean, a state that is 0 at first.
+    /// `c`: the running mean, a state that is initially 0.
     pub mean: Expr<'b>,
-    /// `c`: the running variance, a state that is 1 at first.
+    /// `c`: the running variance, a state that is initially 1.
     pub variance: Expr<'b>,
-    /// What is added to the variance.
+    /// A number that is added to the variance.
     pub epsilon: f64,
-    /// How quickly the running statistics follow.
+    /// The speed at which the running statistics follow.
     pub momentum: f64,
     /// The mean and the variance of each batch it was applied to in training.
     seen: RefCell<Vec<(Expr<'b>, Expr<'b>)>>,
@@ -154,7 +154,8 @@ pub fn batch_norm<'b>(b: &'b Builder, name: &str) -> BatchNorm<'b> {
     batch_norm_with_momentum(b, name, 0.1)
 }
 
-/// The same with another momentum: 0 for statistics that never change, 1 for those of the last batch.
+/// [`batch_norm`] with another momentum: 0 for statistics that never change, 1 for those of the
+/// last batch.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::batch_norm_with_momentum};
@@ -199,8 +200,9 @@ impl<'b> BatchNorm<'b> {
         (mean, sum / count)
     }
 
-    /// Lets a routine move the running statistics towards those of every batch that the layer has been applied to in
-    /// training so far, in order. To be called once, before the builder is finished.
+    /// Adds assignments to a routine that move the running statistics towards those of every batch
+    /// that the layer has been applied to in training so far, in order. It has to be called once,
+    /// before the builder is finished.
     #[track_caller]
     pub fn update(&self, routine: &mut Routine) {
         let b = self.mean.builder();

@@ -3,13 +3,13 @@
 use super::Window;
 use crate::{Accumulate, Expr, Options};
 
-/// The greatest in each window, for each channel.
+/// The maximum of each window, for each channel.
 ///
 /// ```text
 /// y[oh, ow, c] = max over kh, kw of x[stride·oh + dilation·kh − top, stride·ow + dilation·kw − left, c]
 /// ```
 ///
-/// Beyond a padded image there is nothing, so nothing that could be the greatest.
+/// Positions beyond a padded image do not count.
 ///
 /// ```
 /// use broadloom::Builder;

@@ -1,4 +1,4 @@
-//! Where in a sequence something stands: sinusoidal, rotary and learned positions.
+//! Positions in a sequence: sinusoidal, rotary and learned.
 
 use super::axis;
 use crate::{Builder, Expr, Initial};
@@ -9,7 +9,8 @@ use crate::{Builder, Expr, Initial};
 /// y[p, 2i] = sin(p / base^(2i/d)),  y[p, 2i+1] = cos(p / base^(2i/d))
 /// ```
 ///
-/// The result is `s | d`, as long and as wide as what it is added to; `d` is even. The usual base is 10000.
+/// The result is `s | d`, as long and as wide as the sequence it is added to; `d` is even. The
+/// usual base is 10000.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::sinusoidal_positions};
@@ -40,8 +41,8 @@ pub struct Rotary {
     base: f64,
 }
 
-/// Rotary positions (Su et al., *RoFormer*): pairs of neighbouring features are turned by an angle that grows with
-/// the position, so that the product of two vectors depends on how far apart they stand.
+/// Rotary positions (Su et al., *RoFormer*): pairs of neighbouring features are rotated by an angle
+/// that grows with the position, so that the product of two vectors depends on their distance.
 ///
 /// ```text
 /// θ = p / base^(2i/d)
@@ -64,7 +65,7 @@ pub fn rotary(base: f64) -> Rotary {
 }
 
 impl Rotary {
-    /// Turns the pairs of `... s | ..., d`.
+    /// Rotates the pairs of `... s | ..., d`.
     #[must_use]
     #[track_caller]
     pub fn apply<'b>(&self, x: Expr<'b>) -> Expr<'b> {
@@ -89,8 +90,9 @@ pub struct LearnedPositions<'b> {
 
 /// A learned vector for each position: `y[p] = x[p] + table[p]`.
 ///
-/// The table has so many positions, and sequences may be shorter; or it is `None`, and the table is as long as the
-/// sequences are. It begins with normal numbers of deviation 0.02.
+/// The table has the given number of positions, and sequences may be shorter; or the length is
+/// `None`, and the table is as long as the sequences are. It begins with normal numbers of
+/// deviation 0.02.
 ///
 /// ```
 /// use broadloom::{Builder, blocks::learned_positions};

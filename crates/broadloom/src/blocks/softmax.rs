@@ -4,14 +4,14 @@ use broadloom_spec::{Kind, Mode, RowVariable, parse_spec};
 
 use crate::Expr;
 
-/// Numbers that are positive and sum to 1 over some axes: those that have a name.
+/// Positive numbers that sum to 1 over the named axes.
 ///
 /// ```text
 /// y = e^(x − m) / Σ e^(x − m),  m = max x
 /// ```
 ///
-/// Axes are given as a shape of `x`. What is named is normalised over, all of it together; `...` stays as it is.
-/// The greatest number is subtracted first, so that no exponential is too large.
+/// Axes are given as a shape of `x`. The named ones are normalised over, all of them together;
+/// `...` stays as it is. The maximum is subtracted first, so that no exponential is too large.
 ///
 /// | axes | over |
 /// |---|---|
@@ -38,7 +38,7 @@ pub fn softmax<'b>(x: Expr<'b>, axes: &str) -> Expr<'b> {
     exponentials / exponentials.sum(&spec)
 }
 
-/// The logarithm of [`softmax`], also where that is close to 0.
+/// The logarithm of [`softmax`], accurate also where that is close to 0.
 ///
 /// ```text
 /// y = (x − m) − log Σ e^(x − m),  m = max x
@@ -69,7 +69,7 @@ fn shifted<'b>(x: Expr<'b>, spec: &str) -> Expr<'b> {
 
 /// The spec that accumulates over the named axes of a shape: `... | v` gives `... | v => ... | 0`.
 fn without_named(axes: &str) -> String {
-    // What is not well written is reported where the spec is used.
+    // Mistakes in the shape are reported where the spec is used.
     let Ok(spec) = parse_spec(&format!("{axes} => ")) else { return format!("{axes} =>") };
     let Some(shape) = spec.operands.first() else { return format!("{axes} =>") };
     let between = if Mode::of(axes) == Mode::Single { " " } else { ", " };

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Builder, Expr, Initial};
 
-/// What is a choice in a transformer.
+/// The free choices in a transformer.
 ///
 /// ```
 /// use broadloom::blocks::{Activation, NormPlace, TransformerConfig};
@@ -21,7 +21,7 @@ use crate::{Builder, Expr, Initial};
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TransformerConfig {
-    /// How many blocks there are.
+    /// The number of blocks.
     pub layers: usize,
     /// The heads of attention.
     pub attention: AttentionSizes,
@@ -29,15 +29,15 @@ pub struct TransformerConfig {
     pub hidden: u64,
     /// The function in the feed-forward layers.
     pub activation: Activation,
-    /// Where normalisation stands.
+    /// The place of normalisation.
     pub norm: NormPlace,
     /// The rate of dropout.
     pub dropout: f64,
-    /// How positions are told apart.
+    /// The encoding of positions.
     pub positions: Positions,
 }
 
-/// Where layer normalisation stands in a block, relative to a layer `f`.
+/// The place of layer normalisation in a block, relative to a layer `f`.
 ///
 /// | | |
 /// |---|---|
@@ -51,26 +51,26 @@ pub enum NormPlace {
     After,
 }
 
-/// How positions are told apart.
+/// The encoding of positions.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Positions {
-    /// Not at all.
+    /// None.
     Nothing,
-    /// By waves: see [`sinusoidal_positions`].
+    /// Waves: see [`sinusoidal_positions`].
     #[default]
     Sinusoidal,
-    /// By learned vectors for so many positions: see [`learned_positions`].
+    /// Learned vectors for this many positions: see [`learned_positions`].
     Learned(Option<u64>),
-    /// By turning the queries and keys of self-attention: see [`rotary`].
+    /// Rotations of the queries and keys of self-attention: see [`rotary`].
     Rotary,
 }
 
-/// The base of the lengths of waves.
+/// The base of the wavelengths.
 const BASE: f64 = 10000.0;
 
 impl TransformerConfig {
-    /// Blocks with normalisation before their layers, heads that divide up the width, gelu, sinusoidal positions and no
-    /// dropout.
+    /// Blocks with normalisation before their layers, heads that divide the width, gelu, sinusoidal
+    /// positions and no dropout.
     pub fn new(layers: usize, heads: u64, hidden: u64) -> TransformerConfig {
         TransformerConfig {
             layers,
@@ -84,7 +84,7 @@ impl TransformerConfig {
     }
 }
 
-/// A layer with its normalisation, its dropout and the way around it.
+/// The normalisation, the dropout and the residual connection around a layer.
 #[derive(Clone, Debug)]
 struct Around<'b> {
     norm: LayerNorm<'b>,
@@ -100,7 +100,7 @@ impl<'b> Around<'b> {
         Around { norm, dropout, place: config.norm }
     }
 
-    /// What the layer reads.
+    /// The input of the layer.
     #[track_caller]
     fn before(&self, x: Expr<'b>) -> Expr<'b> {
         match self.place {
@@ -109,7 +109,7 @@ impl<'b> Around<'b> {
         }
     }
 
-    /// What becomes of `x` and of what the layer gives.
+    /// Combines `x` with the output of the layer.
     #[track_caller]
     fn after(&self, x: Expr<'b>, given: Expr<'b>, mode: Mode) -> Expr<'b> {
         let sum = x + self.dropout.apply(given, mode);
@@ -130,7 +130,8 @@ pub struct EncoderBlock<'b> {
     around: [Around<'b>; 2],
 }
 
-/// A block of self-attention and feed-forward layers, each with normalisation, dropout and a way around it.
+/// A block of self-attention and feed-forward layers, each with normalisation, dropout and a
+/// residual connection.
 ///
 /// ```text
 /// y = x + attention(norm(x)),  z = y + feed_forward(norm(y))       NormPlace::Before
@@ -184,9 +185,9 @@ impl<'b> EncoderBlock<'b> {
 /// A block of a decoder that reads an encoder; made by [`decoder_block`].
 #[derive(Clone, Debug)]
 pub struct DecoderBlock<'b> {
-    /// Attention of the sequence to what came before.
+    /// Attention of the sequence to itself and earlier positions.
     pub attention: Attention<'b>,
-    /// Attention to what the encoder gives.
+    /// Attention to the output of the encoder.
     pub cross_attention: Attention<'b>,
     /// The feed-forward layers.
     pub feed_forward: Mlp<'b>,
@@ -225,7 +226,7 @@ impl<'b> DecoderBlock<'b> {
         self.around.each_ref().map(|around| around.norm)
     }
 
-    /// The block, applied to a sequence and to what an encoder gives for another.
+    /// The block, applied to a sequence and to the output of an encoder for another.
     #[must_use]
     #[track_caller]
     pub fn apply(&self, x: Expr<'b>, memory: Expr<'b>, mode: Mode) -> Expr<'b> {
@@ -241,7 +242,7 @@ impl<'b> DecoderBlock<'b> {
 pub struct Encoder<'b> {
     /// The blocks, in order.
     pub blocks: Vec<EncoderBlock<'b>>,
-    /// The last normalisation, if normalisation stands before layers.
+    /// The last normalisation, if normalisation comes before layers.
     pub norm: Option<LayerNorm<'b>>,
 }
 
@@ -288,7 +289,7 @@ impl<'b> Encoder<'b> {
 pub struct Decoder<'b> {
     /// The blocks, in order.
     pub blocks: Vec<DecoderBlock<'b>>,
-    /// The last normalisation, if normalisation stands before layers.
+    /// The last normalisation, if normalisation comes before layers.
     pub norm: Option<LayerNorm<'b>>,
 }
 
@@ -337,7 +338,8 @@ struct Tokens<'b> {
 }
 
 impl<'b> Tokens<'b> {
-    /// The table begins with deviation `1/√width`: right for scores, and scaled by `√width` right for vectors.
+    /// The table begins with deviation `1/√width`, which suits scores; scaled by `√width` it suits
+    /// vectors.
     #[track_caller]
     fn new(
         b: &'b Builder,
@@ -382,8 +384,8 @@ pub struct DecoderOnly<'b> {
     pub blocks: Encoder<'b>,
 }
 
-/// A model of sequences of tokens that scores, at each position, what comes next: embedding, positions, blocks of causal
-/// self-attention, and the embedding read backwards.
+/// A model of sequences of tokens that scores, at each position, the next token: embedding,
+/// positions, blocks of causal self-attention, and the transposed embedding.
 ///
 /// [`next_token_loss`](super::next_token_loss) is its loss.
 ///
@@ -437,12 +439,12 @@ pub struct Transformer<'b> {
     target: Tokens<'b>,
     /// Reads the source.
     pub encoder: Encoder<'b>,
-    /// Reads what the encoder gives, and the target so far.
+    /// Reads the output of the encoder, and the target so far.
     pub decoder: Decoder<'b>,
 }
 
-/// A model that turns sequences of tokens into sequences of tokens (Vaswani et al.): an encoder of the source, a decoder of
-/// the target that reads it, and the embedding of the target read backwards.
+/// A model that turns sequences of tokens into sequences of tokens (Vaswani et al.): an encoder of
+/// the source, a decoder of the target that reads it, and the transposed embedding of the target.
 ///
 /// ```
 /// use broadloom::Builder;

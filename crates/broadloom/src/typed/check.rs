@@ -1,10 +1,10 @@
-//! What is left to check at run time ("Runtime Verification").
+//! The checks that remain for run time ("Runtime Verification").
 
 use super::{Dim, ShapeError, TensorShape};
 
-/// The checks of a shape, made once: what a declaration says of actual sizes. Dimensions of which it says nothing
-/// are skipped, and so are those that inference has proved. A check looks at each of the others once and
-/// allocates nothing.
+/// The checks of a shape, made once, which compare actual sizes with a declaration. Dimensions that
+/// the declaration leaves open are skipped, and so are those that inference has proved. A check
+/// looks at each of the others once and allocates nothing.
 ///
 /// ```
 /// use broadloom::typed::{Dim, ShapeCheck, ShapeError, TensorShape};
@@ -21,7 +21,7 @@ use super::{Dim, ShapeError, TensorShape};
 pub struct ShapeCheck {
     shape: TensorShape,
     bounds: Vec<Bounds>,
-    /// Places of dimensions that have the same name.
+    /// Pairs of dimensions that have the same name.
     same: Vec<(u32, u32)>,
 }
 
@@ -33,12 +33,12 @@ struct Bounds {
 }
 
 impl ShapeCheck {
-    /// Everything that a shape says.
+    /// All checks of a shape.
     pub fn new(shape: &TensorShape) -> ShapeCheck {
         ShapeCheck::without(shape, |_| false)
     }
 
-    /// What a shape says of dimensions that are not proved.
+    /// The checks of the dimensions that are not proved.
     pub fn without(shape: &TensorShape, proved: impl Fn(usize) -> bool) -> ShapeCheck {
         let mut check = ShapeCheck { shape: shape.clone(), bounds: Vec::new(), same: Vec::new() };
         for (at, dim) in shape.dims().iter().enumerate().filter(|(at, _)| !proved(*at)) {
@@ -61,12 +61,12 @@ impl ShapeCheck {
         check
     }
 
-    /// Whether there is nothing to check but the number of dimensions.
+    /// Returns true if only the number of dimensions is checked.
     pub fn is_trivial(&self) -> bool {
         self.bounds.is_empty() && self.same.is_empty()
     }
 
-    /// Whether actual sizes are as the shape says.
+    /// Compares actual sizes with the shape.
     #[inline]
     pub fn verify(&self, actual: &[u64]) -> Result<(), ShapeError> {
         if actual.len() != self.shape.rank() {

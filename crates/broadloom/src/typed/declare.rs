@@ -1,4 +1,4 @@
-//! Shapes from elsewhere, declared in a graph.
+//! Declares shapes from elsewhere in a graph.
 
 use broadloom_graph::{Error, ErrorKind};
 
@@ -6,9 +6,9 @@ use super::{Broadcasting, Dim, TensorShape};
 use crate::{Graph, Tensor};
 
 impl TensorShape {
-    /// Data of this shape in a graph, all of it output axes: names become [named sizes](Graph::dim), what is
-    /// dynamic is unknown until run time, what broadcasts is inferred, and ones broadcast if they do so where the
-    /// shape comes from.
+    /// Data of this shape in a graph, with output axes only: names become [named
+    /// sizes](Graph::dim), dynamic dimensions are unknown until run time, broadcast ones are
+    /// inferred, and ones broadcast if they do so where the shape comes from.
     ///
     /// ```
     /// use broadloom::Graph;

@@ -1,18 +1,18 @@
-//! What can be wrong with shapes, with the data ("ShapeError", and the errors of the algorithms).
+//! Errors about shapes, with their data ("ShapeError", and the errors of the algorithms).
 
 use std::fmt;
 
 use super::{Dim, TensorShape};
 
-/// Why shapes do not fit.
+/// The reason why shapes do not fit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// Two sizes that should be one.
+    /// Two sizes that should be equal.
     LiteralMismatch {
-        /// The one that was there first, or was declared.
+        /// The size that was known first, or was declared.
         expected: u64,
-        /// The other one.
+        /// The other size.
         actual: u64,
     },
     /// Two shapes with different numbers of dimensions.
@@ -49,7 +49,7 @@ pub enum ShapeError {
         /// The greatest size it may have.
         max: u64,
     },
-    /// A product of something that is no matrix.
+    /// A product with an operand that is not a matrix.
     MatmulRank {
         /// The left factor.
         left: TensorShape,
@@ -62,24 +62,24 @@ pub enum ShapeError {
         left: TensorShape,
         /// The right factor.
         right: TensorShape,
-        /// What does not match.
+        /// The dimensions that do not match.
         cause: Box<ShapeError>,
     },
     /// Shapes that do not broadcast together.
     BroadcastIncompatible {
         /// All of them.
         shapes: Vec<TensorShape>,
-        /// What does not match.
+        /// The dimensions that do not match.
         cause: Box<ShapeError>,
     },
-    /// A reshape that does not keep the number of elements, whatever the sizes.
+    /// A reshape that does not preserve the number of elements, whatever the sizes.
     ReshapeElementsMismatch {
         /// The shape it has.
         input: TensorShape,
         /// The shape it should get.
         output: TensorShape,
     },
-    /// A transposition of dimensions that are not there.
+    /// A transposition of dimensions that do not exist.
     InvalidTransposeDims {
         /// One of them.
         dim0: usize,
@@ -88,7 +88,7 @@ pub enum ShapeError {
         /// The number of dimensions.
         rank: usize,
     },
-    /// A reduction of a dimension that is not there.
+    /// A reduction of a dimension that does not exist.
     InvalidReductionDim {
         /// The dimension.
         dim: usize,
@@ -97,7 +97,7 @@ pub enum ShapeError {
     },
     /// Anything else.
     InferenceError {
-        /// What it is, in words.
+        /// A description.
         message: String,
     },
 }

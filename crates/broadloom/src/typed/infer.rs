@@ -1,5 +1,6 @@
-//! The inference context: unification of dimensions, and shape rules ("Unification Algorithm", "Shape Inference
-//! Rules"). Every rule is a few constraints of the solver; what contradicts is taken back.
+//! The inference context: unification of dimensions, and shape rules ("Unification Algorithm",
+//! "Shape Inference Rules"). Every rule becomes a few constraints of the solver; a rule that leads
+//! to a contradiction is retracted.
 
 use broadloom_core::order::Dim as Ground;
 use broadloom_core::{
@@ -10,7 +11,7 @@ use broadloom_graph::lowering::SymbolData;
 
 use super::{Dim, ShapeError, TensorShape};
 
-/// Whether a literal one broadcasts.
+/// The treatment of a literal one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Broadcasting {
     /// A one is a size like any other; only [`Dim::Broadcast`] and missing dimensions broadcast.
@@ -20,16 +21,16 @@ pub enum Broadcasting {
     NumPy,
 }
 
-/// Whether a rule holds for all sizes.
+/// The strength of a result: for all sizes, or only for some.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Proof {
-    /// It does.
+    /// It holds for all sizes.
     Proved,
     /// It holds for some sizes: the check is left for run time.
     AtRunTime,
 }
 
-/// What is known of the dimensions of a program ("Inference Context").
+/// The knowledge about the dimensions of a program ("Inference Context").
 ///
 /// ```
 /// use broadloom::typed::{Context, Dim, TensorShape};
@@ -57,7 +58,7 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// Nothing is known.
+    /// A context without any knowledge.
     pub fn new() -> Context {
         Context::default()
     }
@@ -68,7 +69,7 @@ impl Context {
         Dim::Var(self.vars.len() as u32 - 1)
     }
 
-    /// What is known of a dimension by now.
+    /// A dimension as far as it is known by now.
     pub fn resolve(&self, dim: &Dim) -> Dim {
         match dim {
             Dim::Var(at) => match self.vars.get(*at as usize) {
@@ -83,12 +84,12 @@ impl Context {
         }
     }
 
-    /// What is known of every dimension of a shape by now.
+    /// A shape with every dimension as far as it is known by now.
     pub fn resolve_shape(&self, shape: &TensorShape) -> TensorShape {
         TensorShape::new(shape.dims().iter().map(|dim| self.resolve(dim)))
     }
 
-    /// Makes two dimensions one.
+    /// Unifies two dimensions.
     ///
     /// Beyond the table of the document: a name without a range takes any literal, and `Broadcast` takes a name,
     /// since it is "unit or match".
@@ -102,7 +103,7 @@ impl Context {
         }))
     }
 
-    /// Makes two shapes one, dimension by dimension ("Shape Unification").
+    /// Unifies two shapes, dimension by dimension ("Shape Unification").
     pub fn unify_shapes(
         &mut self,
         left: &TensorShape,
@@ -116,13 +117,13 @@ impl Context {
         dims.map(TensorShape::new)
     }
 
-    /// `[…, m, k] @ […, k, n]` is `[…, m, n]`; what comes before the matrices broadcasts ("Matrix
-    /// Multiplication").
+    /// `[…, m, k] @ […, k, n]` is `[…, m, n]`; the dimensions before the matrices broadcast
+    /// ("Matrix Multiplication").
     pub fn matmul(&mut self, left: &TensorShape, right: &TensorShape) -> Result<TensorShape, ShapeError> {
         self.matmul_with(left, right, Broadcasting::Explicit)
     }
 
-    /// The same, with a say in whether ones in the batch broadcast.
+    /// Like [`matmul`](Context::matmul), with a choice of whether ones in the batch broadcast.
     pub fn matmul_with(
         &mut self,
         left: &TensorShape,
@@ -154,7 +155,7 @@ impl Context {
         }
     }
 
-    /// The shape that all of these broadcast to, aligned at the last dimension ("Broadcasting").
+    /// The shape that all shapes broadcast to, aligned at the last dimension ("Broadcasting").
     pub fn broadcast(
         &mut self,
         shapes: &[TensorShape],
@@ -219,8 +220,9 @@ impl Context {
         })
     }
 
-    /// Whether a tensor of one shape can be read as another: products are compared as expressions, so that
-    /// `[batch, 6]` and `[batch, 3, 2]` are proved equal ("Reshape"). A variable in the output is inferred.
+    /// Checks that a tensor of one shape can be read as another: products are compared as
+    /// expressions, so that `[batch, 6]` and `[batch, 3, 2]` are proved equal ("Reshape"). A
+    /// variable in the output is inferred.
     pub fn reshape(
         &mut self,
         input: &TensorShape,
@@ -281,7 +283,7 @@ impl Context {
         }
     }
 
-    /// Two dimensions swapped ("Transpose").
+    /// Swaps two dimensions ("Transpose").
     pub fn transpose(
         &self,
         shape: &TensorShape,
@@ -297,7 +299,7 @@ impl Context {
         Ok(TensorShape { dims })
     }
 
-    /// A dimension reduced: left out, or kept as one ("Reduction").
+    /// Reduces a dimension, which is removed or kept as one ("Reduction").
     pub fn reduce(&self, shape: &TensorShape, dim: usize, keep: bool) -> Result<TensorShape, ShapeError> {
         let rank = shape.rank();
         if dim >= rank {
@@ -323,7 +325,8 @@ impl Context {
         Ok(if *left == Dim::Broadcast { b } else { a })
     }
 
-    /// A dimension as a term of the solver. A name declares its range, which meets what it had before.
+    /// A dimension as a term of the solver. A name declares its range, which is intersected with
+    /// the earlier one.
     fn term(&mut self, dim: &Dim) -> Result<DimTerm, ShapeError> {
         Ok(match dim {
             Dim::Literal(size) => self.solver.size(*size),
@@ -342,7 +345,7 @@ impl Context {
                     Some(at) => self.symbols[at].var,
                     None => self.symbol(name, false),
                 };
-                // A range that says nothing new needs no constraint.
+                // A range that adds no information needs no constraint.
                 let (least, most) = self.solver.observe_size(var);
                 let had = (least, most.unwrap_or(u64::MAX));
                 let narrower = |(lo, hi): &(u64, u64)| *lo > had.0 || *hi < had.1;
@@ -366,8 +369,9 @@ impl Context {
         })
     }
 
-    /// An expression that an earlier rule gave, over the names of this context: products are counts of elements,
-    /// multiples strides, and sums concatenations, with what is subtracted on the other side.
+    /// An expression from an earlier rule, over the names of this context: products become counts
+    /// of elements, multiples strides, and sums concatenations, with subtracted terms on the other
+    /// side.
     fn expression(&mut self, size: &SymbolicSize) -> Result<DimTerm, ShapeError> {
         let own: DimTerm = self.solver.dim_var(Role::Interior).into();
         let mut sides = [(Vec::new(), 0), (Vec::new(), 0)];
@@ -423,7 +427,7 @@ impl Context {
         var
     }
 
-    /// What is known of a term: a size, or a name.
+    /// A term as far as it is known: a size, or a name.
     fn read(&self, term: DimTerm) -> Option<Dim> {
         let ground = match term.var() {
             Some(var) => self.solver.observe_dim(var),
@@ -458,7 +462,7 @@ impl Context {
         self.symbols.truncate(before.symbols);
     }
 
-    /// Ends a rule: keeps it, or takes it back and says what contradicts.
+    /// Ends a rule: keeps it, or retracts it and returns the contradiction.
     fn settle(
         &mut self,
         before: Before,
@@ -496,14 +500,14 @@ impl Context {
     }
 }
 
-/// What there was before a rule.
+/// The state before a rule.
 #[derive(Clone, Copy)]
 struct Before {
     point: Point,
     symbols: usize,
 }
 
-/// An expression as a dimension: a name, if it is one.
+/// An expression as a dimension, or as a name if it is one.
 fn expression(size: &SymbolicSize, symbols: &[SymbolData]) -> Dim {
     match size.form().as_symbol().and_then(|symbol| symbols.get(symbol.0 as usize)) {
         Some(data) if data.dynamic => Dim::Dynamic,

@@ -3,8 +3,9 @@
 use super::{Dim, TensorShape};
 
 impl TensorShape {
-    /// The least and the greatest number of elements; no greatest if a dimension has none, or is still to be inferred
-    /// (the algorithm of the document counts it as one, which its proofs do not). What broadcasts counts as one.
+    /// The least and the greatest number of elements. There is no greatest if a dimension has none,
+    /// or is still to be inferred (the algorithm of the document counts it as one, which its proofs
+    /// do not). Broadcast dimensions count as one.
     ///
     /// ```
     /// use broadloom::typed::{Dim, TensorShape};
@@ -25,15 +26,15 @@ impl TensorShape {
         })
     }
 
-    /// The same in bytes, for elements of so many bytes.
+    /// The range in bytes, for elements of this many bytes.
     pub fn memory_range(&self, element: u64) -> (u64, Option<u64>) {
         let (least, most) = self.elements_range();
         (least.saturating_mul(element), most.map(|most| most.saturating_mul(element)))
     }
 }
 
-/// What training takes ("Training Memory Model"): parameters, as much again for gradients, twice as much for the
-/// state of Adam, and activations.
+/// The memory that training takes ("Training Memory Model"): parameters, as much again for
+/// gradients, twice as much for the state of Adam, and activations.
 ///
 /// ```
 /// use broadloom::typed::{Dim, TensorShape, TrainingMemory};
@@ -55,7 +56,7 @@ pub struct TrainingMemory {
 }
 
 impl TrainingMemory {
-    /// The memory for parameters and activations, with elements of so many bytes.
+    /// The memory for parameters and activations, with elements of this many bytes.
     pub fn estimate(parameters: &[TensorShape], activations: &[TensorShape], element: u64) -> TrainingMemory {
         let sum = |(least, most): (u64, Option<u64>), shape: &TensorShape| {
             let (lo, hi) = shape.memory_range(element);
@@ -72,13 +73,13 @@ impl TrainingMemory {
         self.parameters.0.saturating_mul(4).saturating_add(self.activations.0)
     }
 
-    /// The most it takes, if there is a most.
+    /// The most it takes, if there is a limit.
     pub fn max(&self) -> Option<u64> {
         let both = self.parameters.1.zip(self.activations.1);
         both.map(|(parameters, activations)| parameters.saturating_mul(4).saturating_add(activations))
     }
 
-    /// Whether it fits into so many bytes, whatever the sizes ("Training Memory Safety").
+    /// Returns true if it fits into this many bytes, whatever the sizes ("Training Memory Safety").
     pub fn fits(&self, bytes: u64) -> bool {
         self.max().is_some_and(|most| most <= bytes)
     }

@@ -21,8 +21,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `infer` | the context: unification and shape rules |
-//! | `error` | what can be wrong, with its data |
-//! | `check` | what is left to check at run time |
+//! | `error` | errors about shapes, with their data |
+//! | `check` | the checks that remain for run time |
 //! | `tensor` | tensors with a shape as their type |
 //! | `memory` | memory as a range |
 //! | `declare` | from a shape to data of a graph |
@@ -84,18 +84,19 @@ pub enum Dim {
     Literal(u64),
     /// To be inferred; made by [`Context::fresh_var`].
     Var(u32),
-    /// A name, the same size wherever it is; with the least and the greatest size, if there is a range.
+    /// A name, which has the same size everywhere; with the least and the greatest size, if there
+    /// is a range.
     Named(String, Option<(u64, u64)>),
     /// Known at run time only: matches anything.
     Dynamic,
-    /// One, or whatever it meets.
+    /// One, or the size of the dimension it meets.
     Broadcast,
     /// An expression over names, which a rule derived: `6*batch`.
     Expression(Box<crate::SymbolicSize>),
 }
 
-/// "Conversion to Dim". A range without a name leaves no trace in the type: it is dynamic, and the
-/// [check](ShapeCheck) of the tensor has it.
+/// "Conversion to Dim". A range without a name is not part of the type: the dimension is dynamic,
+/// and the [check](ShapeCheck) of the tensor has the range.
 impl From<DimSpec> for Dim {
     fn from(spec: DimSpec) -> Dim {
         match (spec.name, spec.min, spec.max) {
@@ -144,7 +145,7 @@ impl TensorShape {
         &self.dims
     }
 
-    /// How many there are.
+    /// The number of dimensions.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }

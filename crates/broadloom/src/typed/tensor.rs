@@ -1,8 +1,8 @@
 //! Tensors with a shape as their type ("TypedTensor").
 //!
-//! A typed tensor holds numbers and a shape; its actual sizes are those that the shape allows. An operation infers
-//! the shape of its result first, checks what inference could not know (that a name stands for one size in all
-//! operands), and computes.
+//! A typed tensor holds numbers and a shape; its actual sizes are those that the shape allows. An
+//! operation infers the shape of its result first, checks what inference could not know (that a
+//! name has one size in all operands), and computes.
 
 use broadloom_array::random::normal_f64;
 use broadloom_array::{Array, Dtype};
@@ -42,8 +42,8 @@ impl TypedTensor {
         TypedTensor::filled(specs, |_| 1.0)
     }
 
-    /// Normal numbers, with mean 0 and deviation 1, at the sample sizes. They depend on the key and on their
-    /// position, and on nothing else.
+    /// Normal numbers, with mean 0 and deviation 1, at the sample sizes. They depend only on the
+    /// key and on their position.
     pub fn randn(specs: &[DimSpec], key: u64) -> Result<TypedTensor, ShapeError> {
         TypedTensor::filled(specs, |position| normal_f64(key, position))
     }
@@ -55,7 +55,7 @@ impl TypedTensor {
         TypedTensor::declared(values, specs)
     }
 
-    /// An array that is there, whose sizes are checked against the specs.
+    /// An existing array, whose sizes are checked against the specs.
     pub fn from_array(values: Array, specs: &[DimSpec]) -> Result<TypedTensor, ShapeError> {
         TypedTensor::declared(values, specs)
     }
@@ -70,7 +70,7 @@ impl TypedTensor {
         TypedTensor::declared(values, specs)
     }
 
-    /// Checked when it is made: against the type, and against ranges without a name, which the type leaves out.
+    /// Checks sizes against the type, and against ranges without a name, which the type leaves out.
     fn declared(values: Array, specs: &[DimSpec]) -> Result<TypedTensor, ShapeError> {
         for (spec, actual) in specs.iter().zip(values.sizes()) {
             let (min, max) = (spec.min.unwrap_or(1), spec.max.unwrap_or(u64::MAX));
@@ -104,7 +104,7 @@ impl TypedTensor {
         self.values.to_f64s()
     }
 
-    /// Checks the actual sizes against the type: once for each dimension that is not proved, and no more.
+    /// Checks the actual sizes against the type: once for each dimension that is not proved.
     pub fn verify(&self) -> Result<(), ShapeError> {
         self.check.verify(self.values.sizes())
     }
@@ -128,12 +128,12 @@ impl TypedTensor {
         self.result(values.map_err(misfit)?, shape)
     }
 
-    /// The sum, dimension by dimension; a missing dimension and a `Broadcast` one are broadcast.
+    /// The sum, dimension by dimension; missing and `Broadcast` dimensions are broadcast.
     pub fn add(&self, other: &TypedTensor) -> Result<TypedTensor, ShapeError> {
         self.add_with(other, Broadcasting::Explicit)
     }
 
-    /// The sum, with a say in whether ones broadcast.
+    /// The sum, with a choice of whether ones broadcast.
     pub fn add_with(
         &self,
         other: &TypedTensor,
@@ -203,7 +203,7 @@ impl TypedTensor {
         Ok(TypedTensor { values, ..sum })
     }
 
-    /// The numbers along other axes: what is not among them is summed.
+    /// The numbers along other axes: axes that are not among them are summed over.
     fn by_axes(&self, from: &[Along], to: &[Along]) -> Result<Array, ShapeError> {
         compute(|g| {
             let own = plain(g, "tensor", &self.values, false)?;
@@ -221,7 +221,7 @@ impl TypedTensor {
         Ok(TypedTensor { values, shape, check })
     }
 
-    /// A name stands for one size in both operands.
+    /// Checks that each name has one size in both operands.
     fn same_names(&self, other: &TypedTensor) -> Result<(), ShapeError> {
         for (dim, expected) in self.shape.dims().iter().zip(self.sizes()) {
             let Dim::Named(name, _) = dim else { continue };
@@ -255,7 +255,7 @@ fn plain(g: &mut Graph, name: &str, values: &Array, ones: bool) -> Result<Tensor
     if !(ones && values.sizes().contains(&1)) {
         return Ok(tensor);
     }
-    // The index 0 reads the one element, and writes it to an axis that claims no size.
+    // The index 0 reads the one element, and writes it to an axis without a size of its own.
     let along = |(axis, size): (Along, &u64)| if *size == 1 { Along::First } else { axis };
     let axes: Vec<Along> = labels(sizes.len()).into_iter().zip(values.sizes()).map(along).collect();
     by_axes(g, tensor, &axes, &axes)
@@ -269,7 +269,7 @@ fn map(g: &mut Graph, name: &str, values: &Array, swapped: bool) -> Result<Tenso
     g.einsum(spec, &[matrices])
 }
 
-/// What is done with an axis.
+/// The treatment of an axis.
 #[derive(Clone, Copy)]
 enum Along {
     /// It has this label.

@@ -35,16 +35,16 @@ impl Row {
     }
 }
 
-/// Why a certificate is no proof.
+/// The reason why a certificate is not a proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// It cannot be read.
     Text(String),
-    /// A constraint does not hold: its place.
+    /// A constraint does not hold: its index.
     Constraint(usize),
-    /// Something is empty that must not be.
+    /// A list is empty that must not be.
     Empty,
-    /// A row has not the axes that are stated.
+    /// A row does not have the stated axes.
     Shape(String),
 }
 
@@ -112,7 +112,7 @@ impl Solution {
         Ok(self.rows.get(number(var)? as usize).cloned().unwrap_or_default())
     }
 
-    /// Def. 3.2: the value of the variable stands at the marker.
+    /// Def. 3.2: the value of the variable replaces the marker.
     fn row(&self, term: &Value) -> Read<Row> {
         let Value::Tuple(parts) = term else { return odd(term) };
         let [lead, hole, trail] = parts.as_slice() else { return odd(term) };
@@ -135,7 +135,7 @@ impl Solution {
         Ok(axes)
     }
 
-    /// Whether a constraint holds.
+    /// Returns true if a constraint holds.
     fn satisfies(&self, constraint: &Value) -> Read<bool> {
         Ok(match apply(constraint)? {
             (".dimEq", [a, b]) => self.dim(a)? == self.dim(b)?,
@@ -178,7 +178,7 @@ impl Solution {
         })
     }
 
-    /// The kernel's dimension, the dilation, and what happens at the ends.
+    /// The kernel's dimension, the dilation, and the treatment of the ends.
     fn window(&self, window: &Value) -> Read<Option<(Dim, u128, String)>> {
         let Some(window) = maybe(window)? else { return Ok(None) };
         let Value::Tuple(parts) = window else { return odd(window) };
@@ -199,7 +199,7 @@ fn refines_once(res: &[Dim], opnd: &Row) -> bool {
         && opnd.trail.iter().zip(&res[res.len() - trail..]).all(|(opnd, res)| res.refines(*opnd))
 }
 
-/// A result has no axis and no claim that none of its operands has.
+/// A result has no axis and no size that none of its operands has.
 fn made_of(res: &[Dim], opnds: &[Row]) -> bool {
     let length = |opnd: &Row| opnd.lead.len() + opnd.trail.len();
     let claims = |opnd: &Row, at: usize| {
@@ -233,7 +233,7 @@ fn size_is(size: u128, stride: u128, over: u128, offset: u128, window: Option<(D
     }
 }
 
-/// Whether a certificate is one.
+/// Checks a certificate.
 pub fn judge(file: &File) -> Result<(), Fault> {
     let mut rows = Vec::new();
     for row in &file.rows {

@@ -1,6 +1,6 @@
 //! A reader of certificates, written from the header of `verification/lean/Certificate.lean`.
 
-/// What certificates are made of.
+/// The values that certificates consist of.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     Number(u128),

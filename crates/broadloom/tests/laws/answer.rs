@@ -1,11 +1,13 @@
-//! What a graph answers, and how two answers are compared.
+//! The answers of a graph, and their comparison.
 //!
-//! The verdict is the set of errors: their kinds and their ends. An end is what is claimed and by whom, where "by whom" is an
-//! operation of the first graph. What a tensor without a name is called, which operation is the refused one, and the operations between
-//! the ends depend on how the graph was made. A size that nothing decides is compared by its message, which names the parameter.
+//! The verdict is the set of errors: their kinds and their ends. An end is a claim and the
+//! operation of the first graph that makes it. The label of a tensor without a name, the choice of
+//! the refused operation, and the operations between the ends depend on the construction of the
+//! graph. A size that nothing decides is compared by its message, which names the parameter.
 //!
-//! If two operations claim the same, either may be shown, and if several rows wait for each other, any of them may be called open: where operands or
-//! operations change places, claims and parameters are compared, and not whose or which row.
+//! If two operations make the same claim, either may be shown, and if several rows wait for each
+//! other, any of them may be called open. If operands or operations change places, claims and
+//! parameters are compared, but not operations and rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,31 +19,31 @@ use crate::laws::said::Said;
 /// The ends of an error.
 type Ends = BTreeSet<(String, usize)>;
 
-/// What a graph answers.
+/// The answers of a graph.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// Kinds and ends of its errors.
     pub errors: BTreeSet<(String, Ends)>,
     /// Final shapes, if there are no errors.
     pub shapes: BTreeMap<usize, String>,
-    /// Messages as they are shown.
+    /// Messages as shown.
     shown: String,
 }
 
-/// In what two answers differ.
+/// The kind of difference between two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// One is accepted and the other is not.
     Verdict,
-    /// Both are refused, for reasons of another kind.
+    /// Both are refused, with different kinds of errors.
     Kinds,
-    /// Both are refused, and the ends are others.
+    /// Both are refused, with different ends.
     Ends,
-    /// Both are accepted, with other shapes.
+    /// Both are accepted, with different shapes.
     Shapes,
 }
 
-/// Makes a graph, and asks it.
+/// Makes a graph, and collects its answers.
 pub fn answer(said: &[Said]) -> Answer {
     let mut graph = Graph::new();
     let mut known: BTreeMap<usize, Tensor> = BTreeMap::new();
@@ -56,7 +58,7 @@ pub fn answer(said: &[Said]) -> Answer {
                 }
             }
             Some(Err(error)) => {
-                // What is refused has the number that it would have had.
+                // A refused operation has the number that it would have had.
                 let mut homes = homes.clone();
                 homes.resize(graph.steps() + 4, said.home);
                 answer.note(&error, &homes);
@@ -106,7 +108,8 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Compares the answer of a graph with that of another form of it; `moved` says that operands or operations have changed places.
+/// Compares the answer of a graph with that of another form of it; `moved` is true if operands or
+/// operations have changed places.
 pub fn compare(first: &Answer, second: &Answer, moved: bool) -> Option<Difference> {
     if first.errors.is_empty() != second.errors.is_empty() {
         return Some(Difference::Verdict);

@@ -1,4 +1,5 @@
-//! Random graphs. Each tensor has a shape that was meant, and most operations fit it; many shapes are left to be inferred.
+//! Random graphs. Each tensor has an intended shape, and most operations fit it; many shapes are
+//! left to be inferred.
 
 use crate::dice::Dice;
 use crate::laws::said::{Call, Said};
@@ -146,7 +147,7 @@ impl Drawer<'_> {
         self.push(Call::Compose, &[w, x], result);
     }
 
-    /// Rows of any length, with an axis of the output in front or behind.
+    /// Rows of any length, with an axis of the output before or after.
     fn einsum(&mut self, a: usize, shape: Shape) {
         let call = |specs: &[&str], result: &str| {
             Call::Einsum(specs.iter().map(|spec| (*spec).to_owned()).collect(), result.to_owned())

@@ -1,10 +1,10 @@
-//! Rewritings that change how a graph is made, and not what it says.
+//! Rewritings that change the construction of a graph, but not its meaning.
 
 use crate::dice::Dice;
 use crate::laws::answer::Answer;
 use crate::laws::said::{Call, Said};
 
-/// A rewriting: nothing if there is nothing that it could rewrite.
+/// A rewriting. It returns None if there is nothing to rewrite.
 pub type Rewriting = fn(&[Said], &Answer, &mut Dice) -> Option<Vec<Said>>;
 
 /// All rewritings, by name.
@@ -18,7 +18,7 @@ pub const ALL: &[(&str, Rewriting)] = &[
     ("state", state),
 ];
 
-/// The places of a list that fit.
+/// The indices of a list that fit.
 fn places(said: &[Said], fits: impl Fn(&Said) -> bool) -> Vec<usize> {
     (0..said.len()).filter(|at| fits(&said[*at])).collect()
 }
@@ -56,7 +56,7 @@ fn reorder(said: &[Said], _: &Answer, dice: &mut Dice) -> Option<Vec<Said>> {
     Some(ordered)
 }
 
-/// Whether a tensor may be read once more: a parameter that nothing reads may have any shape.
+/// Returns true if a tensor may get another reader: a parameter without readers may have any shape.
 fn is_used(said: &[Said], of: &Said) -> bool {
     !of.is_leaf() || said.iter().any(|other| other.reads.contains(&of.id))
 }
@@ -90,7 +90,7 @@ fn duplicate(said: &[Said], _: &Answer, dice: &mut Dice) -> Option<Vec<Said>> {
     Some(new)
 }
 
-/// Each reader of a result but one gets a result of his own, made where he is.
+/// Each reader of a result but one gets a copy of it, made right before the reader.
 fn inline(said: &[Said], _: &Answer, dice: &mut Dice) -> Option<Vec<Said>> {
     let readers = |one: &Said| said.iter().filter(|other| other.reads.contains(&one.id)).count();
     let places = places(said, |one| !one.is_leaf() && readers(one) > 1);

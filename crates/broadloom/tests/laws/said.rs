@@ -1,26 +1,26 @@
-//! What is said to a graph, as a list that rewritings can take apart.
+//! The construction of a graph as a list of calls that rewritings can change.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use broadloom::{Error, Graph, Tensor};
 
-/// One thing that is said to a graph: it makes one tensor.
+/// One call to a graph, which makes one tensor.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// What it is called by others.
+    /// The id by which others refer to it.
     pub id: usize,
-    /// What of the first graph it comes from.
+    /// The call of the first graph that it comes from.
     pub home: usize,
-    /// What is said.
+    /// The call itself.
     pub call: Call,
     /// The tensors that it reads.
     pub reads: Vec<usize>,
-    /// A name for the tensor, if it is no leaf.
+    /// A name for the tensor, if it is not a leaf.
     pub name: Option<String>,
 }
 
-/// What is said to a graph.
+/// A call to a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
     /// `data`
@@ -46,7 +46,7 @@ pub enum Call {
 }
 
 impl Said {
-    /// Says it to a graph, where the tensors that it reads are known.
+    /// Makes the call, if all tensors that it reads are known.
     pub fn say(&self, graph: &mut Graph, known: &BTreeMap<usize, Tensor>) -> Option<Result<Tensor, Error>> {
         let operands: Option<Vec<Tensor>> = self.reads.iter().map(|read| known.get(read).copied()).collect();
         let operands = operands?;
@@ -74,13 +74,13 @@ impl Said {
         })
     }
 
-    /// Whether it reads nothing.
+    /// Returns true if it reads nothing.
     pub fn is_leaf(&self) -> bool {
         self.reads.is_empty()
     }
 }
 
-/// What is said, line by line.
+/// The calls as text, one on each line.
 pub fn show(said: &[Said]) -> String {
     let mut text = String::new();
     for said in said {
@@ -90,7 +90,7 @@ pub fn show(said: &[Said]) -> String {
     text
 }
 
-/// Without one of them, and without those that need it.
+/// The list without one call, and without those that depend on it.
 pub fn without(said: &[Said], at: usize) -> Vec<Said> {
     let mut left: Vec<Said> = said.to_vec();
     left.remove(at);

@@ -1,11 +1,11 @@
-//! Small arrays, shapes as the tests speak of them, and random numbers.
+//! Small arrays, shapes in the form that the tests use, and random numbers.
 
 use std::fmt;
 
 use broadloom::{Axis, Shape};
 use broadloom_spec::Kind;
 
-/// The places of batch, output and input among the rows of a [`Form`]: memory order.
+/// The indices of batch, output and input among the rows of a [`Form`], in memory order.
 pub const MEMORY: [usize; 3] = [0, 2, 1];
 
 /// One axis: the unit, or a size.
@@ -33,7 +33,7 @@ impl Form {
         let size = |axis: &Axis| match axis {
             Axis::Unit => Size::Unit,
             Axis::Sized(count, _) => Size::Count(*count),
-            // What is computed is computed at the samples.
+            // Symbolic sizes are computed at the samples.
             Axis::Symbolic(..) => Size::Count(axis.size()),
         };
         Form(Kind::ALL.map(|kind| shape.row(kind).iter().map(size).collect()))
@@ -44,7 +44,8 @@ impl Form {
         MEMORY.into_iter().flat_map(|row| self.0[row].iter().map(|size| size.count())).collect()
     }
 
-    /// The same number of elements on the same axes: the unit counts as one.
+    /// Returns true if both have the same number of elements on the same axes: the unit counts as
+    /// one.
     pub fn same_sizes(&self, other: &Form) -> bool {
         let counts = |form: &Form| form.0.clone().map(|row| row.iter().map(|size| size.count()).collect());
         let (left, right): ([Vec<u64>; 3], [Vec<u64>; 3]) = (counts(self), counts(other));
@@ -52,7 +53,7 @@ impl Form {
     }
 }
 
-/// As a declaration.
+/// A form as a declaration.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |size: &Size| match size {
@@ -141,7 +142,7 @@ impl Random {
         (self.0 >> 33) as usize % bound
     }
 
-    /// True so many times in a hundred.
+    /// True with a probability of this many percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -1,4 +1,4 @@
-//! What the broadcasting operations mean, from their definitions.
+//! The meaning of the broadcasting operations, from their definitions.
 //!
 //! | operation | value |
 //! |---|---|
@@ -8,10 +8,10 @@
 //! | transpose | `C[b; i; o] = A[b; o; i]` |
 //! | slice | `C[b; i; o] = A[p, b; i; o]` |
 //!
-//! (What is done with the operands does not matter here, so it is always a product.)
+//! (The function of the operands does not matter here, so it is always a product.)
 //!
-//! A row broadcasts into a longer one: the axes before its marker face the first axes of the longer row, the
-//! others the last. Units, and axes that are not there, are the same everywhere.
+//! A row broadcasts into a longer one: the axes before its marker face the first axes of the longer
+//! row, the others the last. Units and missing axes have the same value everywhere.
 
 use crate::meaning::array::{Array, Form, MEMORY, Size, each_point};
 
@@ -27,7 +27,7 @@ pub enum Broadcast {
 /// A tensor as an operand.
 pub struct Operand<'a> {
     pub form: &'a Form,
-    /// How many axes of each row are before the marker.
+    /// The number of axes of each row before the marker.
     pub leads: [usize; 3],
     pub array: &'a Array,
 }
@@ -35,7 +35,7 @@ pub struct Operand<'a> {
 /// The rows that are iterated over: those of the result, and the contracted one.
 const CONTRACTED: usize = 3;
 
-/// Which row the batch, input and output of an operand broadcast into.
+/// The rows into which the batch, input and output of an operand broadcast.
 fn targets(op: Broadcast, slot: usize) -> [usize; 3] {
     let [batch, input, output] = [0, 1, 2];
     match (op, slot) {
@@ -46,7 +46,7 @@ fn targets(op: Broadcast, slot: usize) -> [usize; 3] {
     }
 }
 
-/// The value of an operation, and how many points were visited.
+/// The value of an operation, and the number of visited points.
 pub fn evaluate(op: Broadcast, operands: &[Operand<'_>], result: &Form) -> Result<(Array, u64), String> {
     let contracted = match op {
         Broadcast::Compose | Broadcast::ComposeAccumulate => operands[0].form.0[1].clone(),
@@ -55,7 +55,7 @@ pub fn evaluate(op: Broadcast, operands: &[Operand<'_>], result: &Form) -> Resul
     let [batch, input, output] = result.0.clone();
     let rows = [batch, input, output, contracted];
     let order = [MEMORY[0], MEMORY[1], MEMORY[2], CONTRACTED];
-    // Where each row begins among the coordinates of a point.
+    // The start of each row among the coordinates of a point.
     let mut starts = [0; 4];
     let mut extents: Vec<u64> = Vec::new();
     for row in order {
@@ -93,7 +93,7 @@ pub fn evaluate(op: Broadcast, operands: &[Operand<'_>], result: &Form) -> Resul
     Ok((made, points))
 }
 
-/// Which axis of a longer row each axis of a row faces; none if it is a unit.
+/// The axis of a longer row that each axis of a row faces, or None for a unit.
 fn align(row: &[Size], lead: usize, longer: &[Size]) -> Result<Vec<Option<usize>>, String> {
     let Some(surplus) = longer.len().checked_sub(row.len()) else {
         return Err(format!("{row:?} does not fit into {longer:?}"));

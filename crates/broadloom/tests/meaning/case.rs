@@ -10,11 +10,11 @@ use crate::meaning::broadcast::{self, Broadcast, Operand};
 use crate::meaning::notation::{self, Meaning, Use};
 use crate::meaning::runner::{self, Run, SUM};
 
-/// Where an operand comes from.
+/// The origin of an operand.
 #[derive(Clone, Debug)]
 pub enum Source {
     Data(Form),
-    /// Made by a spec whose result rows have so many axes before a hole; then, perhaps, negated.
+    /// Made by a spec whose result rows have this many axes before a hole, and possibly negated.
     Spread {
         form: Form,
         leads: [usize; 3],
@@ -40,7 +40,7 @@ pub enum Operation {
 pub struct Case {
     pub sources: Vec<Source>,
     pub operation: Operation,
-    /// The shapes of the results, where they are known beforehand.
+    /// The shapes of the results, if they are known beforehand.
     pub expected: Option<Vec<Form>>,
     /// An operation that reads the first result, by a spec.
     pub reader: Option<String>,
@@ -71,17 +71,17 @@ impl fmt::Display for Case {
     }
 }
 
-/// What a case was good for.
+/// The outcome of a case.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Outcome {
     /// The nest and the definitions agree.
     Agreed { points: u64 },
-    /// There is no nest, and should be none: two operands meet in one part of a concatenation, a tensor never
-    /// takes part, or a value is added again and again.
+    /// There is no nest, as expected: two operands meet in one part of a concatenation, a tensor
+    /// never takes part, or a value would be added repeatedly.
     Clashed,
 }
 
-/// Operands that the graph holds: each with its marker.
+/// Operands in the graph, each with its marker.
 struct Built {
     operands: Vec<(Tensor, [usize; 3])>,
     results: Vec<Tensor>,
@@ -93,7 +93,7 @@ impl Case {
         self.check_after(graph, random, |_, _| {})
     }
 
-    /// The same, after something has been done to the nest.
+    /// Like [`check`](Case::check), after a change of the nest.
     pub fn check_after(
         &self,
         graph: &mut Graph,
@@ -159,7 +159,7 @@ impl Case {
         Ok(Outcome::Agreed { points: run.points })
     }
 
-    /// The tensors and sizes that the nest speaks of.
+    /// Checks the tensors and sizes that the nest refers to.
     fn check_header(
         &self,
         nest: &Projected,
@@ -260,7 +260,7 @@ pub fn einsum(graph: &mut Graph, usage: &Use, tensors: &[Tensor]) -> Result<Vec<
     Ok(results)
 }
 
-/// A spec that keeps all axes and broadcasts after the first so many of each row.
+/// A spec that keeps all axes and broadcasts after the first few of each row.
 fn spreading(leads: [usize; 3], trails: [usize; 3]) -> String {
     let mut labels = (0..).map(|label| format!("a{label}"));
     let rows = [0, 1, 2].map(|row| {
@@ -277,7 +277,8 @@ fn list(forms: &[Form]) -> String {
     forms.iter().map(Form::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// One-to-one and onto, by counting. Into padding anything may be written, so that `No` is always right.
+/// Checks one-to-one and onto by counting. Padding may be written in any way, so that `No` is
+/// always right.
 fn check_verdicts(nest: &Projected, run: &Run, meaning: &Meaning) -> Result<(), String> {
     for (result, writes) in run.writes.iter().enumerate() {
         let verdicts = [

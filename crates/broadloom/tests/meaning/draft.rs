@@ -1,4 +1,5 @@
-//! A spec being made: labels with sizes first, then shapes of them, then the text and the sizes of all axes.
+//! A spec under construction: labels with sizes first, then shapes, then the text and the sizes of
+//! all axes.
 
 use crate::meaning::array::{Form, Random, Size};
 
@@ -31,7 +32,7 @@ pub struct Window {
     pub dilation: Factor,
     pub kernel: usize,
     pub padded: bool,
-    /// Whether the text says if it is padded.
+    /// True if the text marks the window as padded or not.
     pub marked: bool,
 }
 
@@ -39,7 +40,7 @@ pub struct Window {
 pub enum Part {
     Label(usize),
     Gap(u64),
-    /// A wildcard, and how long it is.
+    /// A wildcard, and its length.
     Wild(u64),
 }
 
@@ -67,7 +68,7 @@ pub const HOLES: [&str; 5] = ["...", "...", "...", "..r..", "..q.."];
 pub struct Draft {
     pub names: Vec<&'static str>,
     pub sizes: Vec<Size>,
-    /// The axes that each hole stands for.
+    /// The axes that each hole represents.
     pub holes: [Vec<Size>; 5],
     pub operands: Vec<Shape>,
     pub results: Vec<Shape>,
@@ -132,7 +133,7 @@ impl Draft {
         }
     }
 
-    /// Which labels are used by some shapes.
+    /// For each label, true if some shapes use it.
     pub fn used(&self, shapes: &[Shape]) -> Vec<bool> {
         let mut used = vec![false; self.sizes.len()];
         for axis in shapes.iter().flatten().flat_map(Row::axes) {
@@ -141,7 +142,7 @@ impl Draft {
         used
     }
 
-    /// The labels whose sizes follow from the operands: as they stand, or from all others of their axis.
+    /// The labels whose sizes follow from the operands: directly, or from all others of their axis.
     pub fn determined(&self) -> Vec<bool> {
         let mut known = vec![false; self.sizes.len()];
         loop {
@@ -167,7 +168,7 @@ impl Draft {
         }
     }
 
-    /// The points that are visited, at most.
+    /// An upper bound on the visited points.
     pub fn points(&self) -> u64 {
         let labels: u64 = self.sizes.iter().map(|size| size.count().max(1)).product();
         let holes: u64 = self.holes.iter().flatten().map(|size| size.count()).product();
@@ -184,7 +185,7 @@ impl Draft {
             .unwrap_or(0)
     }
 
-    /// The text; whether words are allowed for labels decides itself by the separators.
+    /// The text; the separators decide whether labels may be words.
     pub fn text(&self, random: &mut Random) -> String {
         let letters = self.names.iter().all(|name| name.len() == 1);
         let plain = |axis: &Axis| matches!(axis, Axis::Label(_) | Axis::Fixed(..) | Axis::Wild(_));

@@ -1,4 +1,4 @@
-//! Whether these tests notice anything: mistakes are put into nests, and have to be found.
+//! Checks that these tests notice anything: mistakes are put into nests, and have to be found.
 
 use broadloom::{Graph, Projected};
 use broadloom_core::projection::Index;
@@ -8,7 +8,7 @@ use crate::meaning::case::{Case, Outcome};
 use crate::meaning::random_spec::Taste;
 use crate::meaning::{random_broadcast, random_concat, random_spec};
 
-/// Changes one index of one tensor, if it can be changed so that it matters.
+/// Changes one index of one tensor, if a change can have an effect.
 fn mistake(nest: &mut Projected, random: &mut Random) -> Option<&'static str> {
     let extents = nest.projection.extents();
     let entry = random.below(nest.projection.maps.len());

@@ -1,9 +1,10 @@
-//! Whether loop nests compute what the operations mean.
+//! Checks that loop nests compute the meaning of the operations.
 //!
-//! Every nest is run, point by point, on small arrays ([`runner`]), and the numbers are compared with those
-//! of the definitions ([`broadcast`], [`notation`]), which know nothing of loops or index maps. Also checked:
-//! every address is inside its tensor, the loops come in the order that is promised, reductions are the loops
-//! that the result does not mention, and the verdicts *one-to-one* and *onto* are those of counting.
+//! Every nest is run, point by point, on small arrays ([`runner`]), and the numbers are compared
+//! with those of the definitions ([`broadcast`], [`notation`]), which are independent of loops and
+//! index maps. Also checked: every address is inside its tensor, the loops are in the documented
+//! order, reductions are the loops that the result does not mention, and the verdicts *one-to-one*
+//! and *onto* agree with counting.
 //!
 //! `BROADLOOM_SYSTEMS=n` runs n random operations of each family instead of the default. A failure shows its
 //! seed.
@@ -28,14 +29,14 @@ use case::{Case, Outcome};
 use random_concat::Taste as Parts;
 use random_spec::Taste;
 
-/// Random operations of each family.
+/// The number of random operations of each family.
 const SYSTEMS: u64 = 3000;
 
 fn systems() -> u64 {
     std::env::var("BROADLOOM_SYSTEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(SYSTEMS)
 }
 
-/// Checks so many random operations; shows the first few that disagree.
+/// Checks random operations, and shows the first few that disagree.
 fn check_all(family: u64, make: impl Fn(&mut Random) -> Case) {
     let mut graph = Graph::new();
     let (mut points, mut clashes, mut failed) = (0, 0, Vec::new());

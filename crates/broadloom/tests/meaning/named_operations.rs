@@ -1,4 +1,5 @@
-//! Operations with written values: diagonals, windows, pools, parts, slices, and rows that broadcast inside.
+//! Operations with explicit values: diagonals, windows, pools, parts, slices, and rows that
+//! broadcast inside.
 
 use broadloom::{Index, Tensor};
 use broadloom_core::projection::Verdict::{No, Yes};
@@ -130,7 +131,7 @@ fn pools() {
     assert_eq!(sheet.values(pooled), [9.0, 8.0, 7.0, 6.0]);
 }
 
-/// What padding holds depends on who reads it: nothing larger for a maximum, zero for a sum.
+/// The value of padding depends on the reader: minus infinity for a maximum, zero for a sum.
 #[test]
 fn padding_is_neutral() {
     let mut sheet = Sheet::default();
@@ -266,7 +267,8 @@ fn broadcasting_inside_a_row() {
     }
 }
 
-/// A conversion that keeps the number of elements keeps their order in memory, whatever rows they are in.
+/// A conversion that preserves the number of elements keeps their order in memory, whatever rows
+/// they are in.
 #[test]
 fn reshapes() {
     for shape in ["24", "24 |", "2 | 3 -> 4", "2, 3, 4", "2, 1, 3 | 2 -> 2", "2, 2 | 2, 3"] {

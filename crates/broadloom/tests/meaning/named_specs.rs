@@ -1,4 +1,4 @@
-//! Specs with written values. `x` is 0, 1, 2, … in memory order: batch, output, input.
+//! Specs with explicit values. `x` is 0, 1, 2, … in memory order: batch, output, input.
 
 use crate::meaning::array::{Array, each_point, table};
 use crate::meaning::runner::{Arithmetic, SUM};
@@ -9,7 +9,7 @@ fn at(sizes: &[u64], place: &[u64]) -> u64 {
     sizes.iter().zip(place).fold(0, |total, (size, at)| total * size + at)
 }
 
-/// The shape and the numbers of a spec on ranges.
+/// Checks the shape and the numbers of a spec on ranges.
 fn check(operands: &[&str], spec: &str, shape: &str, values: &[f64]) {
     let mut sheet = Sheet::default();
     let operands: Vec<_> = operands.iter().map(|shape| sheet.range(shape)).collect();
@@ -147,7 +147,7 @@ fn coordinates() {
     let slot = |sheet: &mut Sheet, size: &str, spec: &str| {
         let range = sheet.range(size);
         let slotted = sheet.einsum(spec, &[range]);
-        // A reader of the last slot makes room for all three.
+        // A reader of the last slot makes the axis long enough for all three.
         sheet.einsum("i2=>i", &[slotted]);
         slotted
     };

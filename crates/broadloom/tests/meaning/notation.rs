@@ -1,7 +1,8 @@
-//! What a spec means, from the definition of the notation.
+//! The meaning of a spec, from the definition of the notation.
 //!
-//! Every label, every place of a hole and every wildcard is an index with a range. All assignments of all
-//! indices are gone through; the product of the operands at an assignment is added to the result.
+//! Every label, every place of a hole and every wildcard is an index with a range. All assignments
+//! of all indices are enumerated; the product of the operands at an assignment is added to the
+//! result.
 //!
 //! | axis | position |
 //! |---|---|
@@ -13,8 +14,8 @@
 //! | `s*o=+d*k+c` | `s·o + c + d·k − left`, `left = span / 2`, `span = 1 + d·(K − 1)`; outside there are zeros |
 //! | `a^b^3^_` | `a`; or `A + b`; nothing is at the 3 positions after that; or `A + B + 3 + _` |
 //!
-//! Labels that stand together in concatenations, directly or through others, are alternatives: one of them
-//! exists at a time, and a tensor that needs another takes no part.
+//! Labels that occur together in concatenations, directly or through others, are alternatives: one
+//! of them exists at a time, and a tensor that needs another takes no part.
 
 use std::collections::HashSet;
 
@@ -28,11 +29,11 @@ use crate::meaning::array::{Array, Form, MEMORY, each_point};
 #[derive(Clone, Debug, Default)]
 pub struct Use {
     pub spec: String,
-    /// Whether windows without a marker are padded.
+    /// The padding of windows without a marker.
     pub padding: Option<bool>,
     /// The values of named strides and dilations.
     pub coefficients: Vec<(&'static str, u64)>,
-    /// Sizes of labels that are stated.
+    /// Sizes of labels that are set.
     pub sizes: Vec<(String, u64)>,
 }
 
@@ -40,22 +41,22 @@ pub struct Use {
 #[derive(Default)]
 pub struct Meaning {
     pub results: Vec<Array>,
-    /// The assignments gone through.
+    /// The number of enumerated assignments.
     pub points: u64,
-    /// Which axes are padded: of the results, then of the operands, in memory order.
+    /// For each axis, true if it is padded: of the results, then of the operands, in memory order.
     pub padded: Vec<Vec<bool>>,
-    /// Whether there are labels that exclude each other, or parts of an axis.
+    /// True if there are labels that exclude each other, or parts of an axis.
     pub concatenates: bool,
-    /// Whether two operands fill the same part of a concatenated result.
+    /// True if two operands fill the same part of a concatenated result.
     pub clash: bool,
-    /// Whether they might, if nothing else decided who takes part.
+    /// True if they might, if nothing else decided which operands take part.
     pub may_clash: bool,
-    /// Whether a tensor never takes part, or a value is added again for positions of an index that neither it
-    /// nor the result has.
+    /// True if a tensor never takes part, or a value is added repeatedly for positions of an index
+    /// that neither it nor the result has.
     pub pointless: bool,
 }
 
-/// How an axis is indexed.
+/// The index of an axis.
 enum Place {
     Index(usize),
     Fixed(u64),
@@ -88,13 +89,13 @@ impl Indices {
     }
 }
 
-/// One tensor: how its axes are indexed, in memory order, and its sizes.
+/// One tensor: the indices of its axes, in memory order, and its sizes.
 struct Tensor {
     places: Vec<Place>,
     sizes: Vec<u64>,
 }
 
-/// What a spec means for operands with these shapes and numbers, and results of these shapes.
+/// The meaning of a spec for operands with these shapes and numbers, and results of these shapes.
 pub fn evaluate(usage: &Use, operands: &[(&Form, &Array)], results: &[Form]) -> Result<Meaning, String> {
     let spec = parse_spec(&usage.spec).map_err(|error| error.to_string())?;
     if spec.operands.len() != operands.len() || spec.results.len() != results.len() {
@@ -117,7 +118,7 @@ pub fn evaluate(usage: &Use, operands: &[(&Form, &Array)], results: &[Form]) -> 
     add_up(&tensors, &sizes, &groups, &arrays, results.len())
 }
 
-/// Goes through all assignments of all indices.
+/// Enumerates all assignments of all indices.
 fn add_up(
     tensors: &[Tensor],
     sizes: &[u64],
@@ -175,12 +176,12 @@ fn add_up(
     })
 }
 
-/// Who takes part at all, and which values went where.
+/// Records the tensors that take part, and the values that were added.
 struct Watch<'a> {
     tensors: &'a [Tensor],
     results: usize,
     present: Vec<bool>,
-    /// The result, who took part, and the indices that any of them has.
+    /// The result, the operands that took part, and the indices that any of them has.
     values: HashSet<(usize, Vec<usize>, Vec<Option<u64>>)>,
     again: bool,
 }
@@ -214,8 +215,8 @@ impl Watch<'_> {
     }
 }
 
-/// Whether two operands fill the same part of a concatenated result, and whether they might for all that one
-/// group of alternatives says.
+/// Returns true if two operands fill the same part of a concatenated result, and true if they might
+/// as far as one group of alternatives shows.
 fn clashes(tensors: &[Tensor], groups: &[Vec<usize>], results: usize) -> Result<(bool, bool), String> {
     let several: Vec<&Vec<usize>> = groups.iter().filter(|group| group.len() > 1).collect();
     let within =
@@ -263,8 +264,8 @@ fn clashes(tensors: &[Tensor], groups: &[Vec<usize>], results: usize) -> Result<
     Ok((clash, may_clash))
 }
 
-/// Where an assignment is on a tensor: nowhere if an index of the tensor does not exist, outside if it is in
-/// the padding.
+/// The position of an assignment on a tensor: none if an index of the tensor does not exist,
+/// outside if it is in the padding.
 fn position(
     tensor: &Tensor,
     assignment: &[Option<u64>],
@@ -405,7 +406,7 @@ fn place(spec: &Spec, usage: &Use, axis: &AxisKind, indices: &mut Indices) -> Re
     })
 }
 
-/// Finds the sizes of all indices from the axes, and checks that the axes have the sizes that they say.
+/// Finds the sizes of all indices from the axes, and checks the sizes of the axes.
 fn find_sizes(tensors: &[Tensor], mut sizes: Vec<Option<u64>>) -> Result<Vec<u64>, String> {
     let axes = || tensors.iter().flat_map(|tensor| tensor.places.iter().zip(&tensor.sizes));
     loop {
@@ -446,7 +447,7 @@ fn find_sizes(tensors: &[Tensor], mut sizes: Vec<Option<u64>>) -> Result<Vec<u64
     Ok(sizes)
 }
 
-/// How large an axis is; a fixed index does not say.
+/// The size of an axis; None for a fixed index.
 fn axis_size(place: &Place, sizes: impl Fn(usize) -> u64) -> Option<u64> {
     match place {
         Place::Index(index) => Some(sizes(*index)),
@@ -474,7 +475,8 @@ fn axis_size(place: &Place, sizes: impl Fn(usize) -> u64) -> Option<u64> {
     }
 }
 
-/// Indices that stand together in concatenations, directly or through others: one of each group exists.
+/// Groups of indices that occur together in concatenations, directly or through others: one of each
+/// group exists.
 fn alternatives(tensors: &[Tensor], count: usize) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for place in tensors.iter().flat_map(|tensor| &tensor.places) {

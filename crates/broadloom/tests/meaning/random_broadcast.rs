@@ -6,7 +6,7 @@ use crate::meaning::array::{Form, Random, Size};
 use crate::meaning::broadcast::{Broadcast, numpy_row};
 use crate::meaning::case::{Case, Operation, Source};
 
-/// No operation visits more points than this.
+/// The most points that an operation visits.
 pub const MOST_POINTS: u64 = 1200;
 
 /// A row of up to three axes of up to four elements.
@@ -62,8 +62,9 @@ pub fn pointwise(random: &mut Random) -> Case {
     };
     let arity = 1 + random.below(3);
     let middle = random.chance(50);
-    // One operand has the whole of a row, so that the result's row is the one chosen. Sometimes none has; but a
-    // result has no more axes than its longest operand, so rows that broadcast at different ends need one.
+    // One operand has the whole of a row, so that the result's row is the chosen one. Sometimes
+    // none has; but a result has no more axes than its longest operand, so rows that broadcast at
+    // different ends need one.
     let full = [0; 3].map(|_| if middle || random.chance(90) { random.below(arity) } else { arity });
     let mut sources: Vec<Source> = Vec::new();
     for slot in 0..arity {
@@ -76,7 +77,7 @@ pub fn pointwise(random: &mut Random) -> Case {
         }
         let complete = full.iter().all(|full| *full < slot);
         if complete && random.chance(10) {
-            // Numbers do not say what a parameter is.
+            // Numbers do not determine the shape of a parameter.
             let says = rows.iter().any(|row| !row.is_empty());
             sources.push(if says && random.chance(50) { Source::Param(None) } else { Source::Constant });
             continue;
@@ -116,7 +117,7 @@ pub fn compose(random: &mut Random) -> Case {
     let op = if random.chance(25) { Broadcast::ComposeAccumulate } else { Broadcast::Compose };
     let first_full = random.chance(50);
     let inner = {
-        // The left side decides how much is contracted; the right side broadcasts into it.
+        // The left side determines the contracted row; the right side broadcasts into it.
         let full = random.chance(60);
         smaller(random, &contracted, full, middle)
     };

@@ -1,7 +1,7 @@
 //! Random concatenations, splits and block matrices.
 //!
-//! Labels come in groups of alternatives. The operands divide up the choices, so that (nearly always) one of
-//! them takes part at a time; results take any of the labels, in any order.
+//! Labels come in groups of alternatives. The operands divide the choices, so that (nearly always)
+//! one of them takes part at a time; results take any of the labels, in any order.
 
 use crate::meaning::array::{Form, Random, Size};
 use crate::meaning::case::{Case, Operation, Source};
@@ -11,16 +11,17 @@ use crate::meaning::random_spec::finish;
 
 const NAMES: [&str; 8] = ["a", "b", "c", "e", "f", "g", "i", "k"];
 
-/// The labels of each group that a tensor has; none if it does not depend on the group.
+/// The labels of each group that a tensor has, or None if it does not depend on the group.
 type Block = Vec<Option<Vec<usize>>>;
 
-/// What a random concatenation may have, beyond the usual.
+/// The features of a random concatenation, beyond the usual.
 #[derive(Clone, Copy)]
 pub enum Taste {
     Plain,
     /// Parts of operands that are wildcards.
     Wildcards,
-    /// Tensors with two alternatives on two axes: they are there while one loop runs that serves both.
+    /// Tensors with two alternatives on two axes: they take part while one loop runs that serves
+    /// both.
     Together,
 }
 
@@ -47,7 +48,7 @@ pub fn concat(random: &mut Random, taste: Taste) -> Case {
         }
         draft.operands = operands;
         draft.results = shapes;
-        // A hole that no operand has stands for nothing.
+        // A hole that no operand has is empty.
         for (hole, axes) in draft.holes.iter_mut().enumerate() {
             if !draft.operands.iter().flatten().any(|row| row.hole == Some(hole)) {
                 axes.clear();
@@ -84,7 +85,7 @@ fn labels(random: &mut Random) -> (Draft, Vec<Vec<usize>>, Vec<usize>) {
     (Draft { names, sizes, holes, operands: Vec::new(), results: Vec::new() }, groups, free)
 }
 
-/// Divides all choices up among operands; leaves some to nobody.
+/// Divides all choices among operands, and leaves some unused.
 fn blocks(random: &mut Random, groups: &[Vec<usize>]) -> Vec<Block> {
     let mut blocks: Vec<Block> = vec![groups.iter().cloned().map(Some).collect()];
     for _ in 0..random.below(4) {

@@ -9,14 +9,14 @@ use crate::meaning::random_broadcast::MOST_POINTS;
 const LETTERS: [&str; 5] = ["a", "b", "c", "i", "j"];
 const WORDS: [&str; 5] = ["oh", "kw", "x1", "time", "pq_d"];
 
-/// What a random spec may have.
+/// The features of a random spec.
 #[derive(Clone, Copy)]
 pub struct Taste {
-    /// Whether there are strides and windows.
+    /// True if there are strides and windows.
     pub affine: bool,
-    /// Whether results may have padded axes.
+    /// True if results may have padded axes.
     pub padded_results: bool,
-    /// How many axes a row has at most, apart from holes.
+    /// The most axes of a row, apart from holes.
     pub axes: usize,
 }
 
@@ -30,7 +30,8 @@ pub fn einsum(random: &mut Random, taste: Taste) -> Case {
         let arity = 1 + makes.random.below(3);
         draft.operands = (0..arity).map(|_| makes.shape(&draft, false)).collect();
         let results = if marked && makes.random.chance(8) { 2 } else { 1 };
-        // What only a result has: no axes in a hole, and no size unless one is set.
+        // A hole that only a result has is empty, and a label that only a result has is a unit
+        // unless its size is set.
         for (hole, axes) in draft.holes.iter_mut().enumerate() {
             let rows = draft.operands.iter().flatten();
             if !rows.clone().any(|row| row.hole == Some(hole)) {
@@ -64,7 +65,7 @@ fn labels(random: &mut Random, taste: Taste) -> Draft {
 struct Makes<'a> {
     random: &'a mut Random,
     taste: Taste,
-    /// Whether windows say what they do at the ends, and what they do if not.
+    /// True if windows state their padding, and the default if they do not.
     marked: bool,
     padded: bool,
 }
@@ -124,7 +125,7 @@ impl Makes<'_> {
 
     fn sum(&mut self, draft: &Draft, over: usize, result: bool) -> Axis {
         let mut factor = |most: usize, name: &'static str| {
-            // A name has one value: that is kept simple.
+            // A name has only one value, to keep it simple.
             if !self.marked && self.random.chance(50) {
                 return Factor { value: 2, name: Some(name) };
             }
@@ -158,7 +159,7 @@ pub fn finish(random: &mut Random, mut draft: Draft, marked: bool, padded: bool)
         let used = in_operands[label] || in_results[label];
         let new = !in_operands[label] && alone[label];
         if !used || (new && random.chance(60)) {
-            // Nobody says how large it is.
+            // Its size is not determined.
             draft.sizes[label] = Size::Unit;
         } else if !determined[label] || random.chance(10) {
             set.push(label);
@@ -209,7 +210,7 @@ pub fn finish(random: &mut Random, mut draft: Draft, marked: bool, padded: bool)
     if let Some(Axis::Fixed(at, size)) = draft.results[0][2].trail.last_mut()
         && random.chance(30)
     {
-        // Another operation reads further along, so that the axis is longer.
+        // Another operation reads further along the axis, so that it is longer.
         reader = Some(format!("... | ... -> ..., {} => 0", *at + 2));
         *size = Size::Count(*at + 3);
     }

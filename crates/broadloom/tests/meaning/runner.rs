@@ -1,9 +1,10 @@
-//! Runs a loop nest, point by point, and watches every address.
+//! Runs a loop nest, point by point, and checks every address.
 //!
-//! The product space has one factor after another. Loops of one factor run one after another, so a point
-//! chooses one loop of each factor and a position of it. A tensor takes part in a point if all its indices
-//! exist there: those of loops that run. The value of a point is the product of the operands that take part,
-//! nothing if none does; it is added to the results that take part. (Or whatever the [`Arithmetic`] says.)
+//! The product space is a product of factors. Loops of one factor run one after another, so a point
+//! chooses one loop of each factor and a position of it. A tensor takes part in a point if all its
+//! indices exist there: those of loops that run. The value of a point is the product of the
+//! operands that take part, nothing if none does; it is added to the results that take part. (An
+//! [`Arithmetic`] can replace both functions.)
 //!
 //! An address outside its axis is an error, except where the notation pads: there a read is 0 and a write
 //! is lost.
@@ -13,30 +14,30 @@ use broadloom_core::projection::Index;
 
 use crate::meaning::array::{Array, each_point};
 
-/// What is done with numbers.
+/// The functions that combine numbers.
 #[derive(Clone, Copy)]
 pub struct Arithmetic {
-    /// With the operands of a point.
+    /// Combines the operands of a point.
     pub combine: fn(f64, f64) -> f64,
-    /// With the values that meet in a cell.
+    /// Accumulates the values for a cell.
     pub accumulate: fn(f64, f64) -> f64,
-    /// What accumulating does not notice: cells that are not written, and reads of the padding.
+    /// The neutral value, for cells that are not written and reads of the padding.
     pub neutral: f64,
 }
 
 /// Sums of products.
 pub const SUM: Arithmetic = Arithmetic { combine: |a, b| a * b, accumulate: |a, b| a + b, neutral: 0.0 };
 
-/// What a run leaves behind.
+/// The result of a run.
 pub struct Run {
     pub results: Vec<Array>,
-    /// The points of the product space, whether anything happens there or not.
+    /// The number of points of the product space, whether anything happens there or not.
     pub points: u64,
-    /// How often each cell of each result was written.
+    /// The number of writes to each cell of each result.
     pub writes: Vec<Vec<u32>>,
 }
 
-/// Where a point of the product space is on a tensor.
+/// The position of a point of the product space on a tensor.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Spot {
     /// An index of the tensor does not exist there.
@@ -46,8 +47,8 @@ enum Spot {
     At(usize),
 }
 
-/// Runs a nest. `operands` are in the order of the nest, `symbol` is every position supplied at run time,
-/// and `padded` says for each axis of each tensor of the nest whether it is padded.
+/// Runs a nest. `operands` are in the order of the nest, `symbol` is every position supplied at run
+/// time, and `padded` is true for each padded axis of each tensor of the nest.
 pub fn run(
     nest: &Projected,
     operands: &[&Array],
@@ -105,7 +106,7 @@ pub fn run(
     Ok(run)
 }
 
-/// The loops of each factor; those of one factor stand together.
+/// The loops of each factor, which must be adjacent.
 fn factors(nest: &Projected) -> Result<Vec<Vec<u32>>, String> {
     let mut factors: Vec<Vec<u32>> = Vec::new();
     let mut last = None;
@@ -182,8 +183,8 @@ fn spot(
     Ok(if outside { Spot::Outside } else { Spot::At(place) })
 }
 
-/// The contract on the order of loops: by first appearance, results first, each tensor in memory order.
-/// The loops of one factor stand together, in any order; so do the loops of one sum.
+/// Checks the order of loops: by first appearance, results first, each tensor in memory order. The
+/// loops of one factor are adjacent, in any order; so are the loops of one sum.
 pub fn check_order(nest: &Projected) -> Result<(), String> {
     let projection = &nest.projection;
     let mut seen: Vec<u32> = Vec::new();

@@ -1,4 +1,4 @@
-//! A few operations on written numbers: every tensor is computed by running its nest.
+//! A few operations on explicit numbers: every tensor is computed by running its nest.
 
 use broadloom::{Graph, Index, Tensor};
 use broadloom_core::projection::Verdict;
@@ -8,7 +8,7 @@ use crate::meaning::case;
 use crate::meaning::notation::{self, Use};
 use crate::meaning::runner::{self, Arithmetic, SUM};
 
-/// Where the numbers of a tensor come from.
+/// The origin of the numbers of a tensor.
 #[derive(Clone)]
 enum Origin {
     /// 0, 1, 2, … in memory order.
@@ -16,11 +16,11 @@ enum Origin {
     Values(Vec<f64>),
     Filled(f64),
     Spec(Use, Vec<Tensor>, Arithmetic),
-    /// The operation that the graph knows, and the position of a slice.
+    /// An operation of the graph without a spec, and the position of a slice.
     Other(Vec<Tensor>, Arithmetic, u64),
 }
 
-/// A graph, and where its numbers come from.
+/// A graph, and the origins of its numbers.
 #[derive(Default)]
 pub struct Sheet {
     pub graph: Graph,
@@ -121,7 +121,8 @@ impl Sheet {
         self.array(tensor).values
     }
 
-    /// Whether the operation that makes a tensor writes no cell twice, and whether it writes all.
+    /// The verdicts on the operation that makes a tensor: that it writes no cell twice, and that it
+    /// writes all.
     pub fn verdicts(&mut self, tensor: Tensor) -> [Verdict; 2] {
         let nest = self.graph.projection(tensor).expect("the operation has a nest");
         let which = nest.tensors.iter().position(|result| *result == tensor).expect("it is a result");

@@ -1,10 +1,11 @@
-//! What the tests of programs that run share: the ways to run them, random numbers, and sizes.
+//! Helpers of the tests that run programs: the ways to run them, random numbers, and sizes.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use broadloom::{Array, Axis, Backend, Settings, Shape};
 
-/// The ways to run a program, the judge first: loop nests as they are derived, evaluated slowly and obviously.
+/// The ways to run a program. The first is the judge: the derived loop nests, evaluated slowly and
+/// simply.
 pub fn treatments() -> [(&'static str, Settings); 3] {
     let settings =
         |backend, optimise| Settings { backend, optimise, threads: Some(1), ..Settings::default() };
@@ -36,7 +37,7 @@ pub fn array(sizes: &[u64], values: &[f64]) -> Array {
     Array::from_slice(sizes, values).expect("as many values as the sizes say")
 }
 
-/// Whether two numbers agree, relative to their size but not to less than 1.
+/// Returns true if two numbers agree, relative to their size but not to less than 1.
 pub fn close(a: f64, b: f64, tolerance: f64) -> bool {
     a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0)
 }

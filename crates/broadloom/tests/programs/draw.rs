@@ -1,11 +1,11 @@
-//! Drawing random programs: lines are proposed, and kept if the graph takes them.
+//! Random programs: lines are proposed, and kept if the graph accepts them.
 
 use broadloom::{Accumulate, Combine, Dtype, Shape};
 
 use crate::numbers::Random;
 use crate::programs::lines::{Line, Lines, Made, Op, Place};
 
-/// The sizes of a program, and how many elements its tensors have at most.
+/// The sizes of a program, and the most elements of its tensors.
 struct Scale {
     sizes: &'static [&'static str],
     largest: u64,
@@ -13,17 +13,17 @@ struct Scale {
 
 const SMALL: Scale = Scale { sizes: &["2", "3", "4", "4", "5", "6"], largest: 300 };
 
-/// Enough for loops that are cut into tiles.
+/// Large enough for loops that are cut into tiles.
 const LARGE: Scale = Scale { sizes: &["4", "9", "16", "17", "33"], largest: 5000 };
 
-/// No tensor has more axes.
+/// The most axes of a tensor.
 const AXES: usize = 5;
 
 /// Labels for the axes of an operand, and of another one.
 const MINE: &str = "abcdefgh";
 const OTHER: &str = "qrstuvwx";
 
-/// The program of a seed. In short floats, products of many numbers vanish: there are none.
+/// The program of a seed. In short floats, products of many numbers vanish, so there are none.
 pub fn draw(seed: u64, short: bool) -> Lines {
     let mut random = Random::new(seed + 1000);
     let mut lines = Lines::default();
@@ -57,7 +57,7 @@ pub fn draw(seed: u64, short: bool) -> Lines {
     lines
 }
 
-/// Adds a line, if the graph takes it and everything can still be run.
+/// Adds a line, if the graph accepts it and everything can still be run.
 fn fits(made: &mut Made, scale: &Scale, lines: &Lines, line: &Line) -> bool {
     let says = Says(lines, line);
     let added = made.add(line);
@@ -122,7 +122,7 @@ impl Labelled {
         text(&self.rows.clone().map(|row| row.into_iter().map(|(label, _)| label).collect()))
     }
 
-    /// With one axis written in another way.
+    /// The text with one axis replaced.
     fn with(&self, label: &str, written: &str) -> String {
         let axis = |(own, _): (String, u64)| if own == label { written.to_string() } else { own };
         text(&self.rows.clone().map(|row| row.into_iter().map(axis).collect()))
@@ -149,7 +149,7 @@ fn einsum(random: &mut Random, spec: String, operands: Vec<Place>, sizes: Vec<(S
     Line { op: Op::Einsum { spec, accumulate, combine, sizes }, operands }
 }
 
-/// A line that might do.
+/// A line that may be accepted.
 fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> {
     let places: Vec<Place> = made
         .results
@@ -157,7 +157,7 @@ fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> 
         .enumerate()
         .flat_map(|(line, results)| (0..results.len()).map(move |part| (line, part)))
         .collect();
-    // What was made last is taken more often, so that programs are deep.
+    // Recent results are taken more often, so that programs are deep.
     let mut place = || {
         let back = (0..3).map(|_| random.below(places.len())).min().unwrap_or(0);
         places[places.len() - 1 - back]
@@ -179,7 +179,7 @@ fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> 
         3 => one(Op::Pointwise(random.pick(&["square", "sign", "floor", "stop_gradient", "exp", "tanh"]))),
         4..=6 => two(Op::Pointwise(random.pick(&["+", "-", "*", "*", "max", "min", "<", "+"]))),
         7 => Some(Line { op: Op::Pointwise("where"), operands: vec![a, b, c] }),
-        // What has too few inputs would be refused.
+        // A left factor with too few inputs would be refused.
         8 | 9 if first.input().len() < second.output().len() => None,
         8 => two(Op::Compose),
         9 => Some(Line { op: Op::ComposeAccumulate, operands: vec![a, b, c] }),
@@ -193,7 +193,7 @@ fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> 
     }
 }
 
-/// One operand: axes in other rows, some of them accumulated, perhaps a diagonal.
+/// One operand: axes in other rows, some of them accumulated, and possibly a diagonal.
 fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
     let mut axes = labelled.axes();
     let mut written = labelled.text();
@@ -208,7 +208,7 @@ fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
     Some(einsum(random, format!("{written} => {result}"), vec![a], Vec::new()))
 }
 
-/// Two operands: axes of one size may be one axis.
+/// Two operands, whose axes of equal size may be identified.
 fn product(random: &mut Random, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Option<Line> {
     let mut other = Labelled::new(second, OTHER);
     let mine = first.axes();
@@ -261,8 +261,8 @@ fn window(random: &mut Random, labelled: &Labelled, lines: &Lines, a: Place) -> 
         (2 | 3, Some(kernel)) => {
             let spec = format!("{}; k => {result}", labelled.with(&label, window));
             let mut line = einsum(random, spec, vec![a, (kernel, 0)], Vec::new());
-            // Beyond the ends of an axis the kernel has to meet what its accumulation does not notice; anything
-            // else is refused.
+            // Beyond the ends of an axis the kernel has to be combined with the neutral value of
+            // its accumulation; anything else is refused.
             if let (true, Op::Einsum { accumulate, combine, .. }) = (window.contains('='), &mut line.op) {
                 *combine = match *accumulate {
                     Accumulate::Max | Accumulate::Min => Combine::Sum,
@@ -282,7 +282,7 @@ fn window(random: &mut Random, labelled: &Labelled, lines: &Lines, a: Place) -> 
     }
 }
 
-/// Two tensors one after another along an axis, or one with gaps.
+/// Two tensors concatenated along an axis, or one with gaps.
 fn joined(random: &mut Random, first: &Shape, second: &Shape, a: Place, b: Place) -> Option<Line> {
     let (mine, other) = (Labelled::new(first, MINE), Labelled::new(second, MINE));
     let axes = mine.axes();
@@ -306,7 +306,7 @@ fn joined(random: &mut Random, first: &Shape, second: &Shape, a: Place, b: Place
     Some(Line { op: sum(spec), operands: vec![a, b] })
 }
 
-/// An axis taken apart, or a part of it.
+/// An axis split into parts, or a part of it.
 fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
     let axes = labelled.axes();
     let (label, size) = axes.get(random.below(axes.len().max(1)))?.clone();

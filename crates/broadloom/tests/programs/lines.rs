@@ -8,7 +8,7 @@ use broadloom::{
 
 use crate::numbers::{Random, memory};
 
-/// What a line makes.
+/// The operation of a line.
 #[derive(Clone, Debug)]
 pub enum Op {
     Param(String),
@@ -26,7 +26,7 @@ pub enum Op {
         combine: Combine,
         sizes: Vec<(String, u64)>,
     },
-    /// The same with several results.
+    /// An operation by a spec with several results.
     Split {
         spec: String,
         sizes: Vec<(String, u64)>,
@@ -38,7 +38,7 @@ pub enum Op {
     Gather(Vec<i64>),
 }
 
-/// A result of a line: the line, and which of its results.
+/// A result of a line: the line, and the index of the result.
 pub type Place = (usize, usize);
 
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl Lines {
         self.0.len()
     }
 
-    /// Without a line that nobody reads, if it is one.
+    /// The program without a line, if nothing reads it.
     pub fn without(&self, at: usize) -> Option<Lines> {
         let read = |line: &Line| line.operands.iter().any(|(from, _)| *from == at);
         if self.len() == 1 || self.0.iter().any(read) {
@@ -84,8 +84,8 @@ impl Lines {
         Ok(made)
     }
 
-    /// Two steps of descent: the loss and all parameters. The numbers of leaves fit into 32 bits, unless they are
-    /// nudged a little.
+    /// Two steps of descent: returns the loss and all parameters. The numbers of leaves fit into 32
+    /// bits, unless they are nudged a little.
     pub fn run(&self, dtype: Dtype, settings: Settings, nudge: f64) -> Result<Vec<Vec<f64>>, Error> {
         let Made { mut graph, results, positions } = self.build(dtype)?;
         let loss = self.loss(&mut graph, &results)?;
@@ -98,7 +98,7 @@ impl Lines {
         let mut session = Session::with(graph, settings)?;
         for (at, (line, made)) in self.0.iter().zip(&results).enumerate() {
             if let Op::Param(text) | Op::Data(text) = &line.op {
-                // The numbers of a leaf do not depend on how many other lines there are.
+                // The numbers of a leaf do not depend on the number of other lines.
                 let mut random = Random::new(text.len() as u64 * 31 + at.min(5) as u64);
                 let sizes = memory(&shapes.get(made[0]));
                 let count: u64 = sizes.iter().product();
@@ -114,7 +114,7 @@ impl Lines {
         kept.map(|tensor| Ok(session.get(tensor)?.to_f64s())).collect()
     }
 
-    /// The mean of the squares of all that no line reads, and of all parameters.
+    /// The mean of the squares of all results that no line reads, and of all parameters.
     fn loss(&self, graph: &mut Graph, results: &[Vec<Tensor>]) -> Result<Tensor, Error> {
         let read = |place: Place| {
             let param = matches!(self.0[place.0].op, Op::Param(_));

@@ -1,4 +1,4 @@
-//! Assignments that are not well written, or that do not fit.
+//! Assignments that are malformed, or that do not fit.
 
 use broadloom::{Error, Graph, Routine};
 use expect_test::{Expect, expect};
@@ -289,7 +289,7 @@ fn shapes() -> Result<(), Error> {
     )
 }
 
-/// A number in a formula is no operand: it shapes nothing.
+/// A number in a formula is not an operand: it determines no shape.
 #[test]
 fn nothing_on_the_right() -> Result<(), Error> {
     let mut g = Graph::new();

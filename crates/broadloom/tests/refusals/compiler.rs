@@ -1,4 +1,4 @@
-//! A machine without a C compiler: the test runs itself again with nothing to be found.
+//! A machine without a C compiler: the test runs itself again in an environment without one.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use expect_test::expect;
 
 use crate::numbers::array;
 
-/// Says that this is the second run.
+/// The environment variable that marks the second run.
 const AGAIN: &str = "BROADLOOM_TEST_WITHOUT_COMPILER";
 
 #[test]
@@ -37,7 +37,7 @@ fn without_a_compiler() -> Result<(), Error> {
     Ok(())
 }
 
-/// What is done where there is none.
+/// The test in the environment without a compiler.
 fn without() -> Result<(), Error> {
     let graph = || -> Result<_, Error> {
         let mut g = Graph::new();

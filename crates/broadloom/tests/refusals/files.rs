@@ -1,4 +1,4 @@
-//! Files that are missing, cut off, or of another model. Whatever is wrong, nothing is changed.
+//! Files that are missing, truncated, or of another model. A refused file changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use expect_test::{Expect, expect};
 use crate::numbers::array;
 use crate::refusals::session;
 
-/// A folder of its own for a test, removed at the end.
+/// A temporary folder for a test, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -52,7 +52,7 @@ fn model() -> Result<Session, Error> {
     Ok(session(g))
 }
 
-/// All numbers of a session, and what else a file may change.
+/// All numbers of a session, and everything else that a file may change.
 fn everything(session: &mut Session) -> Result<(Vec<Array>, u64), Error> {
     let tensors: Vec<_> = session.graph().tensors().collect();
     let values = tensors.into_iter().map(|tensor| session.get(tensor)).collect::<Result<_, _>>()?;
@@ -154,7 +154,7 @@ fn files_that_are_damaged() -> Result<(), Error> {
         File: FOLDER/model.onnx: expected a safetensors file: the length of the header, of at most 100 MB, and the header in JSON, found one that starts with `\x08\x07\x12\x07pytorch `
     "#]],
     )?;
-    // Cut off anywhere, it is refused.
+    // Truncated anywhere, it is refused.
     for length in 0..bytes.len() {
         let mut session = model()?;
         let before = everything(&mut session)?;
@@ -225,14 +225,14 @@ fn files_of_another_model() -> Result<(), Error> {
             help: sizes are in memory order: batch axes, output axes, input axes
         "#]],
     )?;
-    // More than is needed is in order, and so is a state that is missing.
+    // Additional arrays are fine, and so is a missing state.
     let mut session = model()?;
     session.load(file("more", &[("bias", bias), ("other", w.clone()), ("w", w)]))?;
     assert_eq!(session.runs(), 5);
     Ok(())
 }
 
-/// What is saved over another file is either whole or not there.
+/// A file that is saved over another is either complete or not there.
 #[test]
 fn saving_again() -> Result<(), Error> {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Runs that cannot be made ready, or that stop.
+//! Runs that cannot be prepared, or that stop.
 
 use broadloom::{Array, Builder, Error, Graph, Index, Operation, Options, Routine, Session, Settings};
 use expect_test::{Expect, expect};
@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use crate::numbers::{array, treatments};
 use crate::refusals::{refused, session};
 
-/// The messages of what is refused: the same in every way to run it.
+/// The messages of the errors, which are the same in every way to run.
 fn in_every_way(run: impl Fn(Settings) -> Result<Vec<Error>, Error>) -> Result<String, Error> {
     let mut all = Vec::new();
     for (_, settings) in treatments() {
@@ -17,7 +17,7 @@ fn in_every_way(run: impl Fn(Settings) -> Result<Vec<Error>, Error>) -> Result<S
     Ok(all.swap_remove(0))
 }
 
-/// An index that is no row.
+/// Checks the message for an index outside a table.
 fn looked_up(ids: [i64; 6], expected: &Expect) -> Result<(), Error> {
     let messages = in_every_way(|settings| {
         let mut g = Graph::new();
@@ -138,7 +138,7 @@ fn positions_that_are_fixed() -> Result<(), Error> {
     Ok(())
 }
 
-/// The conflict is one operation away from what says that there are no axes.
+/// The conflict is one operation away from the declaration without axes.
 #[test]
 fn a_product_of_a_number() -> Result<(), Error> {
     let mut g = Graph::new();
@@ -192,7 +192,7 @@ fn gradients() -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs one pointwise operation of an unknown kind.
+/// Runs one pointwise operation with an unknown name.
 fn unknown(name: &'static str, operands: usize, expected: &Expect) -> Result<(), Error> {
     let mut g = Graph::new();
     let x = g.array("x", "2", array(&[2], &[1.0, 2.0]))?;
@@ -392,7 +392,7 @@ fn conversions_that_change_the_number_of_elements() -> Result<(), Error> {
     Ok(())
 }
 
-/// The first tensor that is not a number is named.
+/// The first tensor with a NaN is named.
 #[test]
 fn a_guard_against_what_is_not_a_number() -> Result<(), Error> {
     let messages = in_every_way(|settings| {
@@ -406,8 +406,8 @@ fn a_guard_against_what_is_not_a_number() -> Result<(), Error> {
         let mut train = Routine::new("train");
         train.backward(&mut g, loss)?;
         let mut session = Session::with(g, Settings { guard: true, ..settings })?;
-        // A logarithm that is not there; data that is wrong; and a parameter of 0, where the root is steep: its
-        // gradient is 0 times infinity.
+        // A logarithm that does not exist; data with a NaN; and a parameter of 0, where the root is
+        // steep: its gradient is 0 times infinity.
         [[1.0, -1.0], [1.0, f64::NAN], [1.0, 2.0]]
             .iter()
             .map(|values| {

@@ -1,4 +1,4 @@
-//! Values that do not fit, are missing, or are not there.
+//! Values that do not fit or are missing.
 
 use broadloom::{Array, Builder, Dtype, Error, Graph, Initial, Routine, Session};
 use expect_test::expect;
@@ -50,7 +50,7 @@ fn sizes() -> Result<(), Error> {
         Value: `w @ x` is computed, so its values cannot be set
     "#]],
     );
-    // Nothing was changed by all this.
+    // The refusals have changed nothing.
     refused(
         session.get(x),
         &expect![[r#"

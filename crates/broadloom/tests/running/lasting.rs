@@ -1,4 +1,5 @@
-//! What lasts: first values by name and seed, repeated runs, files, threads, and graphs that grow.
+//! Lasting tensors: initial values by name and seed, repeated runs, files, threads, and graphs that
+//! grow.
 
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("broadloom-running-{}-{name}", std::process::id()))
 }
 
-/// The bits of the numbers, so that "equal" is meant.
+/// The bits of the numbers, to compare them exactly.
 fn bits(values: &Array) -> Vec<u64> {
     match values.values() {
         Values::F32(numbers) => numbers.iter().map(|number| u64::from(number.to_bits())).collect(),
@@ -105,7 +106,7 @@ fn the_same_seed_gives_the_same_bits() -> Result<(), Error> {
     Ok(())
 }
 
-/// Wide enough for work to be divided.
+/// The model is wide enough for work to be divided.
 #[test]
 fn two_threads_give_the_bits_of_one() -> Result<(), Error> {
     let after = |threads: usize| {
@@ -121,7 +122,7 @@ fn two_threads_give_the_bits_of_one() -> Result<(), Error> {
     Ok(())
 }
 
-/// First values depend on the name and the seed, not on the order in which a model is built.
+/// Initial values depend on the name and the seed, not on the order in which a model is built.
 #[test]
 fn the_order_of_building_does_not_matter() -> Result<(), Error> {
     let values = |names: &[&str], seed: u64| -> Result<Vec<(String, Array)>, Error> {
@@ -260,7 +261,8 @@ fn two_graphs_in_two_threads_do_not_meet() {
     }
 }
 
-/// What is there keeps its numbers when the graph grows, also if it is now read beyond its ends.
+/// Existing tensors keep their numbers when the graph grows, even if they are now read beyond their
+/// ends.
 #[test]
 fn a_graph_that_grows() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
@@ -282,7 +284,7 @@ fn a_graph_that_grows() -> Result<(), Error> {
         let (sums, of_w) = (g.einsum("o=+k; k => o", &[x, kernel])?, g.einsum("o=+k; k => o", &[w, kernel])?);
         let mut second = Routine::new("second");
         second.forward(sums).forward(of_w);
-        // What was computed is still there, and so is what was assigned.
+        // Computed values are still available, and so are assigned ones.
         assert_eq!(session.get(y)?.to_f64s(), [2.0, 4.0, 6.0, 8.0], "{treatment}");
         assert_eq!(session.get(w)?.to_f64s(), [3.0, 4.0, 5.0, 6.0], "{treatment}");
         session.run(&second)?;
@@ -296,7 +298,8 @@ fn a_graph_that_grows() -> Result<(), Error> {
     Ok(())
 }
 
-/// A parameter whose shape a later use decides begins anew; the others keep their numbers.
+/// A parameter whose shape is decided by a later use is initialised again; the others keep their
+/// numbers.
 #[test]
 fn a_shape_that_changes_when_the_graph_grows() -> Result<(), Error> {
     let mut g = Graph::new();

@@ -1,4 +1,4 @@
-//! Values of the pointwise operations, with numbers that are easy and numbers that are not.
+//! Values of the pointwise operations, at ordinary and at special numbers.
 
 use broadloom::{Array, Dtype, Error, Graph, Operation, Routine, Session, Settings};
 
@@ -14,7 +14,7 @@ const SPECIAL: [f64; 3] = [f64::NEG_INFINITY, f64::INFINITY, f64::NAN];
 
 type OfOne = (&'static str, fn(f64) -> f64);
 
-/// From their definitions, with what the library of the language has.
+/// Definitions with the functions of the Rust library.
 const OF_ONE: [OfOne; 18] = [
     ("neg", |x| -x),
     ("exp", f64::exp),
@@ -62,8 +62,8 @@ fn numbers(dtype: Dtype, values: &[f64]) -> Array {
     Array::from_slice(&[values.len() as u64], values).expect("as many as there are").convert(dtype)
 }
 
-/// Whether a number is the right one: not a number if that is right, infinite if that is right or if the type does
-/// not go so far.
+/// Returns true if a number is right: NaN if NaN is expected, infinite if that is expected or if
+/// the type does not go so far.
 fn right(found: f64, wanted: f64, dtype: Dtype) -> bool {
     let (largest, smallest, tolerance) = match dtype {
         Dtype::F32 => (f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE), 1e-6),
@@ -112,7 +112,7 @@ fn functions_of_one_number() -> Result<(), Error> {
             )?;
             for ((name, function), found) in OF_ONE.iter().zip(found) {
                 for (x, found) in stored.iter().zip(found) {
-                    // Far out, an angle is known only as well as its argument.
+                    // For large arguments, an angle is known only as well as its argument.
                     if matches!(*name, "sin" | "cos") && x.abs() > 1000.0 && x.is_finite() {
                         continue;
                     }
@@ -181,7 +181,7 @@ fn error_function() -> Result<(), Error> {
     Ok(())
 }
 
-/// Anything but 0 is true, also what is not a number.
+/// Anything but 0 is true, also NaN.
 #[test]
 fn selection() -> Result<(), Error> {
     let operands = [
@@ -197,7 +197,8 @@ fn selection() -> Result<(), Error> {
     Ok(())
 }
 
-/// Integers become floats by what is computed, whoever says what that is: a row of the table, an operation or an assignment.
+/// Integers become floats depending on the formula, in a row of the table, an operation or an
+/// assignment.
 #[test]
 fn integers_and_fractions() -> Result<(), Error> {
     let mut g = Graph::new();

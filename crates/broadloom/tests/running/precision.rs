@@ -1,4 +1,5 @@
-//! How numbers are stored: what is said at leaves, inferred elsewhere, and sums that are wider than their terms.
+//! Types of numbers: stated at leaves, inferred elsewhere, and sums that are wider than their
+//! terms.
 
 use broadloom::{Array, Builder, Dtype, Error, Graph, Routine, Session, Tensor, bf16, f16};
 
@@ -91,7 +92,8 @@ fn sums_are_wider_than_what_is_stored() -> Result<(), Error> {
     Ok(())
 }
 
-/// A result that is stored in 16 bits is rounded to the nearest. What is computed from it may skip that rounding.
+/// A result that is stored in 16 bits is rounded to the nearest. Computations with it may skip that
+/// rounding.
 #[test]
 fn what_is_stored_is_rounded() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
@@ -173,7 +175,7 @@ fn integers() -> Result<(), Error> {
     Ok(())
 }
 
-/// What counts rows of a table is an integer, of either width.
+/// Indices of rows of a table are integers, of either width.
 #[test]
 fn ids_are_integers() -> Result<(), Error> {
     for (treatment, settings) in treatments() {

@@ -1,5 +1,6 @@
-//! Gradients of every reduction of every combination of one to four operands, with equal candidates among them: in each
-//! way to run them, and beside the definition, which goes through all candidates one by one.
+//! Gradients of every reduction of every combination of one to four operands, with equal candidates
+//! among them: in each way to run them, compared with the definition, which enumerates all
+//! candidates.
 
 use broadloom::{Accumulate, Array, Combine, Dtype, Error, Graph, Options, Routine, Session, Tensor};
 
@@ -35,7 +36,7 @@ fn size(label: char) -> usize {
     SIZES.iter().find(|(known, _)| *known == label).map_or(1, |(_, size)| *size)
 }
 
-/// The place of an element whose labels have some values.
+/// The offset of an element whose labels have some values.
 fn offset(labels: &[char], at: &[usize; 4]) -> usize {
     let value = |label: &char| at[SIZES.iter().position(|(known, _)| known == label).unwrap_or(0)];
     labels.iter().fold(0, |offset, label| offset * size(*label) + value(label))
@@ -58,7 +59,8 @@ impl Case {
         let operands: Vec<Vec<char>> = left.split(';').map(labels).collect();
         let result = labels(right);
         let count = |labels: &[char]| labels.iter().map(|label| size(*label)).product::<usize>();
-        // Small whole numbers, so that candidates are often equal, and no zeros in products, which would divide by them.
+        // Small whole numbers, so that candidates are often equal; no zeros in products, because
+        // gradients divide by them.
         let numbers: &[f64] =
             if reduce == Accumulate::Product { &[1.0, 2.0, 3.0] } else { &[1.0, 2.0, 0.0, -1.0, -2.0] };
         let mut drawn =
@@ -141,7 +143,7 @@ impl Case {
         labels.iter().map(|label| size(*label).to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Adds the case to a graph: its operands, and what is differentiated.
+    /// Adds the case to a graph: its operands, and the number that is differentiated.
     fn build(&self, g: &mut Graph, number: usize) -> Result<(Vec<Tensor>, Tensor), Error> {
         let mut operands = Vec::new();
         for (at, labels) in self.operands.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Routines: what is kept, gradients across routines, and assignments.
+//! Routines: kept tensors, gradients across routines, and assignments.
 
 use broadloom::{Builder, Error, Graph, Initial, Routine, Session, Tensor};
 
@@ -40,7 +40,7 @@ fn every_accumulator() -> Result<(), Error> {
     assigned("t =or x", 1, [1.0, 1.0, 1.0])
 }
 
-/// What is cleared begins at the neutral element, also where one value alone is accumulated.
+/// A cleared target begins at the neutral element, even if only one value is accumulated.
 #[test]
 fn cleared_and_accumulated() -> Result<(), Error> {
     assigned("t =:- x", 2, [-1.0, 0.0, -5.0])?;
@@ -65,7 +65,7 @@ fn formulas() -> Result<(), Error> {
     assigned("t = 1.5e1 + .5 * x", 1, [15.5, 15.0, 17.5])
 }
 
-/// Two operands of a logic, what is assigned by it, and what comes out.
+/// Assigns by a logic, in every way to run, and compares the result.
 fn by_logic(logic: &str, text: &str, target: Option<(&str, &[f64])>, wanted: &[f64]) -> Result<(), Error> {
     for (treatment, settings) in treatments() {
         let mut g = Graph::new();
@@ -100,7 +100,7 @@ fn by_logic(logic: &str, text: &str, target: Option<(&str, &[f64])>, wanted: &[f
 fn every_logic() -> Result<(), Error> {
     by_logic(".", "{t} = x * x - 1", None, &[0.0, 3.0, 8.0, 15.0, 24.0, 35.0])?;
     by_logic("@", "{t} =:+ a * b", None, &[5.0, 8.0, 14.0, 14.0])?;
-    // The least sum along a way, instead of the sum of products.
+    // The minimum of sums along a path, instead of the sum of products.
     by_logic("@", "{t} =:min a + b", None, &[2.0, 0.0, 5.0, 3.0])?;
     by_logic("T", "{t} = a", None, &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0])?;
     by_logic("i j => j i", "{t} = 2 * x", None, &[2.0, 8.0, 4.0, 10.0, 6.0, 12.0])?;
@@ -131,7 +131,7 @@ fn accumulated_into_what_is_there() -> Result<(), Error> {
     by_logic("i, 1 => 2*i", "t =:+ x", Some(("4", &[1.0, 2.0, 3.0, 4.0])), &[2.0, 0.0, 5.0, 0.0])
 }
 
-/// New tensors and states that an assignment makes, and what they are from run to run.
+/// New tensors and states that an assignment makes, and their values from run to run.
 #[test]
 fn states() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
@@ -239,7 +239,7 @@ fn gradients_that_are_changed() -> Result<(), Error> {
     Ok(())
 }
 
-/// What is read before an assignment is the old value, what is read after it the new one.
+/// Reading before an assignment gives the old value, reading after it the new one.
 #[test]
 fn the_order_of_a_routine_counts() -> Result<(), Error> {
     for (treatment, settings) in treatments() {
@@ -263,7 +263,8 @@ fn the_order_of_a_routine_counts() -> Result<(), Error> {
     Ok(())
 }
 
-/// A step of descent changes all parameters by the gradients of one loss, not of one that is half updated.
+/// A step of descent updates all parameters with gradients of the same loss, not of a partly
+/// updated one.
 #[test]
 fn parameters_are_updated_together() -> Result<(), Error> {
     for (treatment, settings) in treatments() {

@@ -1,14 +1,16 @@
-//! Random expressions on numbers that are not easy: machine code computes what the reference evaluator does.
+//! Random expressions of special numbers: machine code and the reference evaluator agree.
 //!
-//! Operations that IEEE 754 defines are compared bit for bit; functions such as `exp`, which stand on top of an
-//! expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n` tries so many.
+//! Operations that IEEE 754 defines are compared bit for bit; functions such as `exp`, which are
+//! outermost in an expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n`
+//! tries that many.
 
 use broadloom::{Array, Dtype, Error, Graph, Operation, Routine, Session, Tensor};
 
 use crate::dice::Dice;
 use crate::numbers::treatments;
 
-/// Zeros, ones, ends of the ranges of floats and integers, what is subnormal, infinite, or no number.
+/// Zeros, ones, limits of the ranges of floats and integers, subnormal and infinite numbers, and
+/// NaN.
 const SPECIAL: [f64; 24] = [
     0.0,
     -0.0,
@@ -36,8 +38,9 @@ const SPECIAL: [f64; 24] = [
     f64::NAN,
 ];
 
-/// The types that are tried, in turn, and whether all ways to run agree. Optimised code keeps short floats, and floats
-/// that are computed beside integers, in wider numbers until they are stored: there the optimised ways agree.
+/// The types that are tried, in turn, and true if all ways to run agree. Optimised code keeps short
+/// floats, and floats that are computed beside integers, in wider numbers until they are stored:
+/// there the optimised ways agree.
 const TYPES: [(Dtype, Operations, bool); 8] = [
     (Dtype::F32, Operations::All, true),
     (Dtype::F64, Operations::All, true),
@@ -53,17 +56,17 @@ const TYPES: [(Dtype, Operations, bool); 8] = [
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Operations {
     All,
-    /// Those of integers that are integers.
+    /// Operations of integers whose results are integers.
     Whole,
 }
 
-/// Operations of the table with one right answer.
+/// Operations of the table with exactly one right result.
 fn exact() -> Vec<&'static Operation> {
     Operation::all().iter().filter(|operation| operation.is_correct()).collect()
 }
 
-/// Functions whose last digits may differ. (Angles far out are known only as well as their arguments: `sin` and `cos` are
-/// tried by themselves.)
+/// Functions whose last digits may differ. (Large angles are known only as well as their arguments:
+/// `sin` and `cos` are tested separately.)
 fn rounded() -> Vec<&'static str> {
     let of_one =
         Operation::all().iter().filter(|operation| !operation.is_correct() && operation.arity() == 1);
@@ -97,7 +100,7 @@ struct Found {
     values: Vec<Vec<f64>>,
 }
 
-/// The values of so many expressions, in each way to run them.
+/// The values of some random expressions, in each way to run them.
 fn values(seed: u64, count: usize, dtype: Dtype, operations: Operations) -> Result<Vec<Found>, Error> {
     let mut all = Vec::new();
     for (treatment, settings) in treatments() {
@@ -172,7 +175,7 @@ fn compare(first: &Found, other: &Found, dtype: Dtype) {
     }
 }
 
-/// Every operation of the table: folded, evaluated and compiled, it has one meaning.
+/// Every operation of the table has the same value folded, evaluated and compiled.
 #[test]
 fn folding_agrees() -> Result<(), Error> {
     let operands: Vec<Vec<f64>> = (0..3)

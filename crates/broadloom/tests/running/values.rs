@@ -1,13 +1,13 @@
-//! Values of operations against loops written by hand from their definitions.
+//! Values of operations compared with loops written by hand from their definitions.
 //!
-//! A case has operands with whole numbers, the operation, and its definition: what the result is at each index, in
-//! memory order (batch, output, input).
+//! A case has operands with whole numbers, the operation, and its definition: the result at each
+//! index, in memory order (batch, output, input).
 
 use broadloom::{Accumulate, Array, Builder, Combine, Error, Expr, Index, Options, Routine, Session};
 
 use crate::numbers::{Random, memory, treatments};
 
-/// An operand as its definition sees it.
+/// An operand as the definitions use it.
 struct Cells {
     sizes: Vec<u64>,
     values: Vec<f64>,
@@ -28,7 +28,7 @@ impl Cells {
     }
 }
 
-/// What a function is at each index, the last one fastest.
+/// The values of a function at all indices, the last one fastest.
 fn table<const R: usize>(sizes: [usize; R], value: impl Fn([usize; R]) -> f64) -> Vec<f64> {
     let count: usize = sizes.iter().product();
     let index = |mut place: usize| {
@@ -52,7 +52,7 @@ fn greatest(values: impl Iterator<Item = f64>) -> f64 {
 
 type Build<const N: usize> = for<'b> fn(&'b Builder, [Expr<'b>; N]) -> Vec<Expr<'b>>;
 
-/// Compares what a program gives with what it should give, in every way to run it.
+/// Compares the results of a program with the expected ones, in every way to run it.
 fn check<const N: usize>(
     shapes: [&str; N],
     build: Build<N>,
@@ -323,7 +323,7 @@ mod parts {
     }
 }
 
-/// Rows of a table, again and again and in any order, and of a table that is computed.
+/// Rows of a table, repeatedly and in any order, and rows of a computed table.
 #[test]
 fn rows_that_are_looked_up() -> Result<(), Error> {
     for (treatment, settings) in treatments() {

@@ -1,4 +1,4 @@
-//! The files of `tests/shapes` and `tests/wrong`: a program, a line `---`, and what is expected.
+//! The files of `tests/shapes` and `tests/wrong`: a program, a line `---`, and the expectation.
 //!
 //! Expected shapes:
 //!
@@ -24,10 +24,10 @@ pub struct Case {
     pub expected: String,
 }
 
-/// What is expected, line by line.
+/// One line of an expectation.
 pub struct Expected {
     pub subject: Subject,
-    /// Before closing.
+    /// True for a shape before closing.
     pub partial: bool,
     pub value: String,
 }
@@ -47,7 +47,7 @@ impl Case {
         super::read(&self.program).map_err(|message| format!("{}: {message}", self.file.display()))
     }
 
-    /// What the file expects of shapes.
+    /// The shapes that the file expects.
     pub fn shapes(&self) -> Result<Vec<Expected>, String> {
         let lines = self.expected.lines().map(super::lexer::without_comment);
         lines.filter(|line| !line.trim().is_empty()).map(expected).collect()
@@ -84,7 +84,7 @@ fn expected(line: &str) -> Result<Expected, String> {
 }
 
 impl Expected {
-    /// What the program has where something is expected.
+    /// The value in the program that an expectation is about.
     pub fn found(&self, run: &mut Run) -> Result<String, String> {
         match &self.subject {
             Subject::Tensor(name) => {

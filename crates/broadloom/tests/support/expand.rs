@@ -1,4 +1,4 @@
-//! Functions are expanded where they are called, so that a program is a flat list of statements.
+//! Expands functions where they are called, so that a program is a flat list of statements.
 //!
 //! `h = layer(x)` puts the statements of `layer` before `h`, with its names as `h.w`, and its result in
 //! place of the call. An argument that is more than a name or a number becomes a statement of its own,
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::parser::Item;
 use super::tree::{Argument, Captured, Expr, Function, Kind, Leaf, Program, Statement};
 
-/// How deep calls may be.
+/// The greatest depth of calls.
 const DEEPEST: usize = 20;
 
 pub fn expand(items: Vec<Item>) -> Result<Program, String> {
@@ -32,14 +32,14 @@ struct Expansion {
     defined: BTreeSet<String>,
 }
 
-/// What names mean inside of a call; outside of all calls, themselves.
+/// The meaning of names inside of a call; outside of all calls they mean themselves.
 #[derive(Default)]
 struct Scope {
     /// The name of the call, with a dot.
     prefix: String,
     /// The names and numbers given for the parameters.
     arguments: BTreeMap<String, Expr>,
-    /// The names that the function gives.
+    /// The names that the function defines.
     own: BTreeSet<String>,
     depth: usize,
 }
@@ -64,7 +64,7 @@ impl Scope {
         }
     }
 
-    /// A name or number that stands for a number: other names, such as `valid`, mean themselves.
+    /// A name or number that means a number: other names, such as `valid`, mean themselves.
     fn number(&self, value: &Expr) -> Expr {
         match value {
             Expr::Name(name) => self.arguments.get(name).unwrap_or(value).clone(),
@@ -120,7 +120,8 @@ impl Expansion {
         self.push(Statement { line, kind })
     }
 
-    /// Adds a statement, if it uses what is there and names what is not.
+    /// Adds a statement, if all names that it uses are defined and the names that it defines are
+    /// new.
     fn push(&mut self, statement: Statement) -> Result<(), String> {
         let line = statement.line;
         if let Some(name) = statement.uses().into_iter().find(|name| !self.defined.contains(*name)) {
@@ -135,7 +136,7 @@ impl Expansion {
         Ok(())
     }
 
-    /// An expression with its calls expanded; `name` is what the line defines.
+    /// An expression with its calls expanded; `name` is the name that the line defines.
     fn value(&mut self, line: usize, value: &Expr, scope: &Scope, name: &str) -> Result<Expr, String> {
         let Expr::Call(function, arguments) = value else {
             return Ok(if let Expr::Name(name) = value { scope.value(name) } else { value.clone() });
@@ -154,7 +155,7 @@ impl Expansion {
         Ok(Expr::Call(function.clone(), arguments.iter().map(argument).collect::<Result<_, String>>()?))
     }
 
-    /// The result of a call, after the statements it needs.
+    /// The result of a call, after the statements that it expands to.
     fn call(
         &mut self,
         line: usize,

@@ -41,7 +41,8 @@ const POINTWISE: &[(&str, &str, usize)] = &[
 /// Operations by a spec.
 const BY_SPEC: [&str; 5] = ["einsum", "sum", "maximum", "outer_sum", "concat"];
 
-/// Applies a function. A number is read as a count where one is expected, else made a tensor.
+/// Applies a function. A number is read as a count where one is expected, and becomes a tensor
+/// elsewhere.
 pub fn apply(graph: &mut Graph, function: &str, given: &[Given]) -> Result<Vec<Tensor>, Stop> {
     let one = |result: Result<Tensor, Error>| result.map(|tensor| vec![tensor]).map_err(Stop::Refused);
     if let Some((_, name, arity)) = POINTWISE.iter().find(|(written, ..)| *written == function) {
@@ -71,7 +72,7 @@ pub fn apply(graph: &mut Graph, function: &str, given: &[Given]) -> Result<Vec<T
     }
 }
 
-/// The arguments as tensors, of which there must be so many.
+/// The arguments as tensors, of which there must be exactly this many.
 fn tensors(graph: &mut Graph, function: &str, given: &[Given], arity: usize) -> Result<Vec<Tensor>, Stop> {
     let found: Vec<Tensor> = given.iter().filter_map(|argument| tensor(graph, argument)).collect();
     if given.len() == arity && found.len() == arity {

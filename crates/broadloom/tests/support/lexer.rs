@@ -4,12 +4,12 @@
 pub enum Token {
     Word(String),
     Number(f64),
-    /// What stands between quotes.
+    /// The text between quotes.
     Text(String),
     Sign(&'static str),
 }
 
-/// The signs; a longer one comes before what it begins with.
+/// The signs; a longer one comes before its prefixes.
 const SIGNS: [&str; 11] = ["**", "+", "-", "*", "/", "@", "(", ")", ",", "=", ":"];
 
 impl std::fmt::Display for Token {
@@ -64,7 +64,7 @@ fn token(text: &str, first: char) -> Result<(Token, usize), String> {
     sign.map(|sign| (Token::Sign(sign), sign.len())).ok_or_else(|| format!("`{first}` means nothing here"))
 }
 
-/// How many characters belong to the number at the beginning of a text: `3`, `0.5`, `1e-5`.
+/// The length of the number at the beginning of a text: `3`, `0.5`, `1e-5`.
 fn number_length(text: &str) -> usize {
     let mut before = ' ';
     let inside = |letter: char| {

@@ -1,4 +1,4 @@
-//! A tiny language for tensor programs, so that a test is a text that anybody can read.
+//! A tiny language for tensor programs, so that a test is a readable text.
 //!
 //! One statement per line; `#` begins a comment.
 //!
@@ -31,7 +31,7 @@
 //! y = h + layer(h, 64)               makes y.layer.w, y.layer.b and y
 //! ```
 //!
-//! The result of each named line gets its name in the graph; what is inside a line has none.
+//! The result of each named line gets its name in the graph; tensors inside a line have none.
 
 // Each test binary uses its own part of the language.
 #![allow(dead_code)]

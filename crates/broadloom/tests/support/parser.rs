@@ -3,7 +3,7 @@
 use super::lexer::{Token, tokens, without_comment};
 use super::tree::{Argument, Captured, Expr, Function, Given, Kind, Leaf, Statement};
 
-/// What is written, in order.
+/// An item of a program, in order.
 pub enum Item {
     Statement(Statement),
     Function(Function),
@@ -41,7 +41,7 @@ fn at(number: usize, line: &str, message: &str) -> String {
     format!("line {number}: {message}: {}", line.trim())
 }
 
-/// The statements of a function and what it returns; nothing if it does not end with `return`.
+/// The statements of a function and its result, or None if it does not end with `return`.
 fn function_body(lines: &[(&str, usize)]) -> Result<Option<(Vec<Statement>, Expr)>, String> {
     let Some(((last, number), before)) = lines.split_last() else { return Ok(None) };
     let Some(result) = last.trim_start().strip_prefix("return ") else { return Ok(None) };
@@ -158,7 +158,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// Whether the next token is the sign, which is then passed.
+    /// Skips the next token if it is the sign, and returns true if it was.
     fn sign(&mut self, sign: &'static str) -> bool {
         let found = self.tokens.get(self.at) == Some(&Token::Sign(sign));
         self.at += usize::from(found);
@@ -257,7 +257,7 @@ impl Cursor {
         }
     }
 
-    /// What follows `(`, and the `)`.
+    /// The arguments after `(`, and the `)`.
     fn arguments(&mut self) -> Result<Vec<Argument>, String> {
         let mut arguments = vec![self.argument()?];
         while self.sign(",") {

@@ -15,7 +15,7 @@ pub struct Run {
     pub tensors: BTreeMap<String, Tensor>,
 }
 
-/// Why a program does not go on.
+/// The reason why a program stops.
 pub enum Stop {
     /// The program is not written in the test language.
     Language(String),

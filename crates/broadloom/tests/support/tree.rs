@@ -9,7 +9,7 @@ pub struct Program {
 /// One line.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Where it is written, counted from 1.
+    /// The line on which it is written, counted from 1.
     pub line: usize,
     pub kind: Kind,
 }
@@ -43,7 +43,7 @@ pub enum Leaf {
     Constant(f64),
 }
 
-/// What is said of the buffer of data.
+/// Facts about the buffer of data.
 #[derive(Clone, Debug)]
 pub enum Given {
     Nothing,
@@ -62,7 +62,7 @@ pub struct Captured {
 pub enum Expr {
     Name(String),
     Number(f64),
-    /// A function or an operator, by the name it is written with.
+    /// A function or an operator, by its written name.
     Call(String, Vec<Argument>),
 }
 
@@ -77,7 +77,7 @@ pub enum Argument {
     Option(String, Expr),
 }
 
-/// `def name(parameters):`, the statements of its body, and what it returns.
+/// `def name(parameters):`, the statements of its body, and its result.
 #[derive(Clone, Debug)]
 pub struct Function {
     pub line: usize,
@@ -88,7 +88,7 @@ pub struct Function {
 }
 
 impl Statement {
-    /// The names that the statement gives.
+    /// The names that the statement defines.
     pub fn defines(&self) -> Vec<&str> {
         match &self.kind {
             Kind::Leaf(name, _) => vec![name],
@@ -98,7 +98,7 @@ impl Statement {
         }
     }
 
-    /// The names that the statement needs.
+    /// The names that the statement uses.
     pub fn uses(&self) -> Vec<&str> {
         match &self.kind {
             Kind::Leaf(..) | Kind::Dim { .. } | Kind::Dynamic(_) | Kind::Size(..) => Vec::new(),

@@ -1,5 +1,6 @@
-//! Drawing random programs: lines are proposed by the shapes that the program has with numbers in place of its names, and
-//! said to both, the program with names and the one with numbers. That they agree on each line is the first judgement.
+//! Random programs: lines are proposed by the shapes that the program has with numbers in place of
+//! its names, and added to both programs, the one with names and the one with numbers. Both have to
+//! agree on each line.
 
 use broadloom::{Accumulate, Combine, ErrorKind, Node, Shape};
 
@@ -7,31 +8,31 @@ use crate::numbers::Random;
 use crate::symbolic::judge::{Counts, allowed};
 use crate::symbolic::program::{Declared, Line, Made, Name, Op, Place, Program, Said, Size};
 
-/// What a program is drawn for.
+/// The purpose of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Purpose {
-    /// Large ranges: numbers that have nothing in common.
+    /// Large ranges, with numbers that have nothing in common.
     Shapes,
-    /// Small ranges, so that all sizes can be looked at.
+    /// Small ranges, so that all sizes can be enumerated.
     Enumeration,
     /// Small ranges, and everything can be run.
     Running,
 }
 
-/// No tensor has more axes, if it is to be run.
+/// The most axes of a tensor, if it has to be run.
 const AXES: usize = 5;
 
 /// Labels for the axes of an operand, and of another one.
 const MINE: &str = "abcdefgh";
 const OTHER: &str = "qrstuvwx";
 
-/// A program, and numbers for its names at which it has a meaning.
+/// A program, and numbers for its names at which it is valid.
 pub struct Drawn {
     pub program: Program,
     pub guide: Vec<u64>,
 }
 
-/// The program of a seed; or what the two disagree about.
+/// The program of a seed, or the disagreement between the two programs.
 pub fn draw(seed: u64, purpose: Purpose, counts: &mut Counts) -> Result<Drawn, String> {
     let mut random = Random::new(seed + 77_000);
     let (names, guide) = names(&mut random, purpose);
@@ -57,7 +58,7 @@ pub fn draw(seed: u64, purpose: Purpose, counts: &mut Counts) -> Result<Drawn, S
 fn names(random: &mut Random, purpose: Purpose) -> (Vec<Name>, Vec<u64>) {
     let all = ["batch", "seq", "width"];
     let count = 1 + random.below(3);
-    // Divisible by what strides divide by, and otherwise different.
+    // Divisible by the strides, and otherwise different.
     let guides = match purpose {
         Purpose::Shapes => [132, 156, 204],
         _ => random.pick(&[[12, 8, 10], [6, 12, 8], [8, 6, 12], [4, 6, 8]]),
@@ -77,7 +78,7 @@ fn names(random: &mut Random, purpose: Purpose) -> (Vec<Name>, Vec<u64>) {
     ((0..count).map(name).collect(), guides[..count].to_vec())
 }
 
-/// A program that grows, said with names and with numbers.
+/// A program under construction, with names and with numbers.
 pub struct Draft {
     program: Program,
     guide: Vec<u64>,
@@ -92,7 +93,7 @@ impl Draft {
         Draft { program, guide, purpose, named, plain }
     }
 
-    /// Takes a line if the program has a meaning with it; the two have to agree on that.
+    /// Adds a line if the program is valid with it; both programs have to agree on that.
     fn offer(&mut self, line: Line, counts: &mut Counts) -> Result<bool, String> {
         let says = Says(&self.program, &line);
         let named = self.named.add(&line).and_then(|()| self.named.graph.final_shapes());
@@ -138,14 +139,15 @@ impl Draft {
         Ok(kept)
     }
 
-    /// Whether a line is refused at numbers that are large and have little in common: then its meaning depends on them.
+    /// Returns true if a line is refused at numbers that are large and have little in common: then
+    /// its validity depends on them.
     fn is_refused_at_large(&self, line: &Line) -> bool {
         let large = &[12 * 101, 12 * 109, 12 * 113][..self.guide.len()];
         let built = self.program.build(Some(large));
         built.and_then(|mut made| made.add(line).and_then(|()| made.graph.final_shapes())).is_err()
     }
 
-    /// Whether what was added can be run, if it has to.
+    /// Returns true if the added results can be run, or need not be.
     fn is_suitable(&mut self) -> bool {
         let results = self.plain.results.last().cloned().unwrap_or_default();
         self.purpose != Purpose::Running
@@ -226,7 +228,7 @@ impl Labelled {
         text(&self.rows.clone().map(|row| row.into_iter().map(|(label, _)| label).collect()))
     }
 
-    /// With one axis written in another way.
+    /// The text with one axis replaced.
     fn with(&self, label: &str, written: &str) -> String {
         let axis = |(own, _): (String, u64)| if own == label { written.to_string() } else { own };
         text(&self.rows.clone().map(|row| row.into_iter().map(axis).collect()))
@@ -262,7 +264,7 @@ fn sum(spec: impl Into<String>, operands: Vec<Place>) -> Vec<Line> {
     vec![Line { op, operands }]
 }
 
-/// Specs for whatever comes: of one operand, and of two.
+/// Specs for operands of any shape: of one operand, and of two.
 const WILD: [&str; 16] = [
     "... | ..., i => ... | ..., 0",
     "... | 2*i => ... | i",
@@ -291,7 +293,7 @@ const WILD_PAIRS: [&str; 7] = [
     "... | i; ... | j => ... | i -> j",
 ];
 
-/// Lines that might do; a later one may read an earlier one.
+/// Lines that may be accepted; a later one may read an earlier one.
 fn propose(random: &mut Random, it: &mut Draft) -> Vec<Line> {
     let places: Vec<Place> = it
         .plain
@@ -303,7 +305,7 @@ fn propose(random: &mut Random, it: &mut Draft) -> Vec<Line> {
     if places.is_empty() {
         return vec![leaf(random, &it.program.names)];
     }
-    // What was made last is taken more often, so that programs are deep.
+    // Recent results are taken more often, so that programs are deep.
     let mut place = || {
         let back = (0..2).map(|_| random.below(places.len())).min().unwrap_or(0);
         places[places.len() - 1 - back]
@@ -344,7 +346,7 @@ fn propose(random: &mut Random, it: &mut Draft) -> Vec<Line> {
     }
 }
 
-/// A leaf of which little is stated, used at a tensor.
+/// A leaf with little information about its shape, combined with a tensor.
 fn leaf_for(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line> {
     let op = match random.below(6) {
         0 => Op::Param,
@@ -378,7 +380,7 @@ fn layer(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line
     ]
 }
 
-/// One operand: axes in other rows, some of them accumulated, perhaps a diagonal.
+/// One operand: axes in other rows, some of them accumulated, and possibly a diagonal.
 fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
     let mut axes = labelled.axes();
     let mut written = labelled.text();
@@ -393,7 +395,7 @@ fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
     einsum(random, format!("{written} => {result}"), vec![a], Vec::new())
 }
 
-/// Two operands: axes of one size may be one axis.
+/// Two operands, whose axes of equal size may be identified.
 fn product(random: &mut Random, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Vec<Line> {
     let mut other = Labelled::new(second, OTHER);
     let mine = first.axes();
@@ -448,7 +450,7 @@ fn window(random: &mut Random, labelled: &Labelled, a: Place, next: usize) -> Ve
     }
 }
 
-/// Two tensors one after another along an axis, or one with gaps.
+/// Two tensors concatenated along an axis, or one with gaps.
 fn joined(random: &mut Random, mine: &Labelled, second: &Shape, a: Place, b: Place) -> Vec<Line> {
     let other = Labelled::new(second, MINE);
     let axes = mine.axes();
@@ -467,7 +469,7 @@ fn joined(random: &mut Random, mine: &Labelled, second: &Shape, a: Place, b: Pla
     sum(spec, vec![a, b])
 }
 
-/// An axis taken apart, or a part of it.
+/// An axis split into parts, or a part of it.
 fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
     let axes = labelled.axes();
     if axes.is_empty() {
@@ -498,11 +500,11 @@ fn sliced(random: &mut Random, shape: &Shape, a: Place) -> Vec<Line> {
     vec![Line { op, operands: vec![a] }]
 }
 
-/// Rows of a table: of a parameter, or of a tensor that is one.
+/// Rows of a table: of a parameter, or of a tensor with the form of a table.
 fn embedded(random: &mut Random, names: &[Name], shape: &Shape, a: Place, next: usize) -> Vec<Line> {
     let ids = Declared([vec![size(random, names); 1 + random.below(2)], Vec::new(), Vec::new()]);
     if shape.batch().is_empty() && shape.input().len() == 1 {
-        // As far as the table goes at every size: only its first row.
+        // Indices that are valid at every size: only the first row.
         return vec![
             Line { op: Op::Ids(ids, 1), operands: Vec::new() },
             Line { op: Op::Gather, operands: vec![a, (next, 0)] },
@@ -534,14 +536,14 @@ fn mean(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
     vec![Line { op: Op::Mean { spec: format!("{} => {result}", labelled.text()), over }, operands: vec![a] }]
 }
 
-/// Along the last output axis.
+/// Softmax along the last output axis.
 fn softmax(labelled: &Labelled, a: Place) -> Vec<Line> {
     let Some((label, _)) = labelled.rows[2].last() else { return Vec::new() };
     let spec = format!("{} => {}", labelled.text(), labelled.with(label, "0"));
     vec![Line { op: Op::Softmax(spec), operands: vec![a] }]
 }
 
-/// Data that is known by its number of elements.
+/// Data of which only the number of elements is known.
 fn counted(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line> {
     let rows = random.pick(&[
         [vec![], vec![], vec![Size::Open("...")]],
@@ -557,7 +559,7 @@ fn counted(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Li
     if random.below(2) == 0 { vec![leaf] } else { vec![leaf, used] }
 }
 
-/// A parameter along a new label, whose size is said by another label.
+/// A parameter along a new label, whose size is set by another label.
 fn captured(random: &mut Random, labelled: &Labelled, a: Place, next: usize) -> Vec<Line> {
     let axes = labelled.axes();
     if axes.is_empty() {

@@ -1,19 +1,22 @@
-//! The judge of shapes: the program with names against the program with numbers, at given numbers.
+//! The judge of shapes, which compares the program with names with the program with numbers, at
+//! given numbers.
 //!
-//! What is judged is what `docs/shapes.md` promises. At numbers in the declared ranges, the program with numbers has a meaning
-//! if and only if the ranges that the program with names has narrowed contain them and its checks hold; then its shapes
-//! are those of the program with names at these numbers. Setting the names to the numbers gives the same.
+//! It checks the guarantees of `docs/shapes.md`. At numbers in the declared ranges, the program
+//! with numbers is valid if and only if the ranges that the program with names has narrowed contain
+//! them and its checks hold; then its shapes are those of the program with names at these numbers.
+//! Setting the names to the numbers gives the same.
 //!
-//! Closing makes its choices once for all sizes; the program with numbers makes them for its own. They may differ, and only
-//! then:
+//! Closing makes its choices once for all sizes; the program with numbers makes them for its own.
+//! They may differ only
 //!
-//! - where two names, or a name and a number, happen to be equal. A leaf that is used at two sizes becomes a unit, but
-//!   the program with numbers knows nothing of two sizes;
-//! - in an axis of one element, which is a guess (a unit) for all sizes, and follows (`1`) from the number at hand;
-//! - where the program with numbers has other axes, or a unit for an expression: then checks may fail. Where they hold, it
-//!   must be the same.
+//! - if two names, or a name and a number, happen to be equal. A leaf that is used at two sizes
+//!   becomes a unit, but in the program with numbers both sizes are the same;
+//! - in an axis of one element, which is a guess (a unit) for all sizes, and follows (`1`) from the
+//!   given number;
+//! - if the program with numbers has other axes, or a unit for an expression: then checks may fail.
+//!   If they hold, the shapes must be the same.
 //!
-//! Setting the names to numbers has no such excuse: it gives the program with numbers.
+//! Setting the names to numbers has no such exception: it gives the program with numbers.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,33 +25,35 @@ use broadloom::{Axis, Error, ErrorKind, Graph, Shape, Shapes, Tensor};
 
 use crate::symbolic::program::{Made, Program};
 
-/// How often what happened.
+/// Counts of the possible outcomes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub programs: usize,
     /// Lines that both refused.
     pub refused: usize,
-    /// Lines that names give up on, and numbers do not.
+    /// Lines that the program with names gives up on, and the one with numbers does not.
     pub gave_up: usize,
-    /// Lines that names refuse, and numbers do at large: only some numbers would do.
+    /// Lines that names refuse, and numbers do if they are large: the line is valid for some
+    /// numbers only.
     pub for_some_sizes: usize,
-    /// Lines whose meaning depends on numbers, and that have none at those at hand.
+    /// Lines whose validity depends on numbers, and that are not valid at the given ones.
     pub left_to_checks: usize,
     /// Pairs of programs with the same shapes.
     pub same: usize,
-    /// Axes with an expression, in them.
+    /// Axes with an expression in these pairs.
     pub symbolic_axes: usize,
-    /// Numbers at which neither has a meaning.
+    /// Numbers at which neither program is valid.
     pub neither: usize,
-    /// Pairs that differ where numbers happen to be equal.
+    /// Pairs that differ because numbers happen to be equal.
     pub by_chance: usize,
     /// Pairs that differ by a unit for a size of one.
     pub units_for_ones: usize,
-    /// Numbers at which the program with numbers is closed in another way, and the one with names refused by a check.
+    /// Numbers at which the program with numbers is closed in another way, and the one with names
+    /// is refused by a check.
     pub other_choices: usize,
 }
 
-/// The program with names, and what is known of it.
+/// The program with names, and its final shapes.
 pub struct Named {
     pub made: Made,
     pub shapes: Rc<Shapes>,
@@ -73,7 +78,7 @@ pub fn plain(program: &Program, numbers: &[u64]) -> Result<(Made, Rc<Shapes>), E
     Ok((made, shapes))
 }
 
-/// Whether the program with names has a meaning at some numbers, by its ranges and checks.
+/// Returns true if the program with names is valid at some numbers, by its ranges and checks.
 pub fn allowed(program: &Program, graph: &mut Graph, pairs: &[(&str, u64)]) -> Result<bool, String> {
     for (name, number) in pairs {
         let (least, most) =
@@ -94,7 +99,7 @@ pub fn allowed(program: &Program, graph: &mut Graph, pairs: &[(&str, u64)]) -> R
     Ok(!dynamic || graph.with_sizes(pairs).is_ok())
 }
 
-/// What is wrong with the program at some numbers, if anything is.
+/// Checks the program at some numbers. The error describes the disagreement.
 pub fn judge(
     program: &Program,
     named: &mut Named,
@@ -183,7 +188,7 @@ fn ranks(shape: &Shape) -> [usize; 3] {
     [shape.batch().len(), shape.input().len(), shape.output().len()]
 }
 
-/// Whether two sizes that are written differently happen to be equal.
+/// Returns true if two sizes that are written differently happen to be equal.
 fn by_chance(shapes: &[Shape], pairs: &[(&str, u64)]) -> bool {
     let mut written: BTreeMap<u64, String> = BTreeMap::new();
     shapes.iter().flat_map(axes).filter(|axis| **axis != Axis::Unit).any(|axis| {
@@ -196,19 +201,20 @@ fn by_chance(shapes: &[Shape], pairs: &[(&str, u64)]) -> bool {
     })
 }
 
-/// Whether shapes differ in axes of one element only.
+/// Returns true if shapes differ only in axes of one element.
 fn has_units_for_ones(found: &Shape, plain: &Shape) -> bool {
     let same = |(found, plain): (&Axis, &Axis)| found == plain || (found.size(), plain.size()) == (1, 1);
     ranks(found) == ranks(plain) && axes(found).zip(axes(plain)).all(same)
 }
 
-/// Whether the program with numbers was closed with other axes, or with a unit for an expression.
+/// Returns true if the program with numbers was closed with other axes, or with a unit for an
+/// expression.
 fn chose_otherwise(named: &Shape, plain: &Shape) -> bool {
     let unit = |(named, plain): (&Axis, &Axis)| matches!(named, Axis::Symbolic(..)) && *plain == Axis::Unit;
     ranks(named) != ranks(plain) || axes(named).zip(axes(plain)).any(unit)
 }
 
-/// What is wrong with the bounds of axes and of numbers of elements, by looking at all sizes up to a bound.
+/// Checks the bounds of axes and of numbers of elements by enumerating all sizes up to a bound.
 pub fn bounds(program: &Program, named: &mut Named, most: u64) -> Result<(), String> {
     let shapes: Vec<Shape> = named.tensors().map(|tensor| named.shapes.get(tensor)).collect();
     let ranges: Vec<(u64, Option<u64>)> = program
@@ -230,8 +236,8 @@ pub fn bounds(program: &Program, named: &mut Named, most: u64) -> Result<(), Str
             contains(shape.elements_range(), elements, &format!("elements of `{shape}` at {numbers:?}"))?;
         }
     }
-    // A straight function of one name is known at both ends of its range, where it has a value there. (Checks may
-    // narrow it further.)
+    // A linear function of one name has tight bounds at both ends of its range, if it has a value
+    // there. (Checks may narrow it further.)
     for axis in shapes.iter().flat_map(axes) {
         let Axis::Symbolic(size, _) = axis else { continue };
         let names: Vec<&str> = size.names().collect();
@@ -242,7 +248,7 @@ pub fn bounds(program: &Program, named: &mut Named, most: u64) -> Result<(), Str
         }
         let at = |number: u64| size.at(&[(name.name, number)]);
         let (low, high) = axis.range();
-        // It may fall as the name rises.
+        // It may decrease as the name grows.
         let Some((one, other)) = at(*least).zip(greatest.and_then(at)) else { continue };
         let short = low < one.min(other);
         let long = high.is_none_or(|high| high > one.max(other));

@@ -1,6 +1,6 @@
-//! Programs over named sizes, as lists of lines: to be printed, and built with the names or with numbers written in
-//! their place. Numbers are put into the text of declarations before a graph sees it, so that programs with numbers do
-//! not depend on anything that a graph knows about names.
+//! Programs over named sizes, as lists of lines: to be printed, and built with the names or with
+//! numbers in their place. Numbers replace names in the text of declarations before a graph sees
+//! it, so that programs with numbers do not depend on the treatment of names in a graph.
 
 use std::fmt;
 
@@ -15,17 +15,17 @@ pub struct Name {
     /// The least and the greatest size.
     pub range: (u64, Option<u64>),
     pub sample: Option<u64>,
-    /// Whether it gives way to any other size.
+    /// True if it is dynamic and can become any other size.
     pub dynamic: bool,
 }
 
 /// One axis of a declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {
-    /// A named size, by its place.
+    /// A named size, by its index.
     Named(usize),
     Number(u64),
-    /// Something to be inferred: `_`, `n`, `...`.
+    /// A size to be inferred: `_`, `n`, `...`.
     Open(&'static str),
 }
 
@@ -34,7 +34,7 @@ pub enum Size {
 pub struct Declared(pub [Vec<Size>; 3]);
 
 impl Declared {
-    /// As it is written; with numbers for the names, if there are any.
+    /// The text; with numbers for the names, if they are given.
     fn text(&self, names: &[Name], numbers: Option<&[u64]>) -> String {
         let axis = |axis: &Size| match (axis, numbers) {
             (Size::Named(at), Some(numbers)) => numbers[*at].to_string(),
@@ -52,7 +52,7 @@ impl Declared {
     }
 }
 
-/// What is said about labels of a spec.
+/// A statement about labels of a spec.
 #[derive(Clone, Debug)]
 pub enum Said {
     Set(String, u64),
@@ -60,7 +60,7 @@ pub enum Said {
     Scale(String, u64, String),
 }
 
-/// What a line makes.
+/// The operation of a line.
 #[derive(Clone, Debug)]
 pub enum Op {
     Data(Declared),
@@ -68,7 +68,7 @@ pub enum Op {
     Counted(Declared, u64),
     /// Whole numbers below a bound: rows of a table.
     Ids(Declared, u64),
-    /// A parameter of which nothing is stated.
+    /// A parameter without a stated shape.
     Param,
     ParamShaped(Declared),
     Constant(f64),
@@ -96,7 +96,7 @@ pub enum Op {
         spec: String,
         over: Vec<String>,
     },
-    /// By the spec of its sums.
+    /// Softmax by the spec of its sums.
     Softmax(String),
     Slice(u64),
     /// A slice at a position that is supplied to the run.
@@ -105,7 +105,7 @@ pub enum Op {
     Convert(u64, u64),
 }
 
-/// A result of a line: the line, and which of its results.
+/// A result of a line: the line, and the index of the result.
 pub type Place = (usize, usize);
 
 #[derive(Clone, Debug)]
@@ -155,12 +155,12 @@ impl Program {
         Ok(made)
     }
 
-    /// Names with numbers, as graphs take them.
+    /// Pairs of names and numbers, as graphs take them.
     pub fn pairs(&self, numbers: &[u64]) -> Vec<(&'static str, u64)> {
         self.names.iter().map(|name| name.name).zip(numbers.iter().copied()).collect()
     }
 
-    /// Whether numbers lie in the declared ranges.
+    /// Returns true if numbers lie in the declared ranges.
     pub fn in_range(&self, numbers: &[u64]) -> bool {
         let within = |(name, number): (&Name, &u64)| {
             *number >= name.range.0 && name.range.1.is_none_or(|most| *number <= most)
@@ -168,7 +168,7 @@ impl Program {
         self.names.iter().zip(numbers).all(within)
     }
 
-    /// Without a line that nobody reads, if it is one.
+    /// The program without a line, if nothing reads it.
     pub fn without(&self, at: usize) -> Option<Program> {
         let read = |line: &Line| line.operands.iter().any(|(from, _)| *from == at);
         if self.lines.len() == 1 || self.lines.iter().any(read) {
@@ -182,7 +182,7 @@ impl Program {
         Some(program)
     }
 
-    /// Without the lines that a mistake does not need.
+    /// Removes the lines that a mistake does not need.
     pub fn smaller(&self, is_wrong: impl Fn(&Program) -> bool) -> Program {
         let mut least = self.clone();
         let mut at = least.lines.len();
@@ -277,7 +277,8 @@ impl Made {
         Ok(vec![one])
     }
 
-    /// The sum of the squares of all that no line reads, and of the parameters that are read.
+    /// The sum of the squares of all results that no line reads, and of the parameters that are
+    /// read.
     pub fn loss(&mut self, program: &Program) -> Result<Tensor, Error> {
         let left_out = |place: Place| {
             let read = program.lines.iter().any(|line| line.operands.contains(&place));
@@ -327,7 +328,7 @@ fn say(graph: &mut Graph, result: Tensor, said: &[Said]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Numbers for data, which depend on its line and on their places only.
+/// Numbers for data, which depend only on its line and on their positions.
 pub fn values(program: &Program, line: usize, sizes: &[u64], dtype: Dtype) -> Array {
     let Op::Ids(_, below) = program.lines[line].op else { return waves(line + 100, sizes, dtype) };
     let count: u64 = sizes.iter().product();
@@ -335,7 +336,7 @@ pub fn values(program: &Program, line: usize, sizes: &[u64], dtype: Dtype) -> Ar
     Array::from_slice(sizes, &numbers).expect("so many numbers").convert(dtype)
 }
 
-/// Numbers from -0.8 to 0.8. No two are equal, so that there is no doubt which one is the greatest.
+/// Numbers from -0.8 to 0.8. No two are equal, so that the maximum is unambiguous.
 pub fn waves(number: usize, sizes: &[u64], dtype: Dtype) -> Array {
     let count: u64 = sizes.iter().product();
     let wave = |at: u64| 1.6 * (at as f64 * 0.754_877_666 + number as f64 * 0.569_840_29).fract() - 0.8;

@@ -1,4 +1,5 @@
-//! The judge of runs: one session that goes through many numbers for its names, against a session for each.
+//! The judge of runs, which compares one session that goes through many numbers for its names with
+//! a session for each.
 
 use broadloom::{Array, Error, Routine, Session, Settings, Tensor};
 
@@ -17,7 +18,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// With names or with numbers, training all its parameters.
+    /// A program with names or with numbers, which trains all its parameters.
     pub fn new(program: &Program, numbers: Option<&[u64]>, settings: Settings) -> Result<Running, Error> {
         let mut made = program.build(numbers)?;
         let loss = made.loss(program)?;
@@ -35,7 +36,7 @@ impl Running {
         Ok(Running { session, step, data, kept, lasting })
     }
 
-    /// Sets all data, as large as it is now.
+    /// Sets all data, at its current size.
     pub fn set_all(&mut self, program: &Program) -> Result<(), Error> {
         for (line, tensor) in self.data.clone() {
             let array = self.values(program, line, tensor)?;
@@ -44,13 +45,13 @@ impl Running {
         Ok(())
     }
 
-    /// Numbers for data, as many as it has now.
+    /// Numbers for data, as many as it has elements now.
     pub fn values(&mut self, program: &Program, line: usize, tensor: Tensor) -> Result<Array, Error> {
         let sizes = self.session.sizes_of(tensor)?;
         Ok(values(program, line, &sizes, self.session.dtype(tensor)?))
     }
 
-    /// Gives parameters their first values, as large as they are now.
+    /// Sets the initial values of parameters, at their current sizes.
     pub fn set_params(&mut self) -> Result<(), Error> {
         for (number, tensor) in self.lasting.clone().into_iter().enumerate() {
             let sizes = self.session.sizes_of(tensor)?;
@@ -60,13 +61,13 @@ impl Running {
         Ok(())
     }
 
-    /// A step of training: the loss and all parameters.
+    /// A step of training: returns the loss and all parameters.
     pub fn run(&mut self) -> Result<Vec<Vec<f64>>, Error> {
         self.session.run(&self.step)?;
         self.kept.clone().into_iter().map(|tensor| Ok(self.session.get(tensor)?.to_f64s())).collect()
     }
 
-    /// Makes the first number of each data a little larger.
+    /// Increases the first number of each data a little.
     pub fn nudge(&mut self) -> Result<(), Error> {
         for (_, tensor) in self.data.clone() {
             let array = self.session.get(tensor)?;
@@ -80,7 +81,7 @@ impl Running {
         Ok(())
     }
 
-    /// Takes over the parameters of another one.
+    /// Copies the parameters of another one.
     pub fn take_from(&mut self, other: &mut Running) -> Result<(), Error> {
         for (from, to) in other.lasting.clone().into_iter().zip(self.lasting.clone()) {
             let values = other.session.get(from)?;
@@ -90,7 +91,7 @@ impl Running {
     }
 }
 
-/// How two runs differ, if they do.
+/// The difference between two runs, as an error, if there is one.
 pub fn difference(found: &[Vec<f64>], wanted: &[Vec<f64>], tolerance: f64) -> Result<(), String> {
     for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
         let of = if at == 0 { "the loss".into() } else { format!("parameter {at}") };
@@ -105,7 +106,7 @@ pub fn difference(found: &[Vec<f64>], wanted: &[Vec<f64>], tolerance: f64) -> Re
     Ok(())
 }
 
-/// Whether the program has a meaning at some numbers: with numbers, and in the declared ranges.
+/// Returns true if the program is valid at some numbers: with numbers, and in the declared ranges.
 pub fn has_meaning(program: &Program, numbers: &[u64]) -> bool {
     program.in_range(numbers) && plain(program, numbers).is_ok()
 }
@@ -135,10 +136,10 @@ pub fn sizes_at(declared: &Declared, numbers: &[u64]) -> Vec<u64> {
     [batch, output, input].into_iter().flatten().map(size).collect()
 }
 
-/// Whether what lasts has other sizes at other numbers.
+/// Returns true if lasting tensors have other sizes at other numbers.
 pub fn lasting_changes(program: &Program, from: &[u64], to: &[u64]) -> bool {
     let sizes = |numbers: &[u64]| {
-        // The loss has a say in what its parameters are.
+        // The loss may determine shapes of parameters.
         let mut made = program.build(Some(numbers)).ok()?;
         made.loss(program).ok()?;
         let shapes = made.graph.final_shapes().ok()?;

@@ -1,5 +1,6 @@
-//! One session for many sizes: it is taken through numbers for its names, told them or given data that implies them, and
-//! offered what it has to refuse. After each step it gives what a session of the program with numbers gives.
+//! One session for many sizes: it goes through numbers for its names, which are set or implied by
+//! data, and gets input that it has to refuse. After each step it computes the same as a session of
+//! the program with numbers.
 
 use broadloom::{Array, Backend, Dtype, Settings};
 
@@ -8,7 +9,7 @@ use crate::symbolic::judge::Named;
 use crate::symbolic::program::{Program, Size, values};
 use crate::symbolic::run::{Running, difference, has_meaning, lasting_changes, names_of, sizes_at};
 
-/// How often what happened.
+/// Counts of the possible outcomes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub programs: usize,
@@ -16,13 +17,14 @@ pub struct Counts {
     pub runs: usize,
     /// Changes of sizes by data alone.
     pub by_data: usize,
-    /// Sizes out of range, at which the program has no meaning, or at which parameters would change; all refused.
+    /// Sizes out of range, at which the program is not valid, or at which parameters would change;
+    /// all refused.
     pub refused: usize,
-    /// Programs that are compiled for each size by itself.
+    /// Programs that are compiled separately for each size.
     pub by_themselves: usize,
 }
 
-/// How programs are run, and how exact they have to be.
+/// A way to run programs, and its tolerance.
 pub struct Way {
     pub settings: Settings,
     pub tolerance: f64,
@@ -34,7 +36,7 @@ impl Way {
     }
 }
 
-/// A session, and the numbers that its names have.
+/// A session, and the current numbers of its names.
 struct Tour<'a> {
     program: &'a Program,
     way: &'a Way,
@@ -42,7 +44,8 @@ struct Tour<'a> {
     now: Vec<u64>,
 }
 
-/// What is wrong with a session that goes through some numbers, if anything is; and what it notes.
+/// Checks a session that goes through some numbers. The error describes the disagreement; the
+/// result is its notices.
 pub fn tour(
     program: &Program,
     way: &Way,
@@ -54,7 +57,7 @@ pub fn tour(
     let mut it = Tour::begin(program, way, first)?;
     for to in stops {
         if *to != it.now && lasting_changes(program, &it.now, to) {
-            // What was learned is not lost to a size.
+            // Learned values must not be discarded because of a size.
             it.must_refuse(to, counts)?;
             it = Tour::begin(program, way, to)?;
         } else if random.below(2) == 0 || !it.follows(to, random, counts)? {
@@ -94,7 +97,7 @@ impl<'a> Tour<'a> {
         self.one.set_all(self.program).map_err(|error| format!("data for {to:?} is refused: {error}"))
     }
 
-    /// Goes to other numbers by data; the numbers between have to be possible too.
+    /// Changes numbers by data; the numbers in between have to be valid too.
     fn follows(&mut self, to: &[u64], random: &mut Random, counts: &mut Counts) -> Result<bool, String> {
         let mut data = self.one.data.clone();
         random.shuffle(&mut data);
@@ -118,7 +121,8 @@ impl<'a> Tour<'a> {
         if between != to {
             return Ok(false);
         }
-        // What was set first may not fit any more, if something derived from a name came later.
+        // Data that was set first may no longer fit, if data that depends on a derived size came
+        // later.
         self.one.set_all(self.program).map_err(|error| format!("data for {to:?} is refused: {error}"))?;
         counts.by_data += 1;
         Ok(true)
@@ -142,7 +146,7 @@ impl<'a> Tour<'a> {
         Ok(())
     }
 
-    /// Numbers out of range or without a meaning, told and implied; data that contradicts itself.
+    /// Tries numbers that are out of range or not valid, set and implied, and contradictory data.
     fn offered_mistakes(&mut self, random: &mut Random, counts: &mut Counts) -> Result<(), String> {
         let program = self.program;
         let used = used_names(program);
@@ -187,7 +191,7 @@ impl<'a> Tour<'a> {
     }
 }
 
-/// Which names some shape depends on: a session does not look at the others.
+/// For each name, true if some shape depends on it: a session ignores the others.
 fn used_names(program: &Program) -> Vec<bool> {
     let Ok(named) = Named::new(program) else { return vec![false; program.names.len()] };
     let texts: Vec<String> = named.tensors().map(|tensor| named.shapes.get(tensor).to_string()).collect();

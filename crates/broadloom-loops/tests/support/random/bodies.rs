@@ -1,4 +1,5 @@
-//! Nests with several statements, loops side by side and locals: what the optimiser makes, and worse.
+//! Nests with several statements, loops side by side and locals, like those of the optimiser and
+//! stranger ones.
 
 use broadloom_core::projection::Component;
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement, Storage, Unary};
@@ -10,8 +11,8 @@ impl Make {
     pub(super) fn body(&mut self) {
         let outer = self.shape(2);
         let loops = self.loops(&outer);
-        // Buffers that the nest fills cell by cell: each iteration of the outer loops has its own part, of one
-        // cell or of two.
+        // Buffers that the nest fills cell by cell: each iteration of the outer loops has its own
+        // part, of one cell or of two.
         let mut fresh = Vec::new();
         let mut body = Vec::new();
         for _ in 0..1 + self.random.below(3) {
@@ -49,7 +50,7 @@ impl Make {
         self.program.nests.push(Nest { comment: String::new(), body });
     }
 
-    /// The first indices of a cell: the loops around it.
+    /// The cell whose indices are the loops around it.
     fn own_cell(&self, buffer: BufferId, loops: &Loops) -> Cell {
         Cell { buffer, index: loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect() }
     }
@@ -63,7 +64,7 @@ impl Make {
         statement.within([(var, extent)].into_iter())
     }
 
-    /// A scalar that stays small however often it is computed with.
+    /// A scalar that stays small however often it is used in computations.
     fn small(&mut self, loops: &Loops) -> Scalar {
         let (value, _) = if !self.hot.is_empty() && self.random.chance(2) {
             let hot = self.hot.clone();
@@ -127,7 +128,7 @@ impl Make {
                 Statement::Loop(broadloom_loops::Loop { var, extent: extent.into(), parallel: false, body })
             }
             _ => {
-                // Often to a cell that the nest has to do with already.
+                // Often to a cell that the nest already uses.
                 let cells: Vec<Cell> = self
                     .hot
                     .iter()
@@ -154,7 +155,7 @@ impl Make {
         }
     }
 
-    /// Neighbours on an axis: two nests that differ in an offset alone.
+    /// Neighbours on an axis: two nests that differ only in an offset.
     pub(super) fn neighbours(&mut self) {
         let from = self.readable();
         let sizes = self.program.buffer(from).shape();
