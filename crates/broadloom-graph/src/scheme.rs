@@ -24,7 +24,7 @@
 //! ```
 
 use broadloom_core::order::Dim;
-use broadloom_core::{Closed, Constraint, DimTerm, DimVar, Need, Role, RowTerm, Symbol};
+use broadloom_core::{Closed, Constraint, DimTerm, DimVar, Form, Need, Role, RowTerm, Symbol};
 use broadloom_spec::{Kind, Names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -98,10 +98,15 @@ impl Graph {
             instance.generalise(*argument);
         }
         // Sizes of parameters that only the user of the function decides.
-        for param in instance.graph.params() {
-            if instance.graph.final_shape(param).is_err() {
-                instance.generalise(param);
-            }
+        for (param, kind) in instance.graph.holes()? {
+            let row = instance.graph.rows(param)[place(kind)];
+            let known = instance.graph.partial_row(row);
+            let ends = (known.lead.len(), known.trail.len());
+            // A parameter has no more axes than it needs.
+            let short = Some(ends).filter(|ends| *ends != (0, 0) && known.open);
+            let short = short.and_then(|ends| instance.with_axes(param, kind, ends, None));
+            let axes = short.unwrap_or_else(|| instance.generalise_row(param, kind));
+            axes.into_iter().for_each(|axis| instance.generalise_axis(axis));
         }
         let asked = arguments.iter().chain(others);
         let shapes =
@@ -149,15 +154,92 @@ impl Instance {
             return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
         }
         let fresh = self.fresh();
-        if let Some(axes) = self.with_axes(tensor, kind, ends, Some(fresh)) {
+        if let Some(axes) = self.with_fresh(tensor, kind, ends, fresh) {
             self.spare = None;
             self.rows.push((fresh, kind));
             return axes;
         }
         let (same, other): (Vec<_>, Vec<_>) = self.rows.iter().partition(|(_, own)| *own == kind);
-        let known = same.into_iter().chain(other).map(|(symbol, _)| Some(symbol)).collect::<Vec<_>>();
-        let mut possible = known.into_iter().chain([None]);
-        possible.find_map(|symbol| self.with_axes(tensor, kind, ends, symbol)).unwrap_or_default()
+        let known = same.into_iter().chain(other).map(|(symbol, _)| Some(symbol));
+        // Where some axes are known, the others need not be there.
+        let none = Some(None).filter(|_| ends != (0, 0));
+        let possible: Vec<Option<Symbol>> = none.into_iter().chain(known).collect();
+        possible.into_iter().find_map(|symbol| self.with_axes(tensor, kind, ends, symbol)).unwrap_or_default()
+    }
+
+    /// Puts a fresh variable into a row. Where some of the axes are known to be there, it may stand before, between or
+    /// after them: it stands where the author of the body has a row, or where other tensors have the same axes.
+    fn with_fresh(
+        &mut self,
+        tensor: Tensor,
+        kind: Kind,
+        (lead, trail): (usize, usize),
+        fresh: Symbol,
+    ) -> Option<Vec<DimVar>> {
+        let before = self.graph.clone();
+        if lead + trail == 0 {
+            let axes = self.with_axes(tensor, kind, (0, 0), Some(fresh))?;
+            if !self.is_label(fresh) {
+                return Some(axes);
+            }
+            // The author speaks of one axis of the row, the last one: there may be others before it.
+            let alone = std::mem::replace(&mut self.graph, before);
+            let axes = self.with_axes(tensor, kind, (0, 1), Some(fresh)).filter(|_| !self.is_label(fresh));
+            if axes.is_none() {
+                self.graph = alone;
+            }
+            return Some(axes.unwrap_or_default());
+        }
+        let count = lead + trail;
+        let places: Vec<usize> =
+            [lead].into_iter().chain((0..=count).rev().filter(|place| *place != lead)).collect();
+        for written in [true, false] {
+            for place in &places {
+                let Some(axes) = self.with_axes(tensor, kind, (*place, count - place), Some(fresh)) else {
+                    continue;
+                };
+                let is_row = if written { self.is_spec_row(fresh) } else { self.is_elsewhere(tensor, fresh) };
+                if is_row && !self.is_label(fresh) {
+                    return Some(axes);
+                }
+                self.graph = before.clone();
+            }
+        }
+        None
+    }
+
+    /// True if the body treats a variable as one axis: it is the size of a label, or the size of a label depends on it
+    /// and no row of a spec is it.
+    fn is_label(&mut self, symbol: Symbol) -> bool {
+        let is_row = self.is_spec_row(symbol);
+        let read = |closed: &Closed<'_>, view: &View<'_>| {
+            let mut labels = view.labels.iter().map(|label| RowTerm::closed(std::slice::from_ref(label)));
+            labels.any(|label| match is_row {
+                true => one_symbol(closed, label) == Some(symbol),
+                false => forms(closed, label).any(|form| form.symbols().contains(&symbol)),
+            })
+        };
+        self.graph.closed(read).is_ok_and(|(found, _)| found)
+    }
+
+    /// True if a row of a spec or of a declared shape is exactly a variable.
+    fn is_spec_row(&mut self, symbol: Symbol) -> bool {
+        let rows = self.graph.spec_rows.clone();
+        let read = |closed: &Closed<'_>, view: &View<'_>| {
+            rows.iter().any(|row| one_symbol(closed, row.term(view.axes)) == Some(symbol))
+        };
+        self.graph.closed(read).is_ok_and(|(found, _)| found)
+    }
+
+    /// True if a variable is a whole axis of a tensor other than the one it was made for.
+    fn is_elsewhere(&mut self, tensor: Tensor, symbol: Symbol) -> bool {
+        let read = |closed: &Closed<'_>, view: &View<'_>| {
+            let others = view.tensors.iter().enumerate().filter(|(at, _)| *at != tensor.index());
+            let rows = others.flat_map(|(_, data)| data.rows.iter());
+            { rows }
+                .any(|row| forms(closed, row.term(view.axes)).any(|form| form.as_symbol() == Some(symbol)))
+        };
+        self.graph.closed(read).is_ok_and(|(found, _)| found)
     }
 
     fn generalise_axis(&mut self, axis: DimVar) {
@@ -320,10 +402,18 @@ impl Instance {
 
 /// The symbol that a row consists of, if it is one axis and that is its size.
 fn one_symbol(closed: &Closed<'_>, row: RowTerm<'_>) -> Option<Symbol> {
-    let mut dims = Vec::new();
-    closed.each_axis(row, |dim| dims.push(dim));
-    match dims[..] {
-        [Dim::Symbolic(symbolic)] => closed.form(symbolic.form).as_symbol(),
-        _ => None,
-    }
+    let mut count = 0;
+    closed.each_axis(row, |_| count += 1);
+    forms(closed, row).next().and_then(|form| form.as_symbol()).filter(|_| count == 1)
+}
+
+/// The sizes of a row that are expressions.
+fn forms(closed: &Closed<'_>, row: RowTerm<'_>) -> impl Iterator<Item = Form> + use<> {
+    let mut found = Vec::new();
+    closed.each_axis(row, |dim| {
+        if let Dim::Symbolic(symbolic) = dim {
+            found.push(closed.form(symbolic.form));
+        }
+    });
+    found.into_iter()
 }

@@ -175,6 +175,12 @@ impl Graph {
         self.explain_guesses(&guesses).into_iter().next().map_or(Ok(value), Err)
     }
 
+    /// The rows of parameters that nothing determines.
+    pub(crate) fn holes(&mut self) -> Result<Vec<(Tensor, Kind)>, Error> {
+        let (_, open) = self.closed(|_, _| ())?;
+        Ok(self.with_holes(&open.holes))
+    }
+
     /// The parameters that holes belong to, and the kind of the row.
     fn with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
         let mut found = Vec::new();

@@ -112,8 +112,14 @@ impl Signature {
         if line.chars().count() <= WIDEST {
             return line;
         }
-        let arguments: String = arguments.iter().map(|argument| format!("  {argument},\n")).collect();
-        format!("{}{config}(\n{arguments})", self.name)
+        let lines = |list: &[String]| list.iter().map(|each| format!("  {each},\n")).collect::<String>();
+        let head = format!("{}{config}(", self.name);
+        match &self.config {
+            Some(config) if head.chars().count() > WIDEST => {
+                format!("{}(\n{})(\n{})", self.name, lines(config), lines(&arguments))
+            }
+            _ => format!("{head}\n{})", lines(&arguments)),
+        }
     }
 }
 

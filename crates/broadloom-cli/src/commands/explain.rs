@@ -73,14 +73,17 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 /// Explains a function by its signature, if one is meant.
 fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output> {
     let found = signatures(text, &Asked::One(args.name.clone()));
-    let [signature] = &found.answer.signatures[..] else { return None };
+    // What is written like a call can only be a function: what is wrong with it is worth saying.
+    if found.answer.signatures.is_empty() && !args.name.contains('(') {
+        return None;
+    }
     let mut output = Output::new(status(&found.diagnostics));
     if args.program.json {
         output.stdout = json::object("explain", &found.sources, &found.diagnostics, &found.answer);
         return Some(output);
     }
     output.stderr = args.program.render(&found.sources, &found.diagnostics, console.stderr());
-    output.stdout = signature.text.clone();
+    output.stdout = found.answer.signatures.iter().map(|signature| signature.text.as_str()).collect();
     Some(output)
 }
 

@@ -214,6 +214,20 @@ impl Eval<'_> {
         Ok(Some(Value::Number(builtin::fold(sign, a, b))))
     }
 
+    /// An expression whose value is a size: arithmetic on sizes stays arithmetic, whether or not they are known.
+    pub(super) fn arithmetic_of_sizes(&mut self, id: ExprId) -> Evaluated<Value> {
+        let file = self.frame.file.clone();
+        let ExprKind::Binary(sign, a, b) = file.expr(id).kind else { return self.expr(id) };
+        if !is_arithmetic(sign) {
+            return self.expr(id);
+        }
+        let (x, y) = (self.arithmetic_of_sizes(a)?, self.arithmetic_of_sizes(b)?);
+        match arithmetic(sign, &x, &y).filter(|size| !size.captured().is_empty()) {
+            Some(size) => Ok(Value::Size(Rc::new(size))),
+            None => self.binary(sign, &x, &y, (self.span_of(a), self.span_of(b)), self.span_of(id)),
+        }
+    }
+
     fn pipe(&mut self, value: Value, to: &Value, spans: (Span, Span), span: Span) -> Evaluated<Value> {
         self.apply(to, vec![builtin::Given { name: None, value, span: spans.0 }], (spans.1, span))
     }

@@ -93,14 +93,14 @@ impl<'o> Eval<'o> {
     /// The signature of a function as it is defined, or of a layer with its configuration.
     pub(super) fn signature(&mut self, function: &Rc<Function>, layer: Option<&Layer>) -> Signature {
         let walked = self.walk(function, layer.map(|layer| &layer.config[..]));
-        let scheme = self.scheme_of(&walked);
+        let scheme = self.scheme_of(function, &walked);
         let (shapes, scheme) = match scheme {
             Ok((shapes, scheme)) => (shapes, Ok(scheme)),
             Err(why) => (Vec::new(), Err(why)),
         };
         let def = &function.def;
         let config = def.config.as_ref().map(|list| match layer {
-            Some(layer) => self.given_config(list, &layer.config),
+            Some(layer) => self.given_config(function, &layer.config),
             None => list.iter().map(|each| self.written_argument(function, each)).collect(),
         });
         let argument = |each: &Argument| {
@@ -117,14 +117,13 @@ impl<'o> Eval<'o> {
     }
 
     /// The shapes of the open arguments, and the scheme.
-    fn scheme_of(&self, walked: &Walked) -> Result<(Vec<String>, Scheme), NotInferred> {
+    fn scheme_of(&self, function: &Function, walked: &Walked) -> Result<(Vec<String>, Scheme), NotInferred> {
         let wrong = walked.diagnostics.iter().find(|diagnostic| is_about_shapes(diagnostic));
         if let Some(wrong) = wrong {
             return Err(NotInferred::Wrong(wrong.message.clone()));
         }
         let Ok(value) = &walked.result else {
-            let why = walked.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
-            return Err(NotInferred::Open(why.unwrap_or_else(|| "something in it is wrong".into())));
+            return Err(NotInferred::Open(self.waits_for(function, walked.diagnostics.first())));
         };
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
         let params = walked.graph.params();
@@ -148,6 +147,31 @@ impl<'o> Eval<'o> {
         let parameters = named.zip(of_params.iter().cloned()).collect();
         let result = given(value, &mut results);
         Ok((shapes.to_vec(), Scheme { result, parameters, conditions: scheme.conditions }))
+    }
+
+    /// The arguments that a body needs to know before it can be walked on.
+    fn waits_for(&self, function: &Function, wrong: Option<&Diagnostic>) -> String {
+        let def = &function.def;
+        let all = || def.config.iter().flatten().chain(&def.arguments).filter(|each| each.default.is_none());
+        let span = wrong.and_then(Diagnostic::primary).map(|label| label.span);
+        let inside = |outer: Span, inner: Span| {
+            outer.source == inner.source && outer.start <= inner.start && inner.end <= outer.end
+        };
+        let exprs =
+            function.file.exprs.iter().filter(|expr| span.is_some_and(|span| inside(span, expr.span)));
+        let used: FxHashSet<Name> = exprs
+            .filter_map(|expr| if let ExprKind::Name(name) = expr.kind { Some(name) } else { None })
+            .collect();
+        let named = |each: &&Argument| used.contains(&each.name.name);
+        let mut names: Vec<&str> = all().filter(named).map(|each| self.text(each.name.name)).collect();
+        if names.is_empty() {
+            names = all().map(|each| self.text(each.name.name)).collect();
+        }
+        match &names[..] {
+            [] => wrong.map_or("it depends on what it is applied to".into(), |wrong| wrong.message.clone()),
+            [name] => format!("what it does depends on what `{name}` is"),
+            names => format!("what it does depends on what `{}` are", names.join("`, `")),
+        }
     }
 
     /// What is wrong with the body of a function whatever it is applied to.
@@ -384,15 +408,31 @@ impl<'o> Eval<'o> {
         }
     }
 
-    /// The values of a configuration, as far as they can be written: the others by their names.
-    fn given_config(&self, arguments: &[Argument], values: &[Value]) -> Vec<String> {
-        let text = |(argument, value): (&Argument, &Value)| match value {
-            Value::Number(number) => format!("{} = {number}", self.text(argument.name.name)),
-            Value::Text(text) => format!("{} = \"{text}\"", self.text(argument.name.name)),
-            Value::Nothing => format!("{} = inferred", self.text(argument.name.name)),
-            _ => self.text(argument.name.name).to_string(),
+    /// The values of a configuration, as far as they can be written: the others as they are defined.
+    fn given_config(&self, function: &Function, values: &[Value]) -> Vec<String> {
+        let text = |(argument, value): (&Argument, &Value)| {
+            let default = argument.default.map(|default| &function.file.expr(default).kind);
+            let name = self.text(argument.name.name);
+            let is_default = match (value, default) {
+                (Value::Number(number), Some(ExprKind::Number(default))) => number == default,
+                (Value::Number(number), Some(ExprKind::Name(default))) => match self.text(*default) {
+                    "true" => *number == 1.0,
+                    "false" => *number == 0.0,
+                    _ => false,
+                },
+                _ => false,
+            };
+            match value {
+                _ if is_default => self.written_argument(function, argument),
+                Value::Number(number) => format!("{name} = {number}"),
+                Value::Text(text) => format!("{name} = \"{text}\""),
+                Value::Nothing => format!("{name} = inferred"),
+                Value::Builtin(builtin) => format!("{name} = {}", builtin.name),
+                Value::Layer(layer) => format!("{name} = {}", layer.name.borrow()),
+                _ => self.written_argument(function, argument),
+            }
         };
-        arguments.iter().zip(values).map(text).collect()
+        function.def.config.iter().flatten().zip(values).map(text).collect()
     }
 }
 

@@ -189,7 +189,7 @@ impl Eval<'_> {
 
     /// `set y.h = 4 * y.i`
     pub(super) fn set(&mut self, target: ExprId, value: ExprId, span: Span) -> Evaluated<()> {
-        let (left, right) = (self.expr(target)?, self.expr(value)?);
+        let (left, right) = (self.expr(target)?, self.arithmetic_of_sizes(value)?);
         let captured = match &left {
             Value::Size(size) => size.as_captured(),
             Value::Mistake => return Err(Reported),
