@@ -7,7 +7,7 @@ use broadloom_spec::Names;
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::graph::{Before, KnownSpec, View};
-use crate::leaves::{Declaration, Named};
+use crate::leaves::{Declaration, Named, StatedNames};
 use crate::shape::{Axis, PartialAxis};
 use crate::size::{Extent, SymbolicSize};
 use crate::step::{Op, Part, RowRef, Step, Tensor, place};
@@ -24,6 +24,9 @@ pub struct Captured {
     pub(crate) index: u32,
     pub(crate) is_row: bool,
 }
+
+/// The numbers of captured sizes from here on are those of stated signatures.
+const STATED: usize = 1 << 31;
 
 /// A captured size, resolved.
 pub(crate) enum Size {
@@ -108,6 +111,12 @@ impl Graph {
     pub fn captured_dim(&self, name: &str) -> Result<Captured, Error> {
         let index = self.symbol_at(name).ok_or_else(|| self.no_such_size(name))? as u32;
         Ok(Captured { tensor: None, index, is_row: false })
+    }
+
+    /// Captures a size with a name in a [stated](Graph::state_shape) signature.
+    pub fn captured_stated(&self, names: &StatedNames, name: &str) -> Option<Captured> {
+        let (_, at) = names.axes.iter().find(|(own, _)| **own == *name)?;
+        Some(Captured { tensor: None, index: STATED as u32 + at, is_row: false })
     }
 
     /// Sets the size of a captured dimension, or the number of elements of a captured row.
@@ -303,6 +312,9 @@ impl Graph {
         let other = || Error::new(ErrorKind::Use, "a size captured in another graph is used here");
         let index = captured.index as usize;
         let Some(tensor) = captured.tensor else {
+            if let Some(at) = index.checked_sub(STATED) {
+                return Ok(Size::Dim(self.stated.get(at).ok_or_else(other)?.1));
+            }
             let named = self.symbols.get(index).ok_or_else(other)?;
             return Ok(Size::Dim(named.var.into()));
         };
@@ -355,6 +367,9 @@ impl Graph {
     pub(crate) fn captured_name(&self, captured: Captured) -> String {
         let index = captured.index as usize;
         let Some(tensor) = captured.tensor else {
+            if let Some((name, _)) = index.checked_sub(STATED).and_then(|at| self.stated.get(at)) {
+                return name.to_string();
+            }
             return self.symbols.get(index).map_or("?".into(), |data| data.name.to_string());
         };
         let Some(Source { names, .. }) = self.source(tensor) else { return "?".into() };

@@ -54,6 +54,8 @@ pub struct Graph {
     /// The dimension of each label of each spec used, and the row of each row variable.
     pub(crate) labels: Vec<DimTerm>,
     pub(crate) spec_rows: Vec<RowRef>,
+    /// The sizes with names in stated signatures.
+    pub(crate) stated: Vec<(Box<str>, DimTerm)>,
     /// The options with which specs were used, each kept once.
     pub(crate) choices: Vec<Choice>,
     pub(crate) shapes: Option<Rc<Shapes>>,
@@ -136,6 +138,7 @@ pub(crate) struct Before {
     spec_rows: usize,
     bases: usize,
     symbols: usize,
+    stated: usize,
 }
 
 impl std::fmt::Debug for Graph {
@@ -171,6 +174,7 @@ impl Graph {
         self.bases.clear();
         self.labels.clear();
         self.spec_rows.clear();
+        self.stated.clear();
         self.choices.clear();
         self.shapes = None;
         self.symbols.clear();
@@ -281,6 +285,7 @@ impl Graph {
             spec_rows: self.spec_rows.len(),
             bases: self.bases.len(),
             symbols: self.symbols.len(),
+            stated: self.stated.len(),
         })
     }
 
@@ -324,6 +329,7 @@ impl Graph {
         self.spec_rows.truncate(before.spec_rows);
         self.bases.truncate(before.bases);
         self.symbols.truncate(before.symbols);
+        self.stated.truncate(before.stated);
     }
 
     /// Explains why the last step contradicts the others.

@@ -308,7 +308,8 @@ impl Graph {
                 .with_help("every axis has at least one element"));
         }
         let (before, first_label) = (self.begin(&[])?, self.labels.len());
-        let rows = self.declared_rows(&decl, if leaf == Leaf::Param { Role::Param } else { Role::Leaf });
+        let role = if leaf == Leaf::Param { Role::Param } else { Role::Leaf };
+        let rows = self.declared_rows(&decl, role, None);
         let tensor = self.tensor(rows);
         self.name(tensor, name);
         self.describe_buffer(rows, &given);
@@ -350,7 +351,7 @@ impl Graph {
         check_units(&decl).map_err(about)?;
         let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
         let own = self.rows(tensor);
-        let declared = self.declared_rows(&decl, Role::Interior);
+        let declared = self.declared_rows(&decl, Role::Interior, None);
         for kind in Kind::ALL {
             self.equate_rows(declared[place(kind)], own[place(kind)], 0, Part::Row(kind));
         }
@@ -376,16 +377,77 @@ impl Graph {
         made
     }
 
-    /// The rows of a declaration.
-    fn declared_rows(&mut self, decl: &ShapeDecl, role: Role) -> Rows {
-        // The name of a declared size is that size; another name is one to be inferred, here.
-        let named = |(_, name): (_, &broadloom_spec::Name)| match self.symbol_at(&name.text) {
-            Some(at) => self.symbols[at].var.into(),
-            None => self.solver.dim_var(role).into(),
-        };
-        let named: Vec<DimTerm> = decl.names.axes.iter().map(named).collect();
+    /// States the shape of a tensor as a part of a signature: names that were used before, in the shapes of other tensors
+    /// of the same signature, are the same sizes and rows again.
+    ///
+    /// ```
+    /// use broadloom::{Graph, StatedNames};
+    /// let mut g = Graph::new();
+    /// let (x, y) = (g.data("x", "32 | 10")?, g.data("y", "32 |")?);
+    /// let mut names = StatedNames::default();
+    /// g.state_shape(x, "..b.. | n", &[], &mut names)?;
+    /// g.state_shape(y, "..b.. |", &[], &mut names)?;
+    /// assert!(g.state_shape(y, "..b.. | n", &[], &mut names).is_err());
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn state_shape(
+        &mut self,
+        tensor: Tensor,
+        shape: &str,
+        sizes: &[(&str, &SizeSum)],
+        names: &mut StatedNames,
+    ) -> Result<(), Error> {
+        let (name, step) = (self.label_of(tensor), self.steps.len() as u32);
+        let about = |error: Error| error.about(&format!("the shape of `{name}`")).about_step(step);
+        let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
+        check_units(&decl).map_err(about)?;
+        let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
+        let known = names.clone();
+        let (own, stated) = (self.rows(tensor), self.declared_rows(&decl, Role::Interior, Some(names)));
+        for kind in Kind::ALL {
+            self.equate_rows(stated[place(kind)], own[place(kind)], 0, Part::Row(kind));
+        }
+        for (label, size) in sizes {
+            if let Some(label) = decl.names.axes.find(label) {
+                self.say_size(self.labels[first_label + label.0 as usize], size)?;
+            }
+        }
+        self.facts.texts.insert(step, format!("{name} : {}", shape.trim()).into());
+        let made = self.finish(before, Step::Declared(tensor));
+        if made.is_err() {
+            self.facts.texts.remove(&step);
+            *names = known;
+        }
+        made
+    }
+
+    /// The rows of a declaration; names that are shared with others are taken from there.
+    fn declared_rows(&mut self, decl: &ShapeDecl, role: Role, mut shared: Option<&mut StatedNames>) -> Rows {
+        let mut named: Vec<DimTerm> = Vec::with_capacity(decl.names.axes.len());
+        for (_, name) in decl.names.axes.iter() {
+            // The name of a declared size is that size; another name is one to be inferred, here.
+            let known = shared.as_ref().and_then(|shared| stated(&shared.axes, &name.text));
+            let term = match (self.symbol_at(&name.text), known) {
+                (Some(at), _) => self.symbols[at].var.into(),
+                (None, Some(known)) => self.stated[known as usize].1,
+                (None, None) => self.solver.dim_var(role).into(),
+            };
+            if let Some(shared) = shared.as_mut().filter(|_| known.is_none()) {
+                shared.axes.push((name.text.clone(), self.stated.len() as u32));
+                self.stated.push((name.text.clone(), term));
+            }
+            named.push(term);
+        }
         self.labels.extend_from_slice(&named);
-        let holes: Vec<RowVar> = decl.names.rows.iter().map(|_| self.fresh_row(role, 0)).collect();
+        let mut holes: Vec<RowVar> = Vec::with_capacity(decl.names.rows.len());
+        for (_, name) in decl.names.rows.iter() {
+            let known = shared.as_ref().and_then(|shared| stated(&shared.rows, &name.text));
+            let row = known.unwrap_or_else(|| self.fresh_row(role, 0));
+            if let Some(shared) = shared.as_mut().filter(|_| known.is_none()) {
+                shared.rows.push((name.text.clone(), row));
+            }
+            holes.push(row);
+        }
         Kind::ALL.map(|kind| {
             decl.shape
                 .row(kind)
@@ -518,6 +580,19 @@ pub(crate) struct Facts {
     pub shown: FxHashMap<Tensor, Box<str>>,
     /// The values of data that brings its own.
     pub arrays: FxHashMap<Tensor, Rc<Array>>,
+}
+
+/// The names of a signature, and what they stand for in one application of it.
+#[derive(Clone, Debug, Default)]
+pub struct StatedNames {
+    /// In the order in which they were stated; sizes by their numbers among those of the graph.
+    pub(crate) axes: Vec<(Box<str>, u32)>,
+    pub(crate) rows: Vec<(Box<str>, RowVar)>,
+}
+
+/// What a name stands for in a list.
+fn stated<T: Copy>(list: &[(Box<str>, T)], name: &str) -> Option<T> {
+    list.iter().find(|(own, _)| **own == *name).map(|(_, stands)| *stands)
 }
 
 /// The declaration of a leaf.

@@ -49,6 +49,7 @@ pub use fit::{Fit, FoundSize, Input, Misfit, Said};
 pub use formula::{Assignments, Formula, Name, Sign};
 pub use graph::{Graph, Stats};
 pub use initial::Initial;
+pub use leaves::StatedNames;
 pub use logic::{Accumulate, Combine, Index, Options};
 pub use message::Why;
 pub use node::{LeafKind, Node};

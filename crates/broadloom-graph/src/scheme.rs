@@ -13,11 +13,11 @@
 //! leaves open: rows are matched as wholes, and counts of elements multiply.
 //!
 //! ```
-//! use broadloom::Graph;
+//! use broadloom::{Graph, StatedNames};
 //! let mut g = Graph::new();
 //! let (x, w) = (g.argument("x"), g.param_shaped("w", "... -> 10")?);
 //! let y = g.compose(w, x)?;
-//! let scheme = g.scheme(&[x], &[w, y])?;
+//! let scheme = g.scheme(&[x], &[w, y], &StatedNames::default())?;
 //! let shapes: Vec<String> = scheme.shapes.iter().map(|shape| scheme.text(shape)).collect();
 //! assert_eq!(shapes, ["..b.. | ..i.. -> ..o..", "..o.. -> 10", "..b.. | ..i.. -> 10"]);
 //! # Ok::<(), broadloom::Error>(())
@@ -31,6 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::Graph;
 use crate::error::Error;
 use crate::graph::View;
+use crate::leaves::StatedNames;
 use crate::shape::{Axis, Shape, rows_text};
 use crate::step::{Leaf, Op, Part, RowRef, Step, Tensor, place};
 
@@ -64,6 +65,13 @@ impl std::fmt::Display for Variable {
 }
 
 impl Scheme {
+    /// The variable that an axis is: its number, and true if it stands for a row.
+    pub fn variable(&self, axis: &Axis) -> Option<(u32, bool)> {
+        let Axis::Symbolic(size, _) = axis else { return None };
+        let symbol = size.form().as_symbol()?;
+        self.variables.get(&symbol).map(|variable| (symbol.0, variable.is_row))
+    }
+
     /// A shape as it is written, with the names of the variables.
     pub fn text(&self, shape: &Shape) -> String {
         let axis = |axis: &Axis| match axis {
@@ -91,8 +99,16 @@ impl Graph {
 
     /// The shapes of arguments and of other tensors over variables: see the example in the documentation of
     /// [`Scheme`]'s module. Changes nothing. A body that contradicts itself has no scheme.
-    pub fn scheme(&self, arguments: &[Tensor], others: &[Tensor]) -> Result<Scheme, Error> {
-        let mut instance = Instance { graph: self.clone(), rows: Vec::new(), axes: Vec::new(), spare: None };
+    ///
+    /// The names of a [stated](Graph::state_shape) signature are kept.
+    pub fn scheme(
+        &self,
+        arguments: &[Tensor],
+        others: &[Tensor],
+        stated: &StatedNames,
+    ) -> Result<Scheme, Error> {
+        let (graph, stated) = (self.clone(), stated.clone());
+        let mut instance = Instance { graph, stated, rows: Vec::new(), axes: Vec::new(), spare: None };
         instance.graph.closed(|_, _| ())?;
         for argument in arguments {
             instance.generalise(*argument);
@@ -125,6 +141,7 @@ impl Graph {
 /// The most general instance of a body, while it is made.
 struct Instance {
     graph: Graph,
+    stated: StatedNames,
     /// The variables that stand for rows, and the kind of row that each was made for.
     rows: Vec<(Symbol, Kind)>,
     /// The variables that stand for axes.
@@ -224,9 +241,11 @@ impl Instance {
 
     /// True if a row of a spec or of a declared shape is exactly a variable.
     fn is_spec_row(&mut self, symbol: Symbol) -> bool {
-        let rows = self.graph.spec_rows.clone();
+        let (rows, stated) = (&self.graph.spec_rows.clone(), &self.stated.rows);
         let read = |closed: &Closed<'_>, view: &View<'_>| {
-            rows.iter().any(|row| one_symbol(closed, row.term(view.axes)) == Some(symbol))
+            let stated = stated.iter().map(|(_, row)| RowTerm::var(*row));
+            let mut rows = rows.iter().map(|row| row.term(view.axes)).chain(stated);
+            rows.any(|row| one_symbol(closed, row) == Some(symbol))
         };
         self.graph.closed(read).is_ok_and(|(found, _)| found)
     }
@@ -381,17 +400,25 @@ impl Instance {
             }
         }
         let rows = graph.spec_rows.clone();
+        let stated = &self.stated;
+        let size = |(_, at): &(Box<str>, u32)| graph.stated.get(*at as usize).cloned();
+        let sizes: Vec<(Box<str>, DimTerm)> = stated.axes.iter().filter_map(size).collect();
         let read = |closed: &Closed<'_>, view: &View<'_>| {
             let mut found = Vec::new();
+            let mut add = |row: RowTerm<'_>, name: &str| {
+                found.extend(one_symbol(closed, row).map(|symbol| (symbol, name.to_string())));
+            };
+            stated.rows.iter().for_each(|(name, row)| add(RowTerm::var(*row), name));
+            for (name, axis) in &sizes {
+                add(RowTerm::closed(std::slice::from_ref(axis)), name);
+            }
             for (names, labels, first) in &tables {
                 for (id, name) in names.rows.iter() {
-                    let row = rows[(first + 3 + id.0) as usize].term(view.axes);
-                    found.extend(one_symbol(closed, row).map(|symbol| (symbol, name.text.to_string())));
+                    add(rows[(first + 3 + id.0) as usize].term(view.axes), &name.text);
                 }
                 for (id, name) in names.axes.iter() {
                     let label = view.labels[(labels + id.0) as usize];
-                    let row = RowTerm::closed(std::slice::from_ref(&label));
-                    found.extend(one_symbol(closed, row).map(|symbol| (symbol, name.text.to_string())));
+                    add(RowTerm::closed(std::slice::from_ref(&label)), &name.text);
                 }
             }
             found

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use broadloom_diagnostics::{Diagnostic, Span};
 
+use super::contract::{Places, states_shapes};
 use super::foreign::signature;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::Given;
@@ -210,6 +211,7 @@ impl Eval<'_> {
             _ => None,
         });
         let subject = subject.map(Rc::from);
+        let places = Places::new(&function.def.arguments, &given);
         self.bound(&function, &function.def.arguments, given, &scope, (span, span))?;
         let frame = Frame {
             file: function.file.clone(),
@@ -228,7 +230,18 @@ impl Eval<'_> {
             open.next().map(|(at, (argument, _))| (self.text(argument.name.name).to_string(), at == 0));
         self.applied.push(Applied { layer: layer.clone(), name, span, outer, library, open });
         self.calls.push(span);
-        let made = self.within(frame, |eval| eval.deeper(span, |eval| eval.body(&function.def.body)));
+        let made = self.within(frame, |eval| {
+            eval.deeper(span, |eval| {
+                if !states_shapes(&function) {
+                    return eval.body(&function.def.body);
+                }
+                let mut names = eval.state_arguments(&function, &places, span)?;
+                let value = eval.body(&function.def.body)?;
+                eval.state_result(&function, &value, &mut names, span)?;
+                eval.note_stated(names);
+                Ok(value)
+            })
+        });
         self.calls.pop();
         self.application = outer;
         made

@@ -13,12 +13,12 @@ use crate::value::Value;
 
 /// A declared shape as a text, with the sizes that some of its names stand for.
 #[derive(Default)]
-struct Declared {
-    text: String,
+pub(super) struct Declared {
+    pub(super) text: String,
     /// The same as it is written, for messages: with expressions in place of the names for them.
-    written: String,
+    pub(super) written: String,
     /// Names in the text, and the sizes they are equal to.
-    sizes: Vec<(String, SizeSum)>,
+    pub(super) sizes: Vec<(String, SizeSum)>,
 }
 
 /// The shape and first value with which a parameter
@@ -321,7 +321,7 @@ impl Eval<'_> {
 
     /// A declared shape as a text: names of numbers are
     /// replaced by the numbers, named sizes stay names.
-    fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
+    pub(super) fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
         let mut declared = Declared::default();
         if let Some(batch) = &shape.batch {
             self.row(batch, &mut declared)?;

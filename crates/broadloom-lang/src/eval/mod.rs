@@ -13,6 +13,7 @@
 //! | `leaf` | data, states, parameters and their declared shapes |
 //! | `expr` | expressions |
 //! | `apply` | functions: configuration, layers, application |
+//! | `contract` | written signatures |
 //! | `scheme` | bodies of functions with open arguments, aside from the program |
 //! | `unapplied` | nothing: it checks the names in functions that are never applied |
 //! | `spec` | operations by a spec, and captured sizes |
@@ -23,6 +24,7 @@
 
 mod action;
 mod apply;
+mod contract;
 mod convert;
 mod dim;
 mod expr;
@@ -370,7 +372,11 @@ impl<'o> Eval<'o> {
     fn about_library(&self, span: Span) -> Option<String> {
         let place = self.place(span);
         let called = self.applied.iter().rev().find(|applied| applied.is_of_library_at(place))?;
-        let name = called.defined();
+        self.comment_above(called.defined())
+    }
+
+    /// The comment above a function, by the place of its name.
+    fn comment_above(&self, name: Span) -> Option<String> {
         let source = self.sources.get(name.source);
         let line = source.line_of(name.start);
         let is_comment = |line: &u32| source.line(*line).starts_with("# ");

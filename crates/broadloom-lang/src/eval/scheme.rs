@@ -7,10 +7,11 @@
 
 use std::rc::Rc;
 
-use broadloom::{Graph, Tensor};
+use broadloom::{Graph, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::contract::states_shapes;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::Given;
 use crate::codes;
@@ -27,6 +28,8 @@ const LEAST: u64 = 2;
 pub(super) struct Aside {
     own: FxHashSet<*const Layer>,
     twins: FxHashMap<*const Layer, Rc<Layer>>,
+    /// The names of the last signature that was stated: when the walk ends, those of the function itself.
+    stated: StatedNames,
 }
 
 /// A body that was walked with open arguments.
@@ -36,6 +39,8 @@ struct Walked {
     open: Vec<(Name, Tensor)>,
     /// What the application gave.
     result: Evaluated<Value>,
+    /// The names of the signature that the function states.
+    stated: StatedNames,
     /// What is wrong with the body.
     diagnostics: Vec<Diagnostic>,
     /// What its parameters are called begins with this.
@@ -129,7 +134,7 @@ impl<'o> Eval<'o> {
         let params = walked.graph.params();
         let mut others = params.clone();
         tensors(value, &mut others);
-        let scheme = walked.graph.scheme(&open, &others).map_err(|error| {
+        let scheme = walked.graph.scheme(&open, &others, &walked.stated).map_err(|error| {
             let message = error.message().to_string();
             if error.kind() == broadloom::ErrorKind::Mismatch {
                 NotInferred::Wrong(message)
@@ -137,6 +142,9 @@ impl<'o> Eval<'o> {
                 NotInferred::Open(message)
             }
         })?;
+        if let Some((_, why)) = self.promised(function, walked, &scheme) {
+            return Err(NotInferred::Wrong(why));
+        }
         let texts: Vec<String> = scheme.shapes.iter().map(|shape| scheme.text(shape)).collect();
         let (shapes, rest) = texts.split_at(open.len());
         let (of_params, mut results) = rest.split_at(params.len());
@@ -147,6 +155,27 @@ impl<'o> Eval<'o> {
         let parameters = named.zip(of_params.iter().cloned()).collect();
         let result = given(value, &mut results);
         Ok((shapes.to_vec(), Scheme { result, parameters, conditions: scheme.conditions }))
+    }
+
+    /// What the signature that a function states promises and its body does not keep.
+    fn promised(
+        &self,
+        function: &Function,
+        walked: &Walked,
+        scheme: &broadloom::Scheme,
+    ) -> Option<(Span, String)> {
+        let names = walked.open.iter().map(|(name, _)| Some(*name));
+        let arguments = names.zip(scheme.shapes.iter().cloned());
+        let is_tensor = matches!(walked.result, Ok(Value::Tensor(_)));
+        let result = scheme.shapes.last().filter(|_| is_tensor).map(|shape| (None, shape.clone()));
+        self.broken_promise(function, scheme, &arguments.chain(result).collect::<Vec<_>>())
+    }
+
+    /// Notes the names of a signature, when the application that states it ends.
+    pub(super) fn note_stated(&mut self, names: StatedNames) {
+        if let Some(aside) = &mut self.aside {
+            aside.stated = names;
+        }
     }
 
     /// The arguments that a body needs to know before it can be walked on.
@@ -174,19 +203,32 @@ impl<'o> Eval<'o> {
         }
     }
 
-    /// What is wrong with the body of a function whatever it is applied to.
+    /// Reports what is wrong with the body of a function whatever it is applied to, and a signature that promises more
+    /// than the body keeps.
     pub(super) fn check_open(&mut self, function: &Rc<Function>) {
-        let mut walked = self.walk(function, None);
-        if walked.diagnostics.is_empty()
-            && let Err(error) = walked.graph.scheme(&[], &[])
-            && error.kind() == broadloom::ErrorKind::Mismatch
-        {
-            // Found when everything is looked at together: it has no line of its own.
-            let place = function.def.name.span;
-            walked.diagnostics.push(Diagnostic::error(codes::MISMATCH, error.message(), place, ""));
-        }
-        for diagnostic in walked.diagnostics.into_iter().filter(is_about_shapes) {
+        let walked = self.walk(function, None);
+        let wrong: Vec<Diagnostic> = walked.diagnostics.iter().filter(|each| is_about_shapes(each)).cloned().collect();
+        let is_right = wrong.is_empty();
+        for diagnostic in wrong {
             let (Ok(()) | Err(Reported)) = self.fail(diagnostic);
+        }
+        let Ok(value) = &walked.result else { return };
+        let mut others = Vec::new();
+        tensors(value, &mut others);
+        let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
+        match walked.graph.scheme(&open, &others, &walked.stated) {
+            Ok(scheme) => {
+                if let Some(promise) = self.promised(function, &walked, &scheme).filter(|_| is_right) {
+                    self.report_promise(promise);
+                }
+            }
+            Err(error) if is_right && error.kind() == broadloom::ErrorKind::Mismatch => {
+                // Found when everything is looked at together: it has no line of its own.
+                let place = self.place(function.def.name.span);
+                let diagnostic = Diagnostic::error(codes::MISMATCH, error.message(), place, "in this function");
+                let (Ok(()) | Err(Reported)) = self.fail(diagnostic);
+            }
+            Err(_) => {}
         }
     }
 
@@ -199,7 +241,9 @@ impl<'o> Eval<'o> {
         let graph = std::mem::take(&mut aside.graph);
         self.sources = std::mem::replace(&mut aside.sources, Sources::new());
         self.names = std::mem::take(&mut aside.names);
-        Walked { graph, open, result, diagnostics: found, prefix }
+        let stated = aside.aside.take().map(|aside| aside.stated).unwrap_or_default();
+        let stated = if states_shapes(function) { stated } else { StatedNames::default() };
+        Walked { graph, open, result, stated, diagnostics: found, prefix }
     }
 
     /// An evaluation beside this one, with the same texts and names; with the same tensors if they are used.
@@ -316,6 +360,8 @@ impl<'o> Eval<'o> {
                 }
             }
         };
+        function.def.result.iter().for_each(&mut add);
+        function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).for_each(&mut add);
         for expr in function.file.exprs.iter().filter(|expr| within(expr.span)) {
             if let ExprKind::Param(param) = &expr.kind {
                 param.shape.iter().for_each(&mut add);

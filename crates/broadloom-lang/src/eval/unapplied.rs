@@ -10,6 +10,7 @@ use std::rc::Rc;
 use broadloom_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
+use super::contract::states_shapes;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::{Builtin, Given};
 use crate::syntax::ast::{
@@ -23,12 +24,14 @@ impl Eval<'_> {
         let applied: FxHashSet<*const Function> =
             self.applied.iter().map(|applied| applied.function()).collect();
         for function in self.defined.clone() {
-            if !applied.contains(&Rc::as_ptr(&function)) {
-                let before = self.errors;
+            let is_applied = applied.contains(&Rc::as_ptr(&function));
+            let before = self.errors;
+            if !is_applied {
                 self.resolve(&function, function.span);
-                if self.errors == before {
-                    self.check_open(&function);
-                }
+            }
+            // What an application walks is checked there, but for what its signature promises to others.
+            if self.errors == before && (!is_applied || states_shapes(&function)) {
+                self.check_open(&function);
             }
         }
     }

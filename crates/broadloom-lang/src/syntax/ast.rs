@@ -244,15 +244,19 @@ pub struct Def {
     pub config: Option<Vec<Argument>>,
     /// The last list: the arguments that it is applied to.
     pub arguments: Vec<Argument>,
+    /// The shape of its result, if one is stated.
+    pub result: Option<Shape>,
     /// The value, or a block whose last line is the value.
     pub body: Body,
 }
 
-/// A formal argument, perhaps with a default: `rate = 0.1`.
+/// A formal argument, perhaps with a shape or a default: `x : ..b.. | n`, `rate = 0.1`.
 #[derive(Debug)]
 pub struct Argument {
     /// Its name.
     pub name: Ident,
+    /// The shape that it has to have, if one is stated.
+    pub shape: Option<Shape>,
     /// Its default value.
     pub default: Option<ExprId>,
 }

@@ -162,15 +162,18 @@ impl<'a> Formatter<'a> {
         self.line.spaced(self.names.text(def.name.name));
         let argument = |formatter: &mut Self, argument: &'a Argument| {
             formatter.ident(argument.name);
-            formatter.value(argument.default);
+            formatter.declared(argument.shape.as_ref(), None, argument.default);
         };
         if let Some(config) = &def.config {
             self.bracketed("(", config, ")", argument);
         }
         self.bracketed("(", &def.arguments, ")", argument);
         match def.body {
-            Body::Expr(value) => self.value(Some(value)),
-            Body::Block(_) => self.line.spaced("="),
+            Body::Expr(value) => self.declared(def.result.as_ref(), None, Some(value)),
+            Body::Block(_) => {
+                self.declared(def.result.as_ref(), None, None);
+                self.line.spaced("=");
+            }
         }
     }
 

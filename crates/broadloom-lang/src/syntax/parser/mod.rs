@@ -11,7 +11,7 @@
 //!             | "dim" NAME [ "in" sum ".." [ sum ] ] [ "=" expr ]
 //!             | ( "data" | "state" ) NAME [ ":" shape ] [ "as" NAME ] [ "=" expr ]
 //!             | "let" NAME { "," NAME } "=" expr
-//!             | "def" NAME [ arguments ] arguments "=" ( expr | block )
+//!             | "def" NAME [ arguments ] arguments [ ":" shape ] "=" ( expr | block )
 //!             | "set" expr "=" expr
 //!             | "backward" expr
 //!             | "minimise" expr [ "of" expr ] "by" expr
@@ -22,7 +22,8 @@
 //! head       := "op" NAME "(" NAME { "," NAME } ")"
 //!             | "for" NAME "in" expr
 //!             | "repeat" ( expr | NAME "in" expr )
-//! arguments  := "(" [ NAME [ "=" expr ] { "," NAME [ "=" expr ] } ] ")"
+//! arguments  := "(" [ argument { "," argument } ] ")"
+//! argument   := NAME [ ":" shape ] [ "=" expr ]
 //! expr       := "if" expr "then" expr "else" expr | sum [ ".." sum ]
 //! sum        := operators by their strength over  postfix
 //! postfix    := primary { "(" args ")" | "." NAME | "[" expr "]" }

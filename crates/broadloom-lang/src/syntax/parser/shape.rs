@@ -7,9 +7,25 @@ use super::super::token::TokenKind;
 use super::Parser;
 use crate::codes;
 
+/// The place of a shape: a comma may end one in a list of arguments.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Alone,
+    Argument,
+}
+
 impl Parser<'_> {
     /// Parses `batch | input -> output`, up to a token that cannot be part of a shape.
     pub(super) fn shape(&mut self) -> Option<Shape> {
+        self.shape_in(Place::Alone)
+    }
+
+    /// Parses the shape of an argument, up to the end of the list or to the next argument.
+    pub(super) fn shape_of_argument(&mut self) -> Option<Shape> {
+        self.shape_in(Place::Argument)
+    }
+
+    fn shape_in(&mut self, place: Place) -> Option<Shape> {
         let start = self.token().span;
         if self.kind() == TokenKind::Text {
             let (message, help) =
@@ -23,14 +39,14 @@ impl Parser<'_> {
             return None;
         }
         let mut shape = Shape::default();
-        let mut row = self.row()?;
+        let mut row = self.row(place)?;
         if self.take(TokenKind::Bar).is_some() {
             shape.batch = Some(row);
-            row = self.row()?;
+            row = self.row(place)?;
         }
         if self.take(TokenKind::Arrow).is_some() {
             shape.input = Some(row);
-            row = self.row()?;
+            row = self.row(place)?;
         }
         shape.output = row;
         if matches!(self.kind(), TokenKind::Bar | TokenKind::Arrow) {
@@ -50,7 +66,20 @@ impl Parser<'_> {
         Some(shape)
     }
 
-    fn row(&mut self) -> Option<Vec<Axis>> {
+    /// True at a comma behind which the next argument begins: a name with a shape or a default. (A basis follows its
+    /// colon without a space: `n:rgb`.)
+    fn begins_argument(&self) -> bool {
+        let (name, sign) = (self.ahead(1), self.ahead(2));
+        let is_named = self.kind() == TokenKind::Comma && name.kind == TokenKind::Name;
+        is_named
+            && match sign.kind {
+                TokenKind::Equals => true,
+                TokenKind::Colon => name.span.end != sign.span.start,
+                _ => false,
+            }
+    }
+
+    fn row(&mut self, place: Place) -> Option<Vec<Axis>> {
         let mut row: Vec<Axis> = Vec::new();
         while let Some(axis) = self.axis()? {
             let open = |axis: &Axis| matches!(axis.kind, AxisKind::Rest | AxisKind::Row(_));
@@ -66,6 +95,9 @@ impl Parser<'_> {
                 return None;
             }
             row.push(axis);
+            if place == Place::Argument && self.begins_argument() {
+                break;
+            }
             self.take(TokenKind::Comma);
         }
         Some(row)

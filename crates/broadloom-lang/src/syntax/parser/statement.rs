@@ -372,6 +372,11 @@ impl Parser<'_> {
             Some(second) => (Some(first), second),
             None => (None, first),
         };
+        let mut result = None;
+        if self.kind() == TokenKind::Colon && self.ahead(1).kind != TokenKind::Newline {
+            self.next();
+            result = Some(self.shape()?);
+        }
         if self.kind() == TokenKind::Colon {
             let span = self.token().span;
             self.report(
@@ -381,10 +386,9 @@ impl Parser<'_> {
             self.next();
         } else if self.kind() == TokenKind::Arrow {
             let span = self.token().span;
-            let message = "the shape of a result is inferred, not declared";
-            self.report(
-                Diagnostic::error(codes::EXPECTED, message, span, "").with_help("write `=` and the body"),
-            );
+            let message = "the shape of a result follows `:`";
+            let help = "write `def f(x) : ..b.. | 10 = …`, or leave the shape out: it is inferred";
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
             return None;
         } else if self.take_equals().is_none() {
             self.expected("`=` and the body of the function");
@@ -394,7 +398,7 @@ impl Parser<'_> {
             TokenKind::Newline => Body::Block(self.block("=")?),
             _ => Body::Expr(self.expr_or_missing()),
         };
-        Some(StatementKind::Def(std::rc::Rc::new(Def { name, config, arguments, body })))
+        Some(StatementKind::Def(std::rc::Rc::new(Def { name, config, arguments, result, body })))
     }
 
     fn arguments(&mut self) -> Option<Vec<Argument>> {
@@ -411,14 +415,12 @@ impl Parser<'_> {
                 );
                 return None;
             }
-            if self.kind() == TokenKind::Colon {
-                let span = self.token().span;
-                let message = "arguments are declared by their names alone: shapes are inferred";
-                let help = format!("write `{}`", self.names.text(name.name));
-                self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
-                return None;
-            }
-            arguments.push(Argument { name, default: self.value()? });
+            let shape = match self.take(TokenKind::Colon) {
+                Some(_) => Some(self.shape_of_argument()?),
+                None => None,
+            };
+            arguments.push(Argument { name, shape, default: self.value()? });
+            // The last comma of a shape may have been taken with it.
             if self.take(TokenKind::Comma).is_none() {
                 break;
             }
@@ -431,6 +433,11 @@ impl Parser<'_> {
         self.next();
         let name = self.ident("after `op`")?;
         let arguments = self.arguments()?;
+        if let Some(shape) = arguments.iter().find_map(|argument| argument.shape.as_ref()?.span) {
+            let message = "the operands of an `op` are declared by their names alone";
+            self.report(Diagnostic::error(codes::EXPECTED, message, shape, "not expected"));
+            return None;
+        }
         if let Some(default) = arguments.iter().find_map(|argument| argument.default) {
             let span = self.file.expr(default).span;
             let message = "the operands of an `op` have no defaults";
