@@ -13,6 +13,7 @@
 //! | `nest NAME` | the loop nest that computes a tensor |
 //! | `output` | the printed output, by the reference evaluator, exactly |
 //! | `format` | the formatted program |
+//! | `signatures` | the signatures of its functions; of the library, or of one that is named after the word |
 //! | `file NAME` | the contents of a file that the program writes |
 //!
 //! A program without `error` or `messages` must have no mistakes, one that prints must have an
@@ -28,7 +29,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use broadloom_lang::codes;
+use broadloom_lang::{Asked, codes};
 use libtest_mimic::{Arguments, Failed, Trial};
 use suite_support::markdown::{Block, Case, Example, Update, read, rewrite, suite_files};
 use suite_support::orders::orders;
@@ -168,6 +169,16 @@ fn expectation(
         }
         "format" => broadloom_lang::syntax::reformat(Default::default(), &program.text)
             .map_err(|_| "a program with mistakes is not formatted".to_owned()),
+        "signatures" => {
+            let asked = match &*block.rest {
+                "" => Asked::Own,
+                "library" => Asked::Library,
+                one => Asked::One(one.to_string()),
+            };
+            let found = broadloom_lang::signatures("example.loom", &program.text, options, &asked);
+            let all: Vec<String> = found.list.iter().map(ToString::to_string).collect();
+            Ok(all.join("\n"))
+        }
         "file" => {
             let text = std::fs::read_to_string(options.folder.join(&block.rest));
             text.map_err(|error| format!("`{}`: {error}", block.rest))

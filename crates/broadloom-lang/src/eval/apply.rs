@@ -23,10 +23,13 @@ use crate::value::{Function, Layer, Scope, Value};
 
 /// A function that was applied.
 pub(crate) struct Applied {
-    layer: Rc<Layer>,
+    pub(super) layer: Rc<Layer>,
+    /// The names of its body: its arguments are among them.
+    pub(super) scope: Rc<Scope>,
     /// The name of the function.
-    name: Rc<str>,
-    span: Span,
+    pub(super) name: Rc<str>,
+    /// Where it was applied.
+    pub(super) span: Span,
     outer: Option<u32>,
     library: bool,
     open: Option<(String, bool)>,
@@ -228,7 +231,8 @@ impl Eval<'_> {
         let mut open = config.filter(|(_, (_, value))| matches!(value, Value::Nothing));
         let open =
             open.next().map(|(at, (argument, _))| (self.text(argument.name.name).to_string(), at == 0));
-        self.applied.push(Applied { layer: layer.clone(), name, span, outer, library, open });
+        let scope = frame.scope.clone();
+        self.applied.push(Applied { layer: layer.clone(), scope, name, span, outer, library, open });
         self.calls.push(span);
         let made = self.within(frame, |eval| {
             eval.deeper(span, |eval| {

@@ -7,6 +7,8 @@ use broadloom_diagnostics::{Diagnostic, Link, Span};
 use super::{Eval, Evaluated};
 use crate::codes;
 use crate::program::{Dim, Origin, Program};
+use crate::signature::Argument;
+use crate::value::Value;
 
 impl Eval<'_> {
     /// Reports an error of the graph.
@@ -22,7 +24,47 @@ impl Eval<'_> {
                 diagnostic = diagnostic.with_note(about);
             }
         }
+        if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
+            diagnostic = self.blamed(diagnostic, place, span);
+        }
         self.fail(diagnostic)
+    }
+
+    /// Adds what the function that refuses its arguments wants of them, and where it is applied.
+    fn blamed(&mut self, mut diagnostic: Diagnostic, place: Span, span: Span) -> Diagnostic {
+        let at = match place != span {
+            true => self.applied.iter().rposition(|applied| applied.is_of_library_at(place)),
+            false => self.application.map(|at| at as usize),
+        };
+        let Some(applied) = at.and_then(|at| self.applied.get(at)).filter(|_| self.aside.is_none()) else {
+            return diagnostic;
+        };
+        let (layer, scope) = (applied.layer.clone(), applied.scope.clone());
+        let (name, call) = (applied.name.clone(), applied.span);
+        let signature = self.signature(&layer.function, Some(&layer));
+        // A body that is wrong by itself is not the fault of who applies it.
+        let Ok(scheme) = &signature.scheme else { return diagnostic };
+        if diagnostic.labels.iter().all(|label| label.span != call) {
+            diagnostic = diagnostic.with_label(call, format!("`{name}` is applied here"));
+        }
+        let wants: Vec<&Argument> = signature.arguments.iter().filter(|each| each.shape.is_some()).collect();
+        let anything = |each: &&Argument| each.shape.as_deref() == Some("..b.. | ..i.. -> ..o..");
+        if wants.is_empty() || wants.len() == 1 && wants.iter().all(anything) {
+            return diagnostic;
+        }
+        let got = |each: &&Argument| match scope.own(self.names.find(&each.name)?)? {
+            Value::Tensor(tensor) => Some(format!("`{} : {}`", each.name, self.graph.shape(tensor))),
+            _ => None,
+        };
+        let got: Vec<String> = wants.iter().filter_map(got).collect();
+        let shape = |each: &&Argument| format!("`{} : {}`", each.name, each.shape.as_deref().unwrap_or("..."));
+        let wants: Vec<String> = wants.iter().map(shape).collect();
+        let conditions = match scheme.conditions.is_empty() {
+            true => String::new(),
+            false => format!(", where {}", scheme.conditions.join(", ")),
+        };
+        let note = format!("`{name}` takes {}{conditions}; here, {}", wants.join(", "), got.join(", "));
+        diagnostic.with_note(note)
     }
 }
 

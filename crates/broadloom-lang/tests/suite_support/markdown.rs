@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The kinds of blocks that are expectations of a program.
 pub const EXPECTATIONS: &[&str] =
-    &["shapes", "error", "messages", "warnings", "nest", "output", "format", "file", "says"];
+    &["shapes", "error", "messages", "warnings", "nest", "output", "format", "file", "says", "signatures"];
 
 /// A fenced block.
 #[derive(Clone, Debug)]
