@@ -138,6 +138,16 @@ impl Graph {
     }
 }
 
+/// What became of a fresh variable in a row.
+enum Tried {
+    /// It stands there, beside these axes.
+    Stands(Vec<DimVar>),
+    /// It could stand there, and nothing would depend on it.
+    Idle,
+    /// The body has no solution with it.
+    Refused,
+}
+
 /// The most general instance of a body, while it is made.
 struct Instance {
     graph: Graph,
@@ -171,16 +181,22 @@ impl Instance {
             return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
         }
         let fresh = self.fresh();
-        if let Some(axes) = self.with_fresh(tensor, kind, ends, fresh) {
+        let tried = self.with_fresh(tensor, kind, ends, fresh);
+        if let Tried::Stands(axes) = tried {
             self.spare = None;
             self.rows.push((fresh, kind));
             return axes;
         }
+        // Where some axes are known and others would mean nothing, they need not be there.
+        if matches!(tried, Tried::Idle)
+            && let Some(axes) = self.with_axes(tensor, kind, ends, None)
+        {
+            return axes;
+        }
         let (same, other): (Vec<_>, Vec<_>) = self.rows.iter().partition(|(_, own)| *own == kind);
         let known = same.into_iter().chain(other).map(|(symbol, _)| Some(symbol));
-        // Where some axes are known, the others need not be there.
         let none = Some(None).filter(|_| ends != (0, 0));
-        let possible: Vec<Option<Symbol>> = none.into_iter().chain(known).collect();
+        let possible: Vec<Option<Symbol>> = known.chain(none).collect();
         possible.into_iter().find_map(|symbol| self.with_axes(tensor, kind, ends, symbol)).unwrap_or_default()
     }
 
@@ -192,12 +208,12 @@ impl Instance {
         kind: Kind,
         (lead, trail): (usize, usize),
         fresh: Symbol,
-    ) -> Option<Vec<DimVar>> {
+    ) -> Tried {
         let before = self.graph.clone();
         if lead + trail == 0 {
-            let axes = self.with_axes(tensor, kind, (0, 0), Some(fresh))?;
+            let Some(axes) = self.with_axes(tensor, kind, (0, 0), Some(fresh)) else { return Tried::Refused };
             if !self.is_label(fresh) {
-                return Some(axes);
+                return Tried::Stands(axes);
             }
             // The author speaks of one axis of the row, the last one: there may be others before it.
             let alone = std::mem::replace(&mut self.graph, before);
@@ -205,8 +221,9 @@ impl Instance {
             if axes.is_none() {
                 self.graph = alone;
             }
-            return Some(axes.unwrap_or_default());
+            return Tried::Stands(axes.unwrap_or_default());
         }
+        let mut tried = Tried::Refused;
         let count = lead + trail;
         let places: Vec<usize> =
             [lead].into_iter().chain((0..=count).rev().filter(|place| *place != lead)).collect();
@@ -217,12 +234,13 @@ impl Instance {
                 };
                 let is_row = if written { self.is_spec_row(fresh) } else { self.is_elsewhere(tensor, fresh) };
                 if is_row && !self.is_label(fresh) {
-                    return Some(axes);
+                    return Tried::Stands(axes);
                 }
                 self.graph = before.clone();
+                tried = Tried::Idle;
             }
         }
-        None
+        tried
     }
 
     /// True if the body treats a variable as one axis: it is the size of a label, or the size of a label depends on it

@@ -136,7 +136,8 @@ impl Eval<'_> {
 
     /// Notes where the last steps of the graph come from.
     fn note_origins(&mut self, span: Span) {
-        let origin = crate::program::Origin { span: self.place(span), inner: span, application: self.application };
+        let origin =
+            crate::program::Origin { span: self.place(span), inner: span, application: self.application };
         self.origins.resize(self.graph.steps(), origin);
     }
 
@@ -165,7 +166,11 @@ impl Eval<'_> {
                     Kind::Output => &stated.output,
                 };
                 let kept = shape.row(kind);
-                if kept.len() != promised.len() {
+                // A row may stand for no axes.
+                if kept.len() < promised.len() {
+                    continue;
+                }
+                if kept.len() > promised.len() {
                     let text = scheme.text(shape);
                     let span = stated.span.unwrap_or(function.def.name.span);
                     return Some((span, format!("the body makes it `{text}`")));
@@ -208,7 +213,8 @@ impl Eval<'_> {
         match known.iter().find(|(own, row, _)| *own == name && *row == is_row) {
             Some(_) => None,
             None => {
-                let same = known.iter().find(|(.., other)| *other == variable).map(|(own, row, _)| (*own, *row));
+                let same =
+                    known.iter().find(|(.., other)| *other == variable).map(|(own, row, _)| (*own, *row));
                 known.push((name, is_row, variable));
                 let (own, row) = same?;
                 let other = if row { format!("..{}..", self.text(own)) } else { self.text(own).to_string() };

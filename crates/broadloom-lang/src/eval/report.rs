@@ -57,7 +57,8 @@ impl Eval<'_> {
             _ => None,
         };
         let got: Vec<String> = wants.iter().filter_map(got).collect();
-        let shape = |each: &&Argument| format!("`{} : {}`", each.name, each.shape.as_deref().unwrap_or("..."));
+        let shape =
+            |each: &&Argument| format!("`{} : {}`", each.name, each.shape.as_deref().unwrap_or("..."));
         let wants: Vec<String> = wants.iter().map(shape).collect();
         let conditions = match scheme.conditions.is_empty() {
             true => String::new(),

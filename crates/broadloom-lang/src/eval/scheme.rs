@@ -12,6 +12,7 @@ use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contract::states_shapes;
+use super::unapplied::bound_by_def;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::Given;
 use crate::codes;
@@ -35,6 +36,8 @@ pub(super) struct Aside {
 /// A body that was walked with open arguments.
 struct Walked {
     graph: Graph,
+    /// How many tensors there were before: those of the program, if the body uses them.
+    before: usize,
     /// The arguments that are open tensors.
     open: Vec<(Name, Tensor)>,
     /// What the application gave.
@@ -131,7 +134,8 @@ impl<'o> Eval<'o> {
             return Err(NotInferred::Open(self.waits_for(function, walked.diagnostics.first())));
         };
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
-        let params = walked.graph.params();
+        let params: Vec<Tensor> =
+            walked.graph.params().into_iter().filter(|param| param.index() >= walked.before).collect();
         let mut others = params.clone();
         tensors(value, &mut others);
         let scheme = walked.graph.scheme(&open, &others, &walked.stated).map_err(|error| {
@@ -207,7 +211,8 @@ impl<'o> Eval<'o> {
     /// than the body keeps.
     pub(super) fn check_open(&mut self, function: &Rc<Function>) {
         let walked = self.walk(function, None);
-        let wrong: Vec<Diagnostic> = walked.diagnostics.iter().filter(|each| is_about_shapes(each)).cloned().collect();
+        let wrong: Vec<Diagnostic> =
+            walked.diagnostics.iter().filter(|each| is_about_shapes(each)).cloned().collect();
         let is_right = wrong.is_empty();
         for diagnostic in wrong {
             let (Ok(()) | Err(Reported)) = self.fail(diagnostic);
@@ -225,7 +230,8 @@ impl<'o> Eval<'o> {
             Err(error) if is_right && error.kind() == broadloom::ErrorKind::Mismatch => {
                 // Found when everything is looked at together: it has no line of its own.
                 let place = self.place(function.def.name.span);
-                let diagnostic = Diagnostic::error(codes::MISMATCH, error.message(), place, "in this function");
+                let diagnostic =
+                    Diagnostic::error(codes::MISMATCH, error.message(), place, "in this function");
                 let (Ok(()) | Err(Reported)) = self.fail(diagnostic);
             }
             Err(_) => {}
@@ -236,6 +242,7 @@ impl<'o> Eval<'o> {
     fn walk(&mut self, function: &Rc<Function>, config: Option<&[Value]>) -> Walked {
         let captures = self.captures(function, &mut FxHashSet::default());
         let mut aside = self.aside(captures);
+        let before = aside.graph.len();
         let (open, prefix, result) = aside.walk_here(function, config);
         let found = std::mem::take(&mut aside.diagnostics);
         let graph = std::mem::take(&mut aside.graph);
@@ -243,7 +250,7 @@ impl<'o> Eval<'o> {
         self.names = std::mem::take(&mut aside.names);
         let stated = aside.aside.take().map(|aside| aside.stated).unwrap_or_default();
         let stated = if states_shapes(function) { stated } else { StatedNames::default() };
-        Walked { graph, open, result, stated, diagnostics: found, prefix }
+        Walked { graph, before, open, result, stated, diagnostics: found, prefix }
     }
 
     /// An evaluation beside this one, with the same texts and names; with the same tensors if they are used.
@@ -401,6 +408,9 @@ impl<'o> Eval<'o> {
                 _ => {}
             }
         }
+        let mut own = Vec::new();
+        bound_by_def(&function.def, &mut own);
+        own.iter().for_each(|ident| _ = names.remove(&ident.name));
         names.into_iter().filter_map(|name| function.scope.find(name)).any(|value| match value {
             Value::Function(other) => self.captures(&other, seen),
             Value::Layer(layer) if layer.function.def.config.is_none() => {

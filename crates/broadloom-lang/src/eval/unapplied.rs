@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::contract::states_shapes;
@@ -30,7 +30,14 @@ impl Eval<'_> {
                 self.resolve(&function, function.span);
             }
             // What an application walks is checked there, but for what its signature promises to others.
-            if self.errors == before && (!is_applied || states_shapes(&function)) {
+            let inside = |span: Span| {
+                let own = function.span;
+                own.source == span.source && own.start <= span.start && span.end <= own.end
+            };
+            let reported =
+                |wrong: &Diagnostic| wrong.is_error() && wrong.labels.iter().any(|label| inside(label.span));
+            let is_wrong = || self.diagnostics.iter().any(reported);
+            if self.errors == before && (!is_applied || states_shapes(&function) && !is_wrong()) {
                 self.check_open(&function);
             }
         }
@@ -176,7 +183,7 @@ enum Callee {
 }
 
 /// The names that a function binds, including those of functions inside it.
-fn bound_by_def(def: &Def, bound: &mut Vec<Ident>) {
+pub(super) fn bound_by_def(def: &Def, bound: &mut Vec<Ident>) {
     bound.extend(def.config.iter().flatten().chain(&def.arguments).map(|argument| argument.name));
     if let Body::Block(statements) = &def.body {
         bound_by(statements, bound);

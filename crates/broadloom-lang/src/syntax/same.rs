@@ -84,11 +84,10 @@ impl Pair<'_> {
     }
 
     fn def(&self, a: &Def, b: &Def) -> bool {
-        let argument =
-            |a: &Argument, b: &Argument| {
-                let same = a.name.name == b.name.name && self.shapes(&a.shape, &b.shape);
-                same && self.maybe(a.default, b.default)
-            };
+        let argument = |a: &Argument, b: &Argument| {
+            let same = a.name.name == b.name.name && self.shapes(&a.shape, &b.shape);
+            same && self.maybe(a.default, b.default)
+        };
         let config = match (&a.config, &b.config) {
             (Some(a), Some(b)) => each(a, b, argument),
             (a, b) => a.is_none() && b.is_none(),
@@ -98,7 +97,11 @@ impl Pair<'_> {
             (Body::Block(a), Body::Block(b)) => self.blocks(a, b),
             _ => false,
         };
-        a.name.name == b.name.name && config && each(&a.arguments, &b.arguments, argument) && self.shapes(&a.result, &b.result) && body
+        a.name.name == b.name.name
+            && config
+            && each(&a.arguments, &b.arguments, argument)
+            && self.shapes(&a.result, &b.result)
+            && body
     }
 
     fn assign(&self, a: &Assign, b: &Assign) -> bool {
