@@ -7,9 +7,10 @@
 
 use std::rc::Rc;
 
-use broadloom::{Kind, Shape as Inferred, StatedNames};
+use broadloom::{Error, Kind, Shape as Inferred, StatedNames};
 use broadloom_diagnostics::{Diagnostic, Span};
 
+use super::report::diagnosed;
 use super::{Eval, Evaluated, Reported};
 use crate::builtin::Given;
 use crate::codes;
@@ -63,7 +64,7 @@ impl Eval<'_> {
             self.note_origins(shape.span.unwrap_or(argument.name.span));
             if let Err(error) = made {
                 let wants = (function, argument.name.name, declared.written.as_str());
-                return self.unwanted(wants, (&got, span), shape.span, error.message());
+                return self.unwanted(wants, (&got, span), shape.span, &error);
             }
             self.bind_sizes(function, shape, &names);
         }
@@ -119,19 +120,23 @@ impl Eval<'_> {
         (function, argument, wanted): (&Rc<Function>, Name, &str),
         (got, span): (&str, Span),
         stated: Option<Span>,
-        why: &str,
+        error: &Error,
     ) -> Evaluated<T> {
         let name = self.text(function.def.name.name).to_string();
         let argument = self.text(argument).to_string();
-        let message = format!("`{name}` wants `{argument} : {wanted}`, and this is `{got}`");
         let place = self.place(span);
-        let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, place, format!("`{got}`"));
+        let mut diagnostic = diagnosed(error, place, &self.origins);
+        diagnostic.message = format!("`{name}` wants `{argument} : {wanted}`, and this is `{got}`");
+        diagnostic.labels[0].text = format!("`{got}`");
+        diagnostic.help.clear();
         match stated.filter(|stated| !self.library.contains(&stated.source)) {
-            Some(stated) => diagnostic = diagnostic.with_label(stated, format!("`{name}` states it here")),
+            Some(stated) => {
+                diagnostic.labels.retain(|label| label.span != stated);
+                diagnostic = diagnostic.with_label(stated, format!("`{name}` states it here"));
+            }
             None => diagnostic.notes.extend(self.comment_above(function.def.name.span)),
         }
-        diagnostic = diagnostic.with_note(why);
-        self.fail(diagnostic)
+        self.fail(diagnostic.with_note(error.message()))
     }
 
     /// Notes where the last steps of the graph come from.
