@@ -39,6 +39,9 @@ How a shape is known:
   inferred       the program leaves no other
   anything else  the rule by which the rest was chosen
 
+With `--signatures`, the shapes of functions over variables: `..b..` is any number of axes, another
+name one size, and below `where` stands what the sizes have to satisfy.
+
 Warnings are about programs that may compute something else than is meant; `broadloom lint` tells
 more, and what each of them is. A comment `# allow W0505` on the line, or above it, says that it is
 meant.

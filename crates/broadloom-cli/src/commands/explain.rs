@@ -15,7 +15,7 @@ use crate::program::{ProgramArgs, status, unusable};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// A tensor, one of its rows, or one of its axes: `w`, `w.input`, `w.input.0`, `w.n`; or a `dim`
+    /// A tensor, one of its rows, or one of its axes: `w`, `w.input`, `w.input.0`, `w.n`; a `dim`; or a function
     name: String,
 }
 
@@ -23,7 +23,8 @@ pub(crate) const HELP: &str = "\
 An axis is written as its row and its place in it, counted from 0: `w.input.0`, `y.output.1`; or as
 its place among all axes of the shape: `x.0`; or by its name in the spec or the shape that made the
 tensor: `scores.h`. A row alone asks how many axes it has, too; a tensor alone asks for all its axes.
-The name of a `dim` asks which sizes it can have, and what relies on it.
+The name of a `dim` asks which sizes it can have, and what relies on it. A function, also of the
+library, asks for its signature; it may be written with its configuration: `attention(8)`.
 
 What is underlined with `-` leads to what is underlined with `^`. A size is forced if the program
 leaves no other; if not, it was chosen when the program was closed, by the rule that is shown.

@@ -112,6 +112,7 @@ pub fn suite_files() -> Vec<PathBuf> {
     files.sort();
     files.push(crate_folder.join("../../docs/errors.md"));
     files.push(crate_folder.join("../../docs/language.md"));
+    files.push(crate_folder.join("../../docs/functions.md"));
     files
 }
 
