@@ -42,6 +42,7 @@ fn everything_is_as_the_schema_says() {
         valid(&schema, &["loops", file, "--json", "--all"]);
         valid(&schema, &["graph", file, "--json", "--all"]);
         valid(&schema, &["lint", file, "--json"]);
+        valid(&schema, &["check", file, "--json", "--signatures"]);
         let value = valid(&schema, &["check", file, "--json"]);
         let names =
             value["tensors"].as_array().into_iter().flatten().filter_map(|tensor| tensor["name"].as_str());
@@ -51,6 +52,18 @@ fn everything_is_as_the_schema_says() {
             assert!(errors.is_empty(), "{file} {name}: {}\n{}", said.stdout, errors.join("\n"));
         }
     }
+}
+
+#[test]
+fn signatures_of_functions() {
+    let schema = schema();
+    let file = programs().join("functions.loom");
+    let file = file.to_str().expect("a path in UTF-8");
+    let all = valid(&schema, &["check", file, "--json", "--signatures"]);
+    assert_eq!(all["signatures"].as_array().map(Vec::len), Some(4));
+    let one = valid(&schema, &["explain", file, "attention(8)", "--json"]);
+    assert_eq!(one["signatures"][0]["arguments"][0]["shape"], "..b.., s | ..m..");
+    assert_eq!(one["signatures"][0]["where"][0], "`..m..` is a multiple of 8");
 }
 
 #[test]
