@@ -49,6 +49,7 @@ pub use graph::{Graph, Stats};
 pub use initial::Initial;
 pub use logic::{Accumulate, Combine, Index, Options};
 pub use message::Why;
+pub use nest::{ShownAccess, ShownLoop, ShownNest};
 pub use node::{LeafKind, Node};
 pub use notation::Notation;
 pub use operation::Operation;

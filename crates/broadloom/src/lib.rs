@@ -41,7 +41,8 @@ pub use broadloom_graph::{
     Accumulate, Assignments, Axis, Broadcast, Captured, Certificate, Combine, Error, ErrorKind, Extent, Fill,
     Fit, Formula, FoundSize, Graph, How, Index, Initial, Input, Kind, LeafKind, Margins, Misfit, Name, Node,
     Notation, Operation, Options, Padding, Part, PartialAxis, PartialRow, PartialShape, Projected, Remedy,
-    RuntimeCheck, Said, Shape, Shapes, Sign, SizeSum, Stats, SymbolicSize, Tensor, Why, certificate, logic,
+    RuntimeCheck, Said, Shape, Shapes, ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, Stats, SymbolicSize,
+    Tensor, Why, certificate, logic,
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
