@@ -1,9 +1,9 @@
 //! Sizes that have names, in a table.
 
+use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::{NamedSize, range_text};
 
 use crate::console::Look;
-use crate::table::{Column, Table};
 
 /// A table of the sizes that have names, and an empty line; nothing if there are none.
 pub(crate) fn table(dims: &[NamedSize], look: Look) -> String {
@@ -27,5 +27,5 @@ pub(crate) fn table(dims: &[NamedSize], look: Look) -> String {
         };
         table.row([dim.name.clone(), dim.size.to_string(), range, dim.decided.clone()]);
     }
-    table.show(look) + "\n"
+    look.table(&table) + "\n"
 }

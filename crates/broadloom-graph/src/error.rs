@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span, Style, excerpt};
+use broadloom_spec::MAX_LENGTH;
+
 use crate::step::Tensor;
 
 /// What kind of mistake an [`Error`] is about.
@@ -186,18 +189,12 @@ impl Error {
 
     /// A mistake in a spec or a shape, with the text and a caret under the place.
     pub fn notation(text: &str, error: &broadloom_spec::Error) -> Error {
-        let mut bare = error.clone();
-        let help = size_first(text, error).map(String::into_boxed_str).or(bare.help.take());
-        bare.help = None;
-        let rendered = bare.render(text);
-        let excerpt = rendered.split_once('\n').map(|(_, excerpt)| excerpt.trim_end().to_string());
-        let mut error = Error::new(ErrorKind::Notation, bare.to_string());
-        if let Some(excerpt) = excerpt {
-            error = error.with_excerpt(excerpt);
-        }
+        let help = size_first(text, error).or_else(|| error.help.as_deref().map(str::to_string));
+        let refused =
+            Error::new(ErrorKind::Notation, error.to_string()).with_excerpt(excerpt_of(text, error));
         match help {
-            Some(help) => error.with_help(help),
-            None => error,
+            Some(help) => refused.with_help(help),
+            None => refused,
         }
     }
 
@@ -357,6 +354,17 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The line of a text that is not well written, with carets under the place.
+fn excerpt_of(text: &str, error: &broadloom_spec::Error) -> String {
+    let place = |span: broadloom_spec::Span| Span::new(SourceId(0), span.start, span.end);
+    let mut diagnostic = Diagnostic::error("", "", place(error.span), &*error.label);
+    if let Some(related) = &error.related {
+        diagnostic = diagnostic.with_label(place(related.span), &*related.label);
+    }
+    let style = Style { between: false, width: MAX_LENGTH, ..Style::default() };
+    excerpt(&Sources::one("", text), &diagnostic, style).trim_end().to_string()
+}
 
 /// What was meant by `rgb:3`.
 fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {

@@ -1,7 +1,7 @@
 //! What is wrong with a text: one precise error, as plain data.
 //!
 //! The first mistake is reported, with what was found, what could stand there, and a hint for what was
-//! probably meant. [`Error::render`] shows it under the text; the `Display` form is the bare message.
+//! probably meant. Whoever shows it has its places and their labels; the `Display` form is the bare message.
 
 use crate::span::Span;
 use std::fmt;

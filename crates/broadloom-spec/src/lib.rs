@@ -66,7 +66,6 @@ mod mode;
 mod names;
 mod parser;
 mod print;
-mod render;
 mod span;
 mod tree;
 

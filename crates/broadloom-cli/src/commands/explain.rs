@@ -1,12 +1,15 @@
 //! `broadloom explain`: why an axis has its size, from the line that says it to the tensor that was asked for.
 
+use broadloom_diagnostics::{Paint, Said, tell};
 use broadloom_ide::{Analysis, Explanation, explain};
 
-use crate::console::{Console, Look, Paint};
-use crate::excerpt::{Said, tell};
+use crate::console::{Console, Look};
 use crate::json;
 use crate::output::Output;
 use crate::program::{ProgramArgs, status, unusable};
+
+/// Lines are cut to this width where nobody tells how wide they may be.
+const WIDTH: usize = 100;
 
 /// The arguments of `explain`.
 #[derive(clap::Args, Clone, Debug)]
@@ -46,7 +49,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let mut analysis = Analysis::new(&text);
     let explained = match explain(&mut analysis, &args.name) {
         Ok(explained) => explained,
-        Err(message) => return unusable("explain", &message, args.program.json),
+        Err(message) => return unusable("explain", message, args.program.json),
     };
     let mut output = Output::new(status(analysis.diagnostics()));
     if args.program.json {
@@ -66,6 +69,7 @@ fn people(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
     let steps = answer.steps.iter().map(|step| Said { text: &step.text, span: step.span, answer: false });
     let mut story: Vec<Said<'_>> = steps.collect();
     story.push(Said { text: &answer.end, span: Some(answer.span), answer: true });
-    out.push_str(&tell(analysis.sources(), analysis.program.main, &story, look));
+    let columns = look.columns.unwrap_or(WIDTH);
+    out.push_str(&tell(analysis.sources(), analysis.program.main, &story, columns, look.color));
     out
 }

@@ -1,5 +1,6 @@
 //! `broadloom shapes`: what is known of each shape after a line, though what follows may be wrong or missing.
 
+use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::{Analysis, Listing, SoFar, shapes};
 
 use crate::console::{Console, Look};
@@ -7,7 +8,6 @@ use crate::dims;
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status};
-use crate::table::{Column, Table};
 
 /// The arguments of `shapes`.
 #[derive(clap::Args, Clone, Debug)]
@@ -64,5 +64,5 @@ fn people(analysis: &Analysis, so_far: &SoFar, look: Look) -> String {
         };
         table.row([tensor.name.clone(), tensor.shape.clone(), line]);
     }
-    if table.is_empty() { String::new() } else { dims::table(&so_far.dims, look) + &table.show(look) }
+    if table.is_empty() { String::new() } else { dims::table(&so_far.dims, look) + &look.table(&table) }
 }

@@ -1,6 +1,8 @@
 //! `broadloom tour`: one small program through the other commands.
 
-use crate::console::{Console, Paint};
+use broadloom_diagnostics::Paint;
+
+use crate::console::Console;
 use crate::output::{Output, Status};
 
 /// The arguments of `tour`: none.
