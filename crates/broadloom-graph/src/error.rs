@@ -97,6 +97,9 @@ struct Data {
     message: String,
     /// Where the sentence begins in the message: what stands before it says what it is about.
     sentence: usize,
+    /// The step that the message begins with, and where the sentence about it begins: for as long as nobody knows
+    /// whether that is the step that the error is about.
+    subject: Option<(u32, usize)>,
     /// A text with a mark under the place.
     excerpt: Option<String>,
     /// The tensor whose numbers it is about, and its name.
@@ -172,6 +175,7 @@ impl Error {
             kind,
             message,
             sentence,
+            subject: None,
             excerpt,
             tensor,
             step: None,
@@ -180,6 +184,14 @@ impl Error {
             help,
             remedy: None,
         }))
+    }
+
+    /// An error of a kind, with a sentence about a step: to a reader who has the step before his eyes, the sentence
+    /// alone is told.
+    pub(crate) fn of_step(kind: ErrorKind, step: u32, subject: &str, what: &str) -> Error {
+        let mut error = Error::new(kind, format!("{subject}: {what}"));
+        error.0.subject = Some((step, subject.len() + 2));
+        error
     }
 
     /// A program cannot be run.
@@ -202,6 +214,7 @@ impl Error {
     pub fn about(mut self, subject: &str) -> Error {
         self.0.message = format!("{subject}: {}", self.0.message);
         self.0.sentence = 0;
+        self.0.subject = None;
         self
     }
 
@@ -219,16 +232,6 @@ impl Error {
         self
     }
 
-    /// Says what the message begins with, if it does: what it is about.
-    pub fn of(mut self, subject: &str) -> Error {
-        if self.0.sentence == 0
-            && self.0.message.strip_prefix(subject).is_some_and(|rest| rest.starts_with(": "))
-        {
-            self.0.sentence = subject.len() + 2;
-        }
-        self
-    }
-
     /// Says whose numbers it is about.
     pub fn about_values_of(mut self, tensor: Tensor, name: &str) -> Error {
         self.0.tensor = Some((tensor, name.to_string()));
@@ -238,6 +241,9 @@ impl Error {
     /// Says which step it is about, unless that was said before.
     pub fn about_step(mut self, step: u32) -> Error {
         self.0.step.get_or_insert(step as usize);
+        if let Some((_, sentence)) = self.0.subject.take_if(|(of, _)| *of == step) {
+            self.0.sentence = sentence;
+        }
         self
     }
 

@@ -48,6 +48,20 @@ pub(crate) enum Node {
     NotFinite(Tensor),
 }
 
+impl Node {
+    /// The step that it belongs to.
+    pub fn step(self, graph: &Graph) -> u32 {
+        match self {
+            Node::Own(step, ..) => step,
+            Node::Value(tensor)
+            | Node::Gradient(tensor)
+            | Node::Before(tensor, _)
+            | Node::Wide(tensor)
+            | Node::NotFinite(tensor) => graph.made_by(tensor),
+        }
+    }
+}
+
 /// What a number supplied to a run is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Symbol {
