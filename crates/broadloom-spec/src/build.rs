@@ -123,6 +123,26 @@ impl Builder {
     }
 }
 
+impl Spec {
+    /// The spec that accumulates over the names of a shape.
+    pub(crate) fn over(mode: Mode, names: Names, operand: Shape<Axis>) -> Spec {
+        let row = |row: &Row<Axis>| {
+            let units = |axes: &[Axis]| axes.iter().map(|_| Axis::fixed(0)).collect::<Vec<Axis>>();
+            let (lead, trail) = (units(row.lead()), units(&row.trail));
+            match row.hole().map(|hole| hole.variable) {
+                Some(RowVariable::Ellipsis) => Row::open(lead, RowVariable::Ellipsis, trail),
+                Some(RowVariable::Named(_)) => {
+                    Row::closed(lead.into_iter().chain([Axis::fixed(0)]).chain(trail))
+                }
+                None => Row::closed(trail),
+            }
+        };
+        let (batch, input) = (operand.batch.as_ref().map(row), operand.input.as_ref().map(row));
+        let result = Shape::new(batch, input, row(&operand.output));
+        Spec { mode, names, operands: vec![operand], results: vec![result] }
+    }
+}
+
 impl Axis {
     /// An axis that is written nowhere.
     pub fn new(kind: AxisKind) -> Axis {
@@ -163,7 +183,7 @@ impl<A> Shape<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse_spec;
+    use crate::{parse_over, parse_spec};
 
     /// What is built is what its text reads as.
     fn reads_back(spec: &Spec, text: &str) {
@@ -204,6 +224,23 @@ mod tests {
         let shape = |axis: Axis| Shape::new(None, None, Row::closed([axis]));
         let spec = build.finish(vec![shape(window), shape(k)], vec![shape(o)]).expect("well formed");
         reads_back(&spec, "2*o<+k; k => o");
+    }
+
+    #[test]
+    fn names_are_accumulated_over() {
+        let cases = [
+            ("... | v", "... | v => ... | 0"),
+            ("... | ..v..", "... | ..v.. => ... | 0"),
+            ("... | ..., v", "... | ..., v => ... | ..., 0"),
+            ("... | t -> ...", "... | t -> ... => ... | 0 -> ..."),
+            ("ij", "ij => 0 0"),
+            ("a..b..c", "a..b..c => 0 0 0"),
+        ];
+        for (shape, spec) in cases {
+            let over = parse_over(shape).expect("a shape");
+            assert_eq!(parse_spec(spec).expect("a spec").without_spans(), over, "{spec}");
+        }
+        assert!(parse_over("i => j").is_err() && parse_over("i; j").is_err() && parse_over("i,,j").is_err());
     }
 
     #[test]
