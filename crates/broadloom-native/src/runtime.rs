@@ -2,7 +2,8 @@
 //!
 //! The runtime is text in C. Of its small functions, those are taken that the code mentions, and those that these
 //! mention in turn; the kernel of contractions is taken as a whole, for the types that are computed with. Because it is
-//! long, it can also be a file of its own that is compiled once and linked to many programs.
+//! long, it can also be a file of its own that is compiled once and linked to many programs. What it costs to take
+//! everything is in `ARCHITECTURE.md`.
 
 use rustc_hash::FxHashSet;
 
