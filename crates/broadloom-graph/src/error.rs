@@ -363,6 +363,7 @@ impl std::error::Error for Error {}
 
 /// The line of a text that is not well written, with carets under the place.
 fn excerpt_of(text: &str, error: &broadloom_spec::Error) -> String {
+    let (text, error) = error.clone().visible(text);
     let place = |span: broadloom_spec::Span| Span::new(SourceId(0), span.start, span.end);
     let mut diagnostic = Diagnostic::error("", "", place(error.span), &*error.label);
     if let Some(related) = &error.related {

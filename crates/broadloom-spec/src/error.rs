@@ -83,6 +83,29 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The text with every blank as one blank and what cannot be seen as `�`, and the error with its places in that.
+    ///
+    /// ```
+    /// let text = "i\u{301} => i";
+    /// let (shown, error) = broadloom_spec::parse_spec(text).unwrap_err().visible(text);
+    /// assert_eq!((shown.as_str(), error.span.slice(&shown)), ("i� => i", "�"));
+    /// ```
+    pub fn visible(mut self, text: &str) -> (String, Error) {
+        let visible = |c: char| if matches!(c, '\n' | '\r') { c } else { shown(c) };
+        let at = |offset: u32| {
+            let before = &text[..text.floor_char_boundary(offset as usize)];
+            before.chars().map(|c| visible(c).len_utf8()).sum::<usize>()
+        };
+        let place = |span: Span| Span::new(at(span.start), at(span.end));
+        self.span = place(self.span);
+        if let Some(related) = &mut self.related {
+            related.span = place(related.span);
+        }
+        (text.chars().map(visible).collect(), self)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

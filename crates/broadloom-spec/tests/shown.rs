@@ -5,6 +5,7 @@ use broadloom_spec::{Error, MAX_LENGTH, Span};
 
 /// The message, the line with carets under the place, and the help; every line ends with a newline.
 pub fn shown(error: &Error, text: &str) -> String {
+    let (text, error) = error.clone().visible(text);
     let place = |Span { start, end }| broadloom_diagnostics::Span::new(SourceId(0), start, end);
     let mut diagnostic = Diagnostic::error("", "", place(error.span), &*error.label);
     if let Some(related) = &error.related {
