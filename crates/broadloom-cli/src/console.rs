@@ -2,7 +2,9 @@
 
 use std::io::Read;
 
-/// The environment of a command.
+use broadloom_diagnostics::{Paint, Table};
+
+/// The world around a command.
 pub struct Console<'a> {
     /// Standard input.
     pub stdin: &'a mut dyn Read,
@@ -105,33 +107,14 @@ impl<'a> Console<'a> {
     }
 }
 
-/// The role of a piece of output, which decides its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paint {
-    Plain,
-    /// Headings and names.
-    Strong,
-    /// Explanations.
-    Faint,
-    /// The answer to the question that was asked.
-    Answer,
-    /// The frame around excerpts.
-    Frame,
-}
-
 impl Look {
     /// The text in its colour.
     pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
-        let code = match paint {
-            Paint::Plain => "",
-            Paint::Strong => "1",
-            Paint::Faint => "2",
-            Paint::Answer => "1;32",
-            Paint::Frame => "1;34",
-        };
-        if !self.color || code.is_empty() || text.is_empty() {
-            return text.to_string();
-        }
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        paint.on(text, self.color)
+    }
+
+    /// A table, as wide as it may be.
+    pub(crate) fn table<const N: usize>(self, table: &Table<N>) -> String {
+        table.show(self.columns, self.color)
     }
 }

@@ -1,9 +1,9 @@
 //! The table of named sizes.
 
+use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::{NamedSize, range_text};
 
 use crate::console::Look;
-use crate::table::{Column, Table};
 
 /// A table of the named sizes, and an empty line; empty if there are none.
 pub(crate) fn table(dims: &[NamedSize], look: Look) -> String {
@@ -27,5 +27,5 @@ pub(crate) fn table(dims: &[NamedSize], look: Look) -> String {
         };
         table.row([dim.name.clone(), dim.size.to_string(), range, dim.decided.clone()]);
     }
-    table.show(look) + "\n"
+    look.table(&table) + "\n"
 }

@@ -17,13 +17,11 @@ pub mod commands;
 mod console;
 mod data;
 mod dims;
-mod excerpt;
 mod json;
 mod output;
 mod plot;
 mod program;
 mod progress;
-mod table;
 
 use std::ffi::OsString;
 

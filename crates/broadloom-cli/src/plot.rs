@@ -13,7 +13,9 @@
 
 use broadloom_lang::show::number;
 
-use crate::console::{Look, Paint};
+use broadloom_diagnostics::Paint;
+
+use crate::console::Look;
 use broadloom_ide::words::grouped;
 
 /// Lines of a plot.

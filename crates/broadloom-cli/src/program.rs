@@ -4,10 +4,11 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use broadloom_diagnostics::{Diagnostic, Severity, Sources, Style, decode, escaped, render_all};
+use broadloom_diagnostics::{DecodeError, Diagnostic, Severity, Sources, Style, decode, escaped, render_all};
 use broadloom_ide::Text;
 use broadloom_lang::codes;
 use clap::Args;
+use serde::Serialize;
 
 use crate::console::{Console, Look};
 use crate::json::{self, Nothing};
@@ -41,8 +42,8 @@ fn size(text: &str) -> Result<(String, u64), String> {
     }
 }
 
-/// Reads a file, or standard input if it is called `-`. Returns a message if that fails.
-pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, String> {
+/// Reads a file, or standard input if it is called `-`; or says why that cannot be done.
+pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, Unusable> {
     let is_stdin = file.as_os_str() == "-";
     let name = if is_stdin { console.stdin_name.to_string() } else { shown_path(file) };
     let bytes = if is_stdin {
@@ -51,8 +52,8 @@ pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, Strin
     } else {
         std::fs::read(file)
     };
-    let bytes = bytes.map_err(|error| format!("error: cannot read {name}: {}\n", reason(&error)))?;
-    let text = decode(bytes).map_err(|error| error.render(&name))?;
+    let bytes = bytes.map_err(|error| format!("cannot read {name}: {}", reason(&error)))?;
+    let text = decode(bytes).map_err(|error| Unusable::NotText { name: name.clone(), error })?;
     let folder = if is_stdin { None } else { file.parent() };
     Ok(Text { name, text, folder: folder.map(Path::to_path_buf).unwrap_or_default(), sizes: Vec::new() })
 }
@@ -72,17 +73,58 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// The output of a command that cannot do its work: a message, with `--json` in an object.
-pub(crate) fn unusable(command: &str, message: &str, json: bool) -> Output {
-    let stderr =
-        if message.starts_with("error") { message.to_string() } else { format!("error: {message}\n") };
-    // Names in it are escaped already, but messages of other libraries may not be.
-    let lines: Vec<_> = stderr.split('\n').map(escaped).collect();
-    let mut output = Output { stderr: lines.join("\n"), ..Output::new(Status::Unusable) };
+/// Why a command cannot do its work.
+#[derive(Clone, Debug)]
+pub(crate) enum Unusable {
+    /// In a sentence; further lines may say more.
+    Because(String),
+    /// What is in a file is no text.
+    NotText { name: String, error: DecodeError },
+}
+
+impl From<String> for Unusable {
+    fn from(message: String) -> Unusable {
+        Unusable::Because(message)
+    }
+}
+
+impl Unusable {
+    /// For people. Names in it are shown with escapes already; what other libraries say may not be.
+    pub(crate) fn shown(&self) -> String {
+        let shown = match self {
+            Unusable::Because(message) => format!("error: {message}\n"),
+            Unusable::NotText { name, error } => error.render(name),
+        };
+        shown.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
+    }
+
+    /// For programs: the sentence alone.
+    pub(crate) fn diagnostic(&self) -> Diagnostic {
+        let message = match self {
+            Unusable::Because(message) => message.clone(),
+            Unusable::NotText { error, .. } => error.to_string(),
+        };
+        let sentence = escaped(message.lines().next().unwrap_or_default()).into_owned();
+        Diagnostic::new(Severity::Error, "", sentence)
+    }
+}
+
+/// A command cannot do its work, and says why; with `--json` in an object.
+pub(crate) fn unusable(command: &str, why: impl Into<Unusable>, json: bool) -> Output {
+    unusable_with(command, why, json, Nothing {})
+}
+
+/// The same, with what this command says in its object besides.
+pub(crate) fn unusable_with(
+    command: &str,
+    why: impl Into<Unusable>,
+    json: bool,
+    data: impl Serialize,
+) -> Output {
+    let why = why.into();
+    let mut output = Output { stderr: why.shown(), ..Output::new(Status::Unusable) };
     if json {
-        let message = output.stderr.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let diagnostic = Diagnostic::new(Severity::Error, "", message);
-        output.stdout = json::object(command, &Sources::new(), &[diagnostic], Nothing {});
+        output.stdout = json::object(command, &Sources::new(), &[why.diagnostic()], data);
     }
     output
 }
@@ -90,7 +132,7 @@ pub(crate) fn unusable(command: &str, message: &str, json: bool) -> Output {
 impl ProgramArgs {
     /// Reads the text of the program, or returns the output that says why that failed.
     pub(crate) fn read(&self, command: &str, console: &mut Console<'_>) -> Result<Text, Output> {
-        let text = read(&self.file, console).map_err(|message| unusable(command, &message, self.json))?;
+        let text = read(&self.file, console).map_err(|why| unusable(command, why, self.json))?;
         Ok(Text { sizes: self.set.clone(), ..text })
     }
 

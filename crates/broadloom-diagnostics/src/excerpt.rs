@@ -58,7 +58,9 @@ pub(crate) fn write(sources: &Sources, diagnostic: &Diagnostic, style: Style, ou
         }
         let arrow = if index == 0 { "-->" } else { ":::" };
         out.write(&format!("{:gutter$}{arrow} ", ""), Ink::Frame);
-        out.write(&format!("{}:{line}:{column}", section.source.name()), Ink::Plain);
+        let name = section.source.name();
+        let colon = if name.is_empty() { "" } else { ":" };
+        out.write(&format!("{name}{colon}{line}:{column}"), Ink::Plain);
         out.end_line();
         section.write(gutter, out);
     }
@@ -240,10 +242,10 @@ impl<'a> Section<'a> {
     }
 }
 
-/// The left side of the text: line numbers and the margin with its open braces.
-struct Frame {
-    gutter: usize,
-    open: Vec<Option<Ink>>,
+/// What stands left of the text: line numbers and the margin with its open braces.
+pub(crate) struct Frame {
+    pub gutter: usize,
+    pub open: Vec<Option<Ink>>,
 }
 
 impl Frame {
@@ -267,7 +269,7 @@ impl Frame {
     }
 
     /// Writes cells right of the margin.
-    fn row(&self, out: &mut Canvas, number: Option<u32>, cells: &[Cell]) {
+    pub fn row(&self, out: &mut Canvas, number: Option<u32>, cells: &[Cell]) {
         let mut row = self.margin();
         row.extend(cells);
         self.line(out, number, &row);
@@ -297,11 +299,13 @@ impl Frame {
 }
 
 /// The part of a line that is shown, in bytes of the text.
-struct Window {
-    start: usize,
-    end: usize,
+pub(crate) struct Window {
+    pub start: usize,
+    pub end: usize,
     cut_before: bool,
     cut_after: bool,
+    /// What stands in the place of what is cut off.
+    dots: &'static str,
 }
 
 const ELLIPSIS: &str = "...";
@@ -318,18 +322,43 @@ impl Window {
         let before = text[first..anchor].char_indices().rev().map(|(offset, _)| first + offset);
         let n_after = after.clone().take(width + 1).count();
         let n_before = before.clone().take(width + 1).count();
+        let dots = ELLIPSIS;
         if n_before + n_after <= width {
-            return Window { start: first, end: last, cut_before: false, cut_after: false };
+            return Window { start: first, end: last, cut_before: false, cut_after: false, dots };
         }
         let keep_before = n_before.min((width / 3).max(width.saturating_sub(n_after)));
         let start = before.take(keep_before).last().unwrap_or(anchor);
         let end = after.nth(width - keep_before).unwrap_or(last);
-        Window { start, end, cut_before: start > first, cut_after: end < last }
+        Window { start, end, cut_before: start > first, cut_after: end < last, dots }
     }
 
-    fn excerpt(&self, source: &Source) -> Vec<Cell> {
+    /// `width` characters of a line, dots included: from its start if so much of what is between two bytes can be
+    /// seen there, otherwise from a little before it.
+    pub fn within(source: &Source, line: u32, (start, end): (usize, usize), width: usize) -> Window {
+        let (first, last) = source.line_bytes(line);
+        let (first, last) = (first as usize, last as usize);
+        let text = source.text();
+        let count = |from: usize, to: usize| text[from..to].chars().count();
+        let (before, marked) = (count(first, start), count(start, end).max(1));
+        let skipped = match before + marked.min(width / 2) > width {
+            true => before.saturating_sub(width / 3),
+            false => 0,
+        };
+        let offset = |n: usize| text[first..last].char_indices().nth(n).map_or(last, |(at, _)| first + at);
+        let (cut_before, cut_after) = (skipped > 0, count(first, last) > skipped + width);
+        Window {
+            start: offset(skipped + usize::from(cut_before)),
+            end: offset(skipped + width - usize::from(cut_after)),
+            cut_before,
+            cut_after,
+            dots: "…",
+        }
+    }
+
+    pub fn excerpt(&self, source: &Source) -> Vec<Cell> {
         let mut cells = Vec::new();
-        let dots = |cut: bool| ELLIPSIS.chars().filter(move |_| cut).map(|c| (c, Ink::Frame));
+        let ink = if self.dots == ELLIPSIS { Ink::Frame } else { Ink::Plain };
+        let dots = |cut: bool| self.dots.chars().filter(move |_| cut).map(move |c| (c, ink));
         cells.extend(dots(self.cut_before));
         for c in source.text()[self.start..self.end].chars() {
             match c {
@@ -342,15 +371,20 @@ impl Window {
     }
 
     /// The column of the excerpt where the byte at `offset` is shown.
-    fn column(&self, source: &Source, offset: usize) -> usize {
+    pub fn column(&self, source: &Source, offset: usize) -> usize {
         let shown = &source.text()[self.start..offset.clamp(self.start, self.end)];
-        let dots = if self.cut_before { ELLIPSIS.len() } else { 0 };
+        let dots = if self.cut_before { self.dots.chars().count() } else { 0 };
         dots + shown.chars().map(width).sum::<usize>()
+    }
+
+    /// Whether something is cut off before this byte, which is not shown itself.
+    pub fn is_cut_before(&self, offset: usize) -> bool {
+        self.cut_after && offset > self.end
     }
 }
 
-/// The character that underlines are drawn with.
-fn point(ink: Ink) -> char {
+/// What underlines are drawn with.
+pub(crate) fn point(ink: Ink) -> char {
     if ink == Ink::Primary { '^' } else { '-' }
 }
 

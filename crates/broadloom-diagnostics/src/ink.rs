@@ -13,6 +13,38 @@ pub(crate) enum Ink {
     Secondary,
 }
 
+/// What a piece of output for people is, for its colour, where it belongs to no diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Anything.
+    Plain,
+    /// Heads and names.
+    Strong,
+    /// What only explains.
+    Faint,
+    /// What is asked for.
+    Answer,
+    /// The frame around excerpts.
+    Frame,
+}
+
+impl Paint {
+    /// The text in its colour, if there are colours.
+    pub fn on(self, text: &str, color: bool) -> String {
+        let code = match self {
+            Paint::Plain => "",
+            Paint::Strong => "1",
+            Paint::Faint => "2",
+            Paint::Answer => "1;32",
+            Paint::Frame => "1;34",
+        };
+        if !color || code.is_empty() || text.is_empty() {
+            return text.to_string();
+        }
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}
+
 /// A character of the output; in a row of cells, its column is its index.
 pub(crate) type Cell = (char, Ink);
 

@@ -26,6 +26,7 @@
 //! - A [`Diagnostic`] is plain data: the code that finds a mistake makes one.
 //! - [`render()`] and [`render_all`] show diagnostics to a person, [`Shown`] to a program;
 //!   with the feature `serde` it can be serialised.
+//! - [`tell`] follows a story along source lines; a [`Table`] has columns that line up.
 //! - [`decode()`] turns the bytes of a file into text.
 
 pub mod decode;
@@ -36,13 +37,18 @@ mod ink;
 pub mod render;
 pub mod shown;
 pub mod source;
+mod story;
+mod table;
 
 pub use decode::{DecodeError, decode};
 pub use diagnostic::{Diagnostic, Label, Link, Severity};
 pub use escape::escaped;
-pub use render::{Style, render, render_all, summary};
+pub use ink::Paint;
+pub use render::{Style, excerpt, render, render_all, summary};
 pub use shown::{Place, Shown, ShownLabel, ShownLink};
 pub use source::{BYTE_ORDER_MARK, Source, SourceId, Sources, Span};
+pub use story::{Said, tell};
+pub use table::{Column, Cut, Table};
 
 /// The README of the crate, so that its example is run.
 #[cfg(doctest)]

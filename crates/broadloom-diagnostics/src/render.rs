@@ -25,7 +25,6 @@
 //! character are moved to the nearest place that exists.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::excerpt;
 use crate::ink::{Canvas, Ink};
 use crate::source::Sources;
 
@@ -84,6 +83,26 @@ pub fn summary(diagnostics: &[Diagnostic], suppressed: usize) -> String {
     parts.join(if suppressed > 0 { "; " } else { ", " })
 }
 
+/// The places of a diagnostic alone: where they are, source lines, underlines and labels; every line ends with a newline.
+/// A source without a name shows as its lines and columns.
+///
+/// ```
+/// use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span, Style, excerpt};
+/// let spec = Sources::one("", "ij; jk -> ik");
+/// let arrow = Diagnostic::error("", "", Span::new(SourceId(0), 7, 9), "expected `=>`");
+/// assert_eq!(excerpt(&spec, &arrow, Style::default()), "\
+///  --> 1:8
+///   |
+/// 1 | ij; jk -> ik
+///   |        ^^ expected `=>`
+/// ");
+/// ```
+pub fn excerpt(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> String {
+    let mut out = Canvas { out: String::new(), color: style.color, severity: diagnostic.severity };
+    crate::excerpt::write(sources, diagnostic, style, &mut out);
+    out.out
+}
+
 /// Renders one diagnostic; every line ends with a newline.
 pub fn render(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> String {
     let mut out = Canvas { out: String::new(), color: style.color, severity: diagnostic.severity };
@@ -94,7 +113,7 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> Strin
     }
     out.write(&format!(": {}", diagnostic.message), Ink::Strong);
     out.end_line();
-    let gutter = excerpt::write(sources, diagnostic, style, &mut out);
+    let gutter = crate::excerpt::write(sources, diagnostic, style, &mut out);
     let chain = chain(sources, diagnostic, style);
     if !diagnostic.labels.is_empty() && advice(diagnostic, &chain).next().is_some() {
         out.write(&format!("{:gutter$} |", ""), Ink::Frame);

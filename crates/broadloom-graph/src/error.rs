@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span, Style, excerpt};
+use broadloom_spec::MAX_LENGTH;
+
 use crate::step::Tensor;
 
 /// The kind of mistake that an [`Error`] is about.
@@ -96,6 +99,9 @@ struct Data {
     message: String,
     /// The offset in the message at which the sentence begins. The subject stands before it.
     sentence: usize,
+    /// The step that the message begins with, and where the sentence about it begins: for as long as nobody knows
+    /// whether that is the step that the error is about.
+    subject: Option<(u32, usize)>,
     /// A text with a mark under the place.
     excerpt: Option<String>,
     /// The tensor whose numbers it is about, and its name.
@@ -171,6 +177,7 @@ impl Error {
             kind,
             message,
             sentence,
+            subject: None,
             excerpt,
             tensor,
             step: None,
@@ -181,25 +188,27 @@ impl Error {
         }))
     }
 
-    /// The error for a program that cannot be run.
+    /// An error of a kind, with a sentence about a step: to a reader who has the step before his eyes, the sentence
+    /// alone is told.
+    pub(crate) fn of_step(kind: ErrorKind, step: u32, subject: &str, what: &str) -> Error {
+        let mut error = Error::new(kind, format!("{subject}: {what}"));
+        error.0.subject = Some((step, subject.len() + 2));
+        error
+    }
+
+    /// A program cannot be run.
     pub fn run(message: String) -> Error {
         Error::new(ErrorKind::Run, message)
     }
 
     /// A mistake in a spec or a shape, with the text and a caret under the place.
     pub fn notation(text: &str, error: &broadloom_spec::Error) -> Error {
-        let mut bare = error.clone();
-        let help = size_first(text, error).map(String::into_boxed_str).or(bare.help.take());
-        bare.help = None;
-        let rendered = bare.render(text);
-        let excerpt = rendered.split_once('\n').map(|(_, excerpt)| excerpt.trim_end().to_string());
-        let mut error = Error::new(ErrorKind::Notation, bare.to_string());
-        if let Some(excerpt) = excerpt {
-            error = error.with_excerpt(excerpt);
-        }
+        let help = size_first(text, error).or_else(|| error.help.as_deref().map(str::to_string));
+        let refused =
+            Error::new(ErrorKind::Notation, error.to_string()).with_excerpt(excerpt_of(text, error));
         match help {
-            Some(help) => error.with_help(help),
-            None => error,
+            Some(help) => refused.with_help(help),
+            None => refused,
         }
     }
 
@@ -207,6 +216,7 @@ impl Error {
     pub fn about(mut self, subject: &str) -> Error {
         self.0.message = format!("{subject}: {}", self.0.message);
         self.0.sentence = 0;
+        self.0.subject = None;
         self
     }
 
@@ -225,17 +235,7 @@ impl Error {
         self
     }
 
-    /// Marks the subject at the beginning of the message, if the message begins with it.
-    pub fn of(mut self, subject: &str) -> Error {
-        if self.0.sentence == 0
-            && self.0.message.strip_prefix(subject).is_some_and(|rest| rest.starts_with(": "))
-        {
-            self.0.sentence = subject.len() + 2;
-        }
-        self
-    }
-
-    /// Sets the tensor whose numbers it is about.
+    /// Says whose numbers it is about.
     pub fn about_values_of(mut self, tensor: Tensor, name: &str) -> Error {
         self.0.tensor = Some((tensor, name.to_string()));
         self
@@ -244,6 +244,9 @@ impl Error {
     /// Sets the step it is about, unless it has one.
     pub fn about_step(mut self, step: u32) -> Error {
         self.0.step.get_or_insert(step as usize);
+        if let Some((_, sentence)) = self.0.subject.take_if(|(of, _)| *of == step) {
+            self.0.sentence = sentence;
+        }
         self
     }
 
@@ -361,7 +364,19 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// The right way to write `rgb:3`.
+/// The line of a text that is not well written, with carets under the place.
+fn excerpt_of(text: &str, error: &broadloom_spec::Error) -> String {
+    let (text, error) = error.clone().visible(text);
+    let place = |span: broadloom_spec::Span| Span::new(SourceId(0), span.start, span.end);
+    let mut diagnostic = Diagnostic::error("", "", place(error.span), &*error.label);
+    if let Some(related) = &error.related {
+        diagnostic = diagnostic.with_label(place(related.span), &*related.label);
+    }
+    let style = Style { between: false, width: MAX_LENGTH, ..Style::default() };
+    excerpt(&Sources::one("", text), &diagnostic, style).trim_end().to_string()
+}
+
+/// What was meant by `rgb:3`.
 fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
     if error.kind != broadloom_spec::ErrorKind::MisplacedBasis {
         return None;

@@ -465,19 +465,21 @@ impl Graph {
 
     /// The number of a spec, which is parsed once.
     pub(crate) fn known_spec(&mut self, notation: Notation<'_>) -> Result<u32, Error> {
-        let text = match notation {
-            Notation::Text(text) => Cow::Borrowed(text),
-            Notation::Tree(tree) => Cow::Owned(tree.to_string()),
+        let read = |text: &str, parse: fn(&str) -> Result<Spec, broadloom_spec::Error>| {
+            parse(text).map_err(|error| Error::notation(text, &error))
+        };
+        let (text, tree) = match notation {
+            Notation::Text(text) => (Cow::Borrowed(text), None),
+            Notation::Tree(tree) => (Cow::Owned(tree.to_string()), Some(tree.clone())),
+            Notation::Over(text) => {
+                let tree = read(text, broadloom_spec::parse_over)?;
+                (Cow::Owned(tree.to_string()), Some(tree))
+            }
         };
         if let Some(known) = self.specs.by_text.get(&*text) {
             return Ok(*known);
         }
-        let spec = match notation {
-            Notation::Text(text) => {
-                broadloom_spec::parse_spec(text).map_err(|error| Error::notation(text, &error))?
-            }
-            Notation::Tree(tree) => tree.clone(),
-        };
+        let spec = tree.map_or_else(|| read(&text, broadloom_spec::parse_spec), Ok)?;
         let discardable = crate::discard::discardable(&spec);
         let known = self.specs.all.len() as u32;
         self.specs.by_text.insert((*text).into(), known);

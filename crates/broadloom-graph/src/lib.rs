@@ -52,6 +52,7 @@ pub use initial::Initial;
 pub use leaves::StatedNames;
 pub use logic::{Accumulate, Combine, Index, Options};
 pub use message::Why;
+pub use nest::{ShownAccess, ShownLoop, ShownNest};
 pub use node::{LeafKind, Node};
 pub use notation::Notation;
 pub use operation::Operation;

@@ -1,17 +1,114 @@
-//! Loop nests for people and for other programs: text and JSON. For MLIR, see `lower/mlir`.
+//! Loop nests for people and for other programs: in the names of the program, as data and as text. For MLIR, see
+//! `lower/mlir`.
 
 pub(crate) mod size_names;
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use broadloom_core::Size;
-use broadloom_core::projection::Index;
+use broadloom_core::projection::{Index, Verdict};
 use broadloom_spec::Kind;
 
 use crate::logic::{contraction, sources};
 use crate::project::Projected;
 use crate::step::{Leaf, Op, Step, Tensor};
 use crate::{Error, Graph};
+
+/// The loop nest of an operation in the names of the program. It prints as [`Graph::show_nest`] does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownNest {
+    /// The operation, as a program would write it.
+    pub operation: String,
+    /// What it relates.
+    pub rules: Vec<String>,
+    /// Its loops.
+    pub loops: Vec<ShownLoop>,
+    /// Their product space.
+    pub space: String,
+    /// What is written.
+    pub writes: Vec<ShownAccess>,
+    /// What is read.
+    pub reads: Vec<ShownAccess>,
+    /// Whether no cell of the first result is written twice.
+    pub injective: Verdict,
+    /// Whether every cell of it is written.
+    pub surjective: Verdict,
+    /// Whether it must be set to the neutral element first.
+    pub needs_initialisation: bool,
+    /// The loops with what is computed in them; every line ends with a newline.
+    pub body: String,
+}
+
+/// A loop of a [`ShownNest`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownLoop {
+    /// Its name.
+    pub name: String,
+    /// How often it runs.
+    pub extent: u64,
+    /// The name of that size, if it has one.
+    pub size_name: Option<String>,
+    /// The factor of the product space that it belongs to; loops of one factor run one after another.
+    pub factor: u32,
+    /// Whether no result's index mentions it.
+    pub reduction: bool,
+    /// The axes that it runs along.
+    pub drives: String,
+}
+
+/// A tensor that a [`ShownNest`] reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownAccess {
+    /// What it is called.
+    pub tensor: String,
+    /// The cell of it, or its value if it is a number: `a[i, k]`.
+    pub cell: String,
+    /// Whether it is a number.
+    pub is_number: bool,
+    /// Its sizes in memory order.
+    pub sizes: Vec<u64>,
+    /// The index on each axis.
+    pub index: Vec<String>,
+    /// How far it is read beyond the ends of each axis.
+    pub margins: Vec<(u64, u64)>,
+}
+
+impl ShownNest {
+    /// What it relates, classes of axes, the product space and how tensors are indexed: a line each.
+    pub fn facts(&self) -> Vec<String> {
+        let rules = self.rules.iter().map(|rule| format!("rule {rule}"));
+        let classes = self.loops.iter().map(|each| format!("class {}: {}", each.name, each.drives));
+        let space = std::iter::once(format!("product space: {}", self.space));
+        let accesses = [("writes", &self.writes), ("reads", &self.reads)];
+        let accesses = accesses.into_iter().flat_map(|(role, all)| all.iter().map(move |each| (role, each)));
+        let accesses = accesses.filter(|(_, each)| !each.is_number);
+        let accesses = accesses.map(|(role, each)| format!("{role} {each}"));
+        rules.chain(classes).chain(space).chain(accesses).collect()
+    }
+}
+
+impl fmt::Display for ShownNest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.operation)?;
+        self.facts().iter().try_for_each(|fact| writeln!(f, "{fact}"))?;
+        f.write_str(&self.body)
+    }
+}
+
+impl fmt::Display for ShownAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.sizes.iter().map(u64::to_string).collect();
+        write!(f, "{} of {} ({})", self.cell, self.tensor, sizes.join(" × "))?;
+        if self.margins.iter().any(|margin| *margin != (0, 0)) {
+            let margins = self.margins.iter().map(|(left, right)| format!("{left}+{right}"));
+            write!(f, ", margins {}", margins.collect::<Vec<_>>().join(", "))?;
+        }
+        Ok(())
+    }
+}
 
 impl Projected {
     /// The distance by which reads of a tensor reach beyond the ends of each of its axes, in memory
@@ -72,35 +169,61 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn show_nest(&mut self, result: Tensor) -> Result<String, Error> {
+        Ok(self.nest(result)?.to_string())
+    }
+
+    /// The same as data.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, y) = (g.data("x", "n=8")?, g.data("y", "8")?);
+    /// let sum = g.add(y, x)?;
+    /// let nest = g.nest(sum)?;
+    /// assert_eq!((nest.loops[0].extent, nest.loops[0].size_name.as_deref()), (8, Some("n")));
+    /// assert_eq!(nest.reads[1].cell, "x[i]");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn nest(&mut self, result: Tensor) -> Result<ShownNest, Error> {
         let nest = self.projection(result)?;
         let step = self.tensors[result.index()].step;
-        let mut text = format!("{}\n", self.subject(step).replace('`', ""));
-        for rule in self.rules_text(step) {
-            let _ = writeln!(text, "rule {rule}");
-        }
-        for (at, name) in self.loop_names(&nest).iter().enumerate() {
-            let _ = writeln!(text, "class {name}: {}", self.class_text(&nest, at as u32));
-        }
-        let sizes = self.shown_size_names(&nest)?;
-        let _ = writeln!(text, "product space: {}", self.space_text(&nest, &sizes));
-        for (at, tensor) in nest.tensors.iter().enumerate() {
-            if self.number_of(*tensor).is_some() {
-                continue;
+        let size_names = self.size_names(&nest)?;
+        let (reductions, names) = (nest.reductions(), self.loop_names(&nest));
+        let shown_loop = |at: usize| {
+            let each = &nest.projection.loops[at];
+            ShownLoop {
+                name: names[at].clone(),
+                extent: each.extent.get(),
+                size_name: size_names[at].clone(),
+                factor: each.factor,
+                reduction: reductions.contains(&(at as u32)),
+                drives: self.class_text(&nest, at as u32),
             }
-            let role = if at < nest.results { "writes" } else { "reads" };
-            let _ = write!(text, "{role} {}", self.cell_text(&nest, at));
-            let sizes: Vec<String> = nest.sizes[at].iter().map(Size::to_string).collect();
-            let _ = write!(text, " of {} ({})", self.label_of(*tensor), sizes.join(" × "));
-            let margins = nest.margins(at);
-            if margins.iter().any(|margin| *margin != (0, 0)) {
-                let shown: Vec<String> =
-                    margins.iter().map(|(left, right)| format!("{left}+{right}")).collect();
-                let _ = write!(text, ", margins {}", shown.join(", "));
-            }
-            text.push('\n');
-        }
-        self.write_loops(&nest, &sizes, &mut text);
-        Ok(text)
+        };
+        let access = |at: usize| ShownAccess {
+            tensor: self.label_of(nest.tensors[at]),
+            cell: self.cell_text(&nest, at),
+            is_number: self.number_of(nest.tensors[at]).is_some(),
+            sizes: nest.shape(at),
+            index: nest.projection.maps[at].iter().map(|index| index_text(&names, index)).collect(),
+            margins: nest.margins(at),
+        };
+        // A name of a size that is also a loop's would be read as that loop.
+        let shown = size_names.iter().map(|name| name.clone().filter(|name| !names.contains(name)));
+        let shown: Vec<Option<String>> = shown.collect();
+        let mut body = String::new();
+        self.write_loops(&nest, &shown, &mut body);
+        Ok(ShownNest {
+            operation: self.subject(step).replace('`', ""),
+            rules: self.rules_text(step),
+            loops: (0..names.len()).map(shown_loop).collect(),
+            space: self.space_text(&nest, &shown),
+            writes: (0..nest.results).map(access).collect(),
+            reads: (nest.results..nest.tensors.len()).map(access).collect(),
+            injective: nest.is_injective(0),
+            surjective: nest.is_surjective(0),
+            needs_initialisation: nest.needs_initialisation(0),
+            body,
+        })
     }
 
     /// The names of a nest's loops: the labels of the spec they drive, and letters where there are none.
@@ -120,13 +243,7 @@ impl Graph {
         names
     }
 
-    /// The names of sizes that can be shown: a name that is also a loop's would be read as that loop.
-    fn shown_size_names(&mut self, nest: &Projected) -> Result<Vec<Option<String>>, Error> {
-        let (loops, sizes) = (self.loop_names(nest), self.size_names(nest)?);
-        Ok(sizes.into_iter().map(|name| name.filter(|name| !loops.contains(name))).collect())
-    }
-
-    /// The rules of the operation as text. Sizes and loops are both read from this one list.
+    /// What the operation relates, as its shape logic says: the one list that sizes and loops are read from.
     fn rules_text(&self, step: u32) -> Vec<String> {
         let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return Vec::new() };
         let operands = self.step_operands(step);
@@ -284,58 +401,6 @@ impl Graph {
             _ => None,
         }
     }
-
-    /// The loop nest of the operation that makes a tensor, as one JSON object.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (x, y) = (g.data("x", "n=8")?, g.data("y", "8")?);
-    /// let sum = g.add(y, x)?;
-    /// let json = g.nest_json(sum)?;
-    /// assert!(json.contains(r#"{"name": "i", "extent": 8, "size_name": "n", "factor": 0"#));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn nest_json(&mut self, result: Tensor) -> Result<String, Error> {
-        let nest = self.projection(result)?;
-        let sizes = self.size_names(&nest)?;
-        let (reductions, names) = (nest.reductions(), self.loop_names(&nest));
-        let each = |(at, each): (usize, &broadloom_core::projection::Loop)| {
-            format!(
-                r#"{{"name": {}, "extent": {}, "size_name": {}, "factor": {}, "reduction": {}, "drives": {}}}"#,
-                quoted(&names[at]),
-                each.extent,
-                sizes[at].as_ref().map_or("null".into(), |name| quoted(name)),
-                each.factor,
-                reductions.contains(&(at as u32)),
-                quoted(&self.class_text(&nest, at as u32)),
-            )
-        };
-        let loops: Vec<String> = nest.projection.loops.iter().enumerate().map(each).collect();
-        let tensor = |at: usize| {
-            let indices: Vec<String> =
-                nest.projection.maps[at].iter().map(|index| quoted(&index_text(&names, index))).collect();
-            let name = quoted(&self.label_of(nest.tensors[at]));
-            format!(
-                r#"{{"tensor": {name}, "sizes": {:?}, "index": [{}]}}"#,
-                nest.sizes[at],
-                indices.join(", ")
-            )
-        };
-        let list = |range: std::ops::Range<usize>| range.map(tensor).collect::<Vec<_>>().join(", ");
-        let verdict = |verdict| format!("{verdict:?}").to_lowercase();
-        let step = self.tensors[result.index()].step;
-        let rules: Vec<String> = self.rules_text(step).iter().map(|rule| quoted(rule)).collect();
-        Ok(format!(
-            r#"{{"rules": [{}], "loops": [{}], "writes": [{}], "reads": [{}], "injective": "{}", "surjective": "{}", "needs_initialisation": {}}}"#,
-            rules.join(", "),
-            loops.join(", "),
-            list(0..nest.results),
-            list(nest.results..nest.tensors.len()),
-            verdict(nest.is_injective(0)),
-            verdict(nest.is_surjective(0)),
-            nest.needs_initialisation(0),
-        ))
-    }
 }
 
 /// The number of iterations of a loop: the name of the size, or the number.
@@ -365,16 +430,4 @@ fn letters() -> impl Iterator<Item = String> {
         ('i'..='z')
             .map(move |letter| if round == 0 { letter.to_string() } else { format!("{letter}{round}") })
     })
-}
-
-/// A JSON string.
-fn quoted(text: &str) -> String {
-    let escape = |letter: char| match letter {
-        '"' => "\\\"".to_string(),
-        '\\' => "\\\\".to_string(),
-        '\n' => "\\n".to_string(),
-        letter if u32::from(letter) < 0x20 => format!("\\u{:04x}", u32::from(letter)),
-        letter => letter.to_string(),
-    };
-    format!("\"{}\"", text.chars().map(escape).collect::<String>())
 }

@@ -7,7 +7,7 @@ use crate::graph::KnownSpec;
 /// A spec: its text, or its tree, which is used directly, without printing and parsing.
 ///
 /// ```
-/// use broadloom::{Graph, spec};
+/// use broadloom::{Graph, Notation, spec};
 /// let mut g = Graph::new();
 /// let x = g.data("x", "2, 3")?;
 /// let mut build = spec::Builder::new();
@@ -18,6 +18,8 @@ use crate::graph::KnownSpec;
 /// let written = g.einsum("i j => j i", &[x])?;
 /// assert_eq!(g.final_shape(built)?.to_string(), "3, 2");
 /// assert_eq!(g.final_shape(written)?.to_string(), "3, 2");
+/// let rows = g.einsum(Notation::Over("..., j"), &[x])?;
+/// assert_eq!(g.final_shape(rows)?.to_string(), "2, 1");
 /// # Ok::<(), broadloom::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +28,25 @@ pub enum Notation<'s> {
     Text(&'s str),
     /// As it is built.
     Tree(&'s Spec),
+    /// The shape of one operand, whose names are accumulated over.
+    Over(&'s str),
+}
+
+impl Notation<'_> {
+    /// How many results it speaks of, even if it is not well written.
+    ///
+    /// ```
+    /// use broadloom::Notation;
+    /// assert_eq!(Notation::from("a^b => a; b").results(), 2);
+    /// assert_eq!(Notation::from("a^ => a; b").results(), 2);
+    /// ```
+    pub fn results(&self) -> usize {
+        match self {
+            Notation::Text(text) => broadloom_spec::count_results(text),
+            Notation::Tree(tree) => tree.results.len(),
+            Notation::Over(_) => 1,
+        }
+    }
 }
 
 impl<'s> From<&'s str> for Notation<'s> {

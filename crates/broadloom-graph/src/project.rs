@@ -484,7 +484,7 @@ impl<'a> Reading<'a> {
             Ok(projection) => projection,
             Err(failure) => {
                 let error = self.unsolved(failure, &tensors, places, results, step);
-                return Err(error.about_step(step).of(&self.graph.subject(step)));
+                return Err(error.about_step(step));
             }
         };
         let label = |axis: AxisId| self.labels.iter().position(|label| self.equations.same(*label, axis));
@@ -495,9 +495,7 @@ impl<'a> Reading<'a> {
         };
         let nest = Projected { tensors, results, sizes, projection, accumulate, labels, step };
         match nest.mistake() {
-            Some(mistake) => {
-                Err(self.refused(mistake, &nest, step).about_step(step).of(&self.graph.subject(step)))
-            }
+            Some(mistake) => Err(self.refused(mistake, &nest, step).about_step(step)),
             None => Ok(nest),
         }
     }

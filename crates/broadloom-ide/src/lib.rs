@@ -61,7 +61,9 @@ pub use graph::{GraphOf, NoPicture, Picture, graph};
 pub use hints::{Hint, hints};
 pub use hover::{Hover, HoverTensor, hover};
 pub use lint::lint;
-pub use loops::{Loops, LoopsOf, OperationLoops, OptimisedRoutine, loops, optimised};
+pub use loops::{
+    AccessData, LoopData, Loops, LoopsOf, NestData, OperationLoops, OptimisedRoutine, loops, optimised,
+};
 pub use memory::{
     AllocatedMemory, Measured, MemoryGroup, MemoryOf, MemoryUse, Optimiser, RoutineMemory, SizeMemory,
     StoredTensor, TemporaryMemory, memory,

@@ -1,10 +1,9 @@
 //! Loop nests as they are derived from shapes, or as they run.
 
-use broadloom::{Backend, Node, Session, Settings, Tensor};
+use broadloom::{Backend, Node, Session, Settings, ShownAccess, ShownLoop, ShownNest, Tensor};
 use broadloom_diagnostics::Span;
 use broadloom_lang::Program;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::analysis::Analysis;
 use crate::place::Line;
@@ -48,9 +47,8 @@ pub struct OperationLoops {
     /// The line on which it is written.
     #[serde(flatten)]
     pub place: Option<Line>,
-    /// The nest as data, if that was asked for. None for assignments, and if shapes do not yield a
-    /// nest.
-    pub nest: Option<Box<RawValue>>,
+    /// The nest as data, if that was asked for; nothing for assignments, and where shapes make no nest.
+    pub nest: Option<NestData>,
     /// The loops of the operation.
     pub forward: String,
     /// The loops of the gradients of its operands.
@@ -61,6 +59,76 @@ pub struct OperationLoops {
     /// The same as `place`, as a span.
     #[serde(skip)]
     pub span: Option<Span>,
+}
+
+/// A nest as data, with the keys of `docs/schema.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct NestData {
+    /// What the operation relates.
+    pub rules: Vec<String>,
+    /// Its loops.
+    pub loops: Vec<LoopData>,
+    /// What is written.
+    pub writes: Vec<AccessData>,
+    /// What is read.
+    pub reads: Vec<AccessData>,
+    /// Whether no cell of the result is written twice: `yes`, `no` or `unsettled`.
+    pub injective: &'static str,
+    /// Whether every cell of the result is written.
+    pub surjective: &'static str,
+    /// Whether the result must be set to the neutral element first.
+    pub needs_initialisation: bool,
+}
+
+/// A loop of a nest.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopData {
+    /// Its name.
+    pub name: String,
+    /// How often it runs.
+    pub extent: u64,
+    /// The name of that size, if it has one.
+    pub size_name: Option<String>,
+    /// The factor of the product space that it belongs to.
+    pub factor: u32,
+    /// Whether the result's index does not mention it.
+    pub reduction: bool,
+    /// The axes that it runs along.
+    pub drives: String,
+}
+
+/// A tensor that a nest reads or writes.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccessData {
+    /// What it is called.
+    pub tensor: String,
+    /// Its sizes in memory order.
+    pub sizes: Vec<u64>,
+    /// The index on each axis.
+    pub index: Vec<String>,
+}
+
+impl From<ShownNest> for NestData {
+    fn from(nest: ShownNest) -> NestData {
+        let each = |ShownLoop { name, extent, size_name, factor, reduction, drives, .. }| LoopData {
+            name,
+            extent,
+            size_name,
+            factor,
+            reduction,
+            drives,
+        };
+        let access = |ShownAccess { tensor, sizes, index, .. }| AccessData { tensor, sizes, index };
+        NestData {
+            rules: nest.rules,
+            loops: nest.loops.into_iter().map(each).collect(),
+            writes: nest.writes.into_iter().map(access).collect(),
+            reads: nest.reads.into_iter().map(access).collect(),
+            injective: nest.injective.name(),
+            surjective: nest.surjective.name(),
+            needs_initialisation: nest.needs_initialisation,
+        }
+    }
 }
 
 /// A routine as it runs.
@@ -197,33 +265,27 @@ fn derived(program: &mut Program, tensors: &[Tensor], of: &LoopsOf) -> Result<Ve
 }
 
 /// The nest of the operation that makes a tensor, as data.
-pub(crate) fn nest(program: &mut Program, tensor: Tensor) -> Option<Box<RawValue>> {
-    let nest = program.graph.nest_json(tensor).ok()?;
-    RawValue::from_string(nest).ok()
+pub(crate) fn nest(program: &mut Program, tensor: Tensor) -> Option<NestData> {
+    program.graph.nest(tensor).ok().map(NestData::from)
 }
 
 /// The operation that makes a tensor, without gradients and data.
 pub(crate) fn forward(program: &mut Program, tensor: Tensor) -> OperationLoops {
     let origin = program.graph.step_of(tensor).and_then(|step| program.origins.get(step));
     let span = origin.map(|origin| origin.span);
-    let shown = program.graph.show_nest(tensor).unwrap_or_else(|error| {
+    let (text, facts, forward) = match program.graph.nest(tensor) {
+        Ok(nest) => (nest.operation.clone(), nest.facts(), nest.body),
         // Shapes do not always make a nest: `convert`, `a => a^a`.
-        format!("{}\n{}", program.graph.label_of(tensor), error.message())
-    });
-    let mut lines = shown.lines();
-    let text = lines.next().unwrap_or_default().to_string();
-    let is_fact = |line: &&str| {
-        ["rule ", "class ", "product space: ", "writes ", "reads "].iter().any(|head| line.starts_with(head))
+        Err(error) => (program.graph.label_of(tensor), Vec::new(), format!("{}\n", error.message())),
     };
-    let (facts, forward): (Vec<&str>, Vec<&str>) = lines.partition(is_fact);
     OperationLoops {
         tensor: program.graph.label_of(tensor),
         text,
         place: span.map(|span| Line::new(&program.sources, span)),
         nest: None,
-        forward: forward.join("\n") + "\n",
+        forward,
         backward: Vec::new(),
-        facts: facts.into_iter().map(str::to_string).collect(),
+        facts,
         span,
     }
 }

@@ -3,10 +3,9 @@
 use broadloom::{Node, Tensor};
 use broadloom_lang::Program;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::analysis::Analysis;
-use crate::loops::{OptimisedRoutine, nest, optimised};
+use crate::loops::{NestData, OptimisedRoutine, nest, optimised};
 use crate::place::Line;
 use crate::shape::{Rows, how, kind};
 
@@ -60,8 +59,8 @@ pub struct WholeOperation {
     /// The ids of its results.
     pub results: Vec<usize>,
     /// Its loop nest.
-    pub nest: Option<Box<RawValue>>,
-    /// The line on which it is written.
+    pub nest: Option<NestData>,
+    /// Where it is written.
     #[serde(flatten)]
     pub place: Option<Line>,
 }

@@ -7,6 +7,7 @@ use broadloom::{Accumulate, Combine, Initial, Kind, Operation, Padding, Tensor, 
 use broadloom_diagnostics::Span;
 
 use crate::codes;
+use crate::eval::spec::By;
 use crate::eval::{Eval, Evaluated, Reported};
 use crate::syntax::ast::{Binary, Ident};
 use crate::value::Value;
@@ -317,21 +318,15 @@ fn reduced(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluate
     eval.only(call, &["padding"])?;
     let padding = padding(eval, call)?;
     let call = with_spec(eval, call)?;
-    Ok(Value::Tensor(eval.by_spec(&call, accumulate, Combine::Product, padding)?))
+    Ok(Value::Tensor(eval.by_spec(&call, By::Names, accumulate, Combine::Product, padding)?))
 }
 
-/// Completes the spec of a reduction: `sum(x)` is over everything, and `sum("... | v", x)` is over
-/// the names of a shape, with a unit in place of each.
+/// What is left out of the spec of a reduction: `sum(x)` is over everything.
 fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
     let mut given = call.given.clone();
     let plain: Vec<usize> = (0..given.len()).filter(|at| given[*at].name.is_none()).collect();
     match plain[..] {
-        [first, ..] if let Value::Text(text) = &given[first].value => {
-            let text =
-                if text.contains('{') { eval.filled(text, given[first].span)?.into() } else { text.clone() };
-            let full = if text.contains("=>") { text } else { crate::eval::spec::over_names(&text).into() };
-            given[first].value = Value::Text(full);
-        }
+        [first, ..] if let Value::Text(_) = &given[first].value => {}
         [first, second]
             if let (Value::Tensor(tensor), Value::Number(axis)) =
                 (&given[first].value, &given[second].value) =>
@@ -363,7 +358,7 @@ fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let accumulate = one_of(eval, call, "reduce", &accumulates)?.unwrap_or_default();
     let combine = one_of(eval, call, "combine", &combines)?.unwrap_or_default();
     let padding = padding(eval, call)?;
-    Ok(Value::Tensor(eval.by_spec(call, accumulate, combine, padding)?))
+    Ok(Value::Tensor(eval.by_spec(call, By::Spec, accumulate, combine, padding)?))
 }
 
 fn padding(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Option<Padding>> {
@@ -393,8 +388,8 @@ fn one_of<T: Copy>(
 fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &[])?;
     let call = &with_spec(eval, call)?;
-    let (spec, operands) = eval.spec_and_operands(call)?;
-    let over = eval.left_out(&spec);
+    let (spec, operands) = eval.spec_and_operands(call, By::Names)?;
+    let over = eval.left_out(spec.spec());
     let made = eval.ask(call.span, |graph| graph.mean(&spec, &operands, &over))?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
@@ -402,7 +397,7 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &[])?;
-    let (spec, operands) = eval.spec_and_operands(call)?;
+    let (spec, operands) = eval.spec_and_operands(call, By::Spec)?;
     let parts = eval.ask(call.span, |graph| graph.split(&spec, &operands))?;
     let parts: Vec<Value> = parts.into_iter().map(Value::Tensor).collect();
     Ok(Value::List(parts.into()))

@@ -5,7 +5,7 @@
 //! tensors that are not one number, values that nothing computes. They are found by going through
 //! the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
 
-use broadloom::{Error, ErrorKind, Initial, Rehearsal};
+use broadloom::{Error, ErrorKind, Initial, Rehearsal, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::eval::diagnosed;
@@ -30,32 +30,37 @@ impl Program {
             // Sizes that do not fit are reported by `settle`.
             Err(_) => return,
         };
-        let mut found: Vec<(Span, Error)> = Vec::new();
+        let mut found: Vec<Refusal> = Vec::new();
         for (step, error) in rehearsal.refused_steps() {
-            found.push((origin(step).unwrap_or(main), error));
+            found.push(Refusal { span: origin(step).unwrap_or(main), of: Some(Of::Step(step)), error });
         }
         for (tensor, error) in rehearsal.refused_values() {
-            let step = self.graph.step_of(tensor);
-            found.push((step.and_then(origin).unwrap_or(main), error));
+            let span = self.graph.step_of(tensor).and_then(origin).unwrap_or(main);
+            found.push(Refusal { span, of: Some(Of::Tensor(tensor)), error });
         }
         for drawn in &self.plan.drawn {
             let refused = rehearsal.drawn(drawn.tensor, &drawn.name, &drawn.initial).err();
-            found.extend(refused.map(|error| (drawn.span, error)));
+            let of = Some(Of::Tensor(drawn.tensor));
+            found.extend(refused.map(|error| Refusal { span: drawn.span, of, error }));
             if let Initial::Values(values) = &drawn.initial {
-                let refused = rehearsal.lookups(drawn.tensor, values);
-                found.extend(refused.into_iter().map(|(step, error)| (origin(step).unwrap_or(main), error)));
+                for (step, error) in rehearsal.lookups(drawn.tensor, values) {
+                    found.push(Refusal {
+                        span: origin(step).unwrap_or(main),
+                        of: Some(Of::Step(step)),
+                        error,
+                    });
+                }
             }
         }
         let mut walk = Walk { program: self, rehearsal, found };
         walk.actions(&self.plan.actions);
         found = walk.found;
         let mut told = Vec::new();
-        for (span, error) in &found {
+        for Refusal { span, of, error } in &found {
             // An operation without loops is refused again wherever it is computed, and so is a tensor without values.
-            let what = match error.tensor() {
-                Some((tensor, _)) => (error.kind(), Some(tensor), ""),
-                None => (error.kind(), None, error.sentence()),
-            };
+            let tensor = error.tensor().map(|(tensor, _)| Of::Tensor(tensor));
+            let of = tensor.or(*of).or(error.step().map(Of::Step)).unwrap_or(Of::Place(*span));
+            let what = (error.kind(), of);
             if !told.contains(&what) {
                 told.push(what);
                 self.diagnostics.push(diagnosed(error, *span, &self.origins));
@@ -64,10 +69,27 @@ impl Program {
     }
 }
 
+/// What would be refused.
+struct Refusal {
+    span: Span,
+    /// What it is about, if the error does not say that itself.
+    of: Option<Of>,
+    error: Error,
+}
+
+/// What a refusal is about.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Tensor(Tensor),
+    Step(usize),
+    /// What stands at a place.
+    Place(Span),
+}
+
 struct Walk<'p> {
     program: &'p Program,
     rehearsal: Rehearsal,
-    found: Vec<(Span, Error)>,
+    found: Vec<Refusal>,
 }
 
 impl Walk<'_> {
@@ -103,14 +125,14 @@ impl Walk<'_> {
                 return;
             }
             let place = plan.places.get(routine).and_then(|places| places.get(action));
-            self.found.push((place.copied().unwrap_or(span), error));
+            self.found.push(Refusal { span: place.copied().unwrap_or(span), of: None, error });
         }
     }
 
     /// Reports missing values, unless they follow from an error reported before.
     fn missing(&mut self, got: Result<(), Error>, span: Span) {
         if self.found.is_empty() {
-            self.found.extend(got.err().map(|error| (span, error)));
+            self.found.extend(got.err().map(|error| Refusal { span, of: None, error }));
         }
     }
 }

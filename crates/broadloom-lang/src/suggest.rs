@@ -1,8 +1,11 @@
 //! Suggestions for an unknown name: a similar name,
 //! or the equivalent of a name from another library.
 
-/// The name most similar to another one, if any is: one letter wrong, or two in a long name. Very
-/// short names are all similar to each other, so none is suggested for them.
+/// How many letters of a name are compared: the work grows with their square.
+const LONGEST: usize = 40;
+
+/// The name that is nearest to another one, if any is near: one letter wrong, or two in a long name. Of very short names
+/// any is near any other, which helps nobody.
 pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let allowed = match wanted.chars().count() {
         0..=2 => 0,
@@ -19,28 +22,15 @@ pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option
     near.min().map(|(_, name)| name.to_string())
 }
 
-/// The number of letters to insert, delete, change or exchange with their neighbour.
+/// How many letters have to be put in, left out, changed or exchanged with their neighbour; of names that are far too
+/// long to be mistyped, their beginnings are compared.
 fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(40).collect(), b.chars().take(40).collect());
-    if a.len().abs_diff(b.len()) > 2 {
-        return usize::MAX;
+    let beginning = |name: &str| name.chars().take(LONGEST).collect::<String>();
+    let (a, b) = (beginning(a), beginning(b));
+    match a.chars().count().abs_diff(b.chars().count()) {
+        0..=2 => strsim::osa_distance(&a, &b),
+        _ => usize::MAX,
     }
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            if i == 0 || j == 0 {
-                rows[i][j] = i.max(j);
-                continue;
-            }
-            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = change.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 /// The way to write something that other libraries

@@ -14,6 +14,9 @@
 //! A function is written twice: with the user's names, for readers, and with names in order of
 //! appearance, to find units that differ only in their buffers and can share one function.
 
+mod found;
+mod lanes;
+
 use std::fmt::Write;
 
 use broadloom_loops::function::{Binary, Unary};
@@ -26,6 +29,8 @@ use crate::names::Names;
 use crate::order::{Split, is_independent};
 use crate::rows::Row;
 use crate::types::{self, Locals, Real, stored};
+use found::{constant_divisors, has_no_vector_form, is_sum, long_sums, reductions};
+use lanes::LANES;
 
 /// A function and the arguments of a call.
 #[derive(Clone, Debug)]
@@ -103,13 +108,9 @@ pub(crate) fn function(
     printer.function
 }
 
-/// The number of partial results of a reduction that has no vector instruction.
-const LANES: i64 = 64;
-/// The number of terms of a sum that are added separately: a multiple of the lanes of all machines.
+/// How many terms of a sum are added before their sum is: a multiple of the lanes of all machines.
 const BLOCK: i64 = 1024;
-/// The number of iterations that run in lockstep.
-const ABREAST: u64 = 256;
-/// The number of divisions by the same number from which on its inverse is computed.
+/// How many divisions by the same number are worth its inverse.
 const LEAST_DIVISIONS: i64 = 16;
 
 /// Writes one function.
@@ -479,52 +480,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A loop of which many iterations go through its body in lockstep.
-    fn abreast(&mut self, each: &Looped, name: &str, (begin, end): (&str, &str), depth: usize) {
-        let header = format!("for (int64_t group = {begin}; group < {end}; group += {ABREAST}) {{");
-        self.line(depth, &header);
-        let lanes =
-            format!("const int lanes = {end} - group < {ABREAST} ? (int)({end} - group) : {ABREAST};");
-        self.line(depth + 1, &lanes);
-        self.lane_block(&each.body, name, depth + 1);
-        self.line(depth, "}");
-    }
-
-    /// A body for many iterations of the loop with a given name: loops around lanes.
-    fn lane_block(&mut self, body: &[Step], name: &str, depth: usize) {
-        let apart = body.iter().any(|step| matches!(step, Step::Loop(_)));
-        let stretches = body.chunk_by(|a, b| !matches!(a, Step::Loop(_)) && !matches!(b, Step::Loop(_)));
-        for stretch in stretches {
-            if let [Step::Loop(each)] = stretch {
-                let inner = self.loop_name(each.var);
-                let header = format!("for (int64_t {inner} = 0; {inner} < {}; {inner}++) {{", each.extent);
-                self.line(depth, &header);
-                self.lane_block(&each.body, name, depth + 1);
-                self.line(depth, "}");
-                self.names.release(&inner);
-                continue;
-            }
-            // A variable that another stretch of steps needs is kept for each lane.
-            let mut steps = stretch.to_vec();
-            for step in &mut steps {
-                if let (true, Step::Declare { local, value }) = (apart, &*step) {
-                    let real = self.locals.get(local).copied().unwrap_or(Real::F32);
-                    let array = format!("t{}", self.declared);
-                    self.declared += 1;
-                    self.line(depth, &format!("{} {array}[{ABREAST}];", real.name()));
-                    self.local_names.insert(*local, format!("{array}[lane]"));
-                    *step = Step::Update { local: *local, accumulate: None, value: value.clone() };
-                }
-            }
-            self.line(depth, "#pragma GCC ivdep");
-            self.line(depth, "for (int lane = 0; lane < lanes; lane++) {");
-            self.line(depth + 1, &format!("const int64_t {name} = group + lane;"));
-            self.block(&steps, depth + 1);
-            self.line(depth, "}");
-        }
-    }
-
-    /// Gives a name to the variable of a loop.
+    /// A name for the variable of a loop, from now on.
     fn loop_name(&mut self, var: u32) -> String {
         let name = match self.naming {
             Naming::User(vars) => {
@@ -535,56 +491,6 @@ impl Printer<'_> {
         };
         self.vars.insert(var, name.clone());
         name
-    }
-
-    /// A loop with reductions that have no vector instruction, with one partial result for each
-    /// lane.
-    fn in_lanes(
-        &mut self,
-        each: &Looped,
-        reductions: &[(u32, Binary)],
-        name: &str,
-        (begin, end): (&str, &str),
-        depth: usize,
-    ) {
-        self.line(depth, "{");
-        let mut outside = Vec::new();
-        for (local, function) in reductions {
-            let (real, outer) = (self.locals.get(local).copied().unwrap_or(Real::F32), self.local(*local));
-            let lanes = format!("{outer}_lanes");
-            let neutral = real.number(function.neutral().unwrap_or(0.0));
-            self.line(depth + 1, &format!("{} {lanes}[{LANES}];", real.name()));
-            self.line(depth + 1, &format!("for (int lane = 0; lane < {LANES}; lane++)"));
-            self.line(depth + 2, &format!("{lanes}[lane] = {neutral};"));
-            self.local_names.insert(*local, format!("{lanes}[lane]"));
-            outside.push((*local, *function, real, outer, lanes));
-        }
-        let header = format!("for (int64_t group = {begin}; group < {end}; group += {LANES}) {{");
-        self.line(depth + 1, &header);
-        let lanes_now =
-            format!("const int lanes = {end} - group < {LANES} ? (int)({end} - group) : {LANES};");
-        self.line(depth + 2, &lanes_now);
-        if is_independent(each) {
-            self.line(depth + 2, "#pragma GCC ivdep");
-        }
-        self.line(depth + 2, "for (int lane = 0; lane < lanes; lane++) {");
-        self.line(depth + 3, &format!("const int64_t {name} = group + lane;"));
-        self.block(&each.body, depth + 3);
-        self.line(depth + 2, "}");
-        self.line(depth + 1, "}");
-        for (local, function, real, outer, lanes) in outside {
-            let joined = |a: &str, b: String| {
-                self.binary(function, (a.to_string(), Level::Atom), (b, Level::Atom), real).0
-            };
-            let halves = joined(&format!("{lanes}[lane]"), format!("{lanes}[lane + half]"));
-            let whole = joined(&outer, format!("{lanes}[0]"));
-            self.line(depth + 1, &format!("for (int half = {}; half > 0; half /= 2)", LANES / 2));
-            self.line(depth + 2, "for (int lane = 0; lane < half; lane++)");
-            self.line(depth + 3, &format!("{lanes}[lane] = {halves};"));
-            self.line(depth + 1, &format!("{outer} = {whole};"));
-            self.local_names.insert(local, outer);
-        }
-        self.line(depth, "}");
     }
 
     /// The name of the inverse of a divisor, if it has one.
@@ -640,99 +546,4 @@ pub(crate) fn margins(program: &Program, buffer: BufferId, value: f64, name: &st
         list(&mut buffer.sizes.iter().copied()),
         list(&mut axes.clone().map(|axis| buffer.margin(axis).1.into())),
     )
-}
-
-/// Returns true for functions for which compilers find no vector form.
-fn has_no_vector_form(function: Binary) -> bool {
-    matches!(function, Binary::Max | Binary::Min | Binary::And | Binary::Or)
-}
-
-/// Returns true for functions whose results are rounded, so that compilers must be told that the
-/// order is free.
-fn is_sum(function: Binary) -> bool {
-    matches!(function, Binary::Add | Binary::Mul)
-}
-
-/// The variables that a loop reduces into with suitable functions, and does not use otherwise.
-fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
-    let mut found = Vec::new();
-    for step in &each.body {
-        let Step::Update { local, accumulate: Some(function), .. } = step else { continue };
-        let others = |other: &&Step| !std::ptr::eq(*other, step);
-        let touched = each.body.iter().filter(others).any(|other| match other {
-            Step::Update { local: known, .. } | Step::Declare { local: known, .. } => known == local,
-            _ => false,
-        });
-        let read = each.body.iter().filter_map(Step::value).any(|value| value.uses(*local));
-        if suits(*function) && !touched && !read {
-            found.push((*local, *function));
-        }
-    }
-    found
-}
-
-/// The variables that a loop adds many terms to, and does not use otherwise.
-fn long_sums(each: &Looped) -> Vec<u32> {
-    fn visit(each: &Looped, terms: i64, found: &mut Vec<(u32, i64)>, other: &mut Vec<u32>) {
-        let length = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);
-        let terms = terms.saturating_mul(length);
-        for step in &each.body {
-            if let Some(value) = step.value() {
-                value.each(&mut |value| {
-                    other.extend(match value {
-                        Value::Local(local) => Some(*local),
-                        _ => None,
-                    })
-                });
-            }
-            match step {
-                Step::Loop(inner) => visit(inner, terms, found, other),
-                Step::Update { local, accumulate: Some(Binary::Add), .. } => found.push((*local, terms)),
-                Step::Update { local, .. } | Step::Declare { local, .. } => other.push(*local),
-                _ => {}
-            }
-        }
-    }
-    let (mut found, mut other) = (Vec::new(), Vec::new());
-    visit(each, 1, &mut found, &mut other);
-    found.retain(|(local, terms)| *terms >= 2 * BLOCK && !other.contains(local));
-    found.sort_unstable();
-    found.dedup_by_key(|(local, _)| *local);
-    found.into_iter().map(|(local, _)| local).collect()
-}
-
-/// The divisors, other than numbers, that do not change in a loop.
-fn constant_divisors(each: &Looped) -> Vec<Value> {
-    let mut found: Vec<Value> = Vec::new();
-    let steady = |value: &Value| {
-        let mut steady = !matches!(value, Value::Number(_));
-        value.each(&mut |value| {
-            steady &= match value {
-                Value::Position(sum) => sum.coefficient(each.var) == 0,
-                Value::Uniform { .. } => false,
-                Value::Local(local) => !each.body.iter().any(|step| {
-                    matches!(step, Step::Declare { local: known, .. } | Step::Update { local: known, .. } if known == local)
-                }),
-                Value::Load(access) => {
-                    let written = |step: &Step| matches!(step, Step::Store { to, .. } if to.buffer == access.buffer);
-                    !access.depends_on(each.var) && access.gathers.is_empty() && !each.body.iter().any(written)
-                }
-                Value::Number(_) | Value::Symbol(_) => true,
-                Value::Unary(..) | Value::Binary(..) | Value::Select(..) => true,
-            };
-        });
-        steady
-    };
-    for value in each.body.iter().filter_map(Step::value) {
-        value.each(&mut |value| {
-            if let Value::Binary(Binary::Div, a, divisor) = value
-                && !steady(a)
-                && steady(divisor)
-                && !found.contains(divisor)
-            {
-                found.push((**divisor).clone());
-            }
-        });
-    }
-    found
 }

@@ -1,9 +1,9 @@
 //! The parts of the runtime that a program uses.
 //!
-//! The runtime is text in C. Of its small functions, those are included that the code mentions, and
-//! those that these mention in turn; the kernel of contractions is included as a whole, for the
-//! types that are used. Because it is long, it can also be a file of its own that is compiled once
-//! and linked to many programs.
+//! The runtime is text in C. Of its small functions, those are taken that the code mentions, and those that these
+//! mention in turn; the kernel of contractions is taken as a whole, for the types that are computed with. Because it is
+//! long, it can also be a file of its own that is compiled once and linked to many programs. What it costs to take
+//! everything is in `ARCHITECTURE.md`.
 
 use rustc_hash::FxHashSet;
 

@@ -124,6 +124,26 @@ impl Builder {
     }
 }
 
+impl Spec {
+    /// The spec that accumulates over the names of a shape.
+    pub(crate) fn over(mode: Mode, names: Names, operand: Shape<Axis>) -> Spec {
+        let row = |row: &Row<Axis>| {
+            let units = |axes: &[Axis]| axes.iter().map(|_| Axis::fixed(0)).collect::<Vec<Axis>>();
+            let (lead, trail) = (units(row.lead()), units(&row.trail));
+            match row.hole().map(|hole| hole.variable) {
+                Some(RowVariable::Ellipsis) => Row::open(lead, RowVariable::Ellipsis, trail),
+                Some(RowVariable::Named(_)) => {
+                    Row::closed(lead.into_iter().chain([Axis::fixed(0)]).chain(trail))
+                }
+                None => Row::closed(trail),
+            }
+        };
+        let (batch, input) = (operand.batch.as_ref().map(row), operand.input.as_ref().map(row));
+        let result = Shape::new(batch, input, row(&operand.output));
+        Spec { mode, names, operands: vec![operand], results: vec![result] }
+    }
+}
+
 impl Axis {
     /// An axis that has no place in a text.
     pub fn new(kind: AxisKind) -> Axis {
@@ -164,7 +184,7 @@ impl<A> Shape<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse_spec;
+    use crate::{parse_over, parse_spec};
 
     /// Checks that a built spec prints as `text`, and that `text` parses to the same tree.
     fn reads_back(spec: &Spec, text: &str) {
@@ -205,6 +225,23 @@ mod tests {
         let shape = |axis: Axis| Shape::new(None, None, Row::closed([axis]));
         let spec = build.finish(vec![shape(window), shape(k)], vec![shape(o)]).expect("well formed");
         reads_back(&spec, "2*o<+k; k => o");
+    }
+
+    #[test]
+    fn names_are_accumulated_over() {
+        let cases = [
+            ("... | v", "... | v => ... | 0"),
+            ("... | ..v..", "... | ..v.. => ... | 0"),
+            ("... | ..., v", "... | ..., v => ... | ..., 0"),
+            ("... | t -> ...", "... | t -> ... => ... | 0 -> ..."),
+            ("ij", "ij => 0 0"),
+            ("a..b..c", "a..b..c => 0 0 0"),
+        ];
+        for (shape, spec) in cases {
+            let over = parse_over(shape).expect("a shape");
+            assert_eq!(parse_spec(spec).expect("a spec").without_spans(), over, "{spec}");
+        }
+        assert!(parse_over("i => j").is_err() && parse_over("i; j").is_err() && parse_over("i,,j").is_err());
     }
 
     #[test]

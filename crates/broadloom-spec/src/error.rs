@@ -1,8 +1,7 @@
 //! Mistakes in a text: one precise error, as plain data.
 //!
-//! The first mistake is reported, with the text that was found, the alternatives that could stand
-//! there, and a hint for the text that was probably meant. [`Error::render`] shows it under the
-//! text; the `Display` form is the bare message.
+//! The first mistake is reported, with what was found, what could stand there, and a hint for what was
+//! probably meant. Whoever shows it has its places and their labels; the `Display` form is the bare message.
 
 use crate::span::Span;
 use std::fmt;
@@ -81,6 +80,29 @@ impl Error {
     pub(crate) fn help(mut self, help: impl Into<String>) -> Error {
         self.help = Some(help.into().into());
         self
+    }
+}
+
+impl Error {
+    /// The text with every blank as one blank and what cannot be seen as `�`, and the error with its places in that.
+    ///
+    /// ```
+    /// let text = "i\u{301} => i";
+    /// let (shown, error) = broadloom_spec::parse_spec(text).unwrap_err().visible(text);
+    /// assert_eq!((shown.as_str(), error.span.slice(&shown)), ("i� => i", "�"));
+    /// ```
+    pub fn visible(mut self, text: &str) -> (String, Error) {
+        let visible = |c: char| if matches!(c, '\n' | '\r') { c } else { shown(c) };
+        let at = |offset: u32| {
+            let before = &text[..text.floor_char_boundary(offset as usize)];
+            before.chars().map(|c| visible(c).len_utf8()).sum::<usize>()
+        };
+        let place = |span: Span| Span::new(at(span.start), at(span.end));
+        self.span = place(self.span);
+        if let Some(related) = &mut self.related {
+            related.span = place(related.span);
+        }
+        (text.chars().map(visible).collect(), self)
     }
 }
 

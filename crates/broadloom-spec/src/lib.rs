@@ -66,7 +66,6 @@ mod mode;
 mod names;
 mod parser;
 mod print;
-mod render;
 mod span;
 mod tree;
 
@@ -75,7 +74,7 @@ pub use decl::{DeclAxis, ShapeDecl, Size};
 pub use error::{Error, ErrorKind, Related};
 pub use mode::Mode;
 pub use names::{AxisId, BasisId, CoefficientId, Name, NameId, Names, RowId, Table};
-pub use parser::{MAX_LENGTH, parse_shape, parse_spec};
+pub use parser::{MAX_LENGTH, count_results, parse_over, parse_shape, parse_spec};
 pub use print::{Node, Shown};
 pub use span::Span;
 pub use tree::{

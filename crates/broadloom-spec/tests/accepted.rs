@@ -6,6 +6,8 @@
 use broadloom_spec::*;
 use expect_test::expect_file;
 
+use crate::shown::shown;
+
 #[rustfmt::skip]
 const SPECS: &[(&str, &[&str])] = &[
     ("letters", &[
@@ -95,9 +97,9 @@ fn printed(groups: &[(&str, &[&str])], print: fn(&str) -> String) -> String {
 #[test]
 fn specs_are_accepted() {
     expect_file!["accepted/specs.txt"].assert_eq(&printed(SPECS, |text| {
-        let spec = parse_spec(text).unwrap_or_else(|error| panic!("{}", error.render(text)));
+        let spec = parse_spec(text).unwrap_or_else(|error| panic!("{}", shown(&error, text)));
         let printed = spec.to_string();
-        let again = parse_spec(&printed).unwrap_or_else(|error| panic!("{}", error.render(&printed)));
+        let again = parse_spec(&printed).unwrap_or_else(|error| panic!("{}", shown(&error, &printed)));
         let mode = if spec.mode == Mode::Single { "letters" } else { "words" };
         assert_eq!(again.without_spans(), spec.without_spans(), "{text} prints as {printed}");
         format!("{mode}: {printed}")
@@ -107,9 +109,9 @@ fn specs_are_accepted() {
 #[test]
 fn declarations_are_accepted() {
     expect_file!["accepted/declarations.txt"].assert_eq(&printed(SHAPES, |text| {
-        let decl = parse_shape(text).unwrap_or_else(|error| panic!("{}", error.render(text)));
+        let decl = parse_shape(text).unwrap_or_else(|error| panic!("{}", shown(&error, text)));
         let printed = decl.to_string();
-        let again = parse_shape(&printed).unwrap_or_else(|error| panic!("{}", error.render(&printed)));
+        let again = parse_shape(&printed).unwrap_or_else(|error| panic!("{}", shown(&error, &printed)));
         assert_eq!(again.without_spans(), decl.without_spans(), "{text} prints as {printed}");
         printed
     }));

@@ -3,3 +3,4 @@
 mod accepted;
 mod laws;
 mod malformed;
+mod shown;

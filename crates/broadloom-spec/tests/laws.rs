@@ -5,6 +5,8 @@
 use broadloom_spec::*;
 use proptest::prelude::*;
 
+use crate::shown::shown;
+
 /// Checks the laws that hold for any text, read as a spec and as a declaration.
 fn check_laws(text: &str) {
     match parse_spec(text) {
@@ -22,7 +24,7 @@ fn check_laws(text: &str) {
             assert!(ordered, "{text:?}");
             let printed = spec.to_string();
             let again =
-                parse_spec(&printed).unwrap_or_else(|e| panic!("{text:?} prints as {}", e.render(&printed)));
+                parse_spec(&printed).unwrap_or_else(|e| panic!("{text:?} prints as {}", shown(&e, &printed)));
             assert_eq!(again.to_string(), printed, "{text:?}");
             assert_eq!(again.without_spans(), spec.without_spans(), "{text:?} prints as {printed:?}");
         }
@@ -34,8 +36,8 @@ fn check_laws(text: &str) {
                 .chain(decl.shape.axes().map(|axis| axis.span))
                 .for_each(|span| check_span(span, text));
             let printed = decl.to_string();
-            let again =
-                parse_shape(&printed).unwrap_or_else(|e| panic!("{text:?} prints as {}", e.render(&printed)));
+            let again = parse_shape(&printed)
+                .unwrap_or_else(|e| panic!("{text:?} prints as {}", shown(&e, &printed)));
             assert_eq!(again.without_spans(), decl.without_spans(), "{text:?} prints as {printed:?}");
         }
         Err(error) => check_error(&error, text),
@@ -45,7 +47,7 @@ fn check_laws(text: &str) {
 fn check_error(error: &Error, text: &str) {
     check_span(error.span, text);
     error.related.iter().for_each(|related| check_span(related.span, text));
-    assert!(error.render(text).contains('^'), "{text:?}");
+    assert!(shown(error, text).contains('^'), "{text:?}");
     assert!(
         !error.message.is_empty() && !error.label.is_empty() && !error.found.is_empty(),
         "{text:?}: {error:?}"
@@ -163,7 +165,7 @@ fn any_error_can_be_rendered_under_any_text() {
         if let Some(related) = &mut error.related {
             related.span = Span { start: random.below(60) as u32, end: u32::MAX };
         }
-        assert!(error.render(&text).contains('^'));
+        assert!(shown(&error, &text).contains('^'));
     }
 }
 
@@ -271,7 +273,7 @@ proptest! {
     #[test]
     fn specs_of_letters_survive_printing(text in spec(false)) {
         let spec = parse_spec(&text);
-        prop_assert!(spec.is_ok(), "{}", spec.unwrap_err().render(&text));
+        prop_assert!(spec.is_ok(), "{}", shown(&spec.unwrap_err(), &text));
         prop_assert_eq!(spec.unwrap().mode, Mode::Single);
         check_laws(&text);
     }
@@ -281,14 +283,14 @@ proptest! {
         // Without a comma or another sign the words would be letters.
         let text = if Mode::of(&text) == Mode::Single { format!("{text};i+j") } else { text };
         let spec = parse_spec(&text);
-        prop_assert!(spec.is_ok(), "{}", spec.unwrap_err().render(&text));
+        prop_assert!(spec.is_ok(), "{}", shown(&spec.unwrap_err(), &text));
         check_laws(&text);
     }
 
     #[test]
     fn declarations_survive_printing(text in declaration()) {
         let decl = parse_shape(&text);
-        prop_assert!(decl.is_ok(), "{}", decl.unwrap_err().render(&text));
+        prop_assert!(decl.is_ok(), "{}", shown(&decl.unwrap_err(), &text));
         check_laws(&text);
     }
 }

@@ -5,6 +5,8 @@ use broadloom_spec::*;
 use expect_test::expect_file;
 use std::collections::HashSet;
 
+use crate::shown::shown;
+
 #[rustfmt::skip]
 const SPECS: &[(&str, &[&str])] = &[
     ("another library's notation", &[
@@ -64,7 +66,7 @@ fn rendered<T: std::fmt::Display>(groups: &[(&str, &[&str])], parse: fn(&str) ->
         for text in *texts {
             match parse(text) {
                 Ok(tree) => panic!("`{text}` is accepted: {tree}"),
-                Err(error) => out.push_str(&format!("{:?}\n{}\n", error.kind, error.render(text))),
+                Err(error) => out.push_str(&format!("{:?}\n{}\n", error.kind, shown(&error, text))),
             }
         }
     }

@@ -221,8 +221,8 @@ impl Builder {
 
     /// An operation by a spec with several results: see [`Graph::split`].
     #[track_caller]
-    pub fn split<'b>(&'b self, spec: &str, operands: &[Expr<'b>]) -> Vec<Expr<'b>> {
-        let results = spec.split("=>").nth(1).map_or(1, |results| results.split(';').count());
+    pub fn split<'b, 's>(&'b self, spec: impl Into<Notation<'s>>, operands: &[Expr<'b>]) -> Vec<Expr<'b>> {
+        let spec = spec.into();
         let mut parts = Vec::new();
         let whole = self.all(operands, |graph, tensors| {
             parts = graph.split(spec, tensors)?;
@@ -230,7 +230,7 @@ impl Builder {
         });
         match whole.tensor {
             Some(_) => parts.into_iter().map(|tensor| self.expr(tensor)).collect(),
-            None => vec![whole; results],
+            None => vec![whole; spec.results()],
         }
     }
 
@@ -355,7 +355,7 @@ impl<'b> Expr<'b> {
     /// Accumulates by a spec of one operand: `x.reduce(Accumulate::Max, "... | v => ... | 0")`.
     #[must_use]
     #[track_caller]
-    pub fn reduce(self, accumulate: Accumulate, spec: &str) -> Expr<'b> {
+    pub fn reduce<'s>(self, accumulate: Accumulate, spec: impl Into<Notation<'s>>) -> Expr<'b> {
         let options = Options { accumulate, ..Options::default() };
         self.builder.einsum_with(spec, &[self], &options)
     }
@@ -363,28 +363,28 @@ impl<'b> Expr<'b> {
     /// Sums by a spec of one operand, such as `... | v => ... | 0`.
     #[must_use]
     #[track_caller]
-    pub fn sum(self, spec: &str) -> Expr<'b> {
+    pub fn sum<'s>(self, spec: impl Into<Notation<'s>>) -> Expr<'b> {
         self.reduce(Accumulate::Sum, spec)
     }
 
     /// The maximum by a spec.
     #[must_use]
     #[track_caller]
-    pub fn max(self, spec: &str) -> Expr<'b> {
+    pub fn max<'s>(self, spec: impl Into<Notation<'s>>) -> Expr<'b> {
         self.reduce(Accumulate::Max, spec)
     }
 
     /// The minimum by a spec.
     #[must_use]
     #[track_caller]
-    pub fn min(self, spec: &str) -> Expr<'b> {
+    pub fn min<'s>(self, spec: impl Into<Notation<'s>>) -> Expr<'b> {
         self.reduce(Accumulate::Min, spec)
     }
 
     /// The product by a spec. Its gradient divides by the elements, so none of them may be 0.
     #[must_use]
     #[track_caller]
-    pub fn product(self, spec: &str) -> Expr<'b> {
+    pub fn product<'s>(self, spec: impl Into<Notation<'s>>) -> Expr<'b> {
         self.reduce(Accumulate::Product, spec)
     }
 
@@ -398,7 +398,7 @@ impl<'b> Expr<'b> {
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn mean(self, spec: &str, over: &[&str]) -> Expr<'b> {
+    pub fn mean<'s>(self, spec: impl Into<Notation<'s>>, over: &[&str]) -> Expr<'b> {
         self.builder.all(&[self], |graph, tensors| graph.mean(spec, tensors, over))
     }
 

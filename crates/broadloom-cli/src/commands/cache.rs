@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Output {
         Err(reason) => {
             let verb = if args.clear { "clear" } else { "look at" };
             let message = format!("cannot {verb} the cache {}: {reason}", shown_path(cache.folder()));
-            return unusable("cache", &message, args.json);
+            return unusable("cache", message, args.json);
         }
     };
     let stdout = match args.json {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::words::{counted, grouped};
 use broadloom_ide::{Analysis, Checked, Listing, Text, check, signatures};
 use broadloom_lang::Asked;
@@ -12,7 +13,6 @@ use crate::dims;
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status};
-use crate::table::{Column, Table};
 
 /// The arguments of `check`.
 #[derive(clap::Args, Clone, Debug)]
@@ -128,7 +128,7 @@ fn people(checked: &Checked, look: Look) -> String {
         out.push_str("nothing has a name\n");
         return out;
     }
-    out.push_str(&table.show(look));
+    out.push_str(&look.table(&table));
     let params = checked.parameters;
     if let Some(elements) = params.elements.filter(|_| params.tensors > 0) {
         let (tensors, elements) = (counted(params.tensors, "parameter"), counted(elements, "element"));

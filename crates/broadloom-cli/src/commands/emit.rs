@@ -82,13 +82,13 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     let made = match made {
         Ok(made) => made,
-        Err(message) => return unusable("emit", &message, args.program.json),
+        Err(message) => return unusable("emit", message, args.program.json),
     };
     match &args.output {
         Some(file) if !args.c && !args.lean => {
             if let Err(error) = write_text(file, &made) {
                 let message = format!("cannot write {}: {error}", shown_path(file));
-                return unusable("emit", &message, args.program.json);
+                return unusable("emit", message, args.program.json);
             }
         }
         _ => output.stdout = made,

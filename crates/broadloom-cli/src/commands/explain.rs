@@ -1,14 +1,17 @@
 //! `broadloom explain`: the reason for the size of an axis, from the line that gives it to the
 //! tensor in question.
 
+use broadloom_diagnostics::{Paint, Said, tell};
 use broadloom_ide::{Analysis, Explanation, Text, explain, signatures};
 use broadloom_lang::Asked;
 
-use crate::console::{Console, Look, Paint};
-use crate::excerpt::{Said, tell};
+use crate::console::{Console, Look};
 use crate::json;
 use crate::output::Output;
 use crate::program::{ProgramArgs, status, unusable};
+
+/// Lines are cut to this width where nobody tells how wide they may be.
+const WIDTH: usize = 100;
 
 /// The arguments of `explain`.
 #[derive(clap::Args, Clone, Debug)]
@@ -55,7 +58,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(explained) => explained,
         Err(message) => match signed(args, &text, console) {
             Some(output) => return output,
-            None => return unusable("explain", &message, args.program.json),
+            None => return unusable("explain", message, args.program.json),
         },
     };
     let mut output = Output::new(status(analysis.diagnostics()));
@@ -93,6 +96,7 @@ fn people(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
     let steps = answer.steps.iter().map(|step| Said { text: &step.text, span: step.span, answer: false });
     let mut story: Vec<Said<'_>> = steps.collect();
     story.push(Said { text: &answer.end, span: Some(answer.span), answer: true });
-    out.push_str(&tell(analysis.sources(), analysis.program.main, &story, look));
+    let columns = look.columns.unwrap_or(WIDTH);
+    out.push_str(&tell(analysis.sources(), analysis.program.main, &story, columns, look.color));
     out
 }

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use broadloom::files::write_text;
-use broadloom_diagnostics::{Diagnostic, Severity, Sources, render_all};
+use broadloom_diagnostics::{Sources, render_all};
 use broadloom_ide::format;
 use serde::Serialize;
 
 use crate::console::Console;
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{read, shown_path, style};
+use crate::program::{Unusable, read, shown_path, style};
 
 /// The arguments of `fmt`.
 #[derive(clap::Args, Clone, Debug)]
@@ -53,16 +53,15 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
                     State { status: Status::Wrong, ..State::changed(false) }
                 }
             },
-            Err(message) => State { status: Status::Unusable, message, ..State::changed(false) },
+            Err(why) => State::refused(why),
         };
-        if args.json && !state.message.is_empty() {
-            let message = state.message.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            diagnostics.push(Diagnostic::new(Severity::Error, "", message));
+        if args.json {
+            diagnostics.extend(state.refused.as_ref().map(Unusable::diagnostic));
         }
         output.status = output.status.max(state.status);
         let name = if is_stdin { "<stdin>".to_string() } else { shown_path(file) };
         if !args.json {
-            output.stderr.push_str(&state.message);
+            output.stderr.extend(state.refused.as_ref().map(Unusable::shown));
             output.stdout.push_str(&state.text.take().unwrap_or_default());
             if args.check && state.changed {
                 output.stdout.push_str(&format!("{name}\n"));
@@ -82,15 +81,19 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 struct State {
     status: Status,
     changed: bool,
-    /// The reason if it cannot be done.
-    message: String,
+    /// What cannot be done.
+    refused: Option<Unusable>,
     /// The new text, if it is to be printed.
     text: Option<String>,
 }
 
 impl State {
     fn changed(changed: bool) -> State {
-        State { status: Status::Fine, changed, message: String::new(), text: None }
+        State { status: Status::Fine, changed, refused: None, text: None }
+    }
+
+    fn refused(why: Unusable) -> State {
+        State { status: Status::Unusable, refused: Some(why), ..State::changed(false) }
     }
 }
 
@@ -105,8 +108,7 @@ fn finish(args: &Args, file: &Path, old: &str, new: &str) -> State {
     match write_text(file, new) {
         Ok(()) => State::changed(true),
         Err(error) => {
-            let message = format!("error: cannot write {}: {error}\n", shown_path(file));
-            State { status: Status::Unusable, message, ..State::changed(false) }
+            State::refused(Unusable::Because(format!("cannot write {}: {error}", shown_path(file))))
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let of = GraphOf { all: args.all, of: args.of.clone(), depth: args.depth };
     let picture = match graph(&mut analysis, &of) {
         Ok(picture) => picture,
-        Err(none) => return unusable("graph", &refused(none), args.program.json),
+        Err(none) => return unusable("graph", refused(none), args.program.json),
     };
     let mut output = Output::new(status(analysis.diagnostics()));
     if args.program.json {
@@ -66,7 +66,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         None => output.stdout = svg,
         Some(file) => {
             if let Err(error) = write_text(file, &svg) {
-                return unusable("graph", &format!("cannot write {}: {error}", shown_path(file)), false);
+                return unusable("graph", format!("cannot write {}: {error}", shown_path(file)), false);
             }
         }
     }

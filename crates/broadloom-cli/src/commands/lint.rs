@@ -1,12 +1,12 @@
 //! `broadloom lint`: warnings and notes about programs without errors.
 
-use broadloom_diagnostics::{Diagnostic, Severity, Sources};
+use broadloom_diagnostics::{Diagnostic, Paint, Severity, Sources};
 use broadloom_ide::words::counted;
 use broadloom_ide::{Analysis, lint};
 use broadloom_lang::codes;
 use serde::Serialize;
 
-use crate::console::{Console, Look, Paint};
+use crate::console::{Console, Look};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status};

@@ -1,9 +1,9 @@
 //! `broadloom loops`: the loop nests of a program, as they are derived from its shapes, or as they run.
 
-use broadloom_diagnostics::escaped;
+use broadloom_diagnostics::{Paint, escaped};
 use broadloom_ide::{Analysis, Loops, LoopsOf, OptimisedRoutine, loops, optimised};
 
-use crate::console::{Console, Look, Paint};
+use crate::console::{Console, Look};
 use crate::json;
 use crate::output::Output;
 use crate::program::{ProgramArgs, status, unusable};
@@ -63,7 +63,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let found = if args.optimised { optimised(&analysis) } else { loops(&mut analysis, &of) };
     let found = match found {
         Ok(found) => found,
-        Err(message) => return unusable("loops", &message, args.program.json),
+        Err(message) => return unusable("loops", message, args.program.json),
     };
     let mut output = Output::new(status(analysis.diagnostics()));
     if args.program.json {

@@ -1,6 +1,7 @@
 //! `broadloom memory`: the memory that a program needs, by group and by tensor, and the backend's
 //! actual allocation.
 
+use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::words::{bytes, counted, grouped};
 use broadloom_ide::{Analysis, MemoryOf, MemoryUse, SizeMemory, TemporaryMemory, memory};
 
@@ -8,7 +9,6 @@ use crate::console::{Console, Look};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status, unusable};
-use crate::table::{Column, Table};
 
 /// The arguments of `memory`.
 #[derive(clap::Args, Clone, Debug)]
@@ -111,7 +111,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     let measured = match memory(&mut analysis, &of) {
         Ok(measured) => measured,
-        Err(message) => return unusable("memory", &message, args.program.json),
+        Err(message) => return unusable("memory", message, args.program.json),
     };
     let mut output = Output::new(status(&measured.diagnostics));
     if measured.memory.as_ref().and_then(|used| used.fits) == Some(false) {
@@ -160,7 +160,7 @@ fn answer(used: &MemoryUse, limit: u64) -> String {
 }
 
 fn people(used: &MemoryUse, all: bool, look: Look) -> String {
-    let mut out = if used.sizes.is_empty() { groups(used).show(look) } else { ranges(used, look) };
+    let mut out = if used.sizes.is_empty() { look.table(&groups(used)) } else { ranges(used, look) };
     let count = if all { used.tensors.len() } else { used.tensors.len().min(LISTED) };
     let mut table = Table::new([
         Column::name("tensor"),
@@ -174,7 +174,7 @@ fn people(used: &MemoryUse, all: bool, look: Look) -> String {
     }
     if !table.is_empty() {
         out.push('\n');
-        out.push_str(&table.show(look));
+        out.push_str(&look.table(&table));
     }
     if count < used.tensors.len() {
         let rest = (used.tensors.len() - count) as u64;
@@ -244,7 +244,7 @@ fn ranges(used: &MemoryUse, look: Look) -> String {
         table.row([name, String::new(), grouped(here), String::new(), String::new()]);
     }
     out.push('\n');
-    out + &table.show(look)
+    out + &look.table(&table)
 }
 
 /// Bytes at the least, the current and the greatest sizes, where they are known.

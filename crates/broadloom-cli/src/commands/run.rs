@@ -97,7 +97,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Err(output) => return output,
     };
     if let Some(message) = args.unusable_files() {
-        return unusable("run", &message, args.program.json);
+        return unusable("run", message, args.program.json);
     }
     let start = Instant::now();
     let program = Analysis::open(&text).program;
@@ -106,7 +106,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let (options, foreign) = match args.options(&program) {
         Ok(options) => options,
         Err(_) if output.status != Status::Fine => (RunOptions::default(), Vec::new()),
-        Err(message) => return unusable("run", &message, args.program.json),
+        Err(message) => return unusable("run", message, args.program.json),
     };
     let mut diagnostics = program.diagnostics.clone();
     if output.status == Status::Fine {

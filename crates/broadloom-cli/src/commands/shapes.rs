@@ -1,6 +1,7 @@
 //! `broadloom shapes`: the shapes as known after a line, even if the lines after it have mistakes
 //! or are missing.
 
+use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::{Analysis, Listing, SoFar, shapes};
 
 use crate::console::{Console, Look};
@@ -8,7 +9,6 @@ use crate::dims;
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status};
-use crate::table::{Column, Table};
 
 /// The arguments of `shapes`.
 #[derive(clap::Args, Clone, Debug)]
@@ -65,5 +65,5 @@ fn people(analysis: &Analysis, so_far: &SoFar, look: Look) -> String {
         };
         table.row([tensor.name.clone(), tensor.shape.clone(), line]);
     }
-    if table.is_empty() { String::new() } else { dims::table(&so_far.dims, look) + &table.show(look) }
+    if table.is_empty() { String::new() } else { dims::table(&so_far.dims, look) + &look.table(&table) }
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use broadloom_diagnostics::Sources;
 use broadloom_rows::solve::{self, Options};
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::console::Console;
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{read, unusable};
+use crate::program::{read, unusable_with};
 
 /// The arguments of `solve`.
 #[derive(clap::Args, Clone, Debug)]
@@ -49,7 +49,10 @@ Example:
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let text = match read(&args.file, console) {
         Ok(text) => text,
-        Err(message) => return unreadable(&message, args.json),
+        Err(why) => {
+            let unread = Unread { status: solve::Status::Malformed.name() };
+            return unusable_with("solve", why, args.json, unread);
+        }
     };
     let options = Options {
         json: args.json,
@@ -77,13 +80,8 @@ fn exit(status: solve::Status) -> Status {
     }
 }
 
-/// The output for a file that cannot be read. Its status is that of a system that cannot be parsed.
-fn unreadable(message: &str, json: bool) -> Output {
-    let mut output = unusable("solve", message, json);
-    if json {
-        let mut answer: Map<String, Value> = serde_json::from_str(&output.stdout).unwrap_or_default();
-        answer.insert("status".into(), solve::Status::Malformed.name().into());
-        output.stdout = json::line(&answer);
-    }
-    output
+/// What is said of what cannot be read: it is as little a system as what cannot be understood.
+#[derive(Serialize)]
+struct Unread {
+    status: &'static str,
 }

@@ -1,6 +1,8 @@
 //! `broadloom tour`: runs the other commands on one small program.
 
-use crate::console::{Console, Paint};
+use broadloom_diagnostics::Paint;
+
+use crate::console::Console;
 use crate::output::{Output, Status};
 
 /// The arguments of `tour`: none.

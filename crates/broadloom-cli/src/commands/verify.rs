@@ -1,6 +1,7 @@
 //! `broadloom verify`: checks that arrays fit a program,
 //! before it runs. All mistakes are reported at once.
 
+use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::words::counted;
 use broadloom_ide::{Analysis, Verified, range_text, verify};
 
@@ -9,7 +10,6 @@ use crate::data::{self, Source};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status, unusable};
-use crate::table::{Column, Table};
 
 /// The arguments of `verify`.
 #[derive(clap::Args, Clone, Debug)]
@@ -43,12 +43,12 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     let given = match data::read_all(&args.inputs) {
         Ok(given) => given,
-        Err(message) => return unusable("verify", &message, args.program.json),
+        Err(message) => return unusable("verify", message, args.program.json),
     };
     let mut analysis = Analysis::new(&text);
     let verified = match verify(&mut analysis, &given) {
         Ok(verified) => verified,
-        Err(message) => return unusable("verify", &message, args.program.json),
+        Err(message) => return unusable("verify", message, args.program.json),
     };
     let mut output = Output::new(status(&verified.diagnostics));
     if args.program.json {
@@ -79,9 +79,9 @@ fn people(analysis: &Analysis, verified: &Verified, look: Look) -> String {
         let from = array.map_or("the program", |array| array.from.as_str());
         table.row([tensor.name.clone(), tensor.shape.clone(), sizes, tensor.types(), from.into()]);
     }
-    let mut out = table.show(look);
+    let mut out = look.table(&table);
     if !verified.dims.is_empty() {
-        out.push_str(&format!("\n{}", sizes(analysis, verified).show(look)));
+        out.push_str(&format!("\n{}", look.table(&sizes(analysis, verified))));
     }
     let arrays = verified.tensors.iter().filter(|tensor| tensor.array.is_some()).count() as u64;
     if arrays > 0 {

@@ -155,6 +155,15 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The answer in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Yes => "yes",
+            Verdict::No => "no",
+            Verdict::Unsettled => "unsettled",
+        }
+    }
+
     /// True if it is certain.
     pub fn holds(self) -> bool {
         self == Verdict::Yes

@@ -26,7 +26,6 @@ impl Graph {
         sizes: &[Option<u64>],
     ) -> Error {
         let Origin { step, part, .. } = self.origin(id);
-        let subject = self.subject(case.refused);
         let shown: Vec<String> =
             sizes.iter().map(|size| size.map_or("?".into(), |size| size.to_string())).collect();
         if let Some(error) = self.explain_captured(step, sizes) {
@@ -40,24 +39,21 @@ impl Graph {
                     let misfit = self.explain_misfit(case, &axis).or_else(|| self.explain_meeting(case));
                     return misfit.unwrap_or_else(|| self.explain_axis(case, &axis));
                 }
-                None => format!("{subject}: the sizes {} do not fit its spec", shown.join(", ")),
+                None => format!("the sizes {} do not fit its spec", shown.join(", ")),
             },
             (Some(Step::Op { op: Op::Convert { .. }, .. }), Part::Row(_)) => {
                 return self.explain_not_single(step);
             }
             (Some(Step::Op { op: Op::Convert { factor, divisor }, .. }), _) => {
                 let reason = self.not_converted(step, *factor, *divisor, sizes);
-                format!(
-                    "{subject}: {}",
-                    reason.unwrap_or_else(|| format!("the sizes {} do not fit", shown.join(", ")))
-                )
+                reason.unwrap_or_else(|| format!("the sizes {} do not fit", shown.join(", ")))
             }
             (Some(Step::Leaf { tensor, leaf: Leaf::Data | Leaf::Param }), _) => {
-                format!("{subject}: {} does not fit its uses", self.declared_text(Tensor(*tensor)))
+                format!("{} does not fit its uses", self.declared_text(Tensor(*tensor)))
             }
-            _ => format!("{subject}: the sizes {} do not fit", shown.join(", ")),
+            _ => format!("the sizes {} do not fit", shown.join(", ")),
         };
-        Error::new(ErrorKind::Arithmetic, message)
+        self.error_at(ErrorKind::Arithmetic, case.refused, &message)
     }
 
     /// Explains a conversion of a tensor with several axes.
@@ -68,12 +64,11 @@ impl Graph {
         let shape = self.shape(tensor);
         let number = shape.rows.iter().map(|row| (row.lead.len() + row.trail.len()) as u32).sum();
         let message = format!(
-            "{}: `convert` reads a single axis, but `{}` (`{shape}`) has {}",
-            self.subject(step),
+            "`convert` reads a single axis, but `{}` (`{shape}`) has {}",
             self.label_of(tensor),
             axes(number)
         );
-        Error::new(ErrorKind::Arithmetic, message).with_help(format!(
+        self.error_at(ErrorKind::Arithmetic, step, &message).with_help(format!(
             "declare `{}` with one axis, the number of its elements",
             self.label_of(tensor)
         ))
@@ -91,9 +86,8 @@ impl Graph {
         let size = axis.whole.map_or(String::new(), |size| format!(", of size {size},"));
         let parts = axis.known_parts();
         let given = if parts.is_empty() { String::new() } else { format!(" with {parts}") };
-        let message =
-            format!("{}: {place}{size} does not fit `{}`{given}", self.subject(case.refused), axis.text);
-        let mut error = Error::new(ErrorKind::Arithmetic, message);
+        let message = format!("{place}{size} does not fit `{}`{given}", axis.text);
+        let mut error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
         let Place { tensor, kind, spot } = axis.place;
         if let Some(whole) = axis.whole.filter(|_| self.declarations.contains_key(&tensor.0)) {
             error = error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string()));
@@ -149,15 +143,14 @@ impl Graph {
         if let Some(error) = self.explain_meeting(case) {
             return error;
         }
-        let subject = self.subject(case.refused);
         let what = what.and_then(|what| self.what_text(case, what)).unwrap_or_else(|| "an axis".into());
         let (least, most) = bounds;
         let message = if least > most {
-            format!("{subject}: {what} needs at least {least} elements but has {most}")
+            format!("{what} needs at least {least} elements but has {most}")
         } else {
-            format!("{subject}: {what} has no size that fits")
+            format!("{what} has no size that fits")
         };
-        let error = Error::new(ErrorKind::Arithmetic, message);
+        let error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
         misfit.first().into_iter().fold(error, |error, axis| error.with_end(axis.sized()))
     }
 
@@ -209,8 +202,7 @@ impl Graph {
             }
             _ => return None,
         };
-        let message = format!("{}: {message}", self.subject(case.refused));
-        let error = Error::new(ErrorKind::Arithmetic, message);
+        let error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
         let Place { tensor, kind, spot } = axis.place;
         let error = match self.declarations.contains_key(&tensor.0) {
             true => error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string())),

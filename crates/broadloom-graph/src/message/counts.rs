@@ -32,18 +32,20 @@ impl Graph {
         let Some(Step::Leaf { tensor, .. }) = self.steps.get(case.refused as usize) else { return None };
         let Declaration { shape, given, .. } = self.declarations.get(tensor)?;
         let name = self.label_of(Tensor(*tensor));
-        let (message, help) = match given {
+        Some(match given {
             Given::Nothing => return None,
-            Given::Axes(axes) => (
-                format!("`{name}` is declared `{shape}`, but its data has the axes {}", list(axes)),
-                "the declared axes, in the order batch, output, input, must be those of the data",
-            ),
-            Given::Count(count) => (
-                format!("`{name}`: {count} elements do not divide into `{shape}`"),
-                "the product of all axes is the number of elements",
-            ),
-        };
-        Some(Error::new(ErrorKind::Arithmetic, message).with_help(help))
+            Given::Axes(axes) => {
+                let message =
+                    format!("`{name}` is declared `{shape}`, but its data has the axes {}", list(axes));
+                let help = "the declared axes, in the order batch, output, input, must be those of the data";
+                Error::new(ErrorKind::Arithmetic, message).with_help(help)
+            }
+            Given::Count(count) => {
+                let message = format!("{count} elements do not divide into `{shape}`");
+                Error::of_step(ErrorKind::Arithmetic, case.refused, &format!("`{name}`"), &message)
+                    .with_help("the product of all axes is the number of elements")
+            }
+        })
     }
 
     /// Explains a number of elements that does not fit the uses of the tensor.
@@ -69,12 +71,12 @@ impl Graph {
             return Some(error.with_help("`reshape` keeps the number of elements"));
         }
         let asked = ids.iter().rev().find_map(|id| self.asked(*id, *tensor));
-        let subject = self.subject(case.refused);
         let message = match asked {
-            Some(asked) => format!("{subject}: {has}, but {asked}"),
-            None => format!("{subject}: {has}, which does not fit its use"),
+            Some(asked) => format!("{has}, but {asked}"),
+            None => format!("{has}, which does not fit its use"),
         };
-        let error = self.with_declarations(case, Error::new(ErrorKind::Arithmetic, message));
+        let error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
+        let error = self.with_declarations(case, error);
         Some(error.with_help("the product of all axes is the number of elements"))
     }
 
@@ -122,14 +124,11 @@ impl Graph {
         let size = self.elements_of(operand)?;
         let times = size.checked_mul(factor).filter(|times| times % divisor != 0)?;
         let name = self.label_of(operand);
-        let message = format!(
-            "{}: `{name}` has {size} elements, and {times} is not a multiple of {divisor}",
-            self.subject(step)
-        );
+        let message = format!("`{name}` has {size} elements, and {times} is not a multiple of {divisor}");
         let help = format!(
             "{factor}·{size} elements are divided by {divisor}: change the size of `{name}` or the factors"
         );
-        Some(Error::new(ErrorKind::Arithmetic, message).with_help(help))
+        Some(self.error_at(ErrorKind::Arithmetic, step, &message).with_help(help))
     }
 
     /// Explains why the result of a conversion cannot have its sizes: the operand would not be

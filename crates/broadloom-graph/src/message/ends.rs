@@ -44,9 +44,8 @@ impl Graph {
             let size = self.shown(end);
             lines.push(match place {
                 End::Written(tensor, kind, spot) if previous == Some(tensor) => {
-                    let axis = self.spot_words(tensor, kind, spot);
-                    let reason = format!("its {}", axis.trim_start_matches("the "));
-                    said_end(self.tensors[tensor.index()].step, &size, reason)
+                    let (_, axis) = self.spot_named(tensor, kind, spot);
+                    said_end(self.tensors[tensor.index()].step, &size, format!("its {axis}"))
                 }
                 End::Written(tensor, kind, spot) => {
                     previous = Some(tensor);
@@ -105,17 +104,16 @@ impl Graph {
             (pair[0].0 != pair[1].0).then_some((at, pair))
         })?;
         let [first, second] = pair.map(|(size, ..)| size);
-        let message = format!("{}: {first} and {second} do not agree", self.subject(case.refused));
-        let error =
-            pair.into_iter().fold(Error::new(ErrorKind::Mismatch, message), |error, (size, tensor, kind)| {
-                let declared = self.declarations.contains_key(&tensor.0);
-                let computed = if declared { None } else { self.computed(case, size) };
-                error.with_end(match computed {
-                    Some((step, text)) => said_end(step, &size.to_string(), text),
-                    None => self.written_end(tensor, kind, Some(Spot::Back(at)), &size.to_string()),
-                })
-            });
-        Some(error)
+        let message = format!("{first} and {second} do not agree");
+        let error = self.error_at(ErrorKind::Mismatch, case.refused, &message);
+        Some(pair.into_iter().fold(error, |error, (size, tensor, kind)| {
+            let declared = self.declarations.contains_key(&tensor.0);
+            let computed = if declared { None } else { self.computed(case, size) };
+            error.with_end(match computed {
+                Some((step, text)) => said_end(step, &size.to_string(), text),
+                None => self.written_end(tensor, kind, Some(Spot::Back(at)), &size.to_string()),
+            })
+        }))
     }
 
     /// Both ends, if they face each other in two rows that one constraint contracts or equates.
@@ -277,13 +275,19 @@ impl Graph {
 
     /// An axis of a row in words: `the output axis`, `batch axis 2`; the row, if it is not known which.
     pub(super) fn spot_words(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
-        let Some(spot) = spot else { return format!("the {}", kind.name()) };
+        let (article, words) = self.spot_named(tensor, kind, spot);
+        format!("{article}{words}")
+    }
+
+    /// The same with its article apart.
+    fn spot_named(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> (&'static str, String) {
+        let Some(spot) = spot else { return ("the ", kind.name().into()) };
         let row = self.partial_row(self.rows(tensor)[kind as usize]);
         match (spot, row.open) {
-            (_, false) if row.lead.len() == 1 => format!("the {} axis", kind.name()),
-            (Spot::Front(at), _) => format!("{} axis {}", kind.name(), at + 1),
+            (_, false) if row.lead.len() == 1 => ("the ", format!("{} axis", kind.name())),
+            (Spot::Front(at), _) => ("", format!("{} axis {}", kind.name(), at + 1)),
             (Spot::Back(at), false) if at < row.lead.len() => {
-                format!("{} axis {}", kind.name(), row.lead.len() - at)
+                ("", format!("{} axis {}", kind.name(), row.lead.len() - at))
             }
             (Spot::Back(at), _) => from_end(kind, at),
         }
@@ -317,7 +321,8 @@ impl Graph {
             }
             DimShape::Back(row, at) => {
                 let (tensor, kind, found) = self.tensor_with(row, case.refused)?;
-                Some(format!("{} of {tensor}", from_end(kind, at as usize + found.trail as usize)))
+                let (article, axis) = from_end(kind, at as usize + found.trail as usize);
+                Some(format!("{article}{axis} of {tensor}"))
             }
         }
     }
@@ -362,10 +367,10 @@ impl Graph {
 }
 
 /// An axis counted from the end, in words.
-fn from_end(kind: Kind, at: usize) -> String {
+fn from_end(kind: Kind, at: usize) -> (&'static str, String) {
     match at {
-        0 => format!("the last {} axis", kind.name()),
-        at => format!("{} axis {} from the end", kind.name(), at + 1),
+        0 => ("the ", format!("last {} axis", kind.name())),
+        at => ("", format!("{} axis {} from the end", kind.name(), at + 1)),
     }
 }
 

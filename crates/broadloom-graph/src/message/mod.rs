@@ -54,7 +54,7 @@ impl Graph {
     /// Explains why some constraints have no solution together.
     pub(crate) fn explain(&self, core: &Core) -> Error {
         let refused = core.constraints.iter().map(|id| self.origin(*id).step).max().unwrap_or(0);
-        self.explain_case(Case { core, refused }).about_step(refused).of(&self.subject(refused))
+        self.explain_case(Case { core, refused }).about_step(refused)
     }
 
     fn explain_case(&self, case: Case<'_>) -> Error {
@@ -77,14 +77,19 @@ impl Graph {
         }
     }
 
+    /// An error about a step, with its sentence.
+    fn error_at(&self, kind: ErrorKind, step: u32, what: &str) -> Error {
+        Error::of_step(kind, step, &self.subject(step), what)
+    }
+
     fn explain_other(&self, case: Case<'_>, clash: &Clash) -> Error {
-        let subject = self.subject(case.refused);
         match clash {
             Clash::Rank { row, lo, hi } => self.explain_rank(case, *row, *lo, *hi),
             Clash::Overflow { written, available, .. } => self.explain_overflow(case, *written, *available),
-            Clash::RankCycle => Error::new(
+            Clash::RankCycle => self.error_at(
                 ErrorKind::Mismatch,
-                format!("{subject}: some row would have to have more axes than itself"),
+                case.refused,
+                "some row would have to have more axes than itself",
             )
             .with_help("an operation uses its own result with further axes; give one of the rows a fixed number of axes"),
             Clash::Arithmetic { constraint, sizes } => self.explain_arithmetic(case, *constraint, sizes),
@@ -93,8 +98,8 @@ impl Graph {
             Clash::Range { symbol, size, bounds } => self.explain_range(case, *symbol, *size, *bounds),
             Clash::Expressions { constraint, sizes } => self.explain_expressions(case, *constraint, sizes),
             Clash::Dims { .. } | Clash::Exhausted => self.explain_meeting(case).unwrap_or_else(|| {
-                let message = format!("{subject}: no number of axes and no sizes fit these operations together");
-                self.with_declarations(case, Error::new(ErrorKind::Mismatch, message))
+                let message = "no number of axes and no sizes fit these operations together";
+                self.with_declarations(case, self.error_at(ErrorKind::Mismatch, case.refused, message))
             }),
         }
     }
@@ -110,8 +115,7 @@ impl Graph {
             ends.reverse();
             sources.reverse();
         }
-        let message = self.headline(case, what, ends);
-        let mut error = Error::new(ErrorKind::Mismatch, message);
+        let mut error = self.headline(case, what, ends);
         for end in self.ends(case, what, ends, sources) {
             error = error.with_end(end);
         }
@@ -122,20 +126,21 @@ impl Graph {
         }
     }
 
-    /// The contradiction in one sentence.
-    fn headline(&self, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2]) -> String {
+    /// What cannot be, in one sentence.
+    fn headline(&self, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2]) -> Error {
         let [a, b] = ends.map(|end| self.shown(end));
         if let (Some(Step::Set(captured, _)), Some(DimShape::Var(var))) =
             (self.steps.get(case.refused as usize), what)
             && self.captured_var(*captured) == Some(var)
         {
-            return format!("{} cannot be both {a} and {b}", self.captured_text(*captured));
+            let message = format!("{} cannot be both {a} and {b}", self.captured_text(*captured));
+            return Error::new(ErrorKind::Mismatch, message);
         }
-        let subject = self.subject(case.refused);
-        match what.and_then(|what| self.what_text(case, what)) {
-            Some(what) => format!("{subject}: {what} cannot be both {a} and {b}"),
-            None => format!("{subject}: {a} and {b} do not agree"),
-        }
+        let message = match what.and_then(|what| self.what_text(case, what)) {
+            Some(what) => format!("{what} cannot be both {a} and {b}"),
+            None => format!("{a} and {b} do not agree"),
+        };
+        self.error_at(ErrorKind::Mismatch, case.refused, &message)
     }
 
     /// The variable of a captured label.

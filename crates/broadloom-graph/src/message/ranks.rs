@@ -15,19 +15,15 @@ impl Graph {
         let own = case.core.constraints.iter().rev().filter(|id| self.origin(**id).step == case.refused);
         let error = own.into_iter().find_map(|id| self.explain_bounds(self.origin(*id), lo, hi));
         let error = error.unwrap_or_else(|| {
-            let subject = self.subject(case.refused);
             let message = match self.tensor_with(row, case.refused) {
                 Some((tensor, kind, found)) => {
                     let flanks = u32::from(found.lead + found.trail);
                     let (least, most) = (axes(lo + flanks), axes(hi + flanks));
-                    format!(
-                        "{subject}: the {} of {tensor} needs {least} but can have only {most}",
-                        kind.name()
-                    )
+                    format!("the {} of {tensor} needs {least} but can have only {most}", kind.name())
                 }
-                None => format!("{subject}: `...` stands for at least {} and at most {}", axes(lo), axes(hi)),
+                None => format!("`...` stands for at least {} and at most {}", axes(lo), axes(hi)),
             };
-            Error::new(ErrorKind::Mismatch, message)
+            self.error_at(ErrorKind::Mismatch, case.refused, &message)
         });
         self.with_declarations(case, error)
     }
@@ -102,18 +98,17 @@ impl Graph {
             (Some(Step::Square(tensor)), ..) => {
                 let [input, output] =
                     [Kind::Input, Kind::Output].map(|kind| axes(self.written(*tensor, kind)));
-                let message =
-                    format!("{}: the input has {input}, the output has {output}", self.subject(step));
-                Error::new(ErrorKind::Mismatch, message).with_end(self.declared_end(*tensor))
+                let message = format!("the input has {input}, the output has {output}");
+                self.error_at(ErrorKind::Mismatch, step, &message).with_end(self.declared_end(*tensor))
             }
             (Some(Step::Declared(tensor)), Part::Row(kind), _) => {
                 let has = self.written(*tensor, kind);
                 let says = if has == written { available } else { written };
-                let (subject, kind) = (self.subject(step), kind.name());
-                let message =
-                    format!("{subject}: this says {} for the {kind}, but it has {}", axes(says), axes(has));
+                let kind = kind.name();
+                let message = format!("this says {} for the {kind}, but it has {}", axes(says), axes(has));
                 let shape = format!("`{}` is `{}`", self.label_of(*tensor), self.shape(*tensor));
-                Error::new(ErrorKind::Mismatch, message).with_end(self.about_tensor(*tensor, shape)).with_help(
+                let error = self.error_at(ErrorKind::Mismatch, step, &message);
+                error.with_end(self.about_tensor(*tensor, shape)).with_help(
                     "write every axis, or `...` for any number of them; a row that is not written has none",
                 )
             }
@@ -126,13 +121,8 @@ impl Graph {
                 error.with_end(self.row_end((a, Kind::Input))).with_end(self.row_end((b, Kind::Output)))
             }
             _ => {
-                let message = format!(
-                    "{}: {} on one side and {} on the other",
-                    self.subject(step),
-                    axes(written),
-                    axes(available)
-                );
-                Error::new(ErrorKind::Mismatch, message)
+                let message = format!("{} on one side and {} on the other", axes(written), axes(available));
+                self.error_at(ErrorKind::Mismatch, step, &message)
             }
         }
     }
@@ -159,14 +149,13 @@ impl Graph {
             Some(known.written(shape, shape.span))
         });
         let message = format!(
-            "{}: `{}` in the spec has {} for the {}, but `{}` has {has}",
-            self.subject(step),
+            "`{}` in the spec has {} for the {}, but `{}` has {has}",
             shape.unwrap_or_default(),
             axes(says),
             kind.name(),
             self.label_of(tensor),
         );
-        let error = Error::new(ErrorKind::Mismatch, message);
+        let error = self.error_at(ErrorKind::Mismatch, step, &message);
         if let Some(words) = self.words_run_together(step, slot, kind) {
             return error.with_help(format!("every letter is an axis here; write `{words}`"));
         }
@@ -191,11 +180,10 @@ impl Graph {
 
     fn explain_unsliceable(&self, step: u32, tensor: Tensor) -> Error {
         let (name, shape) = (self.label_of(tensor), self.shape(tensor));
-        let message = format!(
-            "{}: an index counts along the first batch axis, and `{name}` (`{shape}`) has no batch axes",
-            self.subject(step)
-        );
-        let error = Error::new(ErrorKind::Mismatch, message).with_end(self.row_end((tensor, Kind::Batch)));
+        let message =
+            format!("an index counts along the first batch axis, and `{name}` (`{shape}`) has no batch axes");
+        let error =
+            self.error_at(ErrorKind::Mismatch, step, &message).with_end(self.row_end((tensor, Kind::Batch)));
         let output = self.known_row(tensor, Kind::Output).unwrap_or_default();
         match (&output[..], self.written(tensor, Kind::Input)) {
             ([first, rest @ ..], 0) => error.with_help(format!(
@@ -210,13 +198,12 @@ impl Graph {
     fn explain_product_rank(&self, step: u32, a: Tensor, b: Tensor, numbers: [String; 2]) -> Error {
         let [inputs, outputs] = numbers;
         let message = format!(
-            "{}: the input of `{}` has {inputs}, but the output of `{}` has {outputs}",
-            self.subject(step),
+            "the input of `{}` has {inputs}, but the output of `{}` has {outputs}",
             self.label_of(a),
             self.label_of(b),
         );
         let advice = self.product_advice(step);
-        Error::new(ErrorKind::Mismatch, message)
+        self.error_at(ErrorKind::Mismatch, step, &message)
             .with_help(advice.unwrap_or_else(|| format!("{CONTRACTS}; `*` is pointwise")))
     }
 }

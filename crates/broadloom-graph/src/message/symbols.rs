@@ -18,9 +18,8 @@ impl Graph {
     /// Explains two names for one axis.
     pub(super) fn explain_symbols(&self, case: Case<'_>, ends: [Symbol; 2]) -> Error {
         let [a, b] = ends.map(|symbol| self.symbol_name(symbol));
-        let subject = self.subject(case.refused);
-        let message = format!("{subject}: `{a}` and `{b}` are different sizes, and this axis would be both");
-        let mut error = Error::new(ErrorKind::Mismatch, message);
+        let message = format!("`{a}` and `{b}` are different sizes, and this axis would be both");
+        let mut error = self.error_at(ErrorKind::Mismatch, case.refused, &message);
         for (name, other) in [(&a, &b), (&b, &a)] {
             // A declaration with both names would not tell them apart.
             let alone = self.declared_with(case, name, Some(other));
@@ -40,26 +39,20 @@ impl Graph {
         (lo, hi): (u64, u64),
     ) -> Error {
         let name = self.symbol_name(symbol);
-        let subject = self.subject(case.refused);
         let declared = self.symbol_data(symbol).map_or((1, None), |data| data.range);
-        let message = match size {
-            // A statement about the size itself needs no subject.
+        let about = |what: String| self.error_at(ErrorKind::Range, case.refused, &what);
+        let mut error = match size {
+            // What is said of the size itself needs no subject.
             Some(size) if matches!(self.steps.get(case.refused as usize), Some(Step::Size(..))) => {
-                format!(
-                    "`{name}` cannot be {size} here: the program leaves {}",
-                    range_text((lo, Some(hi).filter(|hi| *hi != u64::MAX)))
-                )
+                let left = range_text((lo, Some(hi).filter(|hi| *hi != u64::MAX)));
+                let message = format!("`{name}` cannot be {size} here: the program leaves {left}");
+                Error::new(ErrorKind::Range, message)
             }
-            Some(size) => {
-                format!("{subject}: `{name}` cannot be {size}, its range is {}", range_text(declared))
-            }
-            None => {
-                format!(
-                    "{subject}: no size of `{name}` is left, it would have to be at least {lo} and at most {hi}"
-                )
-            }
+            Some(size) => about(format!("`{name}` cannot be {size}, its range is {}", range_text(declared))),
+            None => about(format!(
+                "no size of `{name}` is left, it would have to be at least {lo} and at most {hi}"
+            )),
         };
-        let mut error = Error::new(ErrorKind::Range, message);
         for step in self.steps_of(case) {
             if let Some(Step::Dim(..)) = self.steps.get(step as usize) {
                 error = error.with_end(error::Part::at(step, format!("declared {}", self.subject(step))));
@@ -86,11 +79,11 @@ impl Graph {
         constraint: ConstraintId,
         sizes: &[Option<Form>],
     ) -> Error {
-        let subject = self.subject(case.refused);
         let known: Vec<String> =
             sizes.iter().flatten().map(|form| format!("`{}`", self.expression_of(form))).collect();
-        let message = format!("{subject}: no sizes of the named sizes satisfy this");
-        let error = Error::new(ErrorKind::Arithmetic, message).with_end(self.said(constraint));
+        let message = "no sizes of the named sizes satisfy this";
+        let error =
+            self.error_at(ErrorKind::Arithmetic, case.refused, message).with_end(self.said(constraint));
         let error = if known.is_empty() {
             error
         } else {

@@ -178,7 +178,7 @@ impl Reading<'_> {
         };
         let sites: Vec<Site> = axes.into_iter().filter_map(site).collect();
         let named = list(sites.iter().map(|site| words.site(*site)));
-        let error = Error::new(ErrorKind::Use, format!("{}: {named} {what}", words.subject()));
+        let error = words.error(&format!("{named} {what}"));
         let error = sites.iter().fold(error, |error, site| error.with_end(words.axis(*site)));
         error.with_help("loops follow from the rules that sized these axes: this is a mistake in Broadloom")
     }
@@ -243,8 +243,9 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn subject(&self) -> String {
-        self.graph.subject(self.step)
+    /// An error about the step, with its sentence.
+    fn error(&self, what: &str) -> Error {
+        Error::of_step(ErrorKind::Use, self.step, &self.graph.subject(self.step), what)
     }
 
     /// The name of a tensor in messages; a result without a name is "the result".
@@ -330,27 +331,24 @@ impl Words<'_> {
 
     fn out_of_bounds(&self, site: Option<Site>, at: u64) -> Error {
         let beyond = site.map_or("its axis".into(), |site| self.site(site));
-        let message = format!("{}: position {at} is beyond {beyond}", self.subject());
-        let error = Error::new(ErrorKind::Use, message);
+        let error = self.error(&format!("position {at} is beyond {beyond}"));
         let error = site.into_iter().fold(error, |error, site| error.with_end(self.axis(site)));
         error.with_help("positions count from 0")
     }
 
     fn repeated(&self) -> Error {
-        let text = self.subject();
         let Some((label, whole, entry)) = self.repeated_part() else {
-            return Error::new(ErrorKind::Use, format!("{text}: one label is two parts of an axis"));
+            return self.error("one label is two parts of an axis");
         };
-        let message = format!(
-            "{text}: `{label}` is more than one part of `{whole}`, but a loop is at one place at a time"
-        );
+        let message =
+            format!("`{label}` is more than one part of `{whole}`, but a loop is at one place at a time");
         let all = || (0..self.tensors.len()).flat_map(|entry| self.sites(entry));
         let ends =
             [&whole, &label].map(|wanted| all().find(|site| self.written(*site).as_ref() == Some(wanted)));
         let error = ends
             .into_iter()
             .flatten()
-            .fold(Error::new(ErrorKind::Use, message), |error, site| error.with_end(self.axis(site)));
+            .fold(self.error(&message), |error, site| error.with_end(self.axis(site)));
         let help = if entry < self.results {
             "to repeat a tensor, give it once for each part: `a; b => a^b` with the same operand twice"
         } else {
@@ -387,7 +385,7 @@ impl Words<'_> {
         } else {
             format!("{} and {} would both fill {into}", self.tensor(a), self.tensor(b))
         };
-        let error = Error::new(ErrorKind::Use, format!("{}: {what}", self.subject()));
+        let error = self.error(&what);
         let fill = if twice { vec![a] } else { vec![a, b] };
         let ends = fill.into_iter().filter_map(|entry| self.driven(nest, entry, part));
         let error = ends.fold(error, |error, site| error.with_end(self.axis(site)));
@@ -411,14 +409,10 @@ impl Words<'_> {
         };
         let is_result = tensor < self.results;
         let verb = if is_result { "written" } else { "read" };
-        let message = format!(
-            "{}: {} would never be {verb}, for {named} run one after another",
-            self.subject(),
-            self.tensor(tensor)
-        );
-        let error = own
-            .iter()
-            .fold(Error::new(ErrorKind::Use, message), |error, (site, _)| error.with_end(self.axis(*site)));
+        let message =
+            format!("{} would never be {verb}, for {named} run one after another", self.tensor(tensor));
+        let error =
+            own.iter().fold(self.error(&message), |error, (site, _)| error.with_end(self.axis(*site)));
         let others = (0..self.tensors.len()).filter(|other| *other != tensor).flat_map(axes);
         let whole = others.into_iter().find(|(_, index)| matches!(index, AxisIndex::Concat(_)));
         let error = whole.into_iter().fold(error, |error, (site, _)| error.with_end(self.axis(site)));
@@ -459,17 +453,12 @@ impl Words<'_> {
         } else {
             format!("added {times} times to")
         };
-        let message = format!(
-            "{}: {value} would be {times} {}, once for each position of {axes}",
-            self.subject(),
-            self.tensor(result)
-        );
+        let message =
+            format!("{value} would be {times} {}, once for each position of {axes}", self.tensor(result));
         let entries = || (self.results..self.tensors.len()).chain(0..self.results);
         let owner = |index: &u32| entries().find_map(|entry| self.driven(nest, entry, *index));
         let owners: Vec<Site> = loops.iter().filter_map(owner).collect();
-        let error = owners
-            .iter()
-            .fold(Error::new(ErrorKind::Use, message), |error, site| error.with_end(self.axis(*site)));
+        let error = owners.iter().fold(self.error(&message), |error, site| error.with_end(self.axis(*site)));
         let without =
             |entry: &usize| Some(format!("{}: written `{}`", self.tensor(*entry), self.shape(*entry)?));
         let error = operands.iter().filter_map(without).fold(error, Error::with_end);

@@ -10,6 +10,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::formula::Draft;
+use super::spec::ReadSpec;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::Given;
 use crate::codes;
@@ -283,7 +284,7 @@ impl Eval<'_> {
                 Ok(parsed) => {
                     let operands = parsed.operands.len();
                     let at = assign.logic.as_ref().map_or(span, |logic| logic.span);
-                    self.look_at_spec(parsed, spec, at)?;
+                    self.look_at_spec(&ReadSpec::Written(spec.to_string(), parsed), at)?;
                     Some(operands)
                 }
                 Err(_) => None,

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Combine, Operation, Options, Padding, Tensor};
+use broadloom::{Accumulate, Combine, Notation, Operation, Options, Padding, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::{Axis, AxisId, Kind, Mode, RowId, RowVariable, Shape, Spec, parse_spec};
+use broadloom_spec::{Axis, AxisId, Kind, RowId, RowVariable, Shape, Spec, parse_over, parse_spec};
 
 use super::{Eval, Evaluated, Reported};
 use crate::builtin::{Call, Given};
@@ -16,22 +16,56 @@ use crate::value::Value;
 /// The greatest length of a text after others are filled into it.
 const LONGEST_TEXT: usize = 100_000;
 
+/// What the text before the operands of a call may be.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum By {
+    /// A spec.
+    Spec,
+    /// A spec, or the shape of one operand, whose names are accumulated over.
+    Names,
+}
+
+/// A spec that has been read.
+pub(crate) enum ReadSpec {
+    /// As it is written, and read.
+    Written(String, Spec),
+    /// It says more than what is written.
+    Made(Spec),
+}
+
+impl ReadSpec {
+    pub(crate) fn spec(&self) -> &Spec {
+        let (ReadSpec::Written(_, spec) | ReadSpec::Made(spec)) = self;
+        spec
+    }
+}
+
+impl<'s> From<&'s ReadSpec> for Notation<'s> {
+    fn from(read: &'s ReadSpec) -> Notation<'s> {
+        match read {
+            ReadSpec::Written(text, _) => Notation::Text(text),
+            ReadSpec::Made(spec) => Notation::Tree(spec),
+        }
+    }
+}
+
 impl Eval<'_> {
     /// An operation by a spec, which is the first argument, on tensors.
     pub(crate) fn by_spec(
         &mut self,
         call: &Call,
+        by: By,
         accumulate: Accumulate,
         combine: Combine,
         padding: Option<Padding>,
     ) -> Evaluated<Tensor> {
-        let (spec, operands) = self.spec_and_operands(call)?;
+        let (spec, operands) = self.spec_and_operands(call, by)?;
         let options = Options { accumulate, combine, padding, name: Some(call.name), ..Options::default() };
         self.ask(call.span, |graph| graph.einsum_with(&spec, &operands, &options))
     }
 
-    /// The spec of a call, read and filled in, and its operands.
-    pub(crate) fn spec_and_operands(&mut self, call: &Call) -> Evaluated<(String, Vec<Tensor>)> {
+    /// The spec, read and filled in, and the operands of a call.
+    pub(crate) fn spec_and_operands(&mut self, call: &Call, by: By) -> Evaluated<(ReadSpec, Vec<Tensor>)> {
         let plain: Vec<&Given> = call.given.iter().filter(|given| given.name.is_none()).collect();
         let Some((first, rest)) = plain.split_first() else {
             let message = format!("`{}` needs a spec and tensors", call.name);
@@ -56,27 +90,32 @@ impl Eval<'_> {
             return self.wrong(codes::ARGUMENTS, message, first.span, help);
         }
         let text = self.words(&first.value, first.span)?;
-        let spec = self.filled(&text, first.span)?;
-        let parsed = match parse_spec(&spec) {
-            Ok(parsed) => parsed,
-            Err(error) => return self.misread(&text, &spec, &error, first.span),
+        let filled = self.filled(&text, first.span)?;
+        let read = match by {
+            By::Names if !filled.contains("=>") => parse_over(&filled).map(ReadSpec::Made),
+            _ => parse_spec(&filled).map(|spec| ReadSpec::Written(filled.clone(), spec)),
         };
+        let read = match read {
+            Ok(read) => read,
+            Err(error) => return self.misread(&text, &filled, &error, first.span),
+        };
+        let parsed = read.spec();
         if parsed.operands.len() != rest.len() {
             let (wanted, found) = (parsed.operands.len(), rest.len());
             let plural = if wanted == 1 { "" } else { "s" };
             let are = if found == 1 { "is" } else { "are" };
             let message = format!("the spec has {wanted} operand{plural}, and {found} {are} given");
-            let parts = spec.split("=>").next().unwrap_or_default().trim();
+            let parts = filled.split("=>").next().unwrap_or_default().trim();
             let help = match parts.split(';').nth(found) {
                 Some(missing) => format!("give a tensor for `{}`, too", missing.trim()),
                 None => format!("operands are separated by `;` in a spec, and there is only `{parts}`"),
             };
             return self.wrong(codes::ARGUMENTS, message, call.span, help);
         }
-        self.look_at_spec(parsed, &spec, first.span)?;
+        self.look_at_spec(&read, first.span)?;
         let operands =
             rest.iter().map(|given| self.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
-        Ok((spec, operands))
+        Ok((read, operands))
     }
 
     /// Replaces `{name}` in a text by the number or the text of that name.
@@ -151,9 +190,8 @@ impl Eval<'_> {
         self.fail(diagnostic)
     }
 
-    /// The names of a spec that its result leaves out: a mean divides by their sizes.
-    pub(crate) fn left_out(&self, spec: &str) -> Vec<String> {
-        let Ok(parsed) = parse_spec(spec) else { return Vec::new() };
+    /// The names of a spec that its result leaves out: what a mean divides by.
+    pub(crate) fn left_out(&self, parsed: &Spec) -> Vec<String> {
         let labels = |shapes: &[Shape<Axis>]| -> Vec<AxisId> {
             shapes.iter().flat_map(|shape| shape.axes()).flat_map(|axis| axis.labels()).collect()
         };
@@ -170,7 +208,7 @@ impl Eval<'_> {
         };
         let rows = parsed.names.rows.iter().filter(|(row, _)| is_left(*row)).map(|(_, name)| name);
         let mut names: Vec<String> = axes.chain(rows).map(|name| name.text.to_string()).collect();
-        names.extend(self.left_out_kinds(&parsed));
+        names.extend(self.left_out_kinds(parsed));
         names
     }
 
@@ -242,7 +280,7 @@ impl Eval<'_> {
     ) -> Evaluated<Value> {
         if let Some(Given { value: Value::Text(_), .. }) = given.first() {
             let call = Call { name: "einsum", given: given.to_vec(), span };
-            let (spec, operands) = self.spec_and_operands(&call)?;
+            let (spec, operands) = self.spec_and_operands(&call, By::Spec)?;
             let made =
                 self.ask(span, |graph| graph.apply_by(operation, &spec, &operands, &Options::default()))?;
             return Ok(Value::Tensor(made));
@@ -253,27 +291,7 @@ impl Eval<'_> {
     }
 }
 
-/// The spec that accumulates over the names of a shape: `... | v` gives `... | v => ... | 0`.
-pub(crate) fn over_names(shape: &str) -> String {
-    // A shape that cannot be parsed is reported where the spec is read.
-    let Ok(spec) = parse_spec(&format!("{shape} =>")) else { return format!("{shape} =>") };
-    let [operand] = &spec.operands[..] else { return format!("{shape} =>") };
-    let between = if spec.mode == Mode::Single { " " } else { ", " };
-    let row = |kind: Kind| {
-        let Some(row) = operand.row(kind) else { return String::new() };
-        let lead = row.lead().iter().map(|_| "0");
-        let hole = row.hole().map(|hole| match hole.variable {
-            RowVariable::Ellipsis => "...",
-            _ => "0",
-        });
-        lead.chain(hole).chain(row.trail.iter().map(|_| "0")).collect::<Vec<_>>().join(between)
-    };
-    let [batch, input, output] = Kind::ALL.map(row);
-    format!("{shape} => {batch} | {input} -> {output}")
-}
-
-/// A name that lives as long as the process, because the graph keeps the names of operations as
-/// they are. Each is made only once.
+/// A name that lasts as long as the process: the graph keeps the names of operations as they are. Each is made once.
 fn leaked(name: &str) -> &'static str {
     use std::collections::BTreeSet;
     use std::sync::{LazyLock, Mutex};
@@ -285,22 +303,4 @@ fn leaked(name: &str) -> &'static str {
     let name: &'static str = Box::leak(name.to_string().into_boxed_str());
     known.insert(name);
     name
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_accumulated_over() {
-        let cases = [
-            ("... | v", "... | v => ... |  -> 0"),
-            ("... | ..., v", "... | ..., v => ... |  -> ..., 0"),
-            ("... | t -> ...", "... | t -> ... => ... | 0 -> ..."),
-            ("ij", "ij =>  |  -> 0 0"),
-        ];
-        for (shape, spec) in cases {
-            assert_eq!(over_names(shape), spec);
-        }
-    }
 }

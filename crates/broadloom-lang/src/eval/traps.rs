@@ -2,8 +2,9 @@
 
 use broadloom::SizeSum;
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::{AxisKind, ComponentKind, Spec, parse_shape};
+use broadloom_spec::{AxisKind, ComponentKind, parse_shape};
 
+use super::spec::ReadSpec;
 use super::{Eval, Evaluated};
 use crate::codes;
 use crate::program::Written;
@@ -13,13 +14,16 @@ use crate::value::Value;
 const NEAR: usize = 64;
 
 impl Eval<'_> {
-    /// Records a spec that the program itself writes. Reports one that is easily misread.
-    pub(super) fn look_at_spec(&mut self, spec: Spec, filled: &str, span: Span) -> Evaluated<()> {
+    /// Remembers a spec that the program writes itself, unless it says something else than it seems to.
+    pub(super) fn look_at_spec(&mut self, read: &ReadSpec, span: Span) -> Evaluated<()> {
         if self.place(span) != span {
             return Ok(());
         }
-        let literal = self.sources.slice(span).trim_matches('"') == filled;
-        let written = Written { spec, span, literal };
+        let literal = match read {
+            ReadSpec::Written(text, _) => self.sources.slice(span).trim_matches('"') == text,
+            ReadSpec::Made(_) => false,
+        };
+        let written = Written { spec: read.spec().clone(), span, literal };
         if let Some((size, place)) = part_as_position(&written) {
             let message =
                 format!("`{size}` is a part of size {size} before `=>`, and position {size} after it");

@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use broadloom_core::How;
+use broadloom_diagnostics::{Column, Table};
 
 use super::answer::Answered;
 use super::problem::Problem;
 use super::{Status, notation};
 
-/// The widest column that is padded.
+/// Columns line up as far as a person can look.
 const WIDEST: usize = 80;
 
 /// Writes the answer for people.
@@ -50,18 +51,11 @@ fn table(problem: &Problem, answered: &Answered, out: &mut String) {
     if answered.solution.is_empty() {
         return;
     }
-    let name = |id| problem.system.show(&id).to_string();
-    // Columns line up, except for very wide cells.
-    let wide = |column: &mut dyn Iterator<Item = usize>, head: &str| {
-        column.filter(|width| *width <= WIDEST).max().unwrap_or(0).max(head.len())
-    };
-    let names: Vec<String> = answered.solution.iter().map(|(id, ..)| name(*id)).collect();
-    let first = wide(&mut names.iter().map(|name| name.chars().count()), "variable");
-    let second = wide(&mut answered.solution.iter().map(|(_, value, _)| value.chars().count()), "value");
-    let _ = writeln!(out, "\n{:first$}  {:second$}  fixed by", "variable", "value");
-    for (name, (_, value, fixed)) in names.iter().zip(&answered.solution) {
-        let _ = writeln!(out, "{name:first$}  {value:second$}  {}", how(*fixed));
+    let mut table = Table::new(["variable", "value", "fixed by"].map(Column::new)).with_widest(WIDEST);
+    for (name, value, fixed) in &answered.solution {
+        table.row([problem.system.show(name).to_string(), value.clone(), how(*fixed).to_owned()]);
     }
+    let _ = write!(out, "\n{}", table.show(None, false));
 }
 
 fn residual(problem: &Problem, answered: &Answered, out: &mut String) {

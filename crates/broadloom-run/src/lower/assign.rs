@@ -341,7 +341,9 @@ impl Lowering<'_> {
                 if matches!(slot, Slot::Own(..)) && !self.written.contains(&node) {
                     let name = &own_name(self.graph, place.step, *name, place.backward);
                     let message = format!("`{name}` is read before it is assigned");
-                    return Err(Error::new(ErrorKind::Use, message).inside(&self.graph.subject(place.step)));
+                    return Err(Error::new(ErrorKind::Use, message)
+                        .inside(&self.graph.subject(place.step))
+                        .about_step(place.step));
                 }
                 let buffer = self.buffer(node);
                 Scalar::Load(self.cell(place, place.at(slot.place()), buffer, loops))

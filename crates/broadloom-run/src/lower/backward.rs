@@ -21,6 +21,7 @@ impl Lowering<'_> {
             let message = format!("gradients are of one number, but `{name}` has shape `{shape}`");
             let shown = self.graph.about_tensor(loss, format!("`{name}` is `{shape}`"));
             return Err(Error::new(ErrorKind::Use, message)
+                .about_step(self.graph.made_by(loss))
                 .with_end(shown)
                 .with_remedy(Remedy::Reduce, "sum it up first, for example by the spec `... | ... => 0`"));
         }
@@ -30,6 +31,7 @@ impl Lowering<'_> {
             let name = self.graph.label_of(loss);
             let message = format!("`{name}` depends on no parameter, so it has no gradients");
             return Err(Error::new(ErrorKind::Use, message)
+                .about_step(self.graph.made_by(loss))
                 .with_remedy(Remedy::Parameter, "ask for the gradient of other tensors with `gradient`"));
         }
         self.fill(Node::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");

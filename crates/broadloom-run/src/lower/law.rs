@@ -101,7 +101,7 @@ pub(super) fn check_margins(graph: &Graph, place: &Place) -> Result<(), Error> {
         return Ok(());
     }
     let message = "a padded window needs sums of products, or the greatest or least of sums";
-    let error = Error::new(ErrorKind::Use, message).inside(&graph.subject(place.step));
+    let error = Error::new(ErrorKind::Use, message).inside(&graph.subject(place.step)).about_step(place.step);
     Err(error.with_help("use a window inside the axis: `o<+k`"))
 }
 
@@ -116,6 +116,7 @@ fn all_take_part(graph: &Graph, step: u32, parts: &[u32]) -> Result<(), Error> {
     let message = format!("`{name}` is not there in every part of the result");
     Err(Error::new(ErrorKind::Use, message)
         .inside(&graph.subject(step))
+        .about_step(step)
         .with_help("concatenate with `einsum` first, then compute with the result"))
 }
 
@@ -155,7 +156,7 @@ fn rule(graph: &Graph, step: u32) -> Result<Rule, Error> {
         Op::Convert { factor, divisor } if factor == divisor => product(Binary::Add, Combine::Product),
         Op::Convert { .. } => {
             let message = "a conversion that changes the number of elements cannot be run";
-            Err(Error::new(ErrorKind::Use, message).inside(&graph.subject(step)))
+            Err(Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).about_step(step))
         }
     }
 }
@@ -163,7 +164,7 @@ fn rule(graph: &Graph, step: u32) -> Result<Rule, Error> {
 fn no_law(graph: &Graph, step: u32, name: &str) -> Error {
     let operands = graph.step_operands(step).len();
     let message = format!("there is no operation `{name}` of {operands} operands that could be run");
-    Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).with_help(
+    Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).about_step(step).with_help(
         "say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it",
     )
 }

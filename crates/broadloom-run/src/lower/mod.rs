@@ -49,7 +49,21 @@ pub(crate) enum Node {
     NotFinite(Tensor),
 }
 
-/// The kind of a number supplied to a run.
+impl Node {
+    /// The step that it belongs to.
+    pub fn step(self, graph: &Graph) -> u32 {
+        match self {
+            Node::Own(step, ..) => step,
+            Node::Value(tensor)
+            | Node::Gradient(tensor)
+            | Node::Before(tensor, _)
+            | Node::Wide(tensor)
+            | Node::NotFinite(tensor) => graph.made_by(tensor),
+        }
+    }
+}
+
+/// What a number supplied to a run is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Symbol {
     /// The position at which the slice made by a step reads, and the number of positions.

@@ -1,27 +1,25 @@
 //! Sessions: the numbers of a graph, and running routines on them.
 
+mod files;
 mod finite;
 mod memory;
 mod mlir;
 mod prepare;
 mod prepared;
 mod ranges;
+mod refusals;
 mod rehearse;
 mod sizes;
 mod store;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use broadloom_array::files::{Tensors, read_safetensors, write_safetensors};
 use broadloom_array::{Array, Dtype, shown_path};
 use broadloom_core as core;
-use broadloom_graph::lowering::{Face, Inferred, Leaf, SymbolData, list};
+use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::Program;
-use broadloom_loops::Size;
-use broadloom_loops::reference::Stop;
 use broadloom_native::{self as native, Compiled, Compiler};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -154,15 +152,7 @@ struct Family {
     told: Vec<u64>,
 }
 
-/// A list of names, cut off after the first 12.
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 12;
-    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
-    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
-    shown.join(", ") + &more
-}
-
-/// The notice that a cache cannot be used.
+/// What is said of a cache that cannot be used.
 fn unusable_cache(folder: &Path, reason: &str) -> String {
     format!(
         "the cache {} is not used: {reason}; programs are compiled anew each time. Name another folder in BROADLOOM_CACHE, or see \
@@ -402,22 +392,7 @@ impl Session {
         if self.settings.guard { self.guard(at) } else { Ok(()) }
     }
 
-    fn no_number(&self, name: &str) -> Error {
-        let message = format!("`{name}` has no number, and what runs needs one");
-        let help = "set data that has this size, say it with `set_sizes`, or declare it with a sample";
-        let error = Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help);
-        let sample = |data: &SymbolData| data.sample.filter(|_| *data.name == *name);
-        let samples = self.graph.symbols().iter().zip(&self.sizes.now);
-        let samples: Vec<u64> = samples.map(|(data, now)| data.sample.unwrap_or(*now)).collect();
-        match (self.graph.symbols().iter().find_map(sample), self.sizes.broken_at(&samples)) {
-            (Some(sample), Some(check)) => {
-                error.with_end(format!("its sample is {sample}, but the program relies on this: {check}"))
-            }
-            _ => error,
-        }
-    }
-
-    /// Passes the sizes of this run to code for all sizes.
+    /// Tells code for all sizes the sizes of this run.
     fn tell_sizes(&mut self, at: usize) -> Result<(), Error> {
         let Code::Family(family) = self.prepared[at].code else { return Ok(()) };
         let family = &mut self.families[family];
@@ -478,92 +453,6 @@ impl Session {
         native::write_out(&program, folder.as_ref(), name).map_err(|error| Error::run(error.to_string()))
     }
 
-    /// Writes all parameters and states to a safetensors file, with the run counter and the seed,
-    /// so that training can continue as if uninterrupted.
-    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
-        self.refresh()?;
-        let mut arrays = Vec::new();
-        for tensor in lasting(&self.graph) {
-            self.initialise(Node::Value(tensor))?;
-            if let Some(values) = self.store.read(Node::Value(tensor)) {
-                arrays.push((self.graph.short_name(tensor), values));
-            }
-        }
-        let text =
-            [("broadloom.runs", self.runs.to_string()), ("broadloom.seed", self.settings.seed.to_string())];
-        let metadata: BTreeMap<String, String> =
-            text.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
-        Ok(write_safetensors(path, arrays, &metadata)?)
-    }
-
-    /// Reads parameters and states from a safetensors file. Every parameter must be there, with its shape;
-    /// if anything is wrong nothing is changed.
-    pub fn load(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
-        self.refresh()?;
-        let path = path.as_ref();
-        let file = read_safetensors(path)?;
-        let (mut found, mut missing) = (Vec::new(), Vec::new());
-        for tensor in lasting(&self.graph) {
-            let name = self.graph.short_name(tensor);
-            match file.get(&name) {
-                Some(values) => {
-                    let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values);
-                    fits.map_err(|error| {
-                        error.about(&shown_path(path)).with_end(self.graph.declared_end(tensor))
-                    })?;
-                    found.push((tensor, values));
-                }
-                None => missing.push(tensor),
-            }
-        }
-        self.check_loaded(path, &file, &missing)?;
-        for (tensor, values) in found {
-            self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)?;
-        }
-        let number = |key: &str| file.metadata.get(key).and_then(|text| text.parse().ok());
-        self.runs = number("broadloom.runs").unwrap_or(self.runs);
-        self.settings.seed = number("broadloom.seed").unwrap_or(self.settings.seed);
-        Ok(())
-    }
-
-    /// Refuses a file that lacks parameters; adds notices about missing states and about arrays
-    /// that the program does not use.
-    fn check_loaded(&mut self, path: &Path, file: &Tensors, missing: &[Tensor]) -> Result<(), Error> {
-        let known: Vec<String> =
-            lasting(&self.graph).into_iter().map(|tensor| self.graph.short_name(tensor)).collect();
-        let extra = file.arrays.iter().map(|(name, _)| name).filter(|name| !known.contains(name));
-        let extra: Vec<String> = extra.cloned().collect();
-        let is_param = |tensor: &&Tensor| self.graph.leaf(**tensor) == Some(Leaf::Param);
-        let names = |tensors: &[&Tensor]| -> Vec<String> {
-            tensors.iter().map(|tensor| self.graph.short_name(**tensor)).collect()
-        };
-        let (params, states): (Vec<&Tensor>, Vec<&Tensor>) = missing.iter().partition(is_param);
-        if let Some(first) = params.first() {
-            let plural = if params.len() == 1 { "is no parameter" } else { "are no parameters" };
-            let message = format!("{}: there {plural} {} in it", shown_path(path), listed(&names(&params)));
-            let mut error = Error::new(ErrorKind::File, message).with_end(self.graph.declared_end(**first));
-            let all: Vec<&str> = file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
-            let all = if all.is_empty() { "no arrays".into() } else { all.join(", ") };
-            error = error.with_end(format!("it has {all}"));
-            if !extra.is_empty() {
-                error = error.with_end(format!("nothing in the program is called {}", listed(&extra)));
-            }
-            let help = "load a file that was saved with these parameters, or give them these names";
-            return Err(error.with_help(help));
-        }
-        let states = names(&states);
-        if !states.is_empty() {
-            let notice = format!("{} has no {}: they begin anew", shown_path(path), listed(&states));
-            self.notices.push(notice);
-        }
-        if !extra.is_empty() {
-            let notice =
-                format!("{} has {}, which the program has no use for", shown_path(path), listed(&extra));
-            self.notices.push(notice);
-        }
-        Ok(())
-    }
-
     /// The numbers supplied to a run.
     fn symbols(&self, at: usize) -> Result<Vec<i64>, Error> {
         let value = |symbol: &Symbol| match *symbol {
@@ -591,95 +480,7 @@ impl Session {
         }
     }
 
-    fn no_values(&self, node: Node, routine: &Routine) -> Error {
-        let (Node::Value(tensor) | Node::Gradient(tensor)) = node else {
-            return Error::run("an operation reads a tensor of its own before it is assigned".into());
-        };
-        let (name, routine) = (self.graph.label_of(tensor), routine.name());
-        match node {
-            Node::Gradient(_) => {
-                let message = format!("`{routine}` reads the gradient of `{name}`, which is not there");
-                Error::new(ErrorKind::NoGradient, message).about_values_of(tensor, &name).with_remedy(
-                    Remedy::Backward,
-                    "call `backward` in the same routine, or `keep` the gradient in the routine that computes it",
-                )
-            }
-            _ => match self.store.gone(node) {
-                Some(sizes) => self.gone(tensor, sizes, routine),
-                None => Error::new(
-                    ErrorKind::NoValues,
-                    format!("`{routine}` reads `{name}`, which has no values yet"),
-                )
-                .about_values_of(tensor, &name)
-                .with_end(self.graph.declared_end(tensor))
-                .with_remedy(Remedy::Values, "set them with `Session::set`"),
-            },
-        }
-    }
-
-    /// The error for values that were dropped because a size has changed.
-    fn gone(&self, tensor: Tensor, sizes: &[u64], routine: &str) -> Error {
-        let (name, shape) = (self.graph.label_of(tensor), self.inferred.shapes.get(tensor));
-        let message = format!(
-            "`{routine}` reads `{name}`, whose values have sizes {}: its shape is `{shape}`",
-            list(sizes)
-        );
-        let now = list(&self.layout.sizes_of(tensor));
-        let help = format!("set `{name}` again, with sizes {now}");
-        let error = Error::new(ErrorKind::Value, message).with_help(help);
-        match self.sizes.decided_by(&self.inferred.shapes.symbols_of(tensor)) {
-            Some((by, size, number)) => {
-                error.with_end(format!("`{size}` is {number} since `{}` was set", self.graph.label_of(by)))
-            }
-            None => error,
-        }
-    }
-
-    /// The error for a run that stopped, in the names of the program.
-    fn stopped(&self, at: usize, stop: &Stop) -> Error {
-        let program = &self.prepared[at].lowered.program;
-        match *stop {
-            Stop::Index { buffer, cell, value, below, of } => {
-                let (ids, table) = (program.buffer(buffer), program.buffer(of));
-                let mut rest = cell;
-                let index = |(axis, stride): (usize, &Size)| {
-                    let stride = stride.get().max(1);
-                    let at = rest / stride;
-                    rest %= stride;
-                    at.saturating_sub(ids.margin(axis).0).to_string()
-                };
-                let place: Vec<String> = ids.strides().iter().enumerate().map(index).collect();
-                let message = format!(
-                    "index {value} at [{}] of `{}` is outside `{}`, which has {below} rows",
-                    place.join(", "),
-                    ids.name,
-                    table.name
-                );
-                let help = format!("indices are 0 to {}", below - 1);
-                let nodes = &self.prepared[at].lowered.nodes;
-                let ends = [buffer, of].into_iter().filter_map(|id| match nodes.get(id.index()) {
-                    Some(Node::Value(tensor)) => Some(self.graph.declared_end(*tensor)),
-                    _ => None,
-                });
-                ends.fold(Error::new(ErrorKind::Value, message), Error::with_end).with_help(help)
-            }
-            Stop::Memory { buffer } => {
-                let buffer = program.buffer(buffer);
-                let sizes: Vec<String> = buffer.sizes.iter().map(Size::to_string).collect();
-                let message =
-                    format!("there is no room for `{}`, {} numbers", buffer.name, sizes.join(" × "));
-                Error::run(message)
-                    .with_help("the reference evaluator keeps every tensor; machine code does not")
-            }
-            Stop::Address { buffer } => {
-                let name = &program.buffer(buffer).name;
-                Error::run(format!("a cell outside `{name}` was addressed; this is a defect of the library"))
-            }
-        }
-    }
-
-    /// Returns an error for the first tensor with an element that is NaN, in the order in which
-    /// they are written.
+    /// The first tensor with an element that is not a number, in the order in which they are written.
     fn guard(&mut self, at: usize) -> Result<(), Error> {
         let Lowered { program, nodes, .. } = &self.prepared[at].lowered;
         let mut order: Vec<Node> = Vec::new();

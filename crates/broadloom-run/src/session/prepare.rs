@@ -68,7 +68,7 @@ impl Session {
             self.graph.known(*tensor)?;
         }
         let lowered = self.lowered(&self.layout, routine)?;
-        check_memory(&lowered.program)?;
+        check_memory(&self.graph, &lowered)?;
         Ok(lowered)
     }
 
@@ -200,15 +200,15 @@ fn own_code(compiler: &Compiler, program: &Program) -> Result<Code, Error> {
 /// More bytes than any machine has.
 const TOO_MUCH: u64 = 1 << 44;
 
-/// Refuses tensors that do not fit into any memory, and names them.
-pub(super) fn check_memory(program: &Program) -> Result<(), Error> {
-    for buffer in &program.buffers {
+/// Refuses tensors that no memory holds, by name.
+pub(super) fn check_memory(graph: &Graph, lowered: &Lowered) -> Result<(), Error> {
+    for (buffer, node) in lowered.program.buffers.iter().zip(&lowered.nodes) {
         if (buffer.cells() * buffer.dtype.bytes() as u64).get() > TOO_MUCH {
             let sizes: Vec<String> = buffer.sizes.iter().map(Size::to_string).collect();
             let sizes = sizes.join(" × ");
             let message = format!("`{}` would have {sizes} elements, too many for any memory", buffer.name);
             let help = "look for an axis that should have been contracted";
-            return Err(Error::new(ErrorKind::Run, message).with_help(help));
+            return Err(Error::new(ErrorKind::Run, message).about_step(node.step(graph)).with_help(help));
         }
     }
     Ok(())

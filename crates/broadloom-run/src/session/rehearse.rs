@@ -106,7 +106,7 @@ impl Rehearsal {
         }
         let lowered = lower_each(&session.graph, &session.layout, routine, false)
             .map_err(|(at, error)| (at, error.inside(&format!("routine `{}`", routine.name()))))?;
-        check_memory(&lowered.program).map_err(|error| (0, error))?;
+        check_memory(&session.graph, &lowered).map_err(|error| (0, error))?;
         for node in &lowered.needs {
             if !session.store.has_values(*node) && !begins_with_values(&session.graph, *node) {
                 return Err((self.first_reader(*node, routine), self.session.no_values(*node, routine)));

@@ -53,6 +53,39 @@ pub fn parse_spec(text: &str) -> Result<Spec, Error> {
     Ok(spec)
 }
 
+/// How many results the text of a spec speaks of, even if it is not well written: the shapes behind `=>`.
+///
+/// ```
+/// use broadloom_spec::count_results;
+/// assert_eq!([count_results("a^b => a; b"), count_results("a^ => a; b; c"), count_results("a")], [2, 3, 1]);
+/// ```
+pub fn count_results(text: &str) -> usize {
+    let tokens = lex(text, Mode::of(text) == Mode::Multi);
+    let behind = tokens.iter().skip_while(|token| token.kind != TokenKind::FatArrow);
+    1 + behind.filter(|token| token.kind == TokenKind::Semicolon).count()
+}
+
+/// Reads the shape of one operand, and makes the spec that accumulates over its names: each gets the index 0 in its
+/// place, and `...` stays.
+///
+/// ```
+/// use broadloom_spec::parse_over;
+/// assert_eq!(parse_over("... | t, v").unwrap().to_string(), "... | t, v => ... | 0, 0");
+/// assert_eq!(parse_over("... | ..v..").unwrap().to_string(), "... | ..v.. => ... | 0");
+/// ```
+pub fn parse_over(text: &str) -> Result<Spec, Error> {
+    check_length(text)?;
+    let mode = Mode::of(text);
+    let tokens = lex(text, mode == Mode::Multi);
+    slips::check_tokens(text, &tokens, Subject::Spec)?;
+    let mut parser = Parser::new(text, &tokens, Subject::Spec, mode);
+    let operand = parser.shape(Parser::axis)?;
+    match parser.kind() {
+        TokenKind::End => Ok(Spec::over(mode, parser.names, operand).without_spans()),
+        _ => Err(parser.unexpected()),
+    }
+}
+
 /// Reads a shape declaration: `batch | input -> output` with sizes.
 ///
 /// ```
@@ -181,14 +214,13 @@ impl<'a> Parser<'a> {
     /// The error for a sign that cannot follow those before it.
     fn row_order(&self, bar: Option<Span>, arrow: Option<Span>) -> Error {
         let span = self.span();
-        let (message, first) = match (self.kind(), bar, arrow) {
-            (TokenKind::Bar, Some(bar), _) => ("a shape has only one `|`", bar),
-            (TokenKind::Bar, None, Some(arrow)) => ("`|` comes before `->`", arrow),
-            _ => ("a shape has only one `->`", arrow.unwrap_or(span)),
+        let (message, first, label) = match (self.kind(), bar, arrow) {
+            (TokenKind::Bar, Some(bar), _) => ("a shape has only one `|`", bar, "the first one"),
+            (TokenKind::Bar, None, Some(arrow)) => ("`|` comes before `->`", arrow, "`->` is here"),
+            _ => ("a shape has only one `->`", arrow.unwrap_or(span), "the first one"),
         };
         let error = self.error(ErrorKind::RowOrder, span, message).label("does not fit here");
-        let error =
-            error.related(first, if message.contains("before") { "`->` is here" } else { "the first one" });
+        let error = error.related(first, label);
         match (self.kind(), self.subject) {
             (TokenKind::ThinArrow, Subject::Spec) => {
                 error.help("a shape is `batch|input->output`; the result of the operation follows `=>`")

@@ -1,8 +1,6 @@
 //! Softmax, over whatever axes a shape names.
 
-use broadloom_spec::{Kind, Mode, RowVariable, parse_spec};
-
-use crate::Expr;
+use crate::{Expr, Notation};
 
 /// Positive numbers that sum to 1 over the named axes.
 ///
@@ -33,9 +31,8 @@ use crate::Expr;
 #[must_use]
 #[track_caller]
 pub fn softmax<'b>(x: Expr<'b>, axes: &str) -> Expr<'b> {
-    let spec = without_named(axes);
-    let exponentials = shifted(x, &spec).exp();
-    exponentials / exponentials.sum(&spec)
+    let exponentials = shifted(x, axes).exp();
+    exponentials / exponentials.sum(Notation::Over(axes))
 }
 
 /// The logarithm of [`softmax`], accurate also where that is close to 0.
@@ -56,48 +53,12 @@ pub fn softmax<'b>(x: Expr<'b>, axes: &str) -> Expr<'b> {
 #[must_use]
 #[track_caller]
 pub fn log_softmax<'b>(x: Expr<'b>, axes: &str) -> Expr<'b> {
-    let spec = without_named(axes);
-    let shifted = shifted(x, &spec);
-    shifted - shifted.exp().sum(&spec).log()
+    let shifted = shifted(x, axes);
+    shifted - shifted.exp().sum(Notation::Over(axes)).log()
 }
 
 /// Softmax does not change when one number is subtracted from all, so no gradient goes that way.
 #[track_caller]
-fn shifted<'b>(x: Expr<'b>, spec: &str) -> Expr<'b> {
-    x - x.max(spec).stop_gradient()
-}
-
-/// The spec that accumulates over the named axes of a shape: `... | v` gives `... | v => ... | 0`.
-fn without_named(axes: &str) -> String {
-    // Mistakes in the shape are reported where the spec is used.
-    let Ok(spec) = parse_spec(&format!("{axes} => ")) else { return format!("{axes} =>") };
-    let Some(shape) = spec.operands.first() else { return format!("{axes} =>") };
-    let between = if Mode::of(axes) == Mode::Single { " " } else { ", " };
-    let row = |kind: Kind| {
-        let Some(row) = shape.row(kind) else { return String::new() };
-        let lead = row.lead().iter().map(|_| "0");
-        let hole = row.hole().map(|hole| if hole.variable == RowVariable::Ellipsis { "..." } else { "0" });
-        lead.chain(hole).chain(row.trail.iter().map(|_| "0")).collect::<Vec<_>>().join(between)
-    };
-    let (batch, input, output) = (row(Kind::Batch), row(Kind::Input), row(Kind::Output));
-    format!("{axes} => {batch} | {input} -> {output}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_named;
-
-    #[test]
-    fn named_axes_are_accumulated_over() {
-        let cases = [
-            ("... | v", "... | v => ... |  -> 0"),
-            ("... | ..v..", "... | ..v.. => ... |  -> 0"),
-            ("... | ..., v", "... | ..., v => ... |  -> ..., 0"),
-            ("... | t -> ...", "... | t -> ... => ... | 0 -> ..."),
-            ("ij", "ij =>  |  -> 0 0"),
-        ];
-        for (axes, spec) in cases {
-            assert_eq!(without_named(axes), spec);
-        }
-    }
+fn shifted<'b>(x: Expr<'b>, axes: &str) -> Expr<'b> {
+    x - x.max(Notation::Over(axes)).stop_gradient()
 }

@@ -5,9 +5,9 @@
 //! layer.w  784 -> 64    50,176  takes the size of what it is used with
 //! ```
 
-use crate::console::{Look, Paint};
+use crate::ink::Paint;
 
-/// The greatest width of aligned cells; a wider one pushes the rest of its line to the right.
+/// Cells up to this width align unless something else is said; a wider one pushes the rest of its line to the right.
 const WIDEST: usize = 60;
 /// The least width to which cells are cut.
 const NARROWEST: usize = 8;
@@ -15,32 +15,51 @@ const NARROWEST: usize = 8;
 const GAP: usize = 2;
 
 /// A table for people.
-pub(crate) struct Table<const N: usize> {
+///
+/// ```
+/// use broadloom_diagnostics::{Column, Table};
+/// let mut table = Table::new([Column::name("tensor"), Column::number("elements")]);
+/// table.row(["layer.w".into(), "50,176".into()]);
+/// table.row(["x".into(), "3".into()]);
+/// assert_eq!(table.show(None, false), "\
+/// tensor   elements
+/// layer.w    50,176
+/// x               3
+/// ");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Table<const N: usize> {
     columns: [Column; N],
     rows: Vec<[String; N]>,
+    widest: usize,
 }
 
 /// A column of a table.
-#[derive(Clone, Copy)]
-pub(crate) struct Column {
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// What stands above it.
     pub head: &'static str,
     /// True if its cells are aligned on the right.
     pub right: bool,
     /// The part that is left out of cells that are too wide.
     pub cut: Cut,
+    /// How its cells look.
     pub paint: Paint,
 }
 
-/// The part that is left out of a cell that is too wide.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Cut {
+/// What is left out of a cell that is too wide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cut {
+    /// Nothing: all of it counts.
     Nothing,
     /// The end of a path is its most informative part.
     Start,
+    /// Of words, their beginning does.
     End,
 }
 
 impl Column {
+    /// A column of words.
     pub const fn new(head: &'static str) -> Column {
         Column { head, right: false, cut: Cut::End, paint: Paint::Plain }
     }
@@ -62,29 +81,39 @@ impl Column {
 }
 
 impl<const N: usize> Table<N> {
+    /// No rows yet.
     pub fn new(columns: [Column; N]) -> Table<N> {
-        Table { columns, rows: Vec::new() }
+        Table { columns, rows: Vec::new(), widest: WIDEST }
     }
 
+    /// Cells up to this width align.
+    #[must_use]
+    pub fn with_widest(self, widest: usize) -> Table<N> {
+        Table { widest, ..self }
+    }
+
+    /// Adds a row.
     pub fn row(&mut self, cells: [String; N]) {
         self.rows.push(cells);
     }
 
+    /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The table, with its head unless all heads are empty; every line ends with a newline.
-    pub fn show(&self, look: Look) -> String {
-        let widths = self.widths(look.columns);
-        let limit = look.columns.is_some();
+    /// The table, with its head unless no column has one; every line ends with a newline, and is cut to fit into so
+    /// many columns of a terminal.
+    pub fn show(&self, limit: Option<usize>, color: bool) -> String {
+        let widths = self.widths(limit);
+        let limit = limit.is_some();
         let mut out = String::new();
         if self.columns.iter().any(|column| !column.head.is_empty()) {
             let heads = self.columns.map(|column| Column { paint: Paint::Faint, ..column });
-            line(&heads, &self.columns.map(|column| column.head), &widths, limit, look, &mut out);
+            line(&heads, &self.columns.map(|column| column.head), &widths, limit, color, &mut out);
         }
         for row in &self.rows {
-            line(&self.columns, &row.each_ref().map(String::as_str), &widths, limit, look, &mut out);
+            line(&self.columns, &row.each_ref().map(String::as_str), &widths, limit, color, &mut out);
         }
         out
     }
@@ -94,7 +123,7 @@ impl<const N: usize> Table<N> {
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 let needed = cell.chars().count();
-                if limit.is_some() || needed <= WIDEST {
+                if limit.is_some() || needed <= self.widest {
                     *width = needed.max(*width);
                 }
             }
@@ -123,7 +152,7 @@ fn line<const N: usize>(
     cells: &[&str; N],
     widths: &[usize; N],
     limit: bool,
-    look: Look,
+    color: bool,
     out: &mut String,
 ) {
     let mut blanks = 0;
@@ -133,7 +162,7 @@ fn line<const N: usize>(
         let (before, after) = if column.right { (missing, 0) } else { (0, missing) };
         if !cell.is_empty() {
             out.extend(std::iter::repeat_n(' ', blanks + before));
-            out.push_str(&look.paint(column.paint, &cell));
+            out.push_str(&column.paint.on(&cell, color));
             blanks = 0;
         } else {
             blanks += before;
@@ -179,17 +208,16 @@ tensor                elements  how
 blocks.3.attention.w    50,176  takes the size of what it is used with
 x                               declared
 ";
-        assert_eq!(example().show(Look::default()), expected);
+        assert_eq!(example().show(None, false), expected);
     }
 
     #[test]
     fn tables_fit_the_terminal() {
-        let look = Look { columns: Some(50), terminal: true, color: false };
         let expected = "\
 tensor               elements  how
 …ocks.3.attention.w    50,176  takes the size of …
 x                              declared
 ";
-        assert_eq!(example().show(look), expected);
+        assert_eq!(example().show(Some(50), false), expected);
     }
 }

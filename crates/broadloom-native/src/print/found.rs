@@ -1,0 +1,100 @@
+//! What is found in loops before they are written: reductions, long sums, divisors that do not change.
+
+use broadloom_loops::function::Binary;
+
+use super::BLOCK;
+use crate::flat::{Looped, Step, Value};
+
+/// Functions for which compilers find no vector form.
+pub(super) fn has_no_vector_form(function: Binary) -> bool {
+    matches!(function, Binary::Max | Binary::Min | Binary::And | Binary::Or)
+}
+
+/// Functions whose results are rounded, so that their order matters unless it is said not to.
+pub(super) fn is_sum(function: Binary) -> bool {
+    matches!(function, Binary::Add | Binary::Mul)
+}
+
+/// The variables that a loop reduces into with such functions, and that have no other part in it.
+pub(super) fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
+    let mut found = Vec::new();
+    for step in &each.body {
+        let Step::Update { local, accumulate: Some(function), .. } = step else { continue };
+        let others = |other: &&Step| !std::ptr::eq(*other, step);
+        let touched = each.body.iter().filter(others).any(|other| match other {
+            Step::Update { local: known, .. } | Step::Declare { local: known, .. } => known == local,
+            _ => false,
+        });
+        let read = each.body.iter().filter_map(Step::value).any(|value| value.uses(*local));
+        if suits(*function) && !touched && !read {
+            found.push((*local, *function));
+        }
+    }
+    found
+}
+
+/// The variables that a loop adds many terms to, and does nothing else with.
+pub(super) fn long_sums(each: &Looped) -> Vec<u32> {
+    fn visit(each: &Looped, terms: i64, found: &mut Vec<(u32, i64)>, other: &mut Vec<u32>) {
+        let length = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);
+        let terms = terms.saturating_mul(length);
+        for step in &each.body {
+            if let Some(value) = step.value() {
+                value.each(&mut |value| {
+                    other.extend(match value {
+                        Value::Local(local) => Some(*local),
+                        _ => None,
+                    })
+                });
+            }
+            match step {
+                Step::Loop(inner) => visit(inner, terms, found, other),
+                Step::Update { local, accumulate: Some(Binary::Add), .. } => found.push((*local, terms)),
+                Step::Update { local, .. } | Step::Declare { local, .. } => other.push(*local),
+                _ => {}
+            }
+        }
+    }
+    let (mut found, mut other) = (Vec::new(), Vec::new());
+    visit(each, 1, &mut found, &mut other);
+    found.retain(|(local, terms)| *terms >= 2 * BLOCK && !other.contains(local));
+    found.sort_unstable();
+    found.dedup_by_key(|(local, _)| *local);
+    found.into_iter().map(|(local, _)| local).collect()
+}
+
+/// What a loop divides by that does not change in it, other than numbers.
+pub(super) fn constant_divisors(each: &Looped) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    let steady = |value: &Value| {
+        let mut steady = !matches!(value, Value::Number(_));
+        value.each(&mut |value| {
+            steady &= match value {
+                Value::Position(sum) => sum.coefficient(each.var) == 0,
+                Value::Uniform { .. } => false,
+                Value::Local(local) => !each.body.iter().any(|step| {
+                    matches!(step, Step::Declare { local: known, .. } | Step::Update { local: known, .. } if known == local)
+                }),
+                Value::Load(access) => {
+                    let written = |step: &Step| matches!(step, Step::Store { to, .. } if to.buffer == access.buffer);
+                    !access.depends_on(each.var) && access.gathers.is_empty() && !each.body.iter().any(written)
+                }
+                Value::Number(_) | Value::Symbol(_) => true,
+                Value::Unary(..) | Value::Binary(..) | Value::Select(..) => true,
+            };
+        });
+        steady
+    };
+    for value in each.body.iter().filter_map(Step::value) {
+        value.each(&mut |value| {
+            if let Value::Binary(Binary::Div, a, divisor) = value
+                && !steady(a)
+                && steady(divisor)
+                && !found.contains(divisor)
+            {
+                found.push((**divisor).clone());
+            }
+        });
+    }
+    found
+}

@@ -1,0 +1,108 @@
+//! Parameters and states in files: saving all of them, and going on from what was saved.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use broadloom_array::files::{Tensors, read_safetensors, write_safetensors};
+use broadloom_array::shown_path;
+use broadloom_graph::lowering::{Face, Leaf};
+use broadloom_graph::{Error, ErrorKind, Tensor};
+
+use super::Session;
+use super::prepare::lasting;
+use crate::lower::Node;
+
+impl Session {
+    /// Writes all parameters and states to a safetensors file, with what is needed to go on as if nothing had
+    /// happened.
+    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.refresh()?;
+        let mut arrays = Vec::new();
+        for tensor in lasting(&self.graph) {
+            self.initialise(Node::Value(tensor))?;
+            if let Some(values) = self.store.read(Node::Value(tensor)) {
+                arrays.push((self.graph.short_name(tensor), values));
+            }
+        }
+        let text =
+            [("broadloom.runs", self.runs.to_string()), ("broadloom.seed", self.settings.seed.to_string())];
+        let metadata: BTreeMap<String, String> =
+            text.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        Ok(write_safetensors(path, arrays, &metadata)?)
+    }
+
+    /// Reads parameters and states from a safetensors file. Every parameter must be there, with its shape;
+    /// if anything is wrong nothing is changed.
+    pub fn load(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.refresh()?;
+        let path = path.as_ref();
+        let file = read_safetensors(path)?;
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        for tensor in lasting(&self.graph) {
+            let name = self.graph.short_name(tensor);
+            match file.get(&name) {
+                Some(values) => {
+                    let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values);
+                    fits.map_err(|error| {
+                        error.about(&shown_path(path)).with_end(self.graph.declared_end(tensor))
+                    })?;
+                    found.push((tensor, values));
+                }
+                None => missing.push(tensor),
+            }
+        }
+        self.check_loaded(path, &file, &missing)?;
+        for (tensor, values) in found {
+            self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)?;
+        }
+        let number = |key: &str| file.metadata.get(key).and_then(|text| text.parse().ok());
+        self.runs = number("broadloom.runs").unwrap_or(self.runs);
+        self.settings.seed = number("broadloom.seed").unwrap_or(self.settings.seed);
+        Ok(())
+    }
+
+    /// Refuses a file that lacks parameters; notes what else it lacks, and what it has that nobody asks for.
+    fn check_loaded(&mut self, path: &Path, file: &Tensors, missing: &[Tensor]) -> Result<(), Error> {
+        let known: Vec<String> =
+            lasting(&self.graph).into_iter().map(|tensor| self.graph.short_name(tensor)).collect();
+        let extra = file.arrays.iter().map(|(name, _)| name).filter(|name| !known.contains(name));
+        let extra: Vec<String> = extra.cloned().collect();
+        let is_param = |tensor: &&Tensor| self.graph.leaf(**tensor) == Some(Leaf::Param);
+        let names = |tensors: &[&Tensor]| -> Vec<String> {
+            tensors.iter().map(|tensor| self.graph.short_name(**tensor)).collect()
+        };
+        let (params, states): (Vec<&Tensor>, Vec<&Tensor>) = missing.iter().partition(is_param);
+        if let Some(first) = params.first() {
+            let plural = if params.len() == 1 { "is no parameter" } else { "are no parameters" };
+            let message = format!("{}: there {plural} {} in it", shown_path(path), listed(&names(&params)));
+            let mut error = Error::new(ErrorKind::File, message).with_end(self.graph.declared_end(**first));
+            let all: Vec<&str> = file.arrays.iter().map(|(name, _)| name.as_str()).take(12).collect();
+            let all = if all.is_empty() { "no arrays".into() } else { all.join(", ") };
+            error = error.with_end(format!("it has {all}"));
+            if !extra.is_empty() {
+                error = error.with_end(format!("nothing in the program is called {}", listed(&extra)));
+            }
+            let help = "load a file that was saved with these parameters, or give them these names";
+            return Err(error.with_help(help));
+        }
+        let states = names(&states);
+        if !states.is_empty() {
+            let notice = format!("{} has no {}: they begin anew", shown_path(path), listed(&states));
+            self.notices.push(notice);
+        }
+        if !extra.is_empty() {
+            let notice =
+                format!("{} has {}, which the program has no use for", shown_path(path), listed(&extra));
+            self.notices.push(notice);
+        }
+        Ok(())
+    }
+}
+
+/// Some names; of many the first.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
+    shown.join(", ") + &more
+}
