@@ -109,6 +109,12 @@ impl Graph {
         Ok(Captured { tensor: None, index, is_row: false })
     }
 
+    /// The name of a named size that is captured.
+    pub fn captured_dim_name(&self, captured: Captured) -> Option<&str> {
+        let is_dim = captured.tensor.is_none() && !captured.is_row;
+        self.symbols.get(captured.index as usize).filter(|_| is_dim).map(|data| &*data.name)
+    }
+
     /// Says how large a captured dimension is, or how many elements a captured row has.
     pub fn set(&mut self, captured: Captured, size: u64) -> Result<(), Error> {
         let before = self.begin(captured.tensor.as_slice())?;

@@ -142,16 +142,13 @@ impl Eval<'_> {
     /// The name by which the graph knows a size.
     pub(super) fn dim_name(&self, size: &Size) -> Option<String> {
         let captured = size.as_captured()?;
-        self.graph
-            .dims()
-            .find(|name| self.graph.captured_dim(name).ok() == Some(captured))
-            .map(str::to_string)
+        self.graph.captured_dim_name(captured).map(str::to_string)
     }
 
     /// A name for a size to be inferred: its own, unless the graph knows another size by it, from another place.
     pub(super) fn free_label(&self, name: Name) -> String {
         let mut label = self.text(name).to_string();
-        while self.graph.dims().any(|dim| *dim == label) {
+        while self.graph.has_dim(&label) {
             label.push('_');
         }
         label
