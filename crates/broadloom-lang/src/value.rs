@@ -122,6 +122,12 @@ impl Scope {
         self.names.borrow().get(&name).cloned()
     }
 
+    /// The names of this scope itself whose values are of some kind, in no order.
+    pub fn own_names(&self, kind: impl Fn(&Value) -> bool) -> Vec<Name> {
+        let names = self.names.borrow();
+        names.iter().filter(|(_, value)| kind(value)).map(|(name, _)| *name).collect()
+    }
+
     /// All names that can be used here.
     pub fn all(&self) -> Vec<Name> {
         let mut names = Vec::new();
