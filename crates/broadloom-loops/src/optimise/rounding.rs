@@ -5,6 +5,7 @@
 //! cases are not:
 //!
 //! - Integers: storing 2.7 makes it 2. A value may skip the rounding only if it is certainly exact.
+//!   And a local is a float, which does not hold every 64-bit integer: those stay in their buffers.
 //! - Comparisons: in `x == max(x)` both sides come from one computation, and must go on to agree. A float that
 //!   reaches a comparison with another computed number, by way of copies, `max`, `min`, `where` and signs, is
 //!   *compared*. It keeps its rounding unless it is exact.
@@ -104,6 +105,11 @@ impl Rounding {
         dtype == Dtype::F64 || (dtype.is_float() && !compared) || self.is_exact(program, value, dtype)
     }
 
+    /// Whether a value that is stored in a buffer may be held in a local instead.
+    pub fn may_be_held(&self, program: &Program, id: BufferId, value: &Scalar) -> bool {
+        self.may_skip(program, id, value) && !is_wide_integer(program, value)
+    }
+
     /// Whether rounding to a type changes nothing, whatever the cells hold.
     pub fn is_exact(&self, program: &Program, scalar: &Scalar, dtype: Dtype) -> bool {
         let exact = |scalar: &Scalar| self.is_exact(program, scalar, dtype);
@@ -127,6 +133,18 @@ impl Rounding {
             Scalar::Unary(function, _) => of_function(function.yields()),
             Scalar::Binary(function, ..) => of_function(function.yields()),
         }
+    }
+}
+
+/// Whether a value may be a 64-bit integer that no float holds.
+pub fn is_wide_integer(program: &Program, scalar: &Scalar) -> bool {
+    let inner = |scalar: &Scalar| is_wide_integer(program, scalar);
+    match scalar {
+        Scalar::Load(cell) => program.buffer(cell.buffer).dtype == Dtype::I64,
+        Scalar::Unary(function, a) => function.yields() != Yields::Truth && inner(a),
+        Scalar::Binary(function, a, b) => function.yields() != Yields::Truth && (inner(a) || inner(b)),
+        Scalar::Select(_, a, b) => inner(a) || inner(b),
+        _ => false,
     }
 }
 
