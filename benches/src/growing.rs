@@ -26,6 +26,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "blocks", write: blocks, wrong: false },
     Family { name: "einsum", write: einsum, wrong: false },
     Family { name: "concat", write: concat, wrong: false },
+    Family { name: "parts", write: parts, wrong: false },
     Family { name: "dims", write: dims, wrong: false },
     Family { name: "states", write: states, wrong: false },
     Family { name: "training", write: training, wrong: false },
@@ -124,6 +125,16 @@ fn concat(n: usize) -> String {
         |at| format!("data x{at} : 2 | 3"),
         &format!("let last = concat({names}, along = \"output\")"),
     )
+}
+
+/// A spec that concatenates many parts, each a parameter, with gradients.
+fn parts(n: usize) -> String {
+    let names = joined(n, ", ", |at| format!("y{at}"));
+    let line = |at| format!("let y{at} = x * {{p{at} : 3}}");
+    let end = format!(
+        "let last = concat({names}, along = \"output\")\nlet loss = mean(\"... | ... => 0\", last ** 2)\nminimise loss by sgd(0.1)"
+    );
+    lines("data x : 2 | 3 = [[1, 2, 3], [4, 5, 6]]", n, line, &end)
 }
 
 /// Many named sizes.

@@ -3,6 +3,7 @@
 
 mod emit;
 mod faults;
+mod growth;
 mod house;
 mod json;
 mod pictures;

@@ -119,6 +119,12 @@ impl Graph {
         Some(Captured { tensor: None, index: STATED as u32 + at, is_row: false })
     }
 
+    /// The name of a named size that is captured.
+    pub fn captured_dim_name(&self, captured: Captured) -> Option<&str> {
+        let is_dim = captured.tensor.is_none() && !captured.is_row;
+        self.symbols.get(captured.index as usize).filter(|_| is_dim).map(|data| &*data.name)
+    }
+
     /// Sets the size of a captured dimension, or the number of elements of a captured row.
     pub fn set(&mut self, captured: Captured, size: u64) -> Result<(), Error> {
         let before = self.begin(captured.tensor.as_slice())?;

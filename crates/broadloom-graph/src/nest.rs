@@ -6,8 +6,9 @@ pub(crate) mod size_names;
 use std::fmt::{self, Write};
 
 use broadloom_core::Size;
-use broadloom_core::projection::{Index, Verdict};
+use broadloom_core::projection::{Index, Phase, Verdict};
 use broadloom_spec::Kind;
+use rustc_hash::FxHashSet;
 
 use crate::logic::{contraction, sources};
 use crate::project::Projected;
@@ -188,6 +189,7 @@ impl Graph {
         let step = self.tensors[result.index()].step;
         let size_names = self.size_names(&nest)?;
         let (reductions, names) = (nest.reductions(), self.loop_names(&nest));
+        let driven = self.class_texts(&nest);
         let shown_loop = |at: usize| {
             let each = &nest.projection.loops[at];
             ShownLoop {
@@ -195,20 +197,21 @@ impl Graph {
                 extent: each.extent.get(),
                 size_name: size_names[at].clone(),
                 factor: each.factor,
-                reduction: reductions.contains(&(at as u32)),
-                drives: self.class_text(&nest, at as u32),
+                reduction: reductions.binary_search(&(at as u32)).is_ok(),
+                drives: driven[at].clone(),
             }
         };
         let access = |at: usize| ShownAccess {
             tensor: self.label_of(nest.tensors[at]),
-            cell: self.cell_text(&nest, at),
+            cell: self.cell_text(&nest, &names, at),
             is_number: self.number_of(nest.tensors[at]).is_some(),
             sizes: nest.shape(at),
             index: nest.projection.maps[at].iter().map(|index| index_text(&names, index)).collect(),
             margins: nest.margins(at),
         };
         // A name of a size that is also a loop's would be read as that loop.
-        let shown = size_names.iter().map(|name| name.clone().filter(|name| !names.contains(name)));
+        let taken: FxHashSet<&String> = names.iter().collect();
+        let shown = size_names.iter().map(|name| name.clone().filter(|name| !taken.contains(name)));
         let shown: Vec<Option<String>> = shown.collect();
         let mut body = String::new();
         self.write_loops(&nest, &shown, &mut body);
@@ -233,12 +236,15 @@ impl Graph {
             _ => None,
         };
         let mut names: Vec<String> = Vec::new();
+        // Letters are taken in their order, unless a label before has the name.
+        let (mut taken, mut letters) = (FxHashSet::default(), letters());
         for label in &nest.labels {
             let axes = spec.as_ref().map(|spec| &spec.spec.names.axes);
             let named = label.zip(axes).and_then(|(label, axes)| axes.iter().nth(label as usize));
             let name = named.map(|(_, name)| name.text.to_string());
-            let name = name.or_else(|| letters().find(|letter| !names.contains(letter)));
-            names.push(name.unwrap_or_default());
+            let name = name.or_else(|| letters.find(|letter| !taken.contains(letter))).unwrap_or_default();
+            taken.insert(name.clone());
+            names.push(name);
         }
         names
     }
@@ -285,24 +291,27 @@ impl Graph {
         contracted.into_iter().chain(broadcast).collect()
     }
 
-    /// The axes that a loop drives.
-    fn class_text(&self, nest: &Projected, index: u32) -> String {
-        let mut driven = Vec::new();
+    /// The axes that each loop drives.
+    fn class_texts(&self, nest: &Projected) -> Vec<String> {
+        let mut driven: Vec<Vec<String>> = vec![Vec::new(); nest.projection.loops.len()];
         for (at, map) in nest.projection.maps.iter().enumerate() {
-            let mentions = |axis: &Index| match axis {
-                Index::Sum(sum) => sum.terms.iter().any(|(_, known)| *known == index),
-                Index::Symbol(_) => false,
-                Index::Concat(segments) => segments.iter().any(|segment| segment.index == index),
-            };
             let name = if at < nest.results && self.name_of(nest.tensors[at]).is_none() {
                 "the result".into()
             } else {
                 self.label_of(nest.tensors[at])
             };
-            let axes = map.iter().enumerate().filter(|(_, axis)| mentions(axis));
-            driven.extend(axes.map(|(axis, _)| format!("axis {} of {name}", axis + 1)));
+            for (axis, index) in map.iter().enumerate() {
+                let mut drives = |index: u32| {
+                    driven[index as usize].push(format!("axis {} of {name}", axis + 1));
+                };
+                match index {
+                    Index::Sum(sum) => sum.terms.iter().for_each(|(_, index)| drives(*index)),
+                    Index::Symbol(_) => {}
+                    Index::Concat(segments) => segments.iter().for_each(|segment| drives(segment.index)),
+                }
+            }
         }
-        driven.join(", ")
+        driven.into_iter().map(|axes| axes.join(", ")).collect()
     }
 
     fn space_text(&self, nest: &Projected, sizes: &[Option<String>]) -> String {
@@ -311,7 +320,7 @@ impl Graph {
             let each = |index: &u32| {
                 let (at, extent) = (*index as usize, nest.projection.loops[*index as usize].extent);
                 let value = sizes[at].as_ref().map(|size| format!("{size} = {extent}"));
-                let reduction = reductions.contains(index).then(|| "reduction".to_string());
+                let reduction = reductions.binary_search(index).is_ok().then(|| "reduction".to_string());
                 let notes: Vec<String> = value.into_iter().chain(reduction).collect();
                 let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
                 format!("{} in 0..{}{notes}", names[at], extent_text(nest, sizes, *index))
@@ -326,25 +335,27 @@ impl Graph {
     fn write_loops(&self, nest: &Projected, sizes: &[Option<String>], text: &mut String) {
         let names = self.loop_names(nest);
         let mut word = "";
-        for phase in nest.projection.phases() {
-            let results: Vec<usize> =
-                (0..nest.results).filter(|at| nest.projection.takes_part(*at, &phase)).collect();
-            if results.is_empty() {
+        let assign = |at| if nest.is_injective(at).holds() { "=" } else { nest.accumulate.sign() };
+        let signs: Vec<&str> = (0..nest.results).map(assign).collect();
+        for phase in nest.projection.phases_with_maps() {
+            if phase.maps.first().is_none_or(|first| *first >= nest.results) {
                 continue;
             }
-            for (depth, index) in phase.iter().enumerate() {
+            for (depth, index) in phase.loops.iter().enumerate() {
                 let (name, extent) = (&names[*index as usize], extent_text(nest, sizes, *index));
                 let start = if depth == 0 { word } else { "" };
                 let _ = writeln!(text, "{}{start}for {name} in 0..{extent}", "  ".repeat(depth));
             }
-            self.write_body(nest, &phase, &results, text);
+            self.write_body(nest, &phase, (&names, &signs), text);
             word = "then ";
         }
     }
 
-    fn write_body(&self, nest: &Projected, phase: &[u32], results: &[usize], text: &mut String) {
-        let reads = (nest.results..nest.tensors.len()).filter(|at| nest.projection.takes_part(*at, phase));
-        let read: Vec<String> = reads.map(|at| self.cell_in_phase(nest, at, phase)).collect();
+    fn write_body(&self, nest: &Projected, phase: &Phase, words: (&[String], &[&str]), text: &mut String) {
+        let (names, signs) = words;
+        let (results, reads) = phase.maps.split_at(phase.maps.partition_point(|at| *at < nest.results));
+        let cell = |at: &usize| self.cell_in_phase(nest, names, *at, &phase.loops);
+        let read: Vec<String> = reads.iter().map(cell).collect();
         let combined = match self.steps.get(self.tensors[nest.tensors[0].index()].step as usize) {
             _ if read.is_empty() => "0".into(),
             Some(Step::Op { op: Op::Pointwise(name), .. }) if name.starts_with(char::is_alphabetic) => {
@@ -355,31 +366,26 @@ impl Graph {
             _ => read.join(" * "),
         };
         for at in results {
-            let assign = if nest.is_injective(*at).holds() { "=" } else { nest.accumulate.sign() };
-            let write = self.cell_in_phase(nest, *at, phase);
-            let _ = writeln!(text, "{}{write} {assign} {combined}", "  ".repeat(phase.len()));
+            let (write, assign) = (cell(at), signs[*at]);
+            let _ = writeln!(text, "{}{write} {assign} {combined}", "  ".repeat(phase.loops.len()));
         }
     }
 
     /// A tensor with its index while some loops run.
-    fn cell_in_phase(&self, nest: &Projected, at: usize, phase: &[u32]) -> String {
+    fn cell_in_phase(&self, nest: &Projected, names: &[String], at: usize, phase: &[u32]) -> String {
         match nest.projection.in_phase(at, phase) {
             Some(map) => {
-                let names = self.loop_names(nest);
                 let name = |index: u32| names[index as usize].clone();
                 self.cell_with(nest, at, map.iter().map(|sum| sum.text(&name)).collect())
             }
-            None => self.cell_text(nest, at),
+            None => self.cell_text(nest, names, at),
         }
     }
 
     /// A tensor with its index: `a[i, k]`, or its value if it is a number.
-    fn cell_text(&self, nest: &Projected, at: usize) -> String {
-        self.cell_with(
-            nest,
-            at,
-            nest.projection.maps[at].iter().map(|index| index_text(&self.loop_names(nest), index)).collect(),
-        )
+    fn cell_text(&self, nest: &Projected, names: &[String], at: usize) -> String {
+        let indices = nest.projection.maps[at].iter().map(|index| index_text(names, index));
+        self.cell_with(nest, at, indices.collect())
     }
 
     fn cell_with(&self, nest: &Projected, at: usize, indices: Vec<String>) -> String {

@@ -21,6 +21,7 @@ use broadloom_core::projection::{
     AxisId, Component, Equations, Part, Pin, Projection, Verdict, is_injective, is_surjective,
 };
 use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::Graph;
@@ -123,9 +124,9 @@ impl Projected {
 
     /// Decides whether every cell of a result is written.
     pub fn is_surjective(&self, result: usize) -> Verdict {
-        let phases = self.phases_of(result);
+        let phases = self.projection.phases_of(result);
         if let [phase] = phases.as_slice() {
-            let Some(map) = self.projection.in_phase(result, phase) else { return Verdict::Unsettled };
+            let Some(map) = self.map_in(result, phase) else { return Verdict::Unsettled };
             return is_surjective(&map, &self.extents_in(phase), &self.sizes[result]);
         }
         // The phases write different cells, so their points add up if none is written twice or outside.
@@ -152,35 +153,41 @@ impl Projected {
 
     /// The loops that are reductions: those that no result's map mentions.
     pub fn reductions(&self) -> Vec<u32> {
-        let used = |index: &u32| (0..self.results).any(|result| self.projection.mentions(result, *index));
-        (0..self.projection.loops.len() as u32).filter(|index| !used(index)).collect()
+        let mut used = vec![false; self.projection.loops.len()];
+        for result in 0..self.results {
+            self.projection.each_mentioned(result, |index| used[index as usize] = true);
+        }
+        (0..).zip(used).filter(|(_, used)| !used).map(|(index, _)| index).collect()
     }
 
     /// Returns true if several phases write the same cells of a result.
     fn repeats(&self, result: usize) -> bool {
+        if !self.projection.is_coupled() {
+            return false;
+        }
         let factors = self.projection.factors();
-        let coupled = factors.iter().enumerate().filter(|(_, loops)| loops.len() > 1);
-        coupled.into_iter().any(|(factor, _)| !self.projection.depends_on(result, factor as u32))
+        let mut coupled = factors.iter().enumerate().filter(|(_, loops)| loops.len() > 1);
+        coupled.any(|(factor, _)| !self.projection.depends_on(result, factor as u32))
     }
 
-    /// The phases in which a tensor takes part.
-    fn phases_of(&self, tensor: usize) -> Vec<Vec<u32>> {
-        let all = self.projection.phases().into_iter();
-        all.filter(|phase| self.projection.takes_part(tensor, phase)).collect()
-    }
-
-    /// The extents in a phase: loops that do not run have one iteration.
+    /// The extents of the loops that run in a phase: one for each factor.
     fn extents_in(&self, phase: &[u32]) -> Vec<Size> {
-        let extent = |(at, each): (usize, &broadloom_core::projection::Loop)| {
-            if phase.contains(&(at as u32)) { each.extent } else { Size::ONE }
-        };
-        self.projection.loops.iter().enumerate().map(extent).collect()
+        phase.iter().map(|index| self.projection.loops[*index as usize].extent).collect()
+    }
+
+    /// The map of a tensor in a phase in which it takes part, with factors in the place of the loops that run.
+    fn map_in(&self, tensor: usize, phase: &[u32]) -> Option<Vec<Component>> {
+        let mut map = self.projection.in_phase(tensor, phase)?;
+        for (_, index) in map.iter_mut().flat_map(|sum| &mut sum.terms) {
+            *index = self.projection.loops[*index as usize].factor;
+        }
+        Some(map)
     }
 
     /// Decides whether a property holds of a tensor's map in every phase.
     fn each_phase(&self, tensor: usize, judge: impl Fn(&[Component], &[Size]) -> Verdict) -> Verdict {
-        for phase in self.phases_of(tensor) {
-            let Some(map) = self.projection.in_phase(tensor, &phase) else { return Verdict::Unsettled };
+        for phase in self.projection.phases_of(tensor) {
+            let Some(map) = self.map_in(tensor, &phase) else { return Verdict::Unsettled };
             match judge(&map, &self.extents_in(&phase)) {
                 Verdict::Yes => {}
                 other => return other,
@@ -487,8 +494,13 @@ impl<'a> Reading<'a> {
                 return Err(error.about_step(step));
             }
         };
-        let label = |axis: AxisId| self.labels.iter().position(|label| self.equations.same(*label, axis));
-        let labels = projection.loops.iter().map(|each| label(each.axis).map(|at| at as u32)).collect();
+        // The first label of every class.
+        let mut first: FxHashMap<AxisId, u32> = FxHashMap::default();
+        for (at, label) in (0..).zip(&self.labels) {
+            first.entry(self.equations.class(*label)).or_insert(at);
+        }
+        let label = |axis: AxisId| first.get(&self.equations.class(axis)).copied();
+        let labels = projection.loops.iter().map(|each| label(each.axis)).collect();
         let accumulate = match self.graph.steps.get(step as usize) {
             Some(Step::Op { op: Op::Einsum { accumulate, .. }, .. }) => *accumulate,
             _ => Accumulate::Sum,

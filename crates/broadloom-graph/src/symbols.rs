@@ -255,6 +255,11 @@ impl Graph {
         self.symbols.iter().map(|data| &*data.name)
     }
 
+    /// Whether a size has this name.
+    pub fn has_dim(&self, name: &str) -> bool {
+        self.symbol_at(name).is_some()
+    }
+
     /// The range of a named size, as far as the program narrows it.
     pub fn dim_range(&self, name: &str) -> Option<(u64, Option<u64>)> {
         let data = &self.symbols[self.symbol_at(name)?];

@@ -19,6 +19,16 @@ pub struct Explained {
     pub name: String,
     /// One for each axis and row in question; none if the program has errors and lacks it.
     pub explanations: Vec<Explanation>,
+    /// How many axes were asked for besides, after the first [`MOST`]: each explanation mentions the whole shape.
+    #[serde(skip_serializing_if = "is_none")]
+    pub left_out: usize,
+}
+
+/// So many axes are explained at once.
+pub const MOST: usize = 100;
+
+fn is_none(left_out: &usize) -> bool {
+    *left_out == 0
 }
 
 /// The explanation of the size of an axis, a row or a named size.
@@ -89,14 +99,14 @@ impl Step {
 /// ```
 pub fn explain(analysis: &mut Analysis, name: &str) -> Result<Explained, String> {
     let program = &mut analysis.program;
-    let explanations = match Asked::find(program, name) {
-        Ok(Asked::Dim(dim)) => vec![dim::explain(program, &dim)],
+    let (explanations, left_out) = match Asked::find(program, name) {
+        Ok(Asked::Dim(dim)) => (vec![dim::explain(program, &dim)], 0),
         Ok(Asked::Part(asked)) => asked.answers(program)?,
-        // Without its incorrect parts the program may lack the tensor.
-        Err(_) if !program.is_ok() => Vec::new(),
+        // Without its mistaken parts the program may lack what is asked for.
+        Err(_) if !program.is_ok() => (Vec::new(), 0),
         Err(message) => return Err(message),
     };
-    Ok(Explained { file: analysis.name.clone(), name: name.to_string(), explanations })
+    Ok(Explained { file: analysis.name.clone(), name: name.to_string(), explanations, left_out })
 }
 
 /// The place where a step of the graph was written.
@@ -158,7 +168,8 @@ impl Asked {
 }
 
 impl PartOf {
-    fn answers(&self, program: &mut Program) -> Result<Vec<Explanation>, String> {
+    /// The answers, and how many more axes there are.
+    fn answers(&self, program: &mut Program) -> Result<(Vec<Explanation>, usize), String> {
         let mut answers = Vec::new();
         let name = &self.made.name;
         let axes = |kind: Kind| (0..self.shape.row(kind).len()).map(move |at| (kind, at));
@@ -168,21 +179,22 @@ impl PartOf {
             Part::Axis(kind, at) => vec![(kind, at)],
             Part::Label(captured) => {
                 let why = program.graph.why_size(captured).map_err(|error| error.to_string())?;
-                return Ok(vec![self.answer(program, format!("{name}.{}", self.rest), true, why)]);
+                return Ok((vec![self.answer(program, format!("{name}.{}", self.rest), true, why)], 0));
             }
         };
         if let Part::Row(kind) = self.part {
             let why = program.graph.why_axes(self.made.tensor, kind).map_err(|error| error.to_string())?;
             answers.push(self.answer(program, format!("{name}.{}", kind.name()), false, why));
         }
-        for (kind, at) in axes {
+        let left_out = axes.len().saturating_sub(MOST);
+        for (kind, at) in axes.into_iter().take(MOST) {
             let why = program.graph.why(self.made.tensor, kind, at).map_err(|error| error.to_string())?;
             answers.push(self.answer(program, format!("{name}.{}.{at}", kind.name()), true, why));
         }
         if answers.is_empty() {
             return Err(format!("`{name}` is a number: it has no axes"));
         }
-        Ok(answers)
+        Ok((answers, left_out))
     }
 
     fn answer(&self, program: &Program, of: String, axis: bool, why: Why) -> Explanation {

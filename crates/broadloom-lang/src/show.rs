@@ -35,16 +35,20 @@ fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// An array in nested brackets, one line per row; large ones in part.
+/// An array in nested brackets, one line per row; large ones in part. Integers have all their digits.
 pub fn array(array: &Array) -> String {
     let values = array.to_f64s();
+    let text = |at: usize| match array.as_slice::<i64>() {
+        Some(whole) => whole[at].to_string(),
+        None => number(values[at]),
+    };
     let sizes: Vec<usize> = array.sizes().iter().map(|size| *size as usize).collect();
     if values.len() <= 1 {
-        return values.first().map_or("[]".into(), |value| number(*value));
+        return values.first().map_or("[]".into(), |_| text(0));
     }
     let all = values.len() <= MOST;
     let mut cells = Vec::new();
-    collect(&sizes, 0, all, &mut |at| cells.push(number(values[at])), 0);
+    collect(&sizes, 0, all, &mut |at| cells.push(text(at)), 0);
     let width = cells.iter().map(String::len).max().unwrap_or(0);
     let mut cells = cells.into_iter();
     let mut out = String::new();

@@ -125,7 +125,13 @@ impl Scope {
         self.names.borrow().get(&name).cloned()
     }
 
-    /// All names that can be used in this scope.
+    /// The names of this scope itself whose values are of some kind, in no order.
+    pub fn own_names(&self, kind: impl Fn(&Value) -> bool) -> Vec<Name> {
+        let names = self.names.borrow();
+        names.iter().filter(|(_, value)| kind(value)).map(|(name, _)| *name).collect()
+    }
+
+    /// All names that can be used here.
     pub fn all(&self) -> Vec<Name> {
         let mut names = Vec::new();
         let mut scope = Some(self);

@@ -255,6 +255,18 @@ impl Unary {
         (self.row().of)(x)
     }
 
+    /// Its value for an integer, if that is an integer: the nearest there is, if it is too large.
+    pub fn of_whole(self, x: i64) -> Option<i64> {
+        Some(match self {
+            Unary::Neg => x.saturating_neg(),
+            Unary::Abs => x.saturating_abs(),
+            Unary::Sign => x.signum(),
+            Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => x,
+            Unary::Not => i64::from(x == 0),
+            _ => return None,
+        })
+    }
+
     /// The kind of its values.
     pub fn yields(self) -> Yields {
         self.row().yields
@@ -308,6 +320,34 @@ impl Binary {
     /// Its value.
     pub fn of(self, a: f64, b: f64) -> f64 {
         (self.row().of)(a, b)
+    }
+
+    /// Its value for integers, if that is an integer for all of them: the nearest there is, if it is too large. The remainder of a division by
+    /// 0, which is not a number, is 0.
+    pub fn of_whole(self, a: i64, b: i64) -> Option<i64> {
+        Some(match self {
+            Binary::Add => a.saturating_add(b),
+            Binary::Sub => a.saturating_sub(b),
+            Binary::Mul => a.saturating_mul(b),
+            Binary::Max => a.max(b),
+            Binary::Min => a.min(b),
+            Binary::Mod => match a.checked_rem(b).unwrap_or(0) {
+                rest if rest != 0 && (rest < 0) != (b < 0) => rest + b,
+                rest => rest,
+            },
+            Binary::Less => i64::from(a < b),
+            Binary::LessEq => i64::from(a <= b),
+            Binary::Equal => i64::from(a == b),
+            Binary::NotEqual => i64::from(a != b),
+            Binary::And => i64::from(a != 0 && b != 0),
+            Binary::Or => i64::from(a != 0 || b != 0),
+            Binary::Div | Binary::Pow => return None,
+        })
+    }
+
+    /// Whether it compares two numbers.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual)
     }
 
     /// The kind of its values.
@@ -477,7 +517,30 @@ mod tests {
         }
     }
 
-    /// Combined with the neutral element, a number does not change.
+    /// Of integers that floats hold, the values are the same.
+    #[test]
+    fn values_of_integers() {
+        let numbers = [-7i64, -3, -1, 0, 1, 2, 5, 1 << 20, -(1 << 21)];
+        let rounded = |x: f64| if x.is_nan() { 0 } else { x as i64 };
+        for x in numbers {
+            for function in Unary::ALL {
+                if let Some(value) = function.of_whole(x) {
+                    assert_eq!(value, rounded(function.of(x as f64)), "{} of {x}", function.name());
+                }
+            }
+            for (function, y) in Binary::ALL.iter().flat_map(|function| numbers.map(|y| (function, y))) {
+                if let Some(value) = function.of_whole(x, y) {
+                    let wanted = rounded(function.of(x as f64, y as f64));
+                    assert_eq!(value, wanted, "{x} {} {y}", function.name());
+                }
+            }
+        }
+        assert_eq!(Binary::Mod.of_whole(i64::MIN, -1), Some(0));
+        assert_eq!(Binary::Mul.of_whole(i64::MIN, -1), Some(i64::MAX));
+        assert_eq!(Unary::Neg.of_whole(i64::MIN), Some(i64::MAX));
+    }
+
+    /// Combined with the neutral element, a number stays what it is.
     #[test]
     fn neutral_elements() {
         for function in Binary::ALL {

@@ -1,16 +1,16 @@
 //! The reference evaluator: slow and simple, so that everything else is checked against it.
 //!
-//! Numbers are rounded to the type that a statement computes in after every operation, and to the
-//! type of their buffer when they are stored; but sums only when they are complete, so that their
-//! error does not depend on the number of terms. Every address is checked. A local buffer holds NaN
-//! before it is written, so that reading it too early shows.
+//! Numbers are rounded to the type that a statement computes in after every operation, and to the type of their buffer
+//! where they are stored; but sums only when they are complete, so that their error does not depend on how many terms
+//! they have. Integers, and what is computed from integers alone by functions whose values are integers, are computed as integers: what is too
+//! large is the nearest there is. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
 
 use half::{bf16, f16};
 use rustc_hash::FxHashSet;
 
 use crate::function::Binary;
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
-use crate::{Buffer, Dtype, Element, Scalar};
+use crate::{Array, ArrayError, Buffer, Dtype, Element, Scalar};
 use broadloom_array::random::uniform_f32;
 
 /// The reason why a run stopped.
@@ -44,7 +44,53 @@ pub enum Stop {
 /// The contents of all buffers, margins included.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    buffers: Vec<Vec<f64>>,
+    buffers: Vec<Cells>,
+}
+
+/// The cells of a buffer. A float holds every number of every type but of one.
+#[derive(Clone, Debug)]
+enum Cells {
+    Real(Vec<f64>),
+    /// 64-bit integers.
+    Whole(Vec<i64>),
+}
+
+impl Cells {
+    fn get(&self, at: usize) -> f64 {
+        match self {
+            Cells::Real(cells) => cells[at],
+            Cells::Whole(cells) => cells[at] as f64,
+        }
+    }
+
+    fn whole(&self, at: usize) -> i64 {
+        match self {
+            Cells::Real(cells) => cells[at] as i64,
+            Cells::Whole(cells) => cells[at],
+        }
+    }
+
+    /// Sets a cell to a number that is rounded to the type of the buffer.
+    fn set(&mut self, at: usize, value: f64) {
+        match self {
+            Cells::Real(cells) => cells[at] = value,
+            Cells::Whole(cells) => cells[at] = value as i64,
+        }
+    }
+
+    fn set_whole(&mut self, at: usize, value: i64) {
+        match self {
+            Cells::Real(cells) => cells[at] = value as f64,
+            Cells::Whole(cells) => cells[at] = value,
+        }
+    }
+
+    fn fill(&mut self, value: f64) {
+        match self {
+            Cells::Real(cells) => cells.fill(value),
+            Cells::Whole(cells) => cells.fill(value as i64),
+        }
+    }
 }
 
 impl Memory {
@@ -59,8 +105,38 @@ impl Memory {
     /// The numbers of a buffer, margins not included.
     pub fn read(&self, program: &Program, id: BufferId) -> Vec<f64> {
         let mut values = Vec::new();
-        each_inside(program.buffer(id), |at| values.push(self.buffers[id.index()][at]));
+        each_inside(program.buffer(id), |at| values.push(self.buffers[id.index()].get(at)));
         values
+    }
+
+    /// The numbers of a buffer as they are, margins not included.
+    pub fn read_array(&self, program: &Program, id: BufferId) -> Result<Array, ArrayError> {
+        let buffer = program.buffer(id);
+        match &self.buffers[id.index()] {
+            Cells::Whole(cells) => {
+                let mut values: Vec<i64> = Vec::new();
+                each_inside(buffer, |at| values.push(cells[at]));
+                Array::new(&buffer.shape(), values)
+            }
+            Cells::Real(_) => Ok(Array::new(&buffer.shape(), self.read(program, id))?.convert(buffer.dtype)),
+        }
+    }
+
+    /// Sets the numbers of a buffer as they are, margins not included.
+    ///
+    /// # Panics
+    /// If there are fewer values than cells.
+    pub fn write_array(&mut self, program: &Program, id: BufferId, array: &Array) {
+        match (&mut self.buffers[id.index()], array.as_slice::<i64>()) {
+            (Cells::Whole(cells), Some(values)) => {
+                let mut next = 0;
+                each_inside(program.buffer(id), |at| {
+                    cells[at] = values[next];
+                    next += 1;
+                });
+            }
+            _ => self.write(program, id, &array.to_f64s()),
+        }
     }
 
     /// Sets the numbers of a buffer, margins not included.
@@ -71,7 +147,7 @@ impl Memory {
         let buffer = program.buffer(id);
         let (cells, mut next) = (&mut self.buffers[id.index()], 0);
         each_inside(buffer, |at| {
-            cells[at] = round(buffer.dtype, values[next]);
+            cells.set(at, round(buffer.dtype, values[next]));
             next += 1;
         });
     }
@@ -166,22 +242,29 @@ fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
     wide
 }
 
-/// The initial cells of a buffer, if there is room for them.
-fn fresh(buffer: &Buffer) -> Option<Vec<f64>> {
-    let mut cells = Vec::new();
+/// The cells of a buffer as they are at first, if there is room for them.
+fn fresh(buffer: &Buffer) -> Option<Cells> {
+    fn zeros<T: Default + Clone>(count: usize) -> Option<Vec<T>> {
+        let mut cells = Vec::new();
+        cells.try_reserve_exact(count).ok()?;
+        cells.resize(count, T::default());
+        Some(cells)
+    }
     let count = usize::try_from(buffer.cells().as_number()?).ok()?;
-    cells.try_reserve_exact(count).ok()?;
-    cells.resize(count, 0.0);
+    let mut cells = match buffer.dtype {
+        Dtype::I64 => Cells::Whole(zeros(count)?),
+        _ => Cells::Real(zeros(count)?),
+    };
     clear(&mut cells, buffer);
     Some(cells)
 }
 
-/// Sets the initial contents of a buffer.
-fn clear(cells: &mut [f64], buffer: &Buffer) {
+/// Sets what a buffer holds at first.
+fn clear(cells: &mut Cells, buffer: &Buffer) {
     let inside = if buffer.storage == Storage::Kept { 0.0 } else { f64::NAN };
     if buffer.has_margins() {
         cells.fill(round(buffer.dtype, buffer.fill));
-        each_inside(buffer, |at| cells[at] = inside);
+        each_inside(buffer, |at| cells.set(at, inside));
     } else {
         cells.fill(inside);
     }
@@ -221,6 +304,18 @@ pub(crate) fn each_inside(buffer: &Buffer, mut visit: impl FnMut(usize)) {
     }
 }
 
+/// An integer, and whether an integer that is stored has to do with it.
+#[derive(Clone, Copy)]
+struct Whole {
+    number: i64,
+    stored: bool,
+}
+
+/// A number as an integer, if it is one.
+pub fn whole_number(value: f64) -> Option<i64> {
+    (value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0).then_some(value as i64)
+}
+
 struct Run<'a> {
     program: &'a Program,
     memory: &'a mut Memory,
@@ -247,15 +342,39 @@ impl Run<'_> {
                 }
             }
             Statement::Store { cell, accumulate, value } => {
+                let dtype = self.program.buffer(cell.buffer).dtype;
+                let whole = if dtype.is_float() { None } else { self.whole(value)? };
+                if let Some(value) = whole {
+                    let at = self.address(cell)?;
+                    let held = &mut self.memory.buffers[cell.buffer.index()];
+                    let result = match accumulate {
+                        Some(function) => function.of_whole(held.whole(at), value.number),
+                        None => Some(value.number),
+                    };
+                    if let Some(result) = result {
+                        held.set_whole(
+                            at,
+                            if dtype == Dtype::I32 {
+                                <i32 as Element>::from_i64(result).into()
+                            } else {
+                                result
+                            },
+                        );
+                        return Ok(());
+                    }
+                }
                 let value = self.scalar(value)?;
                 let at = self.address(cell)?;
-                let dtype = self.program.buffer(cell.buffer).dtype;
-                let held = &mut self.memory.buffers[cell.buffer.index()][at];
-                *held = match accumulate {
-                    Some(Binary::Add) if dtype.is_float() => *held + value,
-                    Some(function) => round(dtype, function.of(*held, value)),
-                    None => round(dtype, value),
-                };
+                let cells = &mut self.memory.buffers[cell.buffer.index()];
+                let held = cells.get(at);
+                cells.set(
+                    at,
+                    match accumulate {
+                        Some(Binary::Add) if dtype.is_float() => held + value,
+                        Some(function) => round(dtype, function.of(held, value)),
+                        None => round(dtype, value),
+                    },
+                );
             }
             Statement::Declare { local, value } => {
                 self.locals[local.0 as usize] = round(self.reals.of_local(*local), self.scalar(value)?);
@@ -275,9 +394,14 @@ impl Run<'_> {
                 self.memory.buffers[buffer.index()].fill(value);
             }
             Statement::FillMargins { buffer, value } => {
-                let inside = self.memory.read(self.program, *buffer);
-                self.memory.buffers[buffer.index()].fill(*value);
-                self.memory.write(self.program, *buffer, &inside);
+                let inside = self.memory.buffers[buffer.index()].clone();
+                let (cells, dtype) =
+                    (&mut self.memory.buffers[buffer.index()], self.program.buffer(*buffer).dtype);
+                cells.fill(*value);
+                each_inside(self.program.buffer(*buffer), |at| match (&mut *cells, &inside) {
+                    (Cells::Whole(cells), Cells::Whole(inside)) => cells[at] = inside[at],
+                    (cells, inside) => cells.set(at, round(dtype, inside.get(at))),
+                });
             }
         }
         Ok(())
@@ -289,8 +413,9 @@ impl Run<'_> {
             statement.each(&mut |inner| {
                 if let Statement::Store { cell, accumulate: Some(Binary::Add), .. } = inner {
                     let dtype = self.program.buffer(cell.buffer).dtype;
-                    let cells = &mut self.memory.buffers[cell.buffer.index()];
-                    cells.iter_mut().for_each(|held| *held = round(dtype, *held));
+                    if let Cells::Real(cells) = &mut self.memory.buffers[cell.buffer.index()] {
+                        cells.iter_mut().for_each(|held| *held = round(dtype, *held));
+                    }
                 }
             });
         }
@@ -298,13 +423,13 @@ impl Run<'_> {
 
     /// The contents of a cell, rounded as they will be when its sum is complete.
     fn held(&self, cell: &Cell) -> Result<f64, Stop> {
-        let held = self.memory.buffers[cell.buffer.index()][self.address(cell)?];
+        let held = self.memory.buffers[cell.buffer.index()].get(self.address(cell)?);
         Ok(round(self.program.buffer(cell.buffer).dtype, held))
     }
 
     fn check(&self, cell: &Cell, below: u64, of: BufferId) -> Result<(), Stop> {
         let at = self.address(cell)?;
-        let value = self.memory.buffers[cell.buffer.index()][at] as i64;
+        let value = self.memory.buffers[cell.buffer.index()].whole(at);
         if u64::try_from(value).is_ok_and(|value| value < below) {
             return Ok(());
         }
@@ -332,8 +457,47 @@ impl Run<'_> {
         Ok(match index {
             Index::At(sum) => sum.at(&self.vars),
             Index::Symbol(symbol) => self.symbols[*symbol as usize],
-            Index::Value(cell) => self.memory.buffers[cell.buffer.index()][self.address(cell)?] as i64,
+            Index::Value(cell) => self.memory.buffers[cell.buffer.index()].whole(self.address(cell)?),
         })
+    }
+
+    /// The value of what is computed from integers alone, by functions whose values are integers; nothing of anything else.
+    fn whole(&self, scalar: &Scalar) -> Result<Option<Whole>, Stop> {
+        let literal = |number: i64| Whole { number, stored: false };
+        Ok(match scalar {
+            Scalar::Number(value) => whole_number(*value).map(literal),
+            Scalar::Load(cell) if !self.program.buffer(cell.buffer).dtype.is_float() => {
+                let number = self.memory.buffers[cell.buffer.index()].whole(self.address(cell)?);
+                Some(Whole { number, stored: true })
+            }
+            Scalar::Position(sum) => Some(literal(sum.at(&self.vars))),
+            Scalar::Symbol(symbol) => Some(literal(self.symbols[*symbol as usize])),
+            Scalar::Unary(function, a) => {
+                let Some(a) = self.whole(a)? else { return Ok(None) };
+                function.of_whole(a.number).map(|number| Whole { number, ..a })
+            }
+            Scalar::Binary(function, a, b) => {
+                let Some(a) = self.whole(a)? else { return Ok(None) };
+                let Some(b) = self.whole(b)? else { return Ok(None) };
+                let stored = a.stored || b.stored;
+                function.of_whole(a.number, b.number).map(|number| Whole { number, stored })
+            }
+            Scalar::Select(condition, a, b) => {
+                let Some(a) = self.whole(a)? else { return Ok(None) };
+                let Some(b) = self.whole(b)? else { return Ok(None) };
+                let chosen = if self.scalar(condition)? == 0.0 { b } else { a };
+                Some(Whole { number: chosen.number, stored: a.stored || b.stored })
+            }
+            Scalar::Load(_) | Scalar::Local(_) | Scalar::Uniform { .. } => None,
+        })
+    }
+
+    /// The result of a comparison of integers, at least one of which is stored.
+    fn compared(&self, function: Binary, a: &Scalar, b: &Scalar) -> Result<Option<f64>, Stop> {
+        let Some(a) = self.whole(a)? else { return Ok(None) };
+        let Some(b) = self.whole(b)? else { return Ok(None) };
+        let holds = function.of_whole(a.number, b.number).filter(|_| a.stored || b.stored);
+        Ok(holds.map(|holds| holds as f64))
     }
 
     fn scalar(&self, scalar: &Scalar) -> Result<f64, Stop> {
@@ -348,6 +512,12 @@ impl Run<'_> {
                 f64::from(uniform_f32(key, at.at(&self.vars) as u64))
             }
             Scalar::Unary(function, a) => round(self.real, function.of(self.scalar(a)?)),
+            Scalar::Binary(function, a, b)
+                if function.is_comparison()
+                    && let Some(holds) = self.compared(*function, a, b)? =>
+            {
+                holds
+            }
             Scalar::Binary(function, a, b) => round(self.real, function.of(self.scalar(a)?, self.scalar(b)?)),
             Scalar::Select(condition, a, b) => {
                 let chosen = if self.scalar(condition)? == 0.0 { b } else { a };

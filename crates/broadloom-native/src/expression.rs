@@ -2,6 +2,7 @@
 
 use broadloom_core::projection::Component;
 use broadloom_loops::function::{Binary, C1, C2, Unary, Yields};
+use broadloom_loops::reference::whole_number;
 use broadloom_loops::{Dtype, Size};
 
 use crate::flat::{Access, Value};
@@ -114,6 +115,42 @@ impl Printer<'_> {
         }
     }
 
+    /// What is computed from integers alone, by functions whose values are integers, as such an expression, with whether a stored integer is in
+    /// it; nothing of anything else. The same as the reference evaluator does.
+    pub(super) fn whole(&self, value: &Value, real: Real) -> Option<(String, bool)> {
+        let truth = |text: String| format!("(int64_t)({text})");
+        Some(match value {
+            Value::Number(number) => (format!("(int64_t)({})", whole_number(*number)?), false),
+            Value::Load(access) if !self.program.buffer(access.buffer).dtype.is_float() => {
+                (self.integer(access), true)
+            }
+            Value::Position(sum) => (format!("(int64_t)({})", self.sum(sum)), false),
+            Value::Symbol(symbol) => (format!("(int64_t)symbols[{symbol}]"), false),
+            Value::Unary(function, a) => {
+                let (a, stored) = self.whole(a, real)?;
+                let text = match function {
+                    Unary::Neg => format!("i64_neg({a})"),
+                    Unary::Abs => format!("i64_abs({a})"),
+                    Unary::Sign => format!("i64_sign({a})"),
+                    Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => a,
+                    Unary::Not => truth(format!("{a} == 0")),
+                    _ => return None,
+                };
+                (text, stored)
+            }
+            Value::Binary(function, a, b) => {
+                let ((a, in_a), (b, in_b)) = (self.whole(a, real)?, self.whole(b, real)?);
+                (whole_binary(*function, &a, &b)?, in_a || in_b)
+            }
+            Value::Select(condition, a, b) => {
+                let ((a, in_a), (b, in_b)) = (self.whole(a, real)?, self.whole(b, real)?);
+                let condition = self.condition(condition, real).0;
+                (format!("i64_select({condition}, {a}, {b})"), in_a || in_b)
+            }
+            Value::Load(_) | Value::Local(_) | Value::Uniform { .. } => return None,
+        })
+    }
+
     fn unary(&self, function: Unary, a: &Value, whole: &Value, real: Real) -> (String, Level) {
         let value = self.value(a, real);
         match function.c() {
@@ -160,6 +197,14 @@ impl Printer<'_> {
     /// The condition of C that a value is not 0.
     fn condition(&self, value: &Value, real: Real) -> (String, Level) {
         match value {
+            Value::Binary(function, a, b)
+                if let C2::Compare(sign) = function.c()
+                    && let (Some((a, in_a)), Some((b, in_b))) =
+                        (self.whole(a, real), self.whole(b, real))
+                    && (in_a || in_b) =>
+            {
+                (format!("{a} {sign} {b}"), Level::Compare)
+            }
             Value::Binary(function, a, b) if let C2::Compare(sign) = function.c() => {
                 let (a, b) = (self.value(a, real), self.value(b, real));
                 (format!("{} {sign} {}", a.inside(Level::Sum), b.inside(Level::Sum)), Level::Compare)
@@ -196,6 +241,24 @@ impl Expression for (String, Level) {
     fn inside(&self, level: Level) -> String {
         if self.1 < level { format!("({})", self.0) } else { self.0.clone() }
     }
+}
+
+/// A function of two integers, given as expressions that bind tightly; none if its values are no integers.
+pub(super) fn whole_binary(function: Binary, a: &str, b: &str) -> Option<String> {
+    Some(match function {
+        Binary::Add => format!("i64_add({a}, {b})"),
+        Binary::Sub => format!("i64_sub({a}, {b})"),
+        Binary::Mul => format!("i64_mul({a}, {b})"),
+        Binary::Max => format!("i64_max({a}, {b})"),
+        Binary::Min => format!("i64_min({a}, {b})"),
+        Binary::Mod => format!("i64_mod({a}, {b})"),
+        Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
+            format!("(int64_t)({a} {} {b})", function.name())
+        }
+        Binary::And => format!("(int64_t)(({a} != 0) & ({b} != 0))"),
+        Binary::Or => format!("(int64_t)(({a} != 0) | ({b} != 0))"),
+        Binary::Div | Binary::Pow => return None,
+    })
 }
 
 fn chosen(condition: &str, real: Real) -> String {

@@ -23,7 +23,7 @@ use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::{BufferId, Dtype, Program, Size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::expression::{Level, converted};
+use crate::expression::{Level, converted, whole_binary};
 use crate::flat::{Access, Looped, Step, Value};
 use crate::names::Names;
 use crate::order::{Split, is_independent};
@@ -247,6 +247,11 @@ impl Printer<'_> {
         let place = self.place(to);
         let text = if (dtype, real) == (Dtype::F32, Real::F32) || dtype == Dtype::F64 {
             self.accumulated(&place, Level::Atom, accumulate, value, real)
+        } else if let Some(value) = self.whole_stored(to, accumulate, value, real) {
+            match dtype {
+                Dtype::I32 => format!("{place} = i64_to_i32({value});"),
+                _ => format!("{place} = {value};"),
+            }
         } else {
             let held = self.load(to, real);
             let value = match accumulate {
@@ -259,6 +264,24 @@ impl Printer<'_> {
             format!("{place} = {};", converted(dtype, real, &value.0))
         };
         self.line(depth, &text);
+    }
+
+    /// What is stored in a cell for integers, if it is computed from integers alone.
+    fn whole_stored(
+        &self,
+        to: &Access,
+        accumulate: Option<Binary>,
+        value: &Value,
+        real: Real,
+    ) -> Option<String> {
+        if self.program.buffer(to.buffer).dtype.is_float() {
+            return None;
+        }
+        let (value, _) = self.whole(value, real)?;
+        match accumulate {
+            Some(function) => whole_binary(function, &self.integer(to), &value),
+            None => Some(value),
+        }
     }
 
     /// `place += value;` and the like.

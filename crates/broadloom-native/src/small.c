@@ -12,6 +12,46 @@ static inline int64_t f64_to_i64(double x)
     return x >= 9223372036854775808.0 ? INT64_MAX : x < -9223372036854775808.0 ? INT64_MIN : x == x ? (int64_t)x : 0;
 }
 
+static inline int32_t i64_to_i32(int64_t x) { return x < INT32_MIN ? INT32_MIN : x > INT32_MAX ? INT32_MAX : (int32_t)x; }
+
+/* Integers: what is too large is the nearest there is. */
+static inline int64_t i64_add(int64_t x, int64_t y)
+{
+    int64_t z;
+    return __builtin_add_overflow(x, y, &z) ? (x < 0 ? INT64_MIN : INT64_MAX) : z;
+}
+
+static inline int64_t i64_sub(int64_t x, int64_t y)
+{
+    int64_t z;
+    return __builtin_sub_overflow(x, y, &z) ? (x < 0 ? INT64_MIN : INT64_MAX) : z;
+}
+
+static inline int64_t i64_mul(int64_t x, int64_t y)
+{
+    int64_t z;
+    return __builtin_mul_overflow(x, y, &z) ? ((x < 0) != (y < 0) ? INT64_MIN : INT64_MAX) : z;
+}
+
+/* With the sign of the divisor; 0 if that is 0. */
+static inline int64_t i64_mod(int64_t x, int64_t y)
+{
+    int64_t rest = y == 0 || y == -1 ? 0 : x % y;
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+static inline int64_t i64_max(int64_t x, int64_t y) { return x > y ? x : y; }
+
+static inline int64_t i64_min(int64_t x, int64_t y) { return x < y ? x : y; }
+
+static inline int64_t i64_neg(int64_t x) { return x == INT64_MIN ? INT64_MAX : -x; }
+
+static inline int64_t i64_abs(int64_t x) { return x == INT64_MIN ? INT64_MAX : x < 0 ? -x : x; }
+
+static inline int64_t i64_sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+
+static inline int64_t i64_select(_Bool condition, int64_t x, int64_t y) { return condition ? x : y; }
+
 static inline float f32_abs(float x) { return __builtin_fabsf(x); }
 
 static inline double f64_abs(double x) { return __builtin_fabs(x); }

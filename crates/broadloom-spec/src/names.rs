@@ -9,6 +9,7 @@
 //! coefficient is `s` (0).
 
 use crate::span::Span;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 
 /// An id of a name: an index into its [`Table`].
@@ -62,12 +63,17 @@ pub struct Name {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<I> {
     entries: Vec<Name>,
+    /// Where names are, once there are many.
+    places: HashMap<Box<str>, u32>,
     ids: PhantomData<I>,
 }
 
+/// So many names are found sooner by looking at them all.
+const FEW: usize = 16;
+
 impl<I> Default for Table<I> {
     fn default() -> Table<I> {
-        Table { entries: Vec::new(), ids: PhantomData }
+        Table { entries: Vec::new(), places: HashMap::new(), ids: PhantomData }
     }
 }
 
@@ -100,6 +106,9 @@ impl<I: NameId> Table<I> {
     /// assert_eq!(spec.names.axes.find("r"), None);
     /// ```
     pub fn find(&self, text: &str) -> Option<I> {
+        if self.entries.len() > FEW {
+            return self.places.get(text).map(|place| I::new(*place));
+        }
         let index = self.entries.iter().position(|name| &*name.text == text)?;
         Some(I::new(index as u32))
     }
@@ -113,6 +122,10 @@ impl<I: NameId> Table<I> {
     pub(crate) fn intern(&mut self, text: &str, first_use: Span) -> I {
         self.find(text).unwrap_or_else(|| {
             self.entries.push(Name { text: text.into(), first_use });
+            let unlisted = if self.entries.len() > FEW { self.places.len() } else { self.entries.len() };
+            for (place, name) in (0..).zip(&self.entries).skip(unlisted) {
+                self.places.insert(Box::from(&*name.text), place);
+            }
             I::new(self.entries.len() as u32 - 1)
         })
     }

@@ -71,6 +71,13 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let told: Vec<String> =
         explained.explanations.iter().map(|answer| people(&analysis, answer, look)).collect();
     output.stdout = told.join("\n");
+    if explained.left_out > 0 {
+        let count = explained.left_out;
+        let axes = if count == 1 { "1 more axis".to_string() } else { format!("{count} more axes") };
+        output
+            .stdout
+            .push_str(&format!("\n{axes}: ask for one by its place, such as `{}.0`\n", explained.name));
+    }
     output
 }
 

@@ -126,7 +126,7 @@ impl Equations {
             self.failure.get_or_insert(Failure::Sizes(a, b));
             return;
         }
-        let (root_a, root_b) = (self.find(a.0), self.find(b.0));
+        let (root_a, root_b) = (self.find_shorter(a.0), self.find_shorter(b.0));
         if root_a == root_b {
             return;
         }
@@ -145,7 +145,7 @@ impl Equations {
         {
             self.failure.get_or_insert(Failure::OutOfBounds(axis, at));
         }
-        let root = self.find(axis.0) as usize;
+        let root = self.find_shorter(axis.0) as usize;
         match self.pins[root] {
             Some(other) if other != pin => {
                 self.failure.get_or_insert(Failure::Pins(axis, other, pin));
@@ -156,7 +156,7 @@ impl Equations {
 
     /// `Iter(Proj p)`: the axis is visited even if nothing matches it.
     pub fn iterate(&mut self, axis: AxisId) {
-        let root = self.find(axis.0) as usize;
+        let root = self.find_shorter(axis.0) as usize;
         self.iterated[root] = true;
     }
 
@@ -194,9 +194,24 @@ impl Equations {
         self.find(a.0) == self.find(b.0)
     }
 
+    /// The axis that stands for the class of an axis.
+    pub fn class(&self, axis: AxisId) -> AxisId {
+        AxisId(self.find(axis.0))
+    }
+
     /// The failure, if there is one.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure
+    }
+
+    /// The class of an axis, with a shorter way to it from now on.
+    fn find_shorter(&mut self, axis: u32) -> u32 {
+        let root = self.find(axis);
+        let mut at = axis;
+        while at != root {
+            at = std::mem::replace(&mut self.parents[at as usize], root);
+        }
+        root
     }
 
     pub(crate) fn find(&self, mut axis: u32) -> u32 {

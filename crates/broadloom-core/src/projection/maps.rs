@@ -51,15 +51,17 @@ impl Component {
         offset: impl Into<Size>,
         terms: impl IntoIterator<Item = (C, u32)>,
     ) -> Component {
-        let mut sum: SmallVec<[(Size, u32); 2]> = SmallVec::new();
-        for (coefficient, index) in terms {
-            match sum.iter_mut().find(|(_, known)| *known == index) {
-                Some((total, _)) => *total += coefficient,
-                None => sum.push((coefficient.into(), index)),
+        let mut sum: SmallVec<[(Size, u32); 2]> =
+            terms.into_iter().map(|(coefficient, index)| (coefficient.into(), index)).collect();
+        sum.sort_by_key(|(_, index)| *index);
+        sum.dedup_by(|next, first| {
+            let same = next.1 == first.1;
+            if same {
+                first.0 += next.0;
             }
-        }
+            same
+        });
         sum.retain(|(coefficient, _)| *coefficient != 0);
-        sum.sort_unstable_by_key(|(_, index)| *index);
         Component { offset: offset.into(), terms: sum }
     }
 
@@ -131,8 +133,8 @@ impl Component {
 
     /// The coefficient of a loop; 0 if it is not mentioned.
     pub fn coefficient(&self, index: u32) -> Size {
-        let own = self.terms.iter().find(|(_, known)| *known == index);
-        own.map_or(Size::ZERO, |(coefficient, _)| *coefficient)
+        let at = self.terms.binary_search_by_key(&index, |(_, known)| *known);
+        at.map_or(Size::ZERO, |at| self.terms[at].0)
     }
 
     /// The same with numbers for the symbols in it.
@@ -312,7 +314,8 @@ impl Plain {
     }
 
     fn coefficient(&self, index: u32) -> i64 {
-        self.terms.iter().find(|(_, known)| *known == index).map_or(0, |(coefficient, _)| *coefficient)
+        let at = self.terms.binary_search_by_key(&index, |(_, known)| *known);
+        at.map_or(0, |at| self.terms[at].0)
     }
 }
 
@@ -322,16 +325,65 @@ struct Part {
     axes: Vec<usize>,
 }
 
-/// The connected components of loops and axes. Loops of one iteration do not matter.
+/// The connected components of loops and axes: loops that no axis mentions first, then the others in the order of their last axes. Loops of
+/// one iteration matter to nobody.
 fn parts(map: &[Plain], extents: &[u64]) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for (index, extent) in extents.iter().enumerate() {
-        if *extent > 1 {
-            parts.push(Part { loops: vec![index as u32], axes: Vec::new() });
+    // Axes that mention the same loop belong together; the last of them stands for all.
+    let mut last: Vec<usize> = (0..map.len()).collect();
+    let mut mentioned: Vec<Option<usize>> = vec![None; extents.len()];
+    for (axis, component) in map.iter().enumerate() {
+        for (_, index) in component.terms.iter().filter(|(_, index)| extents[*index as usize] > 1) {
+            if let Some(other) = mentioned[*index as usize].replace(axis) {
+                let other = last_of(&mut last, other);
+                last[other] = axis;
+            }
         }
     }
-    for (axis, component) in map.iter().enumerate() {
-        let mentions = |part: &Part| part.loops.iter().any(|index| component.coefficient(*index) != 0);
+    let mut parts: Vec<Part> = Vec::new();
+    let mut loops: Vec<Vec<u32>> = vec![Vec::new(); map.len()];
+    for (index, _) in extents.iter().enumerate().filter(|(_, extent)| **extent > 1) {
+        match mentioned[index] {
+            Some(axis) => loops[last_of(&mut last, axis)].push(index as u32),
+            None => parts.push(Part { loops: vec![index as u32], axes: Vec::new() }),
+        }
+    }
+    let mut axes: Vec<Vec<usize>> = vec![Vec::new(); map.len()];
+    for axis in 0..map.len() {
+        axes[last_of(&mut last, axis)].push(axis);
+    }
+    for (axis, (loops, axes)) in loops.into_iter().zip(axes).enumerate() {
+        if !loops.is_empty() {
+            parts.push(connected(map, loops, axes));
+        } else if axes == [axis] && !map[axis].terms.is_empty() {
+            // Only loops of one iteration: a constant.
+            parts.push(Part { loops, axes });
+        }
+    }
+    parts
+}
+
+/// The last axis of those that an axis belongs with, and a shorter way to it.
+fn last_of(last: &mut [usize], axis: usize) -> usize {
+    let mut end = axis;
+    while last[end] != end {
+        end = last[end];
+    }
+    let mut at = axis;
+    while at != end {
+        at = std::mem::replace(&mut last[at], end);
+    }
+    end
+}
+
+/// Loops and axes that are connected, as one part: in the order in which axes connect loops.
+fn connected(map: &[Plain], loops: Vec<u32>, axes: Vec<usize>) -> Part {
+    if let [only] = loops[..] {
+        return Part { loops: vec![only], axes };
+    }
+    let mut parts: Vec<Part> =
+        loops.into_iter().map(|index| Part { loops: vec![index], axes: Vec::new() }).collect();
+    for axis in axes {
+        let mentions = |part: &Part| part.loops.iter().any(|index| map[axis].coefficient(*index) != 0);
         let (mut joined, rest): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(mentions);
         parts = rest;
         if let Some(mut first) = joined.pop() {
@@ -341,12 +393,9 @@ fn parts(map: &[Plain], extents: &[u64]) -> Vec<Part> {
             }
             first.axes.push(axis);
             parts.push(first);
-        } else if !component.terms.is_empty() {
-            // Only loops of one iteration: a constant.
-            parts.push(Part { loops: Vec::new(), axes: vec![axis] });
         }
     }
-    parts
+    parts.pop().unwrap_or(Part { loops: Vec::new(), axes: Vec::new() })
 }
 
 impl Part {

@@ -9,14 +9,17 @@
 //! |---|---|
 //! | `classes` | equations between axes, and their classes (Defs. 7.1-7.3) |
 //! | `solve` | loops and index maps, with affine and concatenated axes |
+//! | `phases` | which loops run together, and who takes part |
 //! | `maps` | whether a map is one-to-one, and onto |
 
 mod classes;
 mod maps;
+mod phases;
 mod scratch;
 mod solve;
 
 pub use classes::{AxisId, Equations, Failure, Part};
 pub use maps::{Component, Verdict, is_in_order, is_injective, is_positional, is_surjective};
+pub use phases::Phase;
 pub use scratch::Pin;
 pub use solve::{Index, Loop, Projection, Segment};

@@ -27,6 +27,10 @@ pub(crate) struct Scratch {
     pub(super) coupled: Vec<u32>,
     /// Classes in the order in which they get loops.
     pub(super) order: Vec<u32>,
+    /// Whether a class is in that order.
+    pub(super) reached: Vec<bool>,
+    /// Whether an index is computed from a class.
+    pub(super) drives: Vec<bool>,
 }
 
 impl Scratch {
@@ -36,5 +40,9 @@ impl Scratch {
         self.coupled.clear();
         self.coupled.resize(axes, u32::MAX);
         self.order.clear();
+        for flags in [&mut self.reached, &mut self.drives] {
+            flags.clear();
+            flags.resize(axes, false);
+        }
     }
 }

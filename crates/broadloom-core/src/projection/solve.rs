@@ -8,6 +8,7 @@
 //! appearance in the operands. The components of a concatenation are coupled: they form one factor of the
 //! product space, whose loops run one after another.
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::classes::{AxisId, Derived, Equations, Failure, Part};
@@ -64,69 +65,34 @@ impl Projection {
 
     /// The loops that a map does not mention: for the result's map, the reductions (Def. 7.5).
     pub fn missing(&self, map: usize) -> Vec<u32> {
-        (0..self.loops.len() as u32).filter(|index| !self.mentions(map, *index)).collect()
+        let mut mentioned = vec![false; self.loops.len()];
+        self.each_mentioned(map, |index| mentioned[index as usize] = true);
+        (0..).zip(mentioned).filter(|(_, mentioned)| !mentioned).map(|(index, _)| index).collect()
+    }
+
+    /// Visits the loops that a map mentions, some perhaps more than once.
+    pub fn each_mentioned(&self, map: usize, mut visit: impl FnMut(u32)) {
+        for axis in &self.maps[map] {
+            match axis {
+                Index::Sum(sum) => sum.terms.iter().for_each(|(_, index)| visit(*index)),
+                Index::Symbol(_) => {}
+                Index::Concat(segments) => segments.iter().for_each(|segment| visit(segment.index)),
+            }
+        }
     }
 
     /// True if a map mentions a loop.
     pub fn mentions(&self, map: usize, index: u32) -> bool {
-        self.maps[map].iter().any(|axis| match axis {
-            Index::Sum(sum) => sum.terms.iter().any(|(_, known)| *known == index),
-            Index::Symbol(_) => false,
-            Index::Concat(segments) => segments.iter().any(|segment| segment.index == index),
-        })
+        let mut found = false;
+        self.each_mentioned(map, |known| found |= known == index);
+        found
     }
 
     /// True if a map depends on a factor of several loops, and so is only there while one of them runs.
     pub fn depends_on(&self, map: usize, factor: u32) -> bool {
-        let in_factor = |index: &u32| self.loops[*index as usize].factor == factor;
-        (0..self.loops.len() as u32).filter(in_factor).any(|index| self.mentions(map, index))
-    }
-
-    /// The phases of the product space: one loop from each factor. Without concatenations there is one, with
-    /// every loop in it.
-    pub fn phases(&self) -> Vec<Vec<u32>> {
-        self.factors().into_iter().fold(vec![Vec::new()], |phases, loops| {
-            let extend = |phase: Vec<u32>| {
-                let with = move |index: &u32| phase.iter().copied().chain([*index]).collect();
-                loops.iter().map(with).collect::<Vec<Vec<u32>>>()
-            };
-            phases.into_iter().flat_map(extend).collect()
-        })
-    }
-
-    /// True if a tensor takes part in a phase: every axis has what drives it. A concatenated axis needs one of
-    /// its loops to run, any other axis all of them.
-    pub fn takes_part(&self, map: usize, phase: &[u32]) -> bool {
-        self.maps[map].iter().all(|index| match index {
-            Index::Sum(sum) => sum.terms.iter().all(|(_, index)| phase.contains(index)),
-            Index::Symbol(_) => true,
-            Index::Concat(segments) => segments.iter().any(|segment| phase.contains(&segment.index)),
-        })
-    }
-
-    /// The index map of a tensor in a phase, in which each concatenated axis is the part that runs; none if
-    /// an index is supplied at run time.
-    pub fn in_phase(&self, map: usize, phase: &[u32]) -> Option<Vec<Component>> {
-        let sum = |index: &Index| match index {
-            Index::Sum(sum) => Some(sum.clone()),
-            Index::Symbol(_) => None,
-            Index::Concat(segments) => {
-                let running = segments.iter().find(|segment| phase.contains(&segment.index));
-                let at = |segment: &Segment| Component::new(segment.offset, [(1, segment.index)]);
-                Some(running.map_or(Component::fixed(0), at))
-            }
-        };
-        self.maps[map].iter().map(sum).collect()
-    }
-
-    /// The factors of the product space: the loops of each.
-    pub fn factors(&self) -> Vec<Vec<u32>> {
-        let count = self.loops.last().map_or(0, |last| last.factor as usize + 1);
-        let mut factors = vec![Vec::new(); count];
-        for (index, each) in self.loops.iter().enumerate() {
-            factors[each.factor as usize].push(index as u32);
-        }
-        factors
+        let mut found = false;
+        self.each_mentioned(map, |index| found |= self.loops[index as usize].factor == factor);
+        found
     }
 }
 
@@ -175,6 +141,14 @@ impl Solving<'_> {
             if self.scratch.labels[root as usize] == Label::Unknown {
                 self.scratch.labels[root as usize] = Label::Derived(at as u32);
             }
+            let driving = match derived {
+                Derived::Affine { over, kernel, .. } => [Some(*over), *kernel],
+                Derived::Joined { slow, fast, .. } => [Some(*slow), Some(*fast)],
+                Derived::Concat { .. } => [None, None],
+            };
+            for axis in driving.into_iter().flatten() {
+                self.scratch.drives[self.equations.find(axis) as usize] = true;
+            }
         }
         Ok(())
     }
@@ -190,15 +164,16 @@ impl Solving<'_> {
                     if let Part::Axis(axis) = part { Some(self.equations.find(axis.0)) } else { None }
                 })
                 .collect();
-            for (at, class) in classes.iter().enumerate() {
-                if classes[..at].contains(class) {
+            let mut known = FxHashSet::default();
+            for class in &classes {
+                if !known.insert(*class) {
                     return Err(Failure::Repeated(AxisId(*class)));
                 }
                 if self.equations.pin_of(*class).is_some() {
                     return Err(Failure::PinnedPart(AxisId(*class)));
                 }
             }
-            let groups: SmallVec<[u32; 4]> = classes
+            let groups: FxHashSet<u32> = classes
                 .iter()
                 .map(|class| self.scratch.coupled[*class as usize])
                 .filter(|group| *group != u32::MAX)
@@ -207,8 +182,10 @@ impl Solving<'_> {
             for class in &classes {
                 self.scratch.coupled[*class as usize] = target;
             }
-            for group in self.scratch.coupled.iter_mut().filter(|group| groups.contains(group)) {
-                *group = target;
+            if !groups.is_empty() {
+                for group in self.scratch.coupled.iter_mut().filter(|group| groups.contains(group)) {
+                    *group = target;
+                }
             }
         }
         Ok(())
@@ -223,9 +200,16 @@ impl Solving<'_> {
         }
         // Labels that only a derived index mentions were reached with it; nothing else needs a loop.
         let order = std::mem::take(&mut self.scratch.order);
+        let mut groups: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for class in &order {
+            let group = self.scratch.coupled[*class as usize];
+            if group != u32::MAX {
+                groups.entry(group).or_default().push(*class);
+            }
+        }
         for class in &order {
             if self.scratch.labels[*class as usize] == Label::Unknown {
-                self.open_factor(*class, &order);
+                self.open_factor(*class, &groups);
             }
         }
         self.scratch.order = order;
@@ -258,13 +242,13 @@ impl Solving<'_> {
                     }
                 }
             }
-        } else if !self.scratch.order.contains(&root) {
+        } else if !std::mem::replace(&mut self.scratch.reached[root as usize], true) {
             self.scratch.order.push(root);
         }
     }
 
     /// Labels a class (Def. 7.3), and with it the classes it is coupled with.
-    fn open_factor(&mut self, class: u32, order: &[u32]) {
+    fn open_factor(&mut self, class: u32, groups: &FxHashMap<u32, Vec<u32>>) {
         let group = self.scratch.coupled[class as usize];
         if group == u32::MAX {
             let size = self.equations.size(AxisId(class));
@@ -280,29 +264,17 @@ impl Solving<'_> {
         }
         let factor = self.next_factor();
         // In the order of the result's axes, like all loops.
-        for member in order.iter().copied() {
-            if self.scratch.coupled[member as usize] == group {
-                let size = self.equations.size(AxisId(member));
-                // Components keep their loops even at size one, and have none at size zero.
-                self.scratch.labels[member as usize] =
-                    if size == 0 { Label::Pin(Pin::At(0)) } else { self.new_loop(member, size, factor) };
-            }
+        for member in groups.get(&group).into_iter().flatten().copied() {
+            let size = self.equations.size(AxisId(member));
+            // Components keep their loops even at size one, and have none at size zero.
+            self.scratch.labels[member as usize] =
+                if size == 0 { Label::Pin(Pin::At(0)) } else { self.new_loop(member, size, factor) };
         }
     }
 
     /// True if a class is visited: asked for, or driving a derived index.
     fn wants_loop(&self, class: u32) -> bool {
-        self.equations.is_iterated(class)
-            || self.equations.derived.iter().any(|derived| match derived {
-                Derived::Affine { over, kernel, .. } => [Some(*over), *kernel]
-                    .into_iter()
-                    .flatten()
-                    .any(|axis| self.equations.find(axis) == class),
-                Derived::Joined { slow, fast, .. } => {
-                    [*slow, *fast].into_iter().any(|axis| self.equations.find(axis) == class)
-                }
-                Derived::Concat { .. } => false,
-            })
+        self.equations.is_iterated(class) || self.scratch.drives[class as usize]
     }
 
     fn next_factor(&self) -> u32 {

@@ -15,8 +15,11 @@
 //! only), two derived indices, or a pin and parts.
 //! `tests/wrong` has a program for everything that can be reached.
 
-use broadloom_core::projection::{AxisId, Failure, Index as AxisIndex};
+use std::collections::hash_map::Entry;
+
+use broadloom_core::projection::{AxisId, Failure, Index as AxisIndex, Phase};
 use broadloom_spec::{AxisKind, ComponentKind, Kind};
+use rustc_hash::FxHashMap;
 
 use super::{MEMORY, Occurrence, Projected, Reading};
 use crate::Graph;
@@ -41,8 +44,6 @@ pub(super) enum Mistake {
 struct Value {
     /// The operands that take part.
     operands: Vec<usize>,
-    /// The running loops that they or the result mention.
-    own: Vec<u32>,
     /// The running loops that none of them mentions.
     others: Vec<u32>,
     /// The number of times that the same value goes in.
@@ -53,26 +54,31 @@ impl Projected {
     /// Finds a mistake that makes the nest meaningless, if there is one. A nest without
     /// concatenations and with one result is always in order, and costs nothing.
     pub(super) fn mistake(&self) -> Option<Mistake> {
-        let loops = &self.projection.loops;
-        let couples = loops.last().is_some_and(|last| (last.factor as usize) + 1 < loops.len());
-        self.overlap()
+        let couples = self.projection.is_coupled();
+        let is_parted = |index: &AxisIndex| matches!(index, AxisIndex::Concat(_));
+        let parted = || self.projection.maps[..self.results].iter().flatten().any(is_parted);
+        if !couples && self.results == 1 && !parted() {
+            return None;
+        }
+        let phases = self.projection.phases_with_maps();
+        self.overlap(&phases)
             .or_else(|| if couples { self.absent() } else { None })
-            .or_else(|| if couples || self.results > 1 { self.again() } else { None })
+            .or_else(|| if couples || self.results > 1 { self.again(&phases) } else { None })
     }
 
-    fn overlap(&self) -> Option<Mistake> {
+    fn overlap(&self, phases: &[Phase]) -> Option<Mistake> {
+        let by_loop = by_loop(phases);
         (0..self.results).find_map(|result| {
             let mut parts = self.projection.maps[result].iter().flat_map(|index| match index {
                 AxisIndex::Concat(parts) => parts.as_slice(),
                 AxisIndex::Sum(_) | AxisIndex::Symbol(_) => &[],
             });
-            let phases = self.phases_of(result);
             parts.find_map(|part| {
-                let mut phases = phases.iter().filter(|phase| phase.contains(&part.index));
+                let running = by_loop.get(&part.index)?;
+                let mut phases = running.iter().filter(|phase| phase.maps.binary_search(&result).is_ok());
                 phases.find_map(|phase| {
-                    let operands = self.operands_in(phase);
-                    let mut fill =
-                        operands.into_iter().filter(|operand| self.projection.mentions(*operand, part.index));
+                    let operands = self.operands_in(phase).iter().copied();
+                    let mut fill = operands.filter(|operand| self.projection.mentions(*operand, part.index));
                     let operands = [fill.next()?, fill.next()?];
                     Some(Mistake::Overlap { result, operands, part: part.index })
                 })
@@ -82,57 +88,55 @@ impl Projected {
 
     /// A tensor that takes part in no phase: there is a factor of which no loop suits all its axes.
     fn absent(&self) -> Option<Mistake> {
-        let factors = self.projection.factors();
-        let suits = |index: &AxisIndex, factor: &[u32], running: u32| {
-            let mut needed = loops_of(index).into_iter().filter(|needed| factor.contains(needed)).peekable();
-            match index {
-                AxisIndex::Concat(_) => needed.peek().is_none() || needed.any(|needed| needed == running),
-                AxisIndex::Sum(_) | AxisIndex::Symbol(_) => needed.all(|needed| needed == running),
-            }
-        };
-        self.projection.maps.iter().enumerate().find_map(|(tensor, map)| {
-            let stuck = |factor: &&Vec<u32>| {
-                !factor.iter().any(|running| map.iter().all(|index| suits(index, factor, *running)))
-            };
-            let loops = factors.iter().find(stuck)?.clone();
+        (0..self.projection.maps.len()).find_map(|tensor| {
+            let choices = self.projection.choices(tensor);
+            let (stuck, _) = choices.into_iter().find(|(_, loops)| loops.is_empty())?;
+            let loops = self.projection.factors().swap_remove(stuck as usize);
             Some(Mistake::Absent { tensor, loops })
         })
     }
 
-    fn again(&self) -> Option<Mistake> {
+    fn again(&self, phases: &[Phase]) -> Option<Mistake> {
         // The greatest of equal values is no greater.
         if matches!(self.accumulate, Accumulate::Max | Accumulate::Min) {
             return None;
         }
-        (0..self.results).find_map(|result| self.again_in(result))
+        (0..self.results).find_map(|result| self.again_in(result, phases))
     }
 
     /// Counts how often a value goes into a result: values differ if others take part, or at other points of
     /// the loops that they mention.
-    fn again_in(&self, result: usize) -> Option<Mistake> {
+    fn again_in(&self, result: usize, phases: &[Phase]) -> Option<Mistake> {
         let mut values: Vec<Value> = Vec::new();
-        for phase in self.phases_of(result) {
-            let operands = self.operands_in(&phase);
+        let mut known: FxHashMap<(&[usize], Vec<u32>), usize> = FxHashMap::default();
+        let mut in_result = vec![false; self.projection.loops.len()];
+        self.projection.each_mentioned(result, |index| in_result[index as usize] = true);
+        for phase in phases.iter().filter(|phase| phase.maps.binary_search(&result).is_ok()) {
+            let operands = self.operands_in(phase);
             if operands.is_empty() {
                 continue;
             }
             let mentioned = |index: &u32| {
-                let mut all = operands.iter().chain([&result]);
-                all.any(|tensor| self.projection.mentions(*tensor, *index))
+                in_result[*index as usize]
+                    || operands.iter().any(|tensor| self.projection.mentions(*tensor, *index))
             };
-            let (own, others): (Vec<u32>, Vec<u32>) = phase.into_iter().partition(mentioned);
+            let (own, others): (Vec<u32>, Vec<u32>) = phase.loops.iter().copied().partition(mentioned);
             let extents = others.iter().map(|index| self.projection.loops[*index as usize].extent);
             let times =
                 extents.map(|extent| extent.typical().unsigned_abs().into()).fold(1, u128::saturating_mul);
-            match values.iter_mut().find(|value| value.operands == operands && value.own == own) {
-                Some(value) => {
+            match known.entry((operands, own)) {
+                Entry::Occupied(at) => {
+                    let value = &mut values[*at.get()];
                     value.others.extend(others);
                     value.times = value.times.saturating_add(times);
                 }
-                None => values.push(Value { operands, own, others, times }),
+                Entry::Vacant(free) => {
+                    free.insert(values.len());
+                    values.push(Value { operands: operands.to_vec(), others, times });
+                }
             }
         }
-        let Value { operands, others: mut loops, times, .. } =
+        let Value { operands, others: mut loops, times } =
             values.into_iter().find(|value| value.times > 1)?;
         loops.sort_unstable();
         loops.dedup();
@@ -140,9 +144,18 @@ impl Projected {
     }
 
     /// The operands that take part in a phase.
-    fn operands_in(&self, phase: &[u32]) -> Vec<usize> {
-        (self.results..self.tensors.len()).filter(|at| self.projection.takes_part(*at, phase)).collect()
+    fn operands_in<'a>(&self, phase: &'a Phase) -> &'a [usize] {
+        &phase.maps[phase.maps.partition_point(|map| *map < self.results)..]
     }
+}
+
+/// The phases in which each loop runs.
+fn by_loop(phases: &[Phase]) -> FxHashMap<u32, Vec<&Phase>> {
+    let mut by_loop: FxHashMap<u32, Vec<&Phase>> = FxHashMap::default();
+    for phase in phases {
+        phase.loops.iter().for_each(|index| by_loop.entry(*index).or_default().push(phase));
+    }
+    by_loop
 }
 
 impl Reading<'_> {

@@ -495,8 +495,17 @@ impl Eval<'_> {
         };
         let dtype = dtype.unwrap_or(Dtype::F32);
         if let Some(number) = written.to_f64s().into_iter().find(|number| !holds(dtype, *number)) {
-            let message = format!("`{dtype}` does not hold {number}");
+            let is_large = dtype == Dtype::I64 && number.fract() == 0.0 && number.abs() > LARGEST_WRITTEN;
+            let message = match is_large {
+                true => format!(
+                    "{number} is too large to be written in a program: whole numbers go up to {LARGEST_WRITTEN}"
+                ),
+                false => format!("`{dtype}` does not hold {number}"),
+            };
             let help = match dtype.is_float() {
+                _ if is_large => {
+                    "keep such numbers in a file: `load(\"numbers.npy\")`, or `--data` when the program is run"
+                }
                 true => "write `as f64` behind the shape, or a smaller number",
                 false => "write whole numbers, or `as f32` behind the shape",
             };
@@ -509,6 +518,13 @@ impl Eval<'_> {
     fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
         let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
         if !gather(value, 0, &mut sizes, &mut numbers) {
+            if numbers.len() > MOST_NUMBERS {
+                let message =
+                    "this list has more than 10,000,000 numbers, too many to be written in a program";
+                let help =
+                    "keep them in a file: `load(\"numbers.npy\")`, or `--data` when the program is run";
+                return self.wrong(codes::VALUE, message, span, help);
+            }
             let message = match uneven(value) {
                 Some((first, other, at)) => {
                     format!(
@@ -530,11 +546,15 @@ impl Eval<'_> {
 /// The largest index of a row: greater whole numbers are not exact in a 32-bit float.
 const LARGEST_INDEX: f64 = 16_777_216.0;
 
-/// Returns true if a type can hold a number: a float may be rounded, but not to infinity.
+/// Numbers that are written in a program are 64-bit floats, which do not tell greater whole numbers apart.
+const LARGEST_WRITTEN: f64 = 9_007_199_254_740_991.0;
+
+/// Whether a type holds a number that is written down: a float may be rounded, but not to infinity.
 fn holds(dtype: Dtype, number: f64) -> bool {
     let most = match dtype {
         Dtype::I32 => f64::from(i32::MAX),
-        Dtype::I64 => 9_007_199_254_740_992.0,
+        // The next one is read as if it were this one and 1.
+        Dtype::I64 => LARGEST_WRITTEN,
         Dtype::F16 => 65_504.0,
         Dtype::Bf16 | Dtype::F32 => f64::from(f32::MAX),
         Dtype::F64 => f64::INFINITY,
@@ -584,8 +604,10 @@ fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f
                 && size > 0
                 && items.iter().all(|item| gather(item, depth + 1, sizes, numbers))
         }
-        Value::Range(from, to) if to.saturating_sub(*from) <= MOST_NUMBERS as i64 => {
-            let items: Vec<Value> = (*from..*to).map(|at| Value::Number(at as f64)).collect();
+        Value::Range(from, to) => {
+            // One more than there may be is enough to know that they are too many.
+            let to = (*to).min(from.saturating_add(MOST_NUMBERS as i64 + 1));
+            let items: Vec<Value> = (*from..to).map(|at| Value::Number(at as f64)).collect();
             gather(&Value::List(items.into()), depth, sizes, numbers)
         }
         _ => false,

@@ -1,15 +1,16 @@
 //! Common subexpressions: an expression that several statements of a body share is computed once.
 //!
-//! Scalars are numbered by value: two are the same if they are built alike from the same cells and
-//! locals and none of those was written in between. A scalar that two others, or two statements,
-//! are built from, and that takes more than a load, gets a local in front of the first statement
-//! that needs it. It must be needed for certain: a scalar that occurs only in branches of `where`
-//! stays there, because the condition may be there to avoid computing it.
+//! Scalars are numbered by value: two are the same if they are built alike from the same cells and locals and none
+//! of those was written in between. A scalar that two others, or two statements, are built from, and that takes
+//! more than a load, gets a local in front of the first statement that needs it. It must be needed for certain:
+//! what only stands in branches of `where` is left there, because the other branch may be chosen so as not to
+//! compute it. And a local must hold it: 64-bit integers stay where they are.
 
 use rustc_hash::FxHashMap;
 
 use super::cost::Cost;
 use super::rewrite::value_mut;
+use super::rounding::is_wide_integer;
 use crate::function::{Binary, Unary};
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement};
 use crate::scalar::Scalar;
@@ -23,27 +24,27 @@ pub fn common(program: &mut Program) -> usize {
     let first = program.locals;
     let mut nests = std::mem::take(&mut program.nests);
     for nest in &mut nests {
-        block(&mut nest.body, &mut program.locals);
+        block(&mut nest.body, program);
     }
     program.nests = nests;
     (program.locals - first) as usize
 }
 
 /// Treats each run of statements between loops by itself.
-fn block(body: &mut Vec<Statement>, locals: &mut u32) {
+fn block(body: &mut Vec<Statement>, program: &mut Program) {
     let mut result = Vec::with_capacity(body.len());
     let mut run: Vec<Statement> = Vec::new();
     for statement in std::mem::take(body) {
         match statement {
             Statement::Loop(mut each) => {
-                result.append(&mut straight(std::mem::take(&mut run), locals));
-                block(&mut each.body, locals);
+                result.append(&mut straight(std::mem::take(&mut run), program));
+                block(&mut each.body, program);
                 result.push(Statement::Loop(each));
             }
             other => run.push(other),
         }
     }
-    result.append(&mut straight(run, locals));
+    result.append(&mut straight(run, program));
     *body = result;
 }
 
@@ -135,7 +136,7 @@ impl Values {
     }
 }
 
-fn straight(run: Vec<Statement>, locals: &mut u32) -> Vec<Statement> {
+fn straight(run: Vec<Statement>, program: &mut Program) -> Vec<Statement> {
     let mut values = Values::default();
     for statement in &run {
         if let Some(value) = statement.value() {
@@ -144,8 +145,9 @@ fn straight(run: Vec<Statement>, locals: &mut u32) -> Vec<Statement> {
         }
         values.pass(statement);
     }
-    // A second pass, now that uses are counted: the numbers come out the same.
-    let mut naming = Naming { values: Values::default(), known: values, names: FxHashMap::default(), locals };
+    // Once more, with what is known now: the numbers come out the same.
+    let mut naming =
+        Naming { values: Values::default(), known: values, names: FxHashMap::default(), program };
     let mut result = Vec::with_capacity(run.len());
     for mut statement in run {
         let before = statement.clone();
@@ -164,7 +166,7 @@ struct Naming<'a> {
     /// The values as the first pass counted them.
     known: Values,
     names: FxHashMap<u32, Local>,
-    locals: &'a mut u32,
+    program: &'a mut Program,
 }
 
 /// A scalar in which common parts are replaced by locals.
@@ -195,9 +197,9 @@ impl Naming<'_> {
             return Named { value: Scalar::Local(*local), number, cost };
         }
         let several = self.known.uses[number as usize] > 1 && self.known.certain[number as usize];
-        if several && cost.total() >= WORTH && cost.work > 0 {
-            let local = Local(*self.locals);
-            *self.locals += 1;
+        if several && cost.total() >= WORTH && cost.work > 0 && !is_wide_integer(self.program, scalar) {
+            let local = Local(self.program.locals);
+            self.program.locals += 1;
             declared.push(Statement::Declare { local, value });
             self.names.insert(number, local);
             return Named { value: Scalar::Local(local), number, cost };

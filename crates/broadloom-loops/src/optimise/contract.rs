@@ -96,11 +96,11 @@ fn may_skip(
     value: &Scalar,
 ) -> bool {
     match accumulate {
-        None | Some(Binary::Max | Binary::Min) => rounding.may_skip(program, id, value),
+        None | Some(Binary::Max | Binary::Min) => rounding.may_be_held(program, id, value),
         // A sum of exact numbers need not be exact.
         Some(function) => {
             let sum = Scalar::binary(function, value.clone(), value.clone());
-            rounding.may_skip(program, id, &sum)
+            rounding.may_be_held(program, id, &sum)
         }
     }
 }
@@ -149,7 +149,7 @@ fn forward(program: &mut Program, rounding: &Rounding, body: &mut Vec<Statement>
         }
         if let Statement::Store { cell, accumulate: None, value } = &body[at]
             && is_steady(cell)
-            && rounding.may_skip(program, cell.buffer, value)
+            && rounding.may_be_held(program, cell.buffer, value)
         {
             let (cell, value) = (cell.clone(), value.clone());
             *changes += forward_from(program, body, at, cell, value);

@@ -18,6 +18,7 @@
 
 use super::access::{Perfect, Scope, Touch, is_one_to_one, is_onto};
 use super::rounding::Rounding;
+use crate::Dtype;
 use crate::function::Binary;
 use crate::program::{BufferId, Loop, Nest, Program, Statement};
 use crate::reference::round;
@@ -110,11 +111,11 @@ impl Plan {
             perfect.loops.iter().partition(|(var, _)| cell.mentions(*var));
         let inner = perfect.loops[results.len()..] == reductions[..];
         let sums = matches!(function, Binary::Sub | Binary::Div) || function.is_commutative();
-        // Integers are rounded at each step: only exact values can be accumulated first and rounded
-        // later.
+        // Integers are rounded at each step: only what is exact can wait, and a local does not hold all 64-bit integers.
         let dtype = program.buffer(cell.buffer).dtype;
         let steps = matches!(function, Binary::Add | Binary::Sub | Binary::Max | Binary::Min);
-        let exact = dtype.is_float() || (steps && rounding.is_exact(program, perfect.value, dtype));
+        let exact = dtype.is_float()
+            || (dtype != Dtype::I64 && steps && rounding.is_exact(program, perfect.value, dtype));
         let whole = is_one_to_one(cell, &results) && is_onto(program, cell, &results);
         let held = !reductions.is_empty() && exact && (inner || sums);
         Some(Plan {

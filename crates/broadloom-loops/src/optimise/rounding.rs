@@ -5,9 +5,10 @@
 //! cases are not:
 //!
 //! - Integers: storing 2.7 makes it 2. A value may skip the rounding only if it is certainly exact.
-//! - Comparisons: in `x == max(x)` both sides come from one computation, and must continue to
-//!   agree. A float that reaches a comparison with another computed number, by way of copies,
-//!   `max`, `min`, `where` and signs, is *compared*. It keeps its rounding unless it is exact.
+//!   And a local is a float, which does not hold every 64-bit integer: those stay in their buffers.
+//! - Comparisons: in `x == max(x)` both sides come from one computation, and must go on to agree. A float that
+//!   reaches a comparison with another computed number, by way of copies, `max`, `min`, `where` and signs, is
+//!   *compared*. It keeps its rounding unless it is exact.
 
 use crate::Dtype;
 use crate::function::{Binary, Unary, Yields};
@@ -104,7 +105,12 @@ impl Rounding {
         dtype == Dtype::F64 || (dtype.is_float() && !compared) || self.is_exact(program, value, dtype)
     }
 
-    /// Returns true if rounding to a type changes nothing, whatever the cells hold.
+    /// Whether a value that is stored in a buffer may be held in a local instead.
+    pub fn may_be_held(&self, program: &Program, id: BufferId, value: &Scalar) -> bool {
+        self.may_skip(program, id, value) && !is_wide_integer(program, value)
+    }
+
+    /// Whether rounding to a type changes nothing, whatever the cells hold.
     pub fn is_exact(&self, program: &Program, scalar: &Scalar, dtype: Dtype) -> bool {
         let exact = |scalar: &Scalar| self.is_exact(program, scalar, dtype);
         let of_function = |yields: Yields| match yields {
@@ -130,7 +136,19 @@ impl Rounding {
     }
 }
 
-/// Returns true if every number of one type is a number of another.
+/// Whether a value may be a 64-bit integer that no float holds.
+pub fn is_wide_integer(program: &Program, scalar: &Scalar) -> bool {
+    let inner = |scalar: &Scalar| is_wide_integer(program, scalar);
+    match scalar {
+        Scalar::Load(cell) => program.buffer(cell.buffer).dtype == Dtype::I64,
+        Scalar::Unary(function, a) => function.yields() != Yields::Truth && inner(a),
+        Scalar::Binary(function, a, b) => function.yields() != Yields::Truth && (inner(a) || inner(b)),
+        Scalar::Select(_, a, b) => inner(a) || inner(b),
+        _ => false,
+    }
+}
+
+/// Whether every number of one type is a number of another.
 fn contains(wide: Dtype, narrow: Dtype) -> bool {
     wide == narrow
         || match wide {

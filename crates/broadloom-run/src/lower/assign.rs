@@ -1,13 +1,13 @@
 //! Turns one assignment with its projections into nests.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
 use broadloom_graph::lowering::{Face, Formula, Slot, accumulated};
 use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::own_name;
 use super::law::Piece;
@@ -24,6 +24,8 @@ pub(super) struct Place {
     /// The starts of targets, by their position and their accumulation. They are the same in all
     /// phases, of which there may be many.
     starts: RefCell<FxHashMap<(usize, Option<Binary>), Start>>,
+    names: OnceCell<Rc<[String]>>,
+    comment: OnceCell<Rc<str>>,
 }
 
 /// The value that a target is filled with first, if it has to be, and true if values are written
@@ -32,7 +34,15 @@ type Start = (Option<f64>, bool);
 
 impl Place {
     pub fn new(step: u32, nest: Rc<Projected>, result: usize, backward: bool) -> Place {
-        Place { step, nest, result, backward, starts: RefCell::default() }
+        Place {
+            step,
+            nest,
+            result,
+            backward,
+            starts: RefCell::default(),
+            names: OnceCell::new(),
+            comment: OnceCell::new(),
+        }
     }
 
     /// The position in the nest of the tensor at a place of a slot.
@@ -47,20 +57,19 @@ impl Place {
     /// The phases in which the result takes part, and the operands that take part in each, numbered
     /// from 1.
     pub fn phases(&self) -> Vec<(Vec<u32>, Vec<u32>)> {
-        let projection = &self.nest.projection;
-        let operands = self.nest.tensors.len() - self.nest.results;
-        let parts = |phase: &[u32]| {
-            let takes_part = |place: &u32| projection.takes_part(self.at(*place as usize), phase);
-            (1..=operands as u32).filter(takes_part).collect::<Vec<u32>>()
+        let results = self.nest.results;
+        let places = |maps: Vec<usize>| {
+            let operands = maps.into_iter().filter(|at| *at >= results);
+            operands.map(|at| (at - results + 1) as u32).collect()
         };
-        let phases =
-            projection.phases().into_iter().filter(|phase| projection.takes_part(self.result, phase));
-        phases
-            .map(|phase| {
-                let parts = parts(&phase);
-                (phase, parts)
-            })
-            .collect()
+        let phases = self.nest.projection.phases_with_maps().into_iter();
+        let phases = phases.filter(|phase| phase.maps.binary_search(&self.result).is_ok());
+        phases.map(|phase| (phase.loops, places(phase.maps))).collect()
+    }
+
+    /// The names of the loops, made once.
+    fn names(&self, graph: &Graph) -> Rc<[String]> {
+        Rc::clone(self.names.get_or_init(|| graph.loop_names(&self.nest).into()))
     }
 }
 
@@ -197,13 +206,12 @@ impl Lowering<'_> {
         if let Some(known) = place.starts.borrow().get(&key) {
             return *known;
         }
-        let view = place.nest.with_result(at);
         let neutral = piece.accumulate.and_then(Binary::neutral).unwrap_or(0.0);
         let fill = match piece.accumulate {
-            Some(_) => view.needs_initialisation(0),
-            None => !view.is_surjective(0).holds(),
+            Some(_) => place.nest.needs_initialisation(at),
+            None => !place.nest.is_surjective(at).holds(),
         };
-        let start = (fill.then_some(neutral), piece.accumulate.is_none() || view.writes_plainly(0));
+        let start = (fill.then_some(neutral), piece.accumulate.is_none() || place.nest.writes_plainly(at));
         place.starts.borrow_mut().insert(key, start);
         start
     }
@@ -217,18 +225,16 @@ impl Lowering<'_> {
             slots.map(|slot| place.at(slot.place())).any(|at| nest.projection.mentions(at, *index))
         };
         let mut order: Vec<u32> = Vec::new();
-        let target = nest.projection.maps[at].iter().flat_map(|index| match index {
-            AxisIndex::Sum(sum) => sum.terms.iter().map(|(_, index)| *index).collect::<Vec<u32>>(),
-            AxisIndex::Symbol(_) => Vec::new(),
-            AxisIndex::Concat(segments) => segments.iter().map(|segment| segment.index).collect(),
-        });
-        for index in target.chain(phase.iter().copied()) {
-            let runs = phase.contains(&index) && Some(index) != looked_up;
-            if runs && !order.contains(&index) && (!piece.own_loops || mentioned(&index)) {
+        // The target takes part: of the parts of an axis one runs, and everything else that it mentions does.
+        let running = nest.projection.in_phase_loops(at, phase);
+        let mut seen = FxHashSet::default();
+        for index in running.into_iter().chain(phase.iter().copied()) {
+            let runs = nest.projection.runs(phase, index) && Some(index) != looked_up;
+            if runs && seen.insert(index) && (!piece.own_loops || mentioned(&index)) {
                 order.push(index);
             }
         }
-        let names = self.graph.loop_names(nest);
+        let names = place.names(self.graph);
         order.into_iter().map(|index| (index, self.program.add_var(names[index as usize].clone()))).collect()
     }
 
@@ -414,18 +420,36 @@ impl Lowering<'_> {
     }
 
     fn comment(&self, place: &Place) -> String {
+        place.comment.get_or_init(|| self.comment_text(place).into()).to_string()
+    }
+
+    fn comment_text(&self, place: &Place) -> String {
         let mut subject = self.graph.subject(place.step).replace('`', "");
         if self.graph.assignment_text(place.step).is_some() {
             // Names in the text may stand for any tensor, so the target is shown too.
             let target = self.graph.short_name(place.nest.tensors[place.result]);
             subject = format!("{target}: {subject}");
         }
+        let subject = without_middle(subject);
         if place.backward { format!("gradients of {subject}") } else { subject }
     }
 }
 
-/// The first value of an accumulation, written without reading the old one: for a difference, a
-/// quotient or a power it is not the value itself.
+/// A text of which only the ends are kept, if it is long: it stands above every nest of its operation, of which there may be as many as it has
+/// words.
+fn without_middle(text: String) -> String {
+    const LONG: usize = 600;
+    let letters = text.chars().count();
+    if letters <= LONG {
+        return text;
+    }
+    let start: String = text.chars().take(LONG / 2).collect();
+    let end: String = text.chars().skip(letters - LONG / 2).collect();
+    format!("{start} … {end}")
+}
+
+/// The first value of an accumulation, written without reading what is there: for a difference, a quotient or a power
+/// it is not the value itself.
 fn first_value(function: Binary, value: Scalar) -> Scalar {
     match (function, function.neutral()) {
         (Binary::Add | Binary::Mul | Binary::Max | Binary::Min, _) | (_, None) => value,
@@ -439,7 +463,7 @@ fn check_plain(graph: &Graph, place: &Place, at: usize, piece: &Piece) -> Result
     // Tensors that an operation keeps for itself may be written several times.
     let is_value = matches!(piece.target, Slot::Value(0));
     let is_plain = piece.accumulate.is_none() && is_value && !place.backward && !gathers;
-    if !is_plain || place.nest.with_result(at).is_injective(0) != Verdict::No {
+    if !is_plain || place.nest.is_injective(at) != Verdict::No {
         return Ok(());
     }
     let names = graph.loop_names(&place.nest);

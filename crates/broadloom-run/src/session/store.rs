@@ -157,12 +157,12 @@ impl Store {
             .zip(places.iter().copied())
             .collect();
         for (id, place) in &kept {
-            memory.write(program, *id, &self.blocks[*place].numbers());
+            memory.write_array(program, *id, &self.blocks[*place].read());
         }
         reference::evaluate(program, &mut memory, symbols)?;
         for (id, place) in &kept {
             // The sizes are those of the program, so they fit.
-            let _ = self.blocks[*place].set_numbers(&memory.read(program, *id));
+            let _ = memory.read_array(program, *id).and_then(|array| self.blocks[*place].write(&array));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! outermost in an expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n`
 //! tries that many.
 
-use broadloom::{Array, Dtype, Error, Graph, Operation, Routine, Session, Tensor};
+use broadloom::{Accumulate, Array, Dtype, Error, Graph, Operation, Options, Routine, Session, Tensor};
 
 use crate::dice::Dice;
 use crate::numbers::treatments;
@@ -216,6 +216,109 @@ fn folding_agrees() -> Result<(), Error> {
                 );
             }
         }
+    }
+    Ok(())
+}
+
+/// Integers that floats do not tell apart, and the ends of their range.
+const WHOLE: [i64; 12] = [
+    0,
+    1,
+    -1,
+    3,
+    -7,
+    (1 << 53) + 1,
+    -(1 << 53) - 1,
+    (1 << 53) + 3,
+    (1 << 62) + 1,
+    i64::MAX,
+    i64::MAX - 1,
+    i64::MIN,
+];
+
+/// 64-bit integers are computed as integers in every way to run: pointwise, compared, summed, multiplied, the greatest and the least, moved.
+#[test]
+fn integers_are_exact() -> Result<(), Error> {
+    let count = WHOLE.len();
+    let pairs: Vec<(i64, i64)> = WHOLE.iter().flat_map(|a| WHOLE.map(|b| (*a, b))).collect();
+    let array = |numbers: Vec<i64>| Array::from_slice(&[numbers.len() as u64], &numbers).expect("as many");
+    let modulo = |a: i64, b: i64| {
+        let rest = i128::from(a).checked_rem(b.into()).unwrap_or(0);
+        if rest != 0 && (rest < 0) != (b < 0) { (rest + i128::from(b)) as i64 } else { rest as i64 }
+    };
+    let of_two: [(&str, &dyn Fn(i64, i64) -> i64); 11] = [
+        ("+", &|a, b| a.saturating_add(b)),
+        ("-", &|a, b| a.saturating_sub(b)),
+        ("*", &|a, b| a.saturating_mul(b)),
+        ("max", &i64::max),
+        ("min", &i64::min),
+        ("mod", &modulo),
+        ("<", &|a, b| i64::from(a < b)),
+        ("<=", &|a, b| i64::from(a <= b)),
+        ("==", &|a, b| i64::from(a == b)),
+        ("!=", &|a, b| i64::from(a != b)),
+        ("and", &|a, b| i64::from(a != 0 && b != 0)),
+    ];
+    let of_one: [(&str, &dyn Fn(i64) -> i64); 4] = [
+        ("neg", &|a| a.saturating_neg()),
+        ("abs", &|a| a.saturating_abs()),
+        ("sign", &i64::signum),
+        ("floor", &|a| a),
+    ];
+    for (treatment, settings) in treatments() {
+        let mut g = Graph::new();
+        let x = g.array("x", "...", array(pairs.iter().map(|(a, _)| *a).collect()))?;
+        let y = g.array("y", "...", array(pairs.iter().map(|(_, b)| *b).collect()))?;
+        let mut wanted: Vec<(Tensor, Vec<i64>, String)> = Vec::new();
+        for (name, value) in of_two {
+            let made = g.pointwise(name, &[x, y])?;
+            wanted.push((made, pairs.iter().map(|(a, b)| value(*a, *b)).collect(), name.into()));
+        }
+        for (name, value) in of_one {
+            let made = g.pointwise(name, &[x])?;
+            wanted.push((made, pairs.iter().map(|(a, _)| value(*a)).collect(), name.into()));
+        }
+        // Of floats that a comparison of integers chooses from.
+        let less = g.pointwise("<", &[x, y])?;
+        let (one, two) = (g.constant(1.5), g.constant(2.5));
+        let chosen = g.pointwise("where", &[less, one, two])?;
+        // Reductions, without what is too large on the way.
+        let small = g.array("small", "...", array(WHOLE[..8].to_vec()))?;
+        let one_by_one = |accumulate| Options { accumulate, ..Options::default() };
+        for (accumulate, value) in [
+            (Accumulate::Sum, WHOLE[..8].iter().sum::<i64>()),
+            (Accumulate::Max, (1 << 53) + 3),
+            (Accumulate::Min, -(1 << 53) - 1),
+        ] {
+            let made = g.einsum_with("i => 0", &[small], &one_by_one(accumulate))?;
+            wanted.push((made, vec![value], format!("{accumulate:?}")));
+        }
+        let factors = g.array("factors", "...", array(vec![(1 << 31) + 1, -3, (1 << 29) + 1]))?;
+        let product = g.einsum_with("i => 0", &[factors], &one_by_one(Accumulate::Product))?;
+        wanted.push((product, vec![-3 * ((1i64 << 31) + 1) * ((1 << 29) + 1)], "product".into()));
+        let squares = g.einsum("i; i => 0", &[factors, factors])?;
+        let square = |number: i64| number * number;
+        wanted.push((squares, vec![square((1 << 31) + 1) + 9 + square((1 << 29) + 1)], "products".into()));
+        let both = g.einsum("a; b => a^b", &[small, factors])?;
+        let joined = WHOLE[..8].iter().copied().chain([(1 << 31) + 1, -3, (1 << 29) + 1]);
+        wanted.push((both, joined.collect(), "one after another".into()));
+        let mut routine = Routine::new("all");
+        wanted.iter().for_each(|(made, ..)| {
+            routine.forward(*made);
+        });
+        routine.forward(chosen);
+        let mut session = Session::with(g, settings)?;
+        session.run(&routine)?;
+        for (made, values, name) in &wanted {
+            let found = session.get(*made)?;
+            assert_eq!(found.as_slice::<i64>(), Some(&values[..]), "{treatment}: {name}");
+        }
+        let found = session.get(chosen)?.to_f64s();
+        let chosen: Vec<f64> = pairs.iter().map(|(a, b)| if a < b { 1.5 } else { 2.5 }).collect();
+        assert_eq!(found, chosen, "{treatment}: where");
+        // Nothing happens to what is only there.
+        assert_eq!(session.get(x)?.as_slice::<i64>().map(<[i64]>::len), Some(count * count));
+        assert_eq!(session.get(x)?, array(pairs.iter().map(|(a, _)| *a).collect()), "{treatment}");
     }
     Ok(())
 }
