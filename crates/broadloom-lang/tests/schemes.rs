@@ -1,0 +1,108 @@
+//! Signatures of functions, compared with applications, on random functions.
+//!
+//! A signature is inferred once, from the body alone. It is read here as text, values are drawn for its variables, and
+//! a program that applies the function to tensors of these shapes is compiled:
+//!
+//! | drawn | must be |
+//! |---|---|
+//! | values for which the conditions hold, as numbers or as sizes with names | accepted, with the shapes of the result and of every parameter that the signature says |
+//! | a variable in two places of arguments, with another size in one of them | refused; if not, it is one variable too few |
+//! | values for which a condition does not hold | refused; if not, it is one condition too many |
+//! | a function that is said to be wrong, and any shapes | refused |
+//!
+//! A failure shows the functions, shrunk as far as possible, the signature, and the application. `BROADLOOM_PROGRAMS=n`
+//! sets the number of files, `BROADLOOM_SEED=n` the first seed, `BROADLOOM_SHOWN=n` how many of a kind are shown,
+//! `BROADLOOM_KIND=text` shows only kinds that contain a text.
+
+mod application;
+mod drawer;
+mod function;
+mod specs;
+mod text;
+mod values;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::dice::Dice;
+use application::{Failure, Report, Times, examine};
+use function::File;
+
+/// The default number of files, each of one to three functions.
+const FILES: u64 = 1_000;
+
+/// The number of failures of each kind that are shown.
+const SHOWN: u64 = 1;
+
+/// The number of applications of each function.
+const TIMES: Times = Times { numbers: 2, named: 2, wrong: 6, negative: 2 };
+
+/// The same while a failure is shrunk.
+const AGAIN: Times = Times { numbers: 6, named: 6, wrong: 12, negative: 8 };
+
+/// Known failures that are not fixed yet: each may occur in at most one of so many functions. All others must not
+/// occur.
+const KNOWN: &[(&str, u64)] = &[];
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// What `examine` finds; a panic is a failure like others.
+fn attempt(file: &File, only: Option<usize>, times: Times, seed: u64) -> Report {
+    let found = catch_unwind(AssertUnwindSafe(|| examine(file, only, times, &mut Dice::new(seed))));
+    found.unwrap_or_else(|_| {
+        let text = file.written();
+        let failure = Failure { kind: "panic".into(), function: file.0.len() - 1, text };
+        Report { failures: vec![failure], counts: BTreeMap::new() }
+    })
+}
+
+#[test]
+fn signatures_say_what_applications_are() {
+    let (first, count) = (number("BROADLOOM_SEED", 0), number("BROADLOOM_PROGRAMS", FILES));
+    let shown = number("BROADLOOM_SHOWN", SHOWN);
+    let only = std::env::var("BROADLOOM_KIND").ok();
+    let (mut counts, mut kinds): (BTreeMap<String, u64>, BTreeMap<String, u64>) = Default::default();
+    let mut text = String::new();
+    for seed in first..first + count {
+        let file = drawer::draw(&mut Dice::new(seed));
+        let report = attempt(&file, None, TIMES, seed);
+        for (what, number) in report.counts {
+            *counts.entry(what).or_default() += number;
+        }
+        for failure in report.failures {
+            let same = kinds.entry(failure.kind.clone()).or_default();
+            *same += 1;
+            let wanted = only.as_ref().is_none_or(|only| failure.kind.contains(only.as_str()));
+            if *same <= shown && wanted {
+                let small = shrink(&file, failure);
+                text.push_str(&format!("== {}, seed {seed}\n{}\n", small.kind, small.text));
+            }
+        }
+    }
+    eprintln!("{count} files: {counts:#?}");
+    let functions = counts.get("functions").copied().unwrap_or_default();
+    let known = |kind: &str| {
+        KNOWN.iter().find(|(known, _)| *known == kind).map_or(0, |(_, every)| functions.div_ceil(*every))
+    };
+    let new = kinds.iter().any(|(kind, found)| *found > known(kind));
+    assert!(!new, "{text}\n{kinds:#?}");
+}
+
+/// Shrinks the functions of a failure as far as possible.
+fn shrink(file: &File, mut failure: Failure) -> Failure {
+    let mut file = File(file.0[..=failure.function].to_vec());
+    'smaller: loop {
+        for less in file.smaller() {
+            for seed in 0..2 {
+                let report = attempt(&less, Some(less.0.len() - 1), AGAIN, seed);
+                if let Some(same) = report.failures.into_iter().find(|found| found.kind == failure.kind) {
+                    (file, failure) = (less, same);
+                    continue 'smaller;
+                }
+            }
+        }
+        return failure;
+    }
+}

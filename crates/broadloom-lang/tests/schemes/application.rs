@@ -1,0 +1,410 @@
+//! Programs that apply a function, and the comparison with what its signature says of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use broadloom_lang::signature::{NotInferred, Signature};
+use broadloom_lang::{Asked, Options, Program, codes, compile, signatures};
+
+use crate::dice::Dice;
+
+use super::function::{File, Item as Meant};
+use super::text::{Item, Shape, Values};
+use super::values::{Read, Unread};
+
+/// A disagreement.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What sort it is of.
+    pub kind: String,
+    /// The function.
+    pub function: usize,
+    /// The signature, the program and its answer.
+    pub text: String,
+}
+
+/// What was found out about the functions of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub failures: Vec<Failure>,
+    pub counts: BTreeMap<String, u64>,
+}
+
+impl Report {
+    fn count(&mut self, what: &str) {
+        *self.counts.entry(what.to_owned()).or_default() += 1;
+    }
+
+    fn fail(&mut self, kind: String, function: usize, text: String) {
+        self.failures.push(Failure { kind, function, text });
+    }
+}
+
+/// How many applications of each sort are drawn for a function.
+#[derive(Clone, Copy)]
+pub struct Times {
+    pub numbers: usize,
+    pub named: usize,
+    pub wrong: usize,
+    pub negative: usize,
+}
+
+/// An application in the making: how each variable is written, and the sizes with names.
+struct Writing<'a> {
+    file: &'a File,
+    function: usize,
+    read: &'a Read,
+    names: BTreeMap<String, Vec<String>>,
+    dims: Vec<(String, u64)>,
+}
+
+/// Asks for the signatures of some functions and compares each with applications.
+pub fn examine(file: &File, only: Option<usize>, times: Times, dice: &mut Dice) -> Report {
+    let mut report = Report::default();
+    let text = file.written();
+    let found = signatures("functions.loom", &text, &Options::default(), &Asked::Own);
+    let bad = found.diagnostics.iter().find(|diagnostic| {
+        diagnostic.code.starts_with("E01") || matches!(diagnostic.code, "E0201" | "E0202" | "E0205" | "E0209")
+    });
+    if let Some(bad) = bad {
+        report.fail(
+            format!("not well written {}", bad.code),
+            file.0.len() - 1,
+            format!("{text}{}\n", bad.message),
+        );
+        return report;
+    }
+    if found.list.len() != file.0.len() {
+        report.fail(
+            "signatures missing".into(),
+            file.0.len() - 1,
+            format!("{text}{} signatures\n", found.list.len()),
+        );
+        return report;
+    }
+    for (at, signature) in found.list.iter().enumerate() {
+        if only.is_some_and(|only| only != at) {
+            continue;
+        }
+        report.count("functions");
+        match &signature.scheme {
+            Err(NotInferred::Open(_)) => report.count("open"),
+            Err(NotInferred::Wrong(_)) => {
+                report.count("wrong");
+                wrong(file, at, signature, times, dice, &mut report);
+            }
+            Ok(_) => {
+                report.count("inferred");
+                match Read::of(signature) {
+                    Ok(read) => inferred(file, at, signature, &read, times, dice, &mut report),
+                    Err(Unread::Other) => report.count("inferred, but not of tensors only"),
+                    Err(Unread::Text(what)) => {
+                        report.fail(
+                            "a text that cannot be read".into(),
+                            at,
+                            format!("{text}{signature}{what}\n"),
+                        );
+                    }
+                }
+            }
+        }
+    }
+    report
+}
+
+/// Applications that a signature allows, and some that it does not.
+fn inferred(
+    file: &File,
+    at: usize,
+    signature: &Signature,
+    read: &Read,
+    times: Times,
+    dice: &mut Dice,
+    report: &mut Report,
+) {
+    let head = format!("{}--\n{signature}", file.written());
+    let mut reported = false;
+    for turn in 0..times.numbers + times.named {
+        let is_named = turn >= times.numbers;
+        let mut missing = None;
+        let values = read.values(dice, |values| {
+            if !read.holds(values) || !Read::is_whole(read.arguments.iter(), values) {
+                return false;
+            }
+            let whole = Read::is_whole(read.shapes(), values);
+            if !whole {
+                missing = Some(values.clone());
+            }
+            whole
+        });
+        if let Some(missing) = missing.filter(|_| !reported) {
+            reported = true;
+            report.fail("a condition is missing".into(), at, format!("{head}at {missing:?}\n"));
+        }
+        let Some(values) = values else {
+            report.count("without values");
+            return;
+        };
+        let some = if is_named && dice.percent(40) { 50 } else { 100 };
+        let Some(writing) =
+            Writing::new(file, at, read, &values, |dice| is_named && dice.percent(some), dice)
+        else {
+            continue;
+        };
+        report.count("applications");
+        let (text, prefix) = writing.program(&writing.arguments());
+        let mode = if is_named { ", with names" } else { "" };
+        let mut program = compile("application.loom", &text, &Options::default());
+        if let Some((code, message)) = refusal(&program) {
+            let kind = format!("refused {code}{mode}");
+            report.fail(kind, at, format!("{head}--\n{text}--\n{message}\n"));
+            continue;
+        }
+        for (what, name, shape) in writing.expected(&prefix) {
+            let Some(wanted) = shape.at(&values) else { continue };
+            let made = match program.find(&name) {
+                Some(tensor) => match program.graph.final_shape(tensor) {
+                    Ok(shape) => shape.to_string(),
+                    Err(_) => "no shape".to_owned(),
+                },
+                None => "not there".to_owned(),
+            };
+            let given = writing.at_dims(&made);
+            if given.as_ref() != Some(&wanted) {
+                let kind = format!("{what} differs{mode}");
+                report.fail(
+                    kind,
+                    at,
+                    format!("{head}--\n{text}--\n`{name}` is {made}, but should be {wanted}\n"),
+                );
+                break;
+            }
+        }
+    }
+    for _ in 0..times.negative {
+        unequal(file, at, read, &head, dice, report);
+        violated(file, at, read, &head, dice, report);
+    }
+}
+
+/// The code and the message of the first error.
+fn refusal(program: &Program) -> Option<(&'static str, String)> {
+    let error = program.diagnostics.iter().find(|diagnostic| diagnostic.is_error())?;
+    Some((error.code, error.message.clone()))
+}
+
+/// A variable that is in two places of arguments has another size in one of them.
+fn unequal(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, report: &mut Report) {
+    let mut places = Vec::new();
+    for (argument, shape) in read.arguments.iter().enumerate() {
+        for (kind, row) in shape.0.iter().enumerate() {
+            for (place, item) in row.iter().enumerate() {
+                let Item::Var(name) = item else { continue };
+                let elsewhere =
+                    |(other, shape): (usize, &Shape)| other != argument && shape.names().contains(name);
+                let across = read.arguments.iter().enumerate().any(elsewhere);
+                let within =
+                    shape.items().filter(|item| matches!(item, Item::Var(own) if own == name)).count() > 1;
+                if (across || within) && !read.config.contains(name) {
+                    places.push((argument, kind, place, name.clone(), across));
+                }
+            }
+        }
+    }
+    if places.is_empty() {
+        return;
+    }
+    let (argument, kind, place, name, across) = dice.one(&places).clone();
+    let will_do = |values: &Values| read.holds(values) && Read::is_whole(read.shapes(), values);
+    let Some(values) = read.values(dice, will_do) else { return };
+    let Some(mut writing) = Writing::new(file, at, read, &values, |_| false, dice) else { return };
+    let mut arguments = writing.arguments();
+    // Another size for one axis of it, in this place alone.
+    let mut shape = read.arguments[argument].clone();
+    shape.0[kind][place] = Item::Var("other".into());
+    let mut other = writing.names[&name].clone();
+    let axis = dice.below(other.len());
+    other[axis] = dice.pick(&["47", "53", "59", "24", "48"]).to_owned();
+    if other == writing.names[&name] {
+        return;
+    }
+    writing.names.insert("other".into(), other);
+    let Some(written) = shape.written(&writing.names) else { return };
+    arguments[argument] = written;
+    let what = match (across, name.starts_with("..")) {
+        (true, true) => "row in two arguments",
+        (true, false) => "size in two arguments",
+        (false, true) => "row twice in an argument",
+        (false, false) => "size twice in an argument",
+    };
+    report.count(&format!("unequal: {what}"));
+    let (text, _) = writing.program(&arguments);
+    let program = compile("application.loom", &text, &Options::default());
+    if refusal(&program).is_none() {
+        let kind = format!("accepted unequal: {what}");
+        report.fail(kind, at, format!("{head}--\n{text}-- `{name}` need not be the same\n"));
+    }
+}
+
+/// Values for which a condition does not hold.
+fn violated(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, report: &mut Report) {
+    if read.conditions.is_empty() {
+        return;
+    }
+    let not = dice.below(read.conditions.len());
+    let values = read.values(dice, |values| {
+        let others = read.conditions.iter().enumerate().filter(|(own, _)| *own != not);
+        !read.conditions[not].holds(values)
+            && others.into_iter().all(|(_, condition)| condition.holds(values))
+            && Read::is_whole(read.arguments.iter(), values)
+    });
+    // What is stated has to be a shape, too.
+    let free = read.free();
+    let Some(values) = values.filter(|_| free.is_empty()) else { return };
+    let Some(writing) = Writing::new(file, at, read, &values, |_| false, dice) else { return };
+    report.count("against a condition");
+    let (text, _) = writing.program(&writing.arguments());
+    let program = compile("application.loom", &text, &Options::default());
+    if refusal(&program).is_none() {
+        report.fail("accepted against a condition".into(), at, format!("{head}--\n{text}"));
+    }
+}
+
+/// Applications of a function that is said to be wrong.
+fn wrong(file: &File, at: usize, signature: &Signature, times: Times, dice: &mut Dice, report: &mut Report) {
+    let function = &file.0[at];
+    for _ in 0..times.wrong {
+        let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut sizes = |item: &Meant, dice: &mut Dice| {
+            let (key, count) = match item {
+                Meant::Axis(name) => (name.clone(), 1),
+                Meant::Row(name) => (format!("..{name}.."), dice.below(3)),
+            };
+            let size = |dice: &mut Dice| dice.pick(&["2", "3", "4", "6", "8", "12", "5"]).to_owned();
+            known.entry(key).or_insert_with(|| (0..count).map(|_| size(dice)).collect()).clone()
+        };
+        let mut text = file.written();
+        for (number, (_, meant)) in function.arguments.iter().enumerate() {
+            text.push_str(&format!("data dataq{number} : {}\n", meant.drawn(&mut sizes, dice)));
+        }
+        let config = function.config.as_ref().map(|config| {
+            config.iter().map(|_| dice.pick(&["2", "3", "4", "6", "8"]).to_owned()).collect::<Vec<_>>()
+        });
+        text.push_str(&applied(&function.name, config.as_deref(), function.arguments.len(), "resultq"));
+        report.count("applications of wrong ones");
+        let program = compile("application.loom", &text, &Options::default());
+        let mut errors = program.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+        let kind = match refusal(&program) {
+            None => "false alarm",
+            Some(_) if errors.all(|error| error.code == codes::UNDETERMINED) => {
+                "false alarm, but undetermined"
+            }
+            Some(_) => continue,
+        };
+        report.fail(kind.into(), at, format!("{}--\n{signature}--\n{text}", file.written()));
+        return;
+    }
+}
+
+/// The lines that apply a function.
+fn applied(function: &str, config: Option<&[String]>, arguments: usize, result: &str) -> String {
+    let data: Vec<String> = (0..arguments).map(|number| format!("dataq{number}")).collect();
+    match config {
+        Some(config) => {
+            format!(
+                "let layerq = {function}({})\nlet {result} = layerq({})\n",
+                config.join(", "),
+                data.join(", ")
+            )
+        }
+        None => format!("let {result} = {function}({})\n", data.join(", ")),
+    }
+}
+
+impl<'a> Writing<'a> {
+    /// Writes each axis of each variable as a number, or as a size with a name where that is wanted.
+    fn new(
+        file: &'a File,
+        function: usize,
+        read: &'a Read,
+        values: &Values,
+        is_named: impl Fn(&mut Dice) -> bool,
+        dice: &mut Dice,
+    ) -> Option<Writing<'a>> {
+        let (mut names, mut dims) = (BTreeMap::new(), Vec::new());
+        for (variable, sizes) in values {
+            let named = is_named(dice);
+            let axes = sizes.iter().map(|size| {
+                if !named {
+                    return size.to_string();
+                }
+                let name = format!("dimq{}", dims.len());
+                dims.push((name.clone(), *size));
+                name
+            });
+            let axes = axes.collect();
+            names.insert(variable.clone(), axes);
+        }
+        let known = read.config.iter().all(|size| names.contains_key(size));
+        known.then_some(Writing { file, function, read, names, dims })
+    }
+
+    /// The shapes of the arguments.
+    fn arguments(&self) -> Vec<String> {
+        let written = self.read.arguments.iter().map(|shape| shape.written(&self.names).unwrap_or_default());
+        written.collect()
+    }
+
+    /// The program, and what the names of parameters begin with.
+    fn program(&self, arguments: &[String]) -> (String, String) {
+        let name = &self.file.0[self.function].name;
+        let mut text = self.file.written();
+        for (name, size) in &self.dims {
+            text.push_str(&format!("dim {name} in 2.. = {size}\n"));
+        }
+        for (number, shape) in arguments.iter().enumerate() {
+            text.push_str(&format!("data dataq{number} : {shape}\n"));
+        }
+        let config: Vec<String> = self.read.config.iter().map(|size| self.names[size].join(", ")).collect();
+        let config = self.read.has_config.then_some(config);
+        let results: Vec<String> = self.results();
+        text.push_str(&applied(name, config.as_deref(), arguments.len(), &results.join(", ")));
+        let prefix = if config.is_some() { "layerq" } else { name };
+        // What only the user of the function decides is stated.
+        let mut free: BTreeSet<String> = self.read.free();
+        let mut stated = 0;
+        let parameters = self.read.parameters.iter().map(|(name, shape)| (format!("{prefix}.{name}"), shape));
+        for (name, shape) in results.into_iter().zip(&self.read.results).chain(parameters) {
+            let own = shape.names();
+            if own.iter().any(|variable| free.contains(variable)) {
+                let Some(written) = shape.written(&self.names) else { continue };
+                text.push_str(&format!("let statedq{stated} : {written} = {name}\n"));
+                stated += 1;
+                free.retain(|variable| !own.contains(variable));
+            }
+        }
+        (text, prefix.to_owned())
+    }
+
+    fn results(&self) -> Vec<String> {
+        match self.read.is_list {
+            true => (0..self.read.results.len()).map(|number| format!("resultq{number}")).collect(),
+            false => vec!["resultq".to_owned()],
+        }
+    }
+
+    /// The tensors whose shapes the signature has: what they are, their names, their shapes.
+    fn expected(&self, prefix: &str) -> Vec<(&'static str, String, Shape)> {
+        let results = self.results().into_iter().zip(self.read.results.iter().cloned());
+        let results = results.map(|(name, shape)| ("the result", name, shape));
+        let parameters = self.read.parameters.iter();
+        let parameters =
+            parameters.map(|(name, shape)| ("a parameter", format!("{prefix}.{name}"), shape.clone()));
+        results.chain(parameters).collect()
+    }
+
+    /// A shape of the program, with numbers for the sizes that have names.
+    fn at_dims(&self, shape: &str) -> Option<String> {
+        let values: Values = self.dims.iter().map(|(name, size)| (name.clone(), vec![*size])).collect();
+        Shape::read(shape).ok()?.at(&values)
+    }
+}
