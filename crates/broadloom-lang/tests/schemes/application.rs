@@ -7,7 +7,7 @@ use broadloom_lang::{Asked, Options, Program, codes, compile, signatures};
 
 use crate::dice::Dice;
 
-use super::function::{File, Item as Meant};
+use super::function::{File, Function, Item as Meant};
 use super::text::{Item, Shape, Values};
 use super::values::{Read, Unread};
 
@@ -51,7 +51,7 @@ pub struct Times {
 /// An application in the making: how each variable is written, and the sizes with names.
 struct Writing<'a> {
     file: &'a File,
-    function: usize,
+    function: &'a Function,
     read: &'a Read,
     names: BTreeMap<String, Vec<String>>,
     dims: Vec<(String, u64)>,
@@ -86,11 +86,20 @@ pub fn examine(file: &File, only: Option<usize>, times: Times, dice: &mut Dice) 
             continue;
         }
         report.count("functions");
+        let file = &file.only(at);
+        let is_wrong = |name: &str| {
+            let mut all = found.list.iter();
+            all.any(|other| other.name == name && matches!(other.scheme, Err(NotInferred::Wrong(_))))
+        };
         match &signature.scheme {
             Err(NotInferred::Open(_)) => report.count("open"),
             Err(NotInferred::Wrong(_)) => {
                 report.count("wrong");
-                wrong(file, at, signature, times, dice, &mut report);
+                // What is wrong in what it calls is looked at there.
+                match file.0.iter().rev().skip(1).any(|function| is_wrong(&function.name)) {
+                    true => report.count("wrong, and calls a wrong one"),
+                    false => wrong(file, at, signature, times, dice, &mut report),
+                }
             }
             Ok(_) => {
                 report.count("inferred");
@@ -146,7 +155,7 @@ fn inferred(
         };
         let some = if is_named && dice.percent(40) { 50 } else { 100 };
         let Some(writing) =
-            Writing::new(file, at, read, &values, |dice| is_named && dice.percent(some), dice)
+            Writing::new(file, read, &values, |dice| is_named && dice.percent(some), dice)
         else {
             continue;
         };
@@ -170,7 +179,9 @@ fn inferred(
             };
             let given = writing.at_dims(&made);
             if given.as_ref() != Some(&wanted) {
-                let kind = format!("{what} differs{mode}");
+                let units = |text: &str| text.replace("_, ", "").replace("_", "").replace(", ", " ").trim().to_owned();
+                let in_units = given.is_some_and(|given| units(&given) == units(&wanted));
+                let kind = format!("{what} differs{}{mode}", if in_units { " in units" } else { "" });
                 report.fail(
                     kind,
                     at,
@@ -216,7 +227,7 @@ fn unequal(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, rep
     let (argument, kind, place, name, across) = dice.one(&places).clone();
     let will_do = |values: &Values| read.holds(values) && Read::is_whole(read.shapes(), values);
     let Some(values) = read.values(dice, will_do) else { return };
-    let Some(mut writing) = Writing::new(file, at, read, &values, |_| false, dice) else { return };
+    let Some(mut writing) = Writing::new(file, read, &values, |_| false, dice) else { return };
     let mut arguments = writing.arguments();
     // Another size for one axis of it, in this place alone.
     let mut shape = read.arguments[argument].clone();
@@ -260,7 +271,7 @@ fn violated(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, re
     // What is stated has to be a shape, too.
     let free = read.free();
     let Some(values) = values.filter(|_| free.is_empty()) else { return };
-    let Some(writing) = Writing::new(file, at, read, &values, |_| false, dice) else { return };
+    let Some(writing) = Writing::new(file, read, &values, |_| false, dice) else { return };
     report.count("against a condition");
     let (text, _) = writing.program(&writing.arguments());
     let program = compile("application.loom", &text, &Options::default());
@@ -271,7 +282,7 @@ fn violated(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, re
 
 /// Applications of a function that is said to be wrong.
 fn wrong(file: &File, at: usize, signature: &Signature, times: Times, dice: &mut Dice, report: &mut Report) {
-    let function = &file.0[at];
+    let Some((function, called)) = file.0.split_last() else { return };
     for _ in 0..times.wrong {
         let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut sizes = |item: &Meant, dice: &mut Dice| {
@@ -282,14 +293,19 @@ fn wrong(file: &File, at: usize, signature: &Signature, times: Times, dice: &mut
             let size = |dice: &mut Dice| dice.pick(&["2", "3", "4", "6", "8", "12", "5"]).to_owned();
             known.entry(key).or_insert_with(|| (0..count).map(|_| size(dice)).collect()).clone()
         };
-        let mut text = file.written();
-        for (number, (_, meant)) in function.arguments.iter().enumerate() {
-            text.push_str(&format!("data dataq{number} : {}\n", meant.drawn(&mut sizes, dice)));
+        // The definition itself is refused, so its body is the program.
+        let mut text = File(called.to_vec()).written();
+        for (name, meant) in &function.arguments {
+            text.push_str(&format!("data {name} : {}\n", meant.drawn(&mut sizes, dice)));
         }
-        let config = function.config.as_ref().map(|config| {
-            config.iter().map(|_| dice.pick(&["2", "3", "4", "6", "8"]).to_owned()).collect::<Vec<_>>()
-        });
-        text.push_str(&applied(&function.name, config.as_deref(), function.arguments.len(), "resultq"));
+        for name in function.config.iter().flatten() {
+            text.push_str(&format!("let {name} = {}\n", dice.pick(&["2", "3", "4", "6", "8"])));
+        }
+        let body = function.body();
+        for (number, line) in body.iter().enumerate() {
+            let result = if number + 1 == body.len() { "let resultq = " } else { "" };
+            text.push_str(&format!("{result}{line}\n"));
+        }
         report.count("applications of wrong ones");
         let program = compile("application.loom", &text, &Options::default());
         let mut errors = program.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
@@ -324,7 +340,6 @@ impl<'a> Writing<'a> {
     /// Writes each axis of each variable as a number, or as a size with a name where that is wanted.
     fn new(
         file: &'a File,
-        function: usize,
         read: &'a Read,
         values: &Values,
         is_named: impl Fn(&mut Dice) -> bool,
@@ -345,6 +360,7 @@ impl<'a> Writing<'a> {
             names.insert(variable.clone(), axes);
         }
         let known = read.config.iter().all(|size| names.contains_key(size));
+        let function = file.0.last()?;
         known.then_some(Writing { file, function, read, names, dims })
     }
 
@@ -356,7 +372,7 @@ impl<'a> Writing<'a> {
 
     /// The program, and what the names of parameters begin with.
     fn program(&self, arguments: &[String]) -> (String, String) {
-        let name = &self.file.0[self.function].name;
+        let name = &self.function.name;
         let mut text = self.file.written();
         for (name, size) in &self.dims {
             text.push_str(&format!("dim {name} in 2.. = {size}\n"));
@@ -372,7 +388,7 @@ impl<'a> Writing<'a> {
         // What only the user of the function decides is stated.
         let mut free: BTreeSet<String> = self.read.free();
         let mut stated = 0;
-        let parameters = self.read.parameters.iter().map(|(name, shape)| (format!("{prefix}.{name}"), shape));
+        let parameters = self.read.parameters.iter().map(|(name, shape)| (self.path(prefix, name), shape));
         for (name, shape) in results.into_iter().zip(&self.read.results).chain(parameters) {
             let own = shape.names();
             if own.iter().any(|variable| free.contains(variable)) {
@@ -383,6 +399,16 @@ impl<'a> Writing<'a> {
             }
         }
         (text, prefix.to_owned())
+    }
+
+    /// The name of a parameter. A function without configuration is a layer of its own, whoever calls it.
+    fn path(&self, prefix: &str, name: &str) -> String {
+        let first = name.split('.').next().unwrap_or_default();
+        let is_own = |function: &&Function| function.config.is_none() && function.name == first;
+        match self.file.0.iter().find(is_own) {
+            Some(_) if name.contains('.') => name.to_owned(),
+            _ => format!("{prefix}.{name}"),
+        }
     }
 
     fn results(&self) -> Vec<String> {
@@ -398,7 +424,7 @@ impl<'a> Writing<'a> {
         let results = results.map(|(name, shape)| ("the result", name, shape));
         let parameters = self.read.parameters.iter();
         let parameters =
-            parameters.map(|(name, shape)| ("a parameter", format!("{prefix}.{name}"), shape.clone()));
+            parameters.map(|(name, shape)| ("a parameter", self.path(prefix, name), shape.clone()));
         results.chain(parameters).collect()
     }
 

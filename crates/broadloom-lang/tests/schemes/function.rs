@@ -97,7 +97,13 @@ impl Function {
     pub fn written(&self) -> String {
         let config = self.config.as_ref().map_or(String::new(), |sizes| format!("({})", sizes.join(", ")));
         let arguments: Vec<&str> = self.arguments.iter().map(|(name, _)| name.as_str()).collect();
-        let mut text = format!("def {}{config}({}) =\n", self.name, arguments.join(", "));
+        let head = format!("def {}{config}({}) =\n", self.name, arguments.join(", "));
+        let lines: String = self.body().into_iter().map(|line| format!("  {line}\n")).collect();
+        format!("{head}{lines}")
+    }
+
+    /// The lines of its body; the last one is its result.
+    pub fn body(&self) -> Vec<String> {
         let (last, before) = match (self.lines.split_last(), self.results.as_slice()) {
             // The last line is the result itself.
             (Some((last, before)), [result])
@@ -108,11 +114,7 @@ impl Function {
             (_, [result]) => (result.clone(), self.lines.as_slice()),
             (_, results) => (format!("[{}]", results.join(", ")), self.lines.as_slice()),
         };
-        for line in before {
-            text.push_str(&format!("  {}\n", line.written()));
-        }
-        text.push_str(&format!("  {last}\n"));
-        text
+        before.iter().map(Line::written).chain([last]).collect()
     }
 
     /// Puts a name in the place of another from a line on.
@@ -183,6 +185,19 @@ impl Function {
 }
 
 impl File {
+    /// A function with those that it calls, and those that they call; it is the last one.
+    pub fn only(&self, at: usize) -> File {
+        let mut kept = vec![at];
+        for earlier in (0..at).rev() {
+            let call = format!("{}(", self.0[earlier].name);
+            if kept.iter().any(|own| self.0[*own].body().iter().any(|line| line.contains(&call))) {
+                kept.insert(0, earlier);
+            }
+        }
+        kept.sort_unstable();
+        File(kept.into_iter().map(|own| self.0[own].clone()).collect())
+    }
+
     /// Its text.
     pub fn written(&self) -> String {
         self.0.iter().map(Function::written).collect()
