@@ -29,7 +29,7 @@ use application::{Failure, Report, Times, examine};
 use function::File;
 
 /// The default number of files, each of one to three functions.
-const FILES: u64 = 1_000;
+const FILES: u64 = 2_400;
 
 /// The number of failures of each kind that are shown.
 const SHOWN: u64 = 1;

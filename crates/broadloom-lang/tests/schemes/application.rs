@@ -135,7 +135,9 @@ fn inferred(
     for turn in 0..times.numbers + times.named {
         let is_named = turn >= times.numbers;
         let mut missing = None;
-        let values = read.values(dice, |values| {
+        // The first time, every row is one axis.
+        let most = if turn == 0 || turn == times.numbers { 1 } else { 2 };
+        let values = read.values(most, dice, |values| {
             if !read.holds(values) || !Read::is_whole(read.arguments.iter(), values) {
                 return false;
             }
@@ -159,9 +161,18 @@ fn inferred(
         else {
             continue;
         };
-        report.count("applications");
         let (text, prefix) = writing.program(&writing.arguments());
-        let mode = if is_named { ", with names" } else { "" };
+        if !writing.can_be_stated() {
+            report.count("what is open cannot be stated");
+            continue;
+        }
+        report.count("applications");
+        let mode = match (is_named, values.values().all(|sizes| sizes.len() == 1)) {
+            (false, false) => "",
+            (false, true) => ", rows of one axis",
+            (true, false) => ", with names",
+            (true, true) => ", rows of one axis, with names",
+        };
         let mut program = compile("application.loom", &text, &Options::default());
         if let Some((code, message)) = refusal(&program) {
             let kind = format!("refused {code}{mode}");
@@ -226,7 +237,7 @@ fn unequal(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, rep
     }
     let (argument, kind, place, name, across) = dice.one(&places).clone();
     let will_do = |values: &Values| read.holds(values) && Read::is_whole(read.shapes(), values);
-    let Some(values) = read.values(dice, will_do) else { return };
+    let Some(values) = read.values(2, dice, will_do) else { return };
     let Some(mut writing) = Writing::new(file, read, &values, |_| false, dice) else { return };
     let mut arguments = writing.arguments();
     // Another size for one axis of it, in this place alone.
@@ -262,7 +273,7 @@ fn violated(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, re
         return;
     }
     let not = dice.below(read.conditions.len());
-    let values = read.values(dice, |values| {
+    let values = read.values(2, dice, |values| {
         let others = read.conditions.iter().enumerate().filter(|(own, _)| *own != not);
         !read.conditions[not].holds(values)
             && others.into_iter().all(|(_, condition)| condition.holds(values))
@@ -399,6 +410,16 @@ impl<'a> Writing<'a> {
             }
         }
         (text, prefix.to_owned())
+    }
+
+    /// True if all that is open is in results, or in parameters that have a name outside of the function.
+    fn can_be_stated(&self) -> bool {
+        let mut free = self.read.free();
+        let own = self.read.parameters.iter().filter(|(name, _)| !name.contains('.'));
+        for shape in self.read.results.iter().chain(own.map(|(_, shape)| shape)) {
+            free.retain(|variable| !shape.names().contains(variable));
+        }
+        free.is_empty()
     }
 
     /// The name of a parameter. A function without configuration is a layer of its own, whoever calls it.

@@ -84,9 +84,14 @@ impl Read {
         self.names().into_iter().filter(|name| !known.contains(name)).collect()
     }
 
-    /// Draws values: distinct primes, or other numbers for variables that have to be multiples. Those that were drawn
-    /// last are asked whether they will do.
-    pub fn values(&self, dice: &mut Dice, mut will_do: impl FnMut(&Values) -> bool) -> Option<Values> {
+    /// Draws values: distinct primes, or other numbers for variables that have to be multiples, and at most so many for
+    /// a row. Those that were drawn last are asked whether they will do.
+    pub fn values(
+        &self,
+        most: usize,
+        dice: &mut Dice,
+        mut will_do: impl FnMut(&Values) -> bool,
+    ) -> Option<Values> {
         let mut special = BTreeSet::new();
         let mut factor = 1u64;
         for condition in &self.conditions {
@@ -105,7 +110,7 @@ impl Read {
             let mut values = Values::new();
             let plain = dice.percent(15);
             for name in &names {
-                let count = if name.starts_with("..") { 1 + dice.below(2) } else { 1 };
+                let count = if name.starts_with("..") { 1 + dice.below(most) } else { 1 };
                 let mut sizes = Vec::new();
                 for _ in 0..count {
                     let mut size = 0;
