@@ -8,7 +8,11 @@ use crate::dice::Dice;
 
 use super::text::{Condition, Shape, Values};
 
-const PRIMES: [u64; 12] = [5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43];
+/// Sizes that no function writes.
+const PRIMES: [u64; 12] = [13, 17, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71];
+
+/// Sizes that functions write, also in sums.
+const WRITTEN: [u64; 17] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 19, 20, 22, 23, 29];
 
 /// The number of times that values are drawn before there are said to be none.
 const TRIES: usize = 600;
@@ -105,8 +109,9 @@ impl Read {
             }
         }
         let names = self.names();
-        for _ in 0..TRIES {
-            let mut used = BTreeSet::new();
+        for turn in 0..TRIES {
+            // A size that the function writes is equal to it by chance: only if nothing else will do.
+            let mut used: BTreeSet<u64> = WRITTEN.iter().copied().filter(|_| turn < TRIES / 2).collect();
             let mut values = Values::new();
             let plain = dice.percent(15);
             for name in &names {
@@ -117,7 +122,7 @@ impl Read {
                     for _ in 0..20 {
                         size = match special.contains(name) && !plain {
                             true if dice.percent(50) => factor.min(64) * (1 + dice.below(9) as u64),
-                            true => 2 + dice.below(40) as u64,
+                            true => 2 + dice.below(60) as u64,
                             false => *dice.one(&PRIMES),
                         };
                         if size > 1 && used.insert(size) {
