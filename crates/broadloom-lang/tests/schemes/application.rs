@@ -208,7 +208,8 @@ fn compare(writing: &Writing<'_>, values: &Values) -> Option<(String, String)> {
         };
         let given = writing.at_dims(&made);
         if given.as_ref() != Some(&wanted) {
-            let units = |text: &str| text.replace("_, ", "").replace("_", "").replace(", ", " ").trim().to_owned();
+            let units =
+                |text: &str| text.replace("_, ", "").replace("_", "").replace(", ", " ").trim().to_owned();
             let in_units = given.is_some_and(|given| units(&given) == units(&wanted));
             let kind = format!("{what} differs{}{mode}", if in_units { " in units" } else { "" });
             return Some((kind, format!("{text}--\n`{name}` is {made}, but should be {wanted}\n")));
@@ -436,7 +437,9 @@ impl<'a> Writing<'a> {
     /// True if all that is open can be stated.
     fn can_be_stated(&self) -> bool {
         let mut free = self.read.free();
-        self.stated("").iter().for_each(|(_, shape)| free.retain(|variable| !shape.names().contains(variable)));
+        self.stated("")
+            .iter()
+            .for_each(|(_, shape)| free.retain(|variable| !shape.names().contains(variable)));
         free.is_empty()
     }
 

@@ -105,7 +105,9 @@ impl Drawer<'_> {
             match (first, last) {
                 (Some(from), Some(to)) if at == from => {
                     let name = match item {
-                        Item::Row(name) | Item::Axis(name) if named && name.chars().all(char::is_alphabetic) => {
+                        Item::Row(name) | Item::Axis(name)
+                            if named && name.chars().all(char::is_alphabetic) =>
+                        {
                             format!("..{name}..")
                         }
                         _ => "...".to_owned(),
