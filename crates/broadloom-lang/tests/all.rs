@@ -14,5 +14,6 @@ mod memory;
 mod parsing;
 mod recovery;
 mod running;
+mod schemes;
 mod suite_support;
 mod syntax;
