@@ -107,13 +107,41 @@ impl Graph {
         others: &[Tensor],
         stated: &StatedNames,
     ) -> Result<Scheme, Error> {
-        let (graph, stated) = (self.clone(), stated.clone());
-        let mut instance = Instance { graph, stated, rows: Vec::new(), axes: Vec::new(), spare: None };
+        let mut choices = Choices::default();
+        let mut round = 0;
+        loop {
+            let made = self.instance((arguments, others), stated, &choices)?;
+            let row = made.instance.rows.iter().find(|row| !self.holds_wider(&made, row)).copied();
+            round += 1;
+            match row.filter(|_| round < MOST_ROUNDS) {
+                Some(row) => choices.narrow(row),
+                None => return made.scheme(self.symbols.len()),
+            }
+        }
+    }
+
+    /// The most general instance of a body, as far as rows are what was chosen for them.
+    fn instance(
+        &self,
+        (arguments, others): (&[Tensor], &[Tensor]),
+        stated: &StatedNames,
+        choices: &Choices,
+    ) -> Result<Made, Error> {
+        let mut instance = Instance {
+            graph: self.clone(),
+            stated: stated.clone(),
+            choices: choices.clone(),
+            rows: Vec::new(),
+            axes: Vec::new(),
+            spare: None,
+        };
         instance.graph.closed(|_, _| ())?;
         for argument in arguments {
             instance.generalise(*argument);
         }
         // Sizes of parameters that only the user of the function decides.
+        let rows_of = |tensor: &Tensor| Kind::ALL.map(|kind| (*tensor, kind));
+        let mut given: Vec<(Tensor, Kind)> = arguments.iter().flat_map(rows_of).collect();
         for (param, kind) in instance.graph.holes()? {
             let row = instance.graph.rows(param)[place(kind)];
             let known = instance.graph.partial_row(row);
@@ -123,19 +151,158 @@ impl Graph {
             let short = short.and_then(|ends| instance.with_axes(param, kind, ends, None));
             let axes = short.unwrap_or_else(|| instance.generalise_row(param, kind));
             axes.into_iter().for_each(|axis| instance.generalise_axis(axis));
+            given.push((param, kind));
         }
-        let asked = arguments.iter().chain(others);
-        let shapes =
-            asked.map(|tensor| instance.graph.final_shape(*tensor)).collect::<Result<Vec<_>, _>>()?;
-        let variables = instance.variables(&shapes)?;
-        let checks = instance.graph.runtime_checks()?;
+        let asked: Vec<Tensor> = arguments.iter().chain(others).copied().collect();
+        let mut shape = |tensor: &Tensor| instance.graph.final_shape(*tensor);
+        let shapes = asked.iter().map(&mut shape).collect::<Result<Vec<_>, _>>()?;
+        let given = given
+            .into_iter()
+            .map(|(tensor, kind)| Ok((tensor, kind, shape(&tensor)?)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        Ok(Made { instance, asked, shapes, given })
+    }
+
+    /// True if what holds for a row variable of one axis also holds for one of two: the body does not look inside.
+    fn holds_wider(&self, made: &Made, row: &RowVariable) -> bool {
+        let mut graph = self.clone();
+        let mut new: FxHashMap<Symbol, Vec<Symbol>> = FxHashMap::default();
+        let rows = made.instance.rows.iter().map(|each| each.symbol);
+        for symbol in rows.chain(made.instance.axes.iter().copied()) {
+            let count = if symbol == row.symbol { 2 } else { 1 };
+            new.insert(symbol, (0..count).map(|_| fresh_symbol(&mut graph)).collect());
+        }
+        for (tensor, kind, shape) in &made.given {
+            if !state_row(&mut graph, (*tensor, *kind), shape.row(*kind), &new) {
+                return false;
+            }
+        }
+        made.asked.iter().zip(&made.shapes).all(|(tensor, shape)| match graph.final_shape(*tensor) {
+            Ok(wide) => Kind::ALL.into_iter().all(|kind| is_widened(shape.row(kind), wide.row(kind), &new)),
+            Err(_) => false,
+        })
+    }
+}
+
+/// Rows are made narrower at most so often.
+const MOST_ROUNDS: usize = 12;
+
+/// A row variable, and the row that it was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct RowVariable {
+    symbol: Symbol,
+    tensor: Tensor,
+    kind: Kind,
+}
+
+/// Rows of which the body looks at single axes, though it does not say so in a spec.
+#[derive(Clone, Default)]
+struct Choices {
+    /// The last axis is one by itself.
+    last: FxHashSet<(Tensor, Kind)>,
+    /// There is no other axis than those that are known, or than the last.
+    only: FxHashSet<(Tensor, Kind)>,
+}
+
+impl Choices {
+    fn narrow(&mut self, row: RowVariable) {
+        let key = (row.tensor, row.kind);
+        if !self.last.insert(key) {
+            self.only.insert(key);
+        }
+    }
+}
+
+/// An instance, and the shapes in it.
+struct Made {
+    instance: Instance,
+    asked: Vec<Tensor>,
+    shapes: Vec<Shape>,
+    /// The rows of arguments, and of parameters, that the user of the function decides.
+    given: Vec<(Tensor, Kind, Shape)>,
+}
+
+impl Made {
+    /// The scheme that it shows; `known` sizes had names before.
+    fn scheme(mut self, known: usize) -> Result<Scheme, Error> {
+        let variables = self.instance.variables(&self.shapes)?;
+        let checks = self.instance.graph.runtime_checks()?;
+        let mut conditions = self.instance.settled(known, &variables)?;
+        let graph = &self.instance.graph;
         let name = |symbol: Symbol| match variables.get(&symbol) {
             Some(variable) => variable.to_string(),
-            None => instance.graph.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string()),
+            None => graph.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string()),
         };
-        let conditions = checks.iter().map(|check| check.text(name)).collect();
-        Ok(Scheme { shapes, conditions, variables })
+        conditions.extend(checks.iter().map(|check| check.text(name)));
+        Ok(Scheme { shapes: self.shapes, conditions, variables })
     }
+}
+
+/// States the axes of a row, with other symbols; what is an expression is left to the body.
+fn state_row(
+    graph: &mut Graph,
+    (tensor, kind): (Tensor, Kind),
+    axes: &[Axis],
+    new: &FxHashMap<Symbol, Vec<Symbol>>,
+) -> bool {
+    let row = graph.rows(tensor)[place(kind)];
+    let mut terms: Vec<DimTerm> = Vec::new();
+    for axis in axes {
+        match axis {
+            Axis::Unit => terms.push(DimTerm::UNIT),
+            Axis::Sized(size, None) => terms.push(graph.solver.size(*size)),
+            Axis::Symbolic(size, None) => match size.form().as_symbol().and_then(|symbol| new.get(&symbol)) {
+                Some(symbols) => {
+                    let of = |symbol: &Symbol| graph.symbol_data(*symbol).map(|data| DimTerm::from(data.var));
+                    terms.extend(symbols.iter().filter_map(of));
+                }
+                None => terms.push(graph.solver.dim_var(Role::Interior).into()),
+            },
+            _ => terms.push(graph.solver.dim_var(Role::Interior).into()),
+        }
+    }
+    let (start, trail) = (graph.axes.len() as u32, terms.len() as u16);
+    graph.axes.extend(terms);
+    graph.equate_rows(row, RowRef { start, lead: 0, trail, hole: None }, 0, Part::Row(kind));
+    graph.steps.push(Step::Declared(tensor));
+    graph.shapes = None;
+    !graph.solver.is_stuck()
+}
+
+/// True if a row is another one, with the symbols that stand for its own.
+fn is_widened(narrow: &[Axis], wide: &[Axis], new: &FxHashMap<Symbol, Vec<Symbol>>) -> bool {
+    let mut rest = wide.iter();
+    let symbol_of = |axis: &Axis| match axis {
+        Axis::Symbolic(size, _) => size.form().as_symbol(),
+        _ => None,
+    };
+    let same = narrow.iter().all(|axis| match (symbol_of(axis).and_then(|own| new.get(&own)), axis) {
+        (Some(symbols), _) => symbols.iter().all(|symbol| rest.next().and_then(symbol_of) == Some(*symbol)),
+        (None, Axis::Symbolic(size, _)) => {
+            let needed = size.form().symbols().into_iter().filter_map(|own| new.get(&own)).flatten();
+            match rest.next() {
+                Some(Axis::Symbolic(found, _)) => {
+                    let found = found.form().symbols();
+                    { needed }.all(|symbol| found.contains(symbol))
+                }
+                _ => false,
+            }
+        }
+        (None, other) => rest.next() == Some(other),
+    });
+    same && rest.next().is_none()
+}
+
+/// A size with a name that nothing has.
+fn fresh_symbol(graph: &mut Graph) -> Symbol {
+    let mut numbers = graph.symbols.len()..;
+    let mut names = (&mut numbers).map(|number| format!("v{number}"));
+    let name = names.find(|name| graph.symbol_at(name).is_none()).unwrap_or_default();
+    let symbol = Symbol(graph.symbols.len() as u32);
+    // The name is a word that nothing has, and the range is not empty.
+    let made = graph.dim(&name, LEAST.., None);
+    debug_assert!(made.is_ok(), "a variable can always be made");
+    symbol
 }
 
 /// What became of a fresh variable in a row.
@@ -152,8 +319,9 @@ enum Tried {
 struct Instance {
     graph: Graph,
     stated: StatedNames,
-    /// The variables that stand for rows, and the kind of row that each was made for.
-    rows: Vec<(Symbol, Kind)>,
+    choices: Choices,
+    /// The variables that stand for rows.
+    rows: Vec<RowVariable>,
     /// The variables that stand for axes.
     axes: Vec<Symbol>,
     /// A variable that was made and not used.
@@ -180,11 +348,15 @@ impl Instance {
         if !known.open {
             return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
         }
+        if self.choices.only.contains(&(tensor, kind)) {
+            let ends = if ends == (0, 0) { (0, 1) } else { ends };
+            return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
+        }
         let fresh = self.fresh();
         let tried = self.with_fresh(tensor, kind, ends, fresh);
         if let Tried::Stands(axes) = tried {
             self.spare = None;
-            self.rows.push((fresh, kind));
+            self.rows.push(RowVariable { symbol: fresh, tensor, kind });
             return axes;
         }
         // Where some axes are known and others would mean nothing, they need not be there.
@@ -193,8 +365,8 @@ impl Instance {
         {
             return axes;
         }
-        let (same, other): (Vec<_>, Vec<_>) = self.rows.iter().partition(|(_, own)| *own == kind);
-        let known = same.into_iter().chain(other).map(|(symbol, _)| Some(symbol));
+        let (same, other): (Vec<_>, Vec<_>) = self.rows.iter().copied().partition(|own| own.kind == kind);
+        let known = same.into_iter().chain(other).map(|row: RowVariable| Some(row.symbol));
         let none = Some(None).filter(|_| ends != (0, 0));
         let possible: Vec<Option<Symbol>> = known.chain(none).collect();
         possible.into_iter().find_map(|symbol| self.with_axes(tensor, kind, ends, symbol)).unwrap_or_default()
@@ -212,7 +384,7 @@ impl Instance {
         let before = self.graph.clone();
         if lead + trail == 0 {
             let Some(axes) = self.with_axes(tensor, kind, (0, 0), Some(fresh)) else { return Tried::Refused };
-            if !self.is_label(fresh) {
+            if !self.choices.last.contains(&(tensor, kind)) && !self.is_label(fresh) {
                 return Tried::Stands(axes);
             }
             // The author speaks of one axis of the row, the last one: there may be others before it.
@@ -296,19 +468,7 @@ impl Instance {
 
     /// A variable that nothing has.
     fn fresh(&mut self) -> Symbol {
-        if let Some(spare) = self.spare {
-            return spare;
-        }
-        let mut number = self.graph.symbols.len();
-        let mut name = || {
-            number += 1;
-            format!("v{number}")
-        };
-        let name = std::iter::repeat_with(&mut name).find(|name| self.graph.symbol_at(name).is_none());
-        let symbol = Symbol(self.graph.symbols.len() as u32);
-        // The name is a word that nothing has, and the range is not empty.
-        let made = self.graph.dim(&name.unwrap_or_default(), LEAST.., None);
-        debug_assert!(made.is_ok(), "a variable can always be made");
+        let symbol = self.spare.unwrap_or_else(|| fresh_symbol(&mut self.graph));
         self.spare = Some(symbol);
         symbol
     }
@@ -366,6 +526,33 @@ impl Instance {
         holds
     }
 
+    /// The sizes with names of their own that the body makes equal to something else.
+    fn settled(
+        &mut self,
+        known: usize,
+        variables: &FxHashMap<Symbol, Variable>,
+    ) -> Result<Vec<String>, Error> {
+        let vars: Vec<(String, DimVar)> =
+            self.graph.symbols[..known].iter().map(|data| (data.name.to_string(), data.var)).collect();
+        let (found, _) = self.graph.closed(|closed, _| {
+            let form = |var: &DimVar| match closed.dim(*var) {
+                Dim::Symbolic(symbolic) => Ok(closed.form(symbolic.form)),
+                other => Err(other),
+            };
+            vars.iter().map(|(_, var)| form(var)).collect::<Vec<_>>()
+        })?;
+        let name = |symbol: Symbol| match variables.get(&symbol) {
+            Some(variable) => variable.to_string(),
+            None => self.graph.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string()),
+        };
+        let settled = vars.iter().zip(found).enumerate().filter_map(|(at, ((own, _), found))| match found {
+            Ok(form) if form.as_symbol() == Some(Symbol(at as u32)) => None,
+            Ok(form) => Some(format!("`{own}` is `{}`", form.show(name))),
+            Err(dim) => Some(format!("`{own}` is {}", crate::shape::elements(dim)?)),
+        });
+        Ok(settled.collect())
+    }
+
     /// Names for the variables that occur: those that the author of the body has for them, or usual ones.
     fn variables(&mut self, shapes: &[Shape]) -> Result<FxHashMap<Symbol, Variable>, Error> {
         let axes = shapes.iter().flat_map(|shape| Kind::ALL.into_iter().flat_map(|kind| shape.row(kind)));
@@ -378,7 +565,7 @@ impl Instance {
             self.graph.symbols.iter().map(|data| data.name.to_string()).collect();
         let mut variables = FxHashMap::default();
         let written = self.written_names()?;
-        let rows = self.rows.iter().map(|(symbol, kind)| (*symbol, Some(*kind)));
+        let rows = self.rows.iter().map(|row| (row.symbol, Some(row.kind)));
         let all: Vec<_> = rows.chain(self.axes.iter().map(|symbol| (*symbol, None))).collect();
         for (symbol, kind) in all.into_iter().filter(|(symbol, _)| used.contains(symbol)) {
             let own = written.iter().find(|(of, name)| *of == symbol && !taken.contains(name));

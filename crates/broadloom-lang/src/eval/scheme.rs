@@ -29,6 +29,8 @@ const LEAST: u64 = 2;
 pub(super) struct Aside {
     own: FxHashSet<*const Layer>,
     twins: FxHashMap<*const Layer, Rc<Layer>>,
+    /// True if sizes that are arguments may turn out to be equal.
+    is_loose: bool,
     /// The names of the last signature that was stated: when the walk ends, those of the function itself.
     stated: StatedNames,
 }
@@ -240,8 +242,18 @@ impl<'o> Eval<'o> {
 
     /// Walks the body of a function with open arguments.
     fn walk(&mut self, function: &Rc<Function>, config: Option<&[Value]>) -> Walked {
+        let walked = self.walk_once(function, config, false);
+        if !walked.diagnostics.iter().any(is_about_shapes) {
+            return walked;
+        }
+        // Two arguments may have to be the same size, which is no mistake.
+        let loose = self.walk_once(function, config, true);
+        if loose.diagnostics.iter().any(is_about_shapes) { walked } else { loose }
+    }
+
+    fn walk_once(&mut self, function: &Rc<Function>, config: Option<&[Value]>, is_loose: bool) -> Walked {
         let captures = self.captures(function, &mut FxHashSet::default());
-        let mut aside = self.aside(captures);
+        let mut aside = self.aside(captures, is_loose);
         let before = aside.graph.len();
         let (open, prefix, result) = aside.walk_here(function, config);
         let found = std::mem::take(&mut aside.diagnostics);
@@ -254,14 +266,14 @@ impl<'o> Eval<'o> {
     }
 
     /// An evaluation beside this one, with the same texts and names; with the same tensors if they are used.
-    fn aside(&mut self, captures: bool) -> Eval<'o> {
+    fn aside(&mut self, captures: bool, is_loose: bool) -> Eval<'o> {
         let sources = std::mem::replace(&mut self.sources, Sources::new());
         let mut aside = Eval {
             sources,
             names: std::mem::take(&mut self.names),
             library: self.library.clone(),
             frame: Frame { layer: None, turns: Rc::new([]), subject: None, ..self.frame.clone() },
-            aside: Some(Aside::default()),
+            aside: Some(Aside { is_loose, ..Aside::default() }),
             ..Eval::bare(self.options, self.prelude.clone())
         };
         if captures {
@@ -321,13 +333,18 @@ impl<'o> Eval<'o> {
     /// A size with the name of an argument.
     fn open_size(&mut self, argument: &Argument) -> Given {
         let wanted = self.text(argument.name.name).to_string();
+        let is_loose = self.aside.as_ref().is_some_and(|aside| aside.is_loose);
         let value = self.ask(argument.name.span, |graph| {
             let taken: Vec<String> = graph.dims().map(str::to_string).collect();
             let mut name = wanted;
             while taken.contains(&name) {
                 name.push('_');
             }
-            graph.dim(&name, LEAST.., None)?;
+            if is_loose {
+                graph.dynamic(&name, None)?;
+            } else {
+                graph.dim(&name, LEAST.., None)?;
+            }
             graph.captured_dim(&name)
         });
         named(argument, value.map_or(Value::Mistake, |size| Value::Size(Rc::new(size.into()))))
