@@ -309,6 +309,8 @@ fn fresh_symbol(graph: &mut Graph) -> Symbol {
 enum Tried {
     /// It stands there, beside these axes.
     Stands(Vec<DimVar>),
+    /// Another variable stands there, beside these axes.
+    Shared(Vec<DimVar>),
     /// It could stand there, and nothing would depend on it.
     Idle,
     /// The body has no solution with it.
@@ -359,6 +361,9 @@ impl Instance {
             self.rows.push(RowVariable { symbol: fresh, tensor, kind });
             return axes;
         }
+        if let Tried::Shared(axes) = tried {
+            return axes;
+        }
         // Where some axes are known and others would mean nothing, they need not be there.
         if matches!(tried, Tried::Idle)
             && let Some(axes) = self.with_axes(tensor, kind, ends, None)
@@ -389,11 +394,23 @@ impl Instance {
             }
             // The author speaks of one axis of the row, the last one: there may be others before it.
             let alone = std::mem::replace(&mut self.graph, before);
-            let axes = self.with_axes(tensor, kind, (0, 1), Some(fresh)).filter(|_| !self.is_label(fresh));
-            if axes.is_none() {
+            if let Some(axes) = self.with_axes(tensor, kind, (0, 1), Some(fresh)) {
+                if !self.is_label(fresh) {
+                    return Tried::Stands(axes);
+                }
                 self.graph = alone;
+                return Tried::Stands(Vec::new());
             }
-            return Tried::Stands(axes.unwrap_or_default());
+            let known: Vec<Symbol> =
+                self.rows.iter().filter(|row| row.kind == kind).map(|row| row.symbol).collect();
+            let shared = known.into_iter().find_map(|row| self.with_axes(tensor, kind, (0, 1), Some(row)));
+            return match shared {
+                Some(axes) => Tried::Shared(axes),
+                None => {
+                    self.graph = alone;
+                    Tried::Stands(Vec::new())
+                }
+            };
         }
         let mut tried = Tried::Refused;
         let count = lead + trail;
