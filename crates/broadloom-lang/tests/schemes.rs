@@ -81,6 +81,9 @@ const KNOWN: &[(&str, u64)] = &[
     ("the result differs, rows of one axis", 1_000),
 ];
 
+/// A failure that is kept to be shown: its seed, and the functions it was found in.
+type Kept = (u64, File, Failure);
+
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -101,7 +104,7 @@ fn signatures_say_what_applications_are() {
     let shown = number("BROADLOOM_SHOWN", SHOWN);
     let only = std::env::var("BROADLOOM_KIND").ok();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    let mut kinds: BTreeMap<String, (u64, Vec<(u64, File, Failure)>)> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, (u64, Vec<Kept>)> = BTreeMap::new();
     for seed in first..first + count {
         let file = drawer::draw(&mut Dice::new(seed));
         let report = attempt(&file, None, TIMES, seed);

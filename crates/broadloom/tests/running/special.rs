@@ -220,6 +220,9 @@ fn folding_agrees() -> Result<(), Error> {
     Ok(())
 }
 
+/// A function of two integers.
+type OfTwo<'a> = &'a dyn Fn(i64, i64) -> i64;
+
 /// Integers that floats do not tell apart, and the ends of their range.
 const WHOLE: [i64; 12] = [
     0,
@@ -246,7 +249,7 @@ fn integers_are_exact() -> Result<(), Error> {
         let rest = i128::from(a).checked_rem(b.into()).unwrap_or(0);
         if rest != 0 && (rest < 0) != (b < 0) { (rest + i128::from(b)) as i64 } else { rest as i64 }
     };
-    let of_two: [(&str, &dyn Fn(i64, i64) -> i64); 11] = [
+    let of_two: [(&str, OfTwo<'_>); 11] = [
         ("+", &|a, b| a.saturating_add(b)),
         ("-", &|a, b| a.saturating_sub(b)),
         ("*", &|a, b| a.saturating_mul(b)),
