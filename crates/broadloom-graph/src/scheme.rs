@@ -564,8 +564,8 @@ impl Instance {
         };
         let settled = vars.iter().zip(found).enumerate().filter_map(|(at, ((own, _), found))| match found {
             Ok(form) if form.as_symbol() == Some(Symbol(at as u32)) => None,
-            Ok(form) => Some(format!("`{own}` is `{}`", form.show(name))),
-            Err(dim) => Some(format!("`{own}` is {}", crate::shape::elements(dim)?)),
+            Ok(form) => Some(format!("`{own}` = `{}`", form.show(name))),
+            Err(dim) => Some(format!("`{own}` = `{}`", crate::shape::elements(dim)?)),
         });
         Ok(settled.collect())
     }

@@ -73,13 +73,20 @@ pub(crate) fn close(state: &mut State, history: bool) -> Answer<'_> {
             closing.searched = true;
             let outcome = take_over(state, &copy, &mut closing.markers);
             let outcome = outcome.and_then(|()| close_sizes(state));
-            // In another order, an equation may ask for a check that a choice must not ask for.
-            if let Err(Conflict::TooMuch(limit)) = outcome {
-                abandon(state, mark);
-                return Answer::GaveUp(limit);
+            match outcome {
+                Ok(()) => finish_closing(state, mark, closing),
+                // In another order, an equation may ask for a check that a choice must not ask for.
+                Err(Conflict::TooMuch(limit)) => {
+                    abandon(state, mark);
+                    Answer::GaveUp(limit)
+                }
+                // The decisions solved the constraints; expressions over symbols may be decided in another order here, and
+                // then not agree. That is no answer.
+                Err(_) => {
+                    abandon(state, mark);
+                    Answer::GaveUp(Limit::Expressions)
+                }
             }
-            debug_assert!(outcome.is_ok(), "the decisions solved the same constraints");
-            finish_closing(state, mark, closing)
         }
         Verdict::Unknown(limit) => Answer::GaveUp(limit),
         Verdict::Unsatisfiable => {

@@ -137,6 +137,8 @@ pub(crate) struct Eval<'o> {
     errors: usize,
     /// What is kept apart from the program while a body is walked for its scheme.
     aside: Option<scheme::Aside>,
+    /// True if bodies are walked aside only as far as that takes little time.
+    is_brief: bool,
 }
 
 /// The context of evaluation: the current file, scope and function.
@@ -209,6 +211,7 @@ impl<'o> Eval<'o> {
             misassigned: FxHashSet::default(),
             errors: 0,
             aside: None,
+            is_brief: false,
         }
     }
 

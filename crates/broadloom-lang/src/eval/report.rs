@@ -41,7 +41,9 @@ impl Eval<'_> {
         };
         let (layer, scope) = (applied.layer.clone(), applied.scope.clone());
         let (name, call) = (applied.name.clone(), applied.span);
+        self.is_brief = true;
         let signature = self.signature(&layer.function, Some(&layer));
+        self.is_brief = false;
         // A body that is wrong by itself is not the fault of who applies it.
         let Ok(scheme) = &signature.scheme else { return diagnostic };
         if diagnostic.labels.iter().all(|label| label.span != call) {

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contract::states_shapes;
 use super::unapplied::bound_by_def;
-use super::{Eval, Evaluated, Frame, Reported};
+use super::{Eval, Evaluated, Frame, MOST_WORK, Reported};
 use crate::builtin::Given;
 use crate::codes;
 use crate::program::Asked;
@@ -23,6 +23,11 @@ use crate::value::{Function, Layer, Scope, Value};
 
 /// The least size of an argument that is a size: one would be taken for an axis that broadcasts.
 const LEAST: u64 = 2;
+
+/// How many expressions of a body are evaluated if nobody has asked for its signature.
+const BRIEF: u64 = 20_000;
+/// Programs with more tensors are not copied for that.
+const LARGE: usize = 2_000;
 
 /// Layers of the program have twins while a body is walked aside, so that the walk leaves nothing in them.
 #[derive(Default)]
@@ -212,7 +217,9 @@ impl<'o> Eval<'o> {
     /// Reports what is wrong with the body of a function whatever it is applied to, and a signature that promises more
     /// than the body keeps.
     pub(super) fn check_open(&mut self, function: &Rc<Function>) {
+        self.is_brief = true;
         let walked = self.walk(function, None);
+        self.is_brief = false;
         let wrong: Vec<Diagnostic> =
             walked.diagnostics.iter().filter(|each| is_about_shapes(each)).cloned().collect();
         let is_right = wrong.is_empty();
@@ -253,6 +260,11 @@ impl<'o> Eval<'o> {
 
     fn walk_once(&mut self, function: &Rc<Function>, config: Option<&[Value]>, is_loose: bool) -> Walked {
         let captures = self.captures(function, &mut FxHashSet::default());
+        if captures && self.is_brief && self.graph.len() > LARGE {
+            let (graph, stated) = (Graph::new(), StatedNames::default());
+            let (open, diagnostics, prefix) = (Vec::new(), Vec::new(), String::new());
+            return Walked { graph, before: 0, open, result: Err(Reported), stated, diagnostics, prefix };
+        }
         let mut aside = self.aside(captures, is_loose);
         let before = aside.graph.len();
         let (open, prefix, result) = aside.walk_here(function, config);
@@ -274,6 +286,7 @@ impl<'o> Eval<'o> {
             library: self.library.clone(),
             frame: Frame { layer: None, turns: Rc::new([]), subject: None, ..self.frame.clone() },
             aside: Some(Aside { is_loose, ..Aside::default() }),
+            work: if self.is_brief { MOST_WORK - BRIEF } else { 0 },
             ..Eval::bare(self.options, self.prelude.clone())
         };
         if captures {
