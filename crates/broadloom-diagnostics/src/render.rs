@@ -90,12 +90,8 @@ pub fn summary(diagnostics: &[Diagnostic], suppressed: usize) -> String {
 /// use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span, Style, excerpt};
 /// let spec = Sources::one("", "ij; jk -> ik");
 /// let arrow = Diagnostic::error("", "", Span::new(SourceId(0), 7, 9), "expected `=>`");
-/// assert_eq!(excerpt(&spec, &arrow, Style::default()), "\
-///  --> 1:8
-///   |
-/// 1 | ij; jk -> ik
-///   |        ^^ expected `=>`
-/// ");
+/// let shown = " --> 1:8\n  |\n1 | ij; jk -> ik\n  |        ^^ expected `=>`\n";
+/// assert_eq!(excerpt(&spec, &arrow, Style::default()), shown);
 /// ```
 pub fn excerpt(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> String {
     let mut out = Canvas { out: String::new(), color: style.color, severity: diagnostic.severity };

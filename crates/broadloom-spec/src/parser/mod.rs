@@ -81,7 +81,8 @@ pub fn parse_over(text: &str) -> Result<Spec, Error> {
     let mut parser = Parser::new(text, &tokens, Subject::Spec, mode);
     let operand = parser.shape(Parser::axis)?;
     match parser.kind() {
-        TokenKind::End => Ok(Spec::over(mode, parser.names, operand).without_spans()),
+        // However it was read, it is shown with blanks and commas.
+        TokenKind::End => Ok(Spec::over(Mode::Multi, parser.names, operand).without_spans()),
         _ => Err(parser.unexpected()),
     }
 }
