@@ -18,7 +18,7 @@ use crate::builtin::Given;
 use crate::codes;
 use crate::program::Application;
 use crate::suggest;
-use crate::syntax::ast::{Arg, Argument, ExprId, ExprKind, Ident};
+use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, ExprId, ExprKind, Ident};
 use crate::value::{Function, Layer, Scope, Value};
 
 /// A function that was applied.
@@ -403,16 +403,32 @@ impl Eval<'_> {
         let is_config = function.def.config.as_deref().is_some_and(|config| std::ptr::eq(config, arguments));
         let is_layer = is_config && self.library.contains(&defined.source);
         let list: Vec<&str> = arguments.iter().map(|each| self.text(each.name.name)).collect();
+        let axis = self.last_axis(arguments);
         let help = match given {
             // In PyTorch, a layer is given the width of its input.
             [_, rest @ ..] if is_layer && numbers && rest.len() == count => {
                 let rest: Vec<String> = rest.iter().map(|each| self.quote(each.span)).collect();
                 format!("no layer is told how wide its input is: write `{name}({})`", rest.join(", "))
             }
+            // Names behind a comma in a stated shape are axes, which may not be meant.
+            _ if axis.is_some() => {
+                let axis = axis.unwrap_or_default();
+                format!(
+                    "`{axis}` is an axis in its signature: an argument is written `{axis} : ... | ... -> ...` there"
+                )
+            }
             _ if list.is_empty() => format!("write `{name}()`"),
             _ => format!("write `{name}({})`", list.join(", ")),
         };
         self.fail(diagnostic.with_help(help))
+    }
+
+    /// The last name in the shape of the last argument, if it stands behind a comma.
+    fn last_axis(&self, arguments: &[Argument]) -> Option<&str> {
+        match arguments.last()?.shape.as_ref()?.output.as_slice() {
+            [_, .., Axis { kind: AxisKind::Name(name), .. }] => Some(self.text(*name)),
+            _ => None,
+        }
     }
 
     /// Reports a layer of the library that is given its input in place of its configuration.

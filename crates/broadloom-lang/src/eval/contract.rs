@@ -250,7 +250,7 @@ fn is_known(function: &Function, name: Name) -> bool {
 }
 
 /// The names of a shape that stand for sizes.
-fn names_of(shape: &Shape) -> impl Iterator<Item = Name> + '_ {
+pub(super) fn names_of(shape: &Shape) -> impl Iterator<Item = Name> + '_ {
     let axes = shape.batch.iter().flatten().chain(shape.input.iter().flatten()).chain(&shape.output);
     axes.filter_map(|axis| match axis.kind {
         AxisKind::Name(name) => Some(name),

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
-use super::contract::states_shapes;
+use super::contract::{names_of, states_shapes};
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::{Builtin, Given};
 use crate::syntax::ast::{
@@ -58,6 +58,10 @@ impl Eval<'_> {
         }
         for name in bound {
             scope.bind(name.name, Value::Mistake);
+        }
+        // The body knows the sizes of its signature.
+        for size in def.arguments.iter().filter_map(|each| each.shape.as_ref()).flat_map(names_of) {
+            scope.bind(size, Value::Mistake);
         }
         let frame = Frame { file: file.clone(), scope, ..self.frame.clone() };
         self.within(frame, |eval| {
