@@ -345,36 +345,7 @@ impl Graph {
         shape: &str,
         sizes: &[(&str, &SizeSum)],
     ) -> Result<(), Error> {
-        let (name, step) = (self.label_of(tensor), self.steps.len() as u32);
-        let about = |error: Error| error.about(&format!("the shape of `{name}`")).about_step(step);
-        let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
-        check_units(&decl).map_err(about)?;
-        let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
-        let own = self.rows(tensor);
-        let declared = self.declared_rows(&decl, Role::Interior, None);
-        for kind in Kind::ALL {
-            self.equate_rows(declared[place(kind)], own[place(kind)], 0, Part::Row(kind));
-        }
-        for (label, size) in sizes {
-            if let Some(label) = decl.names.axes.find(label) {
-                self.say_size(self.labels[first_label + label.0 as usize], size)?;
-            }
-        }
-        let named = self.declared_names(decl, declared, first_label);
-        let declaration = Declaration { shape: shape.trim().into(), given: Given::Nothing, named };
-        let first = !self.declarations.contains_key(&tensor.0);
-        if first {
-            self.declarations.insert(tensor.0, declaration);
-        }
-        self.facts.texts.insert(step, format!("{name} : {}", shape.trim()).into());
-        let made = self.finish(before, Step::Declared(tensor));
-        if made.is_err() {
-            self.facts.texts.remove(&step);
-            if first {
-                self.declarations.remove(&tensor.0);
-            }
-        }
-        made
+        self.shape_step(tensor, shape, sizes, None)
     }
 
     /// States the shape of a tensor as a part of a signature: names that were used before, in the shapes of other tensors
@@ -397,26 +368,51 @@ impl Graph {
         sizes: &[(&str, &SizeSum)],
         names: &mut StatedNames,
     ) -> Result<(), Error> {
+        let known = names.clone();
+        let made = self.shape_step(tensor, shape, sizes, Some(names));
+        if made.is_err() {
+            *names = known;
+        }
+        made
+    }
+
+    /// Says what shape a tensor has. Without shared names, this is its declaration, unless it has one.
+    fn shape_step(
+        &mut self,
+        tensor: Tensor,
+        shape: &str,
+        sizes: &[(&str, &SizeSum)],
+        shared: Option<&mut StatedNames>,
+    ) -> Result<(), Error> {
         let (name, step) = (self.label_of(tensor), self.steps.len() as u32);
         let about = |error: Error| error.about(&format!("the shape of `{name}`")).about_step(step);
         let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
         check_units(&decl).map_err(about)?;
         let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
-        let known = names.clone();
-        let (own, stated) = (self.rows(tensor), self.declared_rows(&decl, Role::Interior, Some(names)));
+        let declares = shared.is_none() && !self.declarations.contains_key(&tensor.0);
+        let (own, rows) = (self.rows(tensor), self.declared_rows(&decl, Role::Interior, shared));
         for kind in Kind::ALL {
-            self.equate_rows(stated[place(kind)], own[place(kind)], 0, Part::Row(kind));
+            self.equate_rows(rows[place(kind)], own[place(kind)], 0, Part::Row(kind));
         }
         for (label, size) in sizes {
-            if let Some(label) = decl.names.axes.find(label) {
-                self.say_size(self.labels[first_label + label.0 as usize], size)?;
+            let label = decl.names.axes.find(label).map(|label| self.labels[first_label + label.0 as usize]);
+            if let Some(Err(error)) = label.map(|label| self.say_size(label, size)) {
+                self.take_back(before);
+                return Err(error);
             }
+        }
+        if declares {
+            let named = self.declared_names(decl, rows, first_label);
+            let declaration = Declaration { shape: shape.trim().into(), given: Given::Nothing, named };
+            self.declarations.insert(tensor.0, declaration);
         }
         self.facts.texts.insert(step, format!("{name} : {}", shape.trim()).into());
         let made = self.finish(before, Step::Declared(tensor));
         if made.is_err() {
             self.facts.texts.remove(&step);
-            *names = known;
+            if declares {
+                self.declarations.remove(&tensor.0);
+            }
         }
         made
     }
