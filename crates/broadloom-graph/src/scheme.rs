@@ -37,6 +37,7 @@ use crate::error::Error;
 use crate::leaves::StatedNames;
 use crate::shape::{Axis, Shape, rows_text};
 use crate::step::{Leaf, Tensor};
+use crate::symbols::RuntimeCheck;
 
 /// The least size of a variable: one would be taken for an axis that broadcasts.
 const LEAST: u64 = 2;
@@ -168,15 +169,49 @@ impl Made {
         let variables = self.instance.variables(&self.shapes)?;
         let checks = self.instance.graph.runtime_checks()?;
         let mut conditions = self.instance.settled(known, &variables)?;
+        let ranges = self.ranges(&variables, &checks)?;
         let graph = &self.instance.graph;
         let name = |symbol: Symbol| match variables.get(&symbol) {
             Some(variable) => variable.to_string(),
             None => graph.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string()),
         };
-        conditions.extend(checks.iter().map(|check| check.text(name)));
+        for (symbol, (least, most)) in ranges {
+            let own = name(symbol);
+            conditions.extend(least.map(|least| format!("`{own}` is at least {least}")));
+            conditions.extend(most.map(|most| format!("`{own}` is at most {most}")));
+        }
+        for check in checks.iter().map(|check| check.text(name)) {
+            if !conditions.contains(&check) {
+                conditions.push(check);
+            }
+        }
         Ok(Scheme { shapes: self.shapes, conditions, variables })
     }
+
+    /// The least and the greatest size of each variable, where the body restricts it. A multiple of 8 is not also said to
+    /// be at least 8.
+    fn ranges(
+        &mut self,
+        variables: &FxHashMap<Symbol, Variable>,
+        checks: &[RuntimeCheck],
+    ) -> Result<Vec<(Symbol, Range)>, Error> {
+        let mut symbols: Vec<Symbol> = variables.keys().copied().collect();
+        symbols.sort_unstable();
+        let range = |closed: &Closed<'_>, symbol: Symbol| (symbol, closed.symbol_bounds(symbol));
+        let bounds =
+            |closed: &Closed<'_>| symbols.iter().map(|symbol| range(closed, *symbol)).collect::<Vec<_>>();
+        let (bounds, _) = self.instance.graph.closed(|closed, _| bounds(closed))?;
+        let divisor = |symbol: Symbol| {
+            let own = checks.iter().filter_map(RuntimeCheck::divisor).filter(|(of, _)| *of == symbol);
+            own.map(|(_, divisor)| divisor).max().unwrap_or(LEAST)
+        };
+        let said = |(symbol, (least, most))| (symbol, ((least > divisor(symbol)).then_some(least), most));
+        Ok(bounds.into_iter().map(said).collect())
+    }
 }
+
+/// The least and the greatest size that a variable may have.
+type Range = (Option<u64>, Option<u64>);
 
 /// A size with a name that nothing has.
 fn fresh_symbol(graph: &mut Graph) -> Symbol {

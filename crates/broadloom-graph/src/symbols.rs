@@ -104,6 +104,13 @@ impl RuntimeCheck {
         Some((symbol, u64::try_from(rest.div_euclid(factor) + i128::from(rest.rem_euclid(factor) > 0)).ok()?))
     }
 
+    /// The number that one named size has to be a multiple of.
+    pub(crate) fn divisor(&self) -> Option<(Symbol, u64)> {
+        let symbol = self.form.numerator().as_symbol()?;
+        let divisor = u64::try_from(self.form.denominator()).ok()?;
+        (self.need == Need::Whole).then_some((symbol, divisor))
+    }
+
     /// Returns true if it only keeps a size within bounds.
     pub fn is_bound(&self) -> bool {
         matches!(self.need, Need::AtLeast(_) | Need::AtMost(_))

@@ -66,12 +66,12 @@ pub fn count_results(text: &str) -> usize {
 }
 
 /// Reads the shape of one operand, and makes the spec that accumulates over its names: each gets the index 0 in its
-/// place, and `...` stays.
+/// place, and `...` stays. It is in the mode of the text.
 ///
 /// ```
 /// use broadloom_spec::parse_over;
 /// assert_eq!(parse_over("... | t, v").unwrap().to_string(), "... | t, v => ... | 0, 0");
-/// assert_eq!(parse_over("... | ..v..").unwrap().to_string(), "... | ..v.. => ... | 0");
+/// assert_eq!(parse_over("... | ..v..").unwrap().to_string(), "...|..v.. => ...|0");
 /// ```
 pub fn parse_over(text: &str) -> Result<Spec, Error> {
     check_length(text)?;
@@ -81,8 +81,7 @@ pub fn parse_over(text: &str) -> Result<Spec, Error> {
     let mut parser = Parser::new(text, &tokens, Subject::Spec, mode);
     let operand = parser.shape(Parser::axis)?;
     match parser.kind() {
-        // However it was read, it is shown with blanks and commas.
-        TokenKind::End => Ok(Spec::over(Mode::Multi, parser.names, operand).without_spans()),
+        TokenKind::End => Ok(Spec::over(mode, parser.names, operand).without_spans()),
         _ => Err(parser.unexpected()),
     }
 }
