@@ -82,6 +82,17 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "broadloom-python",
+        &[
+            "broadloom",
+            "broadloom-cli",
+            "broadloom-diagnostics",
+            "broadloom-ide",
+            "broadloom-lang",
+            "broadloom-spec",
+        ],
+    ),
+    (
         "broadloom-fuzz",
         &["broadloom", "broadloom-cli", "broadloom-diagnostics", "broadloom-lang", "broadloom-rows"],
     ),
