@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::{
-    Answer, Closed, Constraint, Core, DimTerm, Limit, Point, Role, RowTerm, RowVar, Short, Solver, Unfilled,
+    Answer, Check, Closed, Constraint, Core, DimTerm, Limit, Point, Role, RowTerm, RowVar, Short, Solver,
+    Unfilled,
 };
 use broadloom_spec::{Kind, Spec};
 use rustc_hash::FxHashMap;
@@ -58,7 +60,8 @@ pub struct Graph {
     pub(crate) stated: Vec<(Box<str>, DimTerm)>,
     /// The options with which specs were used, each kept once.
     pub(crate) choices: Vec<Choice>,
-    pub(crate) shapes: Option<Rc<Shapes>>,
+    /// What closing gave; `None` if something was added since.
+    pub(crate) settled: Option<Settled>,
     /// The names of sizes, and the shapes they belong to.
     pub(crate) size_names: Option<(Rc<Shapes>, Rc<SizeNames>)>,
     /// Named sizes, in the order in which the solver made them.
@@ -92,6 +95,17 @@ pub(crate) struct KnownSpec {
     pub spec: Spec,
     /// Marks the labels that may have size zero.
     pub discardable: Vec<bool>,
+}
+
+/// The answers of one closing of the whole program.
+#[derive(Clone)]
+pub(crate) struct Settled {
+    /// The final shapes of all tensors.
+    pub shapes: Rc<Shapes>,
+    /// The conditions that hold only for some named sizes.
+    pub checks: Arc<[Check]>,
+    /// For each named size the one that it is known by: dynamic ones take other names.
+    pub same_sizes: Arc<[usize]>,
 }
 
 /// The size of a graph.
@@ -176,7 +190,7 @@ impl Graph {
         self.spec_rows.clear();
         self.stated.clear();
         self.choices.clear();
-        self.shapes = None;
+        self.settled = None;
         self.symbols.clear();
         self.symbolic = None;
         self.laws.clear();
@@ -302,7 +316,7 @@ impl Graph {
     /// Ends a step. Keeps it, or, if it contradicts the program, takes it back and explains why.
     pub(crate) fn finish(&mut self, before: Before, step: Step) -> Result<(), Error> {
         self.steps.push(step);
-        self.shapes = None;
+        self.settled = None;
         if !self.solver.is_stuck() {
             if let Step::Op { operands, arity, .. } = step {
                 for at in operands..operands + u32::from(arity) {

@@ -182,7 +182,7 @@ impl Graph {
         let name = format!("{}.grad", self.label_of(tensor));
         self.name(gradient, &name);
         self.steps.push(Step::Leaf { leaf: Leaf::Gradient(tensor), tensor: gradient.0 });
-        self.shapes = None;
+        self.settled = None;
         self.facts.gradients.insert(tensor, gradient);
         Ok(gradient)
     }
@@ -290,7 +290,7 @@ impl Graph {
             self.name(tensor, name);
         }
         self.steps.push(Step::Leaf { leaf, tensor: tensor.0 });
-        self.shapes = None;
+        self.settled = None;
         tensor
     }
 

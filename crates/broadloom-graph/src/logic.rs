@@ -67,7 +67,7 @@ pub(crate) fn contraction(op: Op) -> Option<[(usize, Kind); 2]> {
 }
 
 /// The batch element that a slice takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Index {
     /// A position, counted from zero.
     At(u64),

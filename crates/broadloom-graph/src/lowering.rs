@@ -4,6 +4,7 @@
 //! [`Face`] is a trait so that users of a graph, who build it and ask for shapes, do not meet it.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_array::Array;
 
@@ -41,8 +42,8 @@ pub trait Face {
     fn gathers(&self, step: u32) -> bool;
     /// The text of an assignment, as it was written.
     fn assignment_text(&self, step: u32) -> Option<&str>;
-    /// The index maps of a step at some shapes.
-    fn projection_at(&self, shapes: &Shapes, step: u32) -> Result<Projected, Error>;
+    /// The loop nest of each step at some shapes; `None` for a step that is no operation.
+    fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>>;
     /// The tensors whose gradients were asked for.
     fn with_gradients(&self) -> Vec<Tensor>;
     /// The leaf that stands for the gradient of a tensor, if it was asked for.
@@ -74,7 +75,7 @@ pub trait Face {
     /// The error for a name that no size has.
     fn no_such_size(&self, name: &str) -> Error;
     /// For each named size the one that it is known by, once the program is closed.
-    fn same_sizes(&mut self) -> Result<Vec<usize>, Error>;
+    fn same_sizes(&mut self) -> Result<Arc<[usize]>, Error>;
     /// A number for each named size. The program has a meaning at these numbers, if a short search
     /// finds any such numbers.
     fn some_sizes(&mut self) -> Result<Vec<u64>, Error>;
@@ -124,8 +125,8 @@ impl Face for Graph {
         self.facts.texts.get(&step).map(|text| &**text)
     }
 
-    fn projection_at(&self, shapes: &Shapes, step: u32) -> Result<Projected, Error> {
-        self.projection_at(shapes, step)
+    fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>> {
+        self.projections_at(shapes)
     }
 
     fn with_gradients(&self) -> Vec<Tensor> {
@@ -188,7 +189,7 @@ impl Face for Graph {
         self.no_such_size(name)
     }
 
-    fn same_sizes(&mut self) -> Result<Vec<usize>, Error> {
+    fn same_sizes(&mut self) -> Result<Arc<[usize]>, Error> {
         self.same_sizes()
     }
 

@@ -4,6 +4,7 @@
 pub(crate) mod size_names;
 
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use broadloom_core::Size;
 use broadloom_core::projection::{Index, Phase, Verdict};
@@ -146,10 +147,11 @@ impl Projected {
     pub fn with_result(&self, tensor: usize) -> Projected {
         let mut view = self.clone();
         let order = std::iter::once(tensor).chain((0..self.tensors.len()).filter(|other| *other != tensor));
+        let (sizes, projection) = (Arc::make_mut(&mut view.sizes), Arc::make_mut(&mut view.projection));
         for (to, from) in order.enumerate() {
             view.tensors[to] = self.tensors[from];
-            view.sizes[to].clone_from(&self.sizes[from]);
-            view.projection.maps[to].clone_from(&self.projection.maps[from]);
+            sizes[to].clone_from(&self.sizes[from]);
+            projection.maps[to].clone_from(&self.projection.maps[from]);
         }
         view.results = 1;
         view

@@ -11,11 +11,11 @@ use crate::step::{Leaf, Op, Step, Tensor};
 /// let (w, x) = (g.param("w"), g.data("x", "32 | 784")?);
 /// let y = g.compose(w, x)?;
 /// assert_eq!(g.node(w), Some(Node::Leaf { kind: LeafKind::Param }));
-/// let Some(Node::Operation { text, operands, .. }) = g.node(y) else { unreachable!() };
-/// assert_eq!((text.as_str(), operands), ("w @ x", &[w, x][..]));
+/// let Some(Node::Operation { name, operands, .. }) = g.node(y) else { unreachable!() };
+/// assert_eq!((name, operands), ("@", &[w, x][..]));
 /// # Ok::<(), broadloom::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Node<'a> {
     /// A leaf, which is not computed.
     Leaf {
@@ -24,9 +24,6 @@ pub enum Node<'a> {
     },
     /// An operation.
     Operation {
-        /// The operation as a program would write it, with the names of its operands; an assignment as it was
-        /// written.
-        text: String,
         /// Its name or sign: `+`, `@`, `einsum`.
         name: &'a str,
         /// The tensors that it reads.
@@ -64,15 +61,26 @@ impl Graph {
     pub fn node(&self, tensor: Tensor) -> Option<Node<'_>> {
         let step = self.tensors.get(tensor.index())?.step;
         Some(match self.steps.get(step as usize)? {
-            Step::Op { op, .. } => Node::Operation {
-                text: self.step_text(step)?,
-                name: op.name(),
-                operands: self.step_operands(step),
-                step: step as usize,
-            },
+            Step::Op { op, .. } => {
+                Node::Operation { name: op.name(), operands: self.step_operands(step), step: step as usize }
+            }
             Step::Leaf { leaf, .. } => Node::Leaf { kind: (*leaf).into() },
             _ => return None,
         })
+    }
+
+    /// The operation that made a tensor, as a program would write it, with the names of its operands; an assignment as
+    /// it was written. `None` for a leaf.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, x) = (g.param("w"), g.data("x", "32 | 784")?);
+    /// let y = g.compose(w, x)?;
+    /// assert_eq!((g.operation_text(y).as_deref(), g.operation_text(x)), (Some("w @ x"), None));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn operation_text(&self, tensor: Tensor) -> Option<String> {
+        self.step_text(self.tensors.get(tensor.index())?.step)
     }
 
     /// The spec of the operation that made a tensor; `None` if it was made by an assignment or

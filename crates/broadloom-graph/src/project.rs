@@ -14,7 +14,10 @@
 //!
 //! [`refusal`] has the operations without a nest, and the messages for them.
 
+mod alike;
 mod refusal;
+
+use std::sync::Arc;
 
 use broadloom_core::Size;
 use broadloom_core::projection::{
@@ -24,6 +27,7 @@ use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use self::alike::{Alike, Form};
 use crate::Graph;
 use crate::elaborate::{hole_index, window_form};
 use crate::error::Error;
@@ -53,10 +57,11 @@ pub struct Projected {
     pub tensors: Vec<Tensor>,
     /// The number of results among them.
     pub results: usize,
-    /// The sizes of each, in memory order (batch, output, input).
-    pub sizes: Vec<Vec<Size>>,
-    /// Loops and index maps; maps are in the order of `tensors`, their axes in memory order.
-    pub projection: Projection,
+    /// The sizes of each, in memory order (batch, output, input). Shared with the nests that are alike.
+    pub sizes: Arc<Vec<Vec<Size>>>,
+    /// Loops and index maps; maps are in the order of `tensors`, their axes in memory order. Shared with the
+    /// nests that are alike.
+    pub projection: Arc<Projection>,
     /// The operation that combines values that meet in one cell of a result.
     pub accumulate: Accumulate,
     /// For each loop the label of the spec that it drives, if there is one.
@@ -207,9 +212,12 @@ impl Graph {
         reading.read(step)
     }
 
-    /// The loop nest of a step, which may assign to a tensor that another step made.
-    pub(crate) fn projection_at(&self, shapes: &Shapes, step: u32) -> Result<Projected, Error> {
-        Reading::new(self, shapes).read(step)
+    /// The loop nest of each step at some shapes: `None` for a step that is no operation. A step may assign to a
+    /// tensor that another step made.
+    pub(crate) fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>> {
+        let mut reading = Reading::new(self, shapes);
+        let steps = (0..).zip(&self.steps);
+        steps.map(|(at, step)| matches!(step, Step::Op { .. }).then(|| reading.read(at))).collect()
     }
 
     /// The distance by which reads of each tensor reach beyond the ends of its axes, over all
@@ -260,6 +268,7 @@ pub(crate) struct Reading<'a> {
     labels: Vec<AxisId>,
     holes: Vec<Option<SmallVec<[AxisId; 4]>>>,
     memory: Vec<AxisId>,
+    alike: Alike,
 }
 
 impl<'a> Reading<'a> {
@@ -271,35 +280,54 @@ impl<'a> Reading<'a> {
             labels: Vec::new(),
             holes: Vec::new(),
             memory: Vec::new(),
+            alike: Alike::default(),
         }
     }
 
-    /// The loop nest of a step.
+    /// The loop nest of a step. A step like one that was read before shares its loops and maps.
     pub fn read(&mut self, step: u32) -> Result<Projected, Error> {
         let graph = self.graph;
         let Some(Step::Op { op, operands, arity, results, result }) = graph.steps.get(step as usize) else {
             return Err(refusal::not_computed(graph, step));
         };
-        self.equations.clear();
-        self.labels.clear();
         let made = (*result..*result + u32::from(*results)).map(Tensor);
         let read = &graph.operands[*operands as usize..(*operands + u32::from(*arity)) as usize];
         let tensors: Vec<Tensor> = made.chain(read.iter().copied()).collect();
+        let form = Form::of(graph, self.shapes, *op, read, &tensors);
+        if let Some(known) = self.alike.get(&form) {
+            return Ok(Projected { tensors, step, ..known.clone() });
+        }
+        let nest = self.read_afresh(*op, tensors, *results as usize, step)?;
+        self.alike.insert(form, &nest);
+        Ok(nest)
+    }
+
+    /// The loop nest of a step that no step before it is like.
+    fn read_afresh(
+        &mut self,
+        op: Op,
+        tensors: Vec<Tensor>,
+        results: usize,
+        step: u32,
+    ) -> Result<Projected, Error> {
+        let graph = self.graph;
+        self.equations.clear();
+        self.labels.clear();
         let places: SmallVec<[Occurrence; 4]> =
             tensors.iter().map(|tensor| self.occurrence(*tensor)).collect();
-        let (made, read) = places.split_at(*results as usize);
+        let (made, read) = places.split_at(results);
         match op {
             Op::Einsum { spec, labels, .. } => {
-                self.spec(&graph.spec(*spec), *labels as usize, *op, made, read);
+                self.spec(&graph.spec(spec), labels as usize, op, made, read);
             }
-            Op::Slice(index) => self.slice(*index, &made[0], &read[0]),
+            Op::Slice(index) => self.slice(index, &made[0], &read[0]),
             Op::Convert { factor, divisor } if factor == divisor => self.reshape(&made[0], &read[0]),
             Op::Convert { .. } => {
                 return Err(refusal::conversion(graph, self.shapes, step, tensors[1], tensors[0]));
             }
-            broadcasting => self.broadcasting(*broadcasting, &tensors[made.len()..], &made[0], read),
+            broadcasting => self.broadcasting(broadcasting, &tensors[made.len()..], &made[0], read),
         }
-        self.solved(tensors, &places, *results as usize, step)
+        self.solved(tensors, &places, results, step)
     }
 
     /// P6: every axis of every occurrence has an id of its own, and is visited.
@@ -505,6 +533,7 @@ impl<'a> Reading<'a> {
             Some(Step::Op { op: Op::Einsum { accumulate, .. }, .. }) => *accumulate,
             _ => Accumulate::Sum,
         };
+        let (sizes, projection) = (Arc::new(sizes), Arc::new(projection));
         let nest = Projected { tensors, results, sizes, projection, accumulate, labels, step };
         match nest.mistake() {
             Some(mistake) => Err(self.refused(mistake, &nest, step).about_step(step)),

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Graph;
 use crate::error::Error;
-use crate::graph::View;
+use crate::graph::{Settled, View};
 use crate::size::{Extent, SymbolicSize};
 use crate::step::{RowRef, Tensor};
 
@@ -471,8 +471,8 @@ impl Graph {
     /// Sizes that nothing decides are an error if this tensor needs them.
     pub fn final_shape(&mut self, tensor: Tensor) -> Result<Shape, Error> {
         self.begin(&[tensor])?;
-        if let Some(shapes) = &self.shapes {
-            return Ok(shapes.get(tensor));
+        if let Some(settled) = &self.settled {
+            return Ok(settled.shapes.get(tensor));
         }
         let rows = self.rows(tensor);
         self.close_for(tensor, |closed, view| Shape {
@@ -499,16 +499,22 @@ impl Graph {
     ///
     /// Sizes of parameters that nothing decides are an error, unless the parameter is not used.
     pub fn final_shapes(&mut self) -> Result<Rc<Shapes>, Error> {
-        if let Some(shapes) = &self.shapes {
-            return Ok(Rc::clone(shapes));
+        if let Some(settled) = &self.settled {
+            return Ok(Rc::clone(&settled.shapes));
         }
-        let (mut shapes, open) = self.closed(Shapes::read)?;
+        let read = |closed: &Closed<'_>, view: &View<'_>| {
+            let same_sizes = crate::symbols::same_sizes(closed, view.symbols);
+            (Shapes::read(closed, view), closed.checks(), same_sizes)
+        };
+        let ((mut shapes, checks, same_sizes), open) = self.closed(read)?;
         if let Some(error) = self.explain_all_open(&open) {
             return Err(error);
         }
         shapes.bases.clone_from(&self.bases);
         let shapes = Rc::new(shapes);
-        self.shapes = Some(Rc::clone(&shapes));
+        let settled =
+            Settled { shapes: Rc::clone(&shapes), checks: checks.into(), same_sizes: same_sizes.into() };
+        self.settled = Some(settled);
         Ok(shapes)
     }
 }

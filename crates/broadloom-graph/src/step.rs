@@ -88,7 +88,7 @@ pub enum Leaf {
 }
 
 /// An operation.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// A function of elements that face each other, by its name.
     Pointwise(&'static str),

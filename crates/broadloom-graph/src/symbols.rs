@@ -25,7 +25,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use broadloom_core::order::Dim;
-use broadloom_core::{Check, Constraint, DimTerm, DimVar, Form, Need, Symbol};
+use broadloom_core::{Check, Closed, Constraint, DimTerm, DimVar, Form, Need, Symbol};
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
@@ -276,9 +276,15 @@ impl Graph {
     /// The conditions that the program relies on, and that hold only for some sizes of its symbols.
     pub fn runtime_checks(&mut self) -> Result<Vec<RuntimeCheck>, Error> {
         let names = self.symbol_names();
-        let (checks, _) = self.closed(|closed, _| closed.checks())?;
-        let check = |Check { form, need, .. }: Check| RuntimeCheck { form, need, names: Arc::clone(&names) };
-        Ok(checks.into_iter().map(check).collect())
+        let checks = match &self.settled {
+            Some(settled) => Arc::clone(&settled.checks),
+            None => self.closed(|closed, _| closed.checks())?.0.into(),
+        };
+        let check = |Check { form, need, .. }: &Check| {
+            let names = Arc::clone(&names);
+            RuntimeCheck { form: form.clone(), need: *need, names }
+        };
+        Ok(checks.iter().map(check).collect())
     }
 
     /// Gives every named size that has no number its sample, because running needs numbers.
@@ -315,17 +321,11 @@ impl Graph {
 
     /// For each named size the one that it is known by, once the program is closed: dynamic ones
     /// take other names.
-    pub(crate) fn same_sizes(&mut self) -> Result<Vec<usize>, Error> {
-        let vars: Vec<DimVar> = self.symbols.iter().map(|data| data.var).collect();
-        let (symbols, _) = self.closed(|closed, _| {
-            let symbol = |var: &DimVar| match closed.dim(*var) {
-                Dim::Symbolic(symbolic) => closed.form(symbolic.form).as_symbol(),
-                _ => None,
-            };
-            vars.iter().map(symbol).collect::<Vec<_>>()
-        })?;
-        let own = symbols.into_iter().enumerate();
-        Ok(own.map(|(at, symbol)| symbol.map_or(at, |symbol| symbol.0 as usize)).collect())
+    pub(crate) fn same_sizes(&mut self) -> Result<Arc<[usize]>, Error> {
+        match &self.settled {
+            Some(settled) => Ok(Arc::clone(&settled.same_sizes)),
+            None => Ok(self.closed(|closed, view| same_sizes(closed, view.symbols))?.0.into()),
+        }
     }
 
     /// A number for each named size: its own, its sample, or one in its range. The program has a
@@ -452,4 +452,14 @@ fn is_name(text: &str) -> bool {
     let mut axes = decl.shape.axes();
     let one = axes.next().is_some_and(|axis| axis.name.is_some() && axis.size.is_none());
     one && axes.next().is_none() && decl.names.axes.find(text.trim()).is_some() && text.trim() == text
+}
+
+/// For each named size the one that it is known by, in a closed program.
+pub(crate) fn same_sizes(closed: &Closed<'_>, sizes: &[SymbolData]) -> Vec<usize> {
+    let symbol = |data: &SymbolData| match closed.dim(data.var) {
+        Dim::Symbolic(symbolic) => closed.form(symbolic.form).as_symbol(),
+        _ => None,
+    };
+    let known = sizes.iter().map(symbol).enumerate();
+    known.map(|(at, symbol)| symbol.map_or(at, |symbol| symbol.0 as usize)).collect()
 }

@@ -118,7 +118,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn undetermined(&mut self) -> Vec<Error> {
-        if self.shapes.is_some() {
+        if self.settled.is_some() {
             return Vec::new();
         }
         match self.closed(|_, _| ()) {

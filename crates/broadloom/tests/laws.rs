@@ -22,6 +22,9 @@ mod rewriting;
 mod said;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use broadloom_core::projection::Projection;
 
 use answer::{Answer, Difference, answer, compare};
 use dice::Dice;
@@ -51,6 +54,62 @@ struct Failure {
     rewritten: Vec<Said>,
     other: Answer,
     difference: Difference,
+}
+
+/// Operations that are alike share their loops and maps. Each nest is the one that the operation has by itself.
+#[test]
+fn nests_are_the_same_read_alone_or_together() -> Result<(), broadloom::Error> {
+    let (mut nests, mut shared) = (0, 0);
+    for seed in 0..1_500 {
+        let said = drawer::draw(&mut Dice::new(seed));
+        // Twice the same graph, so that every operation is like another one.
+        let mut graph = broadloom::Graph::new();
+        for _ in 0..2 {
+            let mut known = BTreeMap::new();
+            for each in &said {
+                if let Some(Ok(tensor)) = each.say(&mut graph, &known) {
+                    known.insert(each.id, tensor);
+                }
+            }
+        }
+        let Ok(together) = graph.projections() else { continue };
+        let mut before: Vec<Arc<Projection>> = Vec::new();
+        for nest in together {
+            let alone = graph.projection(nest.tensors[0])?;
+            assert_eq!(format!("{nest:?}"), format!("{alone:?}"), "{}", show(&said));
+            nests += 1;
+            shared += usize::from(before.iter().any(|other| Arc::ptr_eq(other, &nest.projection)));
+            before.push(nest.projection);
+        }
+    }
+    assert!(shared * 2 >= nests && nests > 1_000, "{shared} of {nests} nests are shared");
+    Ok(())
+}
+
+/// Operations on tensors of equal sizes that are not alike: one operand broadcasts in its middle, one window is wider.
+#[test]
+fn equal_sizes_do_not_make_nests_alike() -> Result<(), broadloom::Error> {
+    let mut g = broadloom::Graph::new();
+    let (x, last) = (g.data("x", "3, 3")?, g.data("last", "3")?);
+    let first = g.einsum("i, ... => i, ...", &[last])?;
+    let sums = [g.add(x, first)?, g.add(x, last)?];
+    let signal = g.data("signal", "9")?;
+    let mut windows = Vec::new();
+    for width in [2, 3] {
+        let window = g.einsum("2*o~+k => o", &[signal])?;
+        let k = g.captured(window, "k")?;
+        g.set(k, width)?;
+        windows.push(window);
+    }
+    let shapes = g.final_shapes()?;
+    for pair in [&sums[..], &windows] {
+        assert_eq!(shapes.get(pair[0]), shapes.get(pair[1]));
+    }
+    let nests = g.projections()?;
+    for pair in nests[1..].chunks(2) {
+        assert_ne!(format!("{:?}", pair[0].projection), format!("{:?}", pair[1].projection));
+    }
+    Ok(())
 }
 
 #[test]

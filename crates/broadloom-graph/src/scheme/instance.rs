@@ -284,14 +284,14 @@ impl Instance {
         let Ok(before) = graph.begin(&[]) else { return false };
         say(graph);
         graph.steps.push(Step::Declared(about));
-        graph.shapes = None;
+        graph.settled = None;
         let by_chance = |closed: &Closed<'_>| closed.checks().iter().any(|check| check.need == Need::Zero);
         let holds = !graph.solver.is_stuck()
             && graph.closed(|closed, _| by_chance(closed)).is_ok_and(|(by_chance, _)| !by_chance);
         if !holds {
             graph.steps.pop();
             graph.take_back(before);
-            graph.shapes = None;
+            graph.settled = None;
         }
         holds
     }

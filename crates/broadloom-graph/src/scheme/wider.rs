@@ -58,7 +58,7 @@ fn state_row(
     graph.axes.extend(terms);
     graph.equate_rows(row, RowRef { start, lead: 0, trail, hole: None }, 0, Part::Row(kind));
     graph.steps.push(Step::Declared(tensor));
-    graph.shapes = None;
+    graph.settled = None;
     !graph.solver.is_stuck()
 }
 

@@ -563,10 +563,7 @@ impl<'p> Drawing<'p> {
         let graph = &self.program.graph;
         let origin = graph.step_of(tensor).and_then(|step| self.program.origins.get(step));
         let place = origin.map_or(String::new(), |origin| self.place(origin.span));
-        let text = match graph.node(tensor) {
-            Some(Node::Operation { text, .. }) => text,
-            _ => String::new(),
-        };
+        let text = graph.operation_text(tensor).unwrap_or_default();
         let name = graph.name_of(tensor).map_or(String::new(), |name| format!("{name} = "));
         format!("{place}{name}{text}")
     }

@@ -158,8 +158,8 @@ impl Layout {
     }
 
     fn over(graph: &Graph, shapes: Rc<Shapes>, sizes: Vec<(f64, Option<String>)>) -> Layout {
-        let nest = |step: u32| graph.op(step).map(|_| graph.projection_at(&shapes, step).map(Rc::new));
-        let nests: Vec<_> = (0..graph.steps() as u32).map(nest).collect();
+        let nests = graph.projections_at(&shapes).into_iter().map(|nest| Some(nest?.map(Rc::new)));
+        let nests: Vec<_> = nests.collect();
         let margins = Margins::over(graph.len(), nests.iter().flatten().flatten().map(Rc::as_ref));
         Layout { shapes, nests, margins, dtypes: precisions(graph), sizes }
     }

@@ -5,6 +5,7 @@
 //! by data that was set since. Blocks of memory are resized accordingly.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::Symbol;
 use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, contains, list, out_of_range};
@@ -20,7 +21,7 @@ pub(crate) struct Sizes {
     names: Vec<Box<str>>,
     ranges: Vec<(u64, Option<u64>)>,
     /// The representative symbol of each: another one if they are the same size.
-    same: Rc<[usize]>,
+    same: Arc<[usize]>,
     checks: Rc<[RuntimeCheck]>,
     /// The symbols that sizes of tensors, or numbers, depend on.
     open: Rc<[Symbol]>,
@@ -56,7 +57,7 @@ impl Sizes {
         let same = graph.same_sizes()?;
         let ranges = same.iter().map(|at| graph.symbol_range(*at)).collect();
         let open = inferred.symbols().into();
-        Ok(Sizes { names, ranges, same: same.into(), checks, open, now, by })
+        Ok(Sizes { names, ranges, same, checks, open, now, by })
     }
 
     /// The sizes for a graph that has changed: given numbers are kept, as far as they are still

@@ -1,5 +1,7 @@
 //! Checks that these tests notice anything: mistakes are put into nests, and have to be found.
 
+use std::sync::Arc;
+
 use broadloom::{Graph, Projected};
 use broadloom_core::projection::Index;
 
@@ -12,7 +14,7 @@ use crate::meaning::{random_broadcast, random_concat, random_spec};
 fn mistake(nest: &mut Projected, random: &mut Random) -> Option<&'static str> {
     let extents = nest.projection.extents();
     let entry = random.below(nest.projection.maps.len());
-    let map = &mut nest.projection.maps[entry];
+    let map = &mut Arc::make_mut(&mut nest.projection).maps[entry];
     if map.is_empty() {
         return None;
     }
