@@ -43,6 +43,8 @@ pub struct Analysis {
     pub program: Program,
     /// The last line that was read, if only a part was.
     pub(crate) until: Option<u32>,
+    /// The text that was read.
+    pub(crate) text: Text,
 }
 
 impl Analysis {
@@ -68,7 +70,8 @@ impl Analysis {
 
     fn read(text: &Text, until: Option<u32>) -> Analysis {
         let options = Options { folder: text.folder.clone(), sizes: text.sizes.clone(), until };
-        Analysis { name: text.name.clone(), program: compile(&text.name, &text.text, &options), until }
+        let program = compile(&text.name, &text.text, &options);
+        Analysis { name: text.name.clone(), program, until, text: text.clone() }
     }
 
     /// Returns true if there are no errors.

@@ -2,6 +2,7 @@
 
 use broadloom::Tensor;
 use broadloom_diagnostics::Span;
+use broadloom_lang::Asked;
 use serde::Serialize;
 
 use crate::analysis::Analysis;
@@ -9,7 +10,7 @@ use crate::check::{Checked, CheckedTensor, check};
 use crate::definition::Named;
 use crate::names::{Binding, BindingKind, comment_above};
 use crate::place::Place;
-use crate::{Listing, dims, loops, range_text};
+use crate::{Listing, dims, loops, range_text, signatures};
 
 /// The most tensors of one name that are shown: a function makes its parameters again for each
 /// configuration.
@@ -27,6 +28,8 @@ pub struct Hover {
     pub kind: &'static str,
     /// The line that introduces it, if it is not a tensor: `def linear(size = inferred)(x)`.
     pub signature: Option<String>,
+    /// The shapes that a function takes and gives, its parameters and its conditions, if they can be inferred.
+    pub shapes: Option<String>,
     /// The comment above that line.
     pub documentation: Option<String>,
     /// The tensors of this name.
@@ -59,6 +62,8 @@ pub struct HoverTensor {
 /// assert_eq!((y.kind, y.tensors[0].shape.as_str()), ("value", "32 | 10"));
 /// let linear = hover(&mut analysis, text.find("linear").unwrap() as u32).unwrap();
 /// assert_eq!(linear.signature.as_deref(), Some("def linear(size = inferred)(x)"));
+/// let shapes = linear.shapes.unwrap();
+/// assert!(shapes.starts_with("linear(size = inferred)(x : ..b.. | ..i.. -> ..o..) -> ..b.. | ..i.. -> ..size.."));
 /// ```
 pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
     let Named { name, span, binding } = Named::find(analysis, offset)?;
@@ -68,6 +73,7 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
         name,
         kind: "function",
         signature: None,
+        shapes: None,
         documentation: None,
         tensors: Vec::new(),
         facts: Vec::new(),
@@ -81,7 +87,10 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
     let signature = binding.head.slice(text).to_string();
     let nothing = Hover { kind: binding.kind.word(), documentation, ..nothing };
     Some(match binding.kind {
-        BindingKind::Function | BindingKind::Module => Hover { signature: Some(signature), ..nothing },
+        BindingKind::Function => {
+            Hover { signature: Some(signature), shapes: function_shapes(analysis, &binding), ..nothing }
+        }
+        BindingKind::Module => Hover { signature: Some(signature), ..nothing },
         BindingKind::Dim => Hover { signature: Some(signature), facts: size(analysis, &binding), ..nothing },
         // A comment above a line with an argument or a variable is about the line.
         BindingKind::Argument | BindingKind::Variable => Hover { documentation: None, ..nothing },
@@ -89,6 +98,14 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
             Hover { tensors: tensors(analysis, binding.span), ..nothing }
         }
     })
+}
+
+/// The signature of a function that can be named where the program ends.
+fn function_shapes(analysis: &Analysis, binding: &Binding) -> Option<String> {
+    let found = signatures(&analysis.text, &Asked::One(binding.name.clone()));
+    let same = |place: &Place| *place == Place::new(analysis.sources(), binding.span);
+    let known = found.answer.signatures.into_iter().find(|known| same(&known.place))?;
+    known.not_inferred.is_none().then_some(known.text)
 }
 
 /// A description of a named size.
@@ -130,7 +147,7 @@ impl Hover {
     /// ```
     pub fn markdown(&self) -> String {
         let code = |text: &str| format!("```loom\n{}\n```\n", text.trim_end());
-        let mut out = self.signature.as_deref().map(code).unwrap_or_default();
+        let mut out: String = self.signature.iter().chain(&self.shapes).map(|text| code(text)).collect();
         for tensor in &self.tensors {
             out.push_str(&code(&format!("{} : {}", tensor.name, tensor.shape)));
             let how = if tensor.how.is_empty() { String::new() } else { format!(", {}", tensor.how) };

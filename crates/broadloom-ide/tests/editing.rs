@@ -118,23 +118,31 @@ fn hovers_of_functions_and_sizes() {
     told(
         "data x : 32 | 784\nlet y = x |> ▮linear(10)\n",
         expect![[r#"
-        ```loom
-        def linear(size = inferred)(x)
-        ```
+            ```loom
+            def linear(size = inferred)(x)
+            ```
+            ```loom
+            linear(size = inferred)(x : ..b.. | ..i.. -> ..o..) -> ..b.. | ..i.. -> ..size..
+              parameters  weight : ..o.. -> ..size..
+                          bias   : ..size..
+            ```
 
-        y = weight x + bias, from all output axes of x to `..size..`: one size, a list of sizes, or what
-        is inferred.
-    "#]],
+            y = weight x + bias, from all output axes of x to `..size..`: one size, a list of sizes, or what
+            is inferred.
+        "#]],
     );
     told(
         "# Twice.\ndef double▮(x) = 2 * x\n",
         expect![[r#"
-        ```loom
-        def double(x)
-        ```
+            ```loom
+            def double(x)
+            ```
+            ```loom
+            double(x : ..b.. | ..i.. -> ..o..) -> ..b.. | ..i.. -> ..o..
+            ```
 
-        Twice.
-    "#]],
+            Twice.
+        "#]],
     );
     told(
         "data x : 3\nlet y = ▮exp(x)\n",
