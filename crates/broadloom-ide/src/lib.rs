@@ -20,6 +20,7 @@
 //! | What does it look like? | [`graph()`] |
 //! | What is worth a look? | [`lint()`] |
 //! | How should it be laid out? | [`format()`] |
+//! | What does a module promise to its users? | [`Interface`] |
 //! | How do other programs read it? | [`whole()`] |
 //! | Which sizes have names? | [`dims()`] |
 //!
@@ -38,6 +39,7 @@ mod format;
 pub mod graph;
 mod hints;
 mod hover;
+mod interface;
 mod lint;
 mod loops;
 mod memory;
@@ -60,6 +62,7 @@ pub use format::format;
 pub use graph::{GraphOf, NoPicture, Picture, graph};
 pub use hints::{Hint, hints};
 pub use hover::{Hover, HoverTensor, hover};
+pub use interface::{Interface, NoInterface};
 pub use lint::lint;
 pub use loops::{
     AccessData, LoopData, Loops, LoopsOf, NestData, OperationLoops, OptimisedRoutine, loops, optimised,

@@ -1,5 +1,6 @@
-//! `broadloom emit`: writes a program for other tools: MLIR, C, JSON, Lean.
+//! `broadloom emit`: writes a program for other tools: MLIR, C, JSON, Lean; or the interface of a module.
 
+mod interface;
 mod lean;
 mod mlir;
 
@@ -17,7 +18,7 @@ use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
 
 /// The arguments of `emit`.
 #[derive(clap::Args, Clone, Debug)]
-#[command(group = clap::ArgGroup::new("format").required(true).args(["mlir", "c", "lean", "json"]))]
+#[command(group = clap::ArgGroup::new("format").required(true).args(["mlir", "c", "lean", "interface", "json"]))]
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
@@ -33,6 +34,12 @@ pub struct Args {
     /// A proof of the inferred shapes for Lean 4: with `-o` a whole project, otherwise its last file
     #[arg(long)]
     lean: bool,
+    /// The shapes that the functions of a module take and give, as a text to be kept beside it
+    #[arg(long)]
+    interface: bool,
+    /// With `--interface`: hold the program against an interface that was written before
+    #[arg(long, value_name = "FILE", requires = "interface", conflicts_with_all = ["output", "mlir", "c", "lean"])]
+    check: Option<PathBuf>,
     /// Where to write: a folder for C and Lean, otherwise a file; standard output if nothing is said
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -47,6 +54,9 @@ What is emitted:
   --c       for each routine `NAME.c` and `NAME.h`, which need nothing else; the header says how to call it
   --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other;
             `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
+  --interface
+            the signatures of the functions that the file defines; `--check FILE` says what has changed since they were
+            written to FILE, and ends with 1 if something has
   --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
 
 MLIR, C and Lean are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
@@ -73,7 +83,15 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             return output;
         }
     }
+    if let Some(file) = &args.check {
+        return match interface::check(&text, file) {
+            Ok(None) => output,
+            Ok(Some(changes)) => Output { stderr: output.stderr + &changes, status: Status::Wrong, ..output },
+            Err(message) => unusable("emit", message, args.program.json),
+        };
+    }
     let made = match (args.mlir, args.c, &args.output) {
+        _ if args.interface => Ok(interface::emit(&text)),
         (true, _, _) => mlir::emit(&mut analysis.program, args.routines),
         (_, true, Some(folder)) => c(&mut analysis.program, folder),
         _ if args.lean => lean::emit(&mut analysis.program, &args.program.file, args.output.as_deref()),
