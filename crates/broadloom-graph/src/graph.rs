@@ -1,7 +1,7 @@
 //! The graph: tensors, operations, and the solver with their constraints.
 
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::{
     Answer, Closed, Constraint, Core, DimTerm, Limit, Point, Role, RowTerm, RowVar, Short, Solver, Unfilled,
@@ -58,13 +58,13 @@ pub struct Graph {
     pub(crate) stated: Vec<(Box<str>, DimTerm)>,
     /// The options with which specs were used, each kept once.
     pub(crate) choices: Vec<Choice>,
-    pub(crate) shapes: Option<Rc<Shapes>>,
+    pub(crate) shapes: Option<Arc<Shapes>>,
     /// The names of sizes, and the shapes they belong to.
-    pub(crate) size_names: Option<(Rc<Shapes>, Rc<SizeNames>)>,
+    pub(crate) size_names: Option<(Arc<Shapes>, Arc<SizeNames>)>,
     /// Named sizes, in the order in which the solver made them.
     pub(crate) symbols: SymbolTable,
     /// The shapes before named sizes were given numbers.
-    pub(crate) symbolic: Option<Rc<Shapes>>,
+    pub(crate) symbolic: Option<Arc<Shapes>>,
     /// The laws of steps that differ from those of their operations.
     pub(crate) laws: Laws,
     /// Facts about leaves that are needed to run.
@@ -77,7 +77,7 @@ pub struct Graph {
 #[derive(Clone, Default)]
 pub(crate) struct Specs {
     by_text: FxHashMap<Box<str>, u32>,
-    all: Vec<Rc<KnownSpec>>,
+    all: Vec<Arc<KnownSpec>>,
 }
 
 impl Specs {
@@ -483,12 +483,12 @@ impl Graph {
         let discardable = crate::discard::discardable(&spec);
         let known = self.specs.all.len() as u32;
         self.specs.by_text.insert((*text).into(), known);
-        self.specs.all.push(Rc::new(KnownSpec { text: (*text).into(), spec, discardable }));
+        self.specs.all.push(Arc::new(KnownSpec { text: (*text).into(), spec, discardable }));
         Ok(known)
     }
 
-    pub(crate) fn spec(&self, known: u32) -> Rc<KnownSpec> {
-        Rc::clone(&self.specs.all[known as usize])
+    pub(crate) fn spec(&self, known: u32) -> Arc<KnownSpec> {
+        Arc::clone(&self.specs.all[known as usize])
     }
 
     pub(crate) fn spec_ref(&self, known: u32) -> &KnownSpec {

@@ -5,7 +5,7 @@
 //! axes that are not known yet. A size that depends on named ones is an expression: `batch`, `2*batch`.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::order::{Basis, Dim, FormId, Symbolic};
 use broadloom_core::{Closed, DimShape, DimTerm, Form, Middle, RowTerm, Size, Symbol};
@@ -498,17 +498,17 @@ impl Graph {
     /// The final shapes of all tensors. Changes nothing.
     ///
     /// Sizes of parameters that nothing decides are an error, unless the parameter is not used.
-    pub fn final_shapes(&mut self) -> Result<Rc<Shapes>, Error> {
+    pub fn final_shapes(&mut self) -> Result<Arc<Shapes>, Error> {
         if let Some(shapes) = &self.shapes {
-            return Ok(Rc::clone(shapes));
+            return Ok(Arc::clone(shapes));
         }
         let (mut shapes, open) = self.closed(Shapes::read)?;
         if let Some(error) = self.explain_all_open(&open) {
             return Err(error);
         }
         shapes.bases.clone_from(&self.bases);
-        let shapes = Rc::new(shapes);
-        self.shapes = Some(Rc::clone(&shapes));
+        let shapes = Arc::new(shapes);
+        self.shapes = Some(Arc::clone(&shapes));
         Ok(shapes)
     }
 }
