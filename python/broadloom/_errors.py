@@ -77,11 +77,11 @@ class Error(Exception):
     >>> caught.code
     'E0301'
     >>> caught.summary
-    'the output axis of the result cannot be both 3 and 4'
+    'the last output axis of the result cannot be both 3 and 4'
     >>> [(end.line, end.text) for end in caught.ends]
     [(3, ''), (1, '3 because of the output axis of `x`'), (2, '4 because of the output axis of `y`')]
     >>> print(caught)
-    error[E0301]: the output axis of the result cannot be both 3 and 4
+    error[E0301]: the last output axis of the result cannot be both 3 and 4
      --> sum.loom:3:9
       |
     1 | data x : 3
@@ -91,7 +91,7 @@ class Error(Exception):
     3 | let z = x + y
       |         ^^^^^
       |
-      = help: axes are matched from the last one backwards, and only missing axes broadcast
+      = help: make both 3 or both 4: axes are matched from the last one backwards, and only missing axes broadcast
     <BLANKLINE>
     1 error
 

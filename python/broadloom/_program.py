@@ -71,9 +71,10 @@ class Program:
         """Warnings: what may not be what is meant.
 
         >>> import broadloom as bl
-        >>> for warning in bl.program("data x : 3\\nlet y = 1\\nprint x\\n").check():
+        >>> text = 'data a : 2, 3\\ndata b : 3, 4\\nlet y = einsum("i j; j k => i", a, b)\\n'
+        >>> for warning in bl.program(text).check():
         ...     print(warning.code, warning.summary)
-        W0502 `y` is never used
+        W0501 `k` is summed by itself: only `b` has it
         """
         return [Message._of(message) for message in self._program.check(False)[2]]
 
@@ -142,7 +143,7 @@ class Program:
         >>> import broadloom as bl
         >>> used = bl.program("dim n in 1..64 = 32\\ndata x : n | 784\\nlet y = x |> linear(10)\\n").memory(fits="200kB")
         >>> used.fits, used.largest
-        (False, {'n': 52})
+        (False, {'n': 53})
         """
         limit = None if fits is None else str(fits)
         return Memory(*self._program.memory(limit, train, optimiser, planned))
@@ -152,11 +153,11 @@ class Program:
 
         >>> import broadloom as bl
         >>> import numpy as np
-        >>> p = bl.program("dim n in 1..64\\ndata x : n | 3\\ndata t : n | 1\\nlet loss = sum(x - t)\\n", name="a.loom")
-        >>> p.verify(x=np.zeros((8, 3), "float32"), t=np.zeros((8, 1), "float32"))
+        >>> p = bl.program("dim n in 1..64\\ndata x : n | 3\\ndata t : n | 3\\nlet loss = sum(x - t)\\n", name="a.loom")
+        >>> p.verify(x=np.zeros((8, 3), "float32"), t=np.zeros((8, 3), "float32"))
         tensor  shape  array   type  from
         x       n | 3  [8, 3]  f32   the arguments
-        t       n | 1  [8, 1]  f32   the arguments
+        t       n | 3  [8, 3]  f32   the arguments
         <BLANKLINE>
         dim  size  range  from
         n       8  1..64  x

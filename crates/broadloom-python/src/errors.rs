@@ -16,7 +16,11 @@ pub const STYLE: Style = Style { color: false, width: 100, chain: true, between:
 /// The exception for mistakes in some texts.
 pub fn raised(py: Python<'_>, sources: &Sources, diagnostics: &[Diagnostic]) -> PyErr {
     let made = messages(py, sources, diagnostics).and_then(|messages| {
-        let shown = render_all(sources, diagnostics, 0, STYLE);
+        // A count below a single sentence says nothing.
+        let shown = match diagnostics {
+            [alone] if alone.labels.is_empty() => render(sources, alone, STYLE),
+            _ => render_all(sources, diagnostics, 0, STYLE),
+        };
         let class = py.import("broadloom._errors")?.getattr("Error")?;
         class.call_method1("_of", (shown.trim_end(), messages))
     });
