@@ -18,16 +18,24 @@ y       32 | 64       2,048  inferred; nothing asks for more axes
 from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
 from ._errors import Error, Message, Place
+from ._graph import Expr, Graph, Routine
+from ._operations import *  # noqa: F403
+from ._operations import __all__ as _operations
+from ._optimisers import Adam, Sgd
 from ._parameters import Parameters
 from ._program import Program, load, program
 from ._results import Copies, Function, Results, Run
+from ._session import Session
 from ._shapes import Shape, Shapes
 
 __all__ = [
+    "Adam",
     "Answer",
     "Copies",
     "Error",
+    "Expr",
     "Function",
+    "Graph",
     "Memory",
     "Message",
     "Parameters",
@@ -35,10 +43,14 @@ __all__ = [
     "Place",
     "Program",
     "Results",
+    "Routine",
     "Run",
+    "Session",
+    "Sgd",
     "Shape",
     "Shapes",
     "__version__",
     "load",
     "program",
 ]
+__all__ += _operations

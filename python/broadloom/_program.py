@@ -74,7 +74,7 @@ class Program:
         >>> text = 'data a : 2, 3\\ndata b : 3, 4\\nlet y = einsum("i j; j k => i", a, b)\\n'
         >>> for warning in bl.program(text).check():
         ...     print(warning.code, warning.summary)
-        W0501 `k` is summed by itself: only `b` has it
+        W0505 `k` stands in the second operand only, and is summed there alone
         """
         return [Message._of(message) for message in self._program.check(False)[2]]
 
@@ -143,7 +143,7 @@ class Program:
         >>> import broadloom as bl
         >>> used = bl.program("dim n in 1..64 = 32\\ndata x : n | 784\\nlet y = x |> linear(10)\\n").memory(fits="200kB")
         >>> used.fits, used.largest
-        (False, {'n': 53})
+        (False, {'n': 52})
         """
         limit = None if fits is None else str(fits)
         return Memory(*self._program.memory(limit, train, optimiser, planned))
@@ -161,6 +161,8 @@ class Program:
         <BLANKLINE>
         dim  size  range  from
         n       8  1..64  x
+        <BLANKLINE>
+        2 arrays fit
         """
         return Answer(*self._program.verify({name: arranged(name, array).array for name, array in arrays.items()}))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any
 
 from ._names import unknown
@@ -51,6 +52,12 @@ class Shape(str):
         shape.elements, shape.kind, shape.how = data["elements"], data["kind"], data["how"]
         shape.line = data["line"]
         return shape
+
+    @classmethod
+    def _plain(cls, text: str, rows: dict[str, list[int | str]]) -> Shape:
+        """A shape of which nothing but its axes is known."""
+        sizes = [axis for row in rows.values() for axis in row if isinstance(axis, int)]
+        return cls._of({"shape": text, "rows": rows, "elements": prod(sizes), "kind": "", "how": "", "line": 0})
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = {"batch": self.batch, "input": self.input, "output": self.output}

@@ -44,8 +44,8 @@ def test_an_unknown_tensor() -> None:
 def test_warnings() -> None:
     text = 'data a : 2, 3\ndata b : 3, 4\nlet y = einsum("i j; j k => i", a, b)\n'
     warnings = bl.program(text, name="a.loom").check()
-    assert [(each.code, each.severity, each.ends[0].line) for each in warnings] == [("W0501", "warning", 3)]
-    assert str(warnings[0]).startswith("warning[W0501]: ")
+    assert [(each.code, each.severity, each.ends[0].line) for each in warnings] == [("W0505", "warning", 3)]
+    assert str(warnings[0]).startswith("warning[W0505]: ")
     assert bl.program("data x : 3\nprint x\n").check() == []
 
 

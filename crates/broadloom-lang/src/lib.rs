@@ -35,7 +35,7 @@ pub use position::{Counter, Position};
 pub use program::{
     Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, signatures,
 };
-pub use ready::{Available, Ready};
+pub use ready::{Available, Ready, diagnose};
 pub use run::{Ended, Observer, RunOptions, Way};
 pub use suggest::nearest;
 

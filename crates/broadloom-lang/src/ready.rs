@@ -104,20 +104,26 @@ impl Ready {
             let about = error.tensor().map(|(tensor, _)| tensor);
             let place = inputs.iter().find(|(made, _)| Some(made.tensor) == about);
             let span = place.map_or(Span::empty(self.main, 0), |(made, _)| made.span);
-            Box::new(worded(&error, span, &self.origins, self.advice))
+            Box::new(diagnose(&error, span, &self.origins, self.advice))
         })?;
         let wrong = inputs.iter().find_map(|(made, _)| changed(&mut self.session, &self.sizes, made));
         if let Some(wrong) = wrong {
             return Err(Box::new(wrong));
         }
         self.given = given.iter().map(|(tensor, _)| *tensor).collect();
-        for drawn in self.plan.drawn.iter().filter(|drawn| !is_given(drawn.tensor)) {
+        self.draw()?;
+        Ok(copied)
+    }
+
+    /// Draws the numbers of data that has none.
+    pub(crate) fn draw(&mut self) -> Result<(), Box<Diagnostic>> {
+        for drawn in &self.plan.drawn {
             if !self.session.has_values(drawn.tensor) {
                 let set = draw(&mut self.session, drawn, self.seed);
                 set.map_err(|error| Box::new(diagnosed(&error, drawn.span, &self.origins)))?;
             }
         }
-        Ok(copied)
+        Ok(())
     }
 
     /// The named tensors that can be computed from the values that there are, without learning.
@@ -178,7 +184,7 @@ impl Ready {
     pub fn told(&self, error: &Error) -> Box<Diagnostic> {
         let step = error.step().or_else(|| error.ends().iter().find_map(|end| end.step));
         let origin = step.and_then(|step| self.origins.get(step));
-        let mut wrong = worded(
+        let mut wrong = diagnose(
             error,
             origin.map_or(Span::empty(self.main, 0), |origin| origin.span),
             &self.origins,
@@ -207,8 +213,9 @@ impl Ready {
     }
 }
 
-/// An error at a place, with advice in the words of whoever runs the program.
-pub(crate) fn worded(
+/// An error of a graph or a session at a place, with both of its ends where their steps were written. Advice that depends on the
+/// language can be replaced by that of another front.
+pub fn diagnose(
     error: &Error,
     span: Span,
     origins: &[Origin],

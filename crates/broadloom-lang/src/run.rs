@@ -9,7 +9,7 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use crate::codes;
 use crate::plan::{Action, Piece, Plan, Repeat};
 use crate::program::{Origin, Program};
-use crate::ready::{Ready, worded};
+use crate::ready::{Ready, diagnose};
 use crate::show;
 
 /// Options for running a program.
@@ -114,8 +114,9 @@ pub struct Ended {
 impl Ready {
     /// Carries out the plan of the program: everything that it does when it runs. Parameters and states begin as they are now.
     pub fn go(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
-        if let Some(wrong) = self.too_many_steps(way) {
-            return Ended { outcome: Err(Box::new(wrong)), ran: false, stopped: false };
+        let wrong = self.too_many_steps(way).map(Box::new).or_else(|| self.draw().err());
+        if let Some(wrong) = wrong {
+            return Ended { outcome: Err(wrong), ran: false, stopped: false };
         }
         let mut running = Running {
             plan: &self.plan,
@@ -233,7 +234,7 @@ impl Running<'_> {
     }
 
     fn told<T>(&self, made: Result<T, Error>, span: Span) -> Result<T, Box<Diagnostic>> {
-        made.map_err(|error| Box::new(worded(&error, span, self.origins, self.advice)))
+        made.map_err(|error| Box::new(diagnose(&error, span, self.origins, self.advice)))
     }
 
     fn routine(&mut self, routine: usize, span: Span) -> Result<(), Box<Diagnostic>> {

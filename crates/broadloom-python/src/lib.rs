@@ -5,15 +5,20 @@
 //!
 //! - [`program`]: questions about the text of a program.
 //! - [`running`]: a program with its numbers; `observer` watches it run.
+//! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers.
 //! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
 //! - [`command`]: the command `broadloom`.
+//! - [`places`]: where in Python something was written.
 //! - [`errors`]: mistakes as the exception `broadloom.Error`; [`data`]: answers as Python objects.
 
 mod arrays;
 mod command;
 mod data;
 mod errors;
+mod graph;
+mod graph_session;
 mod observer;
+mod places;
 mod program;
 mod running;
 
@@ -28,6 +33,10 @@ mod _broadloom {
     use crate::arrays::{Memory, read_safetensors, write_safetensors};
     #[pymodule_export]
     use crate::command::command;
+    #[pymodule_export]
+    use crate::graph::{Graph, operations};
+    #[pymodule_export]
+    use crate::graph_session::Session;
     #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]

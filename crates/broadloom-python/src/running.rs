@@ -156,6 +156,16 @@ impl broadloom_lang::Observer for Heard {
     }
 }
 
+/// The backend of a name.
+pub fn backend_of(py: Python<'_>, name: &str) -> PyResult<Backend> {
+    match name {
+        "auto" => Ok(Backend::Auto),
+        "native" => Ok(Backend::Native),
+        "reference" => Ok(Backend::Reference),
+        other => Err(plain(py, &format!("there is no backend `{other}`: it is auto, native or reference"))),
+    }
+}
+
 /// Advice in Python.
 fn in_python(remedy: Remedy) -> Option<&'static str> {
     match remedy {
@@ -230,21 +240,11 @@ impl Running {
         seed: u64,
         threads: Option<usize>,
     ) -> PyResult<Running> {
-        let backend = match backend {
-            "auto" => Backend::Auto,
-            "native" => Backend::Native,
-            "reference" => Backend::Reference,
-            other => {
-                let message = format!("there is no backend `{other}`: it is auto, native or reference");
-                return Err(plain(py, &message));
-            }
-        };
-        let settings = Settings { backend, seed, threads, ..Settings::default() };
+        let settings = Settings { backend: backend_of(py, backend)?, seed, threads, ..Settings::default() };
         let (sources, params, ready) = detached(py, || {
             let program = Analysis::open(program.text()).program;
             let graph = &program.graph;
-            let params =
-                graph.params().into_iter().map(|tensor| (graph.label_of(tensor), tensor)).collect();
+            let params = graph.params().into_iter().map(|tensor| (graph.label_of(tensor), tensor)).collect();
             (program.sources.clone(), params, program.ready(&settings))
         })?;
         let mut ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
