@@ -1,10 +1,56 @@
 """Broadloom infers the shapes of tensor programs, explains them, and runs them.
 
 >>> import broadloom as bl
->>> bl.__version__
-'0.1.0'
+>>> p = bl.program('''
+... data x : 32 | 784
+... let y = relu({w} @ x + {b : 64})
+... ''')
+>>> print(p.shapes)
+tensor  shape      elements  how it is known
+x       32 | 784     25,088  declared
+w       784 -> 64    50,176  takes the size of what it is used with
+b       64               64  declared
+y       32 | 64       2,048  inferred; nothing asks for more axes
+<BLANKLINE>
+2 parameters with 50,240 elements
 """
 
+from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
+from ._errors import Error, Message, Place
+from ._graph import Expr, Graph, Routine
+from ._operations import *  # noqa: F403
+from ._operations import __all__ as _operations
+from ._optimisers import Adam, Sgd
+from ._parameters import Parameters
+from ._program import Program, load, program
+from ._results import Copies, Function, Results, Run
+from ._session import Session
+from ._shapes import Shape, Shapes
 
-__all__ = ["__version__"]
+__all__ = [
+    "Adam",
+    "Answer",
+    "Copies",
+    "Error",
+    "Expr",
+    "Function",
+    "Graph",
+    "Memory",
+    "Message",
+    "Parameters",
+    "Picture",
+    "Place",
+    "Program",
+    "Results",
+    "Routine",
+    "Run",
+    "Session",
+    "Sgd",
+    "Shape",
+    "Shapes",
+    "__version__",
+    "load",
+    "program",
+]
+__all__ += _operations

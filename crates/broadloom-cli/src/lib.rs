@@ -1,6 +1,6 @@
 //! The `broadloom` command, without the terminal: arguments in, text and a status out.
 //!
-//! [`run`] is the whole command. `main.rs` adds the process around it: real streams, and an exit status.
+//! [`run`] is the whole command. [`process`] adds the process around it: real streams, and an exit status.
 //!
 //! ```
 //! use broadloom_cli::{Console, Silent, Status, run};
@@ -22,6 +22,7 @@ mod output;
 mod plot;
 mod program;
 mod progress;
+mod streams;
 
 use std::ffi::OsString;
 
@@ -30,6 +31,7 @@ use clap::{Parser, ValueEnum};
 use commands::Command;
 pub use console::{Console, Live, Look, Silent, Stop, Stream};
 pub use output::{Output, Status};
+pub use streams::process;
 
 /// Broadloom infers the shapes of tensor programs, explains them, and runs the programs.
 #[derive(Parser, Debug)]

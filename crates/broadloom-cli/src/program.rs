@@ -55,7 +55,8 @@ pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, Unusa
     let bytes = bytes.map_err(|error| format!("cannot read {name}: {}", reason(&error)))?;
     let text = decode(bytes).map_err(|error| Unusable::NotText { name: name.clone(), error })?;
     let folder = if is_stdin { None } else { file.parent() };
-    Ok(Text { name, text, folder: folder.map(Path::to_path_buf).unwrap_or_default(), sizes: Vec::new() })
+    let folder = folder.map(Path::to_path_buf).unwrap_or_default();
+    Ok(Text { folder, ..Text::new(name, text) })
 }
 
 /// A path as messages show it: on one line, and without control characters for the terminal.

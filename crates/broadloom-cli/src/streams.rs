@@ -1,18 +1,47 @@
-//! The streams of the process, and events from outside: closed pipes, full disks, Ctrl-C.
+//! The command as a process: its streams, and events from outside: closed pipes, full disks, Ctrl-C.
 
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use broadloom_cli::{Live, Status, Stop};
+use crate::{Console, Live, Status, Stop, Stream, run};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// The least time between two checks for a reader of standard output.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Carries out a command with the streams of this process, and returns its exit status. The first argument is the name of the
+/// program.
+pub fn process<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
+    let mut stdin = io::stdin();
+    let mut live = Streams::new();
+    let mut console = Console::new(&mut stdin, &mut live);
+    console.stdout = stream(io::stdout());
+    console.stderr = stream(io::stderr());
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    console.no_color = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let output = run(arguments, &mut console);
+    live.stderr(&output.stderr);
+    live.stdout(&output.stdout);
+    live.end(output.status).code()
+}
+
+#[cfg(unix)]
+fn stream(of: impl IsTerminal + std::os::fd::AsFd) -> Stream {
+    let columns = terminal_size::terminal_size_of(&of).map(|(width, _)| usize::from(width.0));
+    Stream { terminal: of.is_terminal(), columns }
+}
+
+#[cfg(not(unix))]
+fn stream(of: impl IsTerminal) -> Stream {
+    let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    Stream { terminal: of.is_terminal(), columns }
+}
+
 /// The streams of the process.
-pub struct Streams {
+struct Streams {
     /// The first error of writing to standard output.
     unwritten: Option<io::Error>,
     /// True if some text for standard error was lost.
@@ -25,7 +54,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    pub fn new() -> Streams {
+    fn new() -> Streams {
         Streams {
             unwritten: None,
             unsaid: false,
@@ -36,7 +65,7 @@ impl Streams {
     }
 
     /// The final status of the process. Output that could not be written makes it worse.
-    pub fn end(mut self, status: Status) -> Status {
+    fn end(mut self, status: Status) -> Status {
         match self.unwritten.take() {
             // A closed pipe is the reader's choice: there is nothing to report.
             Some(error) if error.kind() == ErrorKind::BrokenPipe => return Status::Unread,

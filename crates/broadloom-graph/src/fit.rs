@@ -28,7 +28,7 @@
 
 mod misfit;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_core::Symbol;
@@ -108,7 +108,7 @@ impl Graph {
     pub fn fit_at(&mut self, sizes: &[(&str, u64)], inputs: &[Input<'_>]) -> Result<Fit, Error> {
         inputs.iter().try_for_each(|input| self.settable(input.tensor))?;
         let inferred = Inferred::new(self)?;
-        let (shapes, used) = (Rc::clone(&inferred.shapes), inferred.symbols());
+        let (shapes, used) = (Arc::clone(&inferred.shapes), inferred.symbols());
         let checks = self.runtime_checks()?;
         let (misfits, said) = (Vec::new(), Vec::new());
         let known = (0..self.symbols.len()).map(|at| self.symbol_number(at)).collect();
@@ -137,7 +137,7 @@ struct Fitting<'g> {
     graph: &'g Graph,
     /// Numbers of named sizes that come before samples.
     assumed: &'g [(&'g str, u64)],
-    shapes: Rc<Shapes>,
+    shapes: Arc<Shapes>,
     misfits: Vec<Misfit>,
     /// The numbers that axes give to named sizes, in the order of the arrays.
     said: Vec<(Symbol, Said)>,

@@ -1,7 +1,6 @@
 //! The graph: tensors, operations, and the solver with their constraints.
 
 use std::borrow::Cow;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use broadloom_core::{
@@ -63,11 +62,11 @@ pub struct Graph {
     /// What closing gave; `None` if something was added since.
     pub(crate) settled: Option<Settled>,
     /// The names of sizes, and the shapes they belong to.
-    pub(crate) size_names: Option<(Rc<Shapes>, Rc<SizeNames>)>,
+    pub(crate) size_names: Option<(Arc<Shapes>, Arc<SizeNames>)>,
     /// Named sizes, in the order in which the solver made them.
     pub(crate) symbols: SymbolTable,
     /// The shapes before named sizes were given numbers.
-    pub(crate) symbolic: Option<Rc<Shapes>>,
+    pub(crate) symbolic: Option<Arc<Shapes>>,
     /// The laws of steps that differ from those of their operations.
     pub(crate) laws: Laws,
     /// Facts about leaves that are needed to run.
@@ -80,7 +79,7 @@ pub struct Graph {
 #[derive(Clone, Default)]
 pub(crate) struct Specs {
     by_text: FxHashMap<Box<str>, u32>,
-    all: Vec<Rc<KnownSpec>>,
+    all: Vec<Arc<KnownSpec>>,
 }
 
 impl Specs {
@@ -101,7 +100,7 @@ pub(crate) struct KnownSpec {
 #[derive(Clone)]
 pub(crate) struct Settled {
     /// The final shapes of all tensors.
-    pub shapes: Rc<Shapes>,
+    pub shapes: Arc<Shapes>,
     /// The conditions that hold only for some named sizes.
     pub checks: Arc<[Check]>,
     /// For each named size the one that it is known by: dynamic ones take other names.
@@ -497,12 +496,12 @@ impl Graph {
         let discardable = crate::discard::discardable(&spec);
         let known = self.specs.all.len() as u32;
         self.specs.by_text.insert((*text).into(), known);
-        self.specs.all.push(Rc::new(KnownSpec { text: (*text).into(), spec, discardable }));
+        self.specs.all.push(Arc::new(KnownSpec { text: (*text).into(), spec, discardable }));
         Ok(known)
     }
 
-    pub(crate) fn spec(&self, known: u32) -> Rc<KnownSpec> {
-        Rc::clone(&self.specs.all[known as usize])
+    pub(crate) fn spec(&self, known: u32) -> Arc<KnownSpec> {
+        Arc::clone(&self.specs.all[known as usize])
     }
 
     pub(crate) fn spec_ref(&self, known: u32) -> &KnownSpec {

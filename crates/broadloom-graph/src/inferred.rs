@@ -1,6 +1,6 @@
 //! The results of inference for a whole graph.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core as core;
 
@@ -12,7 +12,7 @@ use crate::size::Extent;
 /// The results of inference for a graph, whatever its named sizes are.
 pub struct Inferred {
     /// The shapes of all tensors.
-    pub shapes: Rc<Shapes>,
+    pub shapes: Arc<Shapes>,
     /// The captured sizes that are used as numbers: the sizes of their axes.
     pub captured: Vec<Vec<Extent>>,
 }

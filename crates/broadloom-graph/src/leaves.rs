@@ -10,7 +10,7 @@
 //! In a declared shape `1` is a size like any other and does not broadcast; `1:unit` is the unit, an axis of
 //! one element that broadcasts.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_core::order::{Atom, Basis};
@@ -139,7 +139,7 @@ impl Graph {
     pub fn array(&mut self, name: &str, shape: &str, values: Array) -> Result<Tensor, Error> {
         let tensor = self.data_with_axes(name, shape, values.sizes())?;
         self.facts.precisions.insert(tensor, values.dtype());
-        self.facts.arrays.insert(tensor, Rc::new(values));
+        self.facts.arrays.insert(tensor, Arc::new(values));
         Ok(tensor)
     }
 
@@ -150,7 +150,7 @@ impl Graph {
 
     /// The [values of its own](Graph::array) that data has.
     pub fn values_of(&self, tensor: Tensor) -> Option<&Array> {
-        self.facts.arrays.get(&tensor).map(Rc::as_ref)
+        self.facts.arrays.get(&tensor).map(Arc::as_ref)
     }
 
     /// The types of the numbers of each tensor: [given](Graph::set_precision) for leaves, inferred
@@ -575,7 +575,7 @@ pub(crate) struct Facts {
     /// Tensors without a name that were written in another way than they are made: messages call them so.
     pub shown: FxHashMap<Tensor, Box<str>>,
     /// The values of data that brings its own.
-    pub arrays: FxHashMap<Tensor, Rc<Array>>,
+    pub arrays: FxHashMap<Tensor, Arc<Array>>,
 }
 
 /// The names of a signature, and what they stand for in one application of it.

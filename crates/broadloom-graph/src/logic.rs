@@ -28,7 +28,7 @@
 //! longest leading flank among the operands for the operations that broadcast, at the hole of the
 //! result's spec for an einsum, at the left edge otherwise.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::{Constraint, Numerator, Padding, Piece, Role, RowVar};
 use broadloom_spec::Kind;
@@ -184,7 +184,7 @@ impl Graph {
     pub fn apply(&mut self, operation: &Operation, operands: &[Tensor]) -> Result<Tensor, Error> {
         operation.takes(operands.len())?;
         let result = self.pointwise(operation.name, operands)?;
-        self.laws.insert(self.steps.len() as u32 - 1, Rc::new(operation.clone()));
+        self.laws.insert(self.steps.len() as u32 - 1, Arc::new(operation.clone()));
         Ok(result)
     }
 
@@ -213,7 +213,7 @@ impl Graph {
         let accumulate = operation.forward.accumulate();
         let named = Options { name: Some(operation.name), accumulate, ..*options };
         let result = self.einsum_with(spec, operands, &named)?;
-        self.laws.insert(self.steps.len() as u32 - 1, Rc::new(operation.clone()));
+        self.laws.insert(self.steps.len() as u32 - 1, Arc::new(operation.clone()));
         Ok(result)
     }
 

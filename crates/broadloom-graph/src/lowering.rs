@@ -3,7 +3,6 @@
 //!
 //! [`Face`] is a trait so that users of a graph, who build it and ask for shapes, do not meet it.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use broadloom_array::Array;
@@ -37,7 +36,7 @@ pub trait Face {
     /// The first result of a step that is an operation or an assignment.
     fn first_result(&self, step: u32) -> Tensor;
     /// The law of a step, if it differs from the law of its operation.
-    fn law(&self, step: u32) -> Option<&Rc<Operation>>;
+    fn law(&self, step: u32) -> Option<&Arc<Operation>>;
     /// Returns true if a step looks up rows of a table.
     fn gathers(&self, step: u32) -> bool;
     /// The text of an assignment, as it was written.
@@ -51,7 +50,7 @@ pub trait Face {
     /// The initial values of a parameter or a state, if they were given.
     fn initial(&self, tensor: Tensor) -> Option<&Initial>;
     /// The values of data that brings its own.
-    fn array(&self, tensor: Tensor) -> Option<&Rc<Array>>;
+    fn array(&self, tensor: Tensor) -> Option<&Arc<Array>>;
     /// The name of a tensor, or one made from its index if it has none.
     fn short_name(&self, tensor: Tensor) -> String;
     /// The words that messages use for a step.
@@ -113,7 +112,7 @@ impl Face for Graph {
         self.step_results(step).next().unwrap_or(Tensor(0))
     }
 
-    fn law(&self, step: u32) -> Option<&Rc<Operation>> {
+    fn law(&self, step: u32) -> Option<&Arc<Operation>> {
         self.laws.get(&step)
     }
 
@@ -141,7 +140,7 @@ impl Face for Graph {
         self.facts.initials.get(&tensor)
     }
 
-    fn array(&self, tensor: Tensor) -> Option<&Rc<Array>> {
+    fn array(&self, tensor: Tensor) -> Option<&Arc<Array>> {
         self.facts.arrays.get(&tensor)
     }
 

@@ -12,7 +12,7 @@
 
 pub(crate) mod table;
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::OnceLock;
 
 use broadloom_loops::Binary;
@@ -440,7 +440,7 @@ impl Law {
 }
 
 /// The laws of steps that have their own: operations of users, and assignments.
-pub(crate) type Laws = FxHashMap<u32, Rc<Operation>>;
+pub(crate) type Laws = FxHashMap<u32, Arc<Operation>>;
 
 #[cfg(test)]
 mod tests {

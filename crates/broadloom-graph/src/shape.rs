@@ -5,7 +5,7 @@
 //! axes that are not known yet. A size that depends on named ones is an expression: `batch`, `2*batch`.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::order::{Basis, Dim, FormId, Symbolic};
 use broadloom_core::{Closed, DimShape, DimTerm, Form, Middle, RowTerm, Size, Symbol};
@@ -498,9 +498,9 @@ impl Graph {
     /// The final shapes of all tensors. Changes nothing.
     ///
     /// Sizes of parameters that nothing decides are an error, unless the parameter is not used.
-    pub fn final_shapes(&mut self) -> Result<Rc<Shapes>, Error> {
+    pub fn final_shapes(&mut self) -> Result<Arc<Shapes>, Error> {
         if let Some(settled) = &self.settled {
-            return Ok(Rc::clone(&settled.shapes));
+            return Ok(Arc::clone(&settled.shapes));
         }
         let read = |closed: &Closed<'_>, view: &View<'_>| {
             let same_sizes = crate::symbols::same_sizes(closed, view.symbols);
@@ -511,9 +511,9 @@ impl Graph {
             return Err(error);
         }
         shapes.bases.clone_from(&self.bases);
-        let shapes = Rc::new(shapes);
+        let shapes = Arc::new(shapes);
         let settled =
-            Settled { shapes: Rc::clone(&shapes), checks: checks.into(), same_sizes: same_sizes.into() };
+            Settled { shapes: Arc::clone(&shapes), checks: checks.into(), same_sizes: same_sizes.into() };
         self.settled = Some(settled);
         Ok(shapes)
     }

@@ -4,7 +4,7 @@
 //! In `einsum("2*o<+k; k => o", x, w)` the first axis is `2*o<+k`; its place is the last output axis of `x`,
 //! its parts are `o` and `k`, and its size is `2·(o − 1) + (k − 1) + 1`.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::{Affine, Padding};
 use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
@@ -192,7 +192,7 @@ pub(crate) fn row_spots(row: &spec::Row<spec::Axis>) -> impl Iterator<Item = (&s
 
 impl Graph {
     /// The spec of a step, and the place of its first label.
-    pub(crate) fn spec_of_step(&self, step: u32) -> Option<(Rc<KnownSpec>, u32)> {
+    pub(crate) fn spec_of_step(&self, step: u32) -> Option<(Arc<KnownSpec>, u32)> {
         match self.steps.get(step as usize)? {
             Step::Op { op: Op::Einsum { spec, labels, .. }, .. } => Some((self.spec(*spec), *labels)),
             _ => None,

@@ -17,6 +17,18 @@ pub struct Text {
     pub folder: PathBuf,
     /// Sizes that replace those of `dim` lines.
     pub sizes: Vec<(String, u64)>,
+    /// Who asks about it.
+    pub front: Front,
+}
+
+/// Who asks: advice says what to write there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Front {
+    /// The command.
+    #[default]
+    Command,
+    /// A Python program.
+    Python,
 }
 
 impl Text {
@@ -41,6 +53,8 @@ pub struct Analysis {
     pub name: String,
     /// The compiled program.
     pub program: Program,
+    /// Who asks.
+    pub(crate) front: Front,
     /// The last line that was read, if only a part was.
     pub(crate) until: Option<u32>,
     /// The text that was read.
@@ -71,7 +85,7 @@ impl Analysis {
     fn read(text: &Text, until: Option<u32>) -> Analysis {
         let options = Options { folder: text.folder.clone(), sizes: text.sizes.clone(), until };
         let program = compile(&text.name, &text.text, &options);
-        Analysis { name: text.name.clone(), program, until, text: text.clone() }
+        Analysis { name: text.name.clone(), program, front: text.front, until, text: text.clone() }
     }
 
     /// Returns true if there are no errors.

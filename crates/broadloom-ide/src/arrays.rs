@@ -4,6 +4,7 @@ use broadloom::Array;
 use broadloom_diagnostics::{Diagnostic, Severity};
 use broadloom_lang::{Made, Program, nearest};
 
+use crate::analysis::Front;
 use crate::shape::kind;
 
 /// An array that was given.
@@ -54,7 +55,7 @@ fn is_used(program: &Program, given: &[Given], array: &Given) -> bool {
 }
 
 /// Notes about arrays that the program does not use.
-pub fn foreign(program: &Program, given: &[Given]) -> Vec<Diagnostic> {
+pub fn foreign(program: &Program, given: &[Given], front: Front) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     for Given { name, file, offered, column, .. } in unused(program, given) {
         // The columns of a table are offered, not given: it is enough if some of it is used.
@@ -71,9 +72,10 @@ pub fn foreign(program: &Program, given: &[Given]) -> Vec<Diagnostic> {
         let note = Diagnostic::new(Severity::Note, "", message);
         let near = nearest(name, declared(program).map(|made| made.name.as_str()));
         notes.push(match (program.find(name).map(|tensor| kind(&program.graph, tensor)), near) {
-            (Some(kind @ ("parameter" | "state")), _) => {
-                note.with_help(format!("`{name}` is a {kind}: `run --load` begins with saved ones"))
-            }
+            (Some(kind @ ("parameter" | "state")), _) => note.with_help(match front {
+                Front::Command => format!("`{name}` is a {kind}: `run --load` begins with saved ones"),
+                Front::Python => format!("`{name}` is a {kind}: set it in `parameters`"),
+            }),
             (Some(_), _) => note.with_help(format!("`{name}` is computed")),
             (None, Some(near)) => note.with_help(format!("is `{near}` meant?")),
             (None, None) => note,

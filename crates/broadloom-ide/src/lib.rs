@@ -52,7 +52,7 @@ mod verify;
 mod whole;
 pub mod words;
 
-pub use analysis::{Analysis, Listing, Text};
+pub use analysis::{Analysis, Front, Listing, Text};
 pub use check::{Checked, CheckedTensor, Parameters, check};
 pub use completion::{Completion, completion};
 pub use definition::definition;

@@ -5,7 +5,7 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use broadloom_lang::{Made, Program, codes, nearest};
 use serde::Serialize;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Front};
 use crate::arrays::{self, Given};
 use crate::place::Line;
 
@@ -87,7 +87,7 @@ pub struct VerifiedSize {
 pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, String> {
     let mut diagnostics = analysis.program.diagnostics.clone();
     let fitted = match analysis.is_ok() {
-        true => Some(Fitted::new(&mut analysis.program, given)?),
+        true => Some(Fitted::new(&mut analysis.program, given, analysis.front)?),
         false => None,
     };
     let program = &analysis.program;
@@ -119,6 +119,7 @@ struct Fitted<'a> {
     rows: Vec<Row<'a>>,
     fit: Fit,
     given: &'a [Given],
+    front: Front,
 }
 
 /// A `data` of the program.
@@ -132,7 +133,7 @@ struct Row<'a> {
 }
 
 impl<'a> Fitted<'a> {
-    fn new(program: &mut Program, given: &'a [Given]) -> Result<Fitted<'a>, String> {
+    fn new(program: &mut Program, given: &'a [Given], front: Front) -> Result<Fitted<'a>, String> {
         let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
         let dtypes = program.graph.dtypes();
         let data = arrays::declared(program);
@@ -148,7 +149,7 @@ impl<'a> Fitted<'a> {
         let inputs: Vec<Input<'_>> =
             (rows.iter()).filter_map(|row| Some(Input::new(row.made.tensor, &row.array?.array))).collect();
         let fit = program.graph.fit(&inputs).map_err(|error| error.to_string())?;
-        Ok(Fitted { rows, fit, given })
+        Ok(Fitted { rows, fit, given, front })
     }
 
     /// All diagnostics about the arrays.
@@ -161,8 +162,13 @@ impl<'a> Fitted<'a> {
         // A size that a missing or unfitting array would decide is not reported as well.
         let excused = !missing.is_empty() || !self.fit.is_ok();
         let open = self.fit.sizes.iter().filter(|size| size.used && size.number.is_none() && !excused);
-        let open: Vec<Diagnostic> = open.map(|size| undecided(program, size)).collect();
-        missing.into_iter().chain(misfits).chain(open).chain(arrays::foreign(program, self.given)).collect()
+        let open: Vec<Diagnostic> = open.map(|size| undecided(program, size, self.front)).collect();
+        missing
+            .into_iter()
+            .chain(misfits)
+            .chain(open)
+            .chain(arrays::foreign(program, self.given, self.front))
+            .collect()
     }
 
     /// The error for data without values.
@@ -175,7 +181,11 @@ impl<'a> Fitted<'a> {
         let help = match nearest(name, arrays::unused(program, self.given).map(|given| given.name.as_str())) {
             Some(near) => format!("there is an array `{near}`: call it `{name}`, if it is meant"),
             None => {
-                format!("give an array `{name}` with sizes [{}]: `--inputs {name}=FILE`", axes.join(", "))
+                let how = match self.front {
+                    Front::Command => format!("`--inputs {name}=FILE`"),
+                    Front::Python => format!("`{name}=array`"),
+                };
+                format!("give an array `{name}` with sizes [{}]: {how}", axes.join(", "))
             }
         };
         Diagnostic::error(codes::VALUE, message, row.made.span, label).with_help(help)
@@ -244,12 +254,18 @@ fn has_values(program: &Program, tensor: Tensor) -> bool {
 }
 
 /// The error for a named size that no array and no sample decides.
-fn undecided(program: &Program, size: &FoundSize) -> Diagnostic {
+fn undecided(program: &Program, size: &FoundSize, front: Front) -> Diagnostic {
     let name = &size.name;
     let span = program.dims.iter().find(|dim| dim.name == *name).map(|dim| dim.span);
     let message = format!("no array says how large `{name}` is");
-    Diagnostic::error(codes::VALUE, message, span.unwrap_or(Span::empty(program.main, 0)), "")
-        .with_help(format!("declare it with a usual size, or say `--set {name}=SIZE`"))
+    Diagnostic::error(codes::VALUE, message, span.unwrap_or(Span::empty(program.main, 0)), "").with_help(
+        match front {
+            Front::Command => format!("declare it with a usual size, or say `--set {name}=SIZE`"),
+            Front::Python => {
+                format!("declare it with a usual size, or read the program with `sizes={{\"{name}\": 32}}`")
+            }
+        },
+    )
 }
 
 /// `[16, 784]`

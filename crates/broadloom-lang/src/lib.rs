@@ -19,6 +19,7 @@ mod load;
 pub mod plan;
 mod position;
 mod program;
+mod ready;
 mod rehearse;
 mod run;
 pub mod show;
@@ -34,7 +35,8 @@ pub use position::{Counter, Position};
 pub use program::{
     Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, signatures,
 };
-pub use run::{Observer, RunOptions};
+pub use ready::{Available, Ready, diagnose};
+pub use run::{Ended, Observer, RunOptions, Way};
 pub use suggest::nearest;
 
 /// The README of the crate, so that its example is run.

@@ -1,7 +1,7 @@
 //! Whole numbers that depend on the current repetition of a loop: `step`, `step % 8`,
 //! `3 * epoch + step`.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::syntax::ast::Binary;
 
@@ -17,10 +17,19 @@ pub enum Position {
     /// A number that stays the same.
     Number(f64),
     /// `+`, `-`, `*`, `/` or `%` of two others.
-    Binary(Binary, Rc<Position>, Rc<Position>),
+    Binary(Binary, Arc<Position>, Arc<Position>),
 }
 
 impl Position {
+    /// Returns true if it depends on the number of a repetition.
+    pub(crate) fn mentions(&self, counter: Counter) -> bool {
+        match self {
+            Position::Counter(own, ..) => *own == counter,
+            Position::Number(_) => false,
+            Position::Binary(_, a, b) => a.mentions(counter) || b.mentions(counter),
+        }
+    }
+
     /// Its value as an index: quotients are rounded down.
     pub fn at(&self, values: &[i64]) -> Option<i64> {
         Some(match self {
@@ -88,8 +97,8 @@ mod tests {
     /// Bounds contain the value of every repetition, and are reached if each counter occurs once.
     #[test]
     fn bounds_hold_all_values() {
-        let step = Rc::new(Position::Counter(Counter(0), 2, 9));
-        let number = |value: f64| Rc::new(Position::Number(value));
+        let step = Arc::new(Position::Counter(Counter(0), 2, 9));
+        let number = |value: f64| Arc::new(Position::Number(value));
         let signs = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Mod];
         for sign in signs {
             for value in [-3.0, 1.0, 2.0, 5.0, 20.0] {

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use broadloom::files::{write_csv, write_npy};
-use broadloom::{Array, Error, ErrorKind, Session, Settings, Tensor};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom::{Array, Error, ErrorKind, Given, Remedy, Session, Settings, Tensor};
+use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use crate::codes;
-use crate::eval::diagnosed;
-use crate::plan::{Action, Drawn, Piece, Plan, Repeat};
-use crate::program::{Made, Origin, Program};
+use crate::plan::{Action, Piece, Plan, Repeat};
+use crate::program::{Origin, Program};
+use crate::ready::{Ready, diagnose};
 use crate::show;
 
 /// Options for running a program.
@@ -55,83 +55,31 @@ impl Program {
     /// Runs the program, and returns the session with all its numbers. The program is compiled for
     /// all sizes at once: named sizes are those that were set, or follow from data given from
     /// outside, or are as declared.
-    pub fn run(
-        mut self,
-        options: &RunOptions,
-        observer: &mut dyn Observer,
-    ) -> Result<Session, Box<Diagnostic>> {
-        if let Some(wrong) = self.check_sizes() {
-            return Err(Box::new(wrong));
-        }
-        let main = Span::empty(self.main, 0);
-        let origins = self.origins;
-        let told = |error: Error, span: Span| Box::new(diagnosed(&error, span, &origins));
-        let own = |error: &Error| {
-            error.step().and_then(|step| origins.get(step)).map_or(main, |origin| origin.span)
-        };
-        let mut session = Session::with(self.graph, options.settings.clone()).map_err(|error| {
-            let span = own(&error);
-            told(error, span)
-        })?;
-        let mut noticed = 0;
-        notice(&session, &mut noticed, observer);
-        let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
-        session.set_sizes(&sizes).map_err(|error| told(error, main))?;
-        let found = |name: &str| self.made.iter().rev().find(|made| made.name == *name);
-        let inputs = options.inputs.iter().filter_map(|(name, values)| Some((found(name)?, values)));
-        let inputs: Vec<(&Made, &Array)> = inputs.collect();
-        let given: Vec<(Tensor, &Array)> =
-            inputs.iter().map(|(made, values)| (made.tensor, *values)).collect();
-        let named = |error: &Error| {
-            let about = error.tensor().map(|(tensor, _)| tensor);
-            let is_about = |(made, _): &&(&Made, &Array)| Some(made.tensor) == about;
-            inputs.iter().find(is_about).map_or(main, |(made, _)| made.span)
-        };
-        session.set_all(&given).map_err(|error| {
-            let at = named(&error);
-            told(error, at)
-        })?;
-        let wrong = inputs.iter().find_map(|(made, _)| changed(&mut session, &sizes, made));
-        if let Some(wrong) = wrong {
-            return Err(Box::new(wrong));
-        }
-        for drawn in
-            self.plan.drawn.iter().filter(|drawn| given.iter().all(|(tensor, _)| *tensor != drawn.tensor))
-        {
-            draw(&mut session, drawn, options.settings.seed).map_err(|error| told(error, drawn.span))?;
-        }
+    pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<Session, Box<Diagnostic>> {
+        let mut ready = self.ready(&options.settings)?;
+        ready.pass_on(observer);
+        let inputs: Vec<(&str, Given<'_>)> =
+            options.inputs.iter().map(|(name, values)| (name.as_str(), Given::Copied(values))).collect();
+        ready.give(&inputs)?;
         if let Some(file) = &options.load {
-            session.load(file).map_err(|error| about_file(&error, main, &origins))?;
-            notice(&session, &mut noticed, observer);
+            ready.session.load(file).map_err(|error| ready.about_file(&error))?;
+            ready.pass_on(observer);
         }
-        let mut running = Running {
-            plan: &self.plan,
-            origins: &origins,
-            session,
-            observer,
-            values: vec![0; self.plan.counters as usize],
-            depth: 0,
-            noticed,
-            ran: false,
-            stopped: false,
-            keep_going: options.keep_going,
-            turns: Vec::new(),
-        };
-        let outcome = running.all();
-        let Running { mut session, observer, ran, stopped, .. } = running;
+        let Ended { outcome, ran, stopped } =
+            ready.go(&Way { keep_going: options.keep_going, steps: None }, observer);
         // The values from before a loss that was not finite are kept.
         let lost = outcome.as_ref().is_err_and(|wrong| wrong.code != codes::NOT_FINITE || !ran);
         if lost {
-            return outcome.map(|()| session);
+            return outcome.map(|()| ready.session);
         }
         if let Some(file) = &options.save {
             if stopped && !ran {
                 // A file from an earlier run is worth more than initial values.
                 observer
                     .notice(&format!("stopped before the first step: {} stays as it was", file.display()));
-                return Ok(session);
+                return Ok(ready.session);
             }
-            session.save(file).map_err(|error| about_file(&error, main, &origins))?;
+            ready.session.save(file).map_err(|error| ready.about_file(&error))?;
             if outcome.is_err() {
                 observer.notice(&format!("{} has the values before the last step", file.display()));
             }
@@ -140,66 +88,108 @@ impl Program {
                     .notice(&format!("stopped early: {} has the values after the last step", file.display()));
             }
         }
-        outcome.map(|()| session)
+        outcome.map(|()| ready.session)
     }
 }
 
-/// Reports an error about a file from outside: at the
-/// parameter that does not fit, or without a place.
-fn about_file(error: &Error, main: Span, origins: &[Origin]) -> Box<Diagnostic> {
-    let mut steps = error.ends().iter().filter_map(|end| end.step);
-    let place = steps.find_map(|step| origins.get(step)).map(|origin| origin.span);
-    let mut wrong = diagnosed(error, place.unwrap_or(main), origins);
-    if place.is_none() {
-        wrong.labels.clear();
+/// How a plan is carried out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Way {
+    /// True to go on when a loss is not finite.
+    pub keep_going: bool,
+    /// How often the outermost loops are repeated, if that is not as the program says.
+    pub steps: Option<u64>,
+}
+
+/// How a run ended.
+pub struct Ended {
+    /// What went wrong, if anything did.
+    pub outcome: Result<(), Box<Diagnostic>>,
+    /// True if a routine that may have changed lasting values has ended.
+    pub ran: bool,
+    /// True if the observer has stopped the run.
+    pub stopped: bool,
+}
+
+impl Ready {
+    /// Carries out the plan of the program: everything that it does when it runs. Parameters and states begin as they are now.
+    pub fn go(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
+        let wrong = self.too_many_steps(way).map(Box::new).or_else(|| self.draw().err());
+        if let Some(wrong) = wrong {
+            return Ended { outcome: Err(wrong), ran: false, stopped: false };
+        }
+        let mut running = Running {
+            plan: &self.plan,
+            origins: &self.origins,
+            advice: self.advice,
+            session: &mut self.session,
+            observer,
+            values: vec![0; self.plan.counters as usize],
+            depth: 0,
+            noticed: &mut self.noticed,
+            ran: false,
+            stopped: false,
+            way: *way,
+            turns: Vec::new(),
+        };
+        let outcome = running.all();
+        let Running { ran, stopped, .. } = running;
+        Ended { outcome, ran, stopped }
     }
-    Box::new(wrong)
+
+    /// Refuses a number of repetitions that the program cannot have.
+    fn too_many_steps(&self, way: &Way) -> Option<Diagnostic> {
+        let steps = way.steps?;
+        let loops = self.plan.actions.iter().filter_map(|action| match action {
+            Action::Repeat(repeat) => Some(repeat),
+            Action::Run(..) | Action::Print { .. } | Action::Save { .. } => None,
+        });
+        let loops: Vec<&Repeat> = loops.collect();
+        if loops.is_empty() {
+            let message = "the program repeats nothing, so it has no steps";
+            let help =
+                "write what is to be repeated below `repeat 100:`, or run it without a number of steps";
+            return Some(Diagnostic::new(Severity::Error, codes::VALUE, message).with_help(help));
+        }
+        let positions = self.plan.slices.iter().map(|(_, position)| position);
+        let counted = |repeat: &&&Repeat| positions.clone().any(|position| position.mentions(repeat.counter));
+        let short = loops.iter().filter(counted).find(|repeat| steps > repeat.total())?;
+        let message = format!("{steps} steps are more than the {} that this loop can have", short.total());
+        let wrong = Diagnostic::error(codes::VALUE, message, short.span, "");
+        Some(wrong.with_help("its number says which part of the data is read: ask for fewer steps"))
+    }
+}
+
+impl Repeat {
+    /// How often it is repeated, as the program says.
+    fn total(&self) -> u64 {
+        self.to.saturating_sub(self.from).max(0) as u64
+    }
 }
 
 /// Passes on the notices of a session that are new.
-fn notice(session: &Session, told: &mut usize, observer: &mut dyn Observer) {
+pub(crate) fn notice(session: &Session, told: &mut usize, observer: &mut dyn Observer) {
     session.notices().iter().skip(*told).for_each(|notice| observer.notice(notice));
     *told = session.notices().len();
-}
-
-/// Reports data that would change a size that was set.
-fn changed(session: &mut Session, set: &[(&str, u64)], made: &Made) -> Option<Diagnostic> {
-    let now: Vec<(&str, u64)> = session.sizes().ok()?.collect();
-    let other =
-        |(name, wanted): &&(&str, u64)| now.iter().any(|(known, size)| known == name && size != wanted);
-    let (name, wanted) = set.iter().find(other)?;
-    let size = now.iter().find(|(known, _)| known == name).map_or(0, |(_, size)| *size);
-    let message = format!("`{name}` is set to {wanted}, but the values for `{}` make it {size}", made.name);
-    let wrong = Diagnostic::error(codes::VALUE, message, made.span, "");
-    Some(wrong.with_help(format!("leave `{name}` open: it follows the data")))
-}
-
-/// Draws the numbers of data, at its current sizes.
-fn draw(session: &mut Session, drawn: &Drawn, seed: u64) -> Result<(), Error> {
-    let [batch, output, input] = session.rows_of(drawn.tensor)?;
-    let (fan_in, fan_out) = (input.iter().product(), output.iter().product());
-    let (sizes, dtype) = ([batch, output, input].concat(), session.dtype(drawn.tensor)?);
-    let values = drawn.initial.values(&drawn.name, seed, &sizes, fan_in, fan_out, dtype)?;
-    session.set(drawn.tensor, &values)
 }
 
 struct Running<'p> {
     plan: &'p Plan,
     origins: &'p [Origin],
-    session: Session,
+    advice: fn(Remedy) -> Option<&'static str>,
+    session: &'p mut Session,
     observer: &'p mut dyn Observer,
     /// The current numbers of the repetitions, by counter.
     values: Vec<i64>,
     /// The number of loops around the current action.
     depth: usize,
     /// The number of the session's notices that have been passed on.
-    noticed: usize,
+    noticed: &'p mut usize,
     /// True once a routine that may have changed saved values has ended.
     ran: bool,
     /// True once the observer has stopped the run.
     stopped: bool,
-    /// True if the run goes on when a loss is not finite.
-    keep_going: bool,
+    way: Way,
     /// The current repetitions, outermost first: the number of each, from 1, and the total.
     turns: Vec<(u64, u64)>,
 }
@@ -244,7 +234,7 @@ impl Running<'_> {
     }
 
     fn told<T>(&self, made: Result<T, Error>, span: Span) -> Result<T, Box<Diagnostic>> {
-        made.map_err(|error| Box::new(diagnosed(&error, span, self.origins)))
+        made.map_err(|error| Box::new(diagnose(&error, span, self.origins, self.advice)))
     }
 
     fn routine(&mut self, routine: usize, span: Span) -> Result<(), Box<Diagnostic>> {
@@ -255,12 +245,12 @@ impl Running<'_> {
             }
         }
         let routine = &self.plan.routines[routine];
-        let ran = match self.keep_going {
+        let ran = match self.way.keep_going {
             true => self.session.run(&routine.unchecked()),
             false => self.session.run(routine),
         };
         // Notices about compilation appear when a routine runs first.
-        notice(&self.session, &mut self.noticed, self.observer);
+        notice(self.session, self.noticed, self.observer);
         let not_finite = ran.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFinite);
         self.told(ran, span)
             .map_err(|wrong| if not_finite { Box::new(self.after_steps(*wrong)) } else { wrong })
@@ -281,9 +271,9 @@ impl Running<'_> {
     }
 
     fn repeat(&mut self, repeat: &Repeat) -> Result<(), Box<Diagnostic>> {
-        let total = repeat.to.saturating_sub(repeat.from).max(0) as u64;
         self.depth += 1;
-        for (turn, number) in (repeat.from..repeat.to).enumerate() {
+        let total = self.way.steps.filter(|_| self.depth == 1).unwrap_or(repeat.total());
+        for (turn, number) in (repeat.from..repeat.from.saturating_add_unsigned(total)).enumerate() {
             self.values[repeat.counter.0 as usize] = number;
             if let Some(leaf) = repeat.leaf {
                 let set = self.set_number(leaf, number);

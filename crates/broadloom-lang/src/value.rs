@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom::{Array, Initial, Operation, Tensor};
 use broadloom_diagnostics::Span;
@@ -38,7 +39,7 @@ pub(crate) enum Value {
     Numbers(Rc<Array>),
     Module(Rc<Scope>),
     /// A number that depends on the current repetition of a loop.
-    Position(Rc<Position>),
+    Position(Arc<Position>),
     /// The result of a call made only for its effect.
     Nothing,
     /// The result of an expression with an error that has already been reported.

@@ -4,7 +4,8 @@
 
 use std::process::Command;
 
-use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
+use broadloom::{Array, Given, Settings};
+use broadloom_lang::{Observer, Options, Program, RunOptions, Way, compile};
 
 fn read(text: &str, sizes: &[(&str, u64)]) -> Program {
     let sizes = sizes.iter().map(|(name, size)| (name.to_string(), *size)).collect();
@@ -94,4 +95,70 @@ fn files_of_parameters_are_told_at_the_parameter() {
     assert!(wanted.iter().all(|piece| told.contains(piece)), "{told}");
     let told = load(saved, std::path::Path::new("nowhere.safetensors"));
     assert!(told.contains("nowhere.safetensors") && !told.contains("test.loom"), "{told}");
+}
+
+/// Programs go to other threads, and so do programs that run.
+#[test]
+fn other_threads() {
+    fn goes<T: Send>() {}
+    goes::<broadloom_lang::Program>();
+    goes::<broadloom_lang::Ready>();
+}
+
+fn ready(text: &str) -> broadloom_lang::Ready {
+    let program = compile("test.loom", text, &Options::default());
+    assert!(program.is_ok(), "{:?}", program.diagnostics);
+    program.ready(&Settings::default()).unwrap_or_else(|wrong| panic!("{}", wrong.message))
+}
+
+#[test]
+fn what_can_be_computed_depends_on_what_is_given() {
+    let mut ready = ready("data x : 2\ndata t : 2\nlet y = 2 * x\nlet loss = sum(y - t)\n");
+    let x = Array::from_slice(&[2], &[1.0f32, 2.0]).unwrap();
+    assert!(ready.available().tensors.is_empty());
+    ready.give(&[("x", Given::Copied(&x))]).unwrap();
+    let available = ready.available();
+    let names: Vec<&str> = available.tensors.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["y"]);
+    assert_eq!(available.left_out, [("loss".to_string(), Some("t".to_string()))]);
+    ready.compute(&available.routine).unwrap();
+    assert_eq!(ready.session.get(available.tensors[0].1).unwrap().to_f64s(), [2.0, 4.0]);
+    // What is not given again is not there any more.
+    ready.give(&[("t", Given::Copied(&x))]).unwrap();
+    assert!(ready.available().tensors.is_empty());
+}
+
+#[test]
+fn data_has_its_own_values_again() {
+    let mut ready = ready("data x : 2 = [1, 2]\nlet y = 2 * x\n");
+    let other = Array::from_slice(&[2], &[5.0f32, 6.0]).unwrap();
+    let mut values = |given: &[(&str, Given<'_>)]| {
+        ready.give(given).unwrap();
+        let available = ready.available();
+        ready.compute(&available.routine).unwrap();
+        ready.session.get(available.tensors[0].1).unwrap().to_f64s()
+    };
+    assert_eq!(values(&[]), [2.0, 4.0]);
+    assert_eq!(values(&[("x", Given::Copied(&other))]), [10.0, 12.0]);
+    assert_eq!(values(&[]), [2.0, 4.0]);
+}
+
+#[test]
+fn steps_are_counted() {
+    let text = "data x : 4 | 1 = [[0], [1], [2], [3]]\nlet loss = mean(square({a} * x - 2 * x))\n\
+                repeat 5:\n  minimise loss by sgd(0.01)\n  print loss\n";
+    let mut ready = ready(text);
+    let mut lines = Vec::new();
+    let way = |steps| Way { keep_going: false, steps: Some(steps) };
+    ready.go(&way(3), &mut lines).outcome.unwrap();
+    assert_eq!(lines.len(), 3);
+    // It goes on from where it was.
+    ready.go(&way(7), &mut lines).outcome.unwrap();
+    let losses: Vec<f64> = lines.iter().map(|line| line.parse().unwrap()).collect();
+    assert!(losses.windows(2).all(|pair| pair[1] < pair[0]), "{losses:?}");
+    let none = self::ready("data x : 2 = [1, 2]\nprint x\n").go(&way(2), &mut Vec::new());
+    assert!(none.outcome.unwrap_err().message.contains("repeats nothing"));
+    let mut sliced =
+        self::ready("data x : 3 | 1 = [[1], [2], [3]]\nrepeat i in 0..3:\n  print slice(x, i)\n");
+    assert!(sliced.go(&way(4), &mut Vec::new()).outcome.unwrap_err().message.contains("more than the 3"));
 }

@@ -4,6 +4,7 @@
 //! obviously; [`optimise`](optimise::optimise) rewrites it; `broadloom-native` compiles it to machine code.
 
 pub mod function;
+mod lent;
 pub mod memory;
 pub mod mlir;
 pub mod optimise;
@@ -15,6 +16,7 @@ mod show;
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_core::Size;
 pub use function::{Binary, Domain, Unary, Yields};
+pub use lent::Lent;
 pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};
 pub use scalar::Scalar;

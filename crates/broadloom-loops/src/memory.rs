@@ -1,10 +1,12 @@
 //! Blocks: the memory of buffers that outlive a run.
 //!
 //! A block holds the cells of one buffer with its margins, as compiled code reads and writes them.
-//! Callers see only the inside: arrays go in and come out without margins.
+//! Callers see only the inside: arrays go in and come out without margins. A block without margins can
+//! also be [lent](Block::lend), and it can be [taken](Block::take) out of its place, which stays vacant until it is furnished again.
 
 use half::{bf16, f16};
 
+use crate::lent::Lent;
 use crate::{Array, ArrayError, Buffer, Dtype};
 use broadloom_array::Element;
 
@@ -29,13 +31,25 @@ use broadloom_array::Element;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Enough lines for all cells.
-    lines: Vec<Line>,
+    place: Place,
+    /// The value of cells in margins.
+    fill: f64,
     /// The number of cells, margins included.
     cells: usize,
     dtype: Dtype,
     sizes: Vec<u64>,
     margins: Vec<(u64, u64)>,
+}
+
+/// The place of the cells of a block.
+#[derive(Clone, Debug)]
+enum Place {
+    /// Enough lines for all cells.
+    Own(Vec<Line>),
+    /// Memory of somebody else, which is only read.
+    Lent(Lent),
+    /// None at the moment.
+    Vacant,
 }
 
 /// One expression for the cells of a block as the type they have.
@@ -74,21 +88,107 @@ impl Block {
     /// Memory for a buffer: 0 inside, margins filled.
     pub fn new(buffer: &Buffer) -> Result<Block, ArrayError> {
         let too_large = || ArrayError { message: format!("`{}` does not fit into memory", buffer.name) };
-        let cells =
-            buffer.padded().map(|size| size.get()).try_fold(1u64, u64::checked_mul).ok_or_else(too_large)?;
-        let bytes = cells.checked_mul(buffer.dtype.bytes() as u64).ok_or_else(too_large)?;
-        let bytes = usize::try_from(bytes).map_err(|_| too_large())?;
-        let mut block = Block {
-            lines: lines(bytes).ok_or_else(too_large)?,
-            cells: cells as usize,
-            dtype: buffer.dtype,
-            sizes: buffer.shape(),
-            margins: (0..buffer.sizes.len()).map(|axis| buffer.margin(axis)).collect(),
-        };
+        let mut block = Block::vacant(buffer).ok_or_else(too_large)?;
+        block.place = Place::Own(lines(block.bytes()).ok_or_else(too_large)?);
         if buffer.has_margins() {
             block.fill_margins(buffer.fill);
         }
         Ok(block)
+    }
+
+    /// A block without margins that holds the numbers of an array.
+    pub fn of(array: &Array) -> Result<Block, ArrayError> {
+        let sizes = array.sizes().iter().map(|size| (*size).into()).collect();
+        let (dtype, margins) = (array.dtype(), Vec::new());
+        let buffer =
+            Buffer { name: String::new(), dtype, sizes, margins, fill: 0.0, storage: crate::Storage::Kept };
+        let mut block = Block::new(&buffer)?;
+        block.write(array)?;
+        Ok(block)
+    }
+
+    /// A block for a buffer, without memory as yet.
+    fn vacant(buffer: &Buffer) -> Option<Block> {
+        let cells = buffer.padded().map(|size| size.get()).try_fold(1u64, u64::checked_mul)?;
+        let bytes = cells.checked_mul(buffer.dtype.bytes() as u64)?;
+        usize::try_from(bytes).ok()?;
+        Some(Block {
+            place: Place::Vacant,
+            fill: buffer.fill,
+            cells: cells as usize,
+            dtype: buffer.dtype,
+            sizes: buffer.shape(),
+            margins: (0..buffer.sizes.len()).map(|axis| buffer.margin(axis)).collect(),
+        })
+    }
+
+    /// Reads the numbers of somebody else from now on, where they are. Returns false, and changes nothing, if they have
+    /// another type or other sizes, or if the block has margins.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use broadloom_loops::{Array, Block, Buffer, Dtype, Lent, Storage};
+    ///
+    /// let lent = Lent::of(&Arc::new(Array::from_slice(&[3], &[1.0f32, 2.0, 3.0])?));
+    /// let buffer = Buffer {
+    ///     name: "x".into(),
+    ///     dtype: Dtype::F32,
+    ///     sizes: vec![3.into()],
+    ///     margins: vec![],
+    ///     fill: 0.0,
+    ///     storage: Storage::Kept,
+    /// };
+    /// let mut block = Block::new(&buffer)?;
+    /// assert!(block.lend(&lent));
+    /// assert_eq!(block.read().to_f64s(), [1.0, 2.0, 3.0]);
+    /// # Ok::<(), broadloom_loops::ArrayError>(())
+    /// ```
+    pub fn lend(&mut self, lent: &Lent) -> bool {
+        let fits = self.dtype == lent.dtype() && self.sizes == lent.sizes() && !self.has_margins();
+        if fits {
+            self.place = Place::Lent(lent.clone());
+        }
+        fits
+    }
+
+    /// Takes the block with its numbers, and leaves a vacant one in its place.
+    #[must_use]
+    pub fn take(&mut self) -> Block {
+        let vacant =
+            Block { place: Place::Vacant, sizes: self.sizes.clone(), margins: self.margins.clone(), ..*self };
+        std::mem::replace(self, vacant)
+    }
+
+    /// Gives memory of its own to a block that has none: cells are 0 in a vacant one, and those of the lender in a lent one.
+    pub fn furnish(&mut self) -> Result<(), ArrayError> {
+        let before = match &self.place {
+            Place::Own(_) => return Ok(()),
+            Place::Lent(_) => Some(self.read()),
+            Place::Vacant => None,
+        };
+        let no_room = || ArrayError { message: "there is not enough memory".into() };
+        self.place = Place::Own(lines(self.bytes()).ok_or_else(no_room)?);
+        match before {
+            Some(numbers) => self.write(&numbers)?,
+            None if self.has_margins() => self.fill_margins(self.fill),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Returns true if it has no memory at the moment.
+    pub fn is_vacant(&self) -> bool {
+        matches!(self.place, Place::Vacant)
+    }
+
+    /// Returns true if its numbers are those of somebody else.
+    pub fn is_lent(&self) -> bool {
+        matches!(self.place, Place::Lent(_))
+    }
+
+    /// Returns true if its cells are more than the inside.
+    pub fn has_margins(&self) -> bool {
+        self.margins.iter().any(|margin| *margin != (0, 0))
     }
 
     /// The type of its numbers.
@@ -108,7 +208,10 @@ impl Block {
 
     /// The number of bytes that are allocated for them.
     pub fn allocated(&self) -> usize {
-        size_of_val(self.lines.as_slice())
+        match &self.place {
+            Place::Own(lines) => size_of_val(lines.as_slice()),
+            Place::Lent(_) | Place::Vacant => 0,
+        }
     }
 
     /// Returns true if it has the type, the sizes and the margins of a buffer.
@@ -138,6 +241,10 @@ impl Block {
         if array.dtype() != self.dtype {
             return self.write(&array.convert(self.dtype));
         }
+        if self.is_lent() {
+            self.place = Place::Vacant;
+        }
+        self.furnish()?;
         each_type!(self.dtype, T => {
             if let Some(mut numbers) = array.as_slice::<T>() {
                 self.edit_runs::<T>(|cells| {
@@ -167,6 +274,7 @@ impl Block {
             let message = format!("there are {} numbers, but {inside} are needed", numbers.len());
             return Err(ArrayError { message });
         }
+        self.furnish()?;
         each_type!(self.dtype, T => {
             let mut rest = numbers.iter();
             self.edit_runs::<T>(|cells| {
@@ -197,9 +305,13 @@ impl Block {
         });
     }
 
-    /// The address at which its memory begins.
+    /// The address at which its memory begins; null if it is vacant. What is lent must not be written to.
     pub fn address(&mut self) -> *mut std::ffi::c_void {
-        self.lines.as_mut_ptr().cast()
+        match &mut self.place {
+            Place::Own(lines) => lines.as_mut_ptr().cast(),
+            Place::Lent(lent) => lent.address().cast_mut(),
+            Place::Vacant => std::ptr::null_mut(),
+        }
     }
 
     /// Visits the runs of neighbouring cells inside, in order, with the start and the length of
@@ -237,18 +349,25 @@ impl Block {
 
     fn typed<T: Plain>(&self) -> &[T] {
         assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
-        view::cells(&self.lines, self.cells)
+        match &self.place {
+            Place::Own(lines) => view::cells(lines, self.cells),
+            Place::Lent(lent) => lent.cells(),
+            Place::Vacant => panic!("a block is furnished before it is read"),
+        }
     }
 
     fn typed_mut<T: Plain>(&mut self) -> &mut [T] {
         assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
-        view::cells_mut(&mut self.lines, self.cells)
+        match &mut self.place {
+            Place::Own(lines) => view::cells_mut(lines, self.cells),
+            Place::Lent(_) | Place::Vacant => panic!("a block is furnished before it is written to"),
+        }
     }
 }
 
 /// Numbers for which all bit patterns are valid. [`Element`] is not enough: others can implement
 /// it.
-trait Plain: Element {}
+pub(crate) trait Plain: Element {}
 
 impl Plain for i32 {}
 impl Plain for i64 {}
@@ -318,6 +437,30 @@ mod tests {
             let expected = [7., 7., 7., 7., 7., 1., 2., 3., 7., 7., 4., 5., 6., 7., 7.];
             assert_eq!(block.cells(), expected, "{dtype}");
         }
+    }
+
+    #[test]
+    fn taken_and_lent() {
+        let mut block = Block::new(&buffer(Dtype::F32, &[3], &[(1, 0)])).unwrap();
+        block.set_numbers(&[1.0, 2.0, 3.0]).unwrap();
+        let taken = block.take();
+        assert_eq!((taken.numbers(), block.is_vacant()), (vec![1.0, 2.0, 3.0], true));
+        block.furnish().unwrap();
+        assert_eq!(block.cells(), [7.0, 0.0, 0.0, 0.0]);
+
+        let owner = std::sync::Arc::new(Array::new(&[2], vec![4.0f32, 5.0]).unwrap());
+        let lent = Lent::of(&owner);
+        let mut block = Block::new(&buffer(Dtype::F32, &[2], &[])).unwrap();
+        let others =
+            [Array::new(&[2], vec![4i32, 5]).unwrap(), Array::new(&[2, 1], vec![4.0f32, 5.0]).unwrap()];
+        assert!(others.into_iter().all(|other| !block.lend(&Lent::of(&std::sync::Arc::new(other)))));
+        assert!(block.lend(&lent));
+        assert_eq!(block.address().cast_const(), lent.address());
+        // Writing never reaches the owner.
+        block.write(&Array::new(&[2], vec![8.0f32, 9.0]).unwrap()).unwrap();
+        assert_eq!((block.numbers(), owner.to_f64s()), (vec![8.0, 9.0], vec![4.0, 5.0]));
+        let mut padded = Block::new(&buffer(Dtype::F32, &[2], &[(1, 1)])).unwrap();
+        assert!(!padded.lend(&lent));
     }
 
     #[test]

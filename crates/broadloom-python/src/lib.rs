@@ -1,6 +1,26 @@
 //! The Python front of Broadloom: it translates between Python and the crates below, and nothing more.
 //!
-//! The module is `broadloom._broadloom`; people import the package `broadloom`, which is written in Python around it.
+//! The module is `broadloom._broadloom`; people import the package `broadloom`, which is written in Python around it and makes
+//! its answers comfortable. What is here takes and returns plain data, NumPy arrays, and texts that were written for people.
+//!
+//! - [`program`]: questions about the text of a program.
+//! - [`running`]: a program with its numbers; `observer` watches it run.
+//! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers.
+//! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
+//! - [`command`]: the command `broadloom`.
+//! - [`places`]: where in Python something was written.
+//! - [`errors`]: mistakes as the exception `broadloom.Error`; [`data`]: answers as Python objects.
+
+mod arrays;
+mod command;
+mod data;
+mod errors;
+mod graph;
+mod graph_session;
+mod observer;
+mod places;
+mod program;
+mod running;
 
 use pyo3::prelude::*;
 
@@ -8,6 +28,19 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _broadloom {
     use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::arrays::{Memory, read_safetensors, write_safetensors};
+    #[pymodule_export]
+    use crate::command::command;
+    #[pymodule_export]
+    use crate::graph::{Graph, operations};
+    #[pymodule_export]
+    use crate::graph_session::Session;
+    #[pymodule_export]
+    use crate::program::Program;
+    #[pymodule_export]
+    use crate::running::Running;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

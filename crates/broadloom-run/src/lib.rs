@@ -11,10 +11,11 @@ mod routine;
 mod session;
 mod update;
 
+pub use broadloom_loops::{Block, Lent};
 pub use lower::{nest_linalg, show_assignments, show_backward, trainable};
 pub use routine::Routine;
 pub use session::{
-    Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Session, Settings, Stored,
-    Temporaries,
+    Allocated, Backend, Copied, Given, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Session,
+    Settings, Stored, Temporaries,
 };
 pub use update::{Adam, Sgd};

@@ -47,8 +47,9 @@ pub use broadloom_graph::{
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
-    Adam, Allocated, Backend, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Routine, Session,
-    Settings, Sgd, Stored, Temporaries, nest_linalg, show_assignments, show_backward, trainable,
+    Adam, Allocated, Backend, Block, Copied, Given, Lent, Memory, MemoryRange, MemoryRole, OpenSize,
+    Rehearsal, Routine, Session, Settings, Sgd, Stored, Temporaries, nest_linalg, show_assignments,
+    show_backward, trainable,
 };
 pub use broadloom_spec as spec;
 pub use expr::{Builder, Expr, Operand};

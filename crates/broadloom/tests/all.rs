@@ -25,6 +25,7 @@ mod running;
 mod sequences;
 mod support;
 mod symbolic;
+mod threads;
 mod training;
 mod typed;
 mod why;

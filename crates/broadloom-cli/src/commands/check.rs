@@ -111,7 +111,8 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Output {
     output
 }
 
-fn people(checked: &Checked, look: Look) -> String {
+/// The shapes of a program, as a table for people.
+pub fn people(checked: &Checked, look: Look) -> String {
     let mut out = dims::table(&checked.dims, look);
     let mut table = Table::new([
         Column::name("tensor"),

@@ -98,7 +98,8 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output>
     Some(output)
 }
 
-fn people(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
+/// An explanation, told along the lines of the program.
+pub fn people(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
     let mut out = format!("{} {}\n", look.paint(Paint::Strong, &answer.of), answer.is);
     let steps = answer.steps.iter().map(|step| Said { text: &step.text, span: step.span, answer: false });
     let mut story: Vec<Said<'_>> = steps.collect();

@@ -89,7 +89,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
-fn people(analysis: &Analysis, found: &Loops, look: Look) -> String {
+/// Loop nests, below the lines of the program that they come from.
+pub fn people(analysis: &Analysis, found: &Loops, look: Look) -> String {
     let mut out = String::new();
     let mut last = None;
     for nest in &found.operations {

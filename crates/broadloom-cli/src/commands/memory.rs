@@ -72,7 +72,7 @@ impl From<Optimiser> for broadloom_ide::Optimiser {
 const LISTED: usize = 20;
 
 /// `8GiB`, `500MB`, `64k`, a number of bytes.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let help = "write a number and a unit, such as `8GiB` or `500MB`";
     let digits = text.trim().trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = text.trim()[digits.len()..].to_ascii_lowercase();
@@ -132,7 +132,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 }
 
 /// The answer to `--fits`: if the program fits, and the sizes for which it does.
-fn answer(used: &MemoryUse, limit: u64) -> String {
+pub fn answer(used: &MemoryUse, limit: u64) -> String {
     let fits = if used.needed <= limit { "fits into" } else { "does not fit into" };
     let (needed, limit) = (bytes(used.needed), bytes(limit));
     if used.sizes.is_empty() {
@@ -159,7 +159,8 @@ fn answer(used: &MemoryUse, limit: u64) -> String {
     out
 }
 
-fn people(used: &MemoryUse, all: bool, look: Look) -> String {
+/// The memory of a program, as tables for people.
+pub fn people(used: &MemoryUse, all: bool, look: Look) -> String {
     let mut out = if used.sizes.is_empty() { look.table(&groups(used)) } else { ranges(used, look) };
     let count = if all { used.tensors.len() } else { used.tensors.len().min(LISTED) };
     let mut table = Table::new([

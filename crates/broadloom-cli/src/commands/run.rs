@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use broadloom::files::check_writable;
 use broadloom::{Backend, Settings};
 use broadloom_diagnostics::{Diagnostic, escaped};
-use broadloom_ide::{Analysis, arrays};
+use broadloom_ide::{Analysis, Front, arrays};
 use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -179,7 +179,7 @@ impl Args {
             }
         }
         let given = data::read_all(&self.data)?;
-        let foreign = arrays::foreign(program, &given);
+        let foreign = arrays::foreign(program, &given, Front::Command);
         let inputs =
             arrays::used(program, &given).map(|used| (used.name.clone(), used.array.clone())).collect();
         let options = RunOptions {

@@ -62,7 +62,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
-fn people(analysis: &Analysis, verified: &Verified, look: Look) -> String {
+/// Arrays that fit a program, as a table for people.
+pub fn people(analysis: &Analysis, verified: &Verified, look: Look) -> String {
     if verified.tensors.is_empty() {
         return "the program has no data\n".into();
     }

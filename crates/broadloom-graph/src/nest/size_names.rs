@@ -4,7 +4,7 @@
 //! ranges over `n`; a result that the loop runs along has the size `n` too, and so on through the program.
 //! Names are for reading only: they are found when a nest is shown, and inference knows nothing of them.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::Size;
 use broadloom_core::projection::Index;
@@ -17,7 +17,7 @@ use crate::step::Tensor;
 use crate::{Error, Graph};
 
 /// The name of the size of each axis of a tensor, in memory order.
-type AxisNames = Vec<Option<Rc<str>>>;
+type AxisNames = Vec<Option<Arc<str>>>;
 
 /// The names of all tensors that have any.
 pub(crate) type SizeNames = FxHashMap<Tensor, AxisNames>;
@@ -43,7 +43,7 @@ impl Graph {
     /// ```
     pub fn size_names(&mut self, nest: &Projected) -> Result<Vec<Option<String>>, Error> {
         let known = self.all_size_names()?;
-        let text = |name: Option<Rc<str>>| name.map(|name| name.to_string());
+        let text = |name: Option<Arc<str>>| name.map(|name| name.to_string());
         let mut names = loop_names(nest, &known);
         // A result may be all that has a name for a loop.
         let results = if self.symbols.is_empty() { 0 } else { nest.results };
@@ -51,7 +51,7 @@ impl Graph {
             let Some(axes) = known.get(&nest.tensors[result]) else { continue };
             for (axis, name) in axes.iter().enumerate() {
                 if let (Some(name), Some(index)) = (name, runs_along(nest, result, axis)) {
-                    names[index as usize].get_or_insert_with(|| Rc::clone(name));
+                    names[index as usize].get_or_insert_with(|| Arc::clone(name));
                 }
             }
         }
@@ -59,16 +59,16 @@ impl Graph {
     }
 
     /// The names of all axes, found once for each state of the graph.
-    fn all_size_names(&mut self) -> Result<Rc<SizeNames>, Error> {
+    fn all_size_names(&mut self) -> Result<Arc<SizeNames>, Error> {
         let shapes = self.final_shapes()?;
         if let Some((of, known)) = &self.size_names
-            && Rc::ptr_eq(of, &shapes)
+            && Arc::ptr_eq(of, &shapes)
         {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
         let mut known = self.declared_size_names(&shapes);
         // Sizes that depend on named ones, as they were before those got their numbers.
-        let symbolic = self.symbolic.clone().unwrap_or_else(|| Rc::clone(&shapes));
+        let symbolic = self.symbolic.clone().unwrap_or_else(|| Arc::clone(&shapes));
         if !self.symbols.is_empty() {
             for tensor in self.tensors() {
                 let own = known.entry(tensor).or_insert_with(|| vec![None; axes_of(&shapes, tensor)]);
@@ -95,14 +95,14 @@ impl Graph {
                 }
             }
         }
-        let known = Rc::new(known);
-        self.size_names = Some((shapes, Rc::clone(&known)));
+        let known = Arc::new(known);
+        self.size_names = Some((shapes, Arc::clone(&known)));
         Ok(known)
     }
 
     /// The names in the declarations of leaves, without those that stand for several sizes.
     fn declared_size_names(&self, shapes: &Shapes) -> SizeNames {
-        let mut sizes: FxHashMap<Rc<str>, Option<u64>> = FxHashMap::default();
+        let mut sizes: FxHashMap<Arc<str>, Option<u64>> = FxHashMap::default();
         let mut all: FxHashMap<Tensor, AxisNames> = FxHashMap::default();
         for (tensor, declaration) in &self.declarations {
             let tensor = Tensor(*tensor);
@@ -110,7 +110,7 @@ impl Graph {
             let axes = MEMORY.into_iter().flat_map(|kind| shapes.sizes(tensor, kind));
             for (name, size) in names.iter().zip(axes) {
                 if let Some(name) = name {
-                    let known = sizes.entry(Rc::clone(name)).or_insert(Some(size));
+                    let known = sizes.entry(Arc::clone(name)).or_insert(Some(size));
                     *known = known.filter(|known| *known == size);
                 }
             }
@@ -170,7 +170,7 @@ fn loop_names(nest: &Projected, known: &FxHashMap<Tensor, AxisNames>) -> AxisNam
         let Some(axes) = known.get(&nest.tensors[operand]) else { continue };
         for (axis, name) in axes.iter().enumerate() {
             if let (Some(name), Some(index)) = (name, runs_along(nest, operand, axis)) {
-                names[index as usize].get_or_insert_with(|| Rc::clone(name));
+                names[index as usize].get_or_insert_with(|| Arc::clone(name));
             }
         }
     }

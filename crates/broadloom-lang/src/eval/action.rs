@@ -3,7 +3,7 @@
 //! Tensor expressions define values; these statements happen in order. Consecutive statements with
 //! no output between them become one routine, which is compiled as a whole.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom::{LeafKind, Node, Routine, Sign, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
@@ -360,7 +360,7 @@ impl Eval<'_> {
         self.bodies.push(Planned { counter: Some((counter, ident, None)), ..Planned::default() });
         let scope = Scope::new(Some(self.frame.scope.clone()));
         if let Some(name) = name {
-            scope.bind(name.name, Value::Position(Rc::new(Position::Counter(counter, from, to))));
+            scope.bind(name.name, Value::Position(Arc::new(Position::Counter(counter, from, to))));
         }
         let frame = Frame { scope, ..self.frame.clone() };
         let made = self.within(frame, |eval| eval.block(body));

@@ -1,6 +1,7 @@
 //! Expressions.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom::{Index, Kind, concat};
 use broadloom_diagnostics::Span;
@@ -318,7 +319,7 @@ impl Eval<'_> {
         let position = match index {
             Value::Position(position) => position.clone(),
             Value::Range(from, to) => return self.cut(tensor, *from, *to, span),
-            _ => Rc::new(Position::Number(self.number(index, span)?)),
+            _ => Arc::new(Position::Number(self.number(index, span)?)),
         };
         let Some((low, high)) = position.bounds().filter(|(low, _)| *low >= 0) else {
             let message = "an index is a whole number from 0 upwards";
@@ -417,10 +418,10 @@ fn compared(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
 fn counted(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
     let position = |value: &Value| match value {
         Value::Position(position) => Some(position.clone()),
-        Value::Number(number) => Some(Rc::new(Position::Number(*number))),
+        Value::Number(number) => Some(Arc::new(Position::Number(*number))),
         _ => None,
     };
     let arithmetic = matches!(sign, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Mod);
     let (a, b) = (position(a)?, position(b)?);
-    arithmetic.then(|| Value::Position(Rc::new(Position::Binary(sign, a, b))))
+    arithmetic.then(|| Value::Position(Arc::new(Position::Binary(sign, a, b))))
 }

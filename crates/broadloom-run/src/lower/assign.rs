@@ -1,7 +1,7 @@
 //! Turns one assignment with its projections into nests.
 
 use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
 use broadloom_graph::lowering::{Face, Formula, Slot, accumulated};
@@ -18,14 +18,14 @@ use super::{Lowering, Node, slice_symbol};
 #[derive(Clone)]
 pub(super) struct Place {
     pub step: u32,
-    pub nest: Rc<Projected>,
+    pub nest: Arc<Projected>,
     pub result: usize,
     pub backward: bool,
     /// The starts of targets, by their position and their accumulation. They are the same in all
     /// phases, of which there may be many.
     starts: RefCell<FxHashMap<(usize, Option<Binary>), Start>>,
-    names: OnceCell<Rc<[String]>>,
-    comment: OnceCell<Rc<str>>,
+    names: OnceCell<Arc<[String]>>,
+    comment: OnceCell<Arc<str>>,
 }
 
 /// The value that a target is filled with first, if it has to be, and true if values are written
@@ -33,7 +33,7 @@ pub(super) struct Place {
 type Start = (Option<f64>, bool);
 
 impl Place {
-    pub fn new(step: u32, nest: Rc<Projected>, result: usize, backward: bool) -> Place {
+    pub fn new(step: u32, nest: Arc<Projected>, result: usize, backward: bool) -> Place {
         Place {
             step,
             nest,
@@ -68,8 +68,8 @@ impl Place {
     }
 
     /// The names of the loops, made once.
-    fn names(&self, graph: &Graph) -> Rc<[String]> {
-        Rc::clone(self.names.get_or_init(|| graph.loop_names(&self.nest).into()))
+    fn names(&self, graph: &Graph) -> Arc<[String]> {
+        Arc::clone(self.names.get_or_init(|| graph.loop_names(&self.nest).into()))
     }
 }
 
@@ -79,7 +79,7 @@ impl Lowering<'_> {
         let nest = self.layout.nest(step)?;
         self.check_indices(step);
         for result in 0..nest.results {
-            let place = Place::new(step, Rc::clone(&nest), result, false);
+            let place = Place::new(step, Arc::clone(&nest), result, false);
             let phases = place.phases();
             check_margins(self.graph, &place)?;
             self.look_back(&place);
@@ -255,7 +255,7 @@ impl Lowering<'_> {
             let terms = sum.terms.iter().filter_map(|(c, index)| var(*index).map(|var| (*c, var)));
             Component::new(sum.offset, terms)
         };
-        let nest = Rc::clone(&place.nest);
+        let nest = Arc::clone(&place.nest);
         let mut index: Vec<Index> = Vec::new();
         for axis in &nest.projection.maps[at] {
             index.push(match axis {

@@ -1,6 +1,6 @@
 //! Gradients: the steps in reverse, each with the projections of its forward pass.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_graph::lowering::{Face, Leaf, Slot};
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
@@ -60,7 +60,7 @@ impl Lowering<'_> {
             if !begun.contains(&nest.tensors[result]) {
                 continue;
             }
-            let place = Place::new(step, Rc::clone(&nest), result, true);
+            let place = Place::new(step, Arc::clone(&nest), result, true);
             let mut first = true;
             let phases = place.phases();
             let shared = !nest.writes_plainly(result);

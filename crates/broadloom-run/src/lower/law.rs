@@ -1,6 +1,6 @@
 //! The computation of each step, as assignments over slots.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot};
 use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation};
@@ -143,7 +143,7 @@ pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
 
 fn rule(graph: &Graph, step: u32) -> Result<Rule, Error> {
     if let Some(law) = graph.law(step) {
-        return Ok(Rule::Law(Rc::clone(law)));
+        return Ok(Rule::Law(Arc::clone(law)));
     }
     let Some((op, arity)) = graph.op(step) else {
         return Err(Error::new(ErrorKind::Use, "a leaf computes nothing"));
@@ -175,7 +175,7 @@ fn no_law(graph: &Graph, step: u32, name: &str) -> Error {
 
 /// The rule by which a step computes its results.
 enum Rule {
-    Law(Rc<Operation>),
+    Law(Arc<Operation>),
     BuiltIn(&'static Operation),
     /// All operands that take part are combined, and accumulated.
     Product {

@@ -10,7 +10,7 @@ mod law;
 mod mlir;
 mod shown;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::{self as core, projection::Component};
 use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
@@ -93,8 +93,8 @@ pub(crate) struct Lowered {
 /// The data that all routines of a graph share at some sizes: final shapes, projections, margins
 /// and types.
 pub(crate) struct Layout {
-    pub shapes: Rc<Shapes>,
-    nests: Vec<Option<Result<Rc<Projected>, Error>>>,
+    pub shapes: Arc<Shapes>,
+    nests: Vec<Option<Result<Arc<Projected>, Error>>>,
     pub margins: Vec<Margins>,
     pub dtypes: Vec<Dtype>,
     /// The values of captured sizes that are used as numbers, with the expressions of those that depend on named sizes.
@@ -127,7 +127,7 @@ fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
 impl Layout {
     /// The layout at some values of the size symbols, in the order of their numbers.
     pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
-        let shapes = Rc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?);
+        let shapes = Arc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?);
         check_elements(graph, &shapes)?;
         let captured = |extents: &Vec<Extent>| {
             let size = |extent: &Extent| match extent {
@@ -144,7 +144,7 @@ impl Layout {
 
     /// The layout in which named sizes are arguments.
     pub fn open(graph: &Graph, inferred: &Inferred, arguments: &Arguments) -> Result<Layout, Error> {
-        let shapes = Rc::new(inferred.shapes.open(|form| arguments.size(form)));
+        let shapes = Arc::new(inferred.shapes.open(|form| arguments.size(form)));
         let captured = |extents: &Vec<Extent>| {
             let number = |extent: &Extent| match extent {
                 Extent::Literal(size) => *size as f64,
@@ -157,16 +157,16 @@ impl Layout {
         Ok(Layout::over(graph, shapes, sizes))
     }
 
-    fn over(graph: &Graph, shapes: Rc<Shapes>, sizes: Vec<(f64, Option<String>)>) -> Layout {
-        let nests = graph.projections_at(&shapes).into_iter().map(|nest| Some(nest?.map(Rc::new)));
+    fn over(graph: &Graph, shapes: Arc<Shapes>, sizes: Vec<(f64, Option<String>)>) -> Layout {
+        let nests = graph.projections_at(&shapes).into_iter().map(|nest| Some(nest?.map(Arc::new)));
         let nests: Vec<_> = nests.collect();
-        let margins = Margins::over(graph.len(), nests.iter().flatten().flatten().map(Rc::as_ref));
+        let margins = Margins::over(graph.len(), nests.iter().flatten().flatten().map(Arc::as_ref));
         Layout { shapes, nests, margins, dtypes: precisions(graph), sizes }
     }
 
-    fn nest(&self, step: u32) -> Result<Rc<Projected>, Error> {
+    fn nest(&self, step: u32) -> Result<Arc<Projected>, Error> {
         match self.nests.get(step as usize) {
-            Some(Some(Ok(nest))) => Ok(Rc::clone(nest)),
+            Some(Some(Ok(nest))) => Ok(Arc::clone(nest)),
             Some(Some(Err(error))) => Err(error.clone()),
             _ => Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")),
         }

@@ -42,7 +42,8 @@ impl Session {
             let name = self.graph.short_name(tensor);
             match file.get(&name) {
                 Some(values) => {
-                    let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), values);
+                    let facts = (values.sizes(), values.dtype());
+                    let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), facts);
                     fits.map_err(|error| {
                         error.about(&shown_path(path)).with_end(self.graph.declared_end(tensor))
                     })?;

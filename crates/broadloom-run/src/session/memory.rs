@@ -6,7 +6,7 @@
 //! the rest share one arena per routine, in which two tensors may overlap if they are not needed at
 //! the same time.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_graph::lowering::{Face, Leaf};
 use broadloom_graph::{Error, Tensor};
@@ -152,15 +152,15 @@ impl Session {
 
     /// The plans of routines, which hold at all sizes: they use the program for all sizes, if sizes
     /// have names and there is such a program.
-    pub(super) fn plans(&mut self, routines: &[Routine]) -> Result<Vec<Rc<Plan>>, Error> {
+    pub(super) fn plans(&mut self, routines: &[Routine]) -> Result<Vec<Arc<Plan>>, Error> {
         for routine in routines {
             if self.plans.iter().all(|(known, _)| known != routine) {
-                let plan = Rc::new(self.plan(routine)?);
+                let plan = Arc::new(self.plan(routine)?);
                 self.plans.push((routine.clone(), plan));
             }
         }
         let known = |routine: &Routine| self.plans.iter().find(|(known, _)| known == routine);
-        Ok(routines.iter().filter_map(|routine| Some(Rc::clone(&known(routine)?.1))).collect())
+        Ok(routines.iter().filter_map(|routine| Some(Arc::clone(&known(routine)?.1))).collect())
     }
 
     fn plan(&self, routine: &Routine) -> Result<Plan, Error> {
@@ -183,7 +183,7 @@ impl Session {
         &self,
         layout: &Layout,
         routines: &[Routine],
-        plans: &[Rc<Plan>],
+        plans: &[Arc<Plan>],
     ) -> Result<Memory, Error> {
         let mut memory = Memory::default();
         let mut seen = FxHashSet::default();

@@ -2,6 +2,7 @@
 
 mod files;
 mod finite;
+mod give;
 mod memory;
 mod mlir;
 mod prepare;
@@ -13,7 +14,7 @@ mod sizes;
 mod store;
 
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype, shown_path};
 use broadloom_core as core;
@@ -30,6 +31,7 @@ use prepare::check_names;
 use prepared::PreparedRoutines;
 use store::Store;
 
+pub use give::{Copied, Given};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
 pub(crate) use prepare::lasting;
 pub use ranges::{MemoryRange, OpenSize};
@@ -105,16 +107,16 @@ pub struct Session {
     /// The numbers of named sizes.
     sizes: Sizes,
     /// The layout at these sizes.
-    layout: Rc<Layout>,
+    layout: Arc<Layout>,
     /// The layouts at the last few sizes.
-    layouts: Vec<(Vec<u64>, Rc<Layout>)>,
+    layouts: Vec<(Vec<u64>, Arc<Layout>)>,
     /// True if the graph may have changed since the layout was made.
     stale: bool,
     store: Store,
     prepared: PreparedRoutines,
     families: Vec<Family>,
     /// The lifetimes of temporaries, by routine.
-    plans: Vec<(Routine, Rc<memory::Plan>)>,
+    plans: Vec<(Routine, Arc<memory::Plan>)>,
     compiler: Option<Compiler>,
     notices: Vec<String>,
     positions: FxHashMap<Tensor, u64>,
@@ -180,7 +182,7 @@ impl Session {
     pub fn with(mut graph: Graph, settings: Settings) -> Result<Session, Error> {
         let inferred = Inferred::new(&mut graph)?;
         let sizes = Sizes::new(&mut graph, &inferred)?;
-        let layout = Rc::new(Layout::at(&graph, &inferred, &sizes.now)?);
+        let layout = Arc::new(Layout::at(&graph, &inferred, &sizes.now)?);
         let mut notices = Vec::new();
         let compiler = match settings.backend {
             Backend::Reference => None,
@@ -210,7 +212,7 @@ impl Session {
         Ok(Session {
             graph,
             settings,
-            layouts: vec![(sizes.now.clone(), Rc::clone(&layout))],
+            layouts: vec![(sizes.now.clone(), Arc::clone(&layout))],
             inferred,
             sizes,
             layout,
@@ -253,47 +255,6 @@ impl Session {
     /// to those that the values imply.
     pub fn set(&mut self, tensor: Tensor, values: &Array) -> Result<(), Error> {
         self.set_all(&[(tensor, values)])
-    }
-
-    /// Sets the values of several tensors. Named sizes are set to those that all of them imply
-    /// together; if anything does not fit, nothing is changed.
-    ///
-    /// ```
-    /// use broadloom::{Array, Dtype, Graph, Session};
-    /// let mut g = Graph::new();
-    /// g.dim("batch", 1..=64, 32)?;
-    /// let (x, target) = (g.data("x", "batch | 4")?, g.data("target", "batch | 1")?);
-    /// let ones = |sizes: &[u64]| Array::full(Dtype::F32, sizes, 1.0);
-    /// let mut session = Session::new(g)?;
-    /// session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[16, 1])?)])?;
-    /// let error = session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[17, 1])?)]).unwrap_err();
-    /// assert!(error.message().contains("`target` have sizes [17, 1], which do not fit its shape `batch | 1`"));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn set_all(&mut self, inputs: &[(Tensor, &Array)]) -> Result<(), Error> {
-        self.refresh()?;
-        let about = |graph: &Graph, tensor: Tensor, error: Error| {
-            error.about_values_of(tensor, &graph.label_of(tensor))
-        };
-        for (tensor, values) in inputs {
-            let suits = self
-                .graph
-                .settable(*tensor)
-                .and_then(|()| self.store.suits(&self.graph, &self.layout, Node::Value(*tensor), values));
-            suits.map_err(|error| about(&self.graph, *tensor, error))?;
-        }
-        let sizes: Vec<(Tensor, &[u64])> =
-            inputs.iter().map(|(tensor, values)| (*tensor, values.sizes())).collect();
-        self.follow(&sizes)?;
-        for (tensor, values) in inputs {
-            let fits = self.store.fits(&self.graph, &self.layout, Node::Value(*tensor), values);
-            fits.map_err(|error| about(&self.graph, *tensor, error))?;
-        }
-        for (tensor, values) in inputs {
-            let written = self.store.write(&self.graph, &self.layout, Node::Value(*tensor), values);
-            written.map_err(|error| about(&self.graph, *tensor, error))?;
-        }
-        Ok(())
     }
 
     /// The type in which the numbers of a tensor are stored.
@@ -374,6 +335,8 @@ impl Session {
         }
         let symbols = self.symbols(at)?;
         self.tell_sizes(at)?;
+        let Prepared { places, lowered, .. } = &self.prepared[at];
+        self.store.furnish(places, &lowered.gives)?;
         let Prepared { places, code, lowered, .. } = &mut self.prepared[at];
         let stopped = match code {
             Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),

@@ -1,6 +1,6 @@
 //! Preparing routines to run, and leaves to be read.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_core::Symbol;
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
@@ -22,14 +22,14 @@ impl Session {
             let inferred = Inferred::new(&mut self.graph)?;
             let sizes = Sizes::new(&mut self.graph, &inferred)?;
             let sizes = self.sizes.carried_to(sizes, &self.graph);
-            let layout = Rc::new(Layout::at(&self.graph, &inferred, &sizes.now)?);
+            let layout = Arc::new(Layout::at(&self.graph, &inferred, &sizes.now)?);
             check_names(&self.graph)?;
             self.store.forget_watched();
             self.store.move_to(&self.graph, &layout)?;
             self.prepared.clear();
             self.families.clear();
             self.plans.clear();
-            self.layouts = vec![(sizes.now.clone(), Rc::clone(&layout))];
+            self.layouts = vec![(sizes.now.clone(), Arc::clone(&layout))];
             (self.inferred, self.sizes, self.layout) = (inferred, sizes, layout);
             self.stale = false;
         }

@@ -1,6 +1,6 @@
 //! Memory over the ranges of named sizes, and the largest size that fits.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_graph::lowering::Face;
 use broadloom_graph::{Error, ErrorKind};
@@ -149,7 +149,7 @@ impl Session {
         (0..=end).rev().find_map(|choice| fits(choice).transpose()).transpose()
     }
 
-    fn planned_for(&self, sizes: &[u64], routines: &[Routine], plans: &[Rc<Plan>]) -> Result<Memory, Error> {
+    fn planned_for(&self, sizes: &[u64], routines: &[Routine], plans: &[Arc<Plan>]) -> Result<Memory, Error> {
         self.planned_at(&Layout::at(&self.graph, &self.inferred, sizes)?, routines, plans)
     }
 }

@@ -150,7 +150,9 @@ impl Rehearsal {
                 None => Ok(()),
             },
             Some(Leaf::Data) => match graph.array(tensor) {
-                Some(values) => store.fits(graph, layout, Node::Value(tensor), values),
+                Some(values) => {
+                    store.fits(graph, layout, Node::Value(tensor), (values.sizes(), values.dtype()))
+                }
                 None => Ok(()),
             },
             _ => Ok(()),

@@ -4,7 +4,6 @@
 //! every size has a number: its sample, the one given to [`Session::set_sizes`], or the one implied
 //! by data that was set since. Blocks of memory are resized accordingly.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use broadloom_core::Symbol;
@@ -22,9 +21,9 @@ pub(crate) struct Sizes {
     ranges: Vec<(u64, Option<u64>)>,
     /// The representative symbol of each: another one if they are the same size.
     same: Arc<[usize]>,
-    checks: Rc<[RuntimeCheck]>,
+    checks: Arc<[RuntimeCheck]>,
     /// The symbols that sizes of tensors, or numbers, depend on.
-    open: Rc<[Symbol]>,
+    open: Arc<[Symbol]>,
     /// The number of each symbol.
     pub now: Vec<u64>,
     /// The source of each number.
@@ -415,16 +414,16 @@ impl Session {
     }
 
     /// The layout at some sizes; the last few are remembered.
-    fn layout_at(&mut self, sizes: &[u64]) -> Result<Rc<Layout>, Error> {
+    fn layout_at(&mut self, sizes: &[u64]) -> Result<Arc<Layout>, Error> {
         if let Some((_, known)) = self.layouts.iter().find(|(known, _)| known == sizes) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
-        let layout = Rc::new(Layout::at(&self.graph, &self.inferred, sizes)?);
+        let layout = Arc::new(Layout::at(&self.graph, &self.inferred, sizes)?);
         if self.layouts.len() == REMEMBERED {
             let (forgotten, _) = self.layouts.remove(0);
             self.prepared.forget(&forgotten);
         }
-        self.layouts.push((sizes.to_vec(), Rc::clone(&layout)));
+        self.layouts.push((sizes.to_vec(), Arc::clone(&layout)));
         Ok(layout)
     }
 

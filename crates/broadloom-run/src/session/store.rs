@@ -3,7 +3,7 @@
 use broadloom_graph::lowering::list;
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy};
 use broadloom_loops::reference::{self, Memory, Stop};
-use broadloom_loops::{Array, Block, BufferId, Program, Storage};
+use broadloom_loops::{Array, Block, BufferId, Dtype, Lent, Program, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::{Layout, Node};
@@ -19,6 +19,8 @@ pub(super) struct Store {
     watched: FxHashMap<Node, usize>,
     /// The sizes of values that were dropped when a size changed.
     gone: FxHashMap<Node, Vec<u64>>,
+    /// The nodes whose values are read from memory of somebody else, and their places.
+    lent: Vec<(Node, usize)>,
 }
 
 impl Store {
@@ -70,12 +72,11 @@ impl Store {
     }
 
     /// Refuses values that are floats for a node of integers.
-    pub fn suits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+    pub fn suits(&self, graph: &Graph, layout: &Layout, node: Node, dtype: Dtype) -> Result<(), Error> {
         let buffer = layout.buffer(graph, node);
         let name = &buffer.name;
-        if !buffer.dtype.is_float() && values.dtype().is_float() {
-            let message =
-                format!("`{name}` holds integers ({}), the values are {}", buffer.dtype, values.dtype());
+        if !buffer.dtype.is_float() && dtype.is_float() {
+            let message = format!("`{name}` holds integers ({}), the values are {dtype}", buffer.dtype);
             return Err(Error::new(ErrorKind::Value, message)
                 .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
         }
@@ -83,30 +84,91 @@ impl Store {
     }
 
     /// Refuses values that do not have the sizes or the kind of a node.
-    pub fn fits(&self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+    pub fn fits(
+        &self,
+        graph: &Graph,
+        layout: &Layout,
+        node: Node,
+        (sizes, dtype): (&[u64], Dtype),
+    ) -> Result<(), Error> {
         let buffer = layout.buffer(graph, node);
         let name = &buffer.name;
-        if values.sizes() != buffer.shape() {
+        if sizes != buffer.shape() {
             let shape = match node {
                 Node::Value(tensor) | Node::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
                 Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => String::new(),
             };
             let message = format!(
                 "the values for `{name}` have sizes {}, but its shape is `{shape}`: sizes {}",
-                list(values.sizes()),
+                list(sizes),
                 list(&buffer.shape())
             );
             return Err(Error::new(ErrorKind::Value, message)
                 .with_help("sizes are in memory order: batch axes, output axes, input axes"));
         }
-        self.suits(graph, layout, node, values)
+        self.suits(graph, layout, node, dtype)
     }
 
     pub fn write(&mut self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
-        self.fits(graph, layout, node, values)?;
+        self.fits(graph, layout, node, (values.sizes(), values.dtype()))?;
         let place = self.place(graph, layout, node)?;
         self.blocks[place].write(values)?;
         self.filled.insert(node);
+        Ok(())
+    }
+
+    /// Reads the values of a node from where they are, until they are [given back](Store::give_back). Returns false if the
+    /// memory of the node is not laid out like them.
+    pub fn lend(&mut self, graph: &Graph, layout: &Layout, node: Node, lent: &Lent) -> Result<bool, Error> {
+        let place = self.place(graph, layout, node)?;
+        let fits = self.blocks[place].lend(lent);
+        if fits {
+            self.filled.insert(node);
+            self.lent.push((node, place));
+        }
+        Ok(fits)
+    }
+
+    /// Forgets all values that were lent.
+    pub fn give_back(&mut self) {
+        for (node, place) in std::mem::take(&mut self.lent) {
+            if self.blocks.get(place).is_some_and(Block::is_lent) {
+                let _lent = self.blocks[place].take();
+                self.filled.remove(&node);
+            }
+        }
+    }
+
+    /// Forgets the values of a node.
+    pub fn forget(&mut self, node: Node) {
+        self.filled.remove(&node);
+    }
+
+    /// Takes the values of a node out of the store.
+    pub fn take(&mut self, node: Node) -> Result<Option<Block>, Error> {
+        let Some(place) = self.places.get(&node).copied().filter(|_| self.filled.contains(&node)) else {
+            return Ok(None);
+        };
+        if self.blocks[place].has_margins() {
+            return Ok(Some(Block::of(&self.blocks[place].read())?));
+        }
+        self.filled.remove(&node);
+        Ok(Some(self.blocks[place].take()))
+    }
+
+    /// Makes sure that a run can read and write: places that are vacant have memory, and those that it writes have memory of
+    /// their own.
+    pub fn furnish(&mut self, places: &[usize], written: &[Node]) -> Result<(), Error> {
+        for place in places {
+            if self.blocks[*place].is_vacant() {
+                self.blocks[*place].furnish()?;
+            }
+        }
+        if !self.lent.is_empty() {
+            for place in written.iter().filter_map(|node| self.places.get(node)) {
+                self.blocks[*place].furnish()?;
+            }
+        }
         Ok(())
     }
 
@@ -132,7 +194,7 @@ impl Store {
             let (buffer, old) = (layout.buffer(graph, *node), &self.blocks[*place]);
             if !old.fits(&buffer) {
                 let mut block = Block::new(&buffer)?;
-                let stays = old.sizes() == buffer.shape();
+                let stays = old.sizes() == buffer.shape() && !old.is_vacant();
                 if stays {
                     block.write(&old.read().convert(buffer.dtype))?;
                 }
@@ -161,6 +223,9 @@ impl Store {
         }
         reference::evaluate(program, &mut memory, symbols)?;
         for (id, place) in &kept {
+            if self.blocks[*place].is_lent() {
+                continue;
+            }
             // The sizes are those of the program, so they fit.
             let _ = memory.read_array(program, *id).and_then(|array| self.blocks[*place].write(&array));
         }

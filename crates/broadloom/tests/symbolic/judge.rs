@@ -19,7 +19,7 @@
 //! Setting the names to numbers has no such exception: it gives the program with numbers.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom::{Axis, Error, ErrorKind, Graph, Shape, Shapes, Tensor};
 
@@ -56,7 +56,7 @@ pub struct Counts {
 /// The program with names, and its final shapes.
 pub struct Named {
     pub made: Made,
-    pub shapes: Rc<Shapes>,
+    pub shapes: Arc<Shapes>,
 }
 
 impl Named {
@@ -72,7 +72,7 @@ impl Named {
 }
 
 /// The program with numbers, with its shapes.
-pub fn plain(program: &Program, numbers: &[u64]) -> Result<(Made, Rc<Shapes>), Error> {
+pub fn plain(program: &Program, numbers: &[u64]) -> Result<(Made, Arc<Shapes>), Error> {
     let mut made = program.build(Some(numbers))?;
     let shapes = made.graph.final_shapes()?;
     Ok((made, shapes))

@@ -1,0 +1,250 @@
+//! A program that is ready to run, any number of times.
+//!
+//! [`Program::ready`] makes a session for it. Arrays are [given](Ready::give), and then its plan is [carried out](Ready::go), or
+//! some of its tensors are [computed](Ready::compute). Parameters and states last from one to the next.
+
+use broadloom::{Array, Copied, Error, Given, LeafKind, Node, Remedy, Routine, Session, Settings, Tensor};
+use broadloom_diagnostics::{Diagnostic, SourceId, Span};
+
+use crate::codes;
+use crate::eval::diagnosed;
+use crate::plan::{Drawn, Plan};
+use crate::program::{Made, Origin, Program};
+use crate::run::{Observer, notice};
+
+/// A program with its numbers.
+pub struct Ready {
+    /// Its numbers, and the code that computes them.
+    pub session: Session,
+    /// Advice in the words of whoever runs it, where the language alone cannot give any.
+    pub advice: fn(Remedy) -> Option<&'static str>,
+    pub(crate) plan: Plan,
+    pub(crate) origins: Vec<Origin>,
+    /// How many notices of the session have been passed on.
+    pub(crate) noticed: usize,
+    made: Vec<Made>,
+    sizes: Vec<(String, u64)>,
+    main: SourceId,
+    seed: u64,
+    /// The data whose values are from outside now.
+    given: Vec<Tensor>,
+}
+
+/// What can be computed from the values that there are.
+#[derive(Clone, Debug)]
+pub struct Available {
+    /// Computes the tensors.
+    pub routine: Routine,
+    /// The named tensors that it computes, in order.
+    pub tensors: Vec<(String, Tensor)>,
+    /// Named tensors that it leaves out, each with the data whose values are missing; or none, if it depends on gradients.
+    pub left_out: Vec<(String, Option<String>)>,
+}
+
+impl Program {
+    /// Makes a session for the program. The program is compiled for all sizes at once: named sizes are those that were
+    /// set, or follow from arrays that are given, or are as declared.
+    ///
+    /// ```
+    /// use broadloom::{Array, Given, Settings};
+    /// use broadloom_lang::{Options, compile};
+    ///
+    /// let program = compile("a.loom", "data x : 3\nlet y = 2 * x\nlet z = y + 1\n", &Options::default());
+    /// let mut ready = program.ready(&Settings::default()).map_err(|wrong| wrong.message)?;
+    /// let x = Array::from_slice(&[3], &[1.0f32, 2.0, 3.0])?;
+    /// ready.give(&[("x", Given::Copied(&x))]).map_err(|wrong| wrong.message)?;
+    /// let available = ready.available();
+    /// ready.compute(&available.routine).map_err(|wrong| wrong.message)?;
+    /// let (name, z) = &available.tensors[1];
+    /// assert_eq!((name.as_str(), ready.session.get(*z)?.to_f64s()), ("z", vec![3.0, 5.0, 7.0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ready(mut self, settings: &Settings) -> Result<Ready, Box<Diagnostic>> {
+        if let Some(wrong) = self.check_sizes() {
+            return Err(Box::new(wrong));
+        }
+        let main = Span::empty(self.main, 0);
+        let mut session = Session::with(self.graph, settings.clone()).map_err(|error| {
+            let own = error.step().and_then(|step| self.origins.get(step)).map_or(main, |origin| origin.span);
+            Box::new(diagnosed(&error, own, &self.origins))
+        })?;
+        let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
+        let set = session.set_sizes(&sizes);
+        set.map_err(|error| Box::new(diagnosed(&error, main, &self.origins)))?;
+        Ok(Ready {
+            session,
+            advice: |_| None,
+            plan: self.plan,
+            origins: self.origins,
+            noticed: 0,
+            made: self.made,
+            sizes: self.sizes,
+            main: self.main,
+            seed: settings.seed,
+            given: Vec::new(),
+        })
+    }
+}
+
+impl Ready {
+    /// Sets the values of data, in place of those that the program gives; names that it does not have are ignored. Data that
+    /// was given before, and is not now, has the values of the program again, or none. Says for each array that was lent why
+    /// it was copied, if it was.
+    pub fn give(&mut self, inputs: &[(&str, Given<'_>)]) -> Result<Vec<Option<Copied>>, Box<Diagnostic>> {
+        let found = |name: &str| self.made.iter().rev().find(|made| made.name == *name);
+        let inputs = inputs.iter().filter_map(|(name, values)| Some((found(name)?, values)));
+        let inputs: Vec<(&Made, &Given<'_>)> = inputs.collect();
+        let given: Vec<(Tensor, Given<'_>)> =
+            inputs.iter().map(|(made, values)| (made.tensor, (*values).clone())).collect();
+        let is_given = |tensor: Tensor| given.iter().any(|(known, _)| *known == tensor);
+        for before in self.given.drain(..).filter(|before| !is_given(*before)) {
+            self.session.forget(before);
+        }
+        let copied = self.session.give(&given).map_err(|error| {
+            let about = error.tensor().map(|(tensor, _)| tensor);
+            let place = inputs.iter().find(|(made, _)| Some(made.tensor) == about);
+            let span = place.map_or(Span::empty(self.main, 0), |(made, _)| made.span);
+            Box::new(diagnose(&error, span, &self.origins, self.advice))
+        })?;
+        let wrong = inputs.iter().find_map(|(made, _)| changed(&mut self.session, &self.sizes, made));
+        if let Some(wrong) = wrong {
+            return Err(Box::new(wrong));
+        }
+        self.given = given.iter().map(|(tensor, _)| *tensor).collect();
+        self.draw()?;
+        Ok(copied)
+    }
+
+    /// Draws the numbers of data that has none.
+    pub(crate) fn draw(&mut self) -> Result<(), Box<Diagnostic>> {
+        for drawn in &self.plan.drawn {
+            if !self.session.has_values(drawn.tensor) {
+                let set = draw(&mut self.session, drawn, self.seed);
+                set.map_err(|error| Box::new(diagnosed(&error, drawn.span, &self.origins)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The named tensors that can be computed from the values that there are, without learning.
+    pub fn available(&self) -> Available {
+        let graph = self.session.graph();
+        let wanted: Vec<&Made> = self.made.iter().filter(|made| made.level == 0).collect();
+        let mut last = vec![None; graph.len()];
+        for made in &wanted {
+            // Of several tensors with one name, the last counts.
+            let newest = wanted.iter().rev().find(|other| other.name == made.name);
+            last[made.tensor.index()] =
+                newest.filter(|newest| newest.tensor == made.tensor).map(|made| &made.name);
+        }
+        // What each tensor lacks: the data without values, or gradients.
+        let mut lacks: Vec<Option<Option<Tensor>>> = vec![None; graph.len()];
+        let mut available =
+            Available { routine: Routine::new("forward"), tensors: Vec::new(), left_out: Vec::new() };
+        for tensor in graph.tensors() {
+            match graph.node(tensor) {
+                Some(Node::Operation { operands, .. }) => {
+                    let lacking = operands.iter().find_map(|operand| lacks[operand.index()]);
+                    lacks[tensor.index()] = lacking;
+                    match (last[tensor.index()], lacking) {
+                        (None, _) => {}
+                        (Some(name), None) => {
+                            available.routine.forward(tensor);
+                            available.tensors.push((name.clone(), tensor));
+                        }
+                        (Some(name), Some(data)) => {
+                            let data = data.map(|data| graph.label_of(data));
+                            available.left_out.push((name.clone(), data));
+                        }
+                    }
+                }
+                Some(Node::Leaf { kind: LeafKind::Gradient(_) }) => lacks[tensor.index()] = Some(None),
+                Some(Node::Leaf { kind: LeafKind::Data }) if !self.has_values(tensor) => {
+                    lacks[tensor.index()] = Some(Some(tensor));
+                }
+                _ => {}
+            }
+        }
+        available
+    }
+
+    /// Returns true if data has values, of its own or from outside.
+    fn has_values(&self, data: Tensor) -> bool {
+        let drawn = || self.plan.drawn.iter().any(|drawn| drawn.tensor == data);
+        self.given.contains(&data) || self.session.graph().has_values(data) || drawn()
+    }
+
+    /// Runs a routine.
+    pub fn compute(&mut self, routine: &Routine) -> Result<(), Box<Diagnostic>> {
+        let ran = self.session.run(routine);
+        ran.map_err(|error| self.told(&error))
+    }
+
+    /// An error of the session, at the place in the program that it is about.
+    pub fn told(&self, error: &Error) -> Box<Diagnostic> {
+        let step = error.step().or_else(|| error.ends().iter().find_map(|end| end.step));
+        let origin = step.and_then(|step| self.origins.get(step));
+        let mut wrong = diagnose(
+            error,
+            origin.map_or(Span::empty(self.main, 0), |origin| origin.span),
+            &self.origins,
+            self.advice,
+        );
+        if origin.is_none() {
+            wrong.labels.clear();
+        }
+        Box::new(wrong)
+    }
+
+    /// An error about a file from outside: at the parameter that does not fit, or without a place.
+    pub(crate) fn about_file(&self, error: &Error) -> Box<Diagnostic> {
+        let mut steps = error.ends().iter().filter_map(|end| end.step);
+        let place = steps.find_map(|step| self.origins.get(step)).map(|origin| origin.span);
+        let mut wrong = diagnosed(error, place.unwrap_or(Span::empty(self.main, 0)), &self.origins);
+        if place.is_none() {
+            wrong.labels.clear();
+        }
+        Box::new(wrong)
+    }
+
+    /// Passes on the notices of the session that are new.
+    pub fn pass_on(&mut self, observer: &mut dyn Observer) {
+        notice(&self.session, &mut self.noticed, observer);
+    }
+}
+
+/// An error of a graph or a session at a place, with both of its ends where their steps were written. Advice that depends on the
+/// language can be replaced by that of another front.
+pub fn diagnose(
+    error: &Error,
+    span: Span,
+    origins: &[Origin],
+    advice: fn(Remedy) -> Option<&'static str>,
+) -> Diagnostic {
+    let mut wrong = diagnosed(error, span, origins);
+    if let (Some(words), Some(last)) = (error.remedy().and_then(advice), wrong.help.last_mut()) {
+        *last = words.to_string();
+    }
+    wrong
+}
+
+/// Reports data that would change a size that was set.
+fn changed(session: &mut Session, set: &[(String, u64)], made: &Made) -> Option<Diagnostic> {
+    let now: Vec<(&str, u64)> = session.sizes().ok()?.collect();
+    let other =
+        |(name, wanted): &&(String, u64)| now.iter().any(|(known, size)| *known == name && size != wanted);
+    let (name, wanted) = set.iter().find(other)?;
+    let size = now.iter().find(|(known, _)| *known == name).map_or(0, |(_, size)| *size);
+    let message = format!("`{name}` is set to {wanted}, but the values for `{}` make it {size}", made.name);
+    let wrong = Diagnostic::error(codes::VALUE, message, made.span, "");
+    Some(wrong.with_help(format!("leave `{name}` open: it follows the data")))
+}
+
+/// Draws the numbers of data, at its current sizes.
+fn draw(session: &mut Session, drawn: &Drawn, seed: u64) -> Result<(), Error> {
+    let [batch, output, input] = session.rows_of(drawn.tensor)?;
+    let (fan_in, fan_out) = (input.iter().product(), output.iter().product());
+    let (sizes, dtype) = ([batch, output, input].concat(), session.dtype(drawn.tensor)?);
+    let values: Array = drawn.initial.values(&drawn.name, seed, &sizes, fan_in, fan_out, dtype)?;
+    session.set(drawn.tensor, &values)
+}

@@ -1,0 +1,208 @@
+//! Questions about the text of a program. Each answer is plain data, with a text for people beside it.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use broadloom_cli::{Look, commands};
+use broadloom_diagnostics::Diagnostic;
+use broadloom_ide::{
+    Analysis, Front, GraphOf, Listing, LoopsOf, MemoryOf, NoPicture, Optimiser, Text, arrays, check, explain,
+    graph, loops, memory, optimised, signatures, verify,
+};
+use broadloom_lang::Asked;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::received;
+use crate::data::object;
+use crate::errors::{advised, detached, messages, plain, raised};
+
+/// A program that has been read and has no mistakes.
+#[pyclass(frozen, module = "broadloom._broadloom")]
+pub struct Program {
+    text: Text,
+    /// What is known of it. Questions close it and undo that, so that they take turns.
+    analysis: Mutex<Analysis>,
+}
+
+/// An answer: data, and a text for people.
+type Answer<'py> = (Bound<'py, PyAny>, String);
+
+impl Program {
+    pub(crate) fn text(&self) -> &Text {
+        &self.text
+    }
+
+    fn analysis(&self) -> MutexGuard<'_, Analysis> {
+        self.analysis.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks a question without the interpreter lock.
+    fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&mut Analysis) -> T + Send) -> PyResult<T> {
+        detached(py, || question(&mut self.analysis()))
+    }
+}
+
+/// What does not fit, and what is wrong besides.
+fn refused(py: Python<'_>, analysis: &Analysis, diagnostics: &[Diagnostic]) -> PyResult<()> {
+    match diagnostics.iter().any(Diagnostic::is_error) {
+        true => Err(raised(py, analysis.sources(), diagnostics)),
+        false => Ok(()),
+    }
+}
+
+#[pymethods]
+impl Program {
+    #[new]
+    #[pyo3(signature = (text, name, folder, sizes))]
+    fn new(
+        py: Python<'_>,
+        text: String,
+        name: String,
+        folder: PathBuf,
+        sizes: Vec<(String, u64)>,
+    ) -> PyResult<Program> {
+        let text = Text { name, text, folder, sizes, front: Front::Python };
+        let analysis = detached(py, || Analysis::new(&text))?;
+        refused(py, &analysis, analysis.diagnostics())?;
+        Ok(Program { text, analysis: Mutex::new(analysis) })
+    }
+
+    /// All shapes, and warnings.
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        all: bool,
+    ) -> PyResult<(Bound<'py, PyAny>, String, Bound<'py, PyAny>)> {
+        let listing = if all { Listing::All } else { Listing::Own };
+        let checked = self.ask(py, |analysis| check(analysis, listing))?;
+        let text = commands::check::people(&checked, Look::default());
+        let found = messages(py, self.analysis().sources(), &checked.diagnostics)?;
+        Ok((object(py, &checked)?, text, found.into_any()))
+    }
+
+    /// The names of data, of which values can be given.
+    fn data(&self) -> Vec<String> {
+        arrays::declared(&self.analysis().program).map(|made| made.name.clone()).collect()
+    }
+
+    /// The signature of a function, also of the library.
+    fn signature<'py>(&self, py: Python<'py>, name: String) -> PyResult<Answer<'py>> {
+        let found = detached(py, || signatures(&self.text, &Asked::One(name.clone())))?;
+        let Some(signature) = found.answer.signatures.first() else {
+            return Err(match found.diagnostics.iter().any(Diagnostic::is_error) {
+                true => raised(py, &found.sources, &found.diagnostics),
+                false => plain(py, &format!("nothing is called `{name}`")),
+            });
+        };
+        Ok((object(py, signature)?, signature.text.clone()))
+    }
+
+    /// Why an axis, a row, or all of a tensor has its size.
+    fn explain<'py>(&self, py: Python<'py>, name: String) -> PyResult<Answer<'py>> {
+        let explained = self.ask(py, |analysis| {
+            explain(analysis, &name).map(|explained| {
+                let people = |answer| commands::explain::people(analysis, answer, Look::default());
+                let told: Vec<String> = explained.explanations.iter().map(people).collect();
+                (told.join("\n"), explained)
+            })
+        })?;
+        let (told, explained) = explained.map_err(|message| plain(py, &message))?;
+        Ok((object(py, &explained)?, told))
+    }
+
+    /// Loop nests, as they are derived, or as they run.
+    fn loops<'py>(
+        &self,
+        py: Python<'py>,
+        name: Option<String>,
+        all: bool,
+        forward_only: bool,
+        as_they_run: bool,
+    ) -> PyResult<Answer<'py>> {
+        let of = LoopsOf { name, all, forward_only, as_data: true };
+        let found = self.ask(py, |analysis| {
+            let found = if as_they_run { optimised(analysis) } else { loops(analysis, &of) };
+            found.map(|found| {
+                let mut told = commands::loops::people(analysis, &found, Look::default());
+                for routine in &found.routines {
+                    let gap = if told.is_empty() { "" } else { "\n" };
+                    told.push_str(&format!("{gap}routine {}\n{}", routine.name, routine.text));
+                }
+                (told, found)
+            })
+        })?;
+        let (told, found) = found.map_err(|message| plain(py, &message))?;
+        Ok((object(py, &found)?, told))
+    }
+
+    /// A picture of the program, as SVG.
+    fn graph(&self, py: Python<'_>, of: Option<String>, depth: Option<usize>, all: bool) -> PyResult<String> {
+        let of = GraphOf { all, of, depth };
+        let picture = self.ask(py, |analysis| graph(analysis, &of))?;
+        match picture {
+            Ok(picture) => detached(py, || picture.svg(&self.text.name)),
+            Err(NoPicture::Unknown(message)) => Err(plain(py, &message)),
+            Err(NoPicture::TooLarge { boxes, most }) => Err(advised(
+                py,
+                &format!("a picture of {boxes} boxes is too large, {most} can be drawn"),
+                "draw what some tensor is computed from: `graph(of=\"y\", depth=20)`",
+            )),
+        }
+    }
+
+    /// The memory that it needs.
+    fn memory<'py>(
+        &self,
+        py: Python<'py>,
+        fits: Option<String>,
+        train: Option<String>,
+        optimiser: &str,
+        planned: bool,
+    ) -> PyResult<Answer<'py>> {
+        let limit = fits.map(|fits| commands::memory::size(&fits)).transpose();
+        let limit = limit.map_err(|message| plain(py, &message))?;
+        let optimiser = match optimiser {
+            "sgd" => Optimiser::Sgd,
+            "momentum" => Optimiser::Momentum,
+            "adam" => Optimiser::Adam,
+            other => {
+                let message = format!("there is no optimiser `{other}`: it is sgd, momentum or adam");
+                return Err(plain(py, &message));
+            }
+        };
+        let of = MemoryOf { train, optimiser, ask_backend: !planned, limit };
+        // Sizes with a range stay open, so that the answer covers all of them.
+        let (analysis, measured) = detached(py, || {
+            let mut analysis = Analysis::open(&self.text);
+            let measured = memory(&mut analysis, &of);
+            (analysis, measured)
+        })?;
+        let measured = measured.map_err(|message| plain(py, &message))?;
+        refused(py, &analysis, &measured.diagnostics)?;
+        let Some(used) = &measured.memory else { return Err(plain(py, "the program has errors")) };
+        let mut told = commands::memory::people(used, true, Look::default());
+        if let Some(limit) = limit {
+            told.push_str(&format!("\n{}", commands::memory::answer(used, limit)));
+        }
+        Ok((object(py, used)?, told))
+    }
+
+    /// Whether arrays fit it.
+    fn verify<'py>(&self, py: Python<'py>, given: &Bound<'py, PyDict>) -> PyResult<Answer<'py>> {
+        let mut all = Vec::new();
+        for (name, array) in given.iter() {
+            let name: String = name.extract()?;
+            let array = received(&array)?.copied().map_err(|message| plain(py, &message))?;
+            all.push(arrays::Given::new(name.clone(), array, "the arguments"));
+        }
+        let verified = self.ask(py, |analysis| verify(analysis, &all))?;
+        let verified = verified.map_err(|message| plain(py, &message))?;
+        let analysis = self.analysis();
+        if !verified.diagnostics.is_empty() {
+            return Err(raised(py, analysis.sources(), &verified.diagnostics));
+        }
+        let told = commands::verify::people(&analysis, &verified, Look::default());
+        Ok((object(py, &verified)?, told))
+    }
+}

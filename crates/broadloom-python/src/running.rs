@@ -1,0 +1,346 @@
+//! A program with its numbers. Calls from several threads take turns, and none of them holds the interpreter lock meanwhile.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use broadloom::{Backend, Block, Copied, Error, Given, Remedy, Routine, Settings, Tensor};
+use broadloom_diagnostics::{Diagnostic, Sources};
+use broadloom_ide::Analysis;
+use broadloom_lang::{Available, Ready, Way, nearest};
+use pyo3::prelude::*;
+
+use crate::arrays::{Received, handed_out, received};
+use crate::errors::{advised, detached, plain, raised};
+use crate::observer::Watcher;
+use crate::program::Program;
+
+/// A program with its numbers.
+#[pyclass(frozen, module = "broadloom._broadloom")]
+pub struct Running {
+    sources: Sources,
+    params: Vec<(String, Tensor)>,
+    state: Mutex<State>,
+}
+
+struct State {
+    ready: Ready,
+    /// What can be computed, by the names of what is given.
+    known: HashMap<Vec<String>, Arc<Available>>,
+    /// The routines that compute some tensors only.
+    some: HashMap<Vec<Tensor>, Arc<Routine>>,
+}
+
+/// An array that was given, by name, and why it was copied.
+type Held = (String, Option<String>);
+
+/// What a call gives back: the tensors that were computed, the arrays that it was given, those that were left out with the data
+/// that they lack, and notices.
+type Answer<'py> = (Vec<(String, Bound<'py, PyAny>)>, Vec<Held>, Vec<(String, Option<String>)>, Vec<String>);
+
+/// What a run gives back: losses by name, whether it was stopped, and notices.
+type Ran = (Vec<(String, Vec<f64>)>, Vec<Held>, Vec<String>);
+
+/// What is computed in a call, before it is shown to Python.
+struct Computed {
+    tensors: Vec<(String, Block)>,
+    copied: Vec<Option<Copied>>,
+    available: Arc<Available>,
+    notices: Vec<String>,
+}
+
+impl State {
+    /// Computes what there is to compute from some arrays; they are given back before it returns.
+    fn compute(&mut self, given: &[(String, Received)], only: Option<&[String]>) -> Result<Computed, Wrong> {
+        let inputs: Vec<(&str, Given<'_>)> =
+            given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
+        let outcome = self.with(&inputs, given, only);
+        self.ready.session.give_back();
+        outcome
+    }
+
+    fn with(
+        &mut self,
+        inputs: &[(&str, Given<'_>)],
+        given: &[(String, Received)],
+        only: Option<&[String]>,
+    ) -> Result<Computed, Wrong> {
+        let copied = self.ready.give(inputs)?;
+        let names: Vec<String> = given.iter().map(|(name, _)| name.clone()).collect();
+        let ready = &self.ready;
+        let available = self.known.entry(names).or_insert_with(|| Arc::new(ready.available()));
+        let available = Arc::clone(available);
+        let tensors = chosen(&available, only)?;
+        match only {
+            None => self.ready.compute(&available.routine)?,
+            Some(_) => {
+                let routine = self.routine(&tensors);
+                self.ready.compute(&routine)?;
+            }
+        }
+        let mut taken = Vec::with_capacity(tensors.len());
+        for (name, tensor) in tensors {
+            let block = self.ready.session.take(tensor).map_err(|error| self.ready.told(&error))?;
+            taken.push((name, block));
+        }
+        let mut heard = Heard::default();
+        self.ready.pass_on(&mut heard);
+        Ok(Computed { tensors: taken, copied, available, notices: heard.0 })
+    }
+
+    /// The routine that computes some tensors only.
+    fn routine(&mut self, tensors: &[(String, Tensor)]) -> Arc<Routine> {
+        let ids: Vec<Tensor> = tensors.iter().map(|(_, tensor)| *tensor).collect();
+        let made = self.some.entry(ids).or_insert_with_key(|ids| {
+            let mut routine = Routine::new("forward");
+            ids.iter().for_each(|tensor| _ = routine.forward(*tensor));
+            Arc::new(routine)
+        });
+        Arc::clone(made)
+    }
+}
+
+/// The tensors that a call is asked for.
+fn chosen(available: &Available, only: Option<&[String]>) -> Result<Vec<(String, Tensor)>, Wrong> {
+    let Some(only) = only else { return Ok(available.tensors.clone()) };
+    let find = |name: &String| {
+        let found = available.tensors.iter().find(|(known, _)| known == name);
+        found.cloned().ok_or_else(|| missing(available, name))
+    };
+    only.iter().map(find).collect()
+}
+
+/// Why there is no tensor of a name.
+fn missing(available: &Available, name: &str) -> Wrong {
+    let left_out = available.left_out.iter().find(|(known, _)| known == name);
+    let near = || nearest(name, available.tensors.iter().map(|(known, _)| known.as_str()));
+    match left_out {
+        Some((_, Some(data))) => Wrong::Advised(
+            format!("`{name}` cannot be computed: `{data}` has no values"),
+            format!("give them: `{data}=array`"),
+        ),
+        Some((_, None)) => Wrong::Advised(
+            format!("`{name}` depends on gradients, so that it is computed only when the program runs"),
+            "`run()` carries out the program, and `parameters` has what it learned".into(),
+        ),
+        None => match near() {
+            Some(near) => {
+                Wrong::Advised(format!("the program computes no `{name}`"), format!("is `{near}` meant?"))
+            }
+            None => Wrong::Plain(format!("the program computes no `{name}`")),
+        },
+    }
+}
+
+/// What went wrong.
+enum Wrong {
+    Diagnosed(Box<Diagnostic>),
+    Advised(String, String),
+    Plain(String),
+}
+
+impl From<Box<Diagnostic>> for Wrong {
+    fn from(wrong: Box<Diagnostic>) -> Wrong {
+        Wrong::Diagnosed(wrong)
+    }
+}
+
+/// Collects notices.
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl broadloom_lang::Observer for Heard {
+    fn printed(&mut self, _: &str) {}
+
+    fn notice(&mut self, text: &str) {
+        self.0.push(text.to_string());
+    }
+}
+
+/// The backend of a name.
+pub fn backend_of(py: Python<'_>, name: &str) -> PyResult<Backend> {
+    match name {
+        "auto" => Ok(Backend::Auto),
+        "native" => Ok(Backend::Native),
+        "reference" => Ok(Backend::Reference),
+        other => Err(plain(py, &format!("there is no backend `{other}`: it is auto, native or reference"))),
+    }
+}
+
+/// Advice in Python.
+fn in_python(remedy: Remedy) -> Option<&'static str> {
+    match remedy {
+        Remedy::Values => {
+            Some("give the values by the name of the data: `program(x=array)`, `program.run(x=array)`")
+        }
+        Remedy::Integers => Some("give whole numbers: `array.astype(\"int64\")`"),
+        Remedy::Size => {
+            Some("declare it with a size to run at, `dim n in 1..64 = 32`, or give `sizes={\"n\": 32}`")
+        }
+        _ => None,
+    }
+}
+
+impl Running {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn raised(&self, py: Python<'_>, wrong: Wrong) -> PyErr {
+        match wrong {
+            Wrong::Diagnosed(wrong) => raised(py, &self.sources, &[*wrong]),
+            Wrong::Advised(message, help) => advised(py, &message, &help),
+            Wrong::Plain(message) => plain(py, &message),
+        }
+    }
+
+    /// Works on the session, and translates what goes wrong.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut State) -> Result<T, Wrong> + Send,
+    ) -> PyResult<T> {
+        detached(py, || work(&mut self.state()))?.map_err(|wrong| self.raised(py, wrong))
+    }
+
+    /// The parameter of a name.
+    fn param(&self, py: Python<'_>, name: &str) -> PyResult<Tensor> {
+        let found = self.params.iter().find(|(known, _)| known == name);
+        found.map(|(_, tensor)| *tensor).ok_or_else(|| {
+            let message = format!("the program has no parameter `{name}`");
+            match nearest(name, self.params.iter().map(|(known, _)| known.as_str())) {
+                Some(near) => advised(py, &message, &format!("is `{near}` meant?")),
+                None => plain(py, &message),
+            }
+        })
+    }
+}
+
+fn told(state: &State, error: &Error) -> Wrong {
+    Wrong::Diagnosed(state.ready.told(error))
+}
+
+fn all_received(arrays: &[(String, Bound<'_, PyAny>)]) -> PyResult<Vec<(String, Received)>> {
+    arrays.iter().map(|(name, array)| Ok((name.clone(), received(array)?))).collect()
+}
+
+fn held(names: Vec<(String, Received)>, copied: Vec<Option<Copied>>) -> Vec<Held> {
+    let why = copied.into_iter().map(|why| why.map(|why| why.to_string()));
+    names.into_iter().map(|(name, _)| name).zip(why).collect()
+}
+
+#[pymethods]
+impl Running {
+    /// Makes a session for a program.
+    #[new]
+    #[pyo3(signature = (program, backend, seed, threads))]
+    fn new(
+        py: Python<'_>,
+        program: &Program,
+        backend: &str,
+        seed: u64,
+        threads: Option<usize>,
+    ) -> PyResult<Running> {
+        let settings = Settings { backend: backend_of(py, backend)?, seed, threads, ..Settings::default() };
+        let (sources, params, ready) = detached(py, || {
+            let program = Analysis::open(program.text()).program;
+            let graph = &program.graph;
+            let params = graph.params().into_iter().map(|tensor| (graph.label_of(tensor), tensor)).collect();
+            (program.sources.clone(), params, program.ready(&settings))
+        })?;
+        let mut ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
+        ready.advice = in_python;
+        let state = State { ready, known: HashMap::new(), some: HashMap::new() };
+        Ok(Running { sources, params, state: Mutex::new(state) })
+    }
+
+    /// Computes all named tensors that can be computed from some arrays, or some of them.
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Vec<(String, Bound<'py, PyAny>)>,
+        only: Option<Vec<String>>,
+    ) -> PyResult<Answer<'py>> {
+        let given = all_received(&arrays)?;
+        let Computed { tensors, copied, available, notices } =
+            self.work(py, |state| state.compute(&given, only.as_deref()))?;
+        let mut results = Vec::with_capacity(tensors.len());
+        for (name, block) in tensors {
+            results.push((name, handed_out(py, block)?));
+        }
+        Ok((results, held(given, copied), available.left_out.clone(), notices))
+    }
+
+    /// Carries out the program.
+    fn run(
+        &self,
+        py: Python<'_>,
+        arrays: Vec<(String, Bound<'_, PyAny>)>,
+        steps: Option<u64>,
+        keep_going: bool,
+        print: Py<PyAny>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Ran> {
+        let given = all_received(&arrays)?;
+        let mut watcher = Watcher::new(print, progress);
+        let watched = &mut watcher;
+        let copied = self.work(py, |state| {
+            let inputs: Vec<(&str, Given<'_>)> =
+                given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
+            let copied = state.ready.give(&inputs);
+            let outcome = copied.and_then(|copied| {
+                let ended = state.ready.go(&Way { keep_going, steps }, watched);
+                ended.outcome.map(|()| copied)
+            });
+            state.ready.session.give_back();
+            state.ready.pass_on(watched);
+            Ok(outcome?)
+        });
+        if let Some(failed) = watcher.failed {
+            return Err(failed);
+        }
+        Ok((watcher.losses, held(given, copied?), watcher.notices))
+    }
+
+    /// The names of the parameters.
+    fn parameters(&self) -> Vec<String> {
+        self.params.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// A copy of a parameter.
+    fn parameter<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.param(py, name)?;
+        let block = self.work(py, |state| {
+            let taken = state.ready.session.take(tensor);
+            taken.map_err(|error| told(state, &error))
+        })?;
+        handed_out(py, block)
+    }
+
+    /// Sets a parameter.
+    fn set_parameter(&self, py: Python<'_>, name: &str, array: &Bound<'_, PyAny>) -> PyResult<()> {
+        let tensor = self.param(py, name)?;
+        let values = received(array)?.copied().map_err(|message| plain(py, &message))?;
+        self.work(py, |state| {
+            let set = state.ready.session.set(tensor, &values);
+            set.map_err(|error| told(state, &error))
+        })
+    }
+
+    /// Writes parameters and states to a safetensors file.
+    fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
+        self.work(py, |state| {
+            let saved = state.ready.session.save(&path);
+            saved.map_err(|error| told(state, &error))
+        })
+    }
+
+    /// Reads parameters and states from a safetensors file that has all of them.
+    fn load(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<Vec<String>> {
+        self.work(py, |state| {
+            state.ready.session.load(&path).map_err(|error| told(state, &error))?;
+            let mut heard = Heard::default();
+            state.ready.pass_on(&mut heard);
+            Ok(heard.0)
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! Values that are given to a session, and results that are taken out of it, without a copy where there can be none.
+
+use std::fmt;
+
+use broadloom_array::{Array, Dtype};
+use broadloom_graph::lowering::{Face, Leaf};
+use broadloom_graph::{Error, Graph, Tensor};
+use broadloom_loops::{Block, Lent};
+
+use super::Session;
+use crate::lower::Node;
+
+/// Values that are given to a session.
+#[derive(Clone, Debug)]
+pub enum Given<'a> {
+    /// They are copied.
+    Copied(&'a Array),
+    /// They are read where they are, if that is possible.
+    Lent(Lent),
+}
+
+impl Given<'_> {
+    fn sizes(&self) -> &[u64] {
+        match self {
+            Given::Copied(values) => values.sizes(),
+            Given::Lent(lent) => lent.sizes(),
+        }
+    }
+
+    fn dtype(&self) -> Dtype {
+        match self {
+            Given::Copied(values) => values.dtype(),
+            Given::Lent(lent) => lent.dtype(),
+        }
+    }
+}
+
+/// Why values that were lent are copied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Copied {
+    /// The program stores them in another type.
+    Type {
+        /// The type of the values.
+        given: Dtype,
+        /// The type in which the program stores them.
+        stored: Dtype,
+    },
+    /// Windows of the program read beyond an axis, so that its memory has margins.
+    Margins,
+    /// They last from run to run.
+    Lasts,
+}
+
+impl fmt::Display for Copied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Copied::Type { given, stored } => write!(f, "it is {given}, and the program stores {stored}"),
+            Copied::Margins => {
+                write!(f, "windows read beyond its axes, so that the program keeps it with margins")
+            }
+            Copied::Lasts => write!(f, "it is a parameter or a state, which lasts from run to run"),
+        }
+    }
+}
+
+impl Session {
+    /// Sets the values of several tensors. Named sizes are set to those that all of them imply
+    /// together; if anything does not fit, nothing is changed.
+    ///
+    /// ```
+    /// use broadloom::{Array, Dtype, Graph, Session};
+    /// let mut g = Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let (x, target) = (g.data("x", "batch | 4")?, g.data("target", "batch | 1")?);
+    /// let ones = |sizes: &[u64]| Array::full(Dtype::F32, sizes, 1.0);
+    /// let mut session = Session::new(g)?;
+    /// session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[16, 1])?)])?;
+    /// let error = session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[17, 1])?)]).unwrap_err();
+    /// assert!(error.message().contains("`target` have sizes [17, 1], which do not fit its shape `batch | 1`"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn set_all(&mut self, inputs: &[(Tensor, &Array)]) -> Result<(), Error> {
+        let given: Vec<(Tensor, Given<'_>)> =
+            inputs.iter().map(|(tensor, values)| (*tensor, Given::Copied(values))).collect();
+        self.give(&given).map(drop)
+    }
+
+    /// Like [`set_all`](Session::set_all), with values that may be lent: these are read where they are, until they are
+    /// [given back](Session::give_back). Says for each why it was copied, if it was.
+    pub fn give(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Result<Vec<Option<Copied>>, Error> {
+        self.refresh()?;
+        let about = |graph: &Graph, tensor: Tensor, error: Error| {
+            error.about_values_of(tensor, &graph.label_of(tensor))
+        };
+        for (tensor, values) in inputs {
+            let suits = self.graph.settable(*tensor).and_then(|()| {
+                self.store.suits(&self.graph, &self.layout, Node::Value(*tensor), values.dtype())
+            });
+            suits.map_err(|error| about(&self.graph, *tensor, error))?;
+        }
+        let sizes: Vec<(Tensor, &[u64])> =
+            inputs.iter().map(|(tensor, values)| (*tensor, values.sizes())).collect();
+        self.follow(&sizes)?;
+        for (tensor, values) in inputs {
+            let facts = (values.sizes(), values.dtype());
+            let fits = self.store.fits(&self.graph, &self.layout, Node::Value(*tensor), facts);
+            fits.map_err(|error| about(&self.graph, *tensor, error))?;
+        }
+        let mut copied = Vec::with_capacity(inputs.len());
+        for (tensor, values) in inputs {
+            let held = match values {
+                Given::Copied(values) => {
+                    self.store.write(&self.graph, &self.layout, Node::Value(*tensor), values).map(|()| None)
+                }
+                Given::Lent(lent) => self.lend(*tensor, lent),
+            };
+            copied.push(held.map_err(|error| about(&self.graph, *tensor, error))?);
+        }
+        Ok(copied)
+    }
+
+    /// Reads values where they are, or copies them and says why.
+    fn lend(&mut self, tensor: Tensor, lent: &Lent) -> Result<Option<Copied>, Error> {
+        let (node, stored) = (Node::Value(tensor), self.layout.dtypes[tensor.index()]);
+        let why = match self.graph.leaf(tensor) {
+            Some(Leaf::Data) if stored != lent.dtype() => Copied::Type { given: lent.dtype(), stored },
+            Some(Leaf::Data) => {
+                if self.store.lend(&self.graph, &self.layout, node, lent)? {
+                    return Ok(None);
+                }
+                Copied::Margins
+            }
+            _ => Copied::Lasts,
+        };
+        self.store.write(&self.graph, &self.layout, node, &lent.read()?)?;
+        Ok(Some(why))
+    }
+
+    /// Forgets all values that were lent. Their owners can change them again.
+    pub fn give_back(&mut self) {
+        self.store.give_back();
+    }
+
+    /// Forgets the values that some data was given. Data with values of its own has these again.
+    pub fn forget(&mut self, tensor: Tensor) {
+        self.store.forget(Node::Value(tensor));
+    }
+
+    /// Returns true if a tensor has values now.
+    pub fn has_values(&self, tensor: Tensor) -> bool {
+        self.store.has_values(Node::Value(tensor))
+    }
+
+    /// Takes the values of a tensor out of the session, with the memory that they are in. Those of a leaf are copied, and
+    /// so are those that have margins. What was computed is not there any more afterwards.
+    pub fn take(&mut self, tensor: Tensor) -> Result<Block, Error> {
+        self.refresh()?;
+        self.graph.known(tensor)?;
+        let taken = match self.graph.leaf(tensor) {
+            Some(_) => None,
+            None => self.store.take(Node::Value(tensor))?,
+        };
+        match taken {
+            Some(block) => Ok(block),
+            None => Ok(Block::of(&self.get(tensor)?)?),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+"""Arrays of callers, in the form in which programs read them, and results in the form in which callers want them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ._errors import Error
+
+# Types that programs store. Anything else is converted, or refused.
+_STORED = frozenset(np.dtype(name) for name in ("float16", "float32", "float64", "int32", "int64"))
+_WIDENED = {
+    np.dtype("bool"): "int32",
+    np.dtype("int8"): "int32",
+    np.dtype("int16"): "int32",
+    np.dtype("uint8"): "int32",
+    np.dtype("uint16"): "int32",
+    np.dtype("uint32"): "int64",
+}
+_CPU = 1  # the number of the device in DLPack
+
+
+class Arranged:
+    """An array as programs read it: NumPy, row-major, of a type that is stored."""
+
+    __slots__ = ("array", "kind", "why")
+
+    def __init__(self, array: np.ndarray[Any, Any], kind: str, why: str | None) -> None:
+        self.array = array
+        #: The library it comes from.
+        self.kind = kind
+        #: Why it was copied, if it was.
+        self.why = why
+
+
+def arranged(name: str, value: object) -> Arranged:
+    """Brings a value of any kind into form, without a copy where it is in form already."""
+    if type(value) is np.ndarray:
+        if value.dtype in _STORED and value.flags.c_contiguous and value.flags.aligned:
+            return Arranged(value, "numpy", None)
+        return _in_form(name, value, "numpy", None)
+    kind = _kind(value)
+    if kind == "torch":
+        array, why = _from_torch(name, value)
+    elif kind == "jax":
+        array, why = _from_jax(name, value)
+    elif isinstance(value, np.ndarray):
+        array, why = np.asarray(value), None
+    elif hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        _on_cpu(name, value.__dlpack_device__()[0] == _CPU, "another device")
+        array, why = np.from_dlpack(value), None  # type: ignore[arg-type]
+    else:
+        try:
+            array, why = np.asarray(value), "it is not an array"
+        except ValueError as error:
+            raise Error._plain(f"`{name}` is no array: {error}") from None
+    return _in_form(name, array, kind, why)
+
+
+def _kind(value: object) -> str:
+    """The library that an array comes from, without importing any."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return "torch"
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(value, jax.Array):
+        return "jax"
+    return "numpy"
+
+
+def _from_torch(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:
+    _on_cpu(name, value.device.type == "cpu", str(value.device))
+    if value.layout != sys.modules["torch"].strided:
+        raise Error._plain(f"`{name}` is sparse, and a program reads dense arrays", f"give `{name}.to_dense()`")
+    value = value.detach()
+    why = None
+    if str(value.dtype) == "torch.bfloat16":
+        value, why = value.float(), "it is bfloat16, which NumPy does not have"
+    elif value.is_conj() or value.is_neg():
+        value, why = value.resolve_conj().resolve_neg(), "it is a view that changes signs"
+    return value.numpy(), why
+
+
+def _from_jax(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:
+    if isinstance(value, sys.modules["jax"].core.Tracer):
+        raise Error._plain(
+            f"`{name}` is being traced by JAX: it has a shape, and no numbers yet",
+            "call the program outside of `jit`, `grad` and `vmap`",
+        )
+    devices = {device.platform for device in value.devices()}
+    _on_cpu(name, devices == {"cpu"}, ", ".join(sorted(devices)))
+    return np.asarray(value), None
+
+
+def _on_cpu(name: str, there: bool, device: str) -> None:
+    if not there:
+        raise Error._plain(
+            f"`{name}` is on {device}, and programs run on the CPU", f"move it first: `{name}.cpu()` in PyTorch"
+        )
+
+
+def _in_form(name: str, array: np.ndarray[Any, Any], kind: str, why: str | None) -> Arranged:
+    """Converts the type, and copies what is not laid out row by row."""
+    dtype = array.dtype
+    if dtype not in _STORED:
+        to = _stored(name, array)
+        return Arranged(np.array(array, dtype=to, order="C"), kind, why or f"it is {dtype}, and a program has {to}")
+    if not array.flags.c_contiguous:
+        strides = "its elements are not one after another in memory"
+        return Arranged(np.array(array, order="C"), kind, why or strides)
+    if not array.flags.aligned:
+        return Arranged(np.array(array), kind, why or "its memory is not aligned")
+    return Arranged(array, kind, why)
+
+
+def _stored(name: str, array: np.ndarray[Any, Any]) -> str:
+    """The type in which numbers of another type are stored."""
+    dtype = array.dtype
+    native = dtype.newbyteorder("=")
+    if native in _STORED:
+        return native.name
+    if native in _WIDENED:
+        return _WIDENED[native]
+    if native == np.dtype("uint64") and (array.size == 0 or int(array.max()) <= np.iinfo(np.int64).max):
+        return "int64"
+    if dtype.name == "bfloat16":
+        return "float32"
+    if dtype.kind == "f":
+        return "float64"
+    advice = f"give its real part: `{name}.real`" if dtype.kind == "c" else f"convert it: `{name}.astype('float32')`"
+    what = "its numbers are too large for int64" if native == np.dtype("uint64") else f"its type is {dtype}"
+    raise Error._plain(f"`{name}` cannot be read: {what}, and programs compute with real numbers", advice)
+
+
+def as_kind(arrays: dict[str, np.ndarray[Any, Any]], kind: str) -> dict[str, Any]:
+    """Results as arrays of a library, without a copy."""
+    if kind == "torch":
+        from_numpy = sys.modules["torch"].from_numpy
+        return {name: from_numpy(array) for name, array in arrays.items()}
+    if kind == "jax":
+        from_dlpack = sys.modules["jax"].numpy.from_dlpack
+        return {name: from_dlpack(array) for name, array in arrays.items()}
+    return dict(arrays)
+
+
+def common(kinds: set[str]) -> str:
+    """The library that all arrays come from; NumPy if they come from several."""
+    return kinds.pop() if len(kinds) == 1 else "numpy"

@@ -1,0 +1,269 @@
+"""Graphs that are built in Python, with operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _broadloom
+from ._arrays import arranged
+from ._errors import Error
+from ._places import here
+from ._shapes import Shape
+
+if TYPE_CHECKING:
+    from ._optimisers import Adam, Sgd
+    from ._session import Session
+
+__all__ = ["Expr", "Graph", "Routine"]
+
+Operand = Union["Expr", int, float]
+
+
+class Graph:
+    """A graph of tensors. Shapes are inferred as it grows, and a mistake is an `Error` at the line that makes it.
+
+    >>> import broadloom as bl
+    >>> import numpy as np
+    >>> g = bl.Graph()
+    >>> g.dim("batch", 1, 64)
+    >>> x = g.data("x", "batch | 3")
+    >>> y = bl.relu(g.param("w") @ x + g.param("b", "2"))
+    >>> y.shape, g.shapes["w"]
+    ('batch | 2', '3 -> 2')
+    >>> g.session().run(y, x=np.ones((5, 3), "float32")).shape
+    (5, 2)
+    """
+
+    def __init__(self) -> None:
+        self._graph = _broadloom.Graph()
+
+    def dim(self, name: str, least: int = 1, most: int | None = None, *, usual: int | None = None) -> None:
+        """Declares a size with a name and a range. Arrays decide it, or it is as usual."""
+        self._graph.dim(name, least, most, usual, here())
+
+    def data(self, name: str, shape: str) -> Expr:
+        """Data from outside, with its shape: `batch | input -> output`."""
+        return Expr(self, self._graph.data(name, shape, here()))
+
+    def array(self, name: str, shape: str, values: Any) -> Expr:
+        """Data with values of its own."""
+        return Expr(self, self._graph.array(name, shape, arranged(name, values).array, here()))
+
+    def param(self, name: str, shape: str | None = None) -> Expr:
+        """A parameter. Its shape follows from its uses, as far as it is not stated."""
+        return Expr(self, self._graph.param(name, shape, here()))
+
+    def state(self, name: str, shape: str) -> Expr:
+        """A tensor that lasts from run to run and is not trained."""
+        return Expr(self, self._graph.state(name, shape, here()))
+
+    def number(self, value: float) -> Expr:
+        """A number: a tensor without axes."""
+        return Expr(self, self._graph.number(float(value), here()))
+
+    def einsum(self, spec: str, *operands: Operand, by: str = "sum") -> Expr:
+        """An operation by a spec, such as `"... | j; j -> k => ... | k"`. Values that meet are summed, or combined `by` product,
+        max or min.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> g.einsum("i j; j k => i k", g.data("a", "2, 3"), g.data("b", "3, 4")).shape
+        '2, 4'
+        """
+        return Expr(self, self._graph.einsum(spec, self._all(operands), by, here()))
+
+    def split(self, spec: str, *operands: Operand) -> list[Expr]:
+        """An operation by a spec with several results: `"a^b => a; b"`."""
+        return [Expr(self, number) for number in self._graph.split(spec, self._all(operands), here())]
+
+    def gradients(self, loss: Expr, *of: Expr) -> Routine:
+        """What computes the gradients of a number with respect to some tensors, when it is run."""
+        return Routine(self, self._graph.gradients(self._own(loss), self._all(of), here()))
+
+    def minimise(self, loss: Expr, by: Sgd | Adam, *, of: Sequence[Expr] | None = None) -> Routine:
+        """What makes a number smaller when it is run, once for each run, and gives the number before.
+
+        Args:
+            loss: A tensor of one number.
+            by: An optimiser.
+            of: The parameters that change; by default all of them.
+        """
+        place = here()
+        numbers = [number for _, number in self._graph.parameters()] if of is None else self._all(of)
+        rate = self._own(by.rate)
+        minimise = self._graph.minimise_by_sgd if by._kind == "sgd" else self._graph.minimise_by_adam
+        return Routine(self, minimise(self._own(loss), numbers, rate, by._settings(), place), is_number=True)
+
+    def session(self, *, seed: int = 0, backend: str = "auto", threads: int | None = None) -> Session:
+        """The numbers of the graph: a session runs it. The arguments are those of `program`."""
+        from ._session import Session
+
+        return Session(self, seed=seed, backend=backend, threads=threads)
+
+    @property
+    def shapes(self) -> dict[str, Shape]:
+        """The shapes of data and parameters, by name."""
+        leaves = self._graph.leaves() + self._graph.parameters()
+        return {name: Expr(self, number).shape for name, number in leaves}
+
+    def _own(self, operand: Operand) -> int:
+        """The number of a tensor of this graph."""
+        if isinstance(operand, Expr):
+            if operand._of is not self:
+                raise Error._plain("an expression of another graph is used here", "an expression belongs to one graph")
+            return operand._number
+        if isinstance(operand, (int, float)):
+            return self._graph.number(float(operand), here())
+        raise TypeError(
+            f"{type(operand).__name__} is not part of a graph: use an expression or a number, or make data of an array: "
+            "`graph.array(name, shape, values)`"
+        )
+
+    def _all(self, operands: Sequence[Operand]) -> list[int]:
+        return [self._own(operand) for operand in operands]
+
+    def _apply(self, name: str, *operands: Operand) -> Expr:
+        return Expr(self, self._graph.apply(name, self._all(operands), here()))
+
+
+class Expr:
+    """A tensor of a graph, to be used with operators: `@` composes linear maps, everything else is pointwise and broadcasts."""
+
+    __slots__ = ("_number", "_of")
+    # NumPy leaves operators with arrays to this class, which says what to do instead.
+    __array_ufunc__ = None
+
+    def __init__(self, of: Graph, number: int) -> None:
+        self._of = of
+        self._number = number
+
+    @property
+    def shape(self) -> Shape:
+        """The shape, in which nothing is open any more."""
+        text, rows = self._of._graph.shape(self._number, here())
+        return Shape._plain(text, rows)
+
+    @property
+    def T(self) -> Expr:  # noqa: N802
+        """The same with input and output swapped."""
+        return self._of._apply("T", self)
+
+    def named(self, name: str) -> Expr:
+        """The same, with a name for messages."""
+        self._of._graph.name(self._number, name, here())
+        return self
+
+    def sum(self, spec: str) -> Expr:
+        """Sums by a spec: `"... | v => ... | 0"`."""
+        return self._of.einsum(spec, self)
+
+    def max(self, spec: str) -> Expr:
+        """The maximum by a spec."""
+        return self._of.einsum(spec, self, by="max")
+
+    def min(self, spec: str) -> Expr:
+        """The minimum by a spec."""
+        return self._of.einsum(spec, self, by="min")
+
+    def product(self, spec: str) -> Expr:
+        """The product by a spec."""
+        return self._of.einsum(spec, self, by="product")
+
+    def mean(self, spec: str, *over: str) -> Expr:
+        """The mean over labels and rows of a spec: its sum, divided by their sizes.
+
+        >>> import broadloom as bl
+        >>> bl.Graph().data("x", "8 | 3").mean("..b.. | o => 0", "b", "o").shape
+        '()'
+        """
+        return Expr(self._of, self._of._graph.mean(spec, [self._number], list(over), here()))
+
+    def reshape(self, shape: str | None = None) -> Expr:
+        """The same elements in another shape: as stated, or as the context asks for."""
+        return Expr(self._of, self._of._graph.reshape(self._number, shape, here()))
+
+    def gather(self, rows: Expr) -> Expr:
+        """The rows of this table that integers count."""
+        return self._of._apply("gather", self, rows)
+
+    def __getitem__(self, at: int) -> Expr:
+        """One element of the leading batch axis."""
+        if not isinstance(at, int) or at < 0:
+            raise TypeError("an expression is indexed by one position from 0, along its first batch axis")
+        return Expr(self._of, self._of._graph.slice(self._number, at, here()))
+
+    def __iter__(self) -> Any:
+        raise TypeError("an expression cannot be iterated over: its values are known when a session runs it")
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression is neither true nor false: use `broadloom.where`")
+
+    def __repr__(self) -> str:
+        return f"<broadloom expression {self._of._graph.label(self._number)}>"
+
+    def __matmul__(self, other: Expr) -> Expr:
+        return self._of._apply("@", self, other)
+
+    def __add__(self, other: Operand) -> Expr:
+        return self._of._apply("+", self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return self._of._apply("+", other, self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return self._of._apply("-", self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return self._of._apply("-", other, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return self._of._apply("*", self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return self._of._apply("*", other, self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return self._of._apply("/", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return self._of._apply("/", other, self)
+
+    def __pow__(self, other: Operand) -> Expr:
+        return self._of._apply("**", self, other)
+
+    def __rpow__(self, other: Operand) -> Expr:
+        return self._of._apply("**", other, self)
+
+    def __mod__(self, other: Operand) -> Expr:
+        return self._of._apply("mod", self, other)
+
+    def __rmod__(self, other: Operand) -> Expr:
+        return self._of._apply("mod", other, self)
+
+    def __neg__(self) -> Expr:
+        return self._of._apply("neg", self)
+
+    def __abs__(self) -> Expr:
+        return self._of._apply("abs", self)
+
+    def __lt__(self, other: Operand) -> Expr:
+        return self._of._apply("<", self, other)
+
+    def __le__(self, other: Operand) -> Expr:
+        return self._of._apply("<=", self, other)
+
+    def __gt__(self, other: Operand) -> Expr:
+        return self._of._apply(">", self, other)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return self._of._apply(">=", self, other)
+
+
+class Routine:
+    """Something that a session can run: gradients, or a step of training."""
+
+    def __init__(self, of: Graph, number: int, *, is_number: bool = False) -> None:
+        self._of = of
+        self._number = number
+        self._is_number = is_number

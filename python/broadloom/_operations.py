@@ -1,0 +1,183 @@
+"""Pointwise operations on expressions. Those that Python has an operator for are operators: `+ - * / ** % < <= > >=`, `-a`.
+
+A test holds the names here against the table of operations.
+"""
+
+from __future__ import annotations
+
+from ._graph import Expr, Operand
+
+__all__ = [
+    "abs_",
+    "and_",
+    "ceil",
+    "cos",
+    "equals",
+    "erf",
+    "exp",
+    "floor",
+    "log",
+    "log1p",
+    "maximum",
+    "minimum",
+    "not_",
+    "not_equals",
+    "or_",
+    "recip",
+    "relu",
+    "round_",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sqrt",
+    "square",
+    "stop_gradient",
+    "tanh",
+    "where",
+]
+
+
+def _apply(name: str, *operands: Operand) -> Expr:
+    """Applies an operation in the graph of the first operand that has one."""
+    for operand in operands:
+        if isinstance(operand, Expr):
+            return operand._of._apply(name, *operands)
+    raise TypeError("at least one operand is an expression of a graph")
+
+
+def exp(a: Expr) -> Expr:
+    """The exponential."""
+    return _apply("exp", a)
+
+
+def log(a: Expr) -> Expr:
+    """The natural logarithm."""
+    return _apply("log", a)
+
+
+def log1p(a: Expr) -> Expr:
+    """The logarithm of `1 + a`, accurate for small numbers, too."""
+    return _apply("log1p", a)
+
+
+def sqrt(a: Expr) -> Expr:
+    """The square root."""
+    return _apply("sqrt", a)
+
+
+def recip(a: Expr) -> Expr:
+    """The reciprocal."""
+    return _apply("recip", a)
+
+
+def sin(a: Expr) -> Expr:
+    """The sine."""
+    return _apply("sin", a)
+
+
+def cos(a: Expr) -> Expr:
+    """The cosine."""
+    return _apply("cos", a)
+
+
+def tanh(a: Expr) -> Expr:
+    """The hyperbolic tangent."""
+    return _apply("tanh", a)
+
+
+def sigmoid(a: Expr) -> Expr:
+    """The logistic function."""
+    return _apply("sigmoid", a)
+
+
+def relu(a: Expr) -> Expr:
+    """`a` where it is positive, else 0."""
+    return _apply("relu", a)
+
+
+def sign(a: Expr) -> Expr:
+    """-1, 0 or 1."""
+    return _apply("sign", a)
+
+
+def square(a: Expr) -> Expr:
+    """`a * a`, its product with itself."""
+    return _apply("square", a)
+
+
+def erf(a: Expr) -> Expr:
+    """The error function."""
+    return _apply("erf", a)
+
+
+def floor(a: Expr) -> Expr:
+    """The greatest integer that is not greater than `a`."""
+    return _apply("floor", a)
+
+
+def ceil(a: Expr) -> Expr:
+    """The least integer that is not less than `a`."""
+    return _apply("ceil", a)
+
+
+def stop_gradient(a: Expr) -> Expr:
+    """The value of `a`, through which no gradient goes back."""
+    return _apply("stop_gradient", a)
+
+
+def abs_(a: Expr) -> Expr:
+    """The absolute value; `abs(a)` is the same."""
+    return _apply("abs", a)
+
+
+def round_(a: Expr) -> Expr:
+    """The nearest integer. If two are equally near, the even one."""
+    return _apply("round", a)
+
+
+def not_(a: Expr) -> Expr:
+    """1 where `a` is 0, else 0."""
+    return _apply("not", a)
+
+
+def maximum(a: Operand, b: Operand) -> Expr:
+    """The larger of the two."""
+    return _apply("max", a, b)
+
+
+def minimum(a: Operand, b: Operand) -> Expr:
+    """The smaller of the two."""
+    return _apply("min", a, b)
+
+
+def equals(a: Operand, b: Operand) -> Expr:
+    """1 where `a` and `b` are equal, else 0."""
+    return _apply("==", a, b)
+
+
+def not_equals(a: Operand, b: Operand) -> Expr:
+    """1 where `a` and `b` differ, else 0."""
+    return _apply("!=", a, b)
+
+
+def and_(a: Operand, b: Operand) -> Expr:
+    """1 where both are true, that is, not 0; else 0."""
+    return _apply("and", a, b)
+
+
+def or_(a: Operand, b: Operand) -> Expr:
+    """1 where at least one of them is true, that is, not 0; else 0."""
+    return _apply("or", a, b)
+
+
+def where(condition: Operand, a: Operand, b: Operand) -> Expr:
+    """`a` where the condition holds, that is, is not 0; else `b`.
+
+    >>> import broadloom as bl
+    >>> import numpy as np
+    >>> g = bl.Graph()
+    >>> x = g.data("x", "3")
+    >>> g.session().run(bl.where(x > 0, x, 0.1 * x), x=np.array([-1, 0, 2], "float32"))
+    array([-0.1,  0. ,  2. ], dtype=float32)
+    """
+    return _apply("where", condition, a, b)

@@ -1,0 +1,41 @@
+"""Where in Python something was written."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import sys
+from types import FrameType
+
+_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+#: A file, a line from 1, and columns in bytes if they are known.
+Written = tuple[str, int, "tuple[int, int] | None"]
+
+
+def here() -> Written:
+    """The place from which this package was called."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame = frame.f_back
+    if frame is None:
+        return "<unknown>", 1, None
+    line, columns = frame.f_lineno, None
+    if sys.version_info >= (3, 11) and frame.f_lasti >= 0:
+        # Instructions are two bytes long, and each knows which piece of the text it comes from.
+        positions = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+        begin, end, start, stop = next(positions, (None, None, None, None))
+        if begin is not None and begin == end and start is not None and stop is not None:
+            line, columns = begin, (start, stop)
+    return frame.f_code.co_filename, line, columns
+
+
+def source(file: str) -> tuple[str, str]:
+    """The name of a file as messages show it, and its text as far as it is known."""
+    text = "".join(linecache.getlines(file))
+    shown = file
+    if os.path.isabs(file):
+        near = os.path.relpath(file)
+        shown = near if not near.startswith("..") else file
+    return shown, text

@@ -1,0 +1,365 @@
+"""Programs: read, asked, and run."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from . import _broadloom
+from ._answers import Answer, Memory, Picture
+from ._arrays import Arranged, arranged
+from ._errors import Error, Message
+from ._names import unknown
+from ._parameters import Parameters
+from ._progress import Progress, shown
+from ._results import Copies, Function, Results, Run, handed
+from ._shapes import Shapes
+
+__all__ = ["Program", "load", "program"]
+
+
+class Program:
+    """A tensor program. `bl.load` and `bl.program` make one.
+
+    It has no mistakes: those are exceptions when it is read. Questions need no compiler and no arrays. Calling it computes
+    its tensors from arrays, and `run` carries out what it does, such as training. Parameters last from one to the next. It can be
+    used from several threads: calls take turns, and let other Python code run meanwhile.
+
+    Pickling keeps the text, not what was learned: save `parameters` for that.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        name: str = "<program>",
+        folder: str | os.PathLike[str] = ".",
+        sizes: Mapping[str, int] | None = None,
+        seed: int = 0,
+        backend: str = "auto",
+        threads: int | None = None,
+    ) -> None:
+        self._source = (text, name, os.fspath(folder), dict(sizes or {}), seed, backend, threads)
+        self._program = _broadloom.Program(text, name, os.fspath(folder), list((sizes or {}).items()))
+        self._data = self._program.data()
+        self._lock = threading.Lock()
+        self._session: _broadloom.Running | None = None
+        self._copies = Copies()
+
+    @property
+    def text(self) -> str:
+        """The text that it was read from."""
+        return self._source[0]
+
+    @property
+    def name(self) -> str:
+        """The name of the text, as messages show it."""
+        return self._source[1]
+
+    # Questions
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shapes of all tensors, by name; those inside of functions too, if they are parameters."""
+        checked, text, _ = self._program.check(False)
+        return Shapes(checked, text)
+
+    def check(self) -> list[Message]:
+        """Warnings: what may not be what is meant.
+
+        >>> import broadloom as bl
+        >>> text = 'data a : 2, 3\\ndata b : 3, 4\\nlet y = einsum("i j; j k => i", a, b)\\n'
+        >>> for warning in bl.program(text).check():
+        ...     print(warning.code, warning.summary)
+        W0505 `k` stands in the second operand only, and is summed there alone
+        """
+        return [Message._of(message) for message in self._program.check(False)[2]]
+
+    def signature(self, name: str) -> Answer:
+        """The shapes that a function takes and gives, also one of the library.
+
+        >>> import broadloom as bl
+        >>> bl.program("def twice(x : ..b.. | n) = x + x\\n").signature("twice")
+        twice(x : ..b.. | n) -> ..b.. | n
+        """
+        return Answer(*self._program.signature(name))
+
+    def explain(self, name: str) -> Answer:
+        """Why an axis has its size: `y.output.0`, all axes of a row (`y.output`), or of a tensor (`y`).
+
+        >>> import broadloom as bl
+        >>> bl.program("data x : 32 | 784\\nlet y = {w} @ x + {b : 64}\\n").explain("w.input.0")
+        w.input.0 is 784, forced
+        1 | data x : 32 | 784
+          |      - the output axis of `x`, declared `32 | 784`
+        2 | let y = {w} @ x + {b : 64}
+          |         ------- `w @ x`: contracts the input of `w` with the output of `x`
+          |          ^ so `w` is `784 -> 64`
+        """
+        return Answer(*self._program.explain(name))
+
+    def loops(
+        self, name: str | None = None, *, all: bool = False, forward: bool = False, optimised: bool = False
+    ) -> Answer:
+        """The loops that compute a tensor, and those of its gradients.
+
+        Args:
+            name: A tensor; by default every operation of the program.
+            all: True to include operations inside of library functions.
+            forward: True to leave gradients out.
+            optimised: True for the loops as they run; the other arguments do not matter then.
+        """
+        return Answer(*self._program.loops(name, all, forward, optimised))
+
+    def graph(self, of: str | None = None, *, depth: int | None = None, all: bool = False) -> Picture:
+        """A picture of the program as SVG, which notebooks show.
+
+        Args:
+            of: Draw only what this tensor is computed from.
+            depth: How many operations to go back from there.
+            all: True to look into library functions.
+        """
+        return Picture(self._program.graph(of, depth, all))
+
+    def memory(
+        self,
+        *,
+        fits: str | int | None = None,
+        train: str | None = None,
+        optimiser: str = "adam",
+        planned: bool = True,
+    ) -> Memory:
+        """The memory that it needs, and the largest sizes that fit.
+
+        Args:
+            fits: The memory that there is: `"8GiB"`, `"500MB"`, or a number of bytes.
+            train: A tensor of one number, to be minimised; without it the program is measured as it is.
+            optimiser: `"sgd"`, `"momentum"` or `"adam"`, which keep different states.
+            planned: False to compile the program and measure what it really allocates.
+
+        >>> import broadloom as bl
+        >>> used = bl.program("dim n in 1..64 = 32\\ndata x : n | 784\\nlet y = x |> linear(10)\\n").memory(fits="200kB")
+        >>> used.fits, used.largest
+        (False, {'n': 52})
+        """
+        limit = None if fits is None else str(fits)
+        return Memory(*self._program.memory(limit, train, optimiser, planned))
+
+    def verify(self, **arrays: Any) -> Answer:
+        """Checks arrays against the program before anything runs; every misfit is in one exception.
+
+        >>> import broadloom as bl
+        >>> import numpy as np
+        >>> p = bl.program("dim n in 1..64\\ndata x : n | 3\\ndata t : n | 3\\nlet loss = sum(x - t)\\n", name="a.loom")
+        >>> p.verify(x=np.zeros((8, 3), "float32"), t=np.zeros((8, 3), "float32"))
+        tensor  shape  array   type  from
+        x       n | 3  [8, 3]  f32   the arguments
+        t       n | 3  [8, 3]  f32   the arguments
+        <BLANKLINE>
+        dim  size  range  from
+        n       8  1..64  x
+        <BLANKLINE>
+        2 arrays fit
+        """
+        return Answer(*self._program.verify({name: arranged(name, array).array for name, array in arrays.items()}))
+
+    # Running
+
+    def __call__(self, /, **arrays: Any) -> Results:
+        """Computes every named tensor that can be computed from these arrays, and nothing else: nothing is learned.
+
+        Arrays are NumPy, PyTorch or JAX arrays on the CPU. They are read where they are if that is possible (`copies` says
+        which were copied, and why), and results are fresh: no later call changes them.
+
+        >>> import broadloom as bl
+        >>> import numpy as np
+        >>> p = bl.program("data x : 2 | 3\\nlet y = 2 * x\\nlet total = sum(y)\\n")
+        >>> p(x=np.ones((2, 3), "float32"))["total"]
+        array(12., dtype=float32)
+        """
+        return self._call(arrays, None)
+
+    def only(self, *names: str) -> Function:
+        """A function that computes only some tensors, and returns their arrays: one, or a tuple.
+
+        >>> import broadloom as bl
+        >>> import numpy as np
+        >>> total = bl.program("data x : 2 | 3\\nlet y = 2 * x\\nlet total = sum(y)\\n").only("total")
+        >>> total(x=np.ones((2, 3), "float32"))
+        array(12., dtype=float32)
+        """
+        if not names:
+            raise TypeError("only() takes the names of tensors")
+        return Function(lambda arrays: self._call(arrays, list(names)), names)
+
+    def run(
+        self,
+        steps: int | None = None,
+        *,
+        progress: bool | Progress | None = None,
+        keep_going: bool = False,
+        data: Mapping[str, Any] | None = None,
+        **arrays: Any,
+    ) -> Run:
+        """Carries out the program: everything that it does, in order, such as training. What it prints is printed.
+
+        Args:
+            steps: How often its outermost loops are repeated, if that is not as the program says.
+            progress: True to show how far it is, False not to; by default it is shown in terminals and notebooks. Or a function
+                that is called after each repetition with how many there were, of how many, and the losses.
+            keep_going: True to go on when a loss is not finite.
+            data: Arrays by name, for names that are arguments of this function as well.
+            arrays: Arrays by name, in place of the values that the program gives.
+
+        Returns:
+            The losses of each repetition, by name.
+
+        >>> import broadloom as bl
+        >>> p = bl.program('''
+        ... data x : 4 | 1 = [[0], [1], [2], [3]]
+        ... let loss = mean(square({a} * x - 2 * x))
+        ... repeat 50:
+        ...   minimise loss by sgd(0.1)
+        ... print "a =", a
+        ... ''')
+        >>> ran = p.run()
+        a = 2
+        >>> len(ran.losses["loss"]), ran.losses["loss"][-1] < 1e-6
+        (50, True)
+        """
+        given = self._arranged({**(data or {}), **arrays})
+        watcher = shown(progress)
+        try:
+            losses, held, notices = self._running.run(
+                [(name, each.array) for name, each in given.items()],
+                steps,
+                keep_going,
+                watcher.line,
+                (lambda done, of, losses: watcher(done, of, dict(losses))) if watcher.counts else None,
+            )
+        finally:
+            watcher.end()
+        self._heard(given, held, notices)
+        return Run(losses)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters as named arrays, which can be read, set, saved and loaded."""
+        return Parameters(self._running)
+
+    @property
+    def copies(self) -> Copies:
+        """Which arrays of the last call were copied, and why.
+
+        >>> import broadloom as bl
+        >>> import numpy as np
+        >>> p = bl.program("data x : 3\\ndata y : 3\\nlet z = x + y\\n")
+        >>> z = p(x=np.ones(3, "float32"), y=np.ones(3))["z"]
+        >>> p.copies
+        x: read where it is
+        y: copied, because it is f64, and the program stores f32
+        """
+        return self._copies
+
+    def _call(self, arrays: dict[str, Any], only: list[str] | None) -> Results:
+        given = self._arranged(arrays)
+        pairs = [(name, each.array) for name, each in given.items()]
+        results, held, left_out, notices = self._running.call(pairs, only)
+        self._heard(given, held, notices)
+        return handed(results, given, left_out)
+
+    def _arranged(self, arrays: dict[str, Any]) -> dict[str, Arranged]:
+        for name in arrays:
+            if name not in self._data:
+                self._foreign(name)
+        return {name: arranged(name, array) for name, array in arrays.items()}
+
+    def _foreign(self, name: str) -> None:
+        """Refuses an array that is not the values of any data."""
+        if name in self.parameters:
+            raise Error._plain(f"`{name}` is a parameter", f"set it: `parameters[{name!r}] = array`")
+        if name in self.shapes:
+            raise Error._plain(f"`{name}` is computed by the program and cannot be given")
+        raise unknown("the program has no data called", name, self._data)
+
+    def _heard(self, given: dict[str, Arranged], held: list[tuple[str, str | None]], notices: list[str]) -> None:
+        self._copies = Copies({name: given[name].why or why for name, why in held})
+        for notice in notices:
+            warnings.warn(notice, RuntimeWarning, stacklevel=4)
+
+    @property
+    def _running(self) -> _broadloom.Running:
+        """The session, which is made when it is first needed."""
+        session = self._session
+        if session is None:
+            with self._lock:
+                if self._session is None:
+                    seed, backend, threads = self._source[4:]
+                    self._session = _broadloom.Running(self._program, backend, seed, threads)
+                session = self._session
+        return session
+
+    def __repr__(self) -> str:
+        return f"<broadloom program {self.name}>"
+
+    def _repr_html_(self) -> str:
+        return self.shapes._repr_html_()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _read, self._source
+
+
+def _read(text: str, name: str, folder: str, sizes: dict[str, int], seed: int, backend: str, threads: int | None) -> Program:
+    return Program(text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads)
+
+
+def program(
+    text: str,
+    *,
+    name: str = "<program>",
+    folder: str | os.PathLike[str] = ".",
+    sizes: Mapping[str, int] | None = None,
+    seed: int = 0,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> Program:
+    """Reads a program from a text. Mistakes are one `Error`, with all of them.
+
+    Args:
+        text: The program.
+        name: What messages call it.
+        folder: Where files that it names are.
+        sizes: Sizes by name, in place of those of its `dim` lines.
+        seed: Decides the first values of parameters, and random numbers.
+        backend: `"native"` for machine code, which needs a C compiler; `"reference"` for the slow evaluator that needs none;
+            `"auto"` for the first if there is a compiler.
+        threads: How many threads compute; by default one for each processor.
+
+    >>> import broadloom as bl
+    >>> p = bl.program("data x : 32 | 784\\nlet y = relu({w} @ x + {b : 64})\\n")
+    >>> p.shapes["w"]
+    '784 -> 64'
+    """
+    return Program(text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads)
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    sizes: Mapping[str, int] | None = None,
+    seed: int = 0,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> Program:
+    """Reads a program from a `.loom` file. Files that it names are found beside it. See `program` for the arguments."""
+    path = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except UnicodeDecodeError as error:
+        raise Error._plain(f"{path} is not a text: byte {error.start} is not UTF-8") from None
+    folder = os.path.dirname(path) or "."
+    return Program(text, name=path, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads)

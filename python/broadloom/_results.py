@@ -1,0 +1,94 @@
+"""What calls and runs of a program give back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._arrays import Arranged, as_kind, common
+from ._errors import Error
+from ._names import unknown
+
+__all__ = ["Copies", "Function", "Results", "Run"]
+
+
+class Results(dict[str, Any]):
+    """Arrays by name. A name that is not there says why.
+
+    >>> import broadloom as bl
+    >>> import numpy as np
+    >>> p = bl.program("data x : 3\\ndata target : 3\\nlet y = 2 * x\\nlet loss = sum(y - target)\\n")
+    >>> results = p(x=np.ones(3, "float32"))
+    >>> list(results)
+    ['y']
+    >>> results["loss"]
+    Traceback (most recent call last):
+        ...
+    broadloom.Error: error: `loss` was not computed: `target` has no values
+    help: give them: `target=array`
+    """
+
+    def __init__(self, arrays: dict[str, Any], left_out: dict[str, str | None]) -> None:
+        super().__init__(arrays)
+        self._left_out = left_out
+
+    def __missing__(self, name: str) -> Any:
+        if name not in self._left_out:
+            raise unknown("nothing was computed that is called", name, self)
+        data = self._left_out[name]
+        if data is None:
+            raise Error._plain(
+                f"`{name}` depends on gradients, and a call learns nothing", "`run()` carries out the program"
+            )
+        raise Error._plain(f"`{name}` was not computed: `{data}` has no values", f"give them: `{data}=array`")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self), self._left_out)
+
+
+class Copies(dict[str, "str | None"]):
+    """For each array of a call: None if it was read where it is, or why it was copied."""
+
+    def __repr__(self) -> str:
+        rows = (f"{name}: {f'copied, because {why}' if why else 'read where it is'}" for name, why in self.items())
+        return "\n".join(rows) or "no arrays were given"
+
+
+class Run:
+    """How a run went.
+
+    Attributes:
+        losses: The losses of each repetition, by name.
+    """
+
+    def __init__(self, losses: list[tuple[str, list[float]]]) -> None:
+        self.losses: dict[str, list[float]] = dict(losses)
+
+    def __repr__(self) -> str:
+        rows = (f"{name}: {all[0]:.4g} to {all[-1]:.4g} in {len(all):,} steps" for name, all in self.losses.items())
+        return "\n".join(rows) or "a run without losses"
+
+
+class Function:
+    """Computes some tensors of a program from arrays."""
+
+    def __init__(self, call: Callable[[dict[str, Any]], Results], names: tuple[str, ...]) -> None:
+        self._call = call
+        self._names = names
+
+    def __call__(self, /, **arrays: Any) -> Any:
+        results = self._call(arrays)
+        return results[self._names[0]] if len(self._names) == 1 else tuple(results[name] for name in self._names)
+
+    def __repr__(self) -> str:
+        return f"<broadloom function of {', '.join(self._names)}>"
+
+
+def handed(
+    results: list[tuple[str, Any]], given: dict[str, Arranged], left_out: list[tuple[str, str | None]]
+) -> Results:
+    """Results, as arrays of the library that all given arrays come from."""
+    arrays = dict(results)
+    if given:
+        arrays = as_kind(arrays, common({each.kind for each in given.values()}))
+    return Results(arrays, dict(left_out))

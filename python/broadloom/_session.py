@@ -1,0 +1,106 @@
+"""The numbers of a graph, and running it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import _broadloom
+from ._arrays import arranged, as_kind, common
+from ._errors import Error
+from ._graph import Expr, Graph, Routine
+from ._names import unknown
+from ._places import here
+from ._results import Copies
+
+__all__ = ["Session"]
+
+
+class Session:
+    """The numbers of a graph: it computes tensors, gradients, and steps of training. Parameters last from run to run.
+
+    >>> import broadloom as bl
+    >>> import numpy as np
+    >>> g = bl.Graph()
+    >>> x, target = g.data("x", "4 | 1"), g.data("target", "4 | 1")
+    >>> loss = bl.square(g.param("a", "") * x - target).mean("..b.. | o => 0", "b", "o")
+    >>> step = g.minimise(loss, bl.Sgd(0.1))
+    >>> s = g.session()
+    >>> numbers = np.arange(4, dtype="float32").reshape(4, 1)
+    >>> losses = [s.run(step, x=numbers, target=2 * numbers) for _ in range(30)]
+    >>> losses[-1] < 1e-6 < losses[0]
+    True
+    >>> s["a"].round(3)
+    array(2., dtype=float32)
+    """
+
+    def __init__(self, graph: Graph, *, seed: int = 0, backend: str = "auto", threads: int | None = None) -> None:
+        self._graph = graph
+        self._session = _broadloom.Session(graph._graph, backend, seed, threads)
+        self._copies = Copies()
+        self._leaves: dict[str, int] = {}
+
+    def run(self, *what: Expr | Routine, **arrays: Any) -> Any:
+        """Computes expressions, or runs gradients or a step of training, with arrays for the data by name.
+
+        Returns:
+            The array of one expression, or a tuple of those of several; a tuple of gradients; or the loss before a step.
+        """
+        if not what:
+            raise TypeError("run() takes expressions, or what `gradients` or `minimise` made")
+        given = {name: arranged(name, array) for name, array in arrays.items()}
+        pairs = [(self._leaf(name), each.array) for name, each in given.items()]
+        first = what[0]
+        routine = first if isinstance(first, Routine) else None
+        if routine is not None and (len(what) > 1 or routine._of is not self._graph):
+            raise Error._plain("run one routine of this graph at a time, or expressions")
+        number = routine._number if routine is not None else self._forward(what)
+        results, why, notices = self._session.run(number, pairs)
+        self._copies = Copies({name: each.why or reason for (name, each), reason in zip(given.items(), why)})
+        for notice in notices:
+            warnings.warn(notice, RuntimeWarning, stacklevel=2)
+        if routine is not None and routine._is_number:
+            return float(results[0])
+        kind = common({each.kind for each in given.values()}) if given else "numpy"
+        named = as_kind({str(at): array for at, array in enumerate(results)}, kind)
+        return named["0"] if routine is None and len(what) == 1 else tuple(named.values())
+
+    @property
+    def copies(self) -> Copies:
+        """Which arrays of the last run were copied, and why."""
+        return self._copies
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        """A copy of a parameter, or of data that has values."""
+        return self._session.get(self._leaf(name))
+
+    def __setitem__(self, name: str, array: Any) -> None:
+        """Sets a parameter, or data from now on."""
+        self._session.set(self._leaf(name), arranged(name, array).array)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes parameters and states to a safetensors file."""
+        self._session.save(os.fspath(path))
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Reads parameters and states from a safetensors file."""
+        self._session.load(os.fspath(path))
+
+    def _forward(self, what: tuple[Expr | Routine, ...]) -> int:
+        numbers = []
+        for each in what:
+            if not isinstance(each, Expr):
+                raise Error._plain("run one routine of this graph at a time, or expressions")
+            numbers.append(self._graph._own(each))
+        return self._graph._graph.forward(numbers, here())
+
+    def _leaf(self, name: str) -> int:
+        """The number of data or a parameter."""
+        if name not in self._leaves:
+            self._leaves = dict(self._graph._graph.leaves() + self._graph._graph.parameters())
+        if name not in self._leaves:
+            raise unknown("the graph has no data and no parameter called", name, self._leaves)
+        return self._leaves[name]

@@ -1,0 +1,108 @@
+"""Shapes, one by one and all of a program."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Any
+
+from ._names import unknown
+
+__all__ = ["Shape", "Shapes"]
+
+
+class Shape(str):
+    """A shape as it is written: `batch | input -> output`. It is a text, and knows its axes.
+
+    An axis is a number, or a text if it has a name: `"batch"`, `"3:rgb"`.
+
+    >>> import broadloom as bl
+    >>> w = bl.program("data x : 32 | 784\\nlet y = {w} @ x + {b : 64}\\n").shapes["w"]
+    >>> w
+    '784 -> 64'
+    >>> w.input, w.output, w.sizes
+    ((784,), (64,), (64, 784))
+    """
+
+    __slots__ = ("batch", "input", "output", "elements", "kind", "how", "line")
+
+    batch: tuple[int | str, ...]
+    input: tuple[int | str, ...]
+    output: tuple[int | str, ...]
+    #: The number of elements, at the usual sizes of names.
+    elements: int
+    #: `data`, `parameter`, `state` or `result`.
+    kind: str
+    #: `declared`, `forced` or `chosen`: how it is known.
+    how: str
+    #: The line on which the tensor is named.
+    line: int
+
+    @property
+    def sizes(self) -> tuple[int | str, ...]:
+        """The axes in the order in which arrays have them: batch, output, input."""
+        return self.batch + self.output + self.input
+
+    @classmethod
+    def _of(cls, data: dict[str, Any]) -> Shape:
+        shape = cls(data["shape"])
+        rows = data["rows"]
+        shape.batch, shape.input, shape.output = (tuple(rows[row]) for row in ("batch", "input", "output"))
+        shape.elements, shape.kind, shape.how = data["elements"], data["kind"], data["how"]
+        shape.line = data["line"]
+        return shape
+
+    @classmethod
+    def _plain(cls, text: str, rows: dict[str, list[int | str]]) -> Shape:
+        """A shape of which nothing but its axes is known."""
+        sizes = [axis for row in rows.values() for axis in row if isinstance(axis, int)]
+        return cls._of({"shape": text, "rows": rows, "elements": prod(sizes), "kind": "", "how": "", "line": 0})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rows = {"batch": self.batch, "input": self.input, "output": self.output}
+        data = {"shape": str(self), "rows": rows, "elements": self.elements, "kind": self.kind}
+        return Shape._of, ({**data, "how": self.how, "line": self.line},)
+
+
+class Shapes(Mapping[str, Shape]):
+    """The shapes of a program, by name; a table when it is printed.
+
+    >>> import broadloom as bl
+    >>> print(bl.program("data x : 32 | 784\\nlet y = {w} @ x + {b : 64}\\n").shapes)
+    tensor  shape      elements  how it is known
+    x       32 | 784     25,088  declared
+    w       784 -> 64    50,176  takes the size of what it is used with
+    b       64               64  declared
+    y       32 | 64       2,048  inferred; nothing asks for more axes
+    <BLANKLINE>
+    2 parameters with 50,240 elements
+    """
+
+    def __init__(self, checked: dict[str, Any], text: str) -> None:
+        self._all = {each["name"]: Shape._of(each) for each in checked["tensors"]}
+        self._text = text.rstrip("\n")
+
+    def __getitem__(self, name: str) -> Shape:
+        try:
+            return self._all[name]
+        except KeyError:
+            raise unknown("there is no tensor called", name, self._all) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th>tensor</th><th>shape</th><th>elements</th><th>how it is known</th></tr>"
+        row = "<tr><td>{}</td><td><code>{}</code></td><td>{:,}</td><td>{}</td></tr>"
+        rows = (
+            row.format(html.escape(name), html.escape(shape), shape.elements, html.escape(shape.how))
+            for name, shape in self._all.items()
+        )
+        return f"<table>{head}{''.join(rows)}</table>"

@@ -1,0 +1,40 @@
+"""Examples in docstrings run, and say what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import broadloom
+import pytest
+
+MODULES = ["broadloom"] + [
+    f"broadloom.{module.name}"
+    for module in pkgutil.iter_modules(broadloom.__path__)
+    if module.name not in ("_broadloom", "__main__")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    failed = doctest.testmod(importlib.import_module(name), optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    assert failed.failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder()
+    examples = sum(len(test.examples) for name in MODULES for test in finder.find(importlib.import_module(name)))
+    assert examples > 40
+
+
+def test_everything_public_is_documented() -> None:
+    for name in broadloom.__all__:
+        if name.startswith("__"):
+            continue
+        public = getattr(broadloom, name)
+        assert public.__doc__, name
+        methods = (each for each in vars(public).items() if not each[0].startswith("_")) if isinstance(public, type) else ()
+        for method, value in methods:
+            if callable(value) or isinstance(value, property):
+                assert value.__doc__, f"{name}.{method}"

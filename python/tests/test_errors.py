@@ -1,0 +1,61 @@
+"""Mistakes are exceptions that say everything the command says."""
+
+from __future__ import annotations
+
+import pickle
+
+import broadloom as bl
+import pytest
+
+MISTAKE = """\
+data x : 32 | 784
+data target : 32 | 12
+def dense(size)(x) = relu({w} @ x + {b : size})
+let y = x |> dense(64) |> dense(10)
+let loss = mean(square(y - target))
+"""
+
+
+def caught(text: str) -> bl.Error:
+    with pytest.raises(bl.Error) as raised:
+        bl.program(text, name="model.loom")
+    return raised.value
+
+
+def test_both_ends() -> None:
+    error = caught(MISTAKE)
+    assert error.code == "E0301"
+    assert error.summary == "the last output axis of the result cannot be both 10 and 12"
+    assert error.ends[0].line == 5
+    assert {(end.file, end.line) for end in error.ends} == {("model.loom", line) for line in (2, 3, 5)}
+    assert {end.text for end in error.ends if end.text} == {
+        "12 because of the output axis of `target`",
+        "10 because of the output axis of `dense2.b`",
+    }
+    assert len(error.chain) == 3
+    assert error.help and "broadcast" in error.help[0]
+
+
+def test_it_reads_like_the_command() -> None:
+    text = str(caught(MISTAKE))
+    assert text.startswith("error[E0301]: the last output axis of the result cannot be both 10 and 12\n --> model.loom:5:24\n")
+    assert "5 | let loss = mean(square(y - target))\n" in text
+    assert "--" not in text.replace("---", "") or "--chain" not in text, "no option of the command is advised"
+    assert text == caught(MISTAKE).message
+
+
+def test_all_mistakes_at_once() -> None:
+    error = caught("let a = b\nlet c = d\n")
+    assert [message.ends[0].line for message in error.messages] == [1, 2]
+    assert error.summary == error.messages[0].summary
+    assert "2 errors" in str(error)
+
+
+def test_it_can_be_pickled() -> None:
+    error = caught(MISTAKE)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.ends, again.code) == (str(error), error.ends, error.code)
+
+
+def test_its_name() -> None:
+    assert f"{bl.Error.__module__}.{bl.Error.__qualname__}" == "broadloom.Error"

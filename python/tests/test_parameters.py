@@ -1,0 +1,72 @@
+"""Parameters as named arrays, and in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import broadloom as bl
+import numpy as np
+import pytest
+
+TEXT = "data x : 3\nlet y = {w} @ x + {b : 2}\nlet z = {v : ... -> 1} @ y\n"
+
+
+def test_reading_and_setting() -> None:
+    p = bl.program(TEXT)
+    assert {name: array.shape for name, array in p.parameters.items()} == {"w": (2, 3), "b": (2,), "v": (1, 2)}
+    w = p.parameters["w"]
+    w[:] = 9
+    assert not np.array_equal(p.parameters["w"], w), "reading copies"
+    p.parameters["w"] = w
+    assert np.array_equal(p.parameters["w"], w)
+    p.parameters["w"] = np.ones((3, 2)).T
+    assert np.array_equal(p.parameters["w"], np.ones((2, 3)))
+    assert "w: float32, [2, 3]" in repr(p.parameters)
+
+
+def test_what_does_not_fit() -> None:
+    parameters = bl.program(TEXT, name="a.loom").parameters
+    with pytest.raises(bl.Error, match=r"sizes \[3, 2\]") as caught:
+        parameters["w"] = np.ones((3, 2))
+    assert "784" not in str(caught.value)
+    with pytest.raises(bl.Error, match="no parameter `ww`"):
+        parameters["ww"]
+    with pytest.raises(KeyError):
+        parameters["ww"] = np.ones(3)
+    with pytest.raises(bl.Error, match="cannot be deleted"):
+        del parameters["w"]
+
+
+def test_files(tmp_path: Path) -> None:
+    p, q = bl.program(TEXT, seed=1), bl.program(TEXT, seed=2)
+    p.parameters.save(tmp_path / "p.safetensors")
+    assert not np.array_equal(p.parameters["w"], q.parameters["w"])
+    assert q.parameters.load(tmp_path / "p.safetensors") == ["w", "b", "v"]
+    for name in p.parameters:
+        assert np.array_equal(p.parameters[name], q.parameters[name])
+    with pytest.raises(bl.Error, match="nowhere"):
+        q.parameters.load(tmp_path / "nowhere.safetensors")
+
+
+def test_parts_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "p.safetensors"
+    bl.program(TEXT, seed=1).parameters.save(path)
+    other = bl.program("data x : 3\nlet y = {weight : ... -> 2} @ x + {bias}\nlet z = {extra : ... -> 5} @ y\n", seed=2)
+    extra = other.parameters["extra"]
+    with pytest.raises(bl.Error, match="has no `bias`, `extra`"):
+        other.parameters.load(path, names={"w": "weight"})
+    found = other.parameters.load(path, names={"w": "weight", "b": "bias"}, partly=True)
+    assert sorted(found) == ["bias", "weight"]
+    assert np.array_equal(other.parameters["weight"], bl.program(TEXT, seed=1).parameters["w"])
+    assert np.array_equal(other.parameters["extra"], extra)
+    assert other.parameters.load(path, names=lambda name: {"w": "weight"}.get(name), partly=True) == ["weight"]
+
+
+def test_a_file_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "p.safetensors"
+    bl.program("data x : 4\nlet y = {w} @ x + {b : 2}\n").parameters.save(path)
+    p = bl.program(TEXT)
+    before = {name: array for name, array in p.parameters.items()}
+    with pytest.raises(bl.Error):
+        p.parameters.load(path, partly=True)
+    assert all(np.array_equal(p.parameters[name], array) for name, array in before.items())

@@ -1,0 +1,144 @@
+"""Programs and the questions that they answer."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import broadloom as bl
+import numpy as np
+import pytest
+
+LAYER = "data x : 32 | 784\nlet y = relu({w} @ x + {b : 64})\n"
+RANGED = "dim n in 1..64 = 32\ndata x : n | 784\nlet y = x |> linear(10)\nlet loss = sum(square(y))\n"
+
+
+def test_shapes_are_a_mapping() -> None:
+    shapes = bl.program(LAYER).shapes
+    assert dict(shapes) == {"x": "32 | 784", "w": "784 -> 64", "b": "64", "y": "32 | 64"}
+    assert len(shapes) == 4 and "w" in shapes and "q" not in shapes
+    w = shapes["w"]
+    assert (w.batch, w.input, w.output, w.sizes) == ((), (784,), (64,), (64, 784))
+    assert (w.elements, w.kind, w.line) == (784 * 64, "parameter", 2)
+
+
+def test_shapes_are_tables() -> None:
+    shapes = bl.program(LAYER).shapes
+    assert str(shapes).splitlines()[0].split() == ["tensor", "shape", "elements", "how", "it", "is", "known"]
+    assert "<td><code>784 -&gt; 64</code></td>" in shapes._repr_html_()
+
+
+def test_names_of_sizes_stay() -> None:
+    shape = bl.program(RANGED).shapes["x"]
+    assert (str(shape), shape.batch) == ("n | 784", ("n",))
+    assert bl.program(RANGED, sizes={"n": 8}).shapes["x"] == "8 | 784"
+
+
+def test_an_unknown_tensor() -> None:
+    with pytest.raises(bl.Error, match="there is no tensor called `ww`"):
+        bl.program(LAYER).shapes["ww"]
+    with pytest.raises(KeyError):
+        bl.program(LAYER).shapes["ww"]
+
+
+def test_warnings() -> None:
+    text = 'data a : 2, 3\ndata b : 3, 4\nlet y = einsum("i j; j k => i", a, b)\n'
+    warnings = bl.program(text, name="a.loom").check()
+    assert [(each.code, each.severity, each.ends[0].line) for each in warnings] == [("W0505", "warning", 3)]
+    assert str(warnings[0]).startswith("warning[W0505]: ")
+    assert bl.program("data x : 3\nprint x\n").check() == []
+
+
+def test_signatures() -> None:
+    p = bl.program("def twice(x : ..b.. | n) = x + x\n")
+    assert str(p.signature("twice")) == "twice(x : ..b.. | n) -> ..b.. | n"
+    assert p.signature("twice").data["result"] == "..b.. | n"
+    assert "heads = 8" in p.signature("attention(8)")
+    with pytest.raises(bl.Error, match="thrice"):
+        p.signature("thrice")
+
+
+def test_explanations() -> None:
+    answer = bl.program(LAYER).explain("w.input.0")
+    assert str(answer).startswith("w.input.0 is 784, forced\n1 | data x : 32 | 784")
+    explanation = answer.data["explanations"][0]
+    assert (explanation["size"], explanation["forced"]) == ("784", True)
+    with pytest.raises(bl.Error, match="nothing is called `z.output.0`"):
+        bl.program(LAYER).explain("z.output.0")
+
+
+def test_loops() -> None:
+    p = bl.program("data x : 32 | 784\nlet y = {w : ... -> 10} @ x\n")
+    loops = p.loops("y")
+    assert "y[i, j] += w[j, k] * x[i, k]" in loops
+    assert "w.grad[j, k] += y.grad[i, j] * x[i, k]" in loops
+    assert "w.grad" not in p.loops("y", forward=True)
+    assert loops.data["operations"][0]["tensor"] == "y"
+    assert "routine" in p.loops(optimised=True)
+    with pytest.raises(bl.Error, match="there is no tensor called `q`"):
+        p.loops("q")
+
+
+def test_pictures(tmp_path: Path) -> None:
+    picture = bl.program(LAYER).graph()
+    assert picture._repr_svg_().startswith("<svg ") and "784" in picture
+    picture.save(str(tmp_path / "a.svg"))
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == picture
+    with pytest.raises(bl.Error, match="there is no tensor called `q`"):
+        bl.program(LAYER).graph(of="q")
+
+
+def test_memory() -> None:
+    p = bl.program(RANGED)
+    assert p.memory().fits is None
+    assert p.memory(fits="8GiB").fits is True
+    small = p.memory(fits="200kB")
+    assert (small.fits, small.largest) == (False, {"n": 53})
+    assert "the largest n that fits is 53" in small
+    assert p.memory(train="loss").peak > p.memory().peak
+    assert p.memory(train="loss", optimiser="sgd").lasting < p.memory(train="loss").lasting
+    with pytest.raises(bl.Error, match="is not a size"):
+        p.memory(fits="many")
+    with pytest.raises(bl.Error, match="no optimiser `lion`"):
+        p.memory(train="loss", optimiser="lion")
+
+
+def test_verify() -> None:
+    p = bl.program("dim n in 1..64\ndata x : n | 3\ndata t : n | 3\nlet loss = sum(x - t)\n", name="a.loom")
+    x, t = np.zeros((8, 3), "float32"), np.zeros((8, 3), "float32")
+    assert p.verify(x=x, t=t).data["fits"] is True
+    with pytest.raises(bl.Error) as caught:
+        p.verify(x=x)
+    assert "there is no array for `t`" in str(caught.value)
+    assert caught.value.help == ("give an array `t` with sizes [n, 3]: `t=array`",)
+    with pytest.raises(bl.Error) as caught:
+        p.verify(x=x, t=np.zeros((9, 3), "float32"))
+    assert {end.line for end in caught.value.ends} == {2, 3}
+
+
+def test_files(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(3, dtype="float32"))
+    (tmp_path / "model.loom").write_text('data x : 3 = load("x.npy")\nlet y = x + 1\n', encoding="utf-8")
+    p = bl.load(tmp_path / "model.loom")
+    assert p()["y"].tolist() == [1, 2, 3]
+    assert p.name == str(tmp_path / "model.loom")
+    with pytest.raises(FileNotFoundError):
+        bl.load(tmp_path / "other.loom")
+    (tmp_path / "bytes.loom").write_bytes(b"data \xff")
+    with pytest.raises(bl.Error, match="is not a text"):
+        bl.load(tmp_path / "bytes.loom")
+
+
+def test_pickling() -> None:
+    p = bl.program(RANGED, name="a.loom", sizes={"n": 4}, seed=7)
+    again = pickle.loads(pickle.dumps(p))
+    assert (again.text, again.name, again.shapes["x"]) == (p.text, "a.loom", "4 | 784")
+    assert np.array_equal(again.parameters["linear.weight"], p.parameters["linear.weight"])
+    shape = p.shapes["x"]
+    assert pickle.loads(pickle.dumps(shape)).batch == shape.batch
+
+
+def test_notebooks() -> None:
+    p = bl.program(LAYER)
+    assert p._repr_html_().startswith("<table>")
+    assert p.explain("w")._repr_html_().startswith("<pre>")
