@@ -6,5 +6,24 @@
 """
 
 from ._broadloom import __version__
+from ._shape_errors import ArrayTypeError, DTypeError, ShapeError, SpecError
+from ._specs import all, any, einsum, max, mean, min, prod, rearrange, repeat, split, sum
 
-__all__ = ["__version__"]
+__all__ = [
+    "ArrayTypeError",
+    "DTypeError",
+    "ShapeError",
+    "SpecError",
+    "__version__",
+    "all",
+    "any",
+    "einsum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "rearrange",
+    "repeat",
+    "split",
+    "sum",
+]
