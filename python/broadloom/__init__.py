@@ -6,8 +6,9 @@
 """
 
 from ._broadloom import __version__
+from ._reductions import all, any, max, mean, min, prod, sum
 from ._shape_errors import ArrayTypeError, DTypeError, ShapeError, SpecError
-from ._specs import all, any, einsum, max, mean, min, prod, rearrange, repeat, split, sum
+from ._specs import einsum, rearrange, repeat, split
 
 __all__ = [
     "ArrayTypeError",

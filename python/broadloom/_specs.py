@@ -16,7 +16,7 @@ import numpy as np
 from ._broadloom import plan_spec
 from ._libraries import Steps, library_of
 
-__all__ = ["all", "any", "einsum", "max", "mean", "min", "prod", "rearrange", "repeat", "split", "sum"]
+__all__ = ["einsum", "rearrange", "repeat", "split"]
 
 Array = TypeVar("Array")
 Size = int | tuple[int, ...]
@@ -71,10 +71,17 @@ def einsum(
            [2, 0, 3],
            [5, 3, 0]])
     """
-    return _call("einsum", spec, operands, reduce, combine, padding, _sizes(sizes, named))[0]
+    return call("einsum", spec, operands, reduce, combine, padding, named_sizes(sizes, named))[0]
 
 
-def split(spec: str, /, *operands: Array, padding: str | None = None, sizes: Mapping[str, Size] | None = None, **named: Size) -> tuple[Array, ...]:
+def split(
+    spec: str,
+    /,
+    *operands: Array,
+    padding: str | None = None,
+    sizes: Mapping[str, Size] | None = None,
+    **named: Size,
+) -> tuple[Array, ...]:
     """Take arrays apart: a spec with several results.
 
     >>> import broadloom as bl, numpy as np
@@ -82,7 +89,7 @@ def split(spec: str, /, *operands: Array, padding: str | None = None, sizes: Map
     >>> most, last
     (array([0, 1, 2, 3]), array([4]))
     """
-    return tuple(_call("split", spec, operands, "sum", "*", padding, _sizes(sizes, named)))
+    return tuple(call("split", spec, operands, "sum", "*", padding, named_sizes(sizes, named)))
 
 
 def rearrange(spec: str, array: Array, /, *, sizes: Mapping[str, Size] | None = None, **named: Size) -> Array:
@@ -95,7 +102,7 @@ def rearrange(spec: str, array: Array, /, *, sizes: Mapping[str, Size] | None = 
     >>> bl.rearrange("b (h y) (w x) c => b (h w) (y x c)", images, y=4, x=4).shape
     (8, 49, 48)
     """
-    return _call("rearrange", spec, (array,), "sum", "*", None, _sizes(sizes, named))[0]
+    return call("rearrange", spec, (array,), "sum", "*", None, named_sizes(sizes, named))[0]
 
 
 def repeat(spec: str, array: Array, /, *, sizes: Mapping[str, Size] | None = None, **named: Size) -> Array:
@@ -108,59 +115,15 @@ def repeat(spec: str, array: Array, /, *, sizes: Mapping[str, Size] | None = Non
     >>> bl.repeat("i => (i 2)", np.array([1, 2]))
     array([1, 1, 2, 2])
     """
-    return _call("repeat", spec, (array,), "sum", "*", None, _sizes(sizes, named))[0]
+    return call("repeat", spec, (array,), "sum", "*", None, named_sizes(sizes, named))[0]
 
 
-def _reduction(name: str, what: str, example: str) -> Callable[..., Any]:
-    def reduction(
-        spec: str | Array,
-        array: Array | None = None,
-        /,
-        *,
-        padding: str | None = None,
-        sizes: Mapping[str, Size] | None = None,
-        **named: Size,
-    ) -> Array:
-        if array is None and not isinstance(spec, str):
-            spec, array = "..r.. =>", spec
-        return _call(name, spec, (array,), name, "*", padding, _sizes(sizes, named))[0]
-
-    reduction.__name__ = reduction.__qualname__ = name
-    reduction.__doc__ = f"""{what} over what the result leaves out.
-
-    A shape without ``=>`` reduces over its names and keeps an axis of one element for each; an array alone is
-    reduced to a number.
-
-    >>> import broadloom as bl, numpy as np
-    >>> x = np.array([[1, 2, 3], [4, 5, 6]])
-{example}
-    """
-    return reduction
-
-
-def _example(name: str, over_rows: str, kept: str, number: str) -> str:
-    return f"""    >>> bl.{name}("i j => j", x)
-    {over_rows}
-    >>> bl.{name}("..., j", x)
-    {kept}
-    >>> bl.{name}(x)
-    {number}"""
-
-
-sum = _reduction("sum", "Add up", _example("sum", "array([5, 7, 9])", "array([[ 6],\n           [15]])", "np.int64(21)"))
-mean = _reduction("mean", "Average", _example("mean", "array([2.5, 3.5, 4.5])", "array([[2.],\n           [5.]])", "np.float64(3.5)"))
-max = _reduction("max", "Take the greatest", _example("max", "array([4, 5, 6])", "array([[3],\n           [6]])", "np.int64(6)"))
-min = _reduction("min", "Take the least", _example("min", "array([1, 2, 3])", "array([[1],\n           [4]])", "np.int64(1)"))
-prod = _reduction("prod", "Multiply", _example("prod", "array([ 4, 10, 18])", "array([[  6],\n           [120]])", "np.int64(720)"))
-any = _reduction("any", "Ask if any is true", _example("any", "array([ True,  True,  True])", "array([[ True],\n           [ True]])", "np.True_"))
-all = _reduction("all", "Ask if all are true", _example("all", "array([ True,  True,  True])", "array([[ True],\n           [ True]])", "np.True_"))
-
-
-def _sizes(sizes: Mapping[str, Size] | None, named: dict[str, Size]) -> dict[str, Size]:
+def named_sizes(sizes: Mapping[str, Size] | None, named: dict[str, Size]) -> dict[str, Size]:
+    """Sizes by name, from the keyword arguments and from the mapping for names that those cannot have."""
     return named if sizes is None else {**sizes, **named}
 
 
-def _call(
+def call(
     function: str,
     spec: str,
     operands: tuple[Any, ...],
@@ -169,6 +132,7 @@ def _call(
     padding: str | None,
     sizes: dict[str, Size],
 ) -> Any:
+    """Carry out a spec for the function of this name; a list of results."""
     if type(spec) is not str:
         raise _no_spec(function, spec)
     library = library_of(operands[0]) if operands else None

@@ -334,33 +334,23 @@ impl Planner<'_> {
         let mut spread = Spread::default();
         for axis in result {
             match &axis.form {
-                AxisForm::Fixed(index) => spread.push(&[1], (*index, 0), index + 1, 0),
+                AxisForm::Fixed(index) => spread.push(&[], (*index, 0), index + 1, 0),
                 AxisForm::Affine(affine, over, None) => {
                     let (size, offset, stride) = (self.sizes[*over], affine.offset, affine.stride);
                     let (before, after, front) = match offset < stride {
                         true => (offset, stride - 1 - offset, 0),
                         false => (stride - 1, 0, offset + 1 - stride),
                     };
-                    spread.push(&[size, 1], (before, after), size * stride, front);
+                    spread.push(&[size], (before, after), size * stride, front);
                 }
                 AxisForm::Group(parts) => {
-                    let size = parts.iter().map(|part| self.sizes[*part]).product();
-                    spread.push_plain(parts.iter().map(|part| self.sizes[*part]), size);
+                    let sizes: Vec<u64> = parts.iter().map(|part| self.sizes[*part]).collect();
+                    spread.push_plain(&sizes);
                 }
-                _ => {
-                    let size = self.size(axis, Some(phase));
-                    spread.push_plain([size].into_iter(), size);
-                }
+                _ => spread.push_plain(&[self.size(axis, Some(phase))]),
             }
         }
-        let labels: usize = result
-            .iter()
-            .map(|axis| match &axis.form {
-                AxisForm::Affine(_, _, Some(_)) => 1,
-                _ => phase.labels(axis).len(),
-            })
-            .sum();
-        spread.steps(labels, steps);
+        spread.steps(steps);
     }
 
     /// The size of an axis of a result in a phase.
@@ -381,44 +371,53 @@ impl Planner<'_> {
 /// A reshape that makes room for indices and strides, the padding that fills it, and the reshape that joins axes.
 #[derive(Default)]
 struct Spread {
+    /// The shape of the array as it is.
+    plain: Vec<u64>,
+    /// The shape with room, and what is put there.
     split: Vec<u64>,
     margins: Vec<(u64, u64)>,
+    /// The shape of the result, and what is still missing at the front of its axes.
     joined: Vec<u64>,
     front: Vec<(u64, u64)>,
 }
 
 impl Spread {
-    /// An axis that is split into `parts`, the last of which gets margins.
+    /// An axis with parts, and room of one element behind them that gets margins.
     fn push(&mut self, parts: &[u64], margin: (u64, u64), joined: u64, front: u64) {
+        self.plain.extend(parts);
         self.split.extend(parts);
-        self.margins.extend(vec![(0, 0); parts.len() - 1]);
+        self.split.push(1);
+        self.margins.extend(vec![(0, 0); parts.len()]);
         self.margins.push(margin);
         self.joined.push(joined);
         self.front.push((front, 0));
     }
 
-    fn push_plain(&mut self, parts: impl Iterator<Item = u64>, joined: u64) {
-        for part in parts {
-            self.split.push(part);
-            self.margins.push((0, 0));
-        }
-        self.joined.push(joined);
+    /// An axis that is joined from parts.
+    fn push_plain(&mut self, parts: &[u64]) {
+        self.plain.extend(parts);
+        self.split.extend(parts);
+        self.margins.extend(vec![(0, 0); parts.len()]);
+        self.joined.push(parts.iter().product());
         self.front.push((0, 0));
     }
 
-    fn steps(self, axes: usize, steps: &mut Vec<Step>) {
-        let padded = self.margins.iter().any(|margin| *margin != (0, 0));
-        if padded {
-            if self.split.len() != axes {
-                steps.push(Step::Reshape(self.split.clone()));
+    fn steps(self, steps: &mut Vec<Step>) {
+        let mut shape = self.plain;
+        let mut reshape = |from: &mut Vec<u64>, to: Vec<u64>, steps: &mut Vec<Step>| {
+            if *from != to {
+                steps.push(Step::Reshape(to.clone()));
+                *from = to;
+            }
+        };
+        if self.margins.iter().any(|margin| *margin != (0, 0)) {
+            reshape(&mut shape, self.split, steps);
+            for (size, (before, after)) in shape.iter_mut().zip(&self.margins) {
+                *size += before + after;
             }
             steps.push(Step::Pad { margins: self.margins, fill: "sum" });
         }
-        let before = if padded { self.split.len() } else { axes };
-        // Without composed axes, strides or indices the array is as it should be.
-        if before != self.joined.len() || self.split.len() != self.joined.len() {
-            steps.push(Step::Reshape(self.joined));
-        }
+        reshape(&mut shape, self.joined, steps);
         if self.front.iter().any(|margin| *margin != (0, 0)) {
             steps.push(Step::Pad { margins: self.front, fill: "sum" });
         }
