@@ -5,15 +5,22 @@
 '0.1.0'
 """
 
+from ._annotations import Bool, Complex, Float, Int, Shaped
 from ._broadloom import __version__
 from ._reductions import all, any, max, mean, min, prod, sum
 from ._shape_errors import ArrayTypeError, DTypeError, ShapeError, SpecError
+from ._shaped import shaped, sizes
 from ._specs import einsum, rearrange, repeat, split
 
 __all__ = [
     "ArrayTypeError",
+    "Bool",
+    "Complex",
     "DTypeError",
+    "Float",
+    "Int",
     "ShapeError",
+    "Shaped",
     "SpecError",
     "__version__",
     "all",
@@ -25,6 +32,8 @@ __all__ = [
     "prod",
     "rearrange",
     "repeat",
+    "shaped",
+    "sizes",
     "split",
     "sum",
 ]

@@ -3,6 +3,7 @@
 //! The module is `broadloom._broadloom`; people import the package `broadloom`, which is written in Python around it.
 
 mod errors;
+mod shaped;
 mod spec;
 
 use pyo3::prelude::*;
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 mod _broadloom {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::shaped::{CheckedCall, Checker};
     #[pymodule_export]
     use crate::spec::plan_spec;
 

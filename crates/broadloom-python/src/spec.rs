@@ -11,6 +11,7 @@ mod bind;
 mod mistake;
 mod notation;
 mod phases;
+mod places;
 mod plan;
 mod ranks;
 mod step;
