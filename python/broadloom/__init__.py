@@ -15,6 +15,7 @@ y       32 | 64       2,048  inferred; nothing asks for more axes
 2 parameters with 50,240 elements
 """
 
+from ._annotations import Bool, Complex, Float, Int, Shaped
 from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
 from ._errors import Error, Message, Place
@@ -24,18 +25,28 @@ from ._operations import __all__ as _operations
 from ._optimisers import Adam, Sgd
 from ._parameters import Parameters
 from ._program import Program, load, program
+from ._reductions import all, any, max, mean, min, prod, sum
 from ._results import Copies, Function, Results, Run
 from ._session import Session
+from ._shape_errors import ArrayTypeError, DTypeError, ShapeError, SpecError
+from ._shaped import shaped, sizes
 from ._shapes import Shape, Shapes
+from ._specs import einsum, rearrange, repeat, split
 
 __all__ = [
     "Adam",
     "Answer",
+    "ArrayTypeError",
+    "Bool",
+    "Complex",
     "Copies",
+    "DTypeError",
     "Error",
     "Expr",
+    "Float",
     "Function",
     "Graph",
+    "Int",
     "Memory",
     "Message",
     "Parameters",
@@ -48,9 +59,25 @@ __all__ = [
     "Session",
     "Sgd",
     "Shape",
+    "ShapeError",
+    "Shaped",
     "Shapes",
+    "SpecError",
     "__version__",
+    "all",
+    "any",
+    "einsum",
     "load",
+    "max",
+    "mean",
+    "min",
+    "prod",
     "program",
+    "rearrange",
+    "repeat",
+    "shaped",
+    "sizes",
+    "split",
+    "sum",
 ]
 __all__ += _operations

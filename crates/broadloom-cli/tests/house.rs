@@ -86,6 +86,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "broadloom",
             "broadloom-cli",
+            "broadloom-core",
             "broadloom-diagnostics",
             "broadloom-ide",
             "broadloom-lang",

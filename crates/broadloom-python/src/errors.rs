@@ -63,3 +63,13 @@ fn own_mistake(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let message = format!("a mistake of Broadloom itself, not of yours: {text}");
     advised(py, &message, "please report it, with the program: https://github.com/broadloom/broadloom/issues")
 }
+
+/// The exception `name` of `broadloom._shape_errors` with a message.
+pub fn raise(py: Python<'_>, name: &str, message: String) -> PyErr {
+    let made =
+        py.import("broadloom._shape_errors").and_then(|module| module.getattr(name)?.call1((message,)));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}

@@ -6,6 +6,7 @@
 //! - [`program`]: questions about the text of a program.
 //! - [`running`]: a program with its numbers; `observer` watches it run.
 //! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers.
+//! - [`spec`]: specs on arrays of any library; [`shaped`]: functions whose arrays are held against annotations.
 //! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
 //! - [`command`]: the command `broadloom`.
 //! - [`places`]: where in Python something was written.
@@ -21,6 +22,8 @@ mod observer;
 mod places;
 mod program;
 mod running;
+mod shaped;
+mod spec;
 
 use pyo3::prelude::*;
 
@@ -41,6 +44,10 @@ mod _broadloom {
     use crate::program::Program;
     #[pymodule_export]
     use crate::running::Running;
+    #[pymodule_export]
+    use crate::shaped::{CheckedCall, Checker};
+    #[pymodule_export]
+    use crate::spec::plan_spec;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,121 @@
+//! The shape and the element type of a value, read without importing any library.
+
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+use smallvec::SmallVec;
+use std::sync::Mutex;
+
+/// The sizes of the axes of an array.
+pub type Sizes = SmallVec<[i64; 8]>;
+
+/// Kinds of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements {
+    Float,
+    Int,
+    Bool,
+    Complex,
+    Other,
+    /// In an annotation: any of them.
+    Any,
+}
+
+impl Elements {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Elements::Float => "float",
+            Elements::Int => "int",
+            Elements::Bool => "bool",
+            Elements::Complex => "complex",
+            Elements::Other => "other",
+            Elements::Any => "any",
+        }
+    }
+
+    /// The kind by its name.
+    pub fn named(name: &str) -> Elements {
+        match name {
+            "float" => Elements::Float,
+            "int" => Elements::Int,
+            "bool" => Elements::Bool,
+            "complex" => Elements::Complex,
+            "any" => Elements::Any,
+            _ => Elements::Other,
+        }
+    }
+}
+
+/// The shape of a value; `None` if it is no array.
+pub fn shape(value: &Bound<'_, PyAny>) -> Option<Sizes> {
+    if let Ok(array) = value.cast::<PyUntypedArray>() {
+        return Some(array.shape().iter().map(|size| *size as i64).collect());
+    }
+    let shape = value.getattr(intern!(value.py(), "shape")).ok()?;
+    let shape = shape.cast::<PyTuple>().ok()?;
+    let mut sizes = Sizes::new();
+    for size in shape.iter_borrowed() {
+        sizes.push(size.extract().ok()?);
+    }
+    Some(sizes)
+}
+
+/// Element types that were seen before. They live as long as the program, so their addresses stay theirs.
+static SEEN: Mutex<Vec<(usize, Elements, Py<PyAny>)>> = Mutex::new(Vec::new());
+
+/// The kind of the elements of an array.
+pub fn elements(value: &Bound<'_, PyAny>) -> PyResult<Elements> {
+    let py = value.py();
+    let dtype = value.getattr(intern!(py, "dtype"))?;
+    let address = dtype.as_ptr() as usize;
+    let known = SEEN
+        .lock()
+        .ok()
+        .and_then(|seen| seen.iter().find(|(other, _, _)| *other == address).map(|(_, kind, _)| *kind));
+    if let Some(kind) = known {
+        return Ok(kind);
+    }
+    let name: String =
+        py.import("broadloom._annotations")?.getattr("element_kind")?.call1((&dtype,))?.extract()?;
+    let kind = Elements::named(&name);
+    // Libraries make few of them; structured types, which are made at will, are not kept.
+    if let (Ok(mut seen), true) = (SEEN.lock(), kind != Elements::Other)
+        && seen.len() < 256
+    {
+        seen.push((address, kind, dtype.unbind()));
+    }
+    Ok(kind)
+}
+
+/// A type that annotated arrays have, and the first of its subclasses that was met.
+pub struct ArrayType {
+    wanted: Py<PyAny>,
+    met: pyo3::sync::PyOnceLock<Py<PyType>>,
+}
+
+impl ArrayType {
+    /// A check against a type, or a tuple of types.
+    pub fn new(wanted: Py<PyAny>) -> ArrayType {
+        ArrayType { wanted, met: pyo3::sync::PyOnceLock::new() }
+    }
+
+    /// The type, or the tuple of types.
+    pub fn wanted(&self) -> &Py<PyAny> {
+        &self.wanted
+    }
+
+    /// Returns true if the value is an instance.
+    pub fn holds(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (py, kind) = (value.py(), value.get_type());
+        if self.met.get(py).is_some_and(|met| met.as_ptr() == kind.as_ptr()) {
+            return Ok(true);
+        }
+        let holds = value.is_instance(self.wanted.bind(py))?;
+        if holds {
+            self.met.get_or_init(py, || kind.unbind());
+        }
+        Ok(holds)
+    }
+}

@@ -1,0 +1,189 @@
+//! What an annotation asks of a value: an array, one of several, a tuple, a list or a mapping of them.
+
+use super::array::{self, ArrayType, Elements};
+use super::matching::{Found, Misfit, Outcome};
+use super::pattern::Pattern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PySequence, PySet, PyTuple};
+
+/// An annotation that mentions arrays.
+pub enum Want {
+    /// The array of a slot.
+    Array(usize),
+    /// Nothing, or what is wanted.
+    Optional(Box<Want>),
+    /// The first of these that fits.
+    Union(Vec<Want>),
+    /// A tuple of exactly these.
+    Tuple(Vec<Want>),
+    /// A list, tuple or set, each of whose elements is wanted.
+    Many(Box<Want>),
+    /// A mapping, each of whose values is wanted.
+    Mapping(Box<Want>),
+}
+
+/// One annotated array.
+pub struct Slot {
+    /// The argument, or `result`.
+    pub argument: String,
+    /// The text of the annotation.
+    pub text: String,
+    /// The shape.
+    pub pattern: Pattern,
+    /// The elements.
+    pub elements: Elements,
+    /// The type of the array, if one is stated.
+    pub array_type: Option<ArrayType>,
+}
+
+/// A value that does not fit.
+pub struct Failure {
+    /// The array that was wanted.
+    pub slot: usize,
+    /// The way from the argument to the value: `[2]`.
+    pub path: String,
+    /// The value.
+    pub value: Py<PyAny>,
+    /// The reason.
+    pub reason: Reason,
+}
+
+/// The reason why a value does not fit.
+pub enum Reason {
+    Shape(Misfit),
+    Elements,
+    Type,
+    Length(usize),
+}
+
+type Checked = Result<(), Box<Failure>>;
+
+impl Want {
+    /// Holds a value against the annotation.
+    pub fn check(&self, slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut Found) -> Checked {
+        match self {
+            Want::Array(slot) => check_array(slots, *slot, value, found),
+            Want::Optional(_) if value.is_none() => Ok(()),
+            Want::Optional(want) => want.check(slots, value, found),
+            Want::Union(wants) => one_of(wants, slots, value, found),
+            Want::Tuple(wants) => match value.cast::<PyTuple>() {
+                Ok(tuple) if tuple.len() == wants.len() => each(
+                    wants
+                        .iter()
+                        .zip(tuple.iter())
+                        .enumerate()
+                        .map(|(at, (want, value))| (format!("[{at}]"), want, value)),
+                    slots,
+                    found,
+                ),
+                Ok(tuple) => Err(self.failure(value, Reason::Length(tuple.len()))),
+                Err(_) => Err(self.failure(value, Reason::Type)),
+            },
+            Want::Many(want) => match elements_of(value) {
+                Ok(items) => each(
+                    items.enumerate().map(|(at, value)| (format!("[{at}]"), &**want, value)),
+                    slots,
+                    found,
+                ),
+                Err(_) => Err(self.failure(value, Reason::Type)),
+            },
+            Want::Mapping(want) => match value.cast::<PyDict>() {
+                Ok(items) => {
+                    let shown =
+                        |key: Bound<'_, PyAny>| key.repr().map_or("…".to_owned(), |repr| repr.to_string());
+                    each(
+                        items.iter().map(|(key, value)| (format!("[{}]", shown(key)), &**want, value)),
+                        slots,
+                        found,
+                    )
+                }
+                Err(_) => Err(self.failure(value, Reason::Type)),
+            },
+        }
+    }
+
+    fn failure(&self, value: &Bound<'_, PyAny>, reason: Reason) -> Box<Failure> {
+        Box::new(Failure {
+            slot: self.first_slot(),
+            path: String::new(),
+            value: value.clone().unbind(),
+            reason,
+        })
+    }
+
+    fn first_slot(&self) -> usize {
+        match self {
+            Want::Array(slot) => *slot,
+            Want::Optional(want) | Want::Many(want) | Want::Mapping(want) => want.first_slot(),
+            Want::Union(wants) | Want::Tuple(wants) => wants.first().map_or(0, Want::first_slot),
+        }
+    }
+}
+
+/// Checks one value after another; a failure says which it was.
+fn each<'a, 'py>(
+    items: impl Iterator<Item = (String, &'a Want, Bound<'py, PyAny>)>,
+    slots: &[Slot],
+    found: &mut Found,
+) -> Checked {
+    for (place, want, value) in items {
+        want.check(slots, &value, found).map_err(|mut failure| {
+            failure.path = format!("{place}{}", failure.path);
+            failure
+        })?;
+    }
+    Ok(())
+}
+
+/// Takes the first annotation that fits; what the others found is forgotten.
+fn one_of(wants: &[Want], slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut Found) -> Checked {
+    let mut first = None;
+    for want in wants {
+        let mut tried = found.clone();
+        match want.check(slots, value, &mut tried) {
+            Ok(()) => {
+                *found = tried;
+                return Ok(());
+            }
+            Err(failure) => {
+                first.get_or_insert(failure);
+            }
+        }
+    }
+    first.map_or(Ok(()), Err)
+}
+
+/// The elements of a list, a tuple or a set; an iterator is left alone, since reading it would use it up.
+fn elements_of<'py>(value: &Bound<'py, PyAny>) -> Result<impl Iterator<Item = Bound<'py, PyAny>>, ()> {
+    let is_collection = value.cast::<PySequence>().is_ok() || value.cast::<PySet>().is_ok();
+    match (is_collection, value.try_iter()) {
+        (true, Ok(items)) => Ok(items.flatten()),
+        _ => Err(()),
+    }
+}
+
+fn check_array(slots: &[Slot], index: usize, value: &Bound<'_, PyAny>, found: &mut Found) -> Checked {
+    let slot = &slots[index];
+    let failure = |reason| {
+        Box::new(Failure { slot: index, path: String::new(), value: value.clone().unbind(), reason })
+    };
+    let is_type = match &slot.array_type {
+        Some(kind) => kind.holds(value).unwrap_or(false),
+        None => true,
+    };
+    if !is_type {
+        return Err(failure(Reason::Type));
+    }
+    let Some(shape) = array::shape(value) else { return Err(failure(Reason::Type)) };
+    if slot.elements != Elements::Any && array::elements(value).ok() != Some(slot.elements) {
+        return Err(failure(Reason::Elements));
+    }
+    match found.fit(&slot.pattern, &shape, index) {
+        Ok(Outcome::Fits) => Ok(()),
+        Ok(Outcome::Waits) => {
+            found.waiting.push((index, shape.to_vec()));
+            Ok(())
+        }
+        Err(misfit) => Err(failure(Reason::Shape(misfit))),
+    }
+}

@@ -1,0 +1,94 @@
+//! Specs on arrays: from the text of a spec and the shapes of arrays to a plan, which Python carries out with the
+//! operations of the library that the arrays come from.
+//!
+//! ```text
+//! text → notation::Equation → ranks::Flat → sizes (bind) → plan::plan → step::Node
+//! ```
+//!
+//! Nothing here looks at the elements of an array. A plan is made for exact shapes, and Python keeps it.
+
+mod bind;
+mod mistake;
+mod notation;
+mod phases;
+mod places;
+mod plan;
+mod ranks;
+mod step;
+mod usage;
+
+use broadloom_core::Padding;
+use mistake::{Mistake, MistakeKind};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use ranks::{Given, Value};
+use usage::Usage;
+
+/// The plan of a spec for arrays of these shapes: one tree of steps for each result.
+///
+/// `function` is the name of the function that is called: `einsum`, `sum`, `rearrange`, …
+#[pyfunction]
+#[pyo3(signature = (function, text, shapes, sizes, reduce, padding))]
+pub fn plan_spec<'py>(
+    py: Python<'py>,
+    function: &str,
+    text: &str,
+    shapes: Vec<Vec<u64>>,
+    sizes: &Bound<'py, PyDict>,
+    reduce: &str,
+    padding: Option<&str>,
+) -> PyResult<Bound<'py, PyList>> {
+    let usage = Usage::new(function, reduce)?;
+    let padding = padding.map(read_padding).transpose()?;
+    let given = Given { shapes, sizes: read_sizes(sizes)?, padding };
+    let nodes = make(text, &given, usage).map_err(|mistake| raise(py, &mistake))?;
+    let nodes: PyResult<Vec<_>> = nodes.iter().map(|node| node.to_python(py)).collect();
+    PyList::new(py, nodes?)
+}
+
+fn make(text: &str, given: &Given, usage: Usage) -> Result<Vec<step::Node>, Mistake> {
+    let equation = notation::read(text, usage.takes_shape())?;
+    usage.check(&equation)?;
+    let flat = ranks::expand(&equation, given)?;
+    let sizes = bind::bind(&flat, given)?;
+    plan::plan(&flat, &given.shapes, &sizes, usage.reduction())
+}
+
+fn read_sizes(sizes: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
+    let mut values = Vec::new();
+    for (name, value) in sizes.iter() {
+        let name: String = name.extract()?;
+        let value = match (value.extract::<u64>(), value.extract::<Vec<u64>>()) {
+            (Ok(size), _) => Value::One(size),
+            (_, Ok(sizes)) => Value::Many(sizes),
+            _ => {
+                let shown = value.repr()?;
+                let message = format!(
+                    "`{name}` is the size of an axis: a whole number, or a tuple of them for a row, not {shown}"
+                );
+                return Err(PyTypeError::new_err(message));
+            }
+        };
+        values.push((name, value));
+    }
+    Ok(values)
+}
+
+fn read_padding(name: &str) -> PyResult<Padding> {
+    match name {
+        "valid" => Ok(Padding::Valid),
+        "drop" => Ok(Padding::Dropped),
+        "same" => Ok(Padding::Padded),
+        _ => Err(PyTypeError::new_err(format!("padding is \"valid\", \"drop\" or \"same\", not \"{name}\""))),
+    }
+}
+
+/// The exception for a mistake.
+fn raise(py: Python<'_>, mistake: &Mistake) -> PyErr {
+    let name = match mistake.kind {
+        MistakeKind::Spec => "SpecError",
+        MistakeKind::Shape => "ShapeError",
+    };
+    crate::errors::raise(py, name, mistake.render())
+}

@@ -1,0 +1,293 @@
+//! The size of every label: from the axes of the arrays, from what is written, and from what is given by name.
+//!
+//! Each axis of an operand is an equation between its size and those of its labels. The equations are gone through until
+//! nothing new is learnt; one that does not hold is a mistake that shows both places.
+
+use super::mistake::Mistake;
+use super::ranks::{Axis, AxisForm, Flat, Given, name_of, tuple};
+use broadloom_core::{Affine, Padding};
+use broadloom_spec::Span;
+
+/// The sizes of the labels of `flat`, all of them known.
+pub fn bind(flat: &Flat, given: &Given) -> Result<Vec<u64>, Mistake> {
+    let mut binder = Binder::new(flat, given);
+    loop {
+        let mut progress = false;
+        for (operand, axes) in flat.operands.iter().enumerate() {
+            for (position, axis) in axes.iter().enumerate() {
+                progress |= binder.axis(axis, Place { operand, axis: position, span: axis.span })?;
+            }
+        }
+        if !progress {
+            break;
+        }
+    }
+    binder.sizes()
+}
+
+/// An axis of an operand.
+#[derive(Clone, Copy)]
+struct Place {
+    operand: usize,
+    axis: usize,
+    span: Span,
+}
+
+/// The reason of a size.
+#[derive(Clone, Copy)]
+enum Origin {
+    Written(Span),
+    Keyword,
+    Axis(Place),
+}
+
+struct Binder<'a> {
+    flat: &'a Flat,
+    given: &'a Given,
+    known: Vec<Option<(u64, Origin)>>,
+}
+
+impl<'a> Binder<'a> {
+    fn new(flat: &'a Flat, given: &'a Given) -> Binder<'a> {
+        let origin =
+            |index: usize, span| if flat.keyword[index] { Origin::Keyword } else { Origin::Written(span) };
+        let known = flat.labels.iter().enumerate();
+        let known = known.map(|(index, label)| Some((label.size?, origin(index, label.span))));
+        Binder { flat, given, known: known.collect() }
+    }
+
+    fn get(&self, label: usize) -> Option<u64> {
+        self.known[label].map(|(size, _)| size)
+    }
+
+    fn size_of(&self, place: Place) -> u64 {
+        self.given.shapes[place.operand][place.axis]
+    }
+
+    /// Reads the equation of one axis; true if a label became known.
+    fn axis(&mut self, axis: &Axis, place: Place) -> Result<bool, Mistake> {
+        let size = self.size_of(place);
+        match &axis.form {
+            AxisForm::Label(label) => self.learn(*label, size, place),
+            AxisForm::Fixed(index) if *index < size => Ok(false),
+            AxisForm::Fixed(index) => {
+                let message = format!("the index {index} lies outside an axis of {size}");
+                Err(self
+                    .mistake(message, place, &self.shown(place))
+                    .with_help("indices count from 0; a size is written in parentheses, as in `(3)`"))
+            }
+            AxisForm::Group(parts) => self.group(parts, size, place),
+            AxisForm::Concat(parts) => self.concat(parts, size, place),
+            AxisForm::Affine(affine, over, kernel) => self.affine(affine, *over, *kernel, size, place),
+        }
+    }
+
+    fn learn(&mut self, label: usize, size: u64, place: Place) -> Result<bool, Mistake> {
+        match self.known[label] {
+            None => {
+                self.known[label] = Some((size, Origin::Axis(place)));
+                Ok(true)
+            }
+            Some((known, _)) if known == size => Ok(false),
+            Some((known, origin)) => Err(self.conflict(label, (known, origin), size, place)),
+        }
+    }
+
+    fn conflict(&self, label: usize, (known, origin): (u64, Origin), size: u64, place: Place) -> Mistake {
+        let name = self.name(label);
+        let message = format!("{name} cannot be both {known} and {size}");
+        let mistake = self.mistake(message, place, &format!("{size}: {}", self.shown(place)));
+        let mistake = match origin {
+            Origin::Written(span) => mistake.with_place(span, format!("{known} is written here")),
+            Origin::Keyword => {
+                mistake.with_note(format!("`{}={known}` is given", self.flat.labels[label].name))
+            }
+            Origin::Axis(other) => {
+                let mistake = mistake.with_place(other.span, format!("{known}: {}", self.shown(other)));
+                if other.operand == place.operand { mistake } else { self.with_order(mistake, other.operand) }
+            }
+        };
+        mistake.with_help("a label is one size wherever it stands, and nothing broadcasts: change an array, or use another label")
+    }
+
+    fn group(&mut self, parts: &[usize], size: u64, place: Place) -> Result<bool, Mistake> {
+        let known: u128 = parts.iter().filter_map(|part| self.get(*part)).map(u128::from).product();
+        let unknown: Vec<usize> = parts.iter().copied().filter(|part| self.get(*part).is_none()).collect();
+        match unknown[..] {
+            [] if known == u128::from(size) => Ok(false),
+            [] => Err(self.unfit(parts, size, known, place)),
+            [part] if known != 0 && u128::from(size) % known == 0 => {
+                self.learn(part, (u128::from(size) / known) as u64, place)
+            }
+            [_] => Err(self.unfit(parts, size, known, place)),
+            _ => Ok(false),
+        }
+    }
+
+    fn unfit(&self, parts: &[usize], size: u64, known: u128, place: Place) -> Mistake {
+        let written = place.span.slice(&self.flat.text);
+        let complete = parts.iter().all(|part| self.get(*part).is_some());
+        let message = match (parts.is_empty(), complete) {
+            (true, _) => {
+                format!("`{written}` is an axis of one element, and {} has {size}", self.short(place))
+            }
+            (false, true) => format!("`{written}` is {known}, and {} has {size}", self.short(place)),
+            (false, false) => {
+                format!("`{written}` is a multiple of {known}, and {} has {size}", self.short(place))
+            }
+        };
+        let sizes = parts.iter().filter_map(|part| {
+            let label = &self.flat.labels[*part];
+            (!label.name.is_empty()).then_some(())?;
+            Some(format!("`{}` is {}", label.name, self.get(*part)?))
+        });
+        let sizes: Vec<String> = sizes.collect();
+        let mistake = self.mistake(message, place, &self.shown(place));
+        if sizes.is_empty() { mistake } else { mistake.with_note(sizes.join(", ")) }
+    }
+
+    fn concat(&mut self, parts: &[usize], size: u64, place: Place) -> Result<bool, Mistake> {
+        let known: u64 = parts.iter().filter_map(|part| self.get(*part)).fold(0, u64::saturating_add);
+        let unknown: Vec<usize> = parts.iter().copied().filter(|part| self.get(*part).is_none()).collect();
+        let written = place.span.slice(&self.flat.text);
+        match unknown[..] {
+            [] if known == size => Ok(false),
+            [] => {
+                let message = format!("`{written}` is {known}, and {} has {size}", self.short(place));
+                Err(self.mistake(message, place, &self.shown(place)))
+            }
+            _ if known > size => {
+                let message =
+                    format!("`{written}` is at least {known}, and {} has {size}", self.short(place));
+                Err(self.mistake(message, place, &self.shown(place)))
+            }
+            [part] => self.learn(part, size - known, place),
+            _ => Ok(false),
+        }
+    }
+
+    fn affine(
+        &mut self,
+        affine: &Affine,
+        over: usize,
+        kernel: Option<usize>,
+        size: u64,
+        place: Place,
+    ) -> Result<bool, Mistake> {
+        let (coefficient, constant) = affine.equation();
+        let window = match (coefficient, kernel) {
+            (0, _) | (_, None) => Some(0),
+            (_, Some(kernel)) => self.get(kernel).map(|kernel| i128::from(coefficient) * i128::from(kernel)),
+        };
+        let (rest, stride) = (i128::from(size) - constant, i128::from(affine.stride));
+        match (window, self.get(over), kernel) {
+            (Some(window), _, _) => {
+                let steps = rest - window;
+                let dropped = steps.rem_euclid(stride);
+                if steps < 0 || dropped > i128::from(affine.slack()) {
+                    return Err(self.no_fit(affine, size, place));
+                }
+                self.learn(over, (steps / stride) as u64, place)
+            }
+            (None, Some(steps), Some(kernel)) if affine.slack() == 0 => {
+                let window = rest - stride * i128::from(steps);
+                let dilation = i128::from(coefficient);
+                if window < dilation || window % dilation != 0 {
+                    return Err(self.no_fit(affine, size, place));
+                }
+                self.learn(kernel, (window / dilation) as u64, place)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn no_fit(&self, affine: &Affine, size: u64, place: Place) -> Mistake {
+        let written = place.span.slice(&self.flat.text);
+        let message = format!("no size of `{written}` gives the {size} of {}", self.short(place));
+        let mistake = self.mistake(message, place, &self.shown(place));
+        match affine.window {
+            Some(window) if window.padding == Padding::Valid => mistake.with_help(
+                "the last window ends where the axis does: `~` in place of `<` drops what is left over",
+            ),
+            Some(_) => mistake,
+            None => mistake.with_help(format!("the axis is a multiple of {}", affine.stride)),
+        }
+    }
+
+    fn sizes(self) -> Result<Vec<u64>, Mistake> {
+        let mut sizes = Vec::new();
+        for label in 0..self.known.len() {
+            match self.get(label) {
+                Some(size) => sizes.push(size),
+                None if self.is_used(label) => return Err(self.unknown(label)),
+                None => sizes.push(1),
+            }
+        }
+        Ok(sizes)
+    }
+
+    fn is_used(&self, label: usize) -> bool {
+        let axes = self.flat.operands.iter().chain(&self.flat.results).flatten();
+        axes.flat_map(|axis| axis.form.labels()).any(|other| other == label)
+    }
+
+    fn unknown(&self, label: usize) -> Mistake {
+        let name = self.name(label);
+        let holds = |axis: &&Axis| axis.form.labels().contains(&label);
+        let in_operand = self.flat.operands.iter().flatten().find(holds);
+        let axis = in_operand.or_else(|| self.flat.results.iter().flatten().find(holds));
+        let (span, label_text) = match (axis, in_operand) {
+            (Some(axis), Some(_)) => (axis.span, "several sizes are possible here"),
+            (Some(axis), None) => (axis.span, "only the result has it"),
+            (None, _) => (self.flat.labels[label].span, ""),
+        };
+        let plain = &self.flat.labels[label].name;
+        let help = match (in_operand, plain.is_empty()) {
+            (_, true) => "give it a label, and its size by name".to_owned(),
+            (None, _) => format!("give it by name: `{plain}=3`; `0` writes an axis of one element"),
+            (Some(_), _) => format!("give it by name: `{plain}=3`"),
+        };
+        Mistake::shape(&self.flat.text, format!("nothing says how large {name} is"), span, label_text)
+            .with_help(help)
+    }
+
+    fn name(&self, label: usize) -> String {
+        match self.flat.labels[label].name.as_str() {
+            "" => format!("`{}`", self.flat.labels[label].span.slice(&self.flat.text)),
+            name => format!("`{name}`"),
+        }
+    }
+
+    fn short(&self, place: Place) -> String {
+        format!("axis {} of {}", place.axis, name_of(self.given, place.operand))
+    }
+
+    fn shown(&self, place: Place) -> String {
+        format!("{}, which has shape {}", self.short(place), tuple(&self.given.shapes[place.operand]))
+    }
+
+    fn mistake(&self, message: String, place: Place, label: &str) -> Mistake {
+        let mistake = Mistake::shape(&self.flat.text, message, place.span, label);
+        self.with_order(mistake, place.operand)
+    }
+
+    /// Says in which order the axes of an operand lie in memory, where that is not as they are written.
+    fn with_order(&self, mistake: Mistake, operand: usize) -> Mistake {
+        match &self.flat.turned[operand] {
+            Some(order) => mistake.with_note(order),
+            None => mistake,
+        }
+    }
+}
+
+impl AxisForm {
+    /// The labels of the axis.
+    pub fn labels(&self) -> Vec<usize> {
+        match self {
+            AxisForm::Label(label) => vec![*label],
+            AxisForm::Fixed(_) => Vec::new(),
+            AxisForm::Affine(_, over, kernel) => [*over].into_iter().chain(*kernel).collect(),
+            AxisForm::Concat(labels) | AxisForm::Group(labels) => labels.clone(),
+        }
+    }
+}

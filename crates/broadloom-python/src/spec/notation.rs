@@ -1,0 +1,366 @@
+//! The text of a spec on arrays, as an [`Equation`]: the axes of each array in the order of memory.
+//!
+//! The notation is that of `broadloom-spec`, with composed axes added. `(h w)` is one axis of the array that is made of
+//! the parts `h` and `w`; a number among the parts is a size, and `()` is an axis of one element. Composed axes are no
+//! part of the language itself, where heads are an axis from the start and nothing is reshaped. So they are read here:
+//! the parentheses are replaced by blanks, which keeps every place, `broadloom-spec` reads the rest, and what stood
+//! between parentheses is put together again.
+//!
+//! `b (h 2) => b h` has the operand `[Axis(b), Group([h, a part of size 2])]`.
+
+use super::mistake::Mistake;
+use broadloom_spec::{
+    AxisKind, Coefficient, Component, ComponentKind, Kind, Mode, Padding, Row, RowVariable, Shape, Span,
+    Spec, parse_spec,
+};
+
+/// A spec as the arrays see it.
+#[derive(Clone, Debug)]
+pub struct Equation {
+    /// The text it was read from.
+    pub text: String,
+    /// True if each letter is a label, because nothing in the text says that labels are words.
+    pub letters: bool,
+    /// All labels; those without a name stand at one place only.
+    pub labels: Vec<Label>,
+    /// The variables for any number of axes.
+    pub rows: Vec<RowName>,
+    /// Strides and dilations that are given by name.
+    pub coefficients: Vec<String>,
+    /// The arrays before `=>`.
+    pub operands: Vec<Tensor>,
+    /// The arrays after `=>`.
+    pub results: Vec<Tensor>,
+}
+
+/// A label of an axis.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// Its name; empty for a wildcard and for a size inside parentheses.
+    pub name: String,
+    /// Where it stands first.
+    pub span: Span,
+    /// The size that is written in its place.
+    pub size: Option<u64>,
+}
+
+/// A variable for any number of axes.
+#[derive(Clone, Debug)]
+pub struct RowName {
+    /// `r` for `..r..`; `batch`, `input` or `output` for a plain `...`.
+    pub name: String,
+    /// As it is written.
+    pub shown: String,
+}
+
+/// One array of the equation.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Its axes in the order of memory: batch, output, input.
+    pub items: Vec<Item>,
+    /// Its place in the text.
+    pub span: Span,
+    /// True if it has input axes, which stand before the output axes in the text and behind them in memory.
+    pub turned: bool,
+}
+
+/// One or more axes of an array.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The form of it.
+    pub form: Form,
+    /// Its place in the text.
+    pub span: Span,
+}
+
+/// The form of an axis; labels, rows and coefficients are indices into the lists of the [`Equation`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `i`.
+    Label(usize),
+    /// `2`, the index 2 of the axis.
+    Fixed(u64),
+    /// `2*o+1`, `o<+k`.
+    Affine { stride: Factor, over: usize, offset: u64, window: Option<(Factor, usize, Padding)> },
+    /// `a^b`.
+    Concat(Vec<usize>),
+    /// `(h w)`: one axis, and its parts. A part may be a row until the number of its axes is known.
+    Group(Vec<Part>),
+    /// `...` or `..r..`.
+    Row(usize),
+}
+
+/// A part of a composed axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A label, also that of a size.
+    Label(usize),
+    /// Any number of axes.
+    Row(usize),
+}
+
+/// A stride or a dilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// A number.
+    Literal(u64),
+    /// The value of a coefficient.
+    Named(usize),
+}
+
+/// Reads a spec; `over` allows a shape without `=>`, whose names are then reduced, with an axis of one element in each place.
+pub fn read(text: &str, over: bool) -> Result<Equation, Mistake> {
+    let groups = find_groups(text)?;
+    let mut flat = flatten(text, &groups);
+    let is_shape = over && !text.contains("=>");
+    if is_shape {
+        flat.push_str(" =>");
+    }
+    let spec = parse_spec(&flat).map_err(|error| Mistake::notation(text, error))?;
+    let mut reader = Reader::new(text, &spec, &groups);
+    let mut operands = Vec::new();
+    for shape in &spec.operands {
+        operands.push(reader.tensor(shape, false)?);
+    }
+    let results = match is_shape {
+        true => vec![kept(&operands[0])],
+        false => {
+            let results: Result<Vec<Tensor>, Mistake> =
+                spec.results.iter().map(|shape| reader.tensor(shape, true)).collect();
+            results?
+        }
+    };
+    let coefficients = spec.names.coefficients.iter().map(|(_, name)| name.text.to_string()).collect();
+    Ok(Equation {
+        text: text.to_owned(),
+        letters: spec.mode == Mode::Single,
+        labels: reader.labels,
+        rows: reader.rows,
+        coefficients,
+        operands,
+        results,
+    })
+}
+
+/// The result of a reduction over the names of `operand`: `...` stays, all else becomes one element.
+fn kept(operand: &Tensor) -> Tensor {
+    let mut items = operand.items.clone();
+    for item in &mut items {
+        if !matches!(item.form, Form::Row(row) if row < Kind::ALL.len()) {
+            item.form = Form::Fixed(0);
+        }
+    }
+    Tensor { items, ..operand.clone() }
+}
+
+/// The places between parentheses, the parentheses included.
+fn find_groups(text: &str) -> Result<Vec<Span>, Mistake> {
+    let mut groups = Vec::new();
+    let mut open: Option<usize> = None;
+    for (at, byte) in text.bytes().enumerate() {
+        let here = Span::new(at, at + 1);
+        match (byte, open) {
+            (b'(', None) => open = Some(at),
+            (b'(', Some(first)) => {
+                return Err(Mistake::spec(
+                    text,
+                    "a composed axis cannot contain another one",
+                    here,
+                    "inside the first",
+                )
+                .with_place(Span::new(first, first + 1), "the first begins here")
+                .with_help(
+                    "list all parts in one pair of parentheses: `(a b c)` has the same order as `((a b) c)`",
+                ));
+            }
+            (b')', None) => {
+                return Err(Mistake::spec(text, "this `)` closes nothing", here, "no `(` before it"));
+            }
+            (b')', Some(first)) => {
+                groups.push(Span::new(first, at + 1));
+                open = None;
+            }
+            (b'|' | b';' | b'>', Some(_)) => break,
+            (b'^' | b'+' | b'*', Some(first)) => {
+                let sign = char::from(byte);
+                return Err(Mistake::spec(
+                    text,
+                    format!("`{sign}` cannot stand inside a composed axis"),
+                    here,
+                    "",
+                )
+                .with_place(Span::new(first, first + 1), "it begins here")
+                .with_help("a composed axis lists labels and sizes, as in `(h w)` or `(h 2)`"));
+            }
+            _ => {}
+        }
+    }
+    match open {
+        Some(at) => {
+            Err(Mistake::spec(text, "this `(` is not closed", Span::new(at, at + 1), "no `)` after it"))
+        }
+        None => Ok(groups),
+    }
+}
+
+/// The text without its parentheses, every character at its place. `()` becomes the index 0, and blanks between words become commas.
+fn flatten(text: &str, groups: &[Span]) -> String {
+    let blank = |byte: u8| if matches!(byte, b'(' | b')') { b' ' } else { byte };
+    let mut bytes: Vec<u8> = text.bytes().map(blank).collect();
+    let words = Mode::of(text) == Mode::Multi;
+    for group in groups {
+        let (start, end) = (group.start as usize + 1, group.end as usize - 1);
+        if bytes[start..end].iter().all(u8::is_ascii_whitespace) {
+            bytes[start - 1] = b'0';
+        } else if words {
+            separate(&mut bytes[start..end]);
+        }
+    }
+    // Only ASCII was exchanged for ASCII, so this is text.
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Puts a comma between words that only blanks separate.
+fn separate(bytes: &mut [u8]) {
+    for at in 1..bytes.len() {
+        let before = bytes[at - 1];
+        let next = bytes[at..].iter().find(|byte| !byte.is_ascii_whitespace());
+        let word = |byte: u8| !byte.is_ascii_whitespace() && byte != b',';
+        if bytes[at].is_ascii_whitespace() && word(before) && next.is_some_and(|next| word(*next)) {
+            bytes[at] = b',';
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    spec: &'a Spec,
+    groups: &'a [Span],
+    labels: Vec<Label>,
+    rows: Vec<RowName>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, spec: &'a Spec, groups: &'a [Span]) -> Reader<'a> {
+        let label = |name: &broadloom_spec::Name| Label {
+            name: name.text.to_string(),
+            span: name.first_use,
+            size: None,
+        };
+        let labels = spec.names.axes.iter().map(|(_, name)| label(name)).collect();
+        let plain = Kind::ALL.map(|kind| RowName { name: kind.name().to_owned(), shown: "...".to_owned() });
+        let named = spec.names.rows.iter().map(|(_, name)| name.text.to_string());
+        let named = named.map(|name| RowName { shown: format!("..{name}.."), name });
+        Reader { text, spec, groups, labels, rows: plain.into_iter().chain(named).collect() }
+    }
+
+    fn tensor(&mut self, shape: &Shape<broadloom_spec::Axis>, is_result: bool) -> Result<Tensor, Mistake> {
+        let mut items = Vec::new();
+        for kind in [Kind::Batch, Kind::Output, Kind::Input] {
+            if let Some(row) = shape.row(kind) {
+                self.row(row, kind, is_result, &mut items)?;
+            }
+        }
+        let turned = shape.input.as_ref().is_some_and(|row| !row.is_empty());
+        Ok(Tensor { items, span: shape.span, turned })
+    }
+
+    fn row(
+        &mut self,
+        row: &Row<broadloom_spec::Axis>,
+        kind: Kind,
+        is_result: bool,
+        items: &mut Vec<Item>,
+    ) -> Result<(), Mistake> {
+        for axis in row.lead() {
+            let form = self.form(&axis.kind, axis.span, is_result)?;
+            self.add(form, axis.span, items)?;
+        }
+        if let Some(hole) = row.hole() {
+            let index = match hole.variable {
+                RowVariable::Ellipsis => kind as usize,
+                RowVariable::Named(row) => Kind::ALL.len() + row.0 as usize,
+            };
+            self.add(Form::Row(index), hole.span, items)?;
+        }
+        for axis in &row.trail {
+            let form = self.form(&axis.kind, axis.span, is_result)?;
+            self.add(form, axis.span, items)?;
+        }
+        Ok(())
+    }
+
+    /// Adds an axis, or a part to the composed axis that it stands in.
+    fn add(&mut self, form: Form, span: Span, items: &mut Vec<Item>) -> Result<(), Mistake> {
+        let Some(&group) = self.groups.iter().find(|group| group.start < span.end && span.start < group.end)
+        else {
+            items.push(Item { form, span });
+            return Ok(());
+        };
+        if self.is_blank(group) {
+            items.push(Item { form: Form::Group(Vec::new()), span: group });
+            return Ok(());
+        }
+        let part = match form {
+            Form::Label(label) => Part::Label(label),
+            Form::Row(row) => Part::Row(row),
+            Form::Fixed(size) => Part::Label(self.anonymous(span, Some(size))),
+            _ => {
+                let message = "a composed axis cannot be part of a sum or a concatenation";
+                return Err(Mistake::spec(self.text, message, span, "").with_help(
+                    "do it in two steps: compose the axis with `bl.rearrange`, then use it under one label",
+                ));
+            }
+        };
+        match items.last_mut() {
+            Some(Item { form: Form::Group(parts), span }) if *span == group => parts.push(part),
+            _ => items.push(Item { form: Form::Group(vec![part]), span: group }),
+        }
+        Ok(())
+    }
+
+    fn is_blank(&self, group: Span) -> bool {
+        group.slice(self.text).bytes().all(|byte| matches!(byte, b'(' | b')') || byte.is_ascii_whitespace())
+    }
+
+    fn form(&mut self, kind: &AxisKind, span: Span, is_result: bool) -> Result<Form, Mistake> {
+        Ok(match kind {
+            AxisKind::Label(label) => Form::Label(label.0 as usize),
+            AxisKind::Fixed(index) => Form::Fixed(*index),
+            AxisKind::Wildcard if is_result => Form::Fixed(0),
+            AxisKind::Wildcard => Form::Label(self.anonymous(span, None)),
+            AxisKind::Affine(affine) => Form::Affine {
+                stride: factor(affine.over.coefficient),
+                over: affine.over.label.0 as usize,
+                offset: affine.offset,
+                window: affine.kernel.map(|kernel| {
+                    (factor(kernel.term.coefficient), kernel.term.label.0 as usize, kernel.padding)
+                }),
+            },
+            AxisKind::Concat(components) => {
+                Form::Concat(components.iter().map(|component| self.component(component)).collect())
+            }
+        })
+    }
+
+    fn component(&mut self, component: &Component) -> usize {
+        match component.kind {
+            ComponentKind::Label(label) => label.0 as usize,
+            ComponentKind::Size(size) => self.anonymous(component.span, Some(size.get())),
+            ComponentKind::Wildcard => self.anonymous(component.span, None),
+        }
+    }
+
+    fn anonymous(&mut self, span: Span, size: Option<u64>) -> usize {
+        debug_assert!(self.spec.names.axes.len() <= self.labels.len());
+        self.labels.push(Label { name: String::new(), span, size });
+        self.labels.len() - 1
+    }
+}
+
+fn factor(coefficient: Coefficient) -> Factor {
+    match coefficient {
+        Coefficient::Literal(number) => Factor::Literal(number.get()),
+        Coefficient::Named(name) => Factor::Named(name.0 as usize),
+    }
+}

@@ -1,0 +1,139 @@
+//! The phases of a spec with concatenations: each choice of one part for each of them.
+
+use super::mistake::Mistake;
+use super::ranks::{Axis, AxisForm, Flat};
+
+/// A choice of one part for each concatenation.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// For each label: true if its loop runs. Labels outside concatenations always run.
+    running: Vec<bool>,
+}
+
+impl Phase {
+    /// Returns true if the loop of a label runs.
+    pub fn runs(&self, label: usize) -> bool {
+        self.running[label]
+    }
+
+    /// Returns true if an array takes part.
+    pub fn has(&self, axes: &[Axis]) -> bool {
+        axes.iter().all(|axis| match &axis.form {
+            AxisForm::Concat(parts) => parts.iter().any(|part| self.runs(*part)),
+            form => form.labels().iter().all(|label| self.runs(*label)),
+        })
+    }
+
+    /// The labels of an axis that run.
+    pub fn labels(&self, axis: &Axis) -> Vec<usize> {
+        match &axis.form {
+            AxisForm::Concat(parts) => parts.iter().copied().filter(|part| self.runs(*part)).collect(),
+            form => form.labels(),
+        }
+    }
+
+    /// The labels of an array that run, axis by axis.
+    pub fn order(&self, axes: &[Axis]) -> Vec<usize> {
+        axes.iter().flat_map(|axis| self.labels(axis)).collect()
+    }
+}
+
+/// All phases; one if there is no concatenation.
+pub fn phases(flat: &Flat) -> Result<Vec<Phase>, Mistake> {
+    let classes = classes(flat)?;
+    let mut running = vec![true; flat.labels.len()];
+    for label in classes.iter().flatten() {
+        running[*label] = false;
+    }
+    let mut phases = vec![Phase { running }];
+    for class in &classes {
+        let choose = |phase: &Phase| {
+            class
+                .iter()
+                .map(|label| {
+                    let mut phase = phase.clone();
+                    phase.running[*label] = true;
+                    phase
+                })
+                .collect::<Vec<_>>()
+        };
+        phases = phases.iter().flat_map(choose).collect();
+        check_count(flat, phases.len())?;
+    }
+    check_operands(flat, &classes, &phases)?;
+    Ok(phases)
+}
+
+/// The labels that run one after another, because concatenations connect them.
+fn classes(flat: &Flat) -> Result<Vec<Vec<usize>>, Mistake> {
+    let mut classes: Vec<Vec<usize>> = Vec::new();
+    for axis in flat.operands.iter().chain(&flat.results).flatten() {
+        let AxisForm::Concat(parts) = &axis.form else { continue };
+        if (1..parts.len()).any(|at| parts[..at].contains(&parts[at])) {
+            return Err(Mistake::spec(&flat.text, "a label cannot be two parts of one axis", axis.span, "")
+                .with_help("write `a; b => a^b`, and pass the array twice"));
+        }
+        let mut class = parts.clone();
+        classes.retain(|other| {
+            let meets = other.iter().any(|label| parts.contains(label));
+            if meets {
+                class.extend(other.iter().filter(|label| !parts.contains(label)));
+            }
+            !meets
+        });
+        classes.push(class);
+    }
+    Ok(classes)
+}
+
+fn check_count(flat: &Flat, count: usize) -> Result<(), Mistake> {
+    const LIMIT: usize = 4096;
+    match count > LIMIT {
+        true => {
+            let span = flat
+                .operands
+                .first()
+                .and_then(|axes| axes.first())
+                .map_or_else(Default::default, |axis| axis.span);
+            Err(Mistake::spec(
+                &flat.text,
+                "the spec has too many concatenations",
+                span,
+                format!("more than {LIMIT} pieces"),
+            ))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Refuses operands that never take part, and two that would fill the same part.
+fn check_operands(flat: &Flat, classes: &[Vec<usize>], phases: &[Phase]) -> Result<(), Mistake> {
+    let first = |axes: &[Axis]| axes.first().map_or_else(Default::default, |axis| axis.span);
+    for operand in &flat.operands {
+        if !phases.iter().any(|phase| phase.has(operand)) {
+            let message =
+                "the parts of a concatenation run one after another, so this array never takes part";
+            let span =
+                operand.first().zip(operand.last()).map_or_else(Default::default, |(a, b)| a.span.to(b.span));
+            return Err(Mistake::spec(&flat.text, message, span, "it has several of them").with_help(
+                "`a; b => a^b` puts two arrays one after another; `(a b)` joins two axes of one",
+            ));
+        }
+    }
+    let is_part = |label: &usize| classes.iter().any(|class| class.contains(label));
+    let has_part = |axes: &[Axis]| axes.iter().any(|axis| axis.form.labels().iter().any(is_part));
+    for phase in phases {
+        let mut filling = flat.operands.iter().filter(|axes| has_part(axes) && phase.has(axes));
+        if let (Some(one), Some(two)) = (filling.next(), filling.next()) {
+            return Err(Mistake::spec(
+                &flat.text,
+                "two arrays would fill the same part",
+                first(two),
+                "the second",
+            )
+            .with_place(first(one), "the first")
+            .with_help("combine them first, and concatenate the result"));
+        }
+    }
+    Ok(())
+}

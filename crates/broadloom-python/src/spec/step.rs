@@ -1,0 +1,143 @@
+//! The steps of a plan: what NumPy, PyTorch and JAX all have under some name, with all numbers filled in.
+//!
+//! Python gets them as tuples: the name of the step, then its numbers.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+/// One operation on one array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Another shape, with the elements in the same order.
+    Reshape(Vec<u64>),
+    /// Other places for the axes.
+    Permute(Vec<usize>),
+    /// A part of every axis.
+    Index(Vec<Pick>),
+    /// Elements before and behind those of each axis: the neutral element of the reduction, or zeros.
+    Pad { margins: Vec<(u64, u64)>, fill: &'static str },
+    /// Windows of an axis: two axes, the positions and the places in the window, in the place of one.
+    Window { axis: usize, start: u64, over: u64, kernel: u64, stride: u64, dilation: u64 },
+    /// Windows put back: one axis in the place of two, and the sum where they overlap.
+    Fold { axis: usize, stride: u64, dilation: u64 },
+    /// The diagonal of two axes, as the last axis.
+    Diagonal(usize, usize),
+    /// An axis written to the diagonal of itself and a new last axis.
+    Embed(usize),
+    /// A reduction over axes.
+    Reduce(&'static str, Vec<usize>),
+    /// Axes of one element repeated.
+    Broadcast(Vec<u64>),
+}
+
+/// The part of an axis that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// All of it.
+    All,
+    /// One element; the axis is gone.
+    At(u64),
+    /// From a start up to an end in steps.
+    Range(u64, u64, u64),
+}
+
+/// How one result is made.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// Zeros.
+    Zeros(Vec<u64>),
+    /// Pieces one after another along an axis.
+    Concat(usize, Vec<Node>),
+    /// Pieces that are accumulated.
+    Accumulate(Vec<Node>),
+    /// Operands that are read, combined and written.
+    Compute {
+        /// The operand, its steps, and the labels of its axes afterwards.
+        reads: Vec<(usize, Vec<Step>, Vec<usize>)>,
+        /// The labels that remain, in order, if operands are combined.
+        kept: Option<Vec<usize>>,
+        /// The steps afterwards.
+        write: Vec<Step>,
+    },
+}
+
+impl Step {
+    /// The tuple for Python.
+    pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let tuple = |items: Vec<u64>| PyTuple::new(py, items)?.into_bound_py_any(py);
+        let axes = |items: &[usize]| PyTuple::new(py, items)?.into_bound_py_any(py);
+        let items = match self {
+            Step::Reshape(shape) => vec!["reshape".into_bound_py_any(py)?, tuple(shape.clone())?],
+            Step::Permute(order) => vec!["permute".into_bound_py_any(py)?, axes(order)?],
+            Step::Index(picks) => {
+                let picks: PyResult<Vec<_>> = picks.iter().map(|pick| pick.to_python(py)).collect();
+                vec!["index".into_bound_py_any(py)?, PyTuple::new(py, picks?)?.into_bound_py_any(py)?]
+            }
+            Step::Pad { margins, fill } => {
+                let margins = PyTuple::new(py, margins.iter().copied())?.into_bound_py_any(py)?;
+                vec!["pad".into_bound_py_any(py)?, margins, fill.into_bound_py_any(py)?]
+            }
+            Step::Window { axis, start, over, kernel, stride, dilation } => {
+                let numbers = [*axis as u64, *start, *over, *kernel, *stride, *dilation];
+                named(py, "window", &numbers)?
+            }
+            Step::Fold { axis, stride, dilation } => named(py, "fold", &[*axis as u64, *stride, *dilation])?,
+            Step::Diagonal(first, second) => named(py, "diagonal", &[*first as u64, *second as u64])?,
+            Step::Embed(axis) => named(py, "embed", &[*axis as u64])?,
+            Step::Reduce(name, over) => {
+                vec!["reduce".into_bound_py_any(py)?, name.into_bound_py_any(py)?, axes(over)?]
+            }
+            Step::Broadcast(shape) => vec!["broadcast".into_bound_py_any(py)?, tuple(shape.clone())?],
+        };
+        PyTuple::new(py, items)
+    }
+}
+
+impl Pick {
+    fn to_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let slice = |start: Option<u64>, stop: Option<u64>, step: Option<u64>| {
+            py.import("builtins")?.getattr("slice")?.call1((start, stop, step))
+        };
+        match self {
+            Pick::All => slice(None, None, None),
+            Pick::At(index) => index.into_bound_py_any(py),
+            Pick::Range(start, stop, step) => slice(Some(start), Some(stop), Some(step)),
+        }
+    }
+}
+
+fn named<'py>(py: Python<'py>, name: &str, numbers: &[u64]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut items = vec![name.into_bound_py_any(py)?];
+    for number in numbers {
+        items.push(number.into_bound_py_any(py)?);
+    }
+    Ok(items)
+}
+
+impl Node {
+    /// Nested tuples for Python, the name of the node first.
+    pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let nodes = |nodes: &[Node]| -> PyResult<Bound<'py, PyList>> {
+            let nodes: PyResult<Vec<_>> = nodes.iter().map(|node| node.to_python(py)).collect();
+            PyList::new(py, nodes?)
+        };
+        let steps = |steps: &[Step]| -> PyResult<Bound<'py, PyList>> {
+            let steps: PyResult<Vec<_>> = steps.iter().map(|step| step.to_python(py)).collect();
+            PyList::new(py, steps?)
+        };
+        match self {
+            Node::Zeros(shape) => ("zeros", PyTuple::new(py, shape)?).into_bound_py_any(py),
+            Node::Concat(axis, pieces) => ("concat", *axis, nodes(pieces)?).into_bound_py_any(py),
+            Node::Accumulate(pieces) => ("accumulate", nodes(pieces)?).into_bound_py_any(py),
+            Node::Compute { reads, kept, write } => {
+                let mut entries = Vec::new();
+                for (operand, read, labels) in reads {
+                    entries.push((*operand, steps(read)?, PyTuple::new(py, labels)?).into_bound_py_any(py)?);
+                }
+                let kept = kept.as_ref().map(|kept| PyTuple::new(py, kept)).transpose()?;
+                ("compute", PyList::new(py, entries)?, kept, steps(write)?).into_bound_py_any(py)
+            }
+        }
+    }
+}

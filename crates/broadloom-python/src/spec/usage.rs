@@ -1,0 +1,155 @@
+//! What each function does with a spec, and which specs it therefore refuses.
+
+use super::mistake::Mistake;
+use super::notation::{Equation, Form, Item, Part, Tensor};
+use super::plan::Use;
+use pyo3::PyResult;
+use pyo3::exceptions::PyTypeError;
+
+/// A function, and the reduction that it uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    function: Function,
+    reduce: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Function {
+    /// Any spec with one result.
+    Einsum,
+    /// Any spec with several results.
+    Split,
+    /// One operand, and a reduction.
+    Reduction,
+    /// One operand whose elements all stay.
+    Rearrange,
+    /// The same, and labels that only the result has.
+    Repeat,
+}
+
+const REDUCTIONS: [&str; 7] = ["sum", "mean", "max", "min", "prod", "any", "all"];
+
+impl Usage {
+    /// The usage by the name of the function and of the reduction.
+    pub fn new(function: &str, reduce: &str) -> PyResult<Usage> {
+        let known = REDUCTIONS.into_iter().find(|name| *name == reduce);
+        let Some(reduce) = known else {
+            let message = format!(
+                "reduce is one of {}, not \"{reduce}\"",
+                REDUCTIONS.map(|name| format!("\"{name}\"")).join(", ")
+            );
+            return Err(PyTypeError::new_err(message));
+        };
+        let function = match function {
+            "einsum" => Function::Einsum,
+            "split" => Function::Split,
+            "rearrange" => Function::Rearrange,
+            "repeat" => Function::Repeat,
+            _ => Function::Reduction,
+        };
+        Ok(Usage { function, reduce })
+    }
+
+    /// Returns true if a shape without `=>` is a spec too.
+    pub fn takes_shape(self) -> bool {
+        self.function == Function::Reduction
+    }
+
+    /// What the plan has to know of it.
+    pub fn reduction(self) -> Use {
+        Use { reduce: self.reduce }
+    }
+
+    /// Refuses specs that this function is not for.
+    pub fn check(self, equation: &Equation) -> Result<(), Mistake> {
+        let text = &equation.text;
+        if let (Some(second), true) = (equation.results.get(1), self.function != Function::Split) {
+            return Err(Mistake::spec(text, "the spec has several results", second.span, "a second result")
+                .with_help(
+                    "`bl.split` takes an array apart, as in `a, b = bl.split(\"a^b => a; b\", x, a=2)`",
+                ));
+        }
+        match self.function {
+            Function::Rearrange | Function::Repeat => self.check_kept(equation),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses labels that vanish, and those that appear from nowhere.
+    fn check_kept(self, equation: &Equation) -> Result<(), Mistake> {
+        let name = if self.function == Function::Repeat { "repeat" } else { "rearrange" };
+        let in_any = |tensors: &[Tensor], mention: Mention| {
+            tensors.iter().flat_map(mentions).any(|(other, _)| other == mention)
+        };
+        for (mention, item) in equation.operands.iter().flat_map(mentions) {
+            let keeps = match mention {
+                Mention::Index(_) => false,
+                Mention::Label(label) if equation.labels[label].size == Some(1) => true,
+                _ => in_any(&equation.results, mention),
+            };
+            if !keeps {
+                let shown = shown(equation, mention, item);
+                let message = format!("{shown} is not in the result, and `bl.{name}` keeps every element");
+                return Err(Mistake::spec(&equation.text, message, item.span, "missing behind `=>`")
+                    .with_help(
+                        "add it to the result; or reduce over it with `bl.sum`, `bl.mean`, `bl.max`, …",
+                    ));
+            }
+        }
+        let news = equation.results.iter().flat_map(mentions).find(|(mention, _)| match *mention {
+            Mention::Index(index) => index > 0,
+            Mention::Label(label) => {
+                equation.labels[label].size != Some(1) && !in_any(&equation.operands, *mention)
+            }
+            Mention::Row(_) => !in_any(&equation.operands, *mention),
+        });
+        match (news, self.function) {
+            (Some((mention, item)), Function::Rearrange) => {
+                let message = format!("{} stands only in the result", shown(equation, mention, item));
+                Err(Mistake::spec(&equation.text, message, item.span, "no array has it")
+                    .with_help("`bl.repeat` repeats along new axes; `()` is an axis of one element"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mention {
+    Label(usize),
+    Row(usize),
+    Index(u64),
+}
+
+/// The labels, rows and indices of an array.
+fn mentions(tensor: &Tensor) -> Vec<(Mention, &Item)> {
+    let of = |item: &Item| match &item.form {
+        Form::Label(label) => vec![Mention::Label(*label)],
+        Form::Row(row) => vec![Mention::Row(*row)],
+        Form::Fixed(index) => vec![Mention::Index(*index)],
+        Form::Concat(labels) => labels.iter().copied().map(Mention::Label).collect(),
+        Form::Affine { over, window, .. } => {
+            let kernel = window.map(|(_, kernel, _)| kernel);
+            [*over].into_iter().chain(kernel).map(Mention::Label).collect()
+        }
+        Form::Group(parts) => parts
+            .iter()
+            .map(|part| match part {
+                Part::Label(label) => Mention::Label(*label),
+                Part::Row(row) => Mention::Row(*row),
+            })
+            .collect(),
+    };
+    tensor.items.iter().flat_map(|item| of(item).into_iter().map(move |mention| (mention, item))).collect()
+}
+
+fn shown(equation: &Equation, mention: Mention, item: &Item) -> String {
+    match mention {
+        Mention::Label(label) if !equation.labels[label].name.is_empty() => {
+            format!("`{}`", equation.labels[label].name)
+        }
+        Mention::Row(row) => format!("`{}`", equation.rows[row].shown),
+        Mention::Index(index) => format!("the index `{index}`"),
+        Mention::Label(_) => format!("`{}`", item.span.slice(&equation.text)),
+    }
+}

@@ -1,0 +1,220 @@
+"""Checked functions: ``@bl.shaped`` holds arrays against the shapes in a function's annotations."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any, TypeVar, overload
+
+from ._broadloom import CheckedCall, Checker
+from ._hints import Hints, read_hints
+from ._shaped_report import Reporter
+
+__all__ = ["shaped", "sizes"]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+@overload
+def shaped(function: type[Decorated]) -> type[Decorated]: ...
+@overload
+def shaped(function: Decorated) -> Decorated: ...
+def shaped(function: Any) -> Any:
+    """Hold the arrays that a function takes and gives against its annotations.
+
+    >>> import broadloom as bl, numpy as np
+    >>> @bl.shaped
+    ... def project(
+    ...     x: bl.Float[np.ndarray, "..b.. | d"], w: bl.Float[np.ndarray, "d -> h"]
+    ... ) -> bl.Float[np.ndarray, "..b.. | h"]:
+    ...     return x @ w.T
+    >>> project(np.ones((2, 5, 3)), np.ones((4, 3))).shape
+    (2, 5, 4)
+    >>> project(np.ones((2, 5, 3)), np.ones((4, 7)))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    broadloom.ShapeError: project(): `d` is 3 in `x` and 7 in `w`
+    ...
+
+    A name is one size wherever it stands, ``..b..`` the same axes, ``...`` any axes and ``_`` any size; ``n=28`` is
+    both a name and a size, ``2*n`` is arithmetic, and ``n in 1..64`` a range. In memory, input axes come last:
+    ``d -> h`` is an array ``(h, d)``.
+
+    Methods, keyword arguments, ``None``, unions, tuples and lists of arrays, generators and coroutines are
+    checked too; on a dataclass, its fields are. What is not an array is left alone. Annotations are read at the
+    first call, so they may name what is defined later.
+    """
+    frame = sys._getframe(1)
+    if isinstance(function, staticmethod | classmethod):
+        return type(function)(_function(function.__func__, frame))
+    if isinstance(function, type):
+        return _fields(function, frame)
+    if not callable(function) or not hasattr(function, "__code__"):
+        raise TypeError(f"bl.shaped decorates functions and dataclasses, not {function!r}")
+    return _function(function, frame)
+
+
+def sizes() -> dict[str, Any]:
+    """The sizes that were found for the arguments of the checked function that is running.
+
+    A row such as ``..b..`` is a tuple.
+
+    >>> import broadloom as bl, numpy as np
+    >>> @bl.shaped
+    ... def f(x: bl.Float[np.ndarray, "..b.. | n, 2*n"]) -> dict:
+    ...     return bl.sizes()
+    >>> f(np.ones((5, 6, 3, 6)))
+    {'n': 3, 'b': (5, 6)}
+    """
+    # The call that was checked is a local variable of the wrapper around the function. To look for it among the frames
+    # costs nothing where nobody asks, and is right in threads, coroutines and generators.
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in _wrappers:
+            call = frame.f_locals.get("call")
+            if isinstance(call, CheckedCall):
+                return call.sizes()
+        frame = frame.f_back
+    raise RuntimeError("bl.sizes() is for the inside of a function that is decorated with @bl.shaped")
+
+
+_wrappers: set[CodeType] = set()
+
+
+def _function(function: Callable[..., Any], frame: FrameType) -> Any:
+    if inspect.isasyncgenfunction(function):
+        make = _around_async_generator
+    elif inspect.iscoroutinefunction(function):
+        make = _around_coroutine
+    elif inspect.isgeneratorfunction(function):
+        make = _around_generator
+    else:
+        make = _around_function
+    wrapper = make(function, _Lazy(function, frame))
+    _wrappers.add(wrapper.__code__)
+    return functools.wraps(function)(wrapper)
+
+
+class _Lazy:
+    """The checker of a function, made at its first call: by then all names that its annotations use exist."""
+
+    def __init__(self, function: Callable[..., Any], frame: FrameType) -> None:
+        self.function = function
+        # The module's names are those of the function anyway; other frames are let go after the first call.
+        self.frame = None if frame.f_locals is frame.f_globals else frame
+        self.checker: Checker | None = None
+
+    def __call__(self) -> Checker:
+        if self.checker is None:
+            hints = read_hints(self.function, self.frame)
+            self.checker = make_checker(hints, Reporter(self.function, self.function.__qualname__))
+            self.frame = None
+        return self.checker
+
+
+def make_checker(hints: Hints, report: Reporter) -> Checker:
+    """The checker of these annotations; a mistake in one of them says which."""
+    try:
+        return Checker(hints.parameters, hints.result, hints.names, report)
+    except ValueError as error:
+        raise report.wrong_annotation(hints, error) from None
+
+
+def _around_function(function: Callable[..., Any], lazy: _Lazy) -> Any:
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> CheckedCall:
+        nonlocal check
+        check = lazy().check
+        return check(args, kwargs)
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        call = check(args, kwargs)
+        return call.result(function(*args, **kwargs))
+
+    return wrapper
+
+
+def _around_coroutine(function: Callable[..., Any], lazy: _Lazy) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        call = lazy().check(args, kwargs)
+        return call.result(await function(*args, **kwargs))
+
+    return wrapper
+
+
+def _around_generator(function: Callable[..., Any], lazy: _Lazy) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        call = lazy().check(args, kwargs)
+        return _drive(call, function(*args, **kwargs))
+
+    return wrapper
+
+
+def _drive(call: CheckedCall, generator: Any) -> Iterator[Any]:
+    """A generator that checks what another one yields, and hands on what is sent to it."""
+    try:
+        value = next(generator)
+        while True:
+            call.result(value)
+            try:
+                sent = yield value
+            except GeneratorExit:
+                generator.close()
+                raise
+            except BaseException as error:
+                value = generator.throw(error)
+            else:
+                value = generator.send(sent)
+    except StopIteration as stop:
+        return stop.value
+
+
+def _around_async_generator(function: Callable[..., Any], lazy: _Lazy) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        call = lazy().check(args, kwargs)
+        generator = function(*args, **kwargs)
+        try:
+            async for value in generator:
+                yield call.result(value)
+        finally:
+            await generator.aclose()
+
+    return wrapper
+
+
+_wrappers.add(_drive.__code__)
+
+
+def _fields(kind: type, frame: FrameType) -> type:
+    """Check the fields of a dataclass after it is made."""
+    if not dataclasses.is_dataclass(kind):
+        raise TypeError(
+            f"bl.shaped checks the fields of a dataclass, and {kind.__qualname__} is none: put @bl.shaped above"
+            " @dataclass, or decorate its methods"
+        )
+    original = kind.__init__
+    lazy = _LazyFields(kind, frame)
+
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        checker = lazy()
+        checker.check((), {name: getattr(self, name) for name in lazy.names})
+
+    kind.__init__ = __init__  # type: ignore[misc]
+    return kind
+
+
+class _LazyFields(_Lazy):
+    names: list[str] = []
+
+    def __call__(self) -> Checker:
+        if self.checker is None:
+            hints = read_hints(self.function, self.frame)
+            self.names = [name for name, *_ in hints.parameters]
+            self.checker = make_checker(hints, Reporter(self.function, self.function.__qualname__))
+            self.frame = None
+        return self.checker

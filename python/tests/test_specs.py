@@ -1,0 +1,305 @@
+"""Specs on arrays: the tables of docs/notation.md, composed axes, kinds of arrays, and gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import broadloom as bl
+
+M = np.arange(12.0).reshape(3, 4) - 5
+N = np.arange(20.0).reshape(4, 5) - 7
+S = np.arange(25.0).reshape(5, 5)
+V, U = np.arange(3.0), np.arange(4.0) + 1
+X = np.random.default_rng(0).normal(size=(8, 6, 3, 4))
+LINE, EVEN, TAPS = np.arange(12.0), np.arange(11.0), np.array([1.0, 2.0, 4.0])
+
+
+def windows(x: np.ndarray, size: int, stride: int = 1, dilation: int = 1) -> np.ndarray:
+    span = dilation * (size - 1) + 1
+    return np.lib.stride_tricks.sliding_window_view(x, span)[::stride, ::dilation]
+
+
+TABLE = [
+    ("i j; j k => i k", (M, N), M @ N),
+    ("ij; jk => ik", (M, N), M @ N),
+    ("row, column => column, row", (M,), M.T),
+    ("i j => j", (M,), M.sum(0)),
+    ("i j =>", (M,), M.sum()),
+    ("i j => i 0", (M,), M.sum(1, keepdims=True)),
+    ("i; j => i j", (V, U), np.outer(V, U)),
+    ("i; j => i -> j", (V, U), np.outer(U, V)),  # in memory, the output comes before the input
+    ("i i => i", (S,), np.diagonal(S)),
+    ("i i =>", (S,), np.trace(S)),
+    ("i => i i", (V,), np.diag(V)),
+    ("i j; i j =>", (M, M), (M * M).sum()),
+    ("i j; j => i", (M, U), M @ U),
+    ("i 2 => i", (M,), M[:, 2]),
+    ("0 j => j", (M,), M[0]),
+    ("i => i 0", (V,), V[:, None]),
+    ("i => 0 i", (V,), V[None, :]),
+    ("i => i 2", (V,), np.stack([0 * V, 0 * V, V], 1)),
+    ("b s | _ i => b s | i", (X,), X.sum(-2)),
+    ("... | h, w => ... | w, h", (X,), X.transpose(0, 1, 3, 2)),
+    ("2*i => i,", (LINE,), LINE[::2]),
+    ("3*i+2 => i", (LINE,), LINE[2::3]),
+    ("i+3 => i", (LINE,), LINE[3:]),
+    ("i => 2*i+1", (V,), np.array([0, 0, 0, 1, 0, 2.0])),
+    ("i => 2*i+3", (V,), np.array([0, 0, 0, 0, 0, 1, 0, 2.0])),
+    ("o<+k; k => o", (LINE, TAPS), windows(LINE, 3) @ TAPS),
+    ("o=+k; k => o", (LINE, TAPS), np.correlate(LINE, TAPS, "same")),
+    ("2*o<+k; k => o", (EVEN, TAPS), windows(EVEN, 3, 2) @ TAPS),
+    ("2*o~+k; k => o", (LINE, TAPS), windows(LINE, 3, 2) @ TAPS),
+    ("o<+2*k; k => o", (LINE, TAPS), windows(LINE, 3, 1, 2) @ TAPS),
+    ("o<+k+1; k => o", (LINE, TAPS), windows(LINE[1:], 3) @ TAPS),
+    ("o; k => o<+k", (LINE, TAPS), np.convolve(LINE, TAPS)),
+    ("o; k => o=+k", (LINE, TAPS), np.convolve(LINE, TAPS, "same")),
+    ("i, j => 4*i<+j", (M,), M.reshape(12)),
+    ("a; b => a^b", (V, U), np.concatenate([V, U])),
+    ("i, c; j, c => i^j, c", (M, M[:2]), np.concatenate([M, M[:2]])),
+    ("i, j; k, l => i^k, j^l", (M, S), np.block([[M, np.zeros((3, 5))], [np.zeros((5, 4)), S]])),
+    ("a => 2^a^3", (V,), np.pad(V, (2, 3))),
+    ("1^rest => rest", (U,), U[1:]),
+    ("rest^1 => rest", (U,), U[:-1]),
+    ("3^a => a", (U,), U[3:]),
+    ("1^a => a^1", (U,), np.array([2, 3, 4, 0.0])),
+]
+
+KINDS = ["numpy", "torch", "jax"]
+
+
+def to(kind: str, x: np.ndarray):
+    if kind == "torch":
+        return pytest.importorskip("torch").from_numpy(np.ascontiguousarray(x))
+    if kind == "jax":
+        return pytest.importorskip("jax.numpy").asarray(x, np.float32 if x.dtype.kind == "f" else None)
+    return x
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("spec", "operands", "expected"), TABLE, ids=[row[0] for row in TABLE])
+def test_the_table_of_the_notation(kind: str, spec: str, operands: tuple, expected: np.ndarray) -> None:
+    operands = [to(kind, operand) for operand in operands]
+    result = bl.einsum(spec, *operands)
+    assert type(result) is type(operands[0]) or kind == "numpy"
+    assert tuple(result.shape) == np.shape(expected)
+    np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
+def test_reductions(kind: str, name: str) -> None:
+    x, reduce, np_reduce = to(kind, X), getattr(bl, name), getattr(np, name)
+    close = lambda a, b: np.testing.assert_allclose(np.asarray(a), b, rtol=1e-4, atol=1e-30)
+    close(reduce("... | h w => ... |", x), np_reduce(X, (-2, -1)))
+    close(reduce("..., h, w", x), np_reduce(X, (-2, -1), keepdims=True))
+    close(reduce("a b c d => d a", x), np_reduce(X, (1, 2)).T)
+    close(reduce(x), np_reduce(X))
+    close(reduce("a (b k) c d => a b", x, k=3), np_reduce(X.reshape(8, 2, 3, 3, 4), (2, 3, 4)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_and_all(kind: str) -> None:
+    truth = to(kind, M > 3)
+    np.testing.assert_array_equal(np.asarray(bl.any("i j => i", truth)), (M > 3).any(1))
+    np.testing.assert_array_equal(np.asarray(bl.all("i j => j", truth)), (M > 3).all(0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_sums_and_products(kind: str) -> None:
+    d = to(kind, np.array([[0, 2, 9], [2, 0, 3], [9, 3, 0.0]]))
+    ways = bl.einsum("i j; j k => i k", d, d, combine="+", reduce="min")
+    np.testing.assert_array_equal(np.asarray(ways), [[0, 2, 5], [2, 0, 3], [5, 3, 0]])
+    products = bl.einsum("i j; j k => i k", d, d, reduce="max")
+    np.testing.assert_array_equal(np.asarray(products), [[81, 27, 6], [27, 9, 18], [6, 18, 81]])
+
+
+def test_padding_holds_what_changes_nothing() -> None:
+    x = np.array([-3, -2, -5])
+    np.testing.assert_array_equal(bl.max("o=+k => o", x, k=3), [-2, -2, -2])
+    np.testing.assert_array_equal(bl.min("o=+k => o", x, k=3), [-3, -5, -5])
+    np.testing.assert_array_equal(bl.sum("o=+k => o", x, k=3), [-5, -10, -7])
+    np.testing.assert_array_equal(bl.sum("o+k => o", x, k=3, padding="same"), [-5, -10, -7])
+    np.testing.assert_array_equal(bl.sum("s*o+k => o", x, k=1, s=2, padding="valid"), [-3, -5])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_convolution_of_images(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    generator = np.random.default_rng(1)
+    image, kernel = generator.normal(size=(2, 9, 8, 3)), generator.normal(size=(5, 3, 2, 3))
+    spec = "... | 2*y<+kh, x<+kw, c; kh, kw, c -> d => ... | y, x, d"
+    # The kernel in memory: output, then input.
+    result = bl.einsum(spec, to(kind, image), to(kind, kernel))
+    expected = torch.nn.functional.conv2d(
+        torch.from_numpy(image).permute(0, 3, 1, 2), torch.from_numpy(kernel).permute(0, 3, 1, 2), stride=(2, 1)
+    )
+    np.testing.assert_allclose(np.asarray(result), expected.permute(0, 2, 3, 1), rtol=1e-3, atol=1e-4)
+
+
+def test_attention_is_that_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    q, k, v = (torch.randn(2, 5, 4, 8, dtype=torch.float64) for _ in range(3))
+    scores = bl.einsum("... s | h d; ... t | h d => ... s | t -> h", q, k)
+    assert scores.shape == (2, 5, 4, 5)  # b, s, h, t: the input comes last
+    weights = torch.softmax(scores / 8**0.5, -1)
+    mixed = bl.einsum("... s | t -> h; ... t | h e => ... s | h e", weights, v)
+    heads_first = [x.transpose(1, 2) for x in (q, k, v)]
+    expected = torch.nn.functional.scaled_dot_product_attention(*heads_first).transpose(1, 2)
+    torch.testing.assert_close(mixed, expected)
+
+
+def test_split_has_several_results() -> None:
+    first, second = bl.split("i, a^b => a, i; b, i", M, a=1)
+    np.testing.assert_array_equal(first, M[:, :1].T)
+    np.testing.assert_array_equal(second, M[:, 1:].T)
+
+
+def test_composed_axes_of_words_and_letters() -> None:
+    x = np.arange(24).reshape(2, 12)
+    np.testing.assert_array_equal(bl.rearrange("b (h w) => b w h", x, h=3), x.reshape(2, 3, 4).transpose(0, 2, 1))
+    for spec in ["batch, (height width) => batch, width, height", "batch, (height, width) => batch, width, height"]:
+        np.testing.assert_array_equal(bl.rearrange(spec, x, height=3), x.reshape(2, 3, 4).transpose(0, 2, 1))
+    assert bl.rearrange("... => (...)", x).shape == (24,)
+    assert bl.rearrange("b ..., => (b ...) ()", x).shape == (24, 1)
+    assert bl.rearrange("(..r..) => ..r..", x.reshape(-1), r=(2, 3, 4)).shape == (2, 3, 4)
+    assert bl.rearrange("b () d => b d", x[:, None]).shape == (2, 12)
+    assert bl.rearrange("b (1) d => d b", x[:, None]).shape == (12, 2)
+    assert bl.repeat("b d => (3) b (d 2)", x).shape == (3, 2, 24)
+    assert bl.repeat("b d => b n d", x, n=np.int64(5)).shape == (2, 5, 12)
+    assert bl.repeat("b d => b n d", x, sizes={"n": 5}).shape == (2, 5, 12)
+
+
+def test_results_do_not_share_what_cannot_be_written() -> None:
+    repeated = bl.repeat("i => i (2)", np.zeros(3))
+    repeated[0, 0] = 1
+    assert repeated[0, 1] == 0
+
+
+def test_lists_become_numpy_arrays() -> None:
+    np.testing.assert_array_equal(bl.sum("i j => j", [[1, 2], [3, 4]]), [4, 6])
+
+
+def test_empty_arrays() -> None:
+    assert bl.einsum("i j; j k => i k", np.zeros((0, 3)), np.zeros((3, 2))).shape == (0, 2)
+    assert bl.rearrange("(a b) => a b", np.zeros(0), a=2).shape == (2, 0)
+    np.testing.assert_array_equal(bl.sum("i j => j", np.zeros((0, 3))), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("spec", "shape"),
+    [("i j; j k => k i", None), ("(h 2) j => j h", (6, 4)), ("2*o<+k, j => j, o", (7, 3)), ("i i => i", (3, 3)),
+     ("i => i i", (3,)), ("i => 2*i+1", (3,)), ("o, k => 2*o<+k", (3, 2)), ("o=+k, j => o, j", (5, 2)), ("a^1 => 1^a", (4,))],
+)  # fmt: skip
+def test_gradients_of_torch_and_jax(spec: str, shape: tuple[int, ...] | None) -> None:
+    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    generator = np.random.default_rng(2)
+    shapes = [(3, 4), (4, 2)] if shape is None else [shape]
+    arrays = [generator.normal(size=shape).astype(np.float32) for shape in shapes]
+    sizes = {"k": 3} if "k" in spec and "," in spec and shape != (3, 2) else {}
+    weight = generator.normal(size=bl.einsum(spec, *arrays, **sizes).shape).astype(np.float32)
+
+    tensors = [torch.tensor(array, dtype=torch.float64, requires_grad=True) for array in arrays]
+    assert torch.autograd.gradcheck(lambda *xs: bl.einsum(spec, *xs, **sizes), tensors)
+    (bl.einsum(spec, *tensors, **sizes) * torch.tensor(weight)).sum().backward()
+
+    loss = jax.jit(lambda *xs: (bl.einsum(spec, *xs, **sizes) * weight).sum())
+    gradients = jax.grad(loss, argnums=tuple(range(len(arrays))))(*map(jax.numpy.asarray, arrays))
+    for tensor, gradient in zip(tensors, gradients):
+        np.testing.assert_allclose(gradient, tensor.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_jax_transformations() -> None:
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.asarray(M)
+    product = jax.vmap(lambda row: bl.einsum("i; i =>", row, row))(x)
+    np.testing.assert_allclose(product, (M * M).sum(1))
+
+
+def test_a_type_of_its_own_is_asked() -> None:
+    class Expression:
+        def __broadloom_spec__(function, spec, operands, **options):
+            return function, spec, len(operands), options["sizes"]
+
+    assert bl.einsum("i j => j", Expression(), i=3) == ("einsum", "i j => j", 1, {"i": 3})
+
+
+def message(call) -> str:
+    with pytest.raises((bl.ShapeError, bl.SpecError, TypeError)) as caught:
+        call()
+    return str(caught.value)
+
+
+MESSAGES = [
+    (lambda: bl.einsum("i j; j k => i k", M, M), ["`j` cannot be both 4 and 3", "axis 0 of operand 2, which has shape (3, 4)"]),
+    (lambda: bl.einsum("d -> h; b | d => b | h", M, N), ["`d -> h` is an array (h, d)"]),
+    (lambda: bl.einsum("i j; j k => i k", M), ["for 2 arrays, and 1 is given"]),
+    (lambda: bl.rearrange("batch height => height batch", M), ["labels are words"]),
+    (lambda: bl.rearrange("(a b) c => a b c", M, a=2), ["`(a b)` is a multiple of 2, and axis 0 of the array has 3"]),
+    (lambda: bl.rearrange("(a b) c => a b c", M), ["nothing says how large `a` is", "`a=3`"]),
+    (lambda: bl.rearrange("a c => c", M), ["`bl.rearrange` keeps every element"]),
+    (lambda: bl.rearrange("a => a b", V, b=2), ["`b` stands only in the result", "bl.repeat"]),
+    (lambda: bl.rearrange("a c -> c a", M), ["write `a c => c a`"]),
+    (lambda: bl.einsum("ij,jk->ik", M, N), ["write `ij; jk => ik`"]),
+    (lambda: bl.einsum("2*o<+k; k => o", LINE, TAPS), ["no size of `2*o<+k` gives the 12", "drops what is left over"]),
+    (lambda: bl.einsum("o+k; k => o", LINE, TAPS), ["does not say what happens at the ends", "padding="]),
+    (lambda: bl.einsum("s*o => o,", LINE), ["nothing says what `s` is"]),
+    (lambda: bl.einsum("... | ... => ... |", M), ["several numbers of axes are possible", "batch="]),
+    (lambda: bl.einsum("i 7 => i", M), ["the index 7 lies outside an axis of 4"]),
+    (lambda: bl.repeat("i j => i k", M), ["`j` is not in the result"]),
+    (lambda: bl.repeat("i => i k", V), ["nothing says how large `k` is"]),
+    (lambda: bl.sum("i j => i", M, h=3), ["the spec has no label `h`", "`i`, `j`"]),
+    (lambda: bl.sum("i j => i", M, i="3"), ["`i` is the size of an axis"]),
+    (lambda: bl.sum(M, "i j => i"), ["the spec comes first"]),
+    (lambda: bl.sum("i j => i", "text"), ["the array is a str"]),
+    (lambda: bl.einsum(3, M), ["a spec is text, not an int"]),
+    (lambda: bl.einsum("i =>"), ["at least one array"]),
+    (lambda: bl.rearrange("(a b => a b", V), ["this `(` is not closed"]),
+    (lambda: bl.rearrange("a) b => a b", V), ["this `)` closes nothing"]),
+    (lambda: bl.rearrange("((a b) c) => a b c", V), ["cannot contain another one"]),
+    (lambda: bl.rearrange("(a+b) => a", V), ["`+` cannot stand inside a composed axis"]),
+    (lambda: bl.max("i => 2*i", V), ["elements that nothing writes"]),
+    (lambda: bl.einsum("a, b => a^b", M), ["never takes part"]),
+    (lambda: bl.einsum("a; a; b => a^b", V, V, V), ["two arrays would fill the same part"]),
+    (lambda: bl.einsum("a^b => a; b", V, a=1), ["bl.split"]),
+    (lambda: bl.einsum("i => i", V, reduce="median"), ["reduce is one of"]),
+    (lambda: bl.einsum("i => i", V, combine="-"), ['combine is "*" or "+"']),
+    (lambda: bl.einsum("i+k => i", V, padding="full"), ["padding is"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "parts"), MESSAGES, ids=[row[1][0] for row in MESSAGES])
+def test_messages(call, parts: list[str]) -> None:
+    shown = message(call)
+    for part in parts:
+        assert part in shown, shown
+
+
+def test_a_message_shows_the_spec_and_its_places() -> None:
+    assert message(lambda: bl.einsum("i j; j k => i k", M, M)) == "\n".join([
+        "`j` cannot be both 4 and 3",
+        "  |",
+        "1 | i j; j k => i k",
+        "  |   -  ^ 3: axis 0 of operand 2, which has shape (3, 4)",
+        "  |   |",
+        "  |   4: axis 1 of operand 1, which has shape (3, 4)",
+        "  |",
+        "  = help: a label is one size wherever it stands, and nothing broadcasts: change an array, or use another label",
+    ])  # fmt: skip
+
+
+def test_kinds_are_not_mixed() -> None:
+    torch = pytest.importorskip("torch")
+    shown = message(lambda: bl.einsum("i; i =>", V, torch.ones(3)))
+    assert "operand 1 is an array of NumPy and operand 2 one of PyTorch" in shown
+
+
+def test_no_text_makes_it_panic() -> None:
+    generator = np.random.default_rng(5)
+    signs = list("ab(),;|=>-^+*<~.0123 _") + ["=>", "->", "...", "..r..", "()", "(a b)"]
+    for _ in range(5000):
+        text = "".join(generator.choice(signs, generator.integers(1, 14)))
+        try:
+            bl.einsum(text, M, k=2)
+        except (bl.ShapeError, bl.SpecError, TypeError, ValueError):
+            pass
