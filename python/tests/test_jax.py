@@ -5,8 +5,9 @@ from __future__ import annotations
 import broadloom as bl
 import numpy as np
 import pytest
+from needed import needed
 
-jax = pytest.importorskip("jax")
+jax = needed("jax")
 
 TWICE = "data x : 2 | 3\nlet y = 2 * x\n"
 
