@@ -15,13 +15,13 @@ y       32 | 64       2,048  inferred; nothing asks for more axes
 2 parameters with 50,240 elements
 """
 
+from . import _operations
 from ._annotations import Bool, Complex, Float, Int, Shaped
 from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
 from ._errors import Error, Message, Place
 from ._graph import Expr, Graph, Routine
 from ._operations import *  # noqa: F403
-from ._operations import __all__ as _operations
 from ._optimisers import Adam, Sgd
 from ._parameters import Parameters
 from ._program import Program, load, program
@@ -80,4 +80,4 @@ __all__ = [
     "split",
     "sum",
 ]
-__all__ += _operations
+__all__ += _operations.__all__

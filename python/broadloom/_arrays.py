@@ -50,7 +50,7 @@ def arranged(name: str, value: object) -> Arranged:
         array, why = np.asarray(value), None
     elif hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         _on_cpu(name, value.__dlpack_device__()[0] == _CPU, "another device")
-        array, why = np.from_dlpack(value), None  # type: ignore[arg-type]
+        array, why = np.from_dlpack(value), None
     else:
         try:
             array, why = np.asarray(value), "it is not an array"
@@ -120,7 +120,7 @@ def _stored(name: str, array: np.ndarray[Any, Any]) -> str:
     dtype = array.dtype
     native = dtype.newbyteorder("=")
     if native in _STORED:
-        return native.name
+        return str(native.name)
     if native in _WIDENED:
         return _WIDENED[native]
     if native == np.dtype("uint64") and (array.size == 0 or int(array.max()) <= np.iinfo(np.int64).max):

@@ -174,7 +174,7 @@ class Expr:
         """The mean over labels and rows of a spec: its sum, divided by their sizes.
 
         >>> import broadloom as bl
-        >>> bl.Graph().data("x", "8 | 3").mean("..b.. | o => 0", "b", "o").shape
+        >>> bl.Graph().data("x", "8 | 3").mean("..b.. | o => ", "b", "o").shape
         '()'
         """
         return Expr(self._of, self._of._graph.mean(spec, [self._number], list(over), here()))

@@ -26,15 +26,15 @@ class Session:
     >>> import numpy as np
     >>> g = bl.Graph()
     >>> x, target = g.data("x", "4 | 1"), g.data("target", "4 | 1")
-    >>> loss = bl.square(g.param("a", "") * x - target).mean("..b.. | o => 0", "b", "o")
+    >>> loss = bl.square(g.param("a", "") * x - target).mean("..b.. | o => ", "b", "o")
     >>> step = g.minimise(loss, bl.Sgd(0.1))
     >>> s = g.session()
     >>> numbers = np.arange(4, dtype="float32").reshape(4, 1)
     >>> losses = [s.run(step, x=numbers, target=2 * numbers) for _ in range(30)]
     >>> losses[-1] < 1e-6 < losses[0]
     True
-    >>> s["a"].round(3)
-    array(2., dtype=float32)
+    >>> round(s["a"].item(), 3)
+    2.0
     """
 
     def __init__(self, graph: Graph, *, seed: int = 0, backend: str = "auto", threads: int | None = None) -> None:
@@ -63,7 +63,7 @@ class Session:
         for notice in notices:
             warnings.warn(notice, RuntimeWarning, stacklevel=2)
         if routine is not None and routine._is_number:
-            return float(results[0])
+            return float(results[0].item())
         kind = common({each.kind for each in given.values()}) if given else "numpy"
         named = as_kind({str(at): array for at, array in enumerate(results)}, kind)
         return named["0"] if routine is None and len(what) == 1 else tuple(named.values())

@@ -1,0 +1,200 @@
+"""Graphs that are built in Python."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import broadloom as bl
+import numpy as np
+import pytest
+from broadloom import _broadloom, _operations
+
+
+def floats(*sizes: int) -> np.ndarray:
+    return np.arange(1, np.prod(sizes) + 1, dtype="float32").reshape(sizes)
+
+
+def value(make, **arrays: np.ndarray) -> np.ndarray:
+    """The value of an expression over data of these arrays."""
+    g = bl.Graph()
+    data = {name: g.data(name, ", ".join(map(str, array.shape))) for name, array in arrays.items()}
+    return g.session().run(make(**data), **arrays)
+
+
+def test_shapes() -> None:
+    g = bl.Graph()
+    x = g.data("x", "32 | 784")
+    y = bl.relu(g.param("w") @ x + g.param("b", "64"))
+    assert (y.shape, g.shapes) == ("32 | 64", {"x": "32 | 784", "w": "784 -> 64", "b": "64"})
+    assert y.shape.batch == (32,) and y.shape.elements == 32 * 64
+    assert repr(y.named("y")) == "<broadloom expression y>"
+
+
+def test_operators() -> None:
+    a, b = floats(2, 3), floats(2, 3)[::-1].copy()
+    cases = {
+        "a + b": a + b, "a - b": a - b, "a * b": a * b, "a / b": a / b, "a ** b": a**b, "a % b": a % b, "-a": -a,
+        "abs(-a)": a, "2 + a": 2 + a, "2 - a": 2 - a, "2 * a": 2 * a, "2 / a": 2 / a, "2 ** a": 2**a, "20 % a": 20 % a,
+        "a + 1.5": a + 1.5, "a < b": a < b, "a <= b": a <= b, "a > b": a > b, "a >= 3": a >= 3, "a[0]": None,
+    }  # fmt: skip
+    for text, expected in cases.items():
+        if expected is not None:
+            got = value(lambda a, b, text=text: eval(text, {"a": a, "b": b, "abs": abs}), a=a, b=b)  # noqa: B023
+            np.testing.assert_allclose(got, expected, rtol=1e-5, err_msg=text)
+
+
+def test_functions() -> None:
+    a = floats(2, 3) / 4
+    for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "tanh", "sign", "square", "floor", "ceil"):
+        np.testing.assert_allclose(value(getattr(bl, name), a=a), getattr(np, name)(a), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(value(bl.round_, a=a), np.round(a))
+    np.testing.assert_allclose(value(bl.recip, a=a), 1 / a, rtol=1e-6)
+    np.testing.assert_allclose(value(bl.sigmoid, a=a), 1 / (1 + np.exp(-a)), rtol=1e-5)
+    np.testing.assert_allclose(value(lambda a: bl.maximum(a, 1), a=a), np.maximum(a, 1))
+    np.testing.assert_allclose(value(lambda a: bl.where(a > 1, a, 0), a=a), np.where(a > 1, a, 0))
+
+
+def test_every_operation_has_a_name_here() -> None:
+    """The table of operations decides what there is."""
+    text = Path(_operations.__file__).read_text(encoding="utf-8")
+    here = set(re.findall(r'_apply\("([^"]+)"', text))
+    operators = {"+", "-", "*", "/", "**", "mod", "<", "<=", ">", ">=", "neg"}
+    assert here | operators == {name for name, _ in _broadloom.operations()}
+
+
+def test_specs() -> None:
+    g = bl.Graph()
+    a, b = g.data("a", "2, 3"), g.data("b", "3, 4")
+    s = g.session()
+    x, y = floats(2, 3), floats(3, 4)
+    np.testing.assert_allclose(s.run(g.einsum("i j; j k => i k", a, b), a=x, b=y), x @ y)
+    np.testing.assert_allclose(s.run(a.max("i j => i"), a=x), x.max(axis=1))
+    np.testing.assert_allclose(s.run(a.sum("i j => j"), a=x), x.sum(axis=0))
+    np.testing.assert_allclose(s.run(a.mean("i j => i", "j"), a=x), x.mean(axis=1))
+    np.testing.assert_allclose(s.run(a.T, a=x).shape, (2, 3))
+    first, second = g.split("a^b => a; b", g.data("c", "5"))
+    with pytest.raises(bl.Error, match="sum, product, max or min"):
+        g.einsum("i j => i", a, by="mean")
+    assert isinstance(first, bl.Expr) and isinstance(second, bl.Expr)
+
+
+def test_a_mistake_shows_lines_of_python() -> None:
+    g = bl.Graph()
+    x = g.data("x", "32 | 3")
+    target = g.data("target", "32 | 4")
+    with pytest.raises(bl.Error) as caught:
+        x - target
+    error = caught.value
+    first = test_a_mistake_shows_lines_of_python.__code__.co_firstlineno
+    assert error.code == "E0301"
+    assert {(Path(end.file or "").name, (end.line or 0) - first) for end in error.ends} == {
+        ("test_graph.py", 2), ("test_graph.py", 3), ("test_graph.py", 5)
+    }  # fmt: skip
+    text = str(error)
+    assert 'x = g.data("x", "32 | 3")' in text and 'target = g.data("target", "32 | 4")' in text
+    if sys.version_info >= (3, 11):
+        assert "        x - target\n" in text and " ^^^^^^^^^^\n" in text
+    assert (x + 1).shape == "32 | 3", "a refused step leaves no trace"
+
+
+def test_advice_is_python() -> None:
+    g = bl.Graph()
+    x = g.data("x", "3")
+    with pytest.raises(bl.Error) as caught:
+        g.session().run(x + 1)
+    assert "`x` has no values" in str(caught.value)
+    assert caught.value.help == ("give the values by the name of the data: `session.run(y, x=array)`",)
+    loss = bl.square(g.param("w", "3") - x)
+    with pytest.raises(bl.Error) as caught:
+        g.session().run(g.minimise(loss, bl.Sgd(0.1)), x=floats(3))
+    assert "Session::" not in str(caught.value) and "::" not in str(caught.value)
+
+
+def test_gradients() -> None:
+    g = bl.Graph()
+    x, w = g.data("x", "4 | 3"), g.param("w", "... -> 2")
+    loss = bl.square(w @ x).sum("... | ... => 0")
+    gradients = g.gradients(loss, w)
+    s = g.session()
+    numbers = floats(4, 3)
+    (grad,) = s.run(gradients, x=numbers)
+    expected = 2 * (numbers @ s["w"].T).T @ numbers
+    np.testing.assert_allclose(grad, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("by", [bl.Sgd(0.05), bl.Sgd(0.02, momentum=0.9), bl.Adam(0.1), bl.Adam(0.1, weight_decay=1e-4, decoupled=True)])
+def test_training(by: bl.Sgd | bl.Adam) -> None:
+    g = bl.Graph()
+    g.dim("batch", 1)
+    x, target = g.data("x", "batch | 2"), g.data("target", "batch | 1")
+    loss = bl.square(g.param("w") @ x + g.param("b", "1") - target).mean("..b.. | o => ", "b", "o")
+    step = g.minimise(loss, by)
+    s = g.session(seed=3)
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((16, 2)).astype("float32")
+    wanted = numbers @ np.array([[1.0], [-2.0]], "float32") + 0.5
+    losses = [s.run(step, x=numbers, target=wanted) for _ in range(300)]
+    assert losses[-1] < 1e-2 < losses[0]
+    np.testing.assert_allclose(s["w"], [[1, -2]], atol=0.1)
+    assert s.run(loss, x=numbers[:3], target=wanted[:3]) < 1e-2, "other sizes, same parameters"
+
+
+def test_a_session_follows_its_graph() -> None:
+    g = bl.Graph()
+    x = g.data("x", "3")
+    y = g.param("w", "... -> 2") @ x
+    s = g.session()
+    before = s.run(y, x=floats(3))
+    w = s["w"]
+    z = y + 1
+    np.testing.assert_allclose(s.run(z, x=floats(3)), before + 1)
+    assert np.array_equal(s["w"], w)
+
+
+def test_parameters_and_files(tmp_path: Path) -> None:
+    g = bl.Graph()
+    y = g.param("w", "... -> 2") @ g.data("x", "3")
+    s = g.session(seed=1)
+    s["w"] = np.ones((2, 3))
+    assert s.run(y, x=floats(3)).tolist() == [6, 6]
+    s.save(tmp_path / "a.safetensors")
+    other = g.session(seed=2)
+    other.load(tmp_path / "a.safetensors")
+    assert np.array_equal(other["w"], np.ones((2, 3)))
+    with pytest.raises(bl.Error, match="no data and no parameter called `v`"):
+        s["v"]
+    with pytest.raises(bl.Error, match=r"sizes \[3, 2\]"):
+        s["w"] = np.ones((3, 2))
+
+
+def test_copies_and_results() -> None:
+    g = bl.Graph()
+    x = g.data("x", "3")
+    s = g.session()
+    first = s.run(2 * x, x=floats(3))
+    s.run(2 * x, x=np.zeros(3))
+    assert first.tolist() == [2, 4, 6] and first.ctypes.data % 64 == 0
+    assert "f64" in (s.copies["x"] or "")
+    s.run(2 * x, x=floats(3))
+    assert s.copies == {"x": None}
+
+
+def test_what_is_not_part_of_a_graph() -> None:
+    g, other = bl.Graph(), bl.Graph()
+    x = g.data("x", "3")
+    with pytest.raises(TypeError, match="make data of an array"):
+        x + floats(3)
+    with pytest.raises(TypeError, match="make data of an array"):
+        floats(3) * x
+    with pytest.raises(bl.Error, match="another graph"):
+        x + other.data("x", "3")
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(x)
+    with pytest.raises(TypeError, match="cannot be iterated"):
+        list(x)
+    with pytest.raises(TypeError, match="at least one operand"):
+        bl.relu(1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        g.session().run()
