@@ -62,16 +62,34 @@ class Graph:
         """A number: a tensor without axes."""
         return Expr(self, self._graph.number(float(value), here()))
 
-    def einsum(self, spec: str, *operands: Operand, by: str = "sum") -> Expr:
-        """An operation by a spec, such as `"... | j; j -> k => ... | k"`. Values that meet are summed, or combined `by` product,
-        max or min.
+    def einsum(
+        self,
+        spec: str,
+        *operands: Operand,
+        reduce: str = "sum",
+        combine: str = "*",
+        padding: str | None = None,
+        **sizes: int,
+    ) -> Expr:
+        """An operation by a spec, such as `"... | j; j -> k => ... | k"`; `broadloom.einsum` is the same.
+
+        Args:
+            spec: How the axes of the operands and of the result relate.
+            reduce: How values that meet are combined: `"sum"`, `"prod"`, `"max"` or `"min"`.
+            combine: How operands are combined: `"*"` or `"+"`.
+            padding: What windows such as `o+k` do at the ends of an axis: `"same"`, `"valid"` or `"drop"`.
+            sizes: The sizes of labels that nothing else determines.
 
         >>> import broadloom as bl
         >>> g = bl.Graph()
-        >>> g.einsum("i j; j k => i k", g.data("a", "2, 3"), g.data("b", "3, 4")).shape
+        >>> a, b = g.data("a", "2, 3"), g.data("b", "3, 4")
+        >>> g.einsum("i j; j k => i k", a, b).shape
         '2, 4'
+        >>> bl.max("i, 2*o<+k => i, o", g.data("c", "3, 8"), k=2).shape
+        '3, 4'
         """
-        return Expr(self, self._graph.einsum(spec, self._all(operands), by, here()))
+        given = [(name, size) for name, size in sizes.items()]
+        return Expr(self, self._graph.einsum(spec, self._all(operands), reduce, combine, padding, given, here()))
 
     def split(self, spec: str, *operands: Operand) -> list[Expr]:
         """An operation by a spec with several results: `"a^b => a; b"`."""
@@ -154,21 +172,38 @@ class Expr:
         self._of._graph.name(self._number, name, here())
         return self
 
+    @staticmethod
+    def __broadloom_spec__(
+        function: str,
+        spec: str,
+        operands: tuple[Operand, ...],
+        *,
+        reduce: str,
+        combine: str,
+        padding: str | None,
+        sizes: dict[str, int],
+    ) -> Expr:
+        """Carries out `broadloom.einsum`, `broadloom.max` and the like in the graph of the operands."""
+        graph = next(operand._of for operand in operands if isinstance(operand, Expr))
+        if function not in ("einsum", "sum", "max", "min", "prod"):
+            raise TypeError(f"`broadloom.{function}` is for arrays; an expression of a graph has `einsum`, `mean`, `reshape`")
+        return graph.einsum(spec, *operands, reduce=reduce, combine=combine, padding=padding, **sizes)
+
     def sum(self, spec: str) -> Expr:
         """Sums by a spec: `"... | v => ... | 0"`."""
         return self._of.einsum(spec, self)
 
     def max(self, spec: str) -> Expr:
         """The maximum by a spec."""
-        return self._of.einsum(spec, self, by="max")
+        return self._of.einsum(spec, self, reduce="max")
 
     def min(self, spec: str) -> Expr:
         """The minimum by a spec."""
-        return self._of.einsum(spec, self, by="min")
+        return self._of.einsum(spec, self, reduce="min")
 
     def product(self, spec: str) -> Expr:
         """The product by a spec."""
-        return self._of.einsum(spec, self, by="product")
+        return self._of.einsum(spec, self, reduce="prod")
 
     def mean(self, spec: str, *over: str) -> Expr:
         """The mean over labels and rows of a spec: its sum, divided by their sizes.

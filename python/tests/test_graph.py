@@ -75,9 +75,22 @@ def test_specs() -> None:
     np.testing.assert_allclose(s.run(a.mean("i j => i", "j"), a=x), x.mean(axis=1))
     np.testing.assert_allclose(s.run(a.T, a=x).shape, (2, 3))
     first, second = g.split("a^b => a; b", g.data("c", "5"))
-    with pytest.raises(bl.Error, match="sum, product, max or min"):
-        g.einsum("i j => i", a, by="mean")
+    with pytest.raises(bl.Error, match="`reduce` is \"sum\", \"prod\", \"max\" or \"min\""):
+        g.einsum("i j => i", a, reduce="mean")
     assert isinstance(first, bl.Expr) and isinstance(second, bl.Expr)
+
+
+def test_functions_of_specs_take_expressions() -> None:
+    g = bl.Graph()
+    a, b = g.data("a", "2, 3"), g.data("b", "3, 4")
+    s = g.session()
+    x, y = floats(2, 3), floats(3, 4)
+    least = bl.einsum("i j; j k => i k", a, b, combine="+", reduce="min")
+    np.testing.assert_allclose(s.run(least, a=x, b=y), (x[:, :, None] + y).min(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(s.run(bl.prod("i j => i", a), a=x), x.prod(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(s.run(bl.max("i, j<+k => i, j", a, k=2), a=x), np.maximum(x[:, :-1], x[:, 1:]))
+    with pytest.raises(TypeError, match="`broadloom.rearrange` is for arrays"):
+        bl.rearrange("i j => j i", a)
 
 
 def test_a_mistake_shows_lines_of_python() -> None:

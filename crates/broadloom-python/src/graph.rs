@@ -2,7 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use broadloom::{Accumulate, Adam, Error, Graph as Tensors, Index, Operation, Options, Routine, Sgd, Tensor};
+use broadloom::{
+    Accumulate, Adam, Combine, Error, Graph as Tensors, Index, Operation, Options, Padding, Routine, Sgd,
+    Tensor,
+};
 use pyo3::prelude::*;
 
 use crate::arrays::received;
@@ -84,11 +87,34 @@ impl Graph {
 fn accumulate(py: Python<'_>, name: &str) -> PyResult<Accumulate> {
     match name {
         "sum" => Ok(Accumulate::Sum),
-        "product" => Ok(Accumulate::Product),
+        "prod" => Ok(Accumulate::Product),
         "max" => Ok(Accumulate::Max),
         "min" => Ok(Accumulate::Min),
-        other => {
-            Err(plain(py, &format!("values are combined by sum, product, max or min, not by `{other}`")))
+        other => Err(plain(
+            py,
+            &format!("`reduce` is \"sum\", \"prod\", \"max\" or \"min\" in a graph, not \"{other}\""),
+        )),
+    }
+}
+
+/// How the operands of a spec are combined at each point.
+fn combine(py: Python<'_>, sign: &str) -> PyResult<Combine> {
+    match sign {
+        "*" => Ok(Combine::Product),
+        "+" => Ok(Combine::Sum),
+        other => Err(plain(py, &format!("`combine` is \"*\" or \"+\", not \"{other}\""))),
+    }
+}
+
+/// What windows do at the ends of an axis, where the spec leaves it open.
+fn padding(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Padding>> {
+    match name {
+        None => Ok(None),
+        Some("same") => Ok(Some(Padding::Padded)),
+        Some("valid") => Ok(Some(Padding::Valid)),
+        Some("drop") => Ok(Some(Padding::Dropped)),
+        Some(other) => {
+            Err(plain(py, &format!("`padding` is \"same\", \"valid\" or \"drop\", not \"{other}\"")))
         }
     }
 }
@@ -169,18 +195,32 @@ impl Graph {
         })
     }
 
+    #[allow(clippy::too_many_arguments)] // as many as people can say
     fn einsum(
         &self,
         py: Python<'_>,
         spec: &str,
         operands: Vec<usize>,
-        by: &str,
+        reduce: &str,
+        combined: &str,
+        padded: Option<&str>,
+        sizes: Vec<(String, u64)>,
         place: Place,
     ) -> PyResult<usize> {
-        let options = Options { accumulate: accumulate(py, by)?, ..Options::default() };
+        let options = Options {
+            accumulate: accumulate(py, reduce)?,
+            combine: combine(py, combined)?,
+            padding: padding(py, padded)?,
+            ..Options::default()
+        };
         self.tensor(py, &place, |inner| {
             let tensors = inner.all(&operands)?;
-            inner.tensors.einsum_with(spec, &tensors, &options)
+            let made = inner.tensors.einsum_with(spec, &tensors, &options)?;
+            for (name, size) in &sizes {
+                let captured = inner.tensors.captured(made, name)?;
+                inner.tensors.set(captured, *size)?;
+            }
+            Ok(made)
         })
     }
 
