@@ -15,6 +15,8 @@ y       32 | 64       2,048  inferred; nothing asks for more axes
 2 parameters with 50,240 elements
 """
 
+import importlib
+
 from . import _operations
 from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
@@ -54,3 +56,10 @@ __all__ = [
     "program",
 ]
 __all__ += _operations.__all__
+
+
+def __getattr__(name: str) -> object:
+    """`broadloom.torch` is there when it is asked for, so that nothing else needs PyTorch."""
+    if name == "torch":
+        return importlib.import_module("broadloom.torch")
+    raise AttributeError(f"module 'broadloom' has no attribute {name!r}")

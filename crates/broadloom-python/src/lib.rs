@@ -6,6 +6,7 @@
 //! - [`program`]: questions about the text of a program.
 //! - [`running`]: a program with its numbers; `observer` watches it run.
 //! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers.
+//! - [`differentiated`]: a program as a function with gradients, for PyTorch.
 //! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
 //! - [`command`]: the command `broadloom`.
 //! - [`places`]: where in Python something was written.
@@ -14,6 +15,7 @@
 mod arrays;
 mod command;
 mod data;
+mod differentiated;
 mod errors;
 mod graph;
 mod graph_session;
@@ -33,6 +35,8 @@ mod _broadloom {
     use crate::arrays::{Memory, read_safetensors, write_safetensors};
     #[pymodule_export]
     use crate::command::command;
+    #[pymodule_export]
+    use crate::differentiated::Differentiated;
     #[pymodule_export]
     use crate::graph::{Graph, operations};
     #[pymodule_export]
