@@ -47,7 +47,9 @@ fn extended(
     let shapes = graph.final_shapes()?;
     let mut total: Option<Tensor> = None;
     for (name, output) in outputs {
-        let given = graph.data(&of_gradient(name), &shapes.get(*output).to_string())?;
+        let shape = shapes.get(*output).to_string();
+        // A number is shown with parentheses, and declared without anything.
+        let given = graph.data(&of_gradient(name), if shape == "()" { "" } else { &shape })?;
         let span = Span::empty(program.main, 0);
         program.made.push(Made { name: of_gradient(name), tensor: given, span, level: 1 });
         let weighted = graph.mul(*output, given)?;
@@ -141,7 +143,7 @@ impl Differentiated {
             let extended = extended(&mut read, &found);
             extended.map(|(routine, gradients)| (routine, gradients, read.ready(&settings)))
         })?;
-        let (backward, gradients, ready) = made.map_err(|error| plain(py, &error.to_string()))?;
+        let (backward, gradients, ready) = made.map_err(|error| plain(py, error.message()))?;
         let mut ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
         ready.advice = in_python;
         let mut forward = Routine::new("forward");
