@@ -15,6 +15,8 @@ y       32 | 64       2,048  inferred; nothing asks for more axes
 2 parameters with 50,240 elements
 """
 
+import importlib
+
 from . import _operations
 from ._annotations import Bool, Complex, Float, Int, Shaped
 from ._answers import Answer, Memory, Picture
@@ -81,3 +83,10 @@ __all__ = [
     "sum",
 ]
 __all__ += _operations.__all__
+
+
+def __getattr__(name: str) -> object:
+    """`broadloom.torch` is there when it is asked for, so that nothing else needs PyTorch."""
+    if name == "torch":
+        return importlib.import_module("broadloom.torch")
+    raise AttributeError(f"module 'broadloom' has no attribute {name!r}")

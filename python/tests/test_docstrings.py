@@ -8,6 +8,7 @@ import pkgutil
 
 import broadloom
 import pytest
+from needed import needed
 
 MODULES = ["broadloom"] + [
     f"broadloom.{module.name}"
@@ -18,13 +19,15 @@ MODULES = ["broadloom"] + [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
+    if name == "broadloom.torch":
+        needed("torch")
     failed = doctest.testmod(importlib.import_module(name), optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     assert failed.failed == 0
 
 
 def test_there_are_examples() -> None:
     finder = doctest.DocTestFinder()
-    examples = sum(len(test.examples) for name in MODULES for test in finder.find(importlib.import_module(name)))
+    examples = sum(len(test.examples) for name in MODULES[:-1] for test in finder.find(importlib.import_module(name)))
     assert examples > 40
 
 

@@ -40,7 +40,7 @@ def test_it_reads_like_the_command() -> None:
     text = str(caught(MISTAKE))
     assert text.startswith("error[E0301]: the last output axis of the result cannot be both 10 and 12\n --> model.loom:5:24\n")
     assert "5 | let loss = mean(square(y - target))\n" in text
-    assert "--" not in text.replace("---", "") or "--chain" not in text, "no option of the command is advised"
+    assert "--chain" not in text, "no option of the command is advised"
     assert text == caught(MISTAKE).message
 
 

@@ -133,7 +133,7 @@ def test_wrong_sizes() -> None:
 
 
 def test_floats_for_integers() -> None:
-    p = bl.program('data i : 4 | => 10 as i64\n' if False else "data i : 4 as i64\nlet y = 2 * i\n")
+    p = bl.program("data i : 4 as i64\nlet y = 2 * i\n")
     assert p(i=np.arange(4))["y"].tolist() == [0, 2, 4, 6]
     with pytest.raises(bl.Error, match="holds integers") as caught:
         p(i=np.ones(4, "float32"))

@@ -7,6 +7,7 @@
 //! - [`running`]: a program with its numbers; `observer` watches it run.
 //! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers.
 //! - [`spec`]: specs on arrays of any library; [`shaped`]: functions whose arrays are held against annotations.
+//! - [`differentiated`]: a program as a function with gradients, for PyTorch.
 //! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
 //! - [`command`]: the command `broadloom`.
 //! - [`places`]: where in Python something was written.
@@ -15,6 +16,7 @@
 mod arrays;
 mod command;
 mod data;
+mod differentiated;
 mod errors;
 mod graph;
 mod graph_session;
@@ -36,6 +38,8 @@ mod _broadloom {
     use crate::arrays::{Memory, read_safetensors, write_safetensors};
     #[pymodule_export]
     use crate::command::command;
+    #[pymodule_export]
+    use crate::differentiated::Differentiated;
     #[pymodule_export]
     use crate::graph::{Graph, operations};
     #[pymodule_export]

@@ -167,7 +167,7 @@ pub fn backend_of(py: Python<'_>, name: &str) -> PyResult<Backend> {
 }
 
 /// Advice in Python.
-fn in_python(remedy: Remedy) -> Option<&'static str> {
+pub fn in_python(remedy: Remedy) -> Option<&'static str> {
     match remedy {
         Remedy::Values => {
             Some("give the values by the name of the data: `program(x=array)`, `program.run(x=array)`")

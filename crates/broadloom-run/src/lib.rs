@@ -12,7 +12,7 @@ mod session;
 mod update;
 
 pub use broadloom_loops::{Block, Lent};
-pub use lower::{nest_linalg, show_assignments, show_backward, trainable};
+pub use lower::{nest_linalg, reached_data, show_assignments, show_backward, trainable};
 pub use routine::Routine;
 pub use session::{
     Allocated, Backend, Copied, Given, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Session,

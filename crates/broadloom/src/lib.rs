@@ -48,8 +48,8 @@ pub use broadloom_graph::{
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
     Adam, Allocated, Backend, Block, Copied, Given, Lent, Memory, MemoryRange, MemoryRole, OpenSize,
-    Rehearsal, Routine, Session, Settings, Sgd, Stored, Temporaries, nest_linalg, show_assignments,
-    show_backward, trainable,
+    Rehearsal, Routine, Session, Settings, Sgd, Stored, Temporaries, nest_linalg, reached_data,
+    show_assignments, show_backward, trainable,
 };
 pub use broadloom_spec as spec;
 pub use expr::{Builder, Expr, Operand};

@@ -168,6 +168,30 @@ pub(super) fn wants_gradient(graph: &Graph, steps: &[u32]) -> Vec<bool> {
 /// # Ok::<(), broadloom::Error>(())
 /// ```
 pub fn trainable(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
+    let reached = reached(graph, tensor);
+    graph.params().into_iter().filter(|param| reached[param.index()]).collect()
+}
+
+/// The data that gradients of a tensor reach: those that hold floats, and that it depends on through operations with gradients.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let (x, z) = (g.data("x", "3")?, g.data("z", "3")?);
+/// let y = g.square(x)?;
+/// let y = g.add(y, z)?;
+/// let loss = g.floor(x)?;
+/// assert_eq!(broadloom::reached_data(&g, y), [x, z]);
+/// assert_eq!(broadloom::reached_data(&g, loss), []);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn reached_data(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
+    let (reached, dtypes) = (reached(graph, tensor), graph.dtypes());
+    let is_data = |data: &Tensor| graph.leaf(*data) == Some(Leaf::Data) && dtypes[data.index()].is_float();
+    graph.tensors().filter(|data| reached[data.index()] && is_data(data)).collect()
+}
+
+/// The tensors that gradients of a tensor reach.
+fn reached(graph: &Graph, tensor: Tensor) -> Vec<bool> {
     let mut reached = vec![false; graph.len()];
     reached[tensor.index()] = true;
     for step in steps_to(graph, tensor).into_iter().rev() {
@@ -179,7 +203,7 @@ pub fn trainable(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
             reached[operands[place as usize - 1].index()] = true;
         }
     }
-    graph.params().into_iter().filter(|param| reached[param.index()]).collect()
+    reached
 }
 
 /// The name of a tensor that an operation keeps for itself, and the place of the tensor whose indices it has.

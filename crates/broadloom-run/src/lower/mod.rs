@@ -24,8 +24,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::routine::{Action, Routine};
 
-pub use backward::trainable;
 pub(crate) use backward::{own_like, own_name};
+pub use backward::{reached_data, trainable};
 pub(crate) use mlir::module;
 pub use mlir::nest_linalg;
 pub(crate) use shown::written_node;
