@@ -6,8 +6,6 @@ Each fault is one call. The same function is annotated for each tool, as well as
 the call raises the tool's own error. The output is the table of docs/arrays.md.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -38,7 +36,7 @@ class Fault:
 
 
 def two_arguments() -> Fault:
-    def f(x, w): ...
+
 
     @checked
     def j(x: Float[A, "n d"], w: Float[A, "h d"]): ...
