@@ -21,6 +21,7 @@ from . import _operations
 from ._annotations import Bool, Complex, Float, Int, Shaped
 from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
+from ._dims import Dim
 from ._errors import Error, Message, Place
 from ._graph import Expr, Graph, Routine
 from ._operations import *  # noqa: F403
@@ -34,6 +35,7 @@ from ._shape_errors import ArrayTypeError, DTypeError, ShapeError, SpecError
 from ._shaped import shaped, sizes
 from ._shapes import Shape, Shapes
 from ._specs import einsum, rearrange, repeat, split
+from ._typed_tensor import TypedTensor
 
 __all__ = [
     "Adam",
@@ -43,6 +45,7 @@ __all__ = [
     "Complex",
     "Copies",
     "DTypeError",
+    "Dim",
     "Error",
     "Expr",
     "Float",
@@ -65,6 +68,7 @@ __all__ = [
     "Shaped",
     "Shapes",
     "SpecError",
+    "TypedTensor",
     "__version__",
     "all",
     "any",

@@ -17,6 +17,7 @@ use pattern::{Names, Pattern};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use want::{Failure, Reason, Slot, Want};
 
@@ -210,7 +211,7 @@ impl Checker {
             }
         }
         match found.outside(&self.names.ranges) {
-            Some((misfit, (slot, _))) => Err(failure(slot, Reason::Shape(misfit))),
+            Some((misfit, (slot, _))) => Err(failure(slot as usize, Reason::Shape(misfit))),
             None => Ok(()),
         }
     }
@@ -252,6 +253,7 @@ impl Builder {
             pattern,
             elements: Elements::named(&elements),
             array_type: array_type.map(ArrayType::new),
+            last_dtype: AtomicUsize::new(0),
         });
         Ok(Want::Array(self.slots.len() - 1))
     }

@@ -1,11 +1,13 @@
 //! The shape and the element type of a value, read without importing any library.
 
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::PyTypeInfo;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use smallvec::SmallVec;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The sizes of the axes of an array.
 pub type Sizes = SmallVec<[i64; 8]>;
@@ -48,43 +50,70 @@ impl Elements {
     }
 }
 
-/// The shape of a value; `None` if it is no array.
-pub fn shape(value: &Bound<'_, PyAny>) -> Option<Sizes> {
-    if let Ok(array) = value.cast::<PyUntypedArray>() {
-        return Some(array.shape().iter().map(|size| *size as i64).collect());
+/// What is read of an array.
+pub struct Array<'py> {
+    /// Its shape.
+    pub shape: Sizes,
+    /// Its element type, if it was asked for and the array has one.
+    pub dtype: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> Array<'py> {
+    /// Reads an array; `None` if the value is none.
+    pub fn read(value: &Bound<'py, PyAny>, with_dtype: bool) -> Option<Array<'py>> {
+        let py = value.py();
+        // An array of NumPy itself says both without an attribute being looked up. Subclasses may say it otherwise.
+        if value.get_type().as_ptr() == PyUntypedArray::type_object_raw(py).cast()
+            && let Ok(array) = value.cast::<PyUntypedArray>()
+        {
+            let shape = array.shape().iter().map(|size| *size as i64).collect();
+            return Some(Array { shape, dtype: with_dtype.then(|| array.dtype().into_any()) });
+        }
+        let shape = value.getattr(intern!(py, "shape")).ok()?;
+        let shape = shape.cast::<PyTuple>().ok()?;
+        let mut sizes = Sizes::new();
+        for size in shape.iter_borrowed() {
+            sizes.push(size.extract().ok()?);
+        }
+        let dtype = if with_dtype { value.getattr(intern!(py, "dtype")).ok() } else { None };
+        Some(Array { shape: sizes, dtype })
     }
-    let shape = value.getattr(intern!(value.py(), "shape")).ok()?;
-    let shape = shape.cast::<PyTuple>().ok()?;
-    let mut sizes = Sizes::new();
-    for size in shape.iter_borrowed() {
-        sizes.push(size.extract().ok()?);
-    }
-    Some(sizes)
 }
 
 /// Element types that were seen before. They live as long as the program, so their addresses stay theirs.
 static SEEN: Mutex<Vec<(usize, Elements, Py<PyAny>)>> = Mutex::new(Vec::new());
 
-/// The kind of the elements of an array.
-pub fn elements(value: &Bound<'_, PyAny>) -> PyResult<Elements> {
-    let py = value.py();
-    let dtype = value.getattr(intern!(py, "dtype"))?;
+/// Returns true if an element type is of a kind; `last` is the address of the last one for which it was.
+pub fn is_kind(dtype: &Bound<'_, PyAny>, wanted: Elements, last: &AtomicUsize) -> bool {
     let address = dtype.as_ptr() as usize;
+    if last.load(Ordering::Relaxed) == address {
+        return true;
+    }
     let known = SEEN
         .lock()
         .ok()
         .and_then(|seen| seen.iter().find(|(other, _, _)| *other == address).map(|(_, kind, _)| *kind));
-    if let Some(kind) = known {
-        return Ok(kind);
+    let is_kind = match known {
+        Some(kind) => kind == wanted,
+        None => return learn(dtype).is_ok_and(|kind| kind == wanted),
+    };
+    if is_kind {
+        last.store(address, Ordering::Relaxed);
     }
+    is_kind
+}
+
+/// Asks Python for the kind of an element type, and remembers it.
+fn learn(dtype: &Bound<'_, PyAny>) -> PyResult<Elements> {
+    let py = dtype.py();
     let name: String =
-        py.import("broadloom._annotations")?.getattr("element_kind")?.call1((&dtype,))?.extract()?;
+        py.import("broadloom._annotations")?.getattr("element_kind")?.call1((dtype,))?.extract()?;
     let kind = Elements::named(&name);
     // Libraries make few of them; structured types, which are made at will, are not kept.
     if let (Ok(mut seen), true) = (SEEN.lock(), kind != Elements::Other)
         && seen.len() < 256
     {
-        seen.push((address, kind, dtype.unbind()));
+        seen.push((dtype.as_ptr() as usize, kind, dtype.clone().unbind()));
     }
     Ok(kind)
 }

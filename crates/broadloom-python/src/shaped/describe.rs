@@ -42,8 +42,8 @@ impl Checker {
         details.set_item("value", &failure.value)?;
         details.set_item("elements", slot.elements.name())?;
         details.set_item("array_type", slot.array_type.as_ref().map(array::ArrayType::wanted))?;
-        if let Some(shape) = array::shape(failure.value.bind(py)) {
-            details.set_item("shape", PyTuple::new(py, shape.as_slice())?)?;
+        if let Some(array) = array::Array::read(failure.value.bind(py), false) {
+            details.set_item("shape", PyTuple::new(py, array.shape.as_slice())?)?;
         }
         match &failure.reason {
             Reason::Type => details.set_item("kind", "type")?,
@@ -118,7 +118,7 @@ impl Checker {
 
     /// The other end: the array in which the size was found.
     fn other(&self, details: &Bound<'_, PyDict>, (slot, axis): Origin) -> PyResult<()> {
-        let slot = &self.slots[slot];
+        let slot = &self.slots[slot as usize];
         details.set_item("other", &slot.argument)?;
         details.set_item("other_text", &slot.text)?;
         details.set_item("other_order", order(slot))?;

@@ -5,17 +5,21 @@
 
 use super::pattern::{Item, Pattern};
 use super::size_expr::SizeExpr;
+use smallvec::SmallVec;
+
+/// The axes of a row.
+type Axes = SmallVec<[i64; 4]>;
 
 /// Where a size was found: the place in the list of annotated arrays, and the axis.
-pub type Origin = (usize, usize);
+pub type Origin = (u32, u32);
 
 /// What was found so far.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Sizes of labels; -1 if unknown.
-    sizes: Vec<i64>,
-    origins: Vec<Origin>,
-    rows: Vec<Option<(Vec<i64>, Origin)>>,
+    sizes: SmallVec<[i64; 8]>,
+    origins: SmallVec<[Origin; 8]>,
+    rows: SmallVec<[Option<(Axes, Origin)>; 2]>,
     /// Arrays that could not be matched yet: the slot and the shape.
     pub waiting: Vec<(usize, Vec<i64>)>,
 }
@@ -47,9 +51,9 @@ impl Found {
     /// Nothing found, for so many labels and rows.
     pub fn new(labels: usize, rows: usize) -> Found {
         Found {
-            sizes: vec![-1; labels],
-            origins: vec![(0, 0); labels],
-            rows: vec![None; rows],
+            sizes: SmallVec::from_elem(-1, labels),
+            origins: SmallVec::from_elem((0, 0), labels),
+            rows: SmallVec::from_elem(None, rows),
             waiting: Vec::new(),
         }
     }
@@ -121,12 +125,12 @@ impl Found {
                 Item::Any => {}
                 Item::Size(size) if *size == shape[axis] => {}
                 Item::Size(size) => return Err(Misfit::Size { axis, item: at, wanted: *size }),
-                Item::Label(label) => self.label(*label, shape[axis], (slot, axis))?,
+                Item::Label(label) => self.label(*label, shape[axis], (slot as u32, axis as u32))?,
                 Item::Both(label, size) => {
                     if *size != shape[axis] {
                         return Err(Misfit::Size { axis, item: at, wanted: *size });
                     }
-                    self.label(*label, shape[axis], (slot, axis))?;
+                    self.label(*label, shape[axis], (slot as u32, axis as u32))?;
                 }
                 Item::Expr(expr) => waits |= !self.expr(expr, shape[axis], slot, axis, at)?,
                 Item::AnyRow => {
@@ -138,7 +142,7 @@ impl Found {
                         Some(axes) if !alone => axes.len(),
                         _ => length,
                     };
-                    self.take_row(*row, &shape[axis..axis + taken], (slot, axis))?;
+                    self.take_row(*row, &shape[axis..axis + taken], (slot as u32, axis as u32))?;
                     axis += taken;
                     continue;
                 }
@@ -156,22 +160,24 @@ impl Found {
                 Ok(())
             }
             known if known == size => Ok(()),
-            wanted => Err(Misfit::Label { axis: origin.1, label, wanted, origin: self.origins[label] }),
+            wanted => {
+                Err(Misfit::Label { axis: origin.1 as usize, label, wanted, origin: self.origins[label] })
+            }
         }
     }
 
     fn take_row(&mut self, row: usize, axes: &[i64], origin: Origin) -> Result<(), Misfit> {
         match &self.rows[row] {
             None => {
-                self.rows[row] = Some((axes.to_vec(), origin));
+                self.rows[row] = Some((Axes::from_slice(axes), origin));
                 Ok(())
             }
-            Some((known, _)) if known == axes => Ok(()),
+            Some((known, _)) if known.as_slice() == axes => Ok(()),
             Some((known, first)) => Err(Misfit::Row {
-                axis: origin.1,
+                axis: origin.1 as usize,
                 length: axes.len(),
                 row,
-                wanted: known.clone(),
+                wanted: known.to_vec(),
                 origin: *first,
             }),
         }
@@ -195,7 +201,7 @@ impl Found {
                 wanted => Err(Misfit::Expr { axis, item, wanted }),
             },
             [label] => match expr.solve(size, &known) {
-                Some(value) => self.label(label, value, (slot, axis)).map(|()| true),
+                Some(value) => self.label(label, value, (slot as u32, axis as u32)).map(|()| true),
                 None => Err(Misfit::Expr { axis, item, wanted: None }),
             },
             _ => Ok(false),
@@ -207,7 +213,7 @@ impl Found {
         ranges.iter().find_map(|(label, lo, hi)| {
             let size = self.size(*label)?;
             let origin = self.origins[*label];
-            let misfit = Misfit::Range { axis: origin.1, label: *label, lo: *lo, hi: *hi };
+            let misfit = Misfit::Range { axis: origin.1 as usize, label: *label, lo: *lo, hi: *hi };
             (size < *lo || size > *hi).then_some((misfit, origin))
         })
     }

@@ -1,10 +1,11 @@
 //! What an annotation asks of a value: an array, one of several, a tuple, a list or a mapping of them.
 
-use super::array::{self, ArrayType, Elements};
+use super::array::{self, Array, ArrayType, Elements};
 use super::matching::{Found, Misfit, Outcome};
 use super::pattern::Pattern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySequence, PySet, PyTuple};
+use std::sync::atomic::AtomicUsize;
 
 /// An annotation that mentions arrays.
 pub enum Want {
@@ -34,6 +35,8 @@ pub struct Slot {
     pub elements: Elements,
     /// The type of the array, if one is stated.
     pub array_type: Option<ArrayType>,
+    /// The address of the last element type that was right: the same one need not be looked up.
+    pub last_dtype: AtomicUsize,
 }
 
 /// A value that does not fit.
@@ -174,8 +177,12 @@ fn check_array(slots: &[Slot], index: usize, value: &Bound<'_, PyAny>, found: &m
     if !is_type {
         return Err(failure(Reason::Type));
     }
-    let Some(shape) = array::shape(value) else { return Err(failure(Reason::Type)) };
-    if slot.elements != Elements::Any && array::elements(value).ok() != Some(slot.elements) {
+    let Some(Array { shape, dtype }) = Array::read(value, slot.elements != Elements::Any) else {
+        return Err(failure(Reason::Type));
+    };
+    if slot.elements != Elements::Any
+        && !dtype.is_some_and(|dtype| array::is_kind(&dtype, slot.elements, &slot.last_dtype))
+    {
         return Err(failure(Reason::Elements));
     }
     match found.fit(&slot.pattern, &shape, index) {

@@ -20,7 +20,7 @@ pub struct Mistake {
     /// The kind of exception.
     pub kind: MistakeKind,
     text: String,
-    diagnostic: Diagnostic,
+    diagnostic: Box<Diagnostic>,
 }
 
 /// The kinds of exceptions.
@@ -36,7 +36,7 @@ impl Mistake {
     /// A mistake in the text.
     pub fn spec(text: &str, message: impl Into<String>, span: Span, label: impl Into<String>) -> Mistake {
         let diagnostic = Diagnostic::error("", message, place(span), label);
-        Mistake { kind: MistakeKind::Spec, text: text.to_owned(), diagnostic }
+        Mistake { kind: MistakeKind::Spec, text: text.to_owned(), diagnostic: Box::new(diagnostic) }
     }
 
     /// A mistake in the arrays.
@@ -59,7 +59,7 @@ impl Mistake {
 
     /// The same with another place.
     pub fn with_place(mut self, span: Span, label: impl Into<String>) -> Mistake {
-        self.diagnostic = self.diagnostic.with_label(place(span), label);
+        *self.diagnostic = (*self.diagnostic).clone().with_label(place(span), label);
         self
     }
 

@@ -162,7 +162,7 @@ fn solve_rank(
     if unknown.iter().any(|other| *other != row) {
         return Ok(false);
     }
-    if (rank - known) % unknown.len() != 0 {
+    if !(rank - known).is_multiple_of(unknown.len()) {
         return Err(wrong_rank(equation, given, index, known + unknown.len(), true));
     }
     lengths[row] = Some((rank - known) / unknown.len());
@@ -281,7 +281,7 @@ fn wrong_name(equation: &Equation, name: &str, is_size: bool, is_row: bool) -> M
         return one(format!("`{name}` is one size, at least 1"), "").with_help(format!("write `{name}=2`"));
     }
     let is_plain = matches!(name, "batch" | "input" | "output");
-    if is_row && !(is_plain && !equation.text.contains("...")) {
+    if is_row && (!is_plain || equation.text.contains("...")) {
         return one(format!("`{name}` stands for any number of axes"), "")
             .with_help(format!("give their sizes as a tuple: `{name}=(2, 3)`"));
     }

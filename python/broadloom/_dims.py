@@ -1,0 +1,120 @@
+"""Sizes with names and ranges, and what two of them have in common (*Tensor Dimension Inference*)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from ._shape_errors import ShapeError
+
+__all__ = ["Dim"]
+
+
+@dataclass(frozen=True)
+class Dim:
+    """The size of an axis: a number, or a name with a range, or any size.
+
+    >>> Dim(64), Dim("batch", 32), Dim("batch", 32, 1, 64), Dim(None, 5)
+    (64, batch, batch in 1..64, _)
+
+    A name alone is any size; ``sample`` is the one that tensors are made with.
+    """
+
+    name: str | int | None
+    sample: int = 1
+    least: int | None = None
+    greatest: int | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.name, int):
+            for field in ("sample", "least", "greatest"):
+                object.__setattr__(self, field, self.name)
+            object.__setattr__(self, "name", None)
+        if not self.holds(self.sample):
+            raise ShapeError(f"the sample {self.sample} of `{self.name}` lies outside its range {self.range}")
+
+    @property
+    def size(self) -> int | None:
+        """The number, if it is one."""
+        return self.least if self.name is None and self.least is not None and self.least == self.greatest else None
+
+    @property
+    def range(self) -> str:
+        """The range as text."""
+        return f"{self.least if self.least is not None else 1}..{'' if self.greatest is None else self.greatest}"
+
+    def holds(self, size: int) -> bool:
+        """True if the size lies in the range."""
+        return (self.least is None or size >= self.least) and (self.greatest is None or size <= self.greatest)
+
+    def __repr__(self) -> str:
+        if self.size is not None:
+            return str(self.size)
+        if self.name is None:
+            return "_"
+        return self.name if self.least is self.greatest is None else f"{self.name} in {self.range}"
+
+
+Axis = Union[int, str, Dim]
+Dims = tuple[Dim, ...]
+
+
+def as_dims(axes: Sequence[Axis]) -> Dims:
+    """Numbers, names and sizes as sizes."""
+    return tuple(axis if isinstance(axis, Dim) else Dim(axis) for axis in axes)
+
+
+def unify(left: Dim, right: Dim, what: str) -> Dim:
+    """The size that both are; ``what`` says in a message what they are.
+
+    >>> unify(Dim("batch", 8, 1, 64), Dim("batch", 8, 4, None), "the first axis")
+    batch in 4..64
+    >>> unify(Dim("batch", 8, 1, 64), Dim(8), "the first axis")
+    8
+    """
+    if left.size is not None and right.size is not None:
+        if left.size != right.size:
+            raise ShapeError(f"{what} is {left} on the left and {right} on the right")
+        return left
+    for this, other in ((left, right), (right, left)):
+        if this.name is None and this.size is None:  # any size
+            return other
+        if other.size is not None:
+            if not this.holds(other.size):
+                raise ShapeError(f"{what} is {other.size}, and `{this.name}` lies in {this.range}")
+            return other
+    if left.name != right.name:
+        raise ShapeError(f"{what} is `{left.name}` on the left and `{right.name}` on the right: two names are two sizes")
+    bounds = [bound for bound in (left.least, right.least) if bound is not None]
+    tops = [bound for bound in (left.greatest, right.greatest) if bound is not None]
+    least, greatest = max(bounds, default=None), min(tops, default=None)
+    if least is not None and greatest is not None and least > greatest:
+        raise ShapeError(f"`{left.name}` lies in {left.range} on the left and in {right.range} on the right: no size is in both")
+    return Dim(left.name, left.sample, least, greatest)
+
+
+def broadcast(left: Dims, right: Dims) -> Dims:
+    """The shape of a pointwise operation: axes are matched from the last, and a 1 takes any size.
+
+    >>> broadcast(as_dims([2, 3, 4]), as_dims([4]))
+    (2, 3, 4)
+    """
+    rank = max(len(left), len(right))
+    left, right = (Dim(1),) * (rank - len(left)) + left, (Dim(1),) * (rank - len(right)) + right
+    made = []
+    for axis, (one, other) in enumerate(zip(left, right)):
+        if one.size == 1 or other.size == 1:
+            made.append(other if one.size == 1 else one)
+        else:
+            made.append(unify(one, other, f"axis {axis} of a pointwise operation"))
+    return tuple(made)
+
+
+def elements(dims: Dims) -> tuple[int, int | None]:
+    """The least and the greatest number of elements; None if there is no greatest."""
+    least = math.prod(dim.least if dim.least is not None else 1 for dim in dims)
+    if [dim for dim in dims if dim.greatest is None]:
+        return least, None
+    return least, math.prod(dim.greatest or 0 for dim in dims)

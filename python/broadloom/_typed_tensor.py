@@ -1,0 +1,192 @@
+"""Tensors of PyTorch that know the names and ranges of their sizes: shapes are inferred first, and computed after.
+
+The class follows *Tensor Dimension Inference*: a mismatch is found from the declared sizes, before PyTorch runs, also where
+the sizes at hand happen to be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._dims import Axis, Dim, Dims, as_dims, broadcast, elements, unify
+from ._shape_errors import ShapeError
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["TypedTensor"]
+
+
+class TypedTensor:
+    """A tensor of PyTorch with declared sizes: numbers, names, or :class:`Dim` with a range.
+
+    >>> import broadloom as bl  # doctest: +SKIP
+    >>> x = bl.TypedTensor.zeros([bl.Dim("batch", 32, 1, 64), 784])  # doctest: +SKIP
+    >>> w = bl.TypedTensor.randn([784, 10])  # doctest: +SKIP
+    >>> (x @ w).dims  # doctest: +SKIP
+    (batch in 1..64, 10)
+    """
+
+    def __init__(self, tensor: torch.Tensor, dims: Sequence[Axis] | None = None) -> None:
+        self.tensor = tensor
+        self.dims: Dims = as_dims(tuple(tensor.shape) if dims is None else dims)
+        self.verify()
+
+    @classmethod
+    def zeros(cls, dims: Sequence[Axis], **options: Any) -> TypedTensor:
+        """Zeros, each axis of the size of its sample; options such as ``dtype`` and ``device`` are those of PyTorch."""
+        return cls._made("zeros", dims, options)
+
+    @classmethod
+    def ones(cls, dims: Sequence[Axis], **options: Any) -> TypedTensor:
+        """Ones."""
+        return cls._made("ones", dims, options)
+
+    @classmethod
+    def randn(cls, dims: Sequence[Axis], **options: Any) -> TypedTensor:
+        """Normally distributed numbers."""
+        return cls._made("randn", dims, options)
+
+    @classmethod
+    def from_data(cls, data: Any, dims: Sequence[Axis] | None = None, **options: Any) -> TypedTensor:
+        """A tensor from numbers, held against the declared sizes."""
+        import torch
+
+        return cls(torch.as_tensor(data, **options), dims)
+
+    @classmethod
+    def _made(cls, name: str, dims: Sequence[Axis], options: dict[str, Any]) -> TypedTensor:
+        import torch
+
+        made = as_dims(dims)
+        return cls(getattr(torch, name)([dim.sample for dim in made], **options), made)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes at hand."""
+        return tuple(self.tensor.shape)
+
+    def verify(self) -> None:
+        """Hold the tensor against its declared sizes; raises ``ShapeError`` where it does not fit."""
+        if len(self.shape) != len(self.dims):
+            raise ShapeError(f"a tensor of shape {self.shape} has {len(self.shape)} axes, and {self.dims} are declared")
+        for axis, (size, dim) in enumerate(zip(self.shape, self.dims)):
+            if not dim.holds(size):
+                declared = dim if dim.size is not None else f"`{dim.name}` in {dim.range}"
+                raise ShapeError(f"axis {axis} of a tensor of shape {self.shape} is {size}, and {declared} is declared")
+
+    def memory(self) -> tuple[int, int | None]:
+        """The least and the greatest number of bytes over all sizes in their ranges; None if there is no greatest."""
+        width = self.tensor.element_size()
+        least, greatest = elements(self.dims)
+        return least * width, None if greatest is None else greatest * width
+
+    def matmul(self, other: TypedTensor) -> TypedTensor:
+        """The matrix product over the last two axes; axes before them broadcast."""
+        if min(len(self.dims), len(other.dims)) < 2:
+            raise ShapeError(f"a matrix product is of matrices, and these are {self.dims} and {other.dims}")
+        (rows, inner), (second, columns) = self.dims[-2:], other.dims[-2:]
+        unify(inner, second, f"the inner axis of {self.dims} @ {other.dims}")
+        batch = broadcast(self.dims[:-2], other.dims[:-2])
+        return TypedTensor(_computed(lambda a, b: a @ b, self, other), (*batch, rows, columns))
+
+    __matmul__ = matmul
+
+    def _pointwise(self, other: Any, compute: Callable[[Any, Any], Any]) -> TypedTensor:
+        if not isinstance(other, TypedTensor):
+            other = TypedTensor.from_data(other, dtype=self.tensor.dtype, device=self.tensor.device)
+        dims = broadcast(self.dims, other.dims)
+        return TypedTensor(_computed(compute, self, other), dims)
+
+    def __add__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, lambda a, b: a + b)
+
+    def __sub__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, lambda a, b: a - b)
+
+    def __mul__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, lambda a, b: a * b)
+
+    def __truediv__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, lambda a, b: a / b)
+
+    def reshape(self, dims: Sequence[Axis]) -> TypedTensor:
+        """Another shape with as many elements; names that are on both sides cancel."""
+        made = list(as_dims(dims))
+        # A name that the tensor has too keeps its range and its size at hand.
+        own = {dim.name: (dim, size) for dim, size in zip(self.dims, self.shape) if dim.name is not None}
+        sizes = []
+        for position, dim in enumerate(made):
+            if dim.name in own:
+                made[position] = unify(own[dim.name][0], dim, f"`{dim.name}`")
+                sizes.append(own[dim.name][1])
+            else:
+                sizes.append(dim.sample)
+        count = 1
+        for size in sizes:
+            count *= size
+        if count != self.tensor.numel():
+            raise ShapeError(f"{self.dims} has {self.tensor.numel()} elements and {tuple(made)} has {count}")
+        return TypedTensor(self.tensor.reshape(sizes), made)
+
+    def transpose(self, first: int, second: int) -> TypedTensor:
+        """Two axes changed for each other."""
+        dims = list(self.dims)
+        first, second = self._axis(first), self._axis(second)
+        dims[first], dims[second] = dims[second], dims[first]
+        return TypedTensor(self.tensor.transpose(first, second), dims)
+
+    def _axis(self, axis: int) -> int:
+        if not -len(self.dims) <= axis < len(self.dims):
+            raise ShapeError(f"there is no axis {axis} in {self.dims}")
+        return axis % len(self.dims)
+
+    def _reduce(self, name: str, axis: int | None, keepdim: bool) -> TypedTensor:
+        if axis is None:
+            return TypedTensor(getattr(self.tensor, name)(), ())
+        axis = self._axis(axis)
+        kept = (Dim(1),) if keepdim else ()
+        dims = self.dims[:axis] + kept + self.dims[axis + 1 :]
+        return TypedTensor(getattr(self.tensor, name)(axis, keepdim=keepdim), dims)
+
+    def sum(self, axis: int | None = None, keepdim: bool = False) -> TypedTensor:
+        """The sum over an axis, or over all."""
+        return self._reduce("sum", axis, keepdim)
+
+    def mean(self, axis: int | None = None, keepdim: bool = False) -> TypedTensor:
+        """The mean over an axis, or over all."""
+        return self._reduce("mean", axis, keepdim)
+
+    @staticmethod
+    def cat(tensors: Sequence[TypedTensor], axis: int = 0) -> TypedTensor:
+        """Tensors one after another along an axis; all other axes are one size."""
+        import torch
+
+        first = tensors[0]
+        axis = first._axis(axis)
+        dims = list(first.dims)
+        for other in tensors[1:]:
+            if len(other.dims) != len(dims):
+                raise ShapeError(f"{first.dims} and {other.dims} do not have the same number of axes")
+            for position in range(len(dims)):
+                if position != axis:
+                    dims[position] = unify(dims[position], other.dims[position], f"axis {position} of a concatenation")
+        parts = [tensor.dims[axis] for tensor in tensors]
+        total = 0
+        for part in parts:
+            total = None if total is None or part.size is None else total + part.size
+        dims[axis] = Dim(total) if total is not None else Dim(None)
+        return TypedTensor(torch.cat([tensor.tensor for tensor in tensors], axis), dims)
+
+    def __repr__(self) -> str:
+        return f"TypedTensor({', '.join(map(repr, self.dims))}; {self.tensor.dtype}, {self.tensor.device})"
+
+
+def _computed(compute: Callable[[Any, Any], Any], left: TypedTensor, right: TypedTensor) -> Any:
+    """The tensor, after its shape was inferred: what is still wrong is one name with two sizes at hand."""
+    try:
+        return compute(left.tensor, right.tensor)
+    except RuntimeError as error:
+        shapes = f"{left.dims} is {left.shape} on the left and {right.dims} is {right.shape} on the right"
+        raise ShapeError(f"the declared sizes agree, and those at hand do not: {shapes}") from error

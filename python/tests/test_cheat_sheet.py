@@ -1,0 +1,89 @@
+"""Both sides of the cheat sheet in docs/arrays.md are run, and give the same numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import broadloom as bl
+
+PAGE = Path(__file__).parents[2] / "docs" / "arrays.md"
+GENERATOR = np.random.default_rng(7)
+
+
+def rows() -> list[tuple[str, str]]:
+    """The rows of the table, without backticks; where the left side has several ways, the first."""
+    section = PAGE.read_text().split("### From einops and einsum")[1].split("\n## ")[0]
+    found = []
+    for line in section.splitlines():
+        if line.startswith("| `"):
+            left, right = line.strip("| ").split(" | ", 1)
+            found.append((left.split("`")[1], right.split("`")[1]))
+    return found
+
+
+def array(*shape: int) -> np.ndarray:
+    return GENERATOR.normal(size=shape)
+
+
+IMAGES, MATRIX = array(2, 4, 6, 8), array(4, 6)
+OPERANDS: dict[str, dict[str, Any]] = {
+    "b, i^j =>": {"z": array(2, 7)},
+    "ij; jk": {"a": array(2, 3), "b": array(3, 4)},
+    "bhsd; bhtd": {"q": array(2, 3, 4, 5), "k": array(2, 3, 6, 5)},
+    "b d; h d": {"x": array(2, 3), "w": array(4, 3)},
+    "b s (h d)": {"x": array(2, 3, 16)},
+    "batch, (heads size)": {"x": array(2, 16)},
+    "b () d => b d": {"x": array(2, 1, 3)},
+    "b d => b () d": {"x": array(2, 3)},
+    "repeat(": {"x": MATRIX},
+    "k b d => b k d": {"x": MATRIX, "y": MATRIX + 1},
+    "b, i; b, j": {"x": array(2, 3), "y": array(2, 4)},
+    "..., j": {"x": MATRIX},
+    "2*j": {"x": MATRIX},
+    "o<+k; k": {"x": array(9), "k": array(3)},
+    "2*y<+i": {"x": array(2, 9, 7, 3), "k": array(5, 3, 3, 3)},
+    "3*o~+k": {"x": array(2, 3, 10)},
+    "combine=": {"d": array(4, 4)},
+}
+
+
+def conv2d(x: np.ndarray, k: np.ndarray, stride: int) -> np.ndarray:
+    torch = pytest.importorskip("torch")
+    image, kernel = torch.from_numpy(x).permute(0, 3, 1, 2), torch.from_numpy(k).permute(0, 3, 1, 2)
+    return torch.nn.functional.conv2d(image, kernel, stride=stride).permute(0, 2, 3, 1).numpy()
+
+
+def max_pool1d(x: np.ndarray, size: int) -> np.ndarray:
+    torch = pytest.importorskip("torch")
+    return torch.nn.functional.max_pool1d(torch.from_numpy(x), size).numpy()
+
+
+def pack(arrays: list[np.ndarray], pattern: str) -> np.ndarray:
+    return pytest.importorskip("einops").pack(arrays, pattern)[0]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), rows(), ids=[row[1] for row in rows()])
+def test_both_sides_are_equal(theirs: str, ours: str) -> None:
+    einops = pytest.importorskip("einops")
+    names: dict[str, Any] = next((value for key, value in OPERANDS.items() if key in ours), {"x": IMAGES})
+    tools = {
+        "bl": bl, "np": np, "einops": einops, "rearrange": einops.rearrange, "reduce": einops.reduce, "repeat": einops.repeat,
+        "einsum": np.einsum, "pack": pack, "conv2d": conv2d, "max_pool1d": max_pool1d,
+        "sliding_window_view": np.lib.stride_tricks.sliding_window_view,
+    }  # fmt: skip
+    result = eval(ours, {**tools, **names})
+    if theirs.startswith("unpack"):
+        expected: Any = (names["z"][:, :3], names["z"][:, 3:])
+        assert all(np.array_equal(a, b) for a, b in zip(result, expected))
+        return
+    expected = eval(theirs, {**tools, **names})
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_the_table_is_read() -> None:
+    assert len(rows()) > 20

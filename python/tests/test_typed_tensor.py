@@ -1,0 +1,70 @@
+"""The examples of *Tensor Dimension Inference* on tensors of PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+import broadloom as bl
+
+torch = pytest.importorskip("torch")
+T, Dim = bl.TypedTensor, bl.Dim
+
+
+def refused(call, *parts: str) -> None:
+    with pytest.raises(bl.ShapeError) as caught:
+        call()
+    for part in parts:
+        assert part in str(caught.value), str(caught.value)
+
+
+def test_matrix_products() -> None:
+    assert repr((T.ones([4, 8]) @ T.ones([8, 16])).dims) == "(4, 16)"
+    refused(lambda: T.ones([4, 8]) @ T.ones([10, 16]), "is 8 on the left and 10 on the right")
+    refused(lambda: T.ones([4]) @ T.ones([4, 2]), "of matrices")
+    any_size = T.from_data(torch.ones(4, 8), [4, Dim(None)])
+    assert repr((any_size @ T.ones([8, 16])).dims) == "(4, 16)"
+
+
+def test_broadcasting() -> None:
+    for left, right, made in [([3, 4], [1, 4], "(3, 4)"), ([3, 4], [3, 1], "(3, 4)"), ([2, 3, 4], [4], "(2, 3, 4)")]:
+        assert repr((T.ones(left) + T.ones(right)).dims) == made
+    refused(lambda: T.ones([3, 4]) + T.ones([5, 4]), "axis 0", "is 3 on the left and 5 on the right")
+    assert (T.ones([2, 3]) * 2 - 1).tensor.sum().item() == 6
+
+
+def test_names_are_compared_and_not_only_sizes() -> None:
+    batch, seq = T.zeros([Dim("batch", 8)]), T.zeros([Dim("seq", 8)])
+    refused(lambda: batch + seq, "`batch` on the left and `seq` on the right")  # although both have 8 elements
+    refused(lambda: batch + T.zeros([Dim("batch", 4)]), "those at hand do not", "(8,) on the left")
+    narrow = T.zeros([Dim("batch", 8, 4, 16)]) + T.zeros([Dim("batch", 8, 1, 12)])
+    assert repr(narrow.dims) == "(batch in 4..12,)"
+    refused(lambda: T.zeros([Dim("n", 2, 1, 3)]) + T.zeros([Dim("n", 5, 4, 6)]), "no size is in both")
+    refused(lambda: T.zeros([Dim("n", 2, 1, 3)]) + T.zeros([4]), "`n` lies in 1..3")
+
+
+def test_reshape_transpose_reduce() -> None:
+    assert T.ones([4, 6]).reshape([2, 12]).shape == (2, 12)
+    refused(lambda: T.ones([4, 6]).reshape([3, 10]), "has 24 elements", "has 30")
+    batch = Dim("batch", 5, 1, 64)
+    assert repr(T.ones([batch, 6]).reshape(["batch", 3, 2]).dims) == "(batch in 1..64, 3, 2)"
+    assert repr(T.ones([batch, 6]).transpose(0, 1).dims) == "(6, batch in 1..64)"
+    assert repr(T.ones([batch, 6]).sum(1).dims) == "(batch in 1..64,)"
+    assert repr(T.ones([batch, 6]).mean(0, keepdim=True).dims) == "(1, 6)"
+    assert T.ones([batch, 6]).sum().shape == ()
+    refused(lambda: T.ones([4, 6]).sum(2), "no axis 2")
+
+
+def test_concatenation() -> None:
+    assert repr(T.cat([T.ones([2, 3]), T.ones([4, 3])]).dims) == "(6, 3)"
+    refused(lambda: T.cat([T.ones([2, 3]), T.ones([4, 5])]), "axis 1 of a concatenation")
+
+
+def test_verify_and_memory() -> None:
+    x = T.zeros([Dim("batch", 32, 1, 64), 784])
+    x.verify()
+    assert x.memory() == (784 * 4, 64 * 784 * 4)
+    assert T.zeros([Dim("n", 2), 3], dtype=torch.float64).memory() == (24, None)
+    refused(lambda: T.from_data(torch.ones(65, 784), [Dim("batch", 32, 1, 64), 784]), "axis 0", "is 65")
+    x.tensor = torch.ones(70, 784)
+    refused(x.verify, "`batch` in 1..64 is declared")
+    refused(lambda: Dim("n", 9, 1, 4), "lies outside its range 1..4")
