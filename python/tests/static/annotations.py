@@ -21,7 +21,7 @@ def attention(
 
 
 @bl.shaped
-def halves(x: bl.Shaped[np.ndarray, "2*n in 1..64"]) -> tuple[bl.Int[np.ndarray, "n"], bl.Int[np.ndarray, "n"]]:
+def halves(x: bl.Int[np.ndarray, "2*n"]) -> tuple[bl.Int[np.ndarray, "n"], bl.Int[np.ndarray, "n"]]:
     size: int = bl.sizes()["n"]
     return x[:size], x[size:]
 
@@ -39,7 +39,7 @@ class Batch:
 
 
 y: np.ndarray = attention(np.ones((2, 3)), np.ones((4, 5, 3)))
-total: np.ndarray = bl.sum("i j => j", y)
-pieces: tuple[np.ndarray, ...] = bl.split("a^b => a; b", y, b=1)
+total: np.ndarray = bl.sum("i j k => k", y)
+pieces: tuple[np.ndarray, ...] = bl.split("..., a^b => ..., a; ..., b", y, b=1)
 batch = Batch(np.ones((2, 3)), np.arange(2))
 fields: np.ndarray = batch.x
