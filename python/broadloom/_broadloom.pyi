@@ -1,7 +1,7 @@
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from collections.abc import Callable
 
 __version__: str
 
@@ -107,3 +107,28 @@ def operations() -> list[tuple[str, int]]: ...
 def command(arguments: list[str]) -> int: ...
 def read_safetensors(path: str) -> dict[str, np.ndarray[Any, Any]]: ...
 def write_safetensors(path: str, arrays: dict[str, np.ndarray[Any, Any]]) -> None: ...
+
+def plan_spec(
+    function: str,
+    text: str,
+    shapes: Sequence[tuple[int, ...]],
+    sizes: dict[str, Any],
+    reduce: str,
+    padding: str | None,
+) -> list[tuple[Any, ...]]: ...
+
+_Want = tuple[Any, ...]
+
+class Checker:
+    def __init__(
+        self,
+        parameters: list[tuple[str, str, int, _Want]],
+        result: _Want | None,
+        taken: list[str],
+        report: Callable[..., Any],
+    ) -> None: ...
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CheckedCall: ...
+
+class CheckedCall:
+    def result(self, value: Any) -> Any: ...
+    def sizes(self) -> dict[str, Any]: ...

@@ -54,7 +54,8 @@ class Dim:
             return str(self.size)
         if self.name is None:
             return "_"
-        return self.name if self.least is self.greatest is None else f"{self.name} in {self.range}"
+        name = str(self.name)
+        return name if self.least is self.greatest is None else f"{name} in {self.range}"
 
 
 Axis = Union[int, str, Dim]

@@ -21,6 +21,12 @@ from ._annotations import ArrayShape
 __all__ = ["Hints", "read_hints"]
 
 Want = tuple[Any, ...]
+# How an argument is given, where that is not by its position.
+_PLACES = {
+    int(inspect.Parameter.KEYWORD_ONLY): "name",
+    int(inspect.Parameter.VAR_POSITIONAL): "rest",
+    int(inspect.Parameter.VAR_KEYWORD): "names",
+}
 _OURS = re.compile(r"\b(Float|Int|Bool|Complex|Shaped)\s*\[")
 _MANY = (list, set, frozenset, collections.abc.Sequence, collections.abc.Set, collections.abc.Collection)
 _GENERATORS = (
@@ -47,17 +53,16 @@ def read_hints(function: Any, frame: types.FrameType | None) -> Hints:
     evaluate = _Evaluator(function, frame)
     if isinstance(function, type):
         fields = [field.name for field in dataclasses.fields(function)]
-        wants = [(name, "name", 0, evaluate.want_of(name)) for name in fields]
-        return Hints([entry for entry in wants if entry[3] is not None], None, fields)
+        wants = [(name, evaluate.want_of(name)) for name in fields]
+        return Hints([(name, "name", 0, want) for name, want in wants if want is not None], None, fields)
     parameters = []
     signature = inspect.signature(function)
     for position, parameter in enumerate(signature.parameters.values()):
         want = evaluate.want_of(parameter.name)
         if want is not None:
-            place = {parameter.KEYWORD_ONLY: "name", parameter.VAR_POSITIONAL: "rest", parameter.VAR_KEYWORD: "names"}
             if parameter.default is None:
                 want = ("optional", want)
-            parameters.append((parameter.name, place.get(parameter.kind, "position"), position, want))
+            parameters.append((parameter.name, _PLACES.get(int(parameter.kind), "position"), position, want))
     return Hints(parameters, evaluate.want_of("return"), list(signature.parameters))
 
 
@@ -110,7 +115,7 @@ class _Evaluator:
 
 def _annotations(function: Any) -> dict[str, Any]:
     if not isinstance(function, type):
-        return function.__annotations__
+        return dict(function.__annotations__)
     found: dict[str, Any] = {}
     for kind in reversed(function.__mro__):
         found.update(inspect.get_annotations(kind))

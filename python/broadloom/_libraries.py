@@ -68,6 +68,15 @@ class Steps:
     def pad(self, x: Any, margins: tuple[tuple[int, int], ...], fill: str) -> Any:
         raise NotImplementedError
 
+    def zeros(self, shape: tuple[int, ...], like: Any) -> Any:
+        raise NotImplementedError
+
+    def concat(self, pieces: list[Any], axis: int) -> Any:
+        raise NotImplementedError
+
+    def contract(self, labels: tuple[tuple[int, ...], ...], kept: tuple[int, ...]) -> Any:
+        raise NotImplementedError
+
     def reduce(self, x: Any, name: str, axes: tuple[int, ...]) -> Any:
         raise NotImplementedError
 
@@ -94,7 +103,7 @@ class NumPySteps(Steps):
     """Plans on NumPy arrays."""
 
     name = "NumPy"
-    _reductions = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod, "any": np.any, "all": np.all}
+    _reductions: dict[str, Any] = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod, "any": np.any, "all": np.all}
 
     def permute(self, x: Any, order: tuple[int, ...]) -> Any:
         return x.transpose(order)
@@ -181,7 +190,8 @@ class _Product:
             left = left.reshape(batch_shape + (math.prod(row_shape), size))
             right = right.reshape(batch_shape + (size, math.prod(column_shape)))
             made = np.matmul(left, right).reshape(batch_shape + row_shape + column_shape)
-        return made.transpose(self.order)
+        whole: np.ndarray[Any, Any] = made.transpose(self.order)
+        return whole
 
 
 class TorchSteps(Steps):

@@ -8,6 +8,7 @@ use the builtin ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from ._specs import Array, Size, call, named_sizes
 
@@ -23,8 +24,11 @@ def _reduce(
     named: dict[str, Size],
 ) -> Array:
     if array is None and not isinstance(spec, str):
-        spec, array = "..r.. =>", spec
-    return call(name, spec, (array,), name, "*", padding, named_sizes(sizes, named))[0]
+        text, of = "..r.. =>", spec
+    else:
+        text, of = cast(str, spec), cast(Array, array)
+    made: Array = call(name, text, (of,), name, "*", padding, named_sizes(sizes, named))[0]
+    return made
 
 
 def sum(

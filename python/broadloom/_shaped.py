@@ -169,7 +169,7 @@ def _drive(call: CheckedCall, generator: Any) -> Iterator[Any]:
             else:
                 value = generator.send(sent)
     except StopIteration as stop:
-        return stop.value
+        return stop.value  # type: ignore[no-any-return]
 
 
 def _around_async_generator(function: Callable[..., Any], lazy: _Lazy) -> Any:
@@ -204,7 +204,7 @@ def _fields(kind: type, frame: FrameType) -> type:
         checker = lazy()
         checker.check((), {name: getattr(self, name) for name in lazy.names})
 
-    kind.__init__ = __init__  # type: ignore[misc]
+    setattr(kind, "__init__", __init__)
     return kind
 
 

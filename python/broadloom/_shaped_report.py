@@ -140,8 +140,8 @@ class Reporter:
             return {}
         shift = max(first, 1) - 1
         if isinstance(tree, ast.ClassDef):
-            fields = [node for node in tree.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
-            return {node.target.id: node.lineno + shift for node in fields}  # type: ignore[attr-defined]
+            fields = [(node.target, node.lineno) for node in tree.body if isinstance(node, ast.AnnAssign)]
+            return {field.id: line + shift for field, line in fields if isinstance(field, ast.Name)}
         if not isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
             return {}
         given = tree.args

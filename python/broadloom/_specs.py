@@ -71,7 +71,8 @@ def einsum(
            [2, 0, 3],
            [5, 3, 0]])
     """
-    return call("einsum", spec, operands, reduce, combine, padding, named_sizes(sizes, named))[0]
+    made: Array = call("einsum", spec, operands, reduce, combine, padding, named_sizes(sizes, named))[0]
+    return made
 
 
 def split(
@@ -102,7 +103,8 @@ def rearrange(spec: str, array: Array, /, *, sizes: Mapping[str, Size] | None = 
     >>> bl.rearrange("b (h y) (w x) c => b (h w) (y x c)", images, y=4, x=4).shape
     (8, 49, 48)
     """
-    return call("rearrange", spec, (array,), "sum", "*", None, named_sizes(sizes, named))[0]
+    made: Array = call("rearrange", spec, (array,), "sum", "*", None, named_sizes(sizes, named))[0]
+    return made
 
 
 def repeat(spec: str, array: Array, /, *, sizes: Mapping[str, Size] | None = None, **named: Size) -> Array:
@@ -115,7 +117,8 @@ def repeat(spec: str, array: Array, /, *, sizes: Mapping[str, Size] | None = Non
     >>> bl.repeat("i => (i 2)", np.array([1, 2]))
     array([1, 1, 2, 2])
     """
-    return call("repeat", spec, (array,), "sum", "*", None, named_sizes(sizes, named))[0]
+    made: Array = call("repeat", spec, (array,), "sum", "*", None, named_sizes(sizes, named))[0]
+    return made
 
 
 def named_sizes(sizes: Mapping[str, Size] | None, named: dict[str, Size]) -> dict[str, Size]:
@@ -204,7 +207,7 @@ def _compile(library: Steps, node: tuple[Any, ...], reduce: str, combine: str) -
 
 
 def _steps(library: Steps, steps: list[tuple[Any, ...]]) -> list[tuple[_Run, tuple[Any, ...]]]:
-    return [(getattr(library, name), arguments) for name, *arguments in steps]
+    return [(getattr(library, step[0]), tuple(step[1:])) for step in steps]
 
 
 def _take(x: Any, steps: list[tuple[_Run, tuple[Any, ...]]]) -> Any:
@@ -215,15 +218,16 @@ def _take(x: Any, steps: list[tuple[_Run, tuple[Any, ...]]]) -> Any:
 
 def _join(library: Steps, labels: tuple[tuple[int, ...], ...], kept: tuple[int, ...], reduce: str, combine: str) -> _Run:
     if (reduce, combine) == ("sum", "*"):
-        return library.contract(labels, kept)
+        contract: _Run = library.contract(labels, kept)
+        return contract
     every = tuple(kept) + tuple(dict.fromkeys(label for own in labels for label in own if label not in kept))
     gone = tuple(range(len(kept), len(every)))
     both = library.combine[combine]
 
     def join(*arrays: Any) -> Any:
-        arrays = [library.aligned(array, own, every) for array, own in zip(arrays, labels)]
-        made = arrays[0]
-        for array in arrays[1:]:
+        facing = [library.aligned(array, own, every) for array, own in zip(arrays, labels)]
+        made = facing[0]
+        for array in facing[1:]:
             made = both(made, array)
         return library.reduce(made, reduce, gone) if gone else made
 

@@ -173,7 +173,7 @@ class TypedTensor:
                 if position != axis:
                     dims[position] = unify(dims[position], other.dims[position], f"axis {position} of a concatenation")
         parts = [tensor.dims[axis] for tensor in tensors]
-        total = 0
+        total: int | None = 0
         for part in parts:
             total = None if total is None or part.size is None else total + part.size
         dims[axis] = Dim(total) if total is not None else Dim(None)

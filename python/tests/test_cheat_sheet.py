@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from needed import needed
 
 import broadloom as bl
 
@@ -52,23 +53,23 @@ OPERANDS: dict[str, dict[str, Any]] = {
 
 
 def conv2d(x: np.ndarray, k: np.ndarray, stride: int) -> np.ndarray:
-    torch = pytest.importorskip("torch")
+    torch = needed("torch")
     image, kernel = torch.from_numpy(x).permute(0, 3, 1, 2), torch.from_numpy(k).permute(0, 3, 1, 2)
     return torch.nn.functional.conv2d(image, kernel, stride=stride).permute(0, 2, 3, 1).numpy()
 
 
 def max_pool1d(x: np.ndarray, size: int) -> np.ndarray:
-    torch = pytest.importorskip("torch")
+    torch = needed("torch")
     return torch.nn.functional.max_pool1d(torch.from_numpy(x), size).numpy()
 
 
 def pack(arrays: list[np.ndarray], pattern: str) -> np.ndarray:
-    return pytest.importorskip("einops").pack(arrays, pattern)[0]
+    return needed("einops").pack(arrays, pattern)[0]
 
 
 @pytest.mark.parametrize(("theirs", "ours"), rows(), ids=[row[1] for row in rows()])
 def test_both_sides_are_equal(theirs: str, ours: str) -> None:
-    einops = pytest.importorskip("einops")
+    einops = needed("einops")
     names: dict[str, Any] = next((value for key, value in OPERANDS.items() if key in ours), {"x": IMAGES})
     tools = {
         "bl": bl, "np": np, "einops": einops, "rearrange": einops.rearrange, "reduce": einops.reduce, "repeat": einops.repeat,

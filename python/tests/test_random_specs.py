@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from needed import needed
 
 import broadloom as bl
 
@@ -50,7 +51,7 @@ def test_random_specs_are_those_of_numpy() -> None:
 
 @pytest.mark.parametrize("kind", ["torch", "jax"])
 def test_random_specs_on_torch_and_jax(kind: str) -> None:
-    library = pytest.importorskip("torch" if kind == "torch" else "jax.numpy")
+    library = needed("torch" if kind == "torch" else "jax.numpy")
     rng, generator = random.Random(2), np.random.default_rng(2)
     for _ in range(300 if kind == "torch" else 60):
         ours, theirs, shapes = random_einsum(rng)
@@ -88,7 +89,7 @@ def shape_of(pattern: str, sizes: dict[str, int]) -> tuple[int, ...]:
 
 
 def test_random_rearrangements_are_those_of_einops() -> None:
-    einops = pytest.importorskip("einops")
+    einops = needed("einops")
     rng, generator = random.Random(3), np.random.default_rng(3)
     for _ in range(1000):
         letters = list(LETTERS[: rng.randint(1, 6)])
@@ -104,7 +105,7 @@ def test_random_rearrangements_are_those_of_einops() -> None:
 
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
 def test_random_reductions_are_those_of_einops(name: str) -> None:
-    einops = pytest.importorskip("einops")
+    einops = needed("einops")
     rng, generator = random.Random(4), np.random.default_rng(4)
     for _ in range(200):
         letters = list(LETTERS[: rng.randint(1, 6)])
@@ -116,7 +117,7 @@ def test_random_reductions_are_those_of_einops(name: str) -> None:
 
 
 def test_random_repeats_are_those_of_einops() -> None:
-    einops = pytest.importorskip("einops")
+    einops = needed("einops")
     rng, generator = random.Random(5), np.random.default_rng(5)
     for _ in range(200):
         letters = list(LETTERS[: rng.randint(2, 6)])

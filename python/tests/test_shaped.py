@@ -12,6 +12,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 import pytest
+from needed import needed
 
 import broadloom as bl
 
@@ -351,7 +352,7 @@ def test_no_text_makes_it_panic(text: str) -> None:
 
 
 def test_torch_and_jax() -> None:
-    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    torch, jax = needed("torch"), needed("jax")
 
     @bl.shaped
     def f(x: bl.Float[torch.Tensor, "n, d"], i: bl.Int[torch.Tensor, "n"]) -> bl.Bool[torch.Tensor, "n"]:

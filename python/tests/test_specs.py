@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from needed import needed
 
 import broadloom as bl
 
@@ -70,9 +71,9 @@ KINDS = ["numpy", "torch", "jax"]
 
 def to(kind: str, x: np.ndarray):
     if kind == "torch":
-        return pytest.importorskip("torch").from_numpy(np.ascontiguousarray(x))
+        return needed("torch").from_numpy(np.ascontiguousarray(x))
     if kind == "jax":
-        return pytest.importorskip("jax.numpy").asarray(x, np.float32 if x.dtype.kind == "f" else None)
+        return needed("jax.numpy").asarray(x, np.float32 if x.dtype.kind == "f" else None)
     return x
 
 
@@ -125,7 +126,7 @@ def test_padding_holds_what_changes_nothing() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_convolution_of_images(kind: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = needed("torch")
     generator = np.random.default_rng(1)
     image, kernel = generator.normal(size=(2, 9, 8, 3)), generator.normal(size=(5, 3, 2, 3))
     spec = "... | 2*y<+kh, x<+kw, c; kh, kw, c -> d => ... | y, x, d"
@@ -138,7 +139,7 @@ def test_a_convolution_of_images(kind: str) -> None:
 
 
 def test_attention_is_that_of_torch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = needed("torch")
     q, k, v = (torch.randn(2, 5, 4, 8, dtype=torch.float64) for _ in range(3))
     scores = bl.einsum("... s | h d; ... t | h d => ... s | t -> h", q, k)
     assert scores.shape == (2, 5, 4, 5)  # b, s, h, t: the input comes last
@@ -192,7 +193,7 @@ def test_empty_arrays() -> None:
      ("i => i i", (3,)), ("i => 2*i+1", (3,)), ("o, k => 2*o<+k", (3, 2)), ("o=+k, j => o, j", (5, 2)), ("a^1 => 1^a", (4,))],
 )  # fmt: skip
 def test_gradients_of_torch_and_jax(spec: str, shape: tuple[int, ...] | None) -> None:
-    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    torch, jax = needed("torch"), needed("jax")
     generator = np.random.default_rng(2)
     shapes = [(3, 4), (4, 2)] if shape is None else [shape]
     arrays = [generator.normal(size=shape).astype(np.float32) for shape in shapes]
@@ -210,7 +211,7 @@ def test_gradients_of_torch_and_jax(spec: str, shape: tuple[int, ...] | None) ->
 
 
 def test_jax_transformations() -> None:
-    jax = pytest.importorskip("jax")
+    jax = needed("jax")
     x = jax.numpy.asarray(M)
     product = jax.vmap(lambda row: bl.einsum("i; i =>", row, row))(x)
     np.testing.assert_allclose(product, (M * M).sum(1))
@@ -289,7 +290,7 @@ def test_a_message_shows_the_spec_and_its_places() -> None:
 
 
 def test_kinds_are_not_mixed() -> None:
-    torch = pytest.importorskip("torch")
+    torch = needed("torch")
     shown = message(lambda: bl.einsum("i; i =>", V, torch.ones(3)))
     assert "operand 1 is an array of NumPy and operand 2 one of PyTorch" in shown
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from needed import needed
 
 import broadloom as bl
 
-torch = pytest.importorskip("torch")
+torch = needed("torch")
 T, Dim = bl.TypedTensor, bl.Dim
 
 
