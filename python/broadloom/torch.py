@@ -76,7 +76,7 @@ class Module(torch.nn.Module):
         return {name: value for name, value in self.__dict__.items() if name != "_function"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._function = self._differentiated()
 
 
