@@ -158,7 +158,6 @@ fn steps_are_counted() {
     assert!(losses.windows(2).all(|pair| pair[1] < pair[0]), "{losses:?}");
     let none = self::ready("data x : 2 = [1, 2]\nprint x\n").go(&way(2), &mut Vec::new());
     assert!(none.outcome.unwrap_err().message.contains("repeats nothing"));
-    let mut sliced =
-        self::ready("data x : 3 | 1 = [[1], [2], [3]]\nrepeat i in 0..3:\n  print slice(x, i)\n");
+    let mut sliced = self::ready("data x : 3 | 1 = [[1], [2], [3]]\nrepeat i in 0..3:\n  print x[i]\n");
     assert!(sliced.go(&way(4), &mut Vec::new()).outcome.unwrap_err().message.contains("more than the 3"));
 }
