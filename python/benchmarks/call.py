@@ -2,8 +2,8 @@
 
     python python/benchmarks/call.py
 
-The first row is the whole call, `p(x=array)["y"]`; the second leaves the package out, and calls the extension with an array that is in form. What a session
-takes from Rust alone is measured by `cargo bench`; the machine code of this program takes a fraction of a microsecond.
+The first row is the whole call, `p(x=array)["y"]`; the second leaves the package out, and calls the extension with an array that is in form. The machine
+code of this program takes a fraction of a microsecond.
 """
 
 from __future__ import annotations
