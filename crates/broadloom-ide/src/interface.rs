@@ -44,7 +44,7 @@ impl Interface {
         (Interface { functions: each.collect() }, found)
     }
 
-    /// Reads a text that was [shown](Interface::to_string) before.
+    /// Reads a text that was made by showing an interface.
     pub fn read(text: &str) -> Result<Interface, NoInterface> {
         let mut lines = text.lines();
         let first = lines.next().unwrap_or_default();
