@@ -144,11 +144,33 @@ impl Graph {
         let vectors = |tensor: Tensor| {
             self.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
         };
-        (vectors(a) && vectors(b)).then(|| {
-            format!(
+        if vectors(a) && vectors(b) {
+            return Some(format!(
                 "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
-            )
-        })
+            ));
+        }
+        self.declared_map(a, b).map(|declared| format!("{CONTRACTS}: declare {declared}"))
+    }
+
+    /// The declaration that would make a leaf a map of what it is applied to.
+    fn declared_map(&self, map: Tensor, tensor: Tensor) -> Option<String> {
+        let leaf = self.leaf(map).filter(|_| self.declarations.contains_key(&map.0))?;
+        // The axes of an open leaf may be those that the refused product gave it.
+        if self.leaf(tensor).is_some() && self.rows(tensor)[Kind::Output as usize].hole.is_some() {
+            return None;
+        }
+        self.known_row(map, Kind::Input).filter(|row| !row.is_empty())?;
+        let [input, output] = [self.known_row(tensor, Kind::Output)?, self.known_row(map, Kind::Output)?];
+        let batch = self.known_row(map, Kind::Batch)?.join(", ");
+        if input.is_empty() || !batch.is_empty() {
+            return None;
+        }
+        let [input, output] = [input, output].map(|row| row.join(", "));
+        let inferred = match leaf {
+            Leaf::Param => format!(", or `... -> {output}`, and its input is inferred"),
+            _ => String::new(),
+        };
+        Some(format!("`{}` as `{input} -> {output}`{inferred}", self.label_of(map)))
     }
 
     /// Advice for a parameter that reads two sizes, because it is applied twice.

@@ -7,6 +7,7 @@ use super::advice::CONTRACTS;
 use super::{Case, axes};
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
+use crate::lowering::Face;
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
 impl Graph {
@@ -120,11 +121,29 @@ impl Graph {
                 let error = self.explain_product_rank(step, a, b, numbers.map(axes));
                 error.with_end(self.row_end((a, Kind::Input))).with_end(self.row_end((b, Kind::Output)))
             }
+            (Some(Step::Op { .. }), Part::Row(kind), Some(tensor)) => {
+                self.explain_no_room(step, tensor, kind, written.min(available))
+            }
             _ => {
                 let message = format!("{} on one side and {} on the other", axes(written), axes(available));
                 self.error_at(ErrorKind::Mismatch, step, &message)
             }
         }
+    }
+
+    /// Explains an operand with more axes than the tensor that an operation is assigned to.
+    fn explain_no_room(&self, step: u32, operand: Tensor, kind: Kind, room: u32) -> Error {
+        let target = Face::first_result(self, step);
+        let [name, assigned] = [operand, target].map(|tensor| self.label_of(tensor));
+        let (has, room) = (axes(self.written(operand, kind)), axes(room));
+        let message = format!(
+            "the {} of `{name}` has {has}, but `{assigned}`, which it is assigned to, has {room}",
+            kind.name()
+        );
+        self.error_at(ErrorKind::Mismatch, step, &message)
+            .with_end(self.row_end((operand, kind)))
+            .with_end(self.row_end((target, kind)))
+            .with_help(format!("give `{assigned}` these axes, or sum over them before they are assigned"))
     }
 
     /// The number of axes of a row that are written out.

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Error, Kind, Shape as Inferred, StatedNames};
+use broadloom::{Error, Kind, PartialRow, Shape as Inferred, StatedNames};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::report::diagnosed;
@@ -64,7 +64,8 @@ impl Eval<'_> {
             self.note_origins(shape.span.unwrap_or(argument.name.span));
             if let Err(error) = made {
                 let wants = (function, argument.name.name, declared.written.as_str());
-                return self.unwanted(wants, (&got, span), shape.span, &error);
+                let help = self.batch_as_output(shape, tensor);
+                return self.unwanted(wants, (&got, span, help), shape.span, &error);
             }
             self.bind_sizes(function, shape, &names);
         }
@@ -118,7 +119,7 @@ impl Eval<'_> {
     fn unwanted<T>(
         &mut self,
         (function, argument, wanted): (&Rc<Function>, Name, &str),
-        (got, span): (&str, Span),
+        (got, span, help): (&str, Span, Option<String>),
         stated: Option<Span>,
         error: &Error,
     ) -> Evaluated<T> {
@@ -136,7 +137,21 @@ impl Eval<'_> {
             }
             None => diagnostic.notes.extend(self.comment_above(function.def.name.span)),
         }
+        diagnostic.help.extend(help);
         self.fail(diagnostic.with_note(error.message()))
+    }
+
+    /// Advice for a tensor whose axes are all outputs, because no `|` was written, where batch axes alone are wanted.
+    fn batch_as_output(&self, wanted: &Shape, tensor: broadloom::Tensor) -> Option<String> {
+        let got = self.graph.shape(tensor);
+        let wants_batch = wanted.batch.is_some() && wanted.output.is_empty() && wanted.input.is_none();
+        let none = |row: &PartialRow| !row.open && row.lead.is_empty() && row.trail.is_empty();
+        let [batch, input, output] = got.rows.each_ref().map(none);
+        (wants_batch && batch && input && !output).then(|| {
+            format!(
+                "without `|` all axes are outputs; if they count the examples of a batch, write `{got} |`"
+            )
+        })
     }
 
     /// Notes where the last steps of the graph come from.

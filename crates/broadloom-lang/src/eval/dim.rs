@@ -133,6 +133,9 @@ impl Eval<'_> {
                 let message = format!("a size is needed here, not {}", other.kind());
                 let help = match other {
                     Value::Text(_) => "write the number without quotes",
+                    Value::Range(..) => {
+                        "a name for any size of a range is declared with `in`: `dim n in 2..64`"
+                    }
                     Value::Tensor(_) => "sizes are known before the program runs: write a number, or a `dim`",
                     _ => "",
                 };

@@ -20,6 +20,7 @@ impl Eval<'_> {
     pub(crate) fn program(&mut self, name: &str, text: &str) {
         let source = self.sources.add(name, text);
         let parsed = crate::syntax::parse(source, text, &mut self.names);
+        let read_whole = parsed.diagnostics.is_empty();
         self.diagnostics.extend(parsed.diagnostics);
         let scope = Scope::new(Some(self.prelude.clone()));
         self.own = scope.clone();
@@ -29,7 +30,8 @@ impl Eval<'_> {
         if self.options.until.is_none() {
             self.look_at_unapplied();
         }
-        for name in std::mem::take(&mut self.unused_sizes) {
+        // A statement with a mistake in it may be the `dim` that is set.
+        for name in std::mem::take(&mut self.unused_sizes).into_iter().filter(|_| read_whole) {
             let message = format!("there is no `dim {name}` that could be set");
             let known: Vec<String> = self.dims.iter().map(|dim| format!("`{}`", dim.name)).collect();
             let help = match known.is_empty() {

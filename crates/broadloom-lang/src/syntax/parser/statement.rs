@@ -209,6 +209,13 @@ impl Parser<'_> {
     fn dim(&mut self) -> Option<StatementKind> {
         self.next();
         let name = self.ident("after `dim`")?;
+        if self.kind() == TokenKind::Colon {
+            let message = "a size is declared with `=`, or with `in` and a range of sizes";
+            let span = self.token().span;
+            let help = "write `dim n = 8` for one size, `dim n in 2..64` for any of these";
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+            return None;
+        }
         let range = match self.take_word(Keyword::In) {
             Some(_) => Some(self.sizes()?),
             None => None,
