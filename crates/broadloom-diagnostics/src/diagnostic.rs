@@ -40,6 +40,13 @@ pub struct Diagnostic {
     pub chain: Vec<Link>,
 }
 
+impl Edit {
+    /// A text in place of a span.
+    pub fn new(span: Span, text: impl Into<String>) -> Edit {
+        Edit { span, text: text.into() }
+    }
+}
+
 /// The severity of a diagnostic; the worst is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -76,7 +83,7 @@ pub struct Label {
 /// A piece of advice as a change of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The advice, as it is in [`Diagnostic::help`].
+    /// What it does: usually a piece of advice of [`Diagnostic::help`].
     pub title: String,
     /// The changes; they do not overlap.
     pub edits: Vec<Edit>,
@@ -185,10 +192,15 @@ impl Diagnostic {
     }
 
     /// Adds a piece of advice that several changes carry out together.
-    pub fn with_edits(mut self, help: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
+    pub fn with_edits(self, help: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
         let help = help.into();
-        self.fixes.push(Fix { title: help.clone(), edits });
-        self.with_help(help)
+        self.fixed_by(help.clone(), edits).with_help(help)
+    }
+
+    /// Adds changes that carry out a part of the advice, with a title of their own.
+    pub fn fixed_by(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
+        self.fixes.push(Fix { title: title.into(), edits });
+        self
     }
 
     /// Adds a step to the chain.

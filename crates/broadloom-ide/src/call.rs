@@ -81,7 +81,7 @@ impl Written {
         let (mut depth, mut commas, mut start) = (0_usize, 0, before);
         for at in (0..before).rev() {
             match tokens[at].kind {
-                TokenKind::Newline if tokens[at].span.end < offset => return None,
+                TokenKind::Newline if has_line_end(text, tokens[at].span.end, offset) => return None,
                 kind if kind.closed_by().is_some() && depth == 0 => {
                     if kind != TokenKind::Open {
                         return None;
@@ -126,6 +126,11 @@ impl Written {
         let at = many.map_or(at, |many| at.min(many));
         (at < arguments.len()).then_some(at as u32)
     }
+}
+
+/// Returns true if another line begins between two offsets.
+fn has_line_end(text: &str, start: u32, end: u32) -> bool {
+    text.get(start as usize..end as usize).is_some_and(|between| between.contains(['\n', '\r']))
 }
 
 /// The name in front of an open bracket, and the number of lists before it.
@@ -225,7 +230,7 @@ mod tests {
             help("let a = einsum(\"i => i\", a, b, c▮)"),
             "einsum(spec, a, b, <…>, reduce = \"+\", combine = \"*\", padding = …)"
         );
-        assert_eq!(help("def f(x, by) = x\nlet y = 1 |> f(▮)"), "f(x, <by>)");
+        assert_eq!(help("def f(x, rate) = x\nlet y = 1 |> f(▮)"), "f(x, <rate>)");
         assert_eq!(help("let y = nobody(▮)"), "nothing");
         assert_eq!(help("print 1\n▮"), "nothing");
     }

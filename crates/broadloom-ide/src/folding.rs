@@ -96,6 +96,6 @@ mod tests {
         assert_eq!(lines("let y = x\n  |> relu\n  |> tanh\n"), [(1, 3)]);
         assert_eq!(lines("repeat 3:\n  for i in 0..2:\n    print i\nprint 1\n"), [(1, 3), (2, 3)]);
         assert_eq!(lines("let y = 1 # one\n# two\nlet z = 2\n"), []);
-        assert_eq!(lines("let y = [\n  1,\n"), []);
+        assert_eq!(lines("let y = [\n  1,\nlet z = 3\n"), [(1, 2)]);
     }
 }

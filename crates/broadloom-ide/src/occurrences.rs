@@ -221,8 +221,8 @@ mod tests {
 
     #[test]
     fn arguments_by_name() {
-        let text = "def f(rate)(x, by = 1) = x * rate\nlet y = f(rate = 2)(1, by = 3)\n";
-        assert_eq!(targets(text), "f 1; rate 1; x 1; by 1; x 1; rate 1; y 2; f 1; rate 1; by 1");
+        let text = "def f(rate)(x, scale = 1) = x * rate\nlet y = f(rate = 2)(1, scale = 3)\n";
+        assert_eq!(targets(text), "f 1; rate 1; x 1; scale 1; x 1; rate 1; y 2; f 1; rate 1; scale 1");
         assert_eq!(targets("let y = linear(size = 2)\n"), "y 1; linear free; size argument");
     }
 

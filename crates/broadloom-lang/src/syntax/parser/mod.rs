@@ -176,7 +176,11 @@ impl<'a> Parser<'a> {
             let message = format!("`{}` is a word of the language and cannot be a name", keyword.text());
             self.report(
                 Diagnostic::error(codes::EXPECTED, message, span, "not a name")
-                    .with_help(format!("choose another name, such as `{}_`", keyword.text())),
+                    .with_fix(
+                        format!("choose another name, such as `{}_`", keyword.text()),
+                        span,
+                        format!("{}_", keyword.text()),
+                    ),
             );
             return None;
         }

@@ -62,7 +62,7 @@ impl Parser<'_> {
             TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
                 let message = format!("{found} closes nothing");
                 let diagnostic = Diagnostic::error(codes::BRACKET, message, span, "no bracket is open here");
-                self.report(diagnostic.with_help("leave it out, or open a bracket before it"));
+                self.report(diagnostic.with_fix("leave it out, or open a bracket before it", span, ""));
             }
             TokenKind::Semicolon if read => {
                 let message = "statements are separated by line ends";
@@ -381,7 +381,7 @@ impl Parser<'_> {
             let span = self.token().span;
             self.report(
                 Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "")
-                    .with_help("write `=` here"),
+                    .with_fix("write `=` here", span, " ="),
             );
             self.next();
         } else if self.kind() == TokenKind::Arrow {
@@ -540,7 +540,7 @@ impl Parser<'_> {
             let message = "expected `:` and a block, found the end of the line";
             self.report(
                 Diagnostic::error(codes::EXPECTED, message, span, "")
-                    .with_help("write `:` at the end of this line"),
+                    .with_fix("write `:` at the end of this line", span.before(), ":"),
             );
             return None;
         }
@@ -648,7 +648,7 @@ impl Parser<'_> {
             Diagnostic::error(codes::BRACKET, message, span, "").with_label(open, "the bracket that is open");
         let ends = matches!(self.kind(), TokenKind::Newline | TokenKind::End);
         self.report(match ends {
-            true => diagnostic.with_help(format!("close it with `{}`", kind.text())),
+            true => diagnostic.with_fix(format!("close it with `{}`", kind.text()), span.before(), kind.text()),
             false => diagnostic,
         });
         None
